@@ -1,0 +1,16 @@
+//! What do all layers call things?
+//!
+//! Ids, row ids, commit numbers, limits with their derivations, file names, error kinds, the clock,
+//! the random generator, the memory budget and the task scheduler seam. This crate knows nothing of
+//! files, bytes on disk or tables; it depends on the standard library alone.
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!(
+    "Onlap runs on Linux on x86-64 and arm64 only: it needs direct I/O and 64-bit atomics"
+);
+
+pub mod error;
+pub mod ids;
+
+pub use error::{Error, ErrorKind, Result};
+pub use ids::{ColumnId, Csn, FileId, IndexId, PROVISIONAL_BASE, RowId, TableId};

@@ -1,0 +1,15 @@
+//! What do the bytes mean?
+//!
+//! Types and values, column batches, column encodings, blocks, runs, log records and manifest
+//! edits: pure functions on bytes. This crate does no I/O, starts no threads and keeps no state.
+//! Decoders never panic on damaged input (rule I8).
+
+pub mod batch;
+pub mod schema;
+pub mod types;
+pub mod value;
+
+pub use batch::{Batch, BytesVec, Column, NullMask, Vector};
+pub use schema::{ColumnSchema, IndexSchema, KeyPart, TableSchema};
+pub use types::{DataType, Physical};
+pub use value::{Numeric, Row, Value};
