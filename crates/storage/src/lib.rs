@@ -1,1 +1,11 @@
-//! Placeholder.
+//! What is on disk, and how does it reorganise?
+//!
+//! The immutable side: readers and writers of segments, runs and mark runs, the block cache, and
+//! what keeps track of those files. A finished file is never modified (I5). This crate does not
+//! know of memtables, transactions or the log's contents.
+
+pub mod entry;
+pub mod written;
+
+pub use entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
+pub use written::{Purpose, Written, WrittenReport};
