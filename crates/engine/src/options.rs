@@ -1,0 +1,162 @@
+//! With which settings does a database run?
+//!
+//! Everything has a default that suits a laptop and a server alike; [`Tuning`] holds the sizes that
+//! tests shrink so that every path is taken with few rows.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use onlap_base::clock::{Clock, SystemClock};
+use onlap_base::tasks::{Tasks, ThreadTasks};
+use onlap_base::{Error, ErrorKind, Result, limits, memory};
+use onlap_vfs::{Fs, OsFs};
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum SyncMode {
+    /// After `fdatasync` of the log: survives power loss.
+    #[default]
+    Fsync,
+    /// After the write call; the log is synced at least this often. A killed process loses nothing,
+    /// power loss at most the interval.
+    Interval(Duration),
+    /// After the write call; the operating system decides when the log reaches the disk. A killed
+    /// process loses nothing.
+    Os,
+}
+
+impl std::fmt::Display for SyncMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SyncMode::Fsync => f.write_str("fsync"),
+            SyncMode::Interval(d) => write!(f, "interval:{}", d.as_millis()),
+            SyncMode::Os => f.write_str("os"),
+        }
+    }
+}
+
+impl std::str::FromStr for SyncMode {
+    type Err = Error;
+
+    fn from_str(s: &str) -> Result<SyncMode> {
+        match s {
+            "fsync" => return Ok(SyncMode::Fsync),
+            "os" => return Ok(SyncMode::Os),
+            _ => {}
+        }
+        let millis = s.strip_prefix("interval:").and_then(|ms| ms.parse::<u64>().ok());
+        match millis {
+            Some(ms @ 1..=3_600_000) => Ok(SyncMode::Interval(Duration::from_millis(ms))),
+            _ => Err(Error::new(
+                ErrorKind::InvalidInput,
+                format!("sync mode '{s}' is none of fsync, interval:MS (1 to 3600000), os"),
+            )),
+        }
+    }
+}
+
+/// Settings of an open database.
+#[derive(Clone)]
+pub struct Options {
+    /// Bytes for memtables, buffers, cache, filters, fences and merges together. `None` takes a
+    /// quarter of the machine's memory, or of the control group's limit where that is lower.
+    pub memory_limit: Option<u64>,
+    /// When a commit is acknowledged.
+    pub sync: SyncMode,
+    /// Bytes of log kept before tables that pin it are flushed.
+    pub log_limit: u64,
+    /// Background tasks for flushes and merges.
+    pub background_jobs: usize,
+    /// Create the database where there is none.
+    pub create: bool,
+    /// Sizes that tests shrink.
+    pub tuning: Tuning,
+    /// How bytes reach the disk.
+    pub fs: Arc<dyn Fs>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Who runs background work and waits.
+    pub tasks: Arc<dyn Tasks>,
+}
+
+/// Sizes that tests shrink; the defaults are what production runs with.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// A memtable is flushed at this many bytes. `None` derives it from the memory limit.
+    pub memtable_bytes: Option<usize>,
+    /// Bytes after which a segment block is closed.
+    pub block_bytes: usize,
+    /// Bytes after which a file of a run is closed.
+    pub run_file_bytes: u64,
+    /// Runs of a level that are merged into one of the next.
+    pub merge_fan_in: usize,
+    /// Share of dead rows, in percent, at which a segment is rewritten.
+    pub compact_dead_percent: u8,
+    /// Size of one log file.
+    pub log_file_bytes: u64,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning {
+            memtable_bytes: None,
+            block_bytes: limits::BLOCK_BYTES,
+            run_file_bytes: limits::RUN_FILE_BYTES,
+            merge_fan_in: 8,
+            compact_dead_percent: 20,
+            log_file_bytes: 32 << 20,
+        }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            memory_limit: None,
+            sync: SyncMode::Fsync,
+            log_limit: 256 << 20,
+            background_jobs: 2,
+            create: true,
+            tuning: Tuning::default(),
+            fs: Arc::new(OsFs::new()),
+            clock: Arc::new(SystemClock),
+            tasks: Arc::new(ThreadTasks::new()),
+        }
+    }
+}
+
+/// Least memory a database opens with: four blocks of the largest row in flight would not fit below.
+pub const MEMORY_LIMIT_MIN: u64 = 32 << 20;
+
+impl Options {
+    /// Sets the memory limit in bytes.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: u64) -> Options {
+        self.memory_limit = Some(bytes);
+        self
+    }
+    /// Sets when a commit is acknowledged.
+    #[must_use]
+    pub fn sync(mut self, mode: SyncMode) -> Options {
+        self.sync = mode;
+        self
+    }
+    /// Sets whether a missing database is created.
+    #[must_use]
+    pub fn create(mut self, create: bool) -> Options {
+        self.create = create;
+        self
+    }
+
+    /// The limit in force, checked.
+    pub(crate) fn resolved_memory_limit(&self) -> Result<u64> {
+        let bytes = self.memory_limit.unwrap_or_else(memory::default_limit).max(1);
+        if self.memory_limit.is_some() && bytes < MEMORY_LIMIT_MIN {
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                format!("memory_limit of {bytes} bytes is below the least, {MEMORY_LIMIT_MIN}"),
+            ));
+        }
+        Ok(bytes.max(MEMORY_LIMIT_MIN))
+    }
+}

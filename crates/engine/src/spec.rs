@@ -1,0 +1,273 @@
+//! How does a program describe a table or an index it wants?
+//!
+//! Names become ids and every limit is checked here, at the edge; nothing below sees an invalid
+//! schema.
+
+use std::collections::HashSet;
+
+use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
+use onlap_format::{ColumnSchema, DataType, IndexSchema, KeyPart, TableSchema};
+
+/// A table to create.
+#[derive(Clone, Debug)]
+pub struct TableSpec {
+    name: String,
+    columns: Vec<ColumnSpec>,
+    primary_key: Vec<String>,
+    indexes: Vec<IndexSpec>,
+}
+
+#[derive(Clone, Debug)]
+struct ColumnSpec {
+    name: String,
+    ty: DataType,
+    nullable: bool,
+    serial: bool,
+}
+
+/// An index to create.
+#[derive(Clone, Debug)]
+pub struct IndexSpec {
+    name: String,
+    key: Vec<(String, bool)>,
+    include: Vec<String>,
+    unique: bool,
+}
+
+impl TableSpec {
+    /// A table without columns yet.
+    pub fn new(name: impl Into<String>) -> TableSpec {
+        TableSpec {
+            name: name.into(),
+            columns: Vec::new(),
+            primary_key: Vec::new(),
+            indexes: Vec::new(),
+        }
+    }
+    fn push(mut self, name: impl Into<String>, ty: DataType, nullable: bool, serial: bool) -> Self {
+        self.columns.push(ColumnSpec { name: name.into(), ty, nullable, serial });
+        self
+    }
+    /// Adds a column that refuses NULL.
+    #[must_use]
+    pub fn column(self, name: impl Into<String>, ty: DataType) -> TableSpec {
+        self.push(name, ty, false, false)
+    }
+    /// Adds a column that takes NULL.
+    #[must_use]
+    pub fn nullable_column(self, name: impl Into<String>, ty: DataType) -> TableSpec {
+        self.push(name, ty, true, false)
+    }
+    /// Adds an int8 column that is filled from a counter where an inserted row has NULL (bigserial).
+    #[must_use]
+    pub fn serial(self, name: impl Into<String>) -> TableSpec {
+        self.push(name, DataType::Int8, false, true)
+    }
+    /// Names the columns of the primary key; they refuse NULL.
+    #[must_use]
+    pub fn primary_key<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.primary_key = columns.into_iter().map(Into::into).collect();
+        self
+    }
+    /// Adds a secondary index.
+    #[must_use]
+    pub fn index(mut self, index: IndexSpec) -> TableSpec {
+        self.indexes.push(index);
+        self
+    }
+
+    /// The table's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Checks everything and gives ids; `next_index` hands out index ids.
+    pub(crate) fn build(
+        &self,
+        id: TableId,
+        next_index: &mut dyn FnMut() -> IndexId,
+    ) -> Result<TableSchema> {
+        check_name("table", &self.name)?;
+        if self.columns.is_empty() {
+            let text = format!("table {} has no columns; add at least one", self.name);
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        if self.columns.len() > limits::COLUMNS {
+            return Err(too_many("columns", self.columns.len(), limits::COLUMNS));
+        }
+        let mut schema = TableSchema {
+            id,
+            name: self.name.clone(),
+            version: 1,
+            columns: Vec::with_capacity(self.columns.len()),
+            indexes: Vec::new(),
+            next_column: self.columns.len() as u32,
+        };
+        let mut names = HashSet::new();
+        for (i, c) in self.columns.iter().enumerate() {
+            check_name("column", &c.name)?;
+            check_type(&c.name, c.ty)?;
+            if !names.insert(c.name.as_str()) {
+                let text = format!("table {} has two columns named {}", self.name, c.name);
+                return Err(Error::new(ErrorKind::AlreadyExists, text));
+            }
+            let nullable = c.nullable && !self.primary_key.contains(&c.name);
+            schema.columns.push(ColumnSchema {
+                id: ColumnId(i as u32),
+                name: c.name.clone(),
+                ty: c.ty,
+                nullable,
+                serial: c.serial,
+            });
+        }
+        if !self.primary_key.is_empty() {
+            let mut primary =
+                IndexSpec::new(format!("{}_pkey", self.name), self.primary_key.clone()).unique();
+            primary.name.truncate(limits::NAME_BYTES);
+            let mut index = primary.build(&schema, next_index)?;
+            index.primary = true;
+            schema.indexes.push(index);
+        }
+        for spec in &self.indexes {
+            let index = spec.build(&schema, next_index)?;
+            schema.indexes.push(index);
+        }
+        Ok(schema)
+    }
+}
+
+impl IndexSpec {
+    /// An index over the named columns, ascending.
+    pub fn new<S: Into<String>>(
+        name: impl Into<String>,
+        columns: impl IntoIterator<Item = S>,
+    ) -> IndexSpec {
+        IndexSpec {
+            name: name.into(),
+            key: columns.into_iter().map(|c| (c.into(), false)).collect(),
+            include: Vec::new(),
+            unique: false,
+        }
+    }
+    /// Refuses two live rows with equal keys (rows with a NULL in the key never clash).
+    #[must_use]
+    pub fn unique(mut self) -> IndexSpec {
+        self.unique = true;
+        self
+    }
+    /// Sorts a key column descending, NULL first.
+    #[must_use]
+    pub fn descending(mut self, column: &str) -> IndexSpec {
+        self.key.iter_mut().filter(|(c, _)| c == column).for_each(|(_, d)| *d = true);
+        self
+    }
+    /// Stores further columns beside the key, so that reads of them need no row.
+    #[must_use]
+    pub fn include<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> IndexSpec {
+        self.include = columns.into_iter().map(Into::into).collect();
+        self
+    }
+    /// The index's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Checks the index against a table's columns and existing indexes.
+    pub(crate) fn build(
+        &self,
+        schema: &TableSchema,
+        next_index: &mut dyn FnMut() -> IndexId,
+    ) -> Result<IndexSchema> {
+        check_name("index", &self.name)?;
+        if schema.index_by_name(&self.name).is_some() {
+            let text = format!("table {} has an index named {} already", schema.name, self.name);
+            return Err(Error::new(ErrorKind::AlreadyExists, text));
+        }
+        if schema.indexes.len() >= limits::INDEXES {
+            return Err(too_many("indexes", schema.indexes.len() + 1, limits::INDEXES));
+        }
+        if self.key.is_empty() {
+            let text = format!("index {} names no columns", self.name);
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        if self.key.len() + self.include.len() > limits::KEY_COLUMNS {
+            let n = self.key.len() + self.include.len();
+            return Err(too_many("columns in an index", n, limits::KEY_COLUMNS));
+        }
+        let find = |name: &str| {
+            schema.columns.iter().find(|c| c.name == name).ok_or_else(|| {
+                let text = format!("index {}: table {} has no column {name}", self.name, schema.name);
+                Error::new(ErrorKind::UnknownColumn, text)
+            })
+        };
+        let mut seen = HashSet::new();
+        let mut key = Vec::new();
+        for (name, descending) in &self.key {
+            let column = find(name)?;
+            if !column.ty.is_ordered() {
+                let text = format!("index {}: {} is {}, which has no order", self.name, name, column.ty);
+                return Err(Error::new(ErrorKind::WrongType, text));
+            }
+            if !seen.insert(column.id) {
+                return Err(self.named_twice(name));
+            }
+            key.push(KeyPart { column: column.id, descending: *descending });
+        }
+        let mut include = Vec::new();
+        for name in &self.include {
+            let column = find(name)?;
+            if !seen.insert(column.id) {
+                return Err(self.named_twice(name));
+            }
+            include.push(column.id);
+        }
+        Ok(IndexSchema {
+            id: next_index(),
+            name: self.name.clone(),
+            key,
+            include,
+            unique: self.unique,
+            primary: false,
+        })
+    }
+
+    fn named_twice(&self, column: &str) -> Error {
+        Error::new(
+            ErrorKind::InvalidInput,
+            format!("index {} names column {column} twice", self.name),
+        )
+    }
+}
+
+fn check_name(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() || name.contains('\0') {
+        let text = format!("a {what} name must not be empty or contain a zero byte");
+        return Err(Error::new(ErrorKind::InvalidInput, text));
+    }
+    if name.len() > limits::NAME_BYTES {
+        let text =
+            format!("{what} name of {} bytes; at most {} fit", name.len(), limits::NAME_BYTES);
+        return Err(Error::new(ErrorKind::TooLong, text));
+    }
+    Ok(())
+}
+
+/// Longest declared length of varchar and char, as in PostgreSQL.
+const DECLARED_LENGTH_MAX: u32 = 10_485_760;
+
+fn check_type(column: &str, ty: DataType) -> Result<()> {
+    let bad = |text: String| Err(Error::new(ErrorKind::OutOfRange, text));
+    match ty {
+        DataType::Numeric(Some((p, s))) if p == 0 || p > 38 || s > p => {
+            bad(format!("column {column}: numeric({p},{s}) needs 1 <= precision <= 38 and scale <= precision"))
+        }
+        DataType::Varchar(n) | DataType::Char(n) if n == 0 || n > DECLARED_LENGTH_MAX => {
+            bad(format!("column {column}: length {n} is outside 1 to {DECLARED_LENGTH_MAX}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn too_many(what: &str, n: usize, limit: usize) -> Error {
+    Error::new(ErrorKind::LimitExceeded, format!("{n} {what}; at most {limit} are allowed"))
+}

@@ -1,0 +1,156 @@
+//! What is the current state of one table?
+//!
+//! [`TableState`] holds what changes with every commit; [`TableView`] is the immutable set of files
+//! and memtables that a reader pins in one step. A view is replaced, never changed: rows and marks
+//! that it gains later lie above every snapshot that could have loaded it, so that a reader may load
+//! the view after it has registered its snapshot (I4, I5).
+//!
+//! Thread safety: views are loaded without a lock. They are replaced under `change`, which the
+//! commit leader (freeze), flushes, merges and schema changes take for a moment each. Whoever holds
+//! the commit lock may take `change`; never the other way round.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use arc_swap::ArcSwap;
+use onlap_base::{Csn, IndexId, Result, RowId, TableId};
+use onlap_format::TableSchema;
+use onlap_format::key::{KeyColumn, KeyDef};
+use onlap_storage::version::TableVersion;
+use parking_lot::Mutex;
+
+use crate::memtable::Memtable;
+use crate::snapshots::RowCounts;
+
+/// Everything a reader needs of a table, pinned together.
+#[derive(Debug)]
+pub(crate) struct TableView {
+    pub schema: Arc<TableSchema>,
+    /// Files: all rows below `version.flushed_rows`.
+    pub version: Arc<TableVersion>,
+    /// Memtables that are being written to files, oldest first.
+    pub frozen: Vec<Arc<Memtable>>,
+    /// Where commits append.
+    pub active: Arc<Memtable>,
+}
+
+impl TableView {
+    /// Memtables from the newest to the oldest.
+    pub(crate) fn memtables_newest_first(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.active).chain(self.frozen.iter().rev())
+    }
+
+    /// The newest row version that carries a key of a unique index, whether deleted or not, among
+    /// rows below `below`.
+    pub(crate) fn newest_with_key(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        below: RowId,
+    ) -> Result<Option<RowId>> {
+        for memtable in self.memtables_newest_first() {
+            if let Some(row) = memtable.newest_with_key(index, key, below) {
+                return Ok(Some(row));
+            }
+        }
+        self.version.newest_with_key(index, key, below)
+    }
+
+    /// The CSN at which a row was deleted, and the row that replaced it.
+    pub(crate) fn mark_of(&self, row: RowId) -> Result<Option<(Csn, Option<RowId>)>> {
+        for memtable in self.memtables_newest_first() {
+            if let Some(mark) = memtable.mark_of(row) {
+                return Ok(Some(mark));
+            }
+        }
+        self.version.mark_of(row)
+    }
+
+    /// Clears `keep[i]` where row `rows[i]` (ascending) is deleted at `csn`.
+    pub(crate) fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) -> Result<()> {
+        for memtable in self.memtables_newest_first() {
+            memtable.drop_dead(rows, csn, keep);
+        }
+        self.version.drop_dead(rows, csn, keep)
+    }
+}
+
+/// What the commit leader knows of a table; touched under the commit lock only.
+#[derive(Debug)]
+pub(crate) struct TableWriter {
+    /// Next row id.
+    pub next_row: RowId,
+    /// Per unique index the largest key bytes ever committed: a key above needs no lookup.
+    pub highs: Vec<(IndexId, Option<Vec<u8>>)>,
+}
+
+/// One table of an open database.
+#[derive(Debug)]
+pub(crate) struct TableState {
+    pub id: TableId,
+    pub view: ArcSwap<TableView>,
+    /// Serialises replacements of `view`.
+    pub change: Mutex<()>,
+    pub counts: RowCounts,
+    pub writer: Mutex<TableWriter>,
+    /// Next value of the serial column.
+    pub serial: AtomicI64,
+    /// A value below the counter was inserted by hand, so counter values are checked for duplicates
+    /// like any other.
+    pub serial_mixed: AtomicBool,
+    /// Set by DROP TABLE; writes that come later are refused.
+    pub dropped: AtomicBool,
+}
+
+impl TableState {
+    /// The view of the moment.
+    pub(crate) fn view(&self) -> Arc<TableView> {
+        self.view.load_full()
+    }
+
+    /// The schema of the moment.
+    pub(crate) fn schema(&self) -> Arc<TableSchema> {
+        Arc::clone(&self.view.load().schema)
+    }
+
+    /// Replaces the view by what `f` makes of it.
+    pub(crate) fn change_view(&self, f: impl FnOnce(&TableView) -> TableView) {
+        let _serial = self.change.lock();
+        let old = self.view.load_full();
+        self.view.store(Arc::new(f(&old)));
+    }
+
+    /// Takes `n` counter values and returns the first.
+    pub(crate) fn take_serial(&self, n: i64) -> i64 {
+        self.serial.fetch_add(n, Ordering::Relaxed)
+    }
+
+    /// Notes values that a caller chose for the serial column.
+    pub(crate) fn note_serial(&self, min: i64, max: i64) {
+        if min < self.serial.load(Ordering::Relaxed) {
+            self.serial_mixed.store(true, Ordering::Relaxed);
+        }
+        self.serial.fetch_max(max.saturating_add(1), Ordering::Relaxed);
+    }
+}
+
+/// The key definition of an index.
+pub(crate) fn key_def(schema: &TableSchema, index: &onlap_format::IndexSchema) -> KeyDef {
+    let columns = index.key.iter().map(|part| {
+        let at = schema.position(part.column).expect("an index names columns of its table");
+        KeyColumn { ty: schema.columns[at].ty, descending: part.descending }
+    });
+    KeyDef { columns: columns.collect() }
+}
+
+/// Positions of an index's key columns, then of its INCLUDE columns, in the table.
+pub(crate) fn index_positions(
+    schema: &TableSchema,
+    index: &onlap_format::IndexSchema,
+) -> (Vec<usize>, Vec<usize>) {
+    let at = |id| schema.position(id).expect("an index names columns of its table");
+    (
+        index.key.iter().map(|p| at(p.column)).collect(),
+        index.include.iter().map(|&c| at(c)).collect(),
+    )
+}
