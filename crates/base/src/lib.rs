@@ -11,6 +11,7 @@ compile_error!(
 
 pub mod error;
 pub mod ids;
+pub mod pattern;
 
 pub use error::{Error, ErrorKind, Result};
 pub use ids::{ColumnId, Csn, FileId, IndexId, PROVISIONAL_BASE, RowId, TableId};
