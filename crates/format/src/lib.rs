@@ -8,6 +8,7 @@ pub mod batch;
 pub mod schema;
 pub mod types;
 pub mod value;
+pub mod wire;
 
 pub use batch::{Batch, BytesVec, Column, NullMask, Vector};
 pub use schema::{ColumnSchema, IndexSchema, KeyPart, TableSchema};
