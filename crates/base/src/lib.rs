@@ -4,14 +4,26 @@
 //! the random generator, the memory budget and the task scheduler seam. This crate knows nothing of
 //! files, bytes on disk or tables; it depends on the standard library alone.
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests stand outside the simulation"))]
+
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!(
     "Onlap runs on Linux on x86-64 and arm64 only: it needs direct I/O and 64-bit atomics"
 );
 
+pub mod clock;
 pub mod error;
 pub mod ids;
+pub mod limits;
+pub mod memory;
+pub mod names;
 pub mod pattern;
+pub mod rng;
+pub mod tasks;
 
+pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::{Error, ErrorKind, Result};
 pub use ids::{ColumnId, Csn, FileId, IndexId, PROVISIONAL_BASE, RowId, TableId};
+pub use memory::{Charge, Memory, Part};
+pub use rng::Rng;
+pub use tasks::{Event, SimTasks, TaskHandle, Tasks, ThreadTasks};

@@ -1,0 +1,84 @@
+//! What time is it?
+//!
+//! The seam through which every layer reads time, so that a run replays. [`SystemClock`] asks the
+//! operating system; [`ManualClock`] is its double and moves only when told. Both are safe to share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Two clocks: one that people read and that may jump, one that only ever goes forward.
+pub trait Clock: Send + Sync {
+    /// Microseconds since 1970-01-01 00:00 UTC; may jump either way when the machine's clock is set.
+    fn unix_us(&self) -> i64;
+
+    /// Nanoseconds since some fixed moment; never goes back. For durations.
+    fn monotonic_ns(&self) -> u64;
+}
+
+/// The machine's clocks.
+#[derive(Clone, Copy, Debug)]
+pub struct SystemClock {
+    start: Instant,
+}
+
+impl SystemClock {
+    /// The machine's clocks; the monotonic one counts from here.
+    #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
+    pub fn new() -> SystemClock {
+        SystemClock { start: Instant::now() }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> SystemClock {
+        SystemClock::new()
+    }
+}
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
+    fn unix_us(&self) -> i64 {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
+            Err(before) => -i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX),
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
+    fn monotonic_ns(&self) -> u64 {
+        u64::try_from(Instant::now().duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Debug)]
+pub struct ManualClock {
+    start_us: i64,
+    passed_ns: AtomicU64,
+}
+
+impl ManualClock {
+    /// Shows `unix_us` until moved; its monotonic side begins at 0.
+    pub fn new(unix_us: i64) -> ManualClock {
+        ManualClock { start_us: unix_us, passed_ns: AtomicU64::new(0) }
+    }
+
+    /// Moves both sides forward.
+    pub fn advance(&self, by: Duration) {
+        let ns = u64::try_from(by.as_nanos()).expect("tests move the clock by less than 500 years");
+        self.passed_ns.fetch_add(ns, Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn unix_us(&self) -> i64 {
+        self.start_us + (self.monotonic_ns() / 1000) as i64
+    }
+
+    fn monotonic_ns(&self) -> u64 {
+        self.passed_ns.load(Ordering::SeqCst)
+    }
+}
+
+#[cfg(test)]
+mod tests;

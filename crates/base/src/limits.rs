@@ -1,0 +1,160 @@
+//! How large may anything be, and why that large?
+//!
+//! Every limit that a user or an operator can meet stands here once, with its derivation (rule I7).
+//! `docs/limits.md` is generated from [`LIMITS`]. Pure constants: nothing here knows who enforces
+//! them; each is checked at the edge, before the log sees a byte.
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// Longest value in bytes. A value travels through the log, a memtable and a blob block in one
+/// piece; 16 MiB keeps each of those copies below a sixteenth of the smallest useful budget
+/// (256 MiB).
+pub const VALUE_BYTES: usize = (16 * MIB) as usize;
+
+/// Longest row in bytes, all columns together: two of the longest values, so that a row fits one log
+/// record ([`LOG_RECORD_BYTES`]) together with its frame.
+pub const ROW_BYTES: usize = (32 * MIB) as usize;
+
+/// Longest encoded index key in bytes, all columns together. Eight of them fit a block of
+/// [`BLOCK_BYTES`], so that a search inside a block always has something to halve.
+pub const KEY_BYTES: usize = (2 * KIB) as usize;
+
+/// Most columns in a table: what PostgreSQL's clients are used to, and a null bitmap of 200 bytes.
+pub const COLUMNS: usize = 1600;
+
+/// Most indexes on one table: the set of indexes a statement touches is one 64-bit word.
+pub const INDEXES: usize = 64;
+
+/// Most key columns in one index, as in PostgreSQL. INCLUDE columns count against [`COLUMNS`].
+pub const KEY_COLUMNS: usize = 32;
+
+/// Longest name of a table, column or index in bytes, as in PostgreSQL (64 with its closing zero).
+pub const NAME_BYTES: usize = 63;
+
+/// Most tables in a database. Each costs some 4 KiB resident when idle (schema, version, memtable
+/// header): 400 MiB at the limit, the quarter of a 1.6 GiB budget.
+pub const TABLES: usize = 100_000;
+
+/// Most digits of a numeric: 38 decimal digits fit a 128-bit integer.
+pub const NUMERIC_DIGITS: usize = 38;
+
+/// Longest declared length of varchar(n) and char(n) in characters, as in PostgreSQL.
+pub const CHARACTERS: u32 = 10_485_760;
+
+/// Size at which a block of a segment or run is closed, in bytes. One 16-KiB read is what slow
+/// devices charge as one I/O, and what a flash page holds.
+pub const BLOCK_BYTES: usize = (16 * KIB) as usize;
+
+/// Fewest rows in a full segment block. Wide rows then make a block larger than [`BLOCK_BYTES`], but
+/// the per-block cost (header, zones, index entry; some 100 bytes) stays below 2 bytes a row.
+pub const BLOCK_ROWS_MIN: usize = 64;
+
+/// Most rows in a segment block: a row's place in its block fits 12 bits, and a decoded column of
+/// eight bytes fits the first-level cache (32 KiB).
+pub const BLOCK_ROWS_MAX: usize = 4096;
+
+/// Values longer than this leave their segment block for a blob block: two of them in every row
+/// would otherwise make each block larger than [`BLOCK_BYTES`] many times over.
+pub const INLINE_VALUE_BYTES: usize = (2 * KIB) as usize;
+
+/// Size at which a run's file is closed and the next begun, in bytes. A merge replaces a run file by
+/// file; its transient space is a few of them, below 10 percent of any run over 1 GiB.
+pub const RUN_FILE_BYTES: u64 = 32 * MIB;
+
+/// Size at which a segment is closed, in bytes: compaction rewrites whole segments, and at 64 MiB
+/// one takes under a second and a sixteenth of a 1-GiB disk.
+pub const SEGMENT_BYTES: u64 = 64 * MIB;
+
+/// Most row ids between the two ends of one bottom run: their offsets fit 30 bits.
+pub const RUN_ROWS: u64 = 1 << 30;
+
+/// Most rows of one row-batch operation or commit body piece; larger commits are logged in pieces.
+/// A position in a batch fits a `u32` with room to spare.
+pub const BATCH_ROWS: usize = 1 << 24;
+
+/// Longest log record in bytes: the longest row, its frame and its marks, twice over.
+pub const LOG_RECORD_BYTES: usize = (64 * MIB) as usize;
+
+/// Log kept before a flush is forced, in bytes, by default. At 0.5 µs per logged row of 30 bytes
+/// recovery reads it in under 5 seconds.
+pub const LOG_LIMIT_DEFAULT: u64 = 256 * MIB;
+
+/// Smallest `log_limit`: two log files that each take the longest record.
+pub const LOG_LIMIT_MIN: u64 = 2 * LOG_RECORD_BYTES as u64;
+
+/// Size of one log file in bytes, preallocated and recycled.
+pub const LOG_FILE_BYTES: u64 = 64 * MIB;
+
+/// Smallest `memory_limit`. The six parts of the budget must each hold what they cannot do without;
+/// the tightest is the log's sixty-fourth, one group of 256 KiB.
+pub const MEMORY_LIMIT_MIN: u64 = 16 * MIB;
+
+/// Most bytes in one chunk of a memtable: a reader that copies a chunk copies no more than this.
+pub const CHUNK_BYTES: usize = (8 * MIB) as usize;
+
+/// Most background jobs (flushes, merges, compactions) at a time.
+pub const BACKGROUND_JOBS: usize = 64;
+
+/// Bits per key of a filter: a false positive rate of about 1 in 1000 with one cache line touched.
+pub const FILTER_BITS_PER_KEY: usize = 16;
+
+const _: () = assert!(ROW_BYTES >= 2 * VALUE_BYTES, "a row holds two of the longest values");
+const _: () = assert!(LOG_RECORD_BYTES >= 2 * ROW_BYTES, "a log record holds any row");
+const _: () = assert!(LOG_FILE_BYTES >= LOG_RECORD_BYTES as u64, "a log file holds any record");
+const _: () = assert!(LOG_LIMIT_DEFAULT >= LOG_LIMIT_MIN, "the default is allowed");
+const _: () = assert!(BLOCK_BYTES >= 8 * KEY_BYTES, "a block holds eight of the longest keys");
+const _: () = assert!(BLOCK_ROWS_MIN < BLOCK_ROWS_MAX, "the two ends are in order");
+const _: () = assert!(INDEXES <= u64::BITS as usize, "a set of indexes is one word");
+
+/// One row of `docs/limits.md`.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// What is limited, in the words of the documentation.
+    pub name: &'static str,
+    /// The limit itself.
+    pub value: u64,
+    /// Unit of the value: `bytes`, `rows`, `columns` and so on.
+    pub unit: &'static str,
+    /// Where the number comes from.
+    pub why: &'static str,
+}
+
+macro_rules! limits {
+    ($($value:ident, $name:literal, $unit:literal, $why:literal;)*) => {
+        &[$(Limit { name: $name, value: $value as u64, unit: $unit, why: $why }),*]
+    };
+}
+
+/// All limits, in the order of the documentation.
+pub const LIMITS: &[Limit] = limits![
+    VALUE_BYTES, "value", "bytes",
+        "travels through log, memtable and blob block in one piece, a sixteenth of 256 MiB";
+    ROW_BYTES, "row", "bytes", "two of the longest values; fits one log record";
+    KEY_BYTES, "index key, encoded", "bytes", "eight fit one block";
+    COLUMNS, "columns of a table", "columns", "as in PostgreSQL; a null bitmap of 200 bytes";
+    INDEXES, "indexes of a table", "indexes", "a set of indexes is one 64-bit word";
+    KEY_COLUMNS, "key columns of an index", "columns", "as in PostgreSQL";
+    NAME_BYTES, "name of a table, column or index", "bytes", "as in PostgreSQL";
+    TABLES, "tables of a database", "tables", "some 4 KiB resident each when idle";
+    NUMERIC_DIGITS, "digits of a numeric", "digits", "fit a 128-bit integer";
+    CHARACTERS, "declared length of varchar and char", "characters", "as in PostgreSQL";
+    BATCH_ROWS, "rows of one batch", "rows", "a position in a batch fits 32 bits";
+    INLINE_VALUE_BYTES, "value kept inside its block", "bytes", "longer ones go to blob blocks";
+    BLOCK_BYTES, "block, when it is closed", "bytes", "one I/O of a slow device, one flash page";
+    BLOCK_ROWS_MIN, "rows of a full block, at least", "rows", "block overhead below 2 bytes a row";
+    BLOCK_ROWS_MAX, "rows of a block, at most", "rows",
+        "a decoded column of eight bytes fits 32 KiB";
+    CHUNK_BYTES, "chunk of a memtable", "bytes", "the most a reader copies at once";
+    SEGMENT_BYTES, "segment, when it is closed", "bytes", "compacted whole in under a second";
+    RUN_FILE_BYTES, "file of a run, when it is closed", "bytes",
+        "merges replace runs file by file: little transient space";
+    RUN_ROWS, "row ids of one bottom run", "rows", "offsets fit 30 bits";
+    FILTER_BITS_PER_KEY, "filter", "bits per key", "one false positive in about 1000";
+    LOG_RECORD_BYTES, "log record", "bytes", "the longest row twice over";
+    LOG_FILE_BYTES, "log file", "bytes", "holds any record";
+    LOG_LIMIT_DEFAULT, "log kept, by default", "bytes", "recovered in under 5 seconds";
+    LOG_LIMIT_MIN, "log kept, at least", "bytes", "two log files";
+    MEMORY_LIMIT_MIN, "memory_limit, at least", "bytes", "the log's share still holds one group";
+    BACKGROUND_JOBS, "background jobs", "jobs", "each needs its buffers out of the budget";
+];

@@ -1,0 +1,212 @@
+//! Who may hold how much memory, and who holds it now?
+//!
+//! One [`Memory`] per database splits `memory_limit` into six parts that add up to it (I7). Each part
+//! counts its own bytes; whoever allocates charges first or at once after, and whoever finds its part
+//! over the limit acts on it (a memtable flushes, a cache evicts, a merge waits). Nothing here blocks
+//! or frees anything. Counters are relaxed atomics: they guide, they guard no data. Safe to share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::limits::MEMORY_LIMIT_MIN;
+
+mod machine;
+
+pub use machine::machine_bytes;
+
+/// What memory is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// Rows that landed and are not flushed yet, with their permutations and hashes.
+    Memtables,
+    /// Private buffers of open transactions.
+    Transactions,
+    /// Blocks of segments and runs read before.
+    Cache,
+    /// What stays for as long as a file is in use: fences, filters, footers, versions, catalog.
+    Resident,
+    /// Buffers of flushes, merges and compactions.
+    Background,
+    /// Log groups being assembled and written.
+    Log,
+}
+
+/// All parts, in the order of reports.
+pub const PARTS: [Part; 6] =
+    [Part::Memtables, Part::Transactions, Part::Cache, Part::Resident, Part::Background, Part::Log];
+
+/// Sixty-fourths of the limit per part, in the order of [`PARTS`].
+///
+/// * Memtables, 24: bytes written per row by merges fall with the logarithm of what one flush holds,
+///   so they get the largest part; a frozen one being flushed counts here too, so each table set can
+///   fill 12 while 12 are on their way out.
+/// * Transactions, 6: buffers beyond it spill into files.
+/// * Cache, 18: reads gain from every block, and nothing is lost below it.
+/// * Resident, 8: a filter costs 2 bytes per unique key, fences about 20 bytes per 16-KiB block.
+/// * Background, 7: two jobs of T + 1 = 9 streams with two 16-KiB blocks each take 0.6 MiB; the
+///   output of 1-MiB chunks and the sort buffers of a flush take the rest.
+/// * Log, 1: one group in assembly and one in flight.
+const SHARES: [u64; 6] = [24, 6, 18, 8, 7, 1];
+const SHARES_SUM: u64 = 64;
+
+const _: () = {
+    let mut sum = 0;
+    let mut i = 0;
+    while i < SHARES.len() {
+        sum += SHARES[i];
+        i += 1;
+    }
+    assert!(sum == SHARES_SUM, "the parts add up to the whole");
+};
+
+impl Part {
+    /// The word reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Memtables => "memtables",
+            Part::Transactions => "transactions",
+            Part::Cache => "cache",
+            Part::Resident => "resident",
+            Part::Background => "background",
+            Part::Log => "log",
+        }
+    }
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One line of a memory report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartReport {
+    /// What the memory is for.
+    pub part: Part,
+    /// Bytes the part may use.
+    pub limit: u64,
+    /// Bytes it uses now.
+    pub used: u64,
+}
+
+/// The memory budget of one database.
+#[derive(Debug)]
+pub struct Memory {
+    limit: u64,
+    limits: [u64; 6],
+    used: [AtomicU64; 6],
+}
+
+impl Memory {
+    /// A budget of `limit` bytes, raised to [`MEMORY_LIMIT_MIN`] when below it.
+    pub fn new(limit: u64) -> Memory {
+        let limit = limit.max(MEMORY_LIMIT_MIN);
+        let mut limits = SHARES.map(|share| limit / SHARES_SUM * share);
+        // What the division leaves over goes to the cache, which can use any number of bytes.
+        limits[Part::Cache as usize] += limit - limits.iter().sum::<u64>();
+        Memory { limit, limits, used: Default::default() }
+    }
+
+    /// A quarter of what the machine, or the control group this process is in, has.
+    pub fn default_limit() -> u64 {
+        (machine_bytes() / 4).max(MEMORY_LIMIT_MIN)
+    }
+
+    /// The whole budget in bytes.
+    pub fn total_limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Bytes in use, all parts together.
+    pub fn total_used(&self) -> u64 {
+        PARTS.iter().map(|&part| self.used(part)).sum()
+    }
+
+    /// Bytes the part may use.
+    pub fn limit(&self, part: Part) -> u64 {
+        self.limits[part as usize]
+    }
+
+    /// Bytes the part uses now.
+    pub fn used(&self, part: Part) -> u64 {
+        self.used[part as usize].load(Ordering::Relaxed)
+    }
+
+    /// Bytes the part may still take; 0 when it is over its limit.
+    pub fn free(&self, part: Part) -> u64 {
+        self.limit(part).saturating_sub(self.used(part))
+    }
+
+    /// Counts `bytes` more for the part, whether they fit or not.
+    pub fn add(&self, part: Part, bytes: u64) {
+        self.used[part as usize].fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes back `bytes` counted by [`Memory::add`].
+    pub fn sub(&self, part: Part, bytes: u64) {
+        let before = self.used[part as usize].fetch_sub(bytes, Ordering::Relaxed);
+        debug_assert!(before >= bytes, "{part}: {bytes} bytes given back, {before} were counted");
+    }
+
+    /// Counts `bytes` for as long as the charge lives, whether they fit or not.
+    pub fn charge(self: &Arc<Self>, part: Part, bytes: u64) -> Charge {
+        self.add(part, bytes);
+        Charge { memory: Arc::clone(self), part, bytes }
+    }
+
+    /// Counts `bytes` if they fit the part's limit.
+    pub fn try_charge(self: &Arc<Self>, part: Part, bytes: u64) -> Option<Charge> {
+        let limit = self.limit(part);
+        self.used[part as usize]
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
+                used.checked_add(bytes).filter(|&sum| sum <= limit)
+            })
+            .ok()?;
+        Some(Charge { memory: Arc::clone(self), part, bytes })
+    }
+
+    /// Limits and use per part, in the order of [`PARTS`]; the limits add up to
+    /// [`Memory::total_limit`].
+    pub fn report(&self) -> Vec<PartReport> {
+        PARTS
+            .iter()
+            .map(|&part| PartReport { part, limit: self.limit(part), used: self.used(part) })
+            .collect()
+    }
+}
+
+/// Bytes counted against a part until dropped.
+#[derive(Debug)]
+pub struct Charge {
+    memory: Arc<Memory>,
+    part: Part,
+    bytes: u64,
+}
+
+impl Charge {
+    /// Bytes counted now.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Counts `bytes` from now on, whether they fit or not.
+    pub fn resize(&mut self, bytes: u64) {
+        if bytes >= self.bytes {
+            self.memory.add(self.part, bytes - self.bytes);
+        } else {
+            self.memory.sub(self.part, self.bytes - bytes);
+        }
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.memory.sub(self.part, self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,42 @@
+//! How do tasks run in production?
+//!
+//! Each on a thread of the operating system; waits block the thread. See the parent for the rules.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Body, Ending, Event, TaskHandle, Tasks, start_thread};
+
+/// Tasks on threads of the operating system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreadTasks;
+
+impl ThreadTasks {
+    /// The scheduler of the operating system.
+    pub fn new() -> ThreadTasks {
+        ThreadTasks
+    }
+}
+
+impl Tasks for ThreadTasks {
+    fn spawn(&self, name: &str, body: Body) -> TaskHandle {
+        let shared = Ending::new(self.event());
+        let ending = Arc::clone(&shared);
+        let thread = start_thread(name, move || ending.run(body));
+        TaskHandle { shared, thread }
+    }
+
+    fn event(&self) -> Arc<Event> {
+        Arc::new(Event::of_threads())
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
+    fn yield_now(&self) {
+        std::thread::yield_now();
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
