@@ -1,0 +1,339 @@
+//! Is a key of a primary key or unique index free?
+//!
+//! Three answers, from cheap to dear (design.md section 3): keys taken from the table's own counter
+//! are new by construction; a batch of rising keys above everything known needs one comparison; all
+//! others are looked up. The lookup in files is made by the client thread before it queues
+//! ([`look_up`]); the leader repeats it only for what came since ([`validate`]). Keys with a NULL
+//! never clash.
+
+use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, limits};
+use onlap_format::key::KeyDef;
+use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Vector};
+use std::sync::atomic::Ordering;
+
+use crate::commit::TableWrite;
+use crate::table::{TableView, index_positions, key_def};
+
+/// Keys that a transaction brings to one unique index.
+#[derive(Debug)]
+pub(crate) struct UniqueKeys {
+    pub index: IndexId,
+    name: String,
+    how: Claim,
+}
+
+#[derive(Debug)]
+enum Claim {
+    /// Values of the table's counter; `max` is the key bytes of the largest.
+    Counter { max: Vec<u8>, values: (i64, i64) },
+    /// Strictly rising from `min` to `max`.
+    Rising { min: Vec<u8>, max: Vec<u8>, keys: Option<Probed> },
+    /// Anything else.
+    Any { max: Option<Vec<u8>>, keys: Probed },
+}
+
+/// Keys to look up, and how far the client thread has done so.
+#[derive(Debug)]
+struct Probed {
+    keys: BytesVec,
+    /// All rows below this id have been searched; keys found live are listed in `hits`.
+    searched_below: RowId,
+    hits: Vec<(usize, RowId)>,
+}
+
+impl UniqueKeys {
+    /// Keys that had to be looked up.
+    pub(crate) fn looked_up(&self) -> impl Iterator<Item = &[u8]> {
+        let probed = match &self.how {
+            Claim::Counter { .. } => None,
+            Claim::Rising { keys, .. } => keys.as_ref(),
+            Claim::Any { keys, .. } => Some(keys),
+        };
+        probed.into_iter().flat_map(|p| p.keys.iter())
+    }
+
+    fn max(&self) -> Option<&Vec<u8>> {
+        match &self.how {
+            Claim::Counter { max, .. } | Claim::Rising { max, .. } => Some(max),
+            Claim::Any { max, .. } => max.as_ref(),
+        }
+    }
+}
+
+/// The claims of `rows` on every unique index. `counter` is the position of the serial column when
+/// all its values were taken from the counter.
+pub(crate) fn claims(
+    schema: &TableSchema,
+    rows: &Batch,
+    counter: Option<usize>,
+) -> Result<Vec<UniqueKeys>> {
+    let mut out = Vec::new();
+    if rows.rows == 0 {
+        return Ok(out);
+    }
+    for index in schema.indexes.iter().filter(|i| i.unique) {
+        let (positions, _) = index_positions(schema, index);
+        let def = key_def(schema, index);
+        let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
+        let how = match counter {
+            Some(c) if positions == [c] && !def.columns[0].descending => {
+                counter_claim(&def, &columns, rows.rows)
+            }
+            _ => claim(schema, index, &def, &columns, rows.rows)?,
+        };
+        if let Some(how) = how {
+            out.push(UniqueKeys { index: index.id, name: index.name.clone(), how });
+        }
+    }
+    Ok(out)
+}
+
+fn counter_claim(def: &KeyDef, columns: &[&Column], rows: usize) -> Option<Claim> {
+    let Vector::Int(v) = &columns[0].data else { unreachable!("counters are int8") };
+    let mut max = Vec::new();
+    def.encode_row(columns, rows - 1, &mut max);
+    Some(Claim::Counter { max, values: (v[0], v[rows - 1]) })
+}
+
+fn claim(
+    schema: &TableSchema,
+    index: &IndexSchema,
+    def: &KeyDef,
+    columns: &[&Column],
+    rows: usize,
+) -> Result<Option<Claim>> {
+    if rising_ints(def, columns) {
+        let (mut min, mut max) = (Vec::new(), Vec::new());
+        def.encode_row(columns, 0, &mut min);
+        def.encode_row(columns, rows - 1, &mut max);
+        return Ok(Some(Claim::Rising { min, max, keys: None }));
+    }
+    let keys = key_bytes(def, columns, 0..rows);
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    let get = |i: u32| keys.get(i as usize);
+    let rising = (1..keys.len()).all(|i| keys.get(i - 1) < keys.get(i));
+    if !rising {
+        order.sort_unstable_by(|&a, &b| get(a).cmp(get(b)));
+        if let Some(w) = order.windows(2).find(|w| get(w[0]) == get(w[1])) {
+            return Err(duplicate(schema, index.name.as_str(), def, get(w[0])));
+        }
+    }
+    let max = get(*order.last().expect("there is a key")).to_vec();
+    let min = get(order[0]).to_vec();
+    let probed = Probed { keys, searched_below: 0, hits: Vec::new() };
+    Ok(Some(if rising {
+        Claim::Rising { min, max, keys: Some(probed) }
+    } else {
+        Claim::Any { max: Some(max), keys: probed }
+    }))
+}
+
+/// Whether a key of one ascending integer column rises strictly: the common case, worth a short way.
+fn rising_ints(def: &KeyDef, columns: &[&Column]) -> bool {
+    let [column] = columns else { return false };
+    match &column.data {
+        Vector::Int(v) if column.nulls.is_none() && !def.columns[0].descending => {
+            !def.columns[0].ty.key_is_lossy() && v.windows(2).all(|w| w[0] < w[1])
+        }
+        _ => false,
+    }
+}
+
+/// Key bytes of the rows without a NULL in the key.
+fn key_bytes(def: &KeyDef, columns: &[&Column], rows: std::ops::Range<usize>) -> BytesVec {
+    let mut keys = BytesVec::default();
+    let mut key = Vec::new();
+    for row in rows {
+        if columns.iter().any(|c| c.is_null(row)) {
+            continue;
+        }
+        key.clear();
+        def.encode_row(columns, row, &mut key);
+        keys.push(&key);
+    }
+    keys
+}
+
+/// Searches files and memtables for the keys, outside every lock. What this finds to be dead stays
+/// dead; what it finds live is judged again by the leader.
+pub(crate) fn look_up(w: &mut TableWrite) -> Result<()> {
+    if w.unique.is_empty() {
+        return Ok(());
+    }
+    let view = w.state.view();
+    for claim in &mut w.unique {
+        let above = |min: &[u8]| {
+            let writer = w.state.writer.lock();
+            high_of(&writer.highs, claim.index).is_none_or(|high| min > high)
+        };
+        let probed = match &mut claim.how {
+            Claim::Counter { .. } => continue,
+            Claim::Rising { min, .. } if above(min) => continue,
+            Claim::Rising { keys, .. } => {
+                keys.get_or_insert_with(|| row_keys(&w.schema, claim.index, &w.rows))
+            }
+            Claim::Any { keys, .. } => keys,
+        };
+        let below = view.active.first_row();
+        for i in 0..probed.keys.len() {
+            if let Some(row) = live_row(&view, claim.index, probed.keys.get(i), below)? {
+                probed.hits.push((i, row));
+            }
+        }
+        probed.searched_below = below;
+    }
+    Ok(())
+}
+
+fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Probed {
+    let index = schema.index(index).expect("a claim names an index of its table");
+    let (positions, _) = index_positions(schema, index);
+    let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
+    let keys = key_bytes(&key_def(schema, index), &columns, 0..rows.rows);
+    Probed { keys, searched_below: 0, hits: Vec::new() }
+}
+
+/// The live row below `below` that carries a key. Only the newest carrier can be alive.
+fn live_row(view: &TableView, index: IndexId, key: &[u8], below: RowId) -> Result<Option<RowId>> {
+    match view.newest_with_key(index, key, below)? {
+        Some(row) if view.mark_of(row)?.is_none() => Ok(Some(row)),
+        _ => Ok(None),
+    }
+}
+
+/// The leader's judgement: every key is free. `taken(index, key, live row)` adds what the group
+/// knows: whether an earlier member brought the key, or left the live row alive.
+pub(crate) fn validate(
+    w: &TableWrite,
+    view: &TableView,
+    highs: &[(IndexId, Option<Vec<u8>>)],
+    taken: &mut dyn FnMut(IndexId, &[u8], Option<RowId>) -> bool,
+) -> Result<()> {
+    for claim in &w.unique {
+        let above = |min: &[u8]| high_of(highs, claim.index).is_none_or(|high| min > high);
+        let mut own;
+        let probed = match &claim.how {
+            Claim::Counter { .. } if !w.state.serial_mixed.load(Ordering::Relaxed) => continue,
+            Claim::Rising { min, .. } if above(min) => continue,
+            Claim::Rising { keys: Some(probed), .. } | Claim::Any { keys: probed, .. } => probed,
+            Claim::Counter { .. } | Claim::Rising { keys: None, .. } => {
+                own = row_keys(&w.schema, claim.index, &w.rows);
+                own.searched_below = 0;
+                &own
+            }
+        };
+        let mut hits = probed.hits.iter().peekable();
+        for i in 0..probed.keys.len() {
+            let key = probed.keys.get(i);
+            let mut live = None;
+            if let Some(&&(_, row)) = hits.peek().filter(|h| h.0 == i) {
+                hits.next();
+                live = if view.mark_of(row)?.is_none() { Some(row) } else { None };
+            }
+            if live.is_none() {
+                live = live_row_since(view, claim.index, key, probed.searched_below)?;
+            }
+            let live = live.filter(|row| !w.marks.iter().any(|m| m.row == *row));
+            if taken(claim.index, key, live) {
+                let index = w.schema.index(claim.index).expect("a claim names an index");
+                return Err(duplicate(&w.schema, &claim.name, &key_def(&w.schema, index), key));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The live carrier of a key among rows from `since` on.
+fn live_row_since(
+    view: &TableView,
+    index: IndexId,
+    key: &[u8],
+    since: RowId,
+) -> Result<Option<RowId>> {
+    let newest = if view.version.flushed_rows > since {
+        view.newest_with_key(index, key, RowId::MAX)?
+    } else {
+        let mut found = None;
+        for memtable in view.memtables_newest_first() {
+            found = memtable.newest_with_key(index, key, RowId::MAX);
+            if found.is_some() || memtable.first_row() <= since {
+                break;
+            }
+        }
+        found
+    };
+    match newest {
+        Some(row) if row >= since && view.mark_of(row)?.is_none() => Ok(Some(row)),
+        _ => Ok(None),
+    }
+}
+
+fn high_of(highs: &[(IndexId, Option<Vec<u8>>)], index: IndexId) -> Option<&[u8]> {
+    highs.iter().find(|h| h.0 == index).and_then(|h| h.1.as_deref())
+}
+
+/// Notes the largest keys of an admitted transaction.
+pub(crate) fn raise_highs(highs: &mut Vec<(IndexId, Option<Vec<u8>>)>, claims: &[UniqueKeys]) {
+    for claim in claims {
+        let Some(max) = claim.max() else { continue };
+        match highs.iter_mut().find(|h| h.0 == claim.index) {
+            Some((_, Some(high))) if *max <= *high => {}
+            Some((_, Some(high))) => high.clone_from(max),
+            Some((_, none)) => *none = Some(max.clone()),
+            None => highs.push((claim.index, Some(max.clone()))),
+        }
+    }
+}
+
+fn duplicate(schema: &TableSchema, index: &str, def: &KeyDef, key: &[u8]) -> Error {
+    let values = match def.decode(key) {
+        Ok(values) => {
+            let shown: Vec<String> = values.iter().map(|v| format!("{v:?}")).collect();
+            shown.join(", ")
+        }
+        Err(_) => "?".to_owned(),
+    };
+    Error::new(
+        ErrorKind::DuplicateKey,
+        format!("table {} has a row with this key in {index} already: ({values})", schema.name),
+    )
+}
+
+/// Refuses keys above the limit, before the log sees them.
+pub(crate) fn check_key_lengths(schema: &TableSchema, rows: &Batch) -> Result<()> {
+    for index in &schema.indexes {
+        let (positions, _) = index_positions(schema, index);
+        let longest: usize = positions.iter().map(|&p| longest_value(&rows.columns[p])).sum();
+        if longest * 2 + 16 * positions.len() <= limits::KEY_BYTES {
+            continue;
+        }
+        let def = key_def(schema, index);
+        let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
+        let mut key = Vec::new();
+        for row in 0..rows.rows {
+            key.clear();
+            def.encode_row(&columns, row, &mut key);
+            if key.len() > limits::KEY_BYTES {
+                let text = format!(
+                    "key of {} bytes in index {} of table {}; at most {} fit",
+                    key.len(),
+                    index.name,
+                    schema.name,
+                    limits::KEY_BYTES
+                );
+                return Err(Error::new(ErrorKind::TooLong, text));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn longest_value(column: &Column) -> usize {
+    match &column.data {
+        Vector::Bytes(v) => v.offsets.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0),
+        _ => 24,
+    }
+}
