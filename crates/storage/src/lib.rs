@@ -4,6 +4,7 @@
 //! what keeps track of those files. A finished file is never modified (I5). This crate does not
 //! know of memtables, transactions or the log's contents.
 
+pub mod cache;
 pub mod entry;
 pub mod written;
 

@@ -1,0 +1,171 @@
+//! Which blocks of finished files are in memory?
+//!
+//! One cache for the blocks of all segments, runs and mark runs. A cached block is decompressed,
+//! its checksum was verified when it came in, and its header is parsed; so a hit costs one lookup
+//! and no check. The cache knows nothing of what blocks mean: it keeps them behind `Any`.
+//!
+//! Memory (I7): the capacity is the limit of [`Part::Cache`]. Each block carries its charge and
+//! gives it back when the last reader lets go, so the part's counter also covers blocks that were
+//! evicted while being read. Files are never modified (I5) and ids never reused, so nothing is
+//! ever invalidated; blocks of deleted files age out.
+//!
+//! Thread safety: shared freely. A miss does not block other readers of the same block: two threads
+//! may read it at once and one result wins, which keeps waiting out of this module (I9).
+
+use std::any::Any;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use onlap_base::FileId;
+use onlap_base::memory::{Charge, Memory, Part};
+use quick_cache::{OptionsBuilder, Weighter};
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes that the cache and the allocator need for a block besides its content: key, value, two
+/// reference counts and 21 bytes of state in a table that is at most two thirds full.
+const ENTRY_OVERHEAD_BYTES: usize = 160;
+
+/// Few shards, so that small capacities still hold whole blocks; lookups take a shard's read lock
+/// for some tens of nanoseconds.
+const SHARDS_MAX: u64 = 16;
+
+/// A shard smaller than this would hold too few blocks of 16 KiB to choose among.
+const SHARD_BYTES_MIN: u64 = 1 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct BlockKey {
+    file: FileId,
+    offset: u64,
+}
+
+#[derive(Clone)]
+struct Slot {
+    weight: u64,
+    block: Arc<dyn Any + Send + Sync>,
+}
+
+#[derive(Clone, Copy)]
+struct SlotWeight;
+
+impl Weighter<BlockKey, Slot> for SlotWeight {
+    fn weight(&self, _: &BlockKey, slot: &Slot) -> u64 {
+        slot.weight
+    }
+}
+
+/// A block in memory together with its charge.
+pub struct Loaded<T> {
+    block: T,
+    _charge: Charge,
+}
+
+impl<T> Deref for Loaded<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.block
+    }
+}
+
+/// The block cache.
+pub struct BlockCache {
+    slots: quick_cache::sync::Cache<BlockKey, Slot, SlotWeight>,
+    memory: Arc<Memory>,
+    capacity: u64,
+    misses: AtomicU64,
+}
+
+impl BlockCache {
+    /// An empty cache as large as [`Part::Cache`] allows.
+    pub fn new(memory: Arc<Memory>) -> BlockCache {
+        let capacity = memory.limit(Part::Cache);
+        let shards = (capacity / SHARD_BYTES_MIN).clamp(1, SHARDS_MAX);
+        let shards = 1usize << shards.ilog2();
+        let options = OptionsBuilder::new()
+            .shards(shards)
+            .weight_capacity(capacity)
+            .estimated_items_capacity((capacity / (16 << 10)).max(16) as usize)
+            .build()
+            .expect("every required option is set");
+        let slots = quick_cache::sync::Cache::with_options(
+            options,
+            SlotWeight,
+            Default::default(),
+            Default::default(),
+        );
+        BlockCache { slots, memory, capacity, misses: AtomicU64::new(0) }
+    }
+
+    /// The block at an offset of a file, if it is in memory.
+    #[inline]
+    pub fn get<T: Send + Sync + 'static>(
+        &self,
+        file: FileId,
+        offset: u64,
+    ) -> Option<Arc<Loaded<T>>> {
+        let slot = self.slots.get(&BlockKey { file, offset })?;
+        slot.block.downcast::<Loaded<T>>().ok()
+    }
+
+    /// Puts a block in; `bytes` is what it takes on the heap. Counts a miss.
+    pub fn insert<T: Send + Sync + 'static>(
+        &self,
+        file: FileId,
+        offset: u64,
+        block: T,
+        bytes: usize,
+    ) -> Arc<Loaded<T>> {
+        self.misses.fetch_add(1, Relaxed);
+        let loaded = self.charged(block, bytes);
+        let weight = (bytes + ENTRY_OVERHEAD_BYTES) as u64;
+        let slot = Slot { weight, block: loaded.clone() };
+        self.slots.insert(BlockKey { file, offset }, slot);
+        loaded
+    }
+
+    /// As [`BlockCache::insert`] while there is free space; never evicts, so that a scan of a table
+    /// larger than the cache leaves the blocks that are read again and again where they are.
+    pub fn insert_if_room<T: Send + Sync + 'static>(
+        &self,
+        file: FileId,
+        offset: u64,
+        block: T,
+        bytes: usize,
+    ) -> Arc<Loaded<T>> {
+        // Shards fill unevenly; the last eighth is left to insertions that may evict.
+        let room = self.capacity - self.capacity / 8;
+        if self.memory.used(Part::Cache) + bytes as u64 <= room {
+            self.insert(file, offset, block, bytes)
+        } else {
+            self.misses.fetch_add(1, Relaxed);
+            self.charged(block, bytes)
+        }
+    }
+
+    fn charged<T>(&self, block: T, bytes: usize) -> Arc<Loaded<T>> {
+        let charge = self.memory.charge(Part::Cache, (bytes + ENTRY_OVERHEAD_BYTES) as u64);
+        Arc::new(Loaded { block, _charge: charge })
+    }
+
+    /// Largest sum of block sizes.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Blocks that had to be read since the start.
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Relaxed)
+    }
+
+    /// Number of blocks in memory.
+    pub fn blocks(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Lets every block go (tests and cold measurements).
+    pub fn clear(&self) {
+        self.slots.clear();
+    }
+}

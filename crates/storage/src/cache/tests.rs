@@ -1,0 +1,54 @@
+use super::*;
+
+fn cache(limit: u64) -> (Arc<Memory>, BlockCache) {
+    let memory = Arc::new(Memory::new(limit));
+    (memory.clone(), BlockCache::new(memory))
+}
+
+#[test]
+fn a_block_is_found_again_under_its_type_only() {
+    let (_, cache) = cache(64 << 20);
+    assert!(cache.get::<String>(FileId(1), 0).is_none());
+    cache.insert(FileId(1), 0, "block".to_owned(), 100);
+    assert_eq!(cache.get::<String>(FileId(1), 0).expect("was put in").as_str(), "block");
+    assert!(cache.get::<Vec<u8>>(FileId(1), 0).is_none());
+    assert!(cache.get::<String>(FileId(1), 8).is_none());
+    assert!(cache.get::<String>(FileId(2), 0).is_none());
+    assert_eq!((cache.misses(), cache.blocks()), (1, 1));
+}
+
+#[test]
+fn the_charge_lives_as_long_as_the_last_reader() {
+    let (memory, cache) = cache(64 << 20);
+    let held = cache.insert(FileId(1), 0, 7u64, 1000);
+    let used = memory.used(Part::Cache);
+    assert!(used >= 1000);
+    cache.clear();
+    assert_eq!(memory.used(Part::Cache), used);
+    drop(held);
+    assert_eq!(memory.used(Part::Cache), 0);
+}
+
+#[test]
+fn blocks_are_evicted_at_the_limit() {
+    let (memory, cache) = cache(32 << 20);
+    for i in 0..10_000 {
+        cache.insert(FileId(1), i, [0u8; 8], 16 << 10);
+        assert!(memory.used(Part::Cache) <= cache.capacity());
+    }
+    assert!(memory.used(Part::Cache) > cache.capacity() / 2);
+}
+
+#[test]
+fn a_scan_takes_free_space_only() {
+    let (memory, cache) = cache(32 << 20);
+    for i in 0..100 {
+        cache.insert(FileId(1), i, [0u8; 8], 1 << 10);
+    }
+    for i in 0..10_000 {
+        cache.insert_if_room(FileId(2), i, [0u8; 8], 16 << 10);
+    }
+    assert!(memory.used(Part::Cache) <= cache.capacity());
+    let kept = (0..100).filter(|i| cache.get::<[u8; 8]>(FileId(1), *i).is_some()).count();
+    assert!(kept >= 90, "{kept} of 100");
+}
