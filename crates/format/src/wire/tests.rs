@@ -20,7 +20,9 @@ fn numbers_come_back_at_every_width() {
 #[test]
 fn damage_is_an_error() {
     assert!(Reader::new(&[0x80; 11]).varint().is_err());
-    assert!(Reader::new(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2]).varint().is_err());
+    assert!(
+        Reader::new(&[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 2]).varint().is_err()
+    );
     assert!(Reader::new(&[5, 1, 2]).bytes().is_err());
     assert!(Reader::new(&[3, 0, 0]).count(1).is_err());
     assert!(Reader::new(&[1, 0xFF]).text().is_err());

@@ -1,0 +1,143 @@
+//! How do a commit's rows lie in a log record?
+//!
+//! | field | |
+//! |---|---|
+//! | rows | varint; nothing follows 0 |
+//! | columns | varint |
+//! | form | 1 byte: 0 plain |
+//! | columns | one after another |
+//!
+//! A plain column: one byte with the physical form (0 int, 1 wide, 2 numeric, 3 bytes; plus 4 when
+//! NULLs are there), the null bitmap if any, then the values that are not NULL: ints as signed
+//! varints of the difference to the value before, wides as 16 bytes, numerics as 16 bytes and the
+//! scale, byte strings behind their length.
+
+use onlap_base::Result;
+
+use crate::batch::{Batch, Column, NullMask, Vector};
+use crate::types::Physical;
+use crate::wire::{self, Reader};
+
+const FORM_PLAIN: u8 = 0;
+const NULLS: u8 = 4;
+
+/// Appends a batch.
+pub(super) fn put_rows(out: &mut Vec<u8>, rows: &Batch) {
+    wire::put_varint(out, rows.rows as u64);
+    if rows.rows == 0 {
+        return;
+    }
+    wire::put_varint(out, rows.columns.len() as u64);
+    out.push(FORM_PLAIN);
+    for column in &rows.columns {
+        put_plain(out, column);
+    }
+}
+
+/// Reads a batch. Its columns have the forms that were written; whether those are the table's is
+/// the caller's question.
+pub(super) fn read_rows(r: &mut Reader<'_>) -> Result<Batch> {
+    let rows = r.varint()?;
+    if rows == 0 {
+        return Ok(Batch::default());
+    }
+    let columns = r.count(1)?;
+    if columns == 0 {
+        return Err(r.error("rows without columns"));
+    }
+    if r.u8()? != FORM_PLAIN {
+        return Err(r.error("an unknown form of logged rows"));
+    }
+    let rows = usize::try_from(rows).map_err(|_| r.error("a row count above the record"))?;
+    let columns = (0..columns).map(|_| read_plain(r, rows)).collect::<Result<_>>()?;
+    Ok(Batch { columns, rows })
+}
+
+fn put_plain(out: &mut Vec<u8>, column: &Column) {
+    let form = match column.data.physical() {
+        Physical::Int => 0,
+        Physical::Wide => 1,
+        Physical::Numeric => 2,
+        Physical::Bytes => 3,
+    };
+    let nulls = column.nulls.as_ref();
+    out.push(form | if nulls.is_some() { NULLS } else { 0 });
+    if let Some(mask) = nulls {
+        let bytes = mask.words.iter().flat_map(|w| w.to_le_bytes());
+        out.extend(bytes.take(mask.len.div_ceil(8)));
+    }
+    let present = |i: &usize| !nulls.is_some_and(|n| n.get(*i));
+    let all = (0..column.len()).filter(present);
+    match &column.data {
+        Vector::Int(v) => {
+            let mut before = 0i64;
+            for i in all {
+                wire::put_signed(out, v[i].wrapping_sub(before));
+                before = v[i];
+            }
+        }
+        Vector::Wide(v) => all.for_each(|i| out.extend_from_slice(&v[i].to_le_bytes())),
+        Vector::Numeric(m, s) => all.for_each(|i| {
+            out.extend_from_slice(&m[i].to_le_bytes());
+            out.push(s[i]);
+        }),
+        Vector::Bytes(v) => all.for_each(|i| wire::put_bytes(out, v.get(i))),
+    }
+}
+
+fn read_plain(r: &mut Reader<'_>, rows: usize) -> Result<Column> {
+    let head = r.u8()?;
+    let nulls = match head & NULLS {
+        0 => None,
+        _ => Some(read_mask(r, rows)?),
+    };
+    let present = rows - nulls.as_ref().map_or(0, NullMask::count);
+    let (form, least) = match head & !NULLS {
+        0 => (Physical::Int, 1),
+        1 => (Physical::Wide, 16),
+        2 => (Physical::Numeric, 17),
+        3 => (Physical::Bytes, 1),
+        _ => return Err(r.error("an unknown physical form")),
+    };
+    if present > r.remaining() / least {
+        return Err(r.error("more rows than the record can hold"));
+    }
+    let mut column = Column::new(form);
+    let mut before = 0i64;
+    for i in 0..rows {
+        if nulls.as_ref().is_some_and(|n| n.get(i)) {
+            column.push_null();
+            continue;
+        }
+        match &mut column.data {
+            Vector::Int(v) => {
+                before = before.wrapping_add(r.signed()?);
+                v.push(before);
+            }
+            Vector::Wide(v) => v.push(read_i128(r)?),
+            Vector::Numeric(m, s) => {
+                m.push(read_i128(r)?);
+                s.push(r.u8()?);
+            }
+            Vector::Bytes(v) => v.push(r.bytes()?),
+        }
+    }
+    column.nulls = nulls;
+    Ok(column)
+}
+
+fn read_mask(r: &mut Reader<'_>, rows: usize) -> Result<NullMask> {
+    let bytes = r.take(rows.div_ceil(8))?;
+    let mut mask = NullMask::none(rows);
+    for (i, b) in bytes.iter().enumerate() {
+        mask.words[i / 8] |= u64::from(*b) << (i % 8 * 8);
+    }
+    if !rows.is_multiple_of(64) && mask.words[rows / 64] >> (rows % 64) != 0 {
+        return Err(r.error("null bits behind the last row"));
+    }
+    Ok(mask)
+}
+
+fn read_i128(r: &mut Reader<'_>) -> Result<i128> {
+    Ok(i128::from_le_bytes(r.take(16)?.try_into().expect("took 16 bytes")))
+}

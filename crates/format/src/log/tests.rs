@@ -1,0 +1,280 @@
+use onlap_base::ErrorKind;
+
+use super::*;
+use crate::batch::{Batch, Column, NullMask, Vector};
+use crate::types::Physical;
+
+fn ints(values: &[i64]) -> Column {
+    Column { data: Vector::Int(values.to_vec()), nulls: None }
+}
+
+fn sample_rows(n: usize) -> Batch {
+    let mut text = Column::new(Physical::Bytes);
+    let mut mask = NullMask::none(0);
+    if let Vector::Bytes(v) = &mut text.data {
+        for i in 0..n {
+            v.push(if i % 3 == 1 { b"" } else { b"row" });
+            mask.push(i % 3 == 1);
+        }
+    }
+    text.nulls = Some(mask);
+    let wide = Vector::Wide((0..n).map(|i| i as i128 - 2).collect());
+    let numeric =
+        Vector::Numeric((0..n).map(|i| -(i as i128)).collect(), (0..n).map(|i| i as u8).collect());
+    let columns = vec![
+        ints(&(0..n).map(|i| 1000 + i as i64 * 3).collect::<Vec<_>>()),
+        text,
+        Column { data: wide, nulls: None },
+        Column { data: numeric, nulls: None },
+    ];
+    Batch { columns, rows: n }
+}
+
+fn group(durable: LogPosition) -> Option<GroupPart> {
+    Some(GroupPart { durable, unix_us: 1_700_000_000_000_000 })
+}
+
+/// A log file with one commit per entry of `durable`, and the positions of its records.
+fn file(header: FileHeader, durable: &[LogPosition]) -> (Vec<u8>, Vec<LogPosition>) {
+    let mut bytes = header.encode().to_vec();
+    let mut positions = vec![];
+    for (i, durable) in durable.iter().enumerate() {
+        let mut body = CommitBody::new();
+        body.push(TableId(1), 1, &sample_rows(5), &[]);
+        let at = LogPosition::new(header.file, bytes.len() as u64);
+        positions.push(at);
+        body.append_to(&mut bytes, at, header.csn + 1 + i as u64, &[i as u64 * 5], group(*durable));
+    }
+    positions.push(LogPosition::new(header.file, bytes.len() as u64));
+    (bytes, positions)
+}
+
+fn first(file: u64) -> FileHeader {
+    FileHeader { file, previous_end: LogPosition::START, durable: LogPosition::START, csn: 0 }
+}
+
+type Files = Vec<(u64, Vec<u8>)>;
+
+fn run(files: &Files, oldest: u64) -> Result<(Vec<Csn>, ReplayEnd)> {
+    let names: Vec<LogFile> =
+        files.iter().map(|(n, _)| LogFile { number: *n, name: format!("{n:08}.log") }).collect();
+    let mut seen = vec![];
+    let end = replay(
+        &names,
+        oldest,
+        &mut |number, max| {
+            let bytes =
+                &files.iter().find(|(n, _)| *n == number).expect("asked for what is there").1;
+            Ok(bytes[..bytes.len().min(max)].to_vec())
+        },
+        &mut |r| {
+            seen.push(r.record.csn);
+            Ok(())
+        },
+    )?;
+    Ok((seen, end))
+}
+
+#[test]
+fn a_commit_comes_back() {
+    let mut body = CommitBody::new();
+    let marks = [
+        LoggedMark { row: 900, successor: Some(4) },
+        LoggedMark { row: 7, successor: None },
+        LoggedMark { row: 8, successor: Some(0) },
+    ];
+    body.push(TableId(3), 2, &sample_rows(70), &marks);
+    body.push(TableId(9), 1, &Batch::default(), &marks[1..2]);
+    let at = LogPosition::new(5, HEADER_BYTES as u64);
+    let mut bytes = first(5).encode().to_vec();
+    body.append_to(&mut bytes, at, 77, &[100, 200], group(at));
+    assert_eq!(bytes.len(), HEADER_BYTES + body.record_bytes(true));
+    put_note(&mut bytes, at.forward(body.record_bytes(true)), 77, group(at).unwrap());
+    bytes.resize(bytes.len() + 100, 0);
+    let mut reader = LogReader::new("5.log", &first(5), &bytes, None);
+    let record = reader.next_record().unwrap().unwrap();
+    assert_eq!((record.csn, record.group, record.position), (77, group(at), at));
+    let RecordBody::Commit(commit) = record.body else { panic!("a commit") };
+    assert_eq!(commit.tables[0].rows, sample_rows(70));
+    assert_eq!(commit.tables[0].marks, marks);
+    assert_eq!((commit.tables[0].table, commit.tables[0].base), (TableId(3), 100));
+    assert_eq!((commit.tables[1].base, &commit.tables[1].marks[..]), (200, &marks[1..2]));
+    assert_eq!(reader.next_record().unwrap().unwrap().body, RecordBody::Note);
+    assert!(reader.next_record().unwrap().is_none() && !reader.is_torn());
+}
+
+#[test]
+fn relogged_rows_come_back() {
+    for row_ids in [None, Some(vec![40, 42, 43, 50, 51])] {
+        let table = RelogTable {
+            table: TableId(3),
+            schema: 4,
+            first_row: 40,
+            row_ids,
+            commits: vec![(43, 9), (52, 12)],
+            rows: sample_rows(5),
+            marks: vec![
+                RelogMark { row: 41, csn: 11, successor: Some(50) },
+                RelogMark { row: 3, csn: 10, successor: None },
+            ],
+        };
+        let body = RelogBody::new(&table);
+        let at = LogPosition::new(5, HEADER_BYTES as u64);
+        let mut bytes = first(5).encode().to_vec();
+        body.append_to(&mut bytes, at, 12);
+        assert_eq!(bytes.len(), HEADER_BYTES + body.record_bytes());
+        let record = LogReader::new("5.log", &first(5), &bytes, None).next_record().unwrap();
+        assert_eq!(record.unwrap().body, RecordBody::Relog(table));
+    }
+}
+
+#[test]
+fn any_torn_last_record_is_cut() {
+    let start = LogPosition::new(1, HEADER_BYTES as u64);
+    let (bytes, at) = file(first(1), &[LogPosition::START, start]);
+    for cut in at[1].offset() as usize..bytes.len() {
+        let mut torn = bytes.clone();
+        torn[cut] ^= 0x40;
+        let (seen, end) = run(&vec![(1, torn)], 1).unwrap();
+        assert_eq!((seen, end.end, end.csn), (vec![1], at[1], 1), "byte {cut}");
+        let mut short = bytes.clone();
+        short.truncate(cut);
+        assert_eq!(run(&vec![(1, short)], 1).unwrap().0, vec![1]);
+    }
+}
+
+#[test]
+fn a_hole_in_what_was_never_synced_is_a_torn_tail() {
+    let (mut bytes, at) = file(first(1), &[LogPosition::START; 3]);
+    bytes[at[1].offset() as usize + 30] ^= 1;
+    let (seen, end) = run(&vec![(1, bytes)], 1).unwrap();
+    assert_eq!((seen, end.end), (vec![1], at[1]));
+}
+
+#[test]
+fn a_hole_in_what_was_durable_is_damage() {
+    let (clean, at) = file(first(1), &[LogPosition::START; 3]);
+    let (mut bytes, _) = file(first(1), &[LogPosition::START, LogPosition::START, at[2]]);
+    assert_eq!(clean.len(), bytes.len());
+    bytes[at[1].offset() as usize + 60] ^= 1;
+    let e = run(&vec![(1, bytes)], 1).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Corruption);
+    let place = e.place().unwrap();
+    assert_eq!((place.file.as_str(), place.offset), ("00000001.log", at[1].offset()));
+}
+
+#[test]
+fn a_recycled_file_shows_nothing_of_its_previous_life() {
+    let (old, _) = file(first(1), &[LogPosition::START; 20]);
+    let (mut new, at) = file(first(9), &[LogPosition::START; 2]);
+    new.extend_from_slice(&old[new.len()..]);
+    assert_eq!(new.len(), old.len());
+    let (seen, end) = run(&vec![(9, new.clone())], 9).unwrap();
+    assert_eq!((seen, end.end), (vec![1, 2], at[2]));
+    // Renamed and not begun: void, whatever it holds.
+    let (seen, end) = run(&vec![(9, new), (12, old)], 9).unwrap();
+    assert_eq!((seen, end.live, end.void), (vec![1, 2], vec![9], vec![12]));
+}
+
+#[test]
+fn record_bytes_inside_a_value_are_no_record() {
+    let (inner, _) = file(first(1), &[LogPosition::new(1, 4000)]);
+    let mut rows = Batch::new([Physical::Bytes]);
+    if let Vector::Bytes(v) = &mut rows.columns[0].data {
+        v.push(&inner);
+    }
+    rows.rows = 1;
+    let mut body = CommitBody::new();
+    body.push(TableId(1), 1, &rows, &[]);
+    let mut bytes = first(1).encode().to_vec();
+    body.append_to(&mut bytes, LogPosition::new(1, 48), 1, &[0], group(LogPosition::START));
+    bytes[HEADER_BYTES] ^= 1;
+    assert_eq!(run(&vec![(1, bytes)], 1).unwrap().0, Vec::<Csn>::new());
+}
+
+#[test]
+fn the_chain_follows_the_headers() {
+    let (one, at1) = file(first(1), &[LogPosition::START; 2]);
+    let second = FileHeader { file: 2, previous_end: at1[2], durable: at1[2], csn: 2 };
+    let (two, at2) = file(second, &[at1[2]; 2]);
+    let files = vec![(1, one.clone()), (2, two.clone())];
+    let (seen, end) = run(&files, 1).unwrap();
+    assert_eq!((seen, end.end, end.csn), (vec![1, 2, 3, 4], at2[2], 4));
+
+    // The older file was cut; the rest stands alone. If it is still needed, that is damage.
+    assert_eq!(run(&vec![(2, two.clone())], 2).unwrap().0, vec![3, 4]);
+    assert_eq!(run(&vec![(2, two.clone())], 1).unwrap_err().kind(), ErrorKind::Corruption);
+
+    // File 2 says file 1 was durable to its end.
+    let mut torn = one.clone();
+    torn[at1[1].offset() as usize] ^= 1;
+    let e = run(&vec![(1, torn), (2, two.clone())], 1).unwrap_err();
+    assert_eq!(e.place().unwrap().offset, at1[1].offset());
+
+    // A recovery cut file 1 behind its first record and went on in file 3: file 2 is void.
+    let third = FileHeader { file: 3, previous_end: at1[1], durable: at1[1], csn: 1 };
+    let (three, _) = file(third, &[at1[1]]);
+    let (seen, end) = run(&vec![(1, one), (2, two), (3, three)], 1).unwrap();
+    assert_eq!((seen, end.void), (vec![1, 2], vec![2]));
+}
+
+#[test]
+fn a_torn_older_file_cuts_the_files_behind_it() {
+    let (mut one, at1) = file(first(1), &[LogPosition::START; 2]);
+    let start = LogPosition::START;
+    let second = FileHeader { file: 2, previous_end: at1[2], durable: start, csn: 2 };
+    let (two, at2) = file(second, &[start; 2]);
+    one[at1[1].offset() as usize + 1] ^= 1;
+    let (seen, end) = run(&vec![(1, one.clone()), (2, two)], 1).unwrap();
+    assert_eq!((seen, end.end, end.void), (vec![1], at1[1], vec![2]));
+    // Unless a record there knows better.
+    let (two, _) = file(second, &[start, at2[1]]);
+    assert_eq!(run(&vec![(1, one), (2, two)], 1).unwrap_err().kind(), ErrorKind::Corruption);
+}
+
+#[test]
+fn a_file_without_header_ends_the_log() {
+    let (one, at1) = file(first(1), &[LogPosition::START; 2]);
+    let start = LogPosition::START;
+    let third =
+        FileHeader { file: 3, previous_end: LogPosition::new(2, 500), durable: start, csn: 9 };
+    let (three, _) = file(third, &[start]);
+    let files = vec![(1, one.clone()), (2, vec![0; 900]), (3, three)];
+    let (seen, end) = run(&files, 1).unwrap();
+    assert_eq!((seen, end.end, end.void), (vec![1, 2], at1[2], vec![2, 3]));
+    let third = FileHeader { durable: LogPosition::new(2, 500), ..third };
+    let (three, _) = file(third, &[start]);
+    assert!(run(&vec![(1, one), (2, vec![0; 900]), (3, three)], 1).is_err());
+}
+
+#[test]
+fn a_newer_format_is_refused_by_name() {
+    let mut bytes = first(1).encode();
+    bytes[8] = 2;
+    let e = FileHeader::parse(1, &bytes).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::NewerFormat);
+    assert!(e.message().contains("format 2"));
+}
+
+#[test]
+fn damaged_bodies_never_panic() {
+    // The checksum would catch these; the decoders must hold without it.
+    let mut body = CommitBody::new();
+    body.push(TableId(1), 1, &sample_rows(9), &[LoggedMark { row: 3, successor: Some(8) }]);
+    let mut full = vec![];
+    body.append_to(&mut full, LogPosition::new(1, 48), 1, &[0], None);
+    let frame = full.len() - body.body_bytes();
+    for i in frame..full.len() {
+        for bit in 0..8 {
+            let mut bytes = full.clone();
+            bytes[i] ^= 1 << bit;
+            let crc = crc32c::crc32c(&bytes[frame..]);
+            bytes[8..12].copy_from_slice(&crc.to_le_bytes());
+            let head = frame_crc(LogPosition::new(1, 48), &bytes[4..frame]);
+            bytes[..4].copy_from_slice(&head.to_le_bytes());
+            let mut file = first(1).encode().to_vec();
+            file.extend_from_slice(&bytes);
+            let _ = LogReader::new("1.log", &first(1), &file, None).next_record();
+        }
+    }
+}
