@@ -228,6 +228,25 @@ impl Column {
             }
         }
     }
+    /// Appends the rows at these positions of a column of the same form.
+    pub fn extend_selected(&mut self, other: &Column, positions: &[u32]) {
+        let before = self.len();
+        let at = positions.iter().map(|&i| i as usize);
+        match (&mut self.data, &other.data) {
+            (Vector::Int(a), Vector::Int(b)) => a.extend(at.map(|i| b[i])),
+            (Vector::Wide(a), Vector::Wide(b)) => a.extend(at.map(|i| b[i])),
+            (Vector::Numeric(a, s), Vector::Numeric(b, t)) => {
+                a.extend(at.clone().map(|i| b[i]));
+                s.extend(at.map(|i| t[i]));
+            }
+            (Vector::Bytes(a), Vector::Bytes(b)) => at.for_each(|i| a.push(b.get(i))),
+            _ => panic!("columns of different physical form are never joined"),
+        }
+        if self.nulls.is_some() || other.nulls.is_some() {
+            let mask = self.nulls.get_or_insert_with(|| NullMask::none(before));
+            positions.iter().for_each(|&i| mask.push(other.is_null(i as usize)));
+        }
+    }
     /// Keeps the first `n` rows.
     pub fn truncate(&mut self, n: usize) {
         match &mut self.data {
@@ -276,6 +295,14 @@ impl Batch {
             a.extend_range(b, range.clone());
         }
         self.rows += range.len();
+    }
+    /// Appends the rows at these positions of a batch of the same shape.
+    pub fn extend_selected(&mut self, other: &Batch, positions: &[u32]) {
+        debug_assert_eq!(self.columns.len(), other.columns.len());
+        for (a, b) in self.columns.iter_mut().zip(&other.columns) {
+            a.extend_selected(b, positions);
+        }
+        self.rows += positions.len();
     }
     /// Keeps the first `n` rows.
     pub fn truncate(&mut self, n: usize) {

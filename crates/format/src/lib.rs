@@ -5,6 +5,7 @@
 //! Decoders never panic on damaged input (rule I8).
 
 pub mod batch;
+pub mod key;
 pub mod log;
 pub mod schema;
 pub mod types;

@@ -1,0 +1,117 @@
+//! In which order do keys sort?
+//!
+//! [`sort_permutation`] is a stable argsort: keys keep their place, positions are sorted. Each position
+//! is packed under the key's leading bits into one integer, so that the sort moves plain integers and
+//! compares nothing else; keys that share those bits are ordered by a second, comparing pass. Pure.
+
+use std::cmp::Ordering;
+
+use super::keys::{Keys, PackedKey};
+use crate::batch::BytesVec;
+
+/// Positions of the keys in key order; equal keys keep their order.
+pub fn sort_permutation(keys: &Keys) -> Vec<u32> {
+    assert!(keys.len() <= u32::MAX as usize, "positions are 32-bit");
+    match keys {
+        Keys::Word(v) => sort_packed(v),
+        Keys::Narrow(v) => sort_packed(v),
+        Keys::Wide4(v) => sort_packed(v),
+        Keys::Wide8(v) => sort_packed(v),
+        Keys::Bytes(v) => sort_bytes(v),
+    }
+}
+
+fn bits_of(n: usize) -> u32 {
+    usize::BITS - n.saturating_sub(1).leading_zeros()
+}
+
+fn sort_packed<K: PackedKey>(keys: &[K]) -> Vec<u32> {
+    let n = keys.len();
+    if keys.is_sorted() {
+        return (0..n as u32).collect();
+    }
+    // Leading bits that all keys share say nothing.
+    let mut vary = K::ZERO;
+    keys.iter().for_each(|k| vary.or_difference(&keys[0], k));
+    let used = (0..K::BITS.div_ceil(64))
+        .rev()
+        .map(|w| (w, vary.get64(w * 64)))
+        .find(|(_, word)| *word != 0)
+        .map_or(0, |(w, word)| w * 64 + 64 - word.leading_zeros());
+    let ordinal = bits_of(n);
+    if used > 64 - ordinal && used + ordinal <= 128 {
+        return sort_heads128(keys, used, ordinal);
+    }
+    let head = used.min(64 - ordinal);
+    let shift = used - head;
+    let mask = if head == 64 { u64::MAX } else { (1 << head) - 1 };
+    let heads = keys.iter().map(|k| k.get64(shift) & mask);
+    let mut order = sort_heads(heads, ordinal);
+    if shift > 0 {
+        fix_ties(&mut order, ordinal, |a, b| keys[a].cmp(&keys[b]));
+    }
+    positions(&order, ordinal)
+}
+
+/// Sorts (head, ordinal) pairs as integers.
+fn sort_heads(heads: impl Iterator<Item = u64>, ordinal: u32) -> Vec<u64> {
+    let mut pairs: Vec<u64> = if ordinal == 64 {
+        heads.collect()
+    } else {
+        heads.enumerate().map(|(i, h)| h << ordinal | i as u64).collect()
+    };
+    sort_ints(&mut pairs);
+    pairs
+}
+
+/// Joins presorted pieces, and sorts from scratch where there are none.
+fn sort_ints<T: Ord + Copy>(pairs: &mut [T]) {
+    let descents = pairs.windows(2).filter(|w| w[0] > w[1]).count();
+    if descents > pairs.len() / 32 { pairs.sort_unstable() } else { pairs.sort() }
+}
+
+fn sort_heads128<K: PackedKey>(keys: &[K], used: u32, ordinal: u32) -> Vec<u32> {
+    let mask = if used >= 128 { u128::MAX } else { (1 << used) - 1 };
+    let mut pairs: Vec<u128> =
+        keys.iter().enumerate().map(|(i, k)| (k.get(0) & mask) << ordinal | i as u128).collect();
+    sort_ints(&mut pairs);
+    let low = (1u128 << ordinal) - 1;
+    pairs.iter().map(|p| (p & low) as u32).collect()
+}
+
+fn positions(order: &[u64], ordinal: u32) -> Vec<u32> {
+    let low = (1u64 << ordinal) - 1;
+    order.iter().map(|p| (p & low) as u32).collect()
+}
+
+/// Orders stretches of equal heads by the whole key.
+fn fix_ties(order: &mut [u64], ordinal: u32, compare: impl Fn(usize, usize) -> Ordering) {
+    let low = (1u64 << ordinal) - 1;
+    for ties in order.chunk_by_mut(|a, b| a >> ordinal == b >> ordinal) {
+        if ties.len() > 1 {
+            ties.sort_by(|a, b| compare((a & low) as usize, (b & low) as usize).then(a.cmp(b)));
+        }
+    }
+}
+
+fn sort_bytes(keys: &BytesVec) -> Vec<u32> {
+    let n = keys.len();
+    if (1..n).all(|i| keys.get(i - 1) <= keys.get(i)) {
+        return (0..n as u32).collect();
+    }
+    let first = keys.get(0);
+    let shared = keys
+        .iter()
+        .fold(first.len(), |len, k| first[..len].iter().zip(k).take_while(|(a, b)| a == b).count());
+    let ordinal = bits_of(n);
+    let head = |k: &[u8]| {
+        let mut raw = [0u8; 8];
+        let tail = &k[shared..];
+        let used = tail.len().min(8);
+        raw[..used].copy_from_slice(&tail[..used]);
+        u64::from_be_bytes(raw) >> ordinal
+    };
+    let mut order = sort_heads(keys.iter().map(head), ordinal);
+    fix_ties(&mut order, ordinal, |a, b| keys.get(a)[shared..].cmp(&keys.get(b)[shared..]));
+    positions(&order, ordinal)
+}

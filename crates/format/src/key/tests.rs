@@ -1,0 +1,1 @@
+//! The order of keys against the order of values.

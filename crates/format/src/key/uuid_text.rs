@@ -1,0 +1,64 @@
+//! Is a text a canonical UUID, and which?
+//!
+//! Canonical means 36 characters, lower-case, with four hyphens: then the text's byte order is the
+//! order of the 128 bits. Pure functions.
+
+/// Length of the canonical form.
+pub(super) const LEN: usize = 36;
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+
+/// Eight lower-case hex digits as 32 bits; the second value has a bit set where one is not.
+#[inline]
+fn eight(chars: u64) -> (u64, u64) {
+    let letter = chars >> 6 & ONES;
+    let nibble = (chars & ONES * 0x0f) + letter * 9;
+    // The character that this nibble should have come from; nibbles stay below 16 + 9, so no byte
+    // carries into the next.
+    let back = nibble + ONES * 0x30 + letter * (0x61 - 0x3a);
+    let wrong = (chars ^ back) | (nibble & ONES * 0xf0) | letter_digit(nibble, letter);
+    let pairs = (nibble << 4 | nibble >> 8) & 0x00ff_00ff_00ff_00ff;
+    let quads = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
+    let packed = (quads | quads >> 16) & 0xffff_ffff;
+    (u64::from((packed as u32).swap_bytes()), wrong)
+}
+
+/// Non-zero where a letter stands for less than 10, or a digit for 10 and more.
+#[inline]
+fn letter_digit(nibble: u64, letter: u64) -> u64 {
+    let ten_up = (nibble + ONES * (0x80 - 10)) >> 7 & ONES;
+    ten_up ^ letter
+}
+
+/// The identifier, where `text` is a canonical UUID.
+#[inline]
+pub(super) fn parse(text: &[u8]) -> Option<u128> {
+    let text: &[u8; LEN] = text.try_into().ok()?;
+    let load = |a: [u8; 8]| eight(u64::from_le_bytes(a));
+    let t = text;
+    let (a, wa) = load([t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]]);
+    let (b, wb) = load([t[9], t[10], t[11], t[12], t[14], t[15], t[16], t[17]]);
+    let (c, wc) = load([t[19], t[20], t[21], t[22], t[24], t[25], t[26], t[27]]);
+    let (d, wd) = load([t[28], t[29], t[30], t[31], t[32], t[33], t[34], t[35]]);
+    let hyphens = (t[8] ^ b'-') | (t[13] ^ b'-') | (t[18] ^ b'-') | (t[23] ^ b'-');
+    if wa | wb | wc | wd | u64::from(hyphens) != 0 {
+        return None;
+    }
+    Some(u128::from(a) << 96 | u128::from(b) << 64 | u128::from(c) << 32 | u128::from(d))
+}
+
+/// The canonical form.
+pub(super) fn format(id: u128) -> [u8; LEN] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut out = [b'-'; LEN];
+    let mut at = 0;
+    for (i, byte) in id.to_be_bytes().into_iter().enumerate() {
+        if matches!(i, 4 | 6 | 8 | 10) {
+            at += 1;
+        }
+        out[at] = DIGITS[usize::from(byte >> 4)];
+        out[at + 1] = DIGITS[usize::from(byte & 15)];
+        at += 2;
+    }
+    out
+}
