@@ -1,1 +1,10 @@
-//! Placeholder.
+//! How fast, how many bytes, against whom?
+//!
+//! Workloads, drivers of engines, measuring and reports. A client of the engine crate like any
+//! other: it must not reach into storage. What it measures is the real machine, so time, threads
+//! and files are the standard library's here, not those of the seams.
+
+pub mod generate;
+pub mod measure;
+pub mod names;
+pub mod units;

@@ -1,0 +1,129 @@
+//! How steady was a load, and how long did single operations take?
+
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+use onlap_base::{Error, ErrorKind, Result};
+
+#[cfg(test)]
+mod tests;
+
+/// Length of an interval.
+pub const INTERVAL: Duration = Duration::from_millis(100);
+
+/// Longest run whose intervals are counted: a day. What comes later counts for the last interval.
+const INTERVALS_MAX: usize = 24 * 3600 * 10;
+
+/// Longest operation that a histogram tells apart: an hour.
+const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
+
+/// Operations of one client: how many in which interval, and how long each took.
+pub struct Recorder {
+    start: Instant,
+    intervals: Vec<u64>,
+    latency_ns: Histogram<u64>,
+    operations: u64,
+    last: Instant,
+}
+
+impl Recorder {
+    /// Counts from `start`, which all clients of a step share.
+    pub fn new(start: Instant) -> Result<Recorder> {
+        let latency_ns = Histogram::new_with_max(LATENCY_NS_MAX, 3)
+            .map_err(|e| Error::new(ErrorKind::InvalidInput, e.to_string()))?;
+        Ok(Recorder { start, intervals: Vec::new(), latency_ns, operations: 0, last: start })
+    }
+
+    /// An operation on `rows` rows that began at `began` and has just ended.
+    pub fn record(&mut self, began: Instant, rows: u64) {
+        self.record_at(began, Instant::now(), rows);
+    }
+
+    /// An operation on `rows` rows.
+    pub fn record_at(&mut self, began: Instant, ended: Instant, rows: u64) {
+        self.last = self.last.max(ended);
+        self.operations += 1;
+        self.latency_ns.saturating_record((ended - began).as_nanos() as u64);
+        let interval = ((ended - self.start).as_nanos() / INTERVAL.as_nanos()) as usize;
+        let interval = interval.min(INTERVALS_MAX - 1);
+        if interval >= self.intervals.len() {
+            self.intervals.resize(interval + 1, 0);
+        }
+        self.intervals[interval] += rows;
+    }
+
+    /// Adds what another client did.
+    pub fn merge(&mut self, other: &Recorder) {
+        if other.intervals.len() > self.intervals.len() {
+            self.intervals.resize(other.intervals.len(), 0);
+        }
+        self.intervals.iter_mut().zip(&other.intervals).for_each(|(a, b)| *a += b);
+        self.latency_ns.add(&other.latency_ns).expect("histograms have the same bounds");
+        self.operations += other.operations;
+        self.last = self.last.max(other.last);
+    }
+
+    /// Rows of all operations.
+    pub fn rows(&self) -> u64 {
+        self.intervals.iter().sum()
+    }
+
+    /// Number of operations.
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// From the start to the end of the last operation.
+    pub fn elapsed(&self) -> Duration {
+        self.last - self.start
+    }
+
+    /// Rows per second, to the end of the last operation.
+    pub fn rate(&self) -> f64 {
+        self.rows() as f64 / self.elapsed().as_secs_f64().max(1e-9)
+    }
+
+    /// Rate per second at a percentile of the complete intervals, by nearest rank. `None` where no
+    /// interval was complete.
+    pub fn interval_rate(&self, percentile: f64) -> Option<f64> {
+        // The last interval ends when the load does, somewhere in its middle.
+        let mut complete = self.intervals[..self.intervals.len().saturating_sub(1)].to_vec();
+        complete.sort_unstable();
+        let rank = (percentile / 100.0 * complete.len() as f64).ceil() as usize;
+        let rows = *complete.get(rank.clamp(1, complete.len().max(1)) - 1)?;
+        Some(rows as f64 / INTERVAL.as_secs_f64())
+    }
+
+    /// Rate of the last tenth of the rows divided by that of the first tenth. `None` where a tenth
+    /// lasted less than five intervals.
+    pub fn last_tenth_over_first(&self) -> Option<f64> {
+        let tenth = self.rows() as f64 / 10.0;
+        let first = self.intervals_until(tenth);
+        let total = self.elapsed().as_secs_f64() / INTERVAL.as_secs_f64();
+        let last = total - self.intervals_until(tenth * 9.0);
+        (first >= 5.0 && last >= 5.0).then(|| first / last)
+    }
+
+    /// Intervals, with a fraction, until so many rows were there.
+    fn intervals_until(&self, rows: f64) -> f64 {
+        let mut before = 0.0;
+        for (i, n) in self.intervals.iter().enumerate() {
+            let n = *n as f64;
+            if before + n >= rows {
+                return i as f64 + if n > 0.0 { (rows - before) / n } else { 0.0 };
+            }
+            before += n;
+        }
+        self.intervals.len() as f64
+    }
+
+    /// Duration at a percentile, in microseconds.
+    pub fn latency_us(&self, percentile: f64) -> f64 {
+        self.latency_ns.value_at_percentile(percentile) as f64 / 1e3
+    }
+
+    /// Longest operation in milliseconds.
+    pub fn longest_ms(&self) -> f64 {
+        self.latency_ns.max() as f64 / 1e6
+    }
+}
