@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod key;
 pub mod log;
+pub mod manifest;
 pub mod schema;
 pub mod types;
 pub mod value;

@@ -1,0 +1,328 @@
+//! How does an edit lie in its record?
+//!
+//! One byte of kind, then the fields in the order of [`Edit`]'s declaration: ids, counts, row ids
+//! and CSNs as varints; ranges as start and length; serial values as signed varints; keys and names
+//! as byte strings behind their length; options as a flag byte before the value.
+//!
+//! A schema: table id, version, name, next column id, columns (count; each id, name, type, flags:
+//! 1 nullable, 2 serial), indexes (count; each id, name, flags: 1 unique, 2 primary, key parts
+//! (count; each column id, descending), included column ids (count)). A type: one byte of kind, and
+//! for numeric its flag, precision and scale, for varchar and char the length.
+
+use std::ops::Range;
+
+use onlap_base::{ColumnId, FileId, IndexId, Result, TableId};
+
+use super::edit::{Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
+use crate::schema::{ColumnSchema, IndexSchema, KeyPart, TableSchema};
+use crate::types::DataType;
+use crate::wire::{Reader, put_bytes, put_signed, put_varint};
+
+/// Appends an edit.
+pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
+    match edit {
+        Edit::CreateTable(schema) => put_kind_schema(out, 1, schema),
+        Edit::ChangeTable(schema) => put_kind_schema(out, 2, schema),
+        Edit::DropTable(table) => put_numbers(out, 3, &[table.0.into()]),
+        Edit::AddSegment(table, s) => {
+            put_numbers(out, 4, &[table.0.into(), s.file.0, s.bytes]);
+            put_range(out, &s.rows);
+            [s.count, s.schema.into(), s.folded_csn].iter().for_each(|v| put_varint(out, *v));
+        }
+        Edit::RemoveSegment(table, file) => put_numbers(out, 5, &[table.0.into(), file.0]),
+        Edit::AddRun(table, index, run) => {
+            put_numbers(out, 6, &[table.0.into(), index.0.into()]);
+            put_run(out, run);
+        }
+        Edit::ExtendRun(table, index, run, files) => {
+            put_numbers(out, 7, &[table.0.into(), index.0.into(), *run]);
+            put_files(out, files);
+        }
+        Edit::TrimRun(table, index, run, key) => {
+            put_numbers(out, 8, &[table.0.into(), index.0.into(), *run]);
+            put_bytes(out, key);
+        }
+        Edit::RemoveRun(table, index, run) => {
+            put_numbers(out, 9, &[table.0.into(), index.0.into(), *run]);
+        }
+        Edit::FinishRun(table, index, run) => {
+            put_numbers(out, 10, &[table.0.into(), index.0.into(), *run]);
+        }
+        Edit::AddMarks(table, m) => {
+            put_numbers(out, 11, &[table.0.into(), m.file.0, m.bytes]);
+            put_range(out, &m.rows);
+            put_range(out, &m.csns);
+            put_varint(out, m.marks);
+            put_varint(out, m.level.into());
+        }
+        Edit::RemoveMarks(table, file) => put_numbers(out, 12, &[table.0.into(), file.0]),
+        Edit::Flushed(table, rows, csn) => put_numbers(out, 13, &[table.0.into(), *rows, *csn]),
+        Edit::Serial(table, column, next) => {
+            put_numbers(out, 14, &[table.0.into(), column.0.into()]);
+            put_signed(out, *next);
+        }
+        Edit::NextIds { file, table, index } => {
+            put_numbers(out, 15, &[*file, (*table).into(), (*index).into()]);
+        }
+        Edit::LogOldest(number) => put_numbers(out, 16, &[*number]),
+        Edit::Csn(csn) => put_numbers(out, 17, &[*csn]),
+        Edit::Written(w) => {
+            put_numbers(out, 18, &[w.log, w.segments, w.compaction, w.marks, w.manifest]);
+        }
+        Edit::WrittenIndex(index, flushed, merged) => {
+            put_numbers(out, 19, &[index.0.into(), *flushed, *merged]);
+        }
+        Edit::JoinMerge(table, index, run, group) => {
+            put_numbers(out, 20, &[table.0.into(), index.0.into(), *run, *group]);
+        }
+    }
+}
+
+/// Reads an edit.
+pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
+    Ok(match r.u8()? {
+        1 => Edit::CreateTable(read_schema(r)?),
+        2 => Edit::ChangeTable(read_schema(r)?),
+        3 => Edit::DropTable(read_table(r)?),
+        4 => Edit::AddSegment(read_table(r)?, read_segment(r)?),
+        5 => Edit::RemoveSegment(read_table(r)?, FileId(r.varint()?)),
+        6 => Edit::AddRun(read_table(r)?, read_index(r)?, read_run(r)?),
+        7 => Edit::ExtendRun(read_table(r)?, read_index(r)?, r.varint()?, read_files(r)?),
+        8 => Edit::TrimRun(read_table(r)?, read_index(r)?, r.varint()?, r.bytes()?.to_vec()),
+        9 => Edit::RemoveRun(read_table(r)?, read_index(r)?, r.varint()?),
+        10 => Edit::FinishRun(read_table(r)?, read_index(r)?, r.varint()?),
+        11 => Edit::AddMarks(read_table(r)?, read_marks(r)?),
+        12 => Edit::RemoveMarks(read_table(r)?, FileId(r.varint()?)),
+        13 => Edit::Flushed(read_table(r)?, r.varint()?, r.varint()?),
+        14 => Edit::Serial(read_table(r)?, ColumnId(r.varint32()?), r.signed()?),
+        15 => Edit::NextIds { file: r.varint()?, table: r.varint32()?, index: r.varint32()? },
+        16 => Edit::LogOldest(r.varint()?),
+        17 => Edit::Csn(r.varint()?),
+        18 => Edit::Written(WrittenTotals {
+            log: r.varint()?,
+            segments: r.varint()?,
+            compaction: r.varint()?,
+            marks: r.varint()?,
+            manifest: r.varint()?,
+        }),
+        19 => Edit::WrittenIndex(read_index(r)?, r.varint()?, r.varint()?),
+        20 => Edit::JoinMerge(read_table(r)?, read_index(r)?, r.varint()?, r.varint()?),
+        _ => return Err(r.error("an unknown kind of manifest edit")),
+    })
+}
+
+fn put_numbers(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
+    out.push(kind);
+    numbers.iter().for_each(|v| put_varint(out, *v));
+}
+
+fn put_kind_schema(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
+    out.push(kind);
+    put_schema(out, schema);
+}
+
+fn put_range(out: &mut Vec<u8>, range: &Range<u64>) {
+    put_varint(out, range.start);
+    put_varint(out, range.end.saturating_sub(range.start));
+}
+
+fn read_range(r: &mut Reader<'_>) -> Result<Range<u64>> {
+    let start = r.varint()?;
+    let end = start.checked_add(r.varint()?);
+    Ok(start..end.ok_or_else(|| r.error("a range that ends above 64 bits"))?)
+}
+
+fn read_table(r: &mut Reader<'_>) -> Result<TableId> {
+    Ok(TableId(r.varint32()?))
+}
+
+fn read_index(r: &mut Reader<'_>) -> Result<IndexId> {
+    Ok(IndexId(r.varint32()?))
+}
+
+fn read_segment(r: &mut Reader<'_>) -> Result<SegmentMeta> {
+    Ok(SegmentMeta {
+        file: FileId(r.varint()?),
+        bytes: r.varint()?,
+        rows: read_range(r)?,
+        count: r.varint()?,
+        schema: r.varint32()?,
+        folded_csn: r.varint()?,
+    })
+}
+
+fn read_marks(r: &mut Reader<'_>) -> Result<MarkRunMeta> {
+    Ok(MarkRunMeta {
+        file: FileId(r.varint()?),
+        bytes: r.varint()?,
+        rows: read_range(r)?,
+        csns: read_range(r)?,
+        marks: r.varint()?,
+        level: r.varint32()?,
+    })
+}
+
+fn put_run(out: &mut Vec<u8>, run: &RunMeta) {
+    put_varint(out, run.id);
+    put_varint(out, run.level.into());
+    put_range(out, &run.rows);
+    out.push(u8::from(run.trim.is_some()));
+    if let Some(trim) = &run.trim {
+        put_bytes(out, trim);
+    }
+    out.push(u8::from(run.group.is_some()));
+    if let Some(group) = run.group {
+        put_varint(out, group);
+    }
+    put_files(out, &run.files);
+}
+
+fn read_run(r: &mut Reader<'_>) -> Result<RunMeta> {
+    let (id, level, rows) = (r.varint()?, r.varint32()?, read_range(r)?);
+    let trim = if r.flag()? { Some(r.bytes()?.to_vec()) } else { None };
+    let group = if r.flag()? { Some(r.varint()?) } else { None };
+    Ok(RunMeta { id, level, rows, files: read_files(r)?, trim, group })
+}
+
+fn put_files(out: &mut Vec<u8>, files: &[RunFileMeta]) {
+    put_varint(out, files.len() as u64);
+    for f in files {
+        [f.file.0, f.bytes, f.entries].iter().for_each(|v| put_varint(out, *v));
+        put_bytes(out, &f.first_key);
+        put_bytes(out, &f.last_key);
+    }
+}
+
+fn read_files(r: &mut Reader<'_>) -> Result<Vec<RunFileMeta>> {
+    let n = r.count(5)?;
+    let mut files = Vec::with_capacity(n);
+    for _ in 0..n {
+        files.push(RunFileMeta {
+            file: FileId(r.varint()?),
+            bytes: r.varint()?,
+            entries: r.varint()?,
+            first_key: r.bytes()?.to_vec(),
+            last_key: r.bytes()?.to_vec(),
+        });
+    }
+    Ok(files)
+}
+
+fn put_schema(out: &mut Vec<u8>, schema: &TableSchema) {
+    put_varint(out, schema.id.0.into());
+    put_varint(out, schema.version.into());
+    put_bytes(out, schema.name.as_bytes());
+    put_varint(out, schema.next_column.into());
+    put_varint(out, schema.columns.len() as u64);
+    for c in &schema.columns {
+        put_varint(out, c.id.0.into());
+        put_bytes(out, c.name.as_bytes());
+        put_type(out, c.ty);
+        out.push(u8::from(c.nullable) | u8::from(c.serial) << 1);
+    }
+    put_varint(out, schema.indexes.len() as u64);
+    for i in &schema.indexes {
+        put_varint(out, i.id.0.into());
+        put_bytes(out, i.name.as_bytes());
+        out.push(u8::from(i.unique) | u8::from(i.primary) << 1);
+        put_varint(out, i.key.len() as u64);
+        for part in &i.key {
+            put_varint(out, part.column.0.into());
+            out.push(u8::from(part.descending));
+        }
+        put_varint(out, i.include.len() as u64);
+        i.include.iter().for_each(|c| put_varint(out, c.0.into()));
+    }
+}
+
+fn read_schema(r: &mut Reader<'_>) -> Result<TableSchema> {
+    let (id, version) = (read_table(r)?, r.varint32()?);
+    let name = r.text()?.to_owned();
+    let next_column = r.varint32()?;
+    let n = r.count(4)?;
+    let columns = (0..n).map(|_| read_column(r)).collect::<Result<_>>()?;
+    let n = r.count(5)?;
+    let indexes = (0..n).map(|_| read_index_schema(r)).collect::<Result<_>>()?;
+    Ok(TableSchema { id, name, version, columns, indexes, next_column })
+}
+
+fn read_flags(r: &mut Reader<'_>) -> Result<(bool, bool)> {
+    match r.u8()? {
+        flags @ 0..=3 => Ok((flags & 1 != 0, flags & 2 != 0)),
+        _ => Err(r.error("unknown flags in a schema")),
+    }
+}
+
+fn read_column(r: &mut Reader<'_>) -> Result<ColumnSchema> {
+    let id = ColumnId(r.varint32()?);
+    let name = r.text()?.to_owned();
+    let ty = read_type(r)?;
+    let (nullable, serial) = read_flags(r)?;
+    Ok(ColumnSchema { id, name, ty, nullable, serial })
+}
+
+fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
+    let id = read_index(r)?;
+    let name = r.text()?.to_owned();
+    let (unique, primary) = read_flags(r)?;
+    let n = r.count(2)?;
+    let mut key = Vec::with_capacity(n);
+    for _ in 0..n {
+        key.push(KeyPart { column: ColumnId(r.varint32()?), descending: r.flag()? });
+    }
+    let n = r.count(1)?;
+    let include = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
+    Ok(IndexSchema { id, name, key, include, unique, primary })
+}
+
+fn put_type(out: &mut Vec<u8>, ty: DataType) {
+    let kind = match ty {
+        DataType::Bool => 1,
+        DataType::Int2 => 2,
+        DataType::Int4 => 3,
+        DataType::Int8 => 4,
+        DataType::Float4 => 5,
+        DataType::Float8 => 6,
+        DataType::Numeric(_) => 7,
+        DataType::Text => 8,
+        DataType::Varchar(_) => 9,
+        DataType::Char(_) => 10,
+        DataType::Bytea => 11,
+        DataType::Uuid => 12,
+        DataType::Date => 13,
+        DataType::Time => 14,
+        DataType::Timestamp => 15,
+        DataType::Timestamptz => 16,
+        DataType::Json => 17,
+    };
+    out.push(kind);
+    match ty {
+        DataType::Numeric(None) => out.push(0),
+        DataType::Numeric(Some((precision, scale))) => out.extend([1, precision, scale]),
+        DataType::Varchar(n) | DataType::Char(n) => put_varint(out, n.into()),
+        _ => {}
+    }
+}
+
+fn read_type(r: &mut Reader<'_>) -> Result<DataType> {
+    Ok(match r.u8()? {
+        1 => DataType::Bool,
+        2 => DataType::Int2,
+        3 => DataType::Int4,
+        4 => DataType::Int8,
+        5 => DataType::Float4,
+        6 => DataType::Float8,
+        7 => DataType::Numeric(if r.flag()? { Some((r.u8()?, r.u8()?)) } else { None }),
+        8 => DataType::Text,
+        9 => DataType::Varchar(r.varint32()?),
+        10 => DataType::Char(r.varint32()?),
+        11 => DataType::Bytea,
+        12 => DataType::Uuid,
+        13 => DataType::Date,
+        14 => DataType::Time,
+        15 => DataType::Timestamp,
+        16 => DataType::Timestamptz,
+        17 => DataType::Json,
+        _ => return Err(r.error("an unknown column type")),
+    })
+}
