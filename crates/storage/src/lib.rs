@@ -5,8 +5,14 @@
 //! know of memtables, transactions or the log's contents.
 
 pub mod cache;
+pub mod context;
 pub mod entry;
+pub mod file;
 pub mod written;
 
+pub use context::StorageContext;
 pub use entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 pub use written::{Purpose, Written, WrittenReport};
+
+#[cfg(test)]
+mod testing;

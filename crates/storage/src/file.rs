@@ -1,0 +1,253 @@
+//! How do finished files get their bytes to and from the disk?
+//!
+//! Every file of this crate is written once from front to back in large chunks, made durable, and
+//! from then on only read (I5): with direct I/O, because the block cache is the only cache. This
+//! module must not know what the bytes mean.
+//!
+//! Thread safety: a [`FileReader`] is shared freely, a [`FileWriter`] belongs to one thread.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use onlap_base::names::FileKind;
+use onlap_base::{Error, FileId, Result};
+use onlap_vfs::{Access, File, ReadBuf};
+
+use crate::cache::Loaded;
+use crate::context::StorageContext;
+use crate::written::Purpose;
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes per write call: large enough that a device at 1000 I/Os per second still takes hundreds of
+/// megabytes, small enough to be a negligible part of the memory budget.
+pub const WRITE_CHUNK_BYTES: usize = 1 << 20;
+
+/// Bytes read at once where a reader walks a file in order.
+pub const READ_AHEAD_BYTES: usize = 256 << 10;
+
+/// Bytes read at once by a scan of all rows of a table.
+pub const SCAN_READ_BYTES: usize = 1 << 20;
+
+/// Writes one new file from front to back. Dropped before [`FileWriter::finish`], it removes what it
+/// wrote.
+pub struct FileWriter {
+    context: Arc<StorageContext>,
+    id: FileId,
+    name: String,
+    path: PathBuf,
+    file: Arc<dyn File>,
+    purpose: Purpose,
+    buffer: Vec<u8>,
+    flushed: u64,
+    finished: bool,
+}
+
+impl FileWriter {
+    /// Creates a file under a new id; `kind` is the variant of [`FileKind`] that takes it.
+    pub fn create(
+        context: &Arc<StorageContext>,
+        kind: fn(FileId) -> FileKind,
+        purpose: Purpose,
+    ) -> Result<FileWriter> {
+        let id = context.new_file_id();
+        let name = kind(id).name();
+        let path = context.dir.join(&name);
+        let file = context.fs.create(&path, Access::ReadWrite)?;
+        Ok(FileWriter {
+            context: context.clone(),
+            id,
+            name,
+            path,
+            file,
+            purpose,
+            buffer: Vec::with_capacity(WRITE_CHUNK_BYTES),
+            flushed: 0,
+            finished: false,
+        })
+    }
+
+    /// The file's id.
+    pub fn id(&self) -> FileId {
+        self.id
+    }
+
+    /// The file's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where the next byte goes; the length so far.
+    pub fn offset(&self) -> u64 {
+        self.flushed + self.buffer.len() as u64
+    }
+
+    /// Appends bytes.
+    pub fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+        while self.buffer.len() + bytes.len() >= WRITE_CHUNK_BYTES {
+            let (now, later) = bytes.split_at(WRITE_CHUNK_BYTES - self.buffer.len());
+            self.buffer.extend_from_slice(now);
+            bytes = later;
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.file.write_at(&self.buffer, self.flushed)?;
+        self.context.written.add(self.purpose, self.buffer.len() as u64);
+        self.flushed += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes the rest and makes the bytes durable; returns id and length. The name becomes durable
+    /// with [`StorageContext::sync_dir`].
+    pub fn finish(mut self) -> Result<(FileId, u64)> {
+        if !self.buffer.is_empty() {
+            self.flush()?;
+        }
+        self.file.sync_data()?;
+        // The block cache is the only cache: what was just written must not fill the page cache.
+        self.file.drop_cache();
+        self.finished = true;
+        Ok((self.id, self.flushed))
+    }
+}
+
+impl Drop for FileWriter {
+    fn drop(&mut self) {
+        if !self.finished {
+            // The file is not in the manifest; if it cannot be removed now, the next open does it.
+            let _ = self.context.fs.remove(&self.path);
+        }
+    }
+}
+
+/// Reads a finished file.
+pub struct FileReader {
+    context: Arc<StorageContext>,
+    id: FileId,
+    name: String,
+    file: Arc<dyn File>,
+    bytes: u64,
+}
+
+impl FileReader {
+    /// Opens a finished file.
+    pub fn open(
+        context: &Arc<StorageContext>,
+        kind: fn(FileId) -> FileKind,
+        id: FileId,
+    ) -> Result<FileReader> {
+        let name = kind(id).name();
+        let file = context.fs.open(&context.dir.join(&name), Access::ReadDirect)?;
+        let bytes = file.len()?;
+        Ok(FileReader { context: context.clone(), id, name, file, bytes })
+    }
+
+    /// What this file shares with the others.
+    pub fn context(&self) -> &Arc<StorageContext> {
+        &self.context
+    }
+
+    /// The file's id.
+    pub fn id(&self) -> FileId {
+        self.id
+    }
+
+    /// The file's name relative to the data directory.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The file's length.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Reads exactly `len` bytes. A range beyond the end is damage: only footers and headers name
+    /// ranges.
+    pub fn read(&self, offset: u64, len: usize) -> Result<ReadBuf> {
+        match offset.checked_add(len as u64) {
+            Some(end) if end <= self.bytes => self.file.read_at(offset, len),
+            _ => Err(self.damaged(
+                offset,
+                format!("{len} bytes expected, but the file ends at {}", self.bytes),
+            )),
+        }
+    }
+
+    /// The block at an offset: from the cache, or read, parsed by `parse` and put there. `parse`
+    /// also says what the block takes on the heap.
+    #[inline]
+    pub fn block<T: Send + Sync + 'static>(
+        &self,
+        offset: u64,
+        len: usize,
+        parse: impl FnOnce(&[u8]) -> Result<(T, usize)>,
+    ) -> Result<Arc<Loaded<T>>> {
+        match self.context.cache.get(self.id, offset) {
+            Some(block) => Ok(block),
+            None => self.load(offset, len, parse),
+        }
+    }
+
+    #[cold]
+    fn load<T: Send + Sync + 'static>(
+        &self,
+        offset: u64,
+        len: usize,
+        parse: impl FnOnce(&[u8]) -> Result<(T, usize)>,
+    ) -> Result<Arc<Loaded<T>>> {
+        let bytes = self.read(offset, len)?;
+        let (block, heap) = parse(&bytes).map_err(|e| self.place(e, offset))?;
+        Ok(self.context.cache.insert(self.id, offset, block, heap))
+    }
+
+    /// Names this file in an error of a pure decoder that was given bytes from `offset`.
+    pub fn place(&self, error: Error, offset: u64) -> Error {
+        error.at(&self.name, offset)
+    }
+
+    /// Damage in this file.
+    pub fn damaged(&self, offset: u64, message: impl Into<String>) -> Error {
+        Error::corruption(self.name.clone(), offset, message)
+    }
+}
+
+/// Reads a file in order, many blocks per read. What it reads does not go through the cache.
+pub struct SequentialReader {
+    file: Arc<FileReader>,
+    chunk: usize,
+    end: u64,
+    at: u64,
+    span: Option<ReadBuf>,
+}
+
+impl SequentialReader {
+    /// Reads `chunk` bytes at a time and nothing from `end` on.
+    pub fn new(file: Arc<FileReader>, chunk: usize, end: u64) -> SequentialReader {
+        let end = end.min(file.bytes());
+        SequentialReader { file, chunk, end, at: 0, span: None }
+    }
+
+    /// The bytes of a block. Blocks are asked for in rising order, or nothing is gained.
+    pub fn get(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
+        let held = self.span.as_ref().map_or(0, |s| s.len());
+        let inside = offset >= self.at && offset + len as u64 <= self.at + held as u64;
+        if !inside {
+            let ahead = usize::try_from(self.end.saturating_sub(offset)).unwrap_or(usize::MAX);
+            let want = self.chunk.min(ahead).max(len);
+            // Let go of the old span first: there is never more than one per reader.
+            self.span = None;
+            self.span = Some(self.file.read(offset, want)?);
+            self.at = offset;
+        }
+        let from = (offset - self.at) as usize;
+        let span = self.span.as_ref().expect("a span was just read");
+        Ok(&span[from..from + len])
+    }
+}

@@ -1,0 +1,74 @@
+use onlap_base::ErrorKind;
+use onlap_base::names::FileKind;
+
+use super::*;
+use crate::testing::disk;
+
+fn bytes(n: usize) -> Vec<u8> {
+    (0..n).map(|i| (i * 7 + i / 251) as u8).collect()
+}
+
+#[test]
+fn what_was_written_is_read_and_counted() {
+    let (_dir, context) = disk(64 << 20);
+    let content = bytes(3 * WRITE_CHUNK_BYTES + 12_345);
+    let mut writer = FileWriter::create(&context, FileKind::Run, Purpose::Marks).unwrap();
+    for part in content.chunks(70_001) {
+        assert!(writer.offset() < content.len() as u64);
+        writer.write(part).unwrap();
+    }
+    let (id, len) = writer.finish().unwrap();
+    assert_eq!(len, content.len() as u64);
+    assert_eq!(context.written.report().marks, len);
+    let reader = FileReader::open(&context, FileKind::Run, id).unwrap();
+    assert_eq!(&reader.read(5_000, 100_000).unwrap()[..], &content[5_000..105_000]);
+    let beyond = reader.read(len - 1, 2).unwrap_err();
+    assert_eq!(beyond.kind(), ErrorKind::Corruption);
+    assert_eq!(beyond.place().unwrap().file, reader.name());
+}
+
+#[test]
+fn an_unfinished_file_goes_away() {
+    let (_dir, context) = disk(64 << 20);
+    let mut writer = FileWriter::create(&context, FileKind::Run, Purpose::Marks).unwrap();
+    writer.write(&[1; 100]).unwrap();
+    drop(writer);
+    assert!(context.fs.list(&context.dir).unwrap().is_empty());
+}
+
+#[test]
+fn a_block_is_parsed_once_and_its_damage_is_placed() {
+    let (_dir, context) = disk(64 << 20);
+    let mut writer = FileWriter::create(&context, FileKind::Segment, Purpose::Segment).unwrap();
+    writer.write(&bytes(10_000)).unwrap();
+    let (id, _) = writer.finish().unwrap();
+    let reader = FileReader::open(&context, FileKind::Segment, id).unwrap();
+    let parse = |b: &[u8]| Ok((b.to_vec(), b.len()));
+    let block = reader.block(100, 50, parse).unwrap();
+    assert_eq!(&block[..], &bytes(10_000)[100..150]);
+    let again = reader.block::<Vec<u8>>(100, 50, |_| panic!("it is in the cache")).unwrap();
+    assert!(Arc::ptr_eq(&block, &again));
+    let error = reader
+        .block::<u8>(200, 50, |_| Err(Error::corruption("", 3, "planted")))
+        .err()
+        .expect("the parser refuses");
+    assert_eq!(error.place().unwrap().offset, 203);
+    assert_eq!(error.place().unwrap().file, reader.name());
+}
+
+#[test]
+fn a_sequential_reader_gives_the_same_bytes_in_few_reads() {
+    let (_dir, context) = disk(64 << 20);
+    let content = bytes(1 << 20);
+    let mut writer = FileWriter::create(&context, FileKind::Segment, Purpose::Segment).unwrap();
+    writer.write(&content).unwrap();
+    let (id, len) = writer.finish().unwrap();
+    let file = Arc::new(FileReader::open(&context, FileKind::Segment, id).unwrap());
+    let mut reader = SequentialReader::new(file, 100_000, len - 10);
+    let mut at = 3;
+    while at + 9_000 <= len as usize - 10 {
+        assert_eq!(reader.get(at as u64, 9_000).unwrap(), &content[at..at + 9_000]);
+        at += 9_000;
+    }
+    assert_eq!(reader.get(7, 200_000).unwrap(), &content[7..200_007], "larger than a chunk");
+}
