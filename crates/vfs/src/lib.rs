@@ -1,7 +1,8 @@
 //! How do bytes reach a disk?
 //!
 //! [`Fs`] and [`File`] say what the layers above may rely on; [`OsFs`] keeps those promises with the
-//! operating system. The crate knows paths and bytes, nothing of what they mean.
+//! operating system, [`MemFs`] in memory with everything unsynced lost at a crash, and [`FaultFs`]
+//! breaks one of them at a chosen moment. The crate knows paths and bytes, nothing of what they mean.
 //!
 //! What the layers above may rely on, and nothing more:
 //!
@@ -26,9 +27,13 @@ use std::sync::Arc;
 use onlap_base::Result;
 
 mod counters;
+mod fault;
+mod mem;
 mod os;
 
 pub use counters::{IoCounters, IoCounts};
+pub use fault::{Fault, FaultFs, Operation};
+pub use mem::MemFs;
 pub use os::OsFs;
 
 /// How a file will be used.

@@ -1,0 +1,108 @@
+//! What of one file survives?
+//!
+//! A file is its live bytes and its durable ones; which sectors differ is remembered, so that a sync
+//! costs what was written since the last one. Safe to share: one lock per file.
+
+use std::collections::BTreeSet;
+
+use onlap_base::Rng;
+use parking_lot::Mutex;
+
+/// The smallest piece that a disk writes as a whole.
+const SECTOR: u64 = 512;
+
+/// A page, the piece in which the kernel writes back.
+const PAGE: u64 = 4096;
+
+/// The content behind a name.
+#[derive(Debug, Default)]
+pub(super) struct Node(Mutex<Content>);
+
+#[derive(Debug, Default)]
+struct Content {
+    live: Vec<u8>,
+    durable: Vec<u8>,
+    /// Sectors that may differ between the two, by number.
+    changed: BTreeSet<u64>,
+}
+
+impl Node {
+    pub(super) fn len(&self) -> u64 {
+        self.0.lock().live.len() as u64
+    }
+
+    /// The bytes from `offset`, fewer than `len` where the file ends.
+    pub(super) fn read(&self, offset: u64, len: usize) -> Vec<u8> {
+        let content = self.0.lock();
+        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(content.live.len());
+        let to = from.saturating_add(len).min(content.live.len());
+        content.live[from..to].to_vec()
+    }
+
+    pub(super) fn write(&self, bytes: &[u8], offset: u64) {
+        let mut content = self.0.lock();
+        let end = offset + bytes.len() as u64;
+        if end > content.live.len() as u64 {
+            content.resize(end);
+        }
+        content.live[offset as usize..end as usize].copy_from_slice(bytes);
+        content.mark(offset, end);
+    }
+
+    pub(super) fn set_len(&self, len: u64) {
+        self.0.lock().resize(len);
+    }
+
+    pub(super) fn sync(&self) {
+        let mut content = self.0.lock();
+        let Content { live, durable, changed } = &mut *content;
+        durable.resize(live.len(), 0);
+        for sector in std::mem::take(changed) {
+            copy_sectors(live, durable, sector, 1);
+        }
+    }
+
+    /// The file after power loss.
+    pub(super) fn crash(&self, rng: &mut Rng, keep_share: f64) -> Node {
+        let content = self.0.lock();
+        let mut after = content.durable.clone();
+        // The length is the old one, the new one, or what an append had reached in between.
+        if rng.chance(keep_share) {
+            let (old, new) = (content.durable.len(), content.live.len());
+            let len =
+                if new > old && rng.chance(0.5) { old + rng.index(new - old + 1) } else { new };
+            after.resize(len, 0);
+        }
+        let sectors_of_piece = if rng.chance(0.5) { 1 } else { PAGE / SECTOR };
+        let pieces: BTreeSet<u64> = content.changed.iter().map(|s| s / sectors_of_piece).collect();
+        for piece in pieces {
+            if rng.chance(keep_share) {
+                let first = piece * sectors_of_piece;
+                copy_sectors(&content.live, &mut after, first, sectors_of_piece);
+            }
+        }
+        Node(Mutex::new(Content { live: after.clone(), durable: after, changed: BTreeSet::new() }))
+    }
+}
+
+impl Content {
+    fn resize(&mut self, len: u64) {
+        let old = self.live.len() as u64;
+        self.live.resize(len as usize, 0);
+        self.mark(old.min(len), old.max(len));
+    }
+
+    fn mark(&mut self, from: u64, to: u64) {
+        if from < to {
+            self.changed.extend(from / SECTOR..to.div_ceil(SECTOR));
+        }
+    }
+}
+
+/// Copies `count` sectors from the one numbered `first`, as far as both sides reach.
+fn copy_sectors(from: &[u8], to: &mut [u8], first: u64, count: u64) {
+    let both = from.len().min(to.len());
+    let start = ((first * SECTOR) as usize).min(both);
+    let end = (((first + count) * SECTOR) as usize).min(both);
+    to[start..end].copy_from_slice(&from[start..end]);
+}
