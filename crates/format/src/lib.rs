@@ -5,13 +5,19 @@
 //! Decoders never panic on damaged input (rule I8).
 
 pub mod batch;
+pub mod block;
+pub mod convert;
+pub mod encode;
+pub mod frame;
 pub mod key;
 pub mod log;
 pub mod manifest;
 pub mod schema;
+pub mod segment;
 pub mod types;
 pub mod value;
 pub mod wire;
+pub mod zone;
 
 pub use batch::{Batch, BytesVec, Column, NullMask, Vector};
 pub use schema::{ColumnSchema, IndexSchema, KeyPart, TableSchema};

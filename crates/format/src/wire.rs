@@ -35,10 +35,22 @@ pub fn put_varint(out: &mut Vec<u8>, mut v: u64) {
     out.push(v as u8);
 }
 
+/// Bytes that [`put_varint`] appends.
+#[inline]
+pub fn varint_len(v: u64) -> usize {
+    (70 - (v | 1).leading_zeros()) as usize / 7
+}
+
+/// A signed number as an unsigned one: 0, -1, 1, -2 become 0, 1, 2, 3.
+#[inline]
+pub fn zigzag(v: i64) -> u64 {
+    ((v << 1) ^ (v >> 63)) as u64
+}
+
 /// Appends a signed varint (zigzag).
 #[inline]
 pub fn put_signed(out: &mut Vec<u8>, v: i64) {
-    put_varint(out, ((v << 1) ^ (v >> 63)) as u64);
+    put_varint(out, zigzag(v));
 }
 
 /// Appends a byte string behind its length.
@@ -75,6 +87,11 @@ impl<'a> Reader<'a> {
     pub fn error(&self, message: &str) -> Error {
         Error::corruption("", self.at as u64, message)
     }
+    /// Damage at the present position, described with numbers.
+    #[cold]
+    pub fn damaged(&self, message: impl Into<String>) -> Error {
+        Error::corruption("", self.at as u64, message)
+    }
     /// The next `n` bytes.
     #[inline]
     pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
@@ -84,6 +101,26 @@ impl<'a> Reader<'a> {
         let part = &self.bytes[self.at..self.at + n];
         self.at += n;
         Ok(part)
+    }
+    /// The next `N` bytes.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        Ok(self.take(N)?.try_into().expect("took N bytes"))
+    }
+    /// Everything that is left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let rest = &self.bytes[self.at..];
+        self.at = self.bytes.len();
+        rest
+    }
+    /// A varint that must not exceed `max`: lengths and counts that allocations follow.
+    #[inline]
+    pub fn varint_max(&mut self, max: usize, what: &str) -> Result<usize> {
+        let v = self.varint()?;
+        match usize::try_from(v) {
+            Ok(n) if n <= max => Ok(n),
+            _ => Err(self.damaged(format!("{what} is {v}, expected at most {max}"))),
+        }
     }
     /// The next byte.
     #[inline]
