@@ -8,6 +8,9 @@ pub mod cache;
 pub mod context;
 pub mod entry;
 pub mod file;
+pub mod files;
+pub mod manifest;
+pub mod version;
 pub mod written;
 
 pub use context::StorageContext;

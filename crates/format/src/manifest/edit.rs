@@ -152,3 +152,43 @@ pub enum Edit {
     /// Bytes written so far for an index: at flush, by merges.
     WrittenIndex(IndexId, u64, u64),
 }
+
+impl Edit {
+    /// The table that the edit changes; `None` for edits of the database.
+    pub fn table(&self) -> Option<TableId> {
+        match self {
+            Edit::CreateTable(schema) | Edit::ChangeTable(schema) => Some(schema.id),
+            Edit::DropTable(table)
+            | Edit::AddSegment(table, ..)
+            | Edit::RemoveSegment(table, ..)
+            | Edit::AddRun(table, ..)
+            | Edit::ExtendRun(table, ..)
+            | Edit::TrimRun(table, ..)
+            | Edit::RemoveRun(table, ..)
+            | Edit::FinishRun(table, ..)
+            | Edit::JoinMerge(table, ..)
+            | Edit::AddMarks(table, ..)
+            | Edit::RemoveMarks(table, ..)
+            | Edit::Flushed(table, ..)
+            | Edit::Serial(table, ..) => Some(*table),
+            Edit::NextIds { .. }
+            | Edit::LogOldest(_)
+            | Edit::Csn(_)
+            | Edit::Written(_)
+            | Edit::WrittenIndex(..) => None,
+        }
+    }
+
+    /// The index whose runs the edit changes.
+    pub fn index(&self) -> Option<IndexId> {
+        match self {
+            Edit::AddRun(_, index, _)
+            | Edit::ExtendRun(_, index, ..)
+            | Edit::TrimRun(_, index, ..)
+            | Edit::RemoveRun(_, index, _)
+            | Edit::FinishRun(_, index, _)
+            | Edit::JoinMerge(_, index, ..) => Some(*index),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,142 @@
+use std::path::Path;
+
+use onlap_base::FileId;
+use onlap_format::manifest::SegmentMeta;
+use onlap_format::{ColumnSchema, DataType, TableSchema};
+
+use super::*;
+use crate::testing::disk;
+
+fn schema(id: u32) -> TableSchema {
+    let column = ColumnSchema {
+        id: onlap_base::ColumnId(1),
+        name: "a".into(),
+        ty: DataType::Int8,
+        nullable: false,
+        serial: false,
+    };
+    TableSchema {
+        id: TableId(id),
+        name: format!("t{id}"),
+        version: 1,
+        columns: vec![column],
+        indexes: vec![],
+        next_column: 2,
+    }
+}
+
+fn segment(file: u64, start: u64) -> SegmentMeta {
+    SegmentMeta {
+        file: FileId(file),
+        bytes: 100,
+        rows: start..start + 10,
+        count: 10,
+        schema: 1,
+        folded_csn: 0,
+    }
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(dir)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn commits_survive_a_reopen() {
+    let (dir, context) = disk(64 << 20);
+    assert_eq!(Manifest::open(&context).unwrap_err().kind(), ErrorKind::NotFound);
+    let manifest = Manifest::create(&context).unwrap();
+    assert_eq!(Manifest::create(&context).unwrap_err().kind(), ErrorKind::AlreadyExists);
+    manifest.commit(&[Edit::CreateTable(schema(1))]).unwrap();
+    manifest.commit(&[Edit::AddSegment(TableId(1), segment(7, 0)), Edit::Csn(9)]).unwrap();
+    let state = manifest.read(Clone::clone);
+    drop(manifest);
+    let manifest = Manifest::open(&context).unwrap();
+    assert_eq!(manifest.read(Clone::clone), state);
+    assert_eq!((state.next_file, state.csn), (8, 9));
+    assert_eq!(names(dir.path()), ["CURRENT", "manifest-00000001"]);
+}
+
+#[test]
+fn a_misfit_changes_nothing() {
+    let (_dir, context) = disk(64 << 20);
+    let manifest = Manifest::create(&context).unwrap();
+    manifest.commit(&[Edit::CreateTable(schema(1))]).unwrap();
+    let state = manifest.read(Clone::clone);
+    let edits = [
+        Edit::Csn(100),
+        Edit::CreateTable(schema(2)),
+        Edit::AddSegment(TableId(1), segment(7, 0)),
+        Edit::AddSegment(TableId(1), segment(8, 5)),
+    ];
+    assert_eq!(manifest.commit(&edits).unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(manifest.read(Clone::clone), state);
+    manifest.commit(&edits[..3]).unwrap();
+}
+
+#[test]
+fn the_file_turns_over_when_edits_outgrow_the_snapshot() {
+    let (dir, context) = disk(64 << 20);
+    let manifest = Manifest::create(&context).unwrap();
+    manifest.commit(&[Edit::CreateTable(schema(1))]).unwrap();
+    for i in 1..6000 {
+        let mut edits = vec![Edit::AddSegment(TableId(1), segment(i, i * 10))];
+        if i > 1 {
+            edits.push(Edit::RemoveSegment(TableId(1), FileId(i - 1)));
+        }
+        // Syncing every one would take long; a group of edits is as good.
+        for _ in 0..200 {
+            edits.push(Edit::Csn(i));
+        }
+        if i % 4 == 1 || i < 10 {
+            manifest.commit(&edits).unwrap();
+        } else {
+            manifest.inner.lock().state.apply(&edits[0]).unwrap();
+            manifest.inner.lock().state.apply(&edits[1]).unwrap();
+        }
+        if manifest.inner.lock().number > 2 {
+            break;
+        }
+    }
+    let number = manifest.inner.lock().number;
+    assert!(number > 2, "600 bytes an edit add up");
+    let state = manifest.read(Clone::clone);
+    drop(manifest);
+    assert_eq!(names(dir.path()), ["CURRENT".to_owned(), format!("manifest-{number:08}")]);
+    assert_eq!(Manifest::open(&context).unwrap().read(Clone::clone), state);
+}
+
+#[test]
+fn a_torn_tail_is_cut_and_damage_is_named() {
+    let (dir, context) = disk(64 << 20);
+    let manifest = Manifest::create(&context).unwrap();
+    manifest.commit(&[Edit::CreateTable(schema(1))]).unwrap();
+    let before = manifest.inner.lock().end as usize;
+    manifest.commit(&[Edit::CreateTable(schema(2))]).unwrap();
+    drop(manifest);
+    let path = dir.path().join("manifest-00000001");
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
+    let manifest = Manifest::open(&context).unwrap();
+    assert_eq!(manifest.read(|s| s.tables.len()), 1);
+    drop(manifest);
+    assert_eq!(std::fs::read(&path).unwrap().len(), before);
+    let mut damaged = whole;
+    damaged[before - 3] ^= 1;
+    std::fs::write(&path, &damaged).unwrap();
+    let e = Manifest::open(&context).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Corruption);
+    assert_eq!(e.place().unwrap().file, "manifest-00000001");
+}
+
+#[test]
+fn a_bad_pointer_is_damage() {
+    let (dir, context) = disk(64 << 20);
+    drop(Manifest::create(&context).unwrap());
+    std::fs::write(dir.path().join("CURRENT"), "LOCK\n").unwrap();
+    assert_eq!(Manifest::open(&context).unwrap_err().kind(), ErrorKind::Corruption);
+}
