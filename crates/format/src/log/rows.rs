@@ -4,21 +4,31 @@
 //! |---|---|
 //! | rows | varint; nothing follows 0 |
 //! | columns | varint |
-//! | form | 1 byte: 0 plain |
-//! | columns | one after another |
+//! | form | 1 byte: 0 plain, 1 encoded |
+//! | columns | one after another; encoded ones in pieces of [`PIECE_ROWS`] rows, all columns of a piece before the next |
 //!
 //! A plain column: one byte with the physical form (0 int, 1 wide, 2 numeric, 3 bytes; plus 4 when
 //! NULLs are there), the null bitmap if any, then the values that are not NULL: ints as signed
 //! varints of the difference to the value before, wides as 16 bytes, numerics as 16 bytes and the
-//! scale, byte strings behind their length.
+//! scale, byte strings behind their length. It suits few rows; from [`ENCODED_ROWS`] on columns are
+//! encoded as in blocks ([`crate::encode`]), with the encodings that cost little time to choose.
+
+use std::ops::Range;
 
 use onlap_base::Result;
 
 use crate::batch::{Batch, Column, NullMask, Vector};
+use crate::encode::{ColumnView, Effort, encode_column};
 use crate::types::Physical;
 use crate::wire::{self, Reader};
 
 const FORM_PLAIN: u8 = 0;
+const FORM_ENCODED: u8 = 1;
+/// Below this many rows the headers of encoded columns take more than they save.
+const ENCODED_ROWS: usize = 12;
+/// A piece of this size is one block of the fastest encodings, and bounds what a reader allocates
+/// for a row count before it has seen bytes for it.
+const PIECE_ROWS: usize = 4096;
 const NULLS: u8 = 4;
 
 /// Appends a batch.
@@ -28,10 +38,21 @@ pub(super) fn put_rows(out: &mut Vec<u8>, rows: &Batch) {
         return;
     }
     wire::put_varint(out, rows.columns.len() as u64);
-    out.push(FORM_PLAIN);
-    for column in &rows.columns {
-        put_plain(out, column);
+    if rows.rows < ENCODED_ROWS {
+        out.push(FORM_PLAIN);
+        rows.columns.iter().for_each(|column| put_plain(out, column));
+        return;
     }
+    out.push(FORM_ENCODED);
+    for piece in pieces(rows.rows) {
+        for column in &rows.columns {
+            encode_column(column, piece.clone(), Effort::Fast, out);
+        }
+    }
+}
+
+fn pieces(rows: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..rows).step_by(PIECE_ROWS).map(move |start| start..rows.min(start + PIECE_ROWS))
 }
 
 /// Reads a batch. Its columns have the forms that were written; whether those are the table's is
@@ -45,12 +66,31 @@ pub(super) fn read_rows(r: &mut Reader<'_>) -> Result<Batch> {
     if columns == 0 {
         return Err(r.error("rows without columns"));
     }
-    if r.u8()? != FORM_PLAIN {
-        return Err(r.error("an unknown form of logged rows"));
-    }
+    let form = r.u8()?;
     let rows = usize::try_from(rows).map_err(|_| r.error("a row count above the record"))?;
-    let columns = (0..columns).map(|_| read_plain(r, rows)).collect::<Result<_>>()?;
+    let columns = match form {
+        FORM_PLAIN => (0..columns).map(|_| read_plain(r, rows)).collect::<Result<_>>()?,
+        FORM_ENCODED => read_encoded(r, columns, rows)?,
+        _ => return Err(r.error("an unknown form of logged rows")),
+    };
     Ok(Batch { columns, rows })
+}
+
+fn read_encoded(r: &mut Reader<'_>, columns: usize, rows: usize) -> Result<Vec<Column>> {
+    let mut out: Vec<Column> = Vec::new();
+    for piece in pieces(rows) {
+        for i in 0..columns {
+            let view = ColumnView::take(r, piece.len())?;
+            if out.len() == i {
+                out.push(Column::new(view.physical()));
+            }
+            if out[i].data.physical() != view.physical() {
+                return Err(r.error("a column that changes its form between pieces"));
+            }
+            view.append_to(0..piece.len(), &mut out[i])?;
+        }
+    }
+    Ok(out)
 }
 
 fn put_plain(out: &mut Vec<u8>, column: &Column) {
