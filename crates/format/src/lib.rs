@@ -12,6 +12,7 @@ pub mod frame;
 pub mod key;
 pub mod log;
 pub mod manifest;
+pub mod run_block;
 pub mod schema;
 pub mod segment;
 pub mod types;

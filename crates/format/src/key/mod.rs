@@ -44,7 +44,7 @@
 mod bytes;
 mod decimal;
 mod entries;
-mod keys;
+pub(crate) mod keys;
 mod packing;
 mod sort;
 mod stats;
@@ -62,6 +62,7 @@ use crate::value::Value;
 
 pub use entries::Entries;
 pub use keys::{KeyForm, Keys};
+pub(crate) use packing::is_before as bound_is_before;
 pub use packing::{KeyBound, Packing};
 pub use sort::sort_permutation;
 pub use stats::ColumnStats;

@@ -35,6 +35,7 @@ mod bound;
 mod codec;
 
 pub use bound::KeyBound;
+pub(crate) use bound::is_before;
 
 /// What a field's raw number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,229 @@
+//! Blocks of entries against the plain list of them.
+
+use std::sync::Arc;
+
+use onlap_base::rng::Rng;
+
+use super::{RunBlock, encode_run_block};
+use crate::batch::{Batch, BytesVec, Column, Vector};
+use crate::key::{ColumnStats, Entries, KeyColumn, KeyDef, Packing};
+use crate::types::DataType;
+
+/// A key definition and its columns.
+struct Case {
+    name: &'static str,
+    def: KeyDef,
+    columns: Vec<Column>,
+    row_ids: Vec<u64>,
+}
+
+fn ints(f: impl FnMut(usize) -> i64, n: usize) -> Column {
+    Column { data: Vector::Int((0..n).map(f).collect()), nulls: None }
+}
+
+fn texts(mut f: impl FnMut(usize) -> String, n: usize) -> Column {
+    let mut v = BytesVec::default();
+    (0..n).for_each(|i| v.push(f(i).as_bytes()));
+    Column { data: Vector::Bytes(v), nulls: None }
+}
+
+fn uuid(rng: &mut Rng) -> String {
+    let (a, b) = (rng.next_u64(), rng.next_u64());
+    let hex = format!("{a:016x}{b:016x}");
+    format!("{}-{}-4{}-a{}-{}", &hex[..8], &hex[8..12], &hex[13..16], &hex[17..20], &hex[20..])
+}
+
+fn with_nulls(mut column: Column, every: usize) -> Column {
+    let mut out = Column::new(column.data.physical());
+    for i in 0..column.len() {
+        if i % every == 0 {
+            out.push_null();
+        } else {
+            out.extend_range(&column, i..i + 1);
+        }
+    }
+    column = out;
+    column
+}
+
+fn cases(rng: &mut Rng, n: usize) -> Vec<Case> {
+    let def = |types: &[(DataType, bool)]| {
+        let column = |&(ty, descending)| KeyColumn { ty, descending };
+        KeyDef::new(types.iter().map(column).collect())
+    };
+    let dense: Vec<u64> = (1000..1000 + n as u64).collect();
+    let mut case = |name, types: &[(DataType, bool)], columns: Vec<Column>| Case {
+        name,
+        def: def(types),
+        columns,
+        row_ids: dense.clone(),
+    };
+    use DataType::{Bytea, Int4, Int8, Text, Timestamp};
+    let r = |rng: &mut Rng, m: u64| (rng.next_u64() % m) as i64;
+    let mut list = vec![
+        case("serial", &[(Int8, false)], vec![ints(|i| i as i64 * 3, n)]),
+        case("one value", &[(Int4, true)], vec![ints(|_| 7, n)]),
+        case("few values", &[(Int8, false)], vec![ints(|_| r(rng, 9) << 58, n)]),
+        case(
+            "three ints",
+            &[(Int4, false), (Int4, true), (Int4, false)],
+            vec![
+                ints(|_| r(rng, 10000), n),
+                ints(|_| r(rng, 100_000), n),
+                ints(|_| r(rng, 500), n),
+            ],
+        ),
+        case(
+            "nulls",
+            &[(Int4, true), (Timestamp, false)],
+            vec![
+                with_nulls(ints(|_| r(rng, 50), n), 7),
+                with_nulls(ints(|i| i as i64 / 10 * 1_000_000, n), 11),
+            ],
+        ),
+        case(
+            "wide ints",
+            &[(Int8, false), (Int8, true)],
+            vec![ints(|_| rng.next_u64() as i64, n), ints(|_| rng.next_u64() as i64, n)],
+        ),
+        case("long text", &[(Text, false)], vec![texts(|i| format!("a rather long text {}", i * 7919 % 1013), n)]),
+        case("short text", &[(Text, true), (Int4, false)], vec![texts(|i| format!("N{}", i * 7919 % 4013), n), ints(|i| i as i64, n)]),
+        case("bytes", &[(Bytea, true)], vec![texts(|i| "\0".repeat(i % 40), n)]),
+        case(
+            "two uuids",
+            &[(Text, false), (Text, true)],
+            vec![texts(|_| uuid(rng), n), texts(|_| uuid(rng), n)],
+        ),
+        case(
+            "three uuids",
+            &[(Text, false), (Text, true), (Text, false)],
+            vec![texts(|i| if i % 2 == 0 { uuid(rng) } else { "00000000-0000-4000-8000-00000000000a".into() }, n), texts(|_| uuid(rng), n), texts(|_| uuid(rng), n)],
+        ),
+    ];
+    let mut sparse = 0;
+    for case in list.iter_mut().step_by(2) {
+        case.row_ids.iter_mut().for_each(|id| {
+            sparse += 1 + rng.next_u64() % 1000;
+            *id = sparse;
+        });
+    }
+    list
+}
+
+fn build(case: &Case) -> (Arc<Packing>, Entries) {
+    let n = case.row_ids.len();
+    let stats: Vec<ColumnStats> = case
+        .def
+        .columns
+        .iter()
+        .zip(&case.columns)
+        .map(|(k, c)| {
+            let mut s = ColumnStats::new(k.ty);
+            s.observe(c, 0..n);
+            s
+        })
+        .collect();
+    let packing = Arc::new(Packing::fit(&case.def, &stats));
+    let mut include = Batch::default();
+    include.rows = n;
+    let mut entries = Entries {
+        keys: packing.new_keys(),
+        row_ids: case.row_ids.clone(),
+        include,
+    };
+    let refs: Vec<&Column> = case.columns.iter().collect();
+    assert!(packing.pack(&refs, 0..n, &mut entries.keys));
+    let entries = entries.sorted();
+    assert!(entries.is_sorted(), "{}", case.name);
+    (packing, entries)
+}
+
+#[test]
+fn blocks_give_back_their_entries_and_find_keys() {
+    for seed in 0..3 {
+        let mut rng = Rng::new(seed);
+        for n in [1, 2, 63, 64, 65, 1000, 5000] {
+            for case in cases(&mut rng, n) {
+                let (packing, entries) = build(&case);
+                let mut start = 0;
+                while start < n {
+                    let mut bytes = Vec::new();
+                    let taken = encode_run_block(&packing, &entries, start..n, 4096, &mut bytes);
+                    assert!(bytes.len() < 4600, "{}: {} bytes", case.name, bytes.len());
+                    let block = RunBlock::parse(bytes.into(), &packing).unwrap();
+                    check_block(&case, &packing, &entries, start..start + taken, &block, &mut rng);
+                    start += taken;
+                }
+            }
+        }
+    }
+}
+
+fn check_block(
+    case: &Case,
+    packing: &Packing,
+    entries: &Entries,
+    range: std::ops::Range<usize>,
+    block: &RunBlock,
+    rng: &mut Rng,
+) {
+    let n = range.len();
+    assert_eq!(block.len(), n);
+    let mut want = Entries::new(packing.new_keys(), Batch::default());
+    want.extend_range(entries, range);
+    let mut got = Entries::new(packing.new_keys(), Batch::default());
+    block.entries(0..n, &mut got).unwrap();
+    assert_eq!(got, want, "{}", case.name);
+    let mut keys = BytesVec::default();
+    packing.all_key_bytes(&want.keys, 0..n, &mut keys).unwrap();
+    for _ in 0..20 {
+        let (a, b) = (rng.next_u64() as usize % (n + 1), rng.next_u64() as usize % (n + 1));
+        let part = a.min(b)..a.max(b);
+        let mut some = Entries::new(packing.new_keys(), Batch::default());
+        block.entries(part.clone(), &mut some).unwrap();
+        let mut expected = Entries::new(packing.new_keys(), Batch::default());
+        expected.extend_range(&want, part);
+        assert_eq!(some, expected, "{}", case.name);
+        // A prefix of some key, somewhat changed.
+        let mut prefix = keys.get(rng.next_u64() as usize % n).to_vec();
+        prefix.truncate(rng.next_u64() as usize % (prefix.len() + 1));
+        if rng.next_u64() % 2 == 0 && !prefix.is_empty() {
+            let at = rng.next_u64() as usize % prefix.len();
+            prefix[at] = prefix[at].wrapping_add(rng.next_u64() as u8 % 3);
+        }
+        check_bound(case, packing, block, &want, &keys, &prefix);
+    }
+    for _ in 0..20 {
+        // Whole columns, one value moved.
+        let row = rng.next_u64() as usize % n;
+        let mut values = case.def.decode(keys.get(row)).unwrap();
+        values.truncate(1 + rng.next_u64() as usize % values.len());
+        if let Some(crate::Value::Int(v)) = values.last_mut() {
+            *v += (rng.next_u64() % 5) as i64 - 2;
+        }
+        if let Ok(prefix) = case.def.encode_values(&values) {
+            check_bound(case, packing, block, &want, &keys, &prefix);
+        }
+    }
+}
+
+fn check_bound(
+    case: &Case,
+    packing: &Packing,
+    block: &RunBlock,
+    want: &Entries,
+    keys: &BytesVec,
+    prefix: &[u8],
+) {
+    for after in [false, true] {
+        let bound = packing.bound(prefix, after);
+        let expected = keys
+            .iter()
+            .position(|k| k >= prefix && !(after && k.starts_with(prefix)))
+            .unwrap_or(keys.len());
+        let name = case.name;
+        assert_eq!(block.lower_bound(&bound).unwrap(), expected, "{name}: {bound:?} {prefix:x?}");
+        let plain = packing.lower_bound(&want.keys, 0..want.len(), &bound).unwrap();
+        assert_eq!(plain, expected, "{name}: {bound:?} {prefix:x?}");
+    }
+}
