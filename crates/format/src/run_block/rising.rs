@@ -204,15 +204,6 @@ impl Rising {
         (u32::from(bytes[self.lows_at + m]), high, (at + 16) * 8)
     }
 
-    /// Number `i`.
-    pub fn get(&self, bytes: &[u8], i: usize) -> u64 {
-        let (m, j) = (i / MINI, i % MINI);
-        let (l, high, lows) = self.body(bytes, m);
-        let high = (select(high, j as u32) - j as u32) as u64;
-        let low = read_bits(bytes, lows + j * l as usize, l);
-        self.anchor(bytes, m).wrapping_add(high << l | low)
-    }
-
     /// Appends numbers `range`.
     pub fn decode(&self, bytes: &[u8], range: Range<usize>, out: &mut Vec<u64>) {
         out.reserve(range.len());

@@ -52,7 +52,7 @@ fn cases(rng: &mut Rng, n: usize) -> Vec<Case> {
         KeyDef::new(types.iter().map(column).collect())
     };
     let dense: Vec<u64> = (1000..1000 + n as u64).collect();
-    let mut case = |name, types: &[(DataType, bool)], columns: Vec<Column>| Case {
+    let case = |name, types: &[(DataType, bool)], columns: Vec<Column>| Case {
         name,
         def: def(types),
         columns,
@@ -86,8 +86,16 @@ fn cases(rng: &mut Rng, n: usize) -> Vec<Case> {
             &[(Int8, false), (Int8, true)],
             vec![ints(|_| rng.next_u64() as i64, n), ints(|_| rng.next_u64() as i64, n)],
         ),
-        case("long text", &[(Text, false)], vec![texts(|i| format!("a rather long text {}", i * 7919 % 1013), n)]),
-        case("short text", &[(Text, true), (Int4, false)], vec![texts(|i| format!("N{}", i * 7919 % 4013), n), ints(|i| i as i64, n)]),
+        case(
+            "long text",
+            &[(Text, false)],
+            vec![texts(|i| format!("a rather long text {}", i * 7919 % 1013), n)],
+        ),
+        case(
+            "short text",
+            &[(Text, true), (Int4, false)],
+            vec![texts(|i| format!("N{}", i * 7919 % 4013), n), ints(|i| i as i64, n)],
+        ),
         case("bytes", &[(Bytea, true)], vec![texts(|i| "\0".repeat(i % 40), n)]),
         case(
             "two uuids",
@@ -97,7 +105,20 @@ fn cases(rng: &mut Rng, n: usize) -> Vec<Case> {
         case(
             "three uuids",
             &[(Text, false), (Text, true), (Text, false)],
-            vec![texts(|i| if i % 2 == 0 { uuid(rng) } else { "00000000-0000-4000-8000-00000000000a".into() }, n), texts(|_| uuid(rng), n), texts(|_| uuid(rng), n)],
+            vec![
+                texts(
+                    |i| {
+                        if i % 2 == 0 {
+                            uuid(rng)
+                        } else {
+                            "00000000-0000-4000-8000-00000000000a".into()
+                        }
+                    },
+                    n,
+                ),
+                texts(|_| uuid(rng), n),
+                texts(|_| uuid(rng), n),
+            ],
         ),
     ];
     let mut sparse = 0;
@@ -126,11 +147,7 @@ fn build(case: &Case) -> (Arc<Packing>, Entries) {
     let packing = Arc::new(Packing::fit(&case.def, &stats));
     let mut include = Batch::default();
     include.rows = n;
-    let mut entries = Entries {
-        keys: packing.new_keys(),
-        row_ids: case.row_ids.clone(),
-        include,
-    };
+    let mut entries = Entries { keys: packing.new_keys(), row_ids: case.row_ids.clone(), include };
     let refs: Vec<&Column> = case.columns.iter().collect();
     assert!(packing.pack(&refs, 0..n, &mut entries.keys));
     let entries = entries.sorted();
