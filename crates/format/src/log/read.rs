@@ -204,14 +204,14 @@ pub(super) fn durable_behind(at: LogPosition, bytes: &[u8]) -> LogPosition {
     let mut i = 1;
     while i + FRAME_BYTES <= bytes.len() {
         let kind = bytes[i + 12];
-        if (TYPE_COMMIT..=TYPE_NOTE).contains(&kind) {
-            if let Some(view) = view(at.forward(i), &bytes[i..]) {
+        let found = (TYPE_COMMIT..=TYPE_NOTE).contains(&kind);
+        match found.then(|| view(at.forward(i), &bytes[i..])).flatten() {
+            Some(view) => {
                 durable = durable.max(view.group.map_or(LogPosition::START, |g| g.durable));
                 i += view.len - view.body.len();
-                continue;
             }
+            None => i += 1,
         }
-        i += 1;
     }
     durable
 }

@@ -1,0 +1,82 @@
+//! Does the log still read and write what earlier releases did?
+
+mod golden_files;
+
+use onlap_base::TableId;
+use onlap_format::log::{
+    CommitBody, FileHeader, GroupPart, HEADER_BYTES, LogPosition, LogReader, LoggedMark,
+    RecordBody, RelogBody, RelogMark, RelogTable, put_note,
+};
+use onlap_format::{Batch, Column, Physical, Vector};
+
+fn rows(n: i64) -> Batch {
+    let mut text = Column::new(Physical::Bytes);
+    for i in 0..n {
+        if i % 4 == 3 {
+            text.push_null();
+        } else {
+            if let Vector::Bytes(v) = &mut text.data {
+                v.push(format!("row {i}").as_bytes());
+            }
+            text.pushed();
+        }
+    }
+    let ints = Vector::Int((0..n).map(|i| i * 7 - 3).collect());
+    let wide = Vector::Wide((0..n).map(|i| i128::from(i) << 70).collect());
+    let columns =
+        vec![Column { data: ints, nulls: None }, text, Column { data: wide, nulls: None }];
+    Batch { columns, rows: n as usize }
+}
+
+#[test]
+fn log_file() {
+    let header = FileHeader {
+        file: 3,
+        previous_end: LogPosition::new(2, 1000),
+        durable: LogPosition::new(2, 900),
+        csn: 40,
+    };
+    let mut bytes = header.encode().to_vec();
+    let at = |bytes: &Vec<u8>| LogPosition::new(3, bytes.len() as u64);
+    let group = GroupPart { durable: header.durable, unix_us: 1_763_700_000_000_000 };
+    let mut body = CommitBody::new();
+    let marks =
+        [LoggedMark { row: 17, successor: Some(1) }, LoggedMark { row: 5, successor: None }];
+    body.push(TableId(1), 2, &rows(5), &marks);
+    body.push(TableId(4), 1, &Batch::default(), &marks[1..]);
+    let position = at(&bytes);
+    body.append_to(&mut bytes, position, 41, &[100, 60], Some(group));
+    let mut many = CommitBody::new();
+    many.push(TableId(1), 2, &rows(40), &[]);
+    let position = at(&bytes);
+    many.append_to(&mut bytes, position, 42, &[105], None);
+    let relog = RelogTable {
+        table: TableId(9),
+        schema: 1,
+        first_row: 10,
+        row_ids: Some(vec![10, 12, 13, 20, 21]),
+        commits: vec![(13, 7), (22, 31)],
+        rows: rows(5),
+        marks: vec![RelogMark { row: 11, csn: 30, successor: Some(20) }],
+    };
+    let position = at(&bytes);
+    RelogBody::new(&relog).append_to(&mut bytes, position, 42);
+    let position = at(&bytes);
+    put_note(&mut bytes, position, 42, GroupPart { durable: position, ..group });
+
+    golden_files::check("log.bin", &bytes);
+    assert_eq!(FileHeader::parse(3, &bytes).unwrap(), Some(header));
+    let mut reader = LogReader::new("00000003.log", &header, &bytes[..], None);
+    let mut records = vec![];
+    while let Some(record) = reader.next_record().unwrap() {
+        records.push(record);
+    }
+    assert_eq!(records[0].position.offset(), HEADER_BYTES as u64);
+    assert_eq!(records.iter().map(|r| r.csn).collect::<Vec<_>>(), [41, 42, 42, 42]);
+    assert_eq!(records[2].body, RecordBody::Relog(relog));
+    assert_eq!(records[3].group.unwrap().durable, position);
+    let RecordBody::Commit(commit) = &records[0].body else { panic!("a commit") };
+    assert_eq!((&commit.tables[0].rows, &commit.tables[0].marks[..]), (&rows(5), &marks[..]));
+    let RecordBody::Commit(commit) = &records[1].body else { panic!("a commit") };
+    assert_eq!(commit.tables[0].rows, rows(40));
+}

@@ -1,0 +1,163 @@
+//! Does the manifest still read and write what earlier releases did?
+
+mod golden_files;
+
+use onlap_base::{ColumnId, FileId, IndexId, TableId};
+use onlap_format::manifest::{
+    Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals, encode_header,
+    encode_record, load,
+};
+use onlap_format::{ColumnSchema, DataType, IndexSchema, KeyPart, TableSchema};
+
+const T: TableId = TableId(1);
+const I: IndexId = IndexId(2);
+
+fn schema() -> TableSchema {
+    let types = [
+        DataType::Bool,
+        DataType::Int2,
+        DataType::Int4,
+        DataType::Int8,
+        DataType::Float4,
+        DataType::Float8,
+        DataType::Numeric(None),
+        DataType::Numeric(Some((12, 2))),
+        DataType::Text,
+        DataType::Varchar(300),
+        DataType::Char(3),
+        DataType::Bytea,
+        DataType::Uuid,
+        DataType::Date,
+        DataType::Time,
+        DataType::Timestamp,
+        DataType::Timestamptz,
+        DataType::Json,
+    ];
+    let column = |(i, ty): (usize, &DataType)| ColumnSchema {
+        id: ColumnId(i as u32 + 1),
+        name: format!("c{i}"),
+        ty: *ty,
+        nullable: i > 3,
+        serial: i == 3,
+    };
+    let index = |id: u32, unique: bool| IndexSchema {
+        id: IndexId(id),
+        name: format!("i{id}"),
+        key: vec![KeyPart { column: ColumnId(4), descending: !unique }],
+        include: vec![ColumnId(1)],
+        unique,
+        primary: unique,
+    };
+    TableSchema {
+        id: T,
+        name: "t".into(),
+        version: 3,
+        columns: types.iter().enumerate().map(column).collect(),
+        indexes: vec![index(1, true), index(2, false)],
+        next_column: 30,
+    }
+}
+
+fn file(id: u64, first: u8, last: u8) -> RunFileMeta {
+    let (first_key, last_key) = (vec![first], vec![last]);
+    RunFileMeta { file: FileId(id), bytes: id * 100, entries: id, first_key, last_key }
+}
+
+fn run(id: u64, level: u32, group: Option<u64>, files: Vec<RunFileMeta>) -> RunMeta {
+    RunMeta { id, level, rows: 0..500, files, trim: None, group }
+}
+
+/// One record per line; together every kind of edit.
+fn records() -> Vec<Vec<Edit>> {
+    let segment = |file: u64, start: u64| SegmentMeta {
+        file: FileId(file),
+        bytes: 4000,
+        rows: start..start + 500,
+        count: 490,
+        schema: 3,
+        folded_csn: 12,
+    };
+    let marks = |file: u64| MarkRunMeta {
+        file: FileId(file),
+        bytes: 77,
+        rows: 3..400,
+        csns: 5..9,
+        marks: 6,
+        level: 1,
+    };
+    let written =
+        WrittenTotals { log: 1, segments: 200, compaction: 3, marks: 40_000, manifest: 5 };
+    vec![
+        vec![Edit::NextIds { file: 5, table: 1, index: 1 }, Edit::LogOldest(2), Edit::Csn(9)],
+        vec![Edit::CreateTable(schema()), Edit::Serial(T, ColumnId(4), -7)],
+        vec![
+            Edit::AddSegment(T, segment(10, 0)),
+            Edit::AddSegment(T, segment(11, 500)),
+            Edit::AddRun(T, I, run(12, 0, None, vec![file(12, 1, 5), file(13, 5, 9)])),
+            Edit::AddMarks(T, marks(14)),
+            Edit::AddMarks(T, marks(15)),
+            Edit::Flushed(T, 1000, 33),
+            Edit::Written(written),
+            Edit::WrittenIndex(I, 900, 80),
+        ],
+        vec![
+            Edit::AddRun(T, I, run(16, 1, Some(16), vec![file(16, 1, 5)])),
+            Edit::JoinMerge(T, I, 12, 16),
+            Edit::TrimRun(T, I, 12, vec![6]),
+        ],
+        vec![Edit::RemoveSegment(T, FileId(10)), Edit::RemoveMarks(T, FileId(14))],
+    ]
+}
+
+#[test]
+fn manifest_file() {
+    let mut bytes = encode_header(4).to_vec();
+    for edits in &records() {
+        bytes.extend(encode_record(4, bytes.len() as u64, edits));
+    }
+    golden_files::check("manifest.bin", &bytes);
+    let half = load("manifest-00000004", 4, &bytes).unwrap();
+    assert_eq!(half.end, bytes.len() as u64);
+    let table = &half.state.tables[&T];
+    assert_eq!((half.state.next_file, half.state.csn, &table.schema), (17, 33, &schema()));
+    let runs = &table.indexes[&I].runs;
+    assert_eq!((runs[0].id, runs[1].id, runs[1].files.len()), (16, 12, 1));
+    assert_eq!((table.segments.len(), table.marks.len(), table.serials[&ColumnId(4)]), (1, 1, -7));
+
+    // A snapshot rebuilds the same state.
+    let mut snapshot = encode_header(5).to_vec();
+    snapshot.extend(encode_record(5, snapshot.len() as u64, &half.state.to_edits()));
+    assert_eq!(load("manifest-00000005", 5, &snapshot).unwrap().state, half.state);
+
+    // The edits that end things.
+    let ends = vec![
+        Edit::ExtendRun(T, I, 16, vec![file(18, 6, 9)]),
+        Edit::RemoveRun(T, I, 12),
+        Edit::FinishRun(T, I, 16),
+        Edit::ChangeTable(TableSchema { version: 4, ..schema() }),
+        Edit::DropTable(T),
+    ];
+    let end = encode_record(4, bytes.len() as u64, &ends);
+    golden_files::check("manifest-ends.bin", &end);
+    bytes.extend(end);
+    assert!(load("manifest-00000004", 4, &bytes).unwrap().state.tables.is_empty());
+}
+
+#[test]
+fn every_damaged_byte_is_noticed_or_cut() {
+    let mut bytes = encode_header(4).to_vec();
+    let mut ends = vec![];
+    for edits in &records() {
+        bytes.extend(encode_record(4, bytes.len() as u64, edits));
+        ends.push(bytes.len());
+    }
+    let last = ends[ends.len() - 2];
+    for i in 0..bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[i] ^= 0x10;
+        match load("m", 4, &damaged) {
+            Ok(loaded) => assert!(i >= last && loaded.end == last as u64, "byte {i}"),
+            Err(_) => assert!(i < last, "byte {i}"),
+        }
+    }
+}
