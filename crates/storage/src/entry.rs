@@ -68,6 +68,15 @@ impl EntryBatch {
         self.row_ids.extend_from_slice(&other.row_ids[range.clone()]);
         self.columns.extend_range(&other.columns, range);
     }
+    /// Appends all entries of a batch of the same shape in reverse order.
+    pub fn extend_reversed(&mut self, other: &EntryBatch) {
+        for i in (0..other.keys.len()).rev() {
+            self.keys.push(other.keys.get(i));
+        }
+        self.row_ids.extend(other.row_ids.iter().rev());
+        let positions: Vec<u32> = (0..other.len() as u32).rev().collect();
+        self.columns.extend_selected(&other.columns, &positions);
+    }
     /// Keeps the first `n` entries.
     pub fn truncate(&mut self, n: usize) {
         if self.keys.len() > n {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use onlap_base::names::FileKind;
 use onlap_base::{Error, FileId, Result};
+use onlap_format::frame::{HEADER_BYTES, Kind, TRAILER_BYTES, check_header, parse_trailer};
 use onlap_vfs::{Access, File, ReadBuf};
 
 use crate::cache::Loaded;
@@ -29,6 +30,9 @@ pub const READ_AHEAD_BYTES: usize = 256 << 10;
 
 /// Bytes read at once by a scan of all rows of a table.
 pub const SCAN_READ_BYTES: usize = 1 << 20;
+
+/// Bytes read at the end of a file when it is opened, in the hope that the footer is among them.
+const TAIL_BYTES: u64 = 16 << 10;
 
 /// Writes one new file from front to back. Dropped before [`FileWriter::finish`], it removes what it
 /// wrote.
@@ -207,6 +211,35 @@ impl FileReader {
         Ok(self.context.cache.insert(self.id, offset, block, heap))
     }
 
+    /// Checks header and trailer of the file and reads its footer; returns it and its offset.
+    pub fn footer(&self, kind: Kind, newest: u16) -> Result<(ReadBuf, u64)> {
+        let smallest = (HEADER_BYTES + TRAILER_BYTES) as u64;
+        if self.bytes < smallest {
+            return Err(self.damaged(0, format!("a file of {} bytes", self.bytes)));
+        }
+        let version = check_header(kind, newest, &self.read(0, HEADER_BYTES)?)
+            .map_err(|e| self.place(e, 0))?;
+        // Most footers fit what one read of a page brings.
+        let tail_bytes = self.bytes.min(TAIL_BYTES) as usize;
+        let tail_at = self.bytes - tail_bytes as u64;
+        let tail = self.read(tail_at, tail_bytes)?;
+        let end = self.bytes - TRAILER_BYTES as u64;
+        let trailer = parse_trailer(kind, &tail[tail_bytes - TRAILER_BYTES..])
+            .and_then(|t| t.check_header(version).map(|()| t))
+            .map_err(|e| self.place(e, end))?;
+        if trailer.offset.checked_add(trailer.len) != Some(end) {
+            return Err(self.damaged(end, "the trailer names a footer that is not before it"));
+        }
+        let footer = if trailer.offset >= tail_at {
+            let from = (trailer.offset - tail_at) as usize;
+            ReadBuf::from(tail[from..tail_bytes - TRAILER_BYTES].to_vec())
+        } else {
+            self.read(trailer.offset, trailer.len as usize)?
+        };
+        trailer.check(&footer).map_err(|e| self.place(e, 0))?;
+        Ok((footer, trailer.offset))
+    }
+
     /// Names this file in an error of a pure decoder that was given bytes from `offset`.
     pub fn place(&self, error: Error, offset: u64) -> Error {
         error.at(&self.name, offset)
@@ -218,36 +251,37 @@ impl FileReader {
     }
 }
 
-/// Reads a file in order, many blocks per read. What it reads does not go through the cache.
-pub struct SequentialReader {
+/// Holds one span of a file that was read at once, for readers that walk many blocks. What it reads
+/// does not go through the cache.
+pub struct SpanReader {
     file: Arc<FileReader>,
-    chunk: usize,
-    end: u64,
     at: u64,
-    span: Option<ReadBuf>,
+    span: ReadBuf,
 }
 
-impl SequentialReader {
-    /// Reads `chunk` bytes at a time and nothing from `end` on.
-    pub fn new(file: Arc<FileReader>, chunk: usize, end: u64) -> SequentialReader {
-        let end = end.min(file.bytes());
-        SequentialReader { file, chunk, end, at: 0, span: None }
+impl SpanReader {
+    /// A reader that holds nothing yet.
+    pub fn new(file: Arc<FileReader>) -> SpanReader {
+        SpanReader { file, at: 0, span: ReadBuf::default() }
     }
 
-    /// The bytes of a block. Blocks are asked for in rising order, or nothing is gained.
-    pub fn get(&mut self, offset: u64, len: usize) -> Result<&[u8]> {
-        let held = self.span.as_ref().map_or(0, |s| s.len());
-        let inside = offset >= self.at && offset + len as u64 <= self.at + held as u64;
-        if !inside {
-            let ahead = usize::try_from(self.end.saturating_sub(offset)).unwrap_or(usize::MAX);
-            let want = self.chunk.min(ahead).max(len);
-            // Let go of the old span first: there is never more than one per reader.
-            self.span = None;
-            self.span = Some(self.file.read(offset, want)?);
-            self.at = offset;
-        }
+    /// Whether the range is in memory.
+    pub fn holds(&self, offset: u64, len: usize) -> bool {
+        offset >= self.at && offset + len as u64 <= self.at + self.span.len() as u64
+    }
+
+    /// Replaces what is in memory by this range.
+    pub fn read(&mut self, offset: u64, len: usize) -> Result<()> {
+        // Let go of the old span first: there is never more than one per reader.
+        self.span = ReadBuf::default();
+        self.span = self.file.read(offset, len)?;
+        self.at = offset;
+        Ok(())
+    }
+
+    /// A range that [`SpanReader::holds`].
+    pub fn get(&self, offset: u64, len: usize) -> &[u8] {
         let from = (offset - self.at) as usize;
-        let span = self.span.as_ref().expect("a span was just read");
-        Ok(&span[from..from + len])
+        &self.span[from..from + len]
     }
 }

@@ -12,11 +12,13 @@ pub mod entry;
 pub mod file;
 pub mod files;
 pub mod manifest;
+pub mod segment;
 pub mod version;
 pub mod written;
 
 pub use context::StorageContext;
 pub use entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
+pub use segment::{Segment, SegmentScan, SegmentSpec, SegmentWriter};
 pub use written::{Purpose, Written, WrittenReport};
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What do this crate's tests share? Contexts over a temporary directory.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use onlap_base::{Memory, ThreadTasks};
-use onlap_vfs::OsFs;
+use onlap_vfs::{Access, Fs, MemFs, OsFs};
 use tempfile::TempDir;
 
 use crate::StorageContext;
@@ -18,4 +19,24 @@ pub(crate) fn disk(memory: u64) -> (TempDir, Arc<StorageContext>) {
         Arc::new(ThreadTasks::new()),
     );
     (dir, context)
+}
+
+/// A context on an empty file system in memory.
+pub(crate) fn memory(limit: u64) -> Arc<StorageContext> {
+    let (fs, dir) = (Arc::new(MemFs::new()), PathBuf::from("/db"));
+    fs.create_dir_all(&dir).expect("nothing fails in memory");
+    let memory = Arc::new(Memory::new(limit));
+    StorageContext::new(fs, dir, memory, Arc::new(ThreadTasks::new()))
+}
+
+/// Inverts one byte of a file and forgets cached blocks; doing it twice undoes it.
+pub(crate) fn damage(context: &StorageContext, name: &str, offset: u64) {
+    let path = context.dir.join(name);
+    let old = context.fs.open(&path, Access::Read).expect("the file is there");
+    let mut bytes =
+        old.read_at(0, old.len().expect("a length") as usize).expect("readable").to_vec();
+    bytes[offset as usize] ^= 0x5a;
+    let file = context.fs.create(&path, Access::ReadWrite).expect("can be made again");
+    file.write_at(&bytes, 0).expect("writable");
+    context.cache.clear();
 }

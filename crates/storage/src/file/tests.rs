@@ -57,18 +57,17 @@ fn a_block_is_parsed_once_and_its_damage_is_placed() {
 }
 
 #[test]
-fn a_sequential_reader_gives_the_same_bytes_in_few_reads() {
+fn a_span_gives_the_bytes_it_holds() {
     let (_dir, context) = disk(64 << 20);
     let content = bytes(1 << 20);
     let mut writer = FileWriter::create(&context, FileKind::Segment, Purpose::Segment).unwrap();
     writer.write(&content).unwrap();
-    let (id, len) = writer.finish().unwrap();
+    let (id, _) = writer.finish().unwrap();
     let file = Arc::new(FileReader::open(&context, FileKind::Segment, id).unwrap());
-    let mut reader = SequentialReader::new(file, 100_000, len - 10);
-    let mut at = 3;
-    while at + 9_000 <= len as usize - 10 {
-        assert_eq!(reader.get(at as u64, 9_000).unwrap(), &content[at..at + 9_000]);
-        at += 9_000;
-    }
-    assert_eq!(reader.get(7, 200_000).unwrap(), &content[7..200_007], "larger than a chunk");
+    let mut reader = SpanReader::new(file);
+    assert!(!reader.holds(0, 1));
+    reader.read(1_003, 100_000).unwrap();
+    assert!(reader.holds(1_003, 100_000) && reader.holds(101_002, 1));
+    assert!(!reader.holds(1_002, 2) && !reader.holds(101_002, 2));
+    assert_eq!(reader.get(5_000, 9_000), &content[5_000..14_000]);
 }

@@ -1,0 +1,176 @@
+//! How are rows of a finished segment found and read?
+//!
+//! An open segment keeps its footer in memory: where each block lies and which row ids it has.
+//! Fetching rows reads each block once ([`Segment::read_rows`]); scanning reads many blocks at once
+//! ([`SegmentScan`]). Which rows are visible is the caller's question; a row id without a row here is
+//! dead for every snapshot. Segments are never modified (I5); row ids name one row for ever (I1).
+//!
+//! Thread safety: shared freely behind an `Arc`; a scan belongs to one thread.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use onlap_base::names::FileKind;
+use onlap_base::{Charge, ColumnId, Error, FileId, Part, Result, RowId};
+use onlap_format::block::Block;
+use onlap_format::frame::Kind;
+use onlap_format::segment::{SEGMENT_VERSION, SegmentFooter};
+use onlap_format::zone::Zone;
+use onlap_format::{Batch, Column};
+
+use crate::cache::Loaded;
+use crate::context::StorageContext;
+use crate::file::FileReader;
+
+mod scan;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use scan::{ScanBlock, SegmentScan};
+pub use writer::{SegmentSpec, SegmentWriter};
+
+/// A block of a segment, held in memory.
+pub type BlockRef = Arc<Loaded<Block>>;
+
+/// An open segment.
+pub struct Segment {
+    file: Arc<FileReader>,
+    footer: SegmentFooter,
+    /// Zones per column, decoded when first asked for.
+    zones: Vec<OnceLock<Arc<[Zone]>>>,
+    _charge: Charge,
+}
+
+impl Segment {
+    /// Opens a finished file and checks header and footer.
+    pub fn open(context: &Arc<StorageContext>, id: FileId) -> Result<Segment> {
+        let file = Arc::new(FileReader::open(context, FileKind::Segment, id)?);
+        let (bytes, at) = file.footer(Kind::Segment, SEGMENT_VERSION)?;
+        let footer = SegmentFooter::parse(&bytes).map_err(|e| file.place(e, at))?;
+        if footer.blocks.iter().any(|b| b.offset.saturating_add(u64::from(b.len)) > at) {
+            return Err(file.damaged(at, "a block lies outside of the blocks' part of the file"));
+        }
+        let charge = context.memory.charge(Part::Resident, footer.heap_bytes() as u64);
+        let zones = footer.columns.iter().map(|_| OnceLock::new()).collect();
+        Ok(Segment { file, footer, zones, _charge: charge })
+    }
+
+    /// The file's id.
+    pub fn id(&self) -> FileId {
+        self.file.id()
+    }
+
+    /// The file's length.
+    pub fn bytes(&self) -> u64 {
+        self.file.bytes()
+    }
+
+    /// What the segment says of itself.
+    pub fn footer(&self) -> &SegmentFooter {
+        &self.footer
+    }
+
+    /// Row ids that the segment answers for.
+    pub fn row_ids(&self) -> Range<RowId> {
+        self.footer.first_row_id..self.footer.end_row_id
+    }
+
+    /// The zones of a column, one per block; `None` where the segment does not have the column.
+    pub fn zones(&self, column: ColumnId) -> Result<Option<Arc<[Zone]>>> {
+        let Some(k) = self.footer.position(column) else { return Ok(None) };
+        if let Some(zones) = self.zones[k].get() {
+            return Ok(Some(zones.clone()));
+        }
+        let zones = self.footer.zones(k).map_err(|e| self.file.place(e, 0))?;
+        Ok(Some(self.zones[k].get_or_init(|| zones.into()).clone()))
+    }
+
+    /// Block `i`, from the cache or the file.
+    pub fn block(&self, i: usize) -> Result<BlockRef> {
+        let entry = &self.footer.blocks[i];
+        self.file.block(entry.offset, entry.len as usize, |bytes| self.parse(i, bytes))
+    }
+
+    /// Parses block `i` and holds it against what the footer says.
+    fn parse(&self, i: usize, bytes: &[u8]) -> Result<(Block, usize)> {
+        let entry = &self.footer.blocks[i];
+        let block = Block::parse(bytes)?;
+        if block.rows() != entry.rows as usize
+            || block.first_row_id() != entry.first_row_id
+            || block.columns() != self.footer.columns.len()
+        {
+            return Err(Error::damaged("a block differs from what the footer says of it"));
+        }
+        let heap = block.heap_bytes();
+        Ok((block, heap))
+    }
+
+    /// Reads the rows with these ids, which rise; each block is read once and only the projection's
+    /// columns are decoded. Appends the rows that are here to `out`, whose columns are those of the
+    /// projection, and their ids to `found`. A column that the segment does not have reads as NULL.
+    pub fn read_rows(
+        &self,
+        rows: &[RowId],
+        projection: &[ColumnId],
+        out: &mut Batch,
+        found: &mut Vec<RowId>,
+    ) -> Result<()> {
+        debug_assert!(rows.is_sorted_by(|a, b| a < b), "row ids rise");
+        let columns: Vec<Option<usize>> =
+            projection.iter().map(|id| self.footer.position(*id)).collect();
+        let mut positions = Vec::new();
+        let mut rest = rows;
+        while let Some(first) = rest.first() {
+            let Some(i) = self.footer.block_of(*first) else {
+                // Rows before the first block are not here.
+                let start = self.footer.blocks.first().map_or(RowId::MAX, |b| b.first_row_id);
+                let missing = rest.partition_point(|r| *r < start).max(1);
+                rest = &rest[missing..];
+                continue;
+            };
+            let end = self.footer.blocks.get(i + 1).map_or(RowId::MAX, |b| b.first_row_id);
+            let (here, later) = rest.split_at(rest.partition_point(|r| *r < end).max(1));
+            rest = later;
+            let block = self.block(i)?;
+            positions.clear();
+            for row in here {
+                if let Some(position) = block.position(*row) {
+                    positions.push(position as u32);
+                    found.push(*row);
+                }
+            }
+            for (column, to) in columns.iter().zip(&mut out.columns) {
+                self.append_selected(i, &block, *column, &positions, to)?;
+            }
+            out.rows += positions.len();
+        }
+        Ok(())
+    }
+
+    fn append_selected(
+        &self,
+        i: usize,
+        block: &Block,
+        column: Option<usize>,
+        positions: &[u32],
+        out: &mut Column,
+    ) -> Result<()> {
+        match column {
+            Some(k) => block
+                .column(k)
+                .and_then(|view| view.append_selected(positions, out))
+                .map_err(|e| self.place(i, e)),
+            None => {
+                positions.iter().for_each(|_| out.push_null());
+                Ok(())
+            }
+        }
+    }
+
+    /// Names file and block in an error of the block's decoder.
+    fn place(&self, i: usize, error: Error) -> Error {
+        self.file.place(error, self.footer.blocks[i].offset)
+    }
+}

@@ -1,0 +1,232 @@
+//! How do rows become a segment file?
+//!
+//! Rows come in batches in row order and leave in blocks closed by encoded size. Nothing is read
+//! back; memory is one block's rows beside the batch at hand and the footer under construction.
+//!
+//! Thread safety: a writer belongs to one thread.
+
+use std::mem::take;
+use std::ops::Range;
+use std::sync::Arc;
+
+use onlap_base::limits::{BLOCK_BYTES, BLOCK_ROWS_MAX};
+use onlap_base::names::FileKind;
+use onlap_base::{ColumnId, Csn, Result, RowId, TableId};
+use onlap_format::block::{BlockEncoder, RowIds};
+use onlap_format::frame::{self, Kind};
+use onlap_format::manifest::SegmentMeta;
+use onlap_format::segment::{BlockEntry, CommitMap, SEGMENT_VERSION, SegmentFooter};
+use onlap_format::zone::Zone;
+use onlap_format::{Batch, Physical, Vector};
+
+use crate::context::StorageContext;
+use crate::file::FileWriter;
+use crate::written::Purpose;
+
+/// Most bytes of values that share a block, however few rows that are (but one): fetching one row
+/// must not read a gigabyte because its neighbours are large.
+const BLOCK_RAW_BYTES_MAX: usize = 256 << 10;
+
+/// What a new segment is.
+#[derive(Clone, Debug)]
+pub struct SegmentSpec {
+    /// Whose rows.
+    pub table: TableId,
+    /// Schema version of the rows.
+    pub schema_version: u32,
+    /// Columns of every batch, in its order.
+    pub columns: Vec<(ColumnId, Physical)>,
+    /// Row ids that the segment answers for; those that are not pushed are dead for every snapshot.
+    pub row_ids: Range<RowId>,
+    /// Column changes up to here are part of the values.
+    pub folded_csn: Csn,
+    /// Whether blocks are compressed by zstd where that pays.
+    pub compress: bool,
+    /// Most rows per block; [`BLOCK_ROWS_MAX`] but in tests.
+    pub block_rows: usize,
+    /// What the bytes are counted as.
+    pub purpose: Purpose,
+}
+
+/// Writes one segment.
+pub struct SegmentWriter {
+    spec: SegmentSpec,
+    file: FileWriter,
+    encoder: BlockEncoder,
+    blocks: Vec<BlockEntry>,
+    /// Per column, per block.
+    zones: Vec<Vec<Zone>>,
+    commits: Vec<(RowId, Csn)>,
+    /// Rows that do not fill a block yet.
+    pending: Batch,
+    pending_ids: Vec<RowId>,
+    next_row_id: RowId,
+    bytes: Vec<u8>,
+}
+
+impl SegmentWriter {
+    /// Starts a file under a new id.
+    pub fn create(context: &Arc<StorageContext>, spec: SegmentSpec) -> Result<SegmentWriter> {
+        assert!((1..=BLOCK_ROWS_MAX).contains(&spec.block_rows), "1 to 4096 rows per block");
+        let mut file = FileWriter::create(context, FileKind::Segment, spec.purpose)?;
+        let mut bytes = Vec::new();
+        frame::put_header(Kind::Segment, SEGMENT_VERSION, &mut bytes);
+        file.write(&bytes)?;
+        Ok(SegmentWriter {
+            encoder: BlockEncoder::new(spec.columns.len(), spec.compress),
+            blocks: Vec::new(),
+            zones: vec![Vec::new(); spec.columns.len()],
+            commits: Vec::new(),
+            pending: Batch::new(spec.columns.iter().map(|(_, form)| *form)),
+            pending_ids: Vec::new(),
+            next_row_id: spec.row_ids.start,
+            bytes,
+            file,
+            spec,
+        })
+    }
+
+    /// Appends rows whose ids rise above all before and lie in the segment's range.
+    pub fn push(&mut self, batch: &Batch, row_ids: &[RowId]) -> Result<()> {
+        assert_eq!(batch.rows, row_ids.len(), "one row id per row");
+        let (Some(first), Some(last)) = (row_ids.first(), row_ids.last()) else { return Ok(()) };
+        assert!(*first >= self.next_row_id && *last < self.spec.row_ids.end, "ids in range");
+        debug_assert!(row_ids.is_sorted_by(|a, b| a < b), "row ids rise");
+        self.next_row_id = last + 1;
+        let mut start = 0;
+        let held = self.pending.rows;
+        if held > 0 {
+            // Top up what was left over by a block's rows, then go on without copying.
+            let taken = batch.rows.min(self.spec.block_rows);
+            self.pending.extend_range(batch, 0..taken);
+            self.pending_ids.extend_from_slice(&row_ids[..taken]);
+            let (pending, ids) = (take(&mut self.pending), take(&mut self.pending_ids));
+            let done = self.write_blocks(&pending, &ids, 0)?;
+            if taken == batch.rows {
+                self.keep(pending, ids, done);
+                return Ok(());
+            }
+            assert!(done >= held, "what is left over is less than a block");
+            start = done - held;
+        }
+        let done = self.write_blocks(batch, row_ids, start)?;
+        if self.pending.columns.is_empty() {
+            self.pending = Batch::new(self.spec.columns.iter().map(|(_, form)| *form));
+        }
+        self.pending.extend_range(batch, done..batch.rows);
+        self.pending_ids.extend_from_slice(&row_ids[done..]);
+        Ok(())
+    }
+
+    /// Rows from `done` on wait for more.
+    fn keep(&mut self, rows: Batch, ids: Vec<RowId>, done: usize) {
+        if done == 0 {
+            (self.pending, self.pending_ids) = (rows, ids);
+            return;
+        }
+        self.pending = Batch::new(self.spec.columns.iter().map(|(_, form)| *form));
+        self.pending.extend_range(&rows, done..rows.rows);
+        self.pending_ids.extend_from_slice(&ids[done..]);
+    }
+
+    /// Says which commits the rows came with: boundaries (end row id, CSN), rising over all calls.
+    pub fn push_commits(&mut self, boundaries: &[(RowId, Csn)]) {
+        self.commits.extend_from_slice(boundaries);
+    }
+
+    /// Writes blocks that are full, from row `start` on; returns where the first that is not begins.
+    fn write_blocks(&mut self, batch: &Batch, ids: &[RowId], mut start: usize) -> Result<usize> {
+        while start < batch.rows {
+            let rows = self.rows_that_fit(batch, start);
+            if start + rows == batch.rows && rows < self.spec.block_rows {
+                break;
+            }
+            start += self.write_block(batch, ids, start..start + rows)?;
+        }
+        Ok(start)
+    }
+
+    fn rows_that_fit(&self, batch: &Batch, start: usize) -> usize {
+        let fit = self.encoder.rows_that_fit(batch, start).min(self.spec.block_rows);
+        let strings = batch.columns.iter().filter_map(|c| match &c.data {
+            Vector::Bytes(v) => Some(v),
+            _ => None,
+        });
+        strings.fold(fit, |rows, v| {
+            let end = v.offsets[start] as usize + BLOCK_RAW_BYTES_MAX;
+            let ends = &v.offsets[start + 1..=start + rows];
+            ends.partition_point(|e| *e as usize <= end).max(1)
+        })
+    }
+
+    /// Writes a block of these rows, or of the first of them when they turn out too large; returns
+    /// how many it took.
+    fn write_block(&mut self, batch: &Batch, ids: &[RowId], rows: Range<usize>) -> Result<usize> {
+        let mut rows = rows;
+        loop {
+            let ids = &ids[rows.clone()];
+            let dense = ids[ids.len() - 1] - ids[0] == ids.len() as u64 - 1;
+            let row_ids = if dense { RowIds::Dense(ids[0]) } else { RowIds::List(ids) };
+            self.bytes.clear();
+            self.encoder.encode(batch, rows.clone(), row_ids, &mut self.bytes);
+            // Encoding taught the encoder the ratio of these rows, so the next try is smaller.
+            let fit = self.rows_that_fit(batch, rows.start);
+            if self.bytes.len() <= BLOCK_BYTES / 4 * 5 || fit >= rows.len() {
+                break;
+            }
+            rows.end = rows.start + fit;
+        }
+        let ids = &ids[rows.clone()];
+        self.blocks.push(BlockEntry {
+            offset: self.file.offset(),
+            len: u32::try_from(self.bytes.len()).expect("64 rows of at most 32 MiB"),
+            rows: rows.len() as u32,
+            first_row_id: ids[0],
+        });
+        for (zones, column) in self.zones.iter_mut().zip(&batch.columns) {
+            zones.push(Zone::of(column, rows.clone()));
+        }
+        self.file.write(&self.bytes)?;
+        Ok(rows.len())
+    }
+
+    /// Bytes written so far, without the footer.
+    pub fn bytes(&self) -> u64 {
+        self.file.offset()
+    }
+
+    /// Writes the rest and the footer and makes the file durable.
+    pub fn finish(mut self) -> Result<SegmentMeta> {
+        let (batch, ids) = (take(&mut self.pending), take(&mut self.pending_ids));
+        let mut start = 0;
+        while start < batch.rows {
+            let rows = self.rows_that_fit(&batch, start);
+            start += self.write_block(&batch, &ids, start..start + rows)?;
+        }
+        let footer = SegmentFooter::new(
+            self.spec.table,
+            self.spec.schema_version,
+            self.spec.columns,
+            self.spec.row_ids.clone(),
+            self.spec.folded_csn,
+            self.blocks,
+            &self.zones,
+            CommitMap::new(&self.commits),
+        );
+        let mut encoded = Vec::new();
+        footer.encode(&mut encoded);
+        self.bytes.clear();
+        let offset = self.file.offset();
+        frame::put_footer(Kind::Segment, SEGMENT_VERSION, &encoded, offset, &mut self.bytes);
+        self.file.write(&self.bytes)?;
+        let (file, bytes) = self.file.finish()?;
+        Ok(SegmentMeta {
+            file,
+            bytes,
+            rows: self.spec.row_ids,
+            count: footer.rows,
+            schema: self.spec.schema_version,
+            folded_csn: self.spec.folded_csn,
+        })
+    }
+}
