@@ -1,1 +1,53 @@
-//! Placeholder.
+//! What should have happened?
+//!
+//! Tools for tests of any layer: a model of tables that is right because it is simple
+//! ([`ModelTable`]), a checker of what concurrent clients saw ([`History`]), a driver that cuts the
+//! power at every operation ([`crash`]), and one that kills processes ([`kill`]). The crate knows the
+//! file system seam but neither values nor formats: rows are whatever type the test chooses.
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+pub mod crash;
+pub mod history;
+pub mod kill;
+pub mod model;
+
+pub use history::History;
+pub use model::ModelTable;
+
+use onlap_base::Rng;
+
+/// Runs `test` for `count` seeds, or for the one in the environment variable `ONLAP_SEED`. A panic
+/// is preceded by the line that replays it.
+///
+/// # Panics
+/// When the test does, or when `ONLAP_SEED` is not a number.
+pub fn for_seeds(name: &str, count: u64, test: impl Fn(Rng)) {
+    let seeds = match std::env::var("ONLAP_SEED") {
+        Ok(text) => {
+            let seed: u64 = text.parse().expect("ONLAP_SEED is a number");
+            seed..seed + 1
+        }
+        Err(_) => 0..count,
+    };
+    for seed in seeds {
+        let telling = TellSeed { name, seed };
+        test(Rng::new(seed));
+        std::mem::forget(telling);
+    }
+}
+
+/// Says the seed when dropped, which only happens while a panic unwinds.
+struct TellSeed<'a> {
+    name: &'a str,
+    seed: u64,
+}
+
+impl Drop for TellSeed<'_> {
+    fn drop(&mut self) {
+        eprintln!("{}: replay with ONLAP_SEED={}", self.name, self.seed);
+    }
+}
+
+#[cfg(test)]
+mod tests;
