@@ -1,1 +1,63 @@
-fn main() {}
+//! What did the user ask for?
+//!
+//! Flags and wiring only: every subcommand has a module with its flags and a `run` that returns what
+//! it found. Exit codes: 0 success, 1 a finding or failure, 2 wrong usage or nothing to open, 130
+//! interrupted.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use onlap_base::{Error, ErrorKind, Result};
+
+mod bench;
+mod interrupt;
+mod version;
+
+/// A table store whose inserts do not slow down for indexes.
+#[derive(Parser)]
+#[command(name = "onlap", version = version::SHORT, long_version = version::long())]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure how fast rows are inserted and read, and compare with other engines
+    Bench(bench::Args),
+}
+
+/// How a subcommand ended that did not fail.
+pub enum Outcome {
+    /// All is well.
+    Good,
+}
+
+fn main() -> ExitCode {
+    interrupt::install();
+    // Wrong usage ends here, with exit code 2.
+    let cli = Cli::parse();
+    let result: Result<Outcome> = match cli.command {
+        Command::Bench(args) => bench::run(&args),
+    };
+    match result {
+        Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("onlap: {error}");
+            ExitCode::from(exit_code(&error))
+        }
+    }
+}
+
+/// 2 where the arguments or what they name cannot be used, 130 where the user interrupted, else 1.
+fn exit_code(error: &Error) -> u8 {
+    match error.kind() {
+        ErrorKind::Cancelled => 130,
+        ErrorKind::InvalidInput
+        | ErrorKind::Unsupported
+        | ErrorKind::NotFound
+        | ErrorKind::Locked
+        | ErrorKind::NewerFormat => 2,
+        _ => 1,
+    }
+}

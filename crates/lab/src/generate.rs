@@ -9,10 +9,10 @@
 
 use std::time::Instant;
 
+use onlap_base::rng::Rng;
 use onlap_format::{Batch, Column, DataType, NullMask, Row, Vector};
 
 mod ibench;
-pub(crate) mod rng;
 mod six;
 #[cfg(test)]
 mod tests;
@@ -59,6 +59,14 @@ pub enum Workload {
 }
 
 impl Workload {
+    /// Name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Workload::Ibench => "ibench",
+            Workload::Six => "six",
+        }
+    }
+
     /// Its table.
     pub fn shape(self) -> &'static TableShape {
         match self {
@@ -100,8 +108,8 @@ pub fn cost_ns_per_row(workload: Workload, commit_rows: usize, row_by_row: bool)
 }
 
 /// The random numbers of one client.
-fn client_rng(seed: u64, client: usize) -> rng::Rng {
-    rng::Rng::new(seed ^ (client as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93))
+fn client_rng(seed: u64, client: usize) -> Rng {
+    Rng::new(seed ^ (client as u64).wrapping_mul(0xD6E8_FEB8_6659_FD93))
 }
 
 /// A key column that the engine fills: NULL in every row.

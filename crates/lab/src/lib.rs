@@ -4,7 +4,12 @@
 //! other: it must not reach into storage. What it measures is the real machine, so time, threads
 //! and files are the standard library's here, not those of the seams.
 
+pub mod drivers;
+pub mod engine;
 pub mod generate;
 pub mod measure;
 pub mod names;
+pub mod report;
+pub mod sync;
 pub mod units;
+pub mod workload;

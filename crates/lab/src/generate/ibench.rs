@@ -1,8 +1,8 @@
 //! Which rows does the insert benchmark insert?
 
+use onlap_base::rng::Rng;
 use onlap_format::{Batch, BytesVec, Column, DataType, Row, Value, Vector};
 
-use super::rng::Rng;
 use super::{Generator, IndexShape, TableShape};
 
 /// Cash registers are drawn from 0 to one below this.

@@ -1,8 +1,8 @@
 //! Which rows does the workload of six UUID indexes insert?
 
+use onlap_base::rng::Rng;
 use onlap_format::{Batch, BytesVec, Column, DataType, Row, Value, Vector};
 
-use super::rng::Rng;
 use super::{Generator, IndexShape, TableShape};
 
 /// Bytes of a UUID in text form.

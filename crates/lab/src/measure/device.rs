@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use onlap_base::rng::Rng;
 use onlap_base::{Error, ErrorKind, Result};
 
 use super::rates::Recorder;
@@ -115,7 +116,7 @@ pub fn sequential_read_rate(files: &[PathBuf], limit_bytes: u64) -> Result<f64> 
 pub fn scratch_file(dir: &Path, bytes: u64) -> Result<Scratch> {
     let scratch = Scratch(dir.join(format!("onlap-read-{}.tmp", std::process::id())));
     let file = File::create(&scratch.0)?;
-    let mut rng = crate::generate::rng::Rng::new(bytes);
+    let mut rng = Rng::new(bytes);
     let mut block = vec![0u8; READ_BYTES];
     for i in 0..bytes.div_ceil(READ_BYTES as u64) {
         block.chunks_exact_mut(8).for_each(|c| c.copy_from_slice(&rng.next_u64().to_le_bytes()));

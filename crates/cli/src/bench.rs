@@ -1,0 +1,233 @@
+//! `onlap bench`: which flags, and who runs what?
+//!
+//! With `--repeat` or `--vs` every run is a process of its own (this binary with the same flags and
+//! one engine), so that one run's memory, caches and threads do not weigh on the next; engines
+//! alternate.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use onlap_base::{Error, ErrorKind, Result};
+use onlap_lab::engine::SyncMode;
+use onlap_lab::generate::Workload;
+use onlap_lab::measure::environment::Environment;
+use onlap_lab::report::{self, Report, RunReport};
+use onlap_lab::workload::{self, Api, Plan, Progress, parse_steps};
+use onlap_lab::{drivers, names, units};
+
+use crate::{Outcome, interrupt, version};
+
+/// What can be benched.
+const WORKLOADS: [&str; 3] = ["ibench", "six", "sync"];
+
+/// Steps where `--steps` is not given.
+const IBENCH_STEPS: &str = "l.i0,l.x,l.i1,l.i2,settle,q100.1,q1000.1";
+const SIX_STEPS: &str = "l.i1,settle,c.1,c.2";
+
+/// Flags of `onlap bench`
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to run: ibench (the insert benchmark), six (six indexes over random UUIDs), sync (how
+    /// long synced writes take on the device)
+    workload: String,
+    /// Engine to measure: onlap, or a peer that is built in
+    #[arg(long, default_value = "onlap")]
+    engine: String,
+    /// Rows of a load step; units k, M, B
+    #[arg(long, default_value = "1M")]
+    rows: String,
+    /// Secondary indexes [default: all of the workload]
+    #[arg(long)]
+    secondary: Option<usize>,
+    /// Rows of a commit [default: the step's own: 100 for l.i0, 50 for l.i1, 5 for l.i2]
+    #[arg(long)]
+    commit_rows: Option<usize>,
+    /// Client threads
+    #[arg(long, default_value_t = 1)]
+    clients: usize,
+    /// Longest duration of a step in seconds [default: none for loads, 10 for queries, 3 for sync]
+    #[arg(long)]
+    seconds: Option<f64>,
+    /// Steps, separated by commas: l.i0 load with the key only, l.x create indexes, l.i1 load,
+    /// l.i2 load a tenth in small commits, settle, qN.M query beside N inserts per second, c.M
+    /// count through each index
+    #[arg(long)]
+    steps: Option<String>,
+    /// The engine's memory budget; units k, M, G
+    #[arg(long, default_value = "256MiB")]
+    memory: String,
+    /// When a commit is acknowledged: fsync, interval:MS or os
+    #[arg(long, default_value = "os")]
+    sync: String,
+    /// Directory for the data, kept afterwards [default: a temporary one]
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// Runs per engine; the report has the medians
+    #[arg(long, default_value_t = 1)]
+    repeat: usize,
+    /// Write the report as JSON to this file
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Alternate with this engine and print ratios
+    #[arg(long)]
+    vs: Option<String>,
+    /// How a commit's rows are handed over: batch (columns) or row (one by one)
+    #[arg(long, default_value = "batch")]
+    api: String,
+}
+
+/// Runs `onlap bench`.
+pub fn run(args: &Args) -> Result<Outcome> {
+    match names::choose("workload", &args.workload, &WORKLOADS)? {
+        "sync" => run_sync(args),
+        name => run_workload(args, if name == "six" { Workload::Six } else { Workload::Ibench }),
+    }
+}
+
+fn run_workload(args: &Args, workload: Workload) -> Result<Outcome> {
+    let plan = args.plan(workload)?;
+    plan.check()?;
+    if args.repeat == 0 {
+        return Err(Error::new(ErrorKind::InvalidInput, "--repeat must be above zero"));
+    }
+    if let Some(peer) = &args.vs {
+        names::choose("engine", peer, &drivers::ENGINES)?;
+        if *peer == plan.engine {
+            let text = format!("--vs {peer} is the engine itself");
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+    }
+    let (mut runs, mut peer_runs) = (Vec::new(), Vec::new());
+    if args.repeat == 1 && args.vs.is_none() {
+        let progress = match std::io::stderr().is_terminal() {
+            true => Progress::Shown,
+            false => Progress::Silent,
+        };
+        runs.push(workload::run(&plan, interrupt::flag(), progress)?);
+    } else {
+        for _ in 0..args.repeat {
+            runs.push(args.run_child(&plan.engine)?);
+            if let Some(peer) = &args.vs {
+                peer_runs.push(args.run_child(peer)?);
+            }
+        }
+    }
+    let report = Report::of(runs, peer_runs)?;
+    print(&report);
+    match &args.json {
+        Some(path) => write_json(path, &report.to_json())?,
+        None => {}
+    }
+    Ok(Outcome::Good)
+}
+
+fn print(report: &Report) {
+    println!("{}", report.environment.line());
+    let s = &report.settings;
+    println!(
+        "{}: {} rows, {} secondary indexes, {} clients, {} of memory, sync {}, API {}, {}\n",
+        report.workload,
+        units::grouped(s.rows),
+        s.secondary,
+        s.clients,
+        units::size(s.memory_bytes),
+        s.sync,
+        s.api,
+        if report.repeat == 1 { "1 run".into() } else { format!("medians of {}", report.repeat) },
+    );
+    print!("{}", report::print_steps(&report.engine, &report.steps));
+    if let Some(versus) = &report.versus {
+        println!();
+        print!("{}", report::print_steps(&versus.engine, &versus.steps));
+        println!();
+        print!("{}", report::print_ratios(&report.engine, &versus.engine, &versus.ratios));
+    }
+}
+
+fn write_json(path: &Path, json: &str) -> Result<()> {
+    std::fs::write(path, format!("{json}\n"))
+        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot write {}: {e}", path.display())))
+}
+
+impl Args {
+    fn plan(&self, workload: Workload) -> Result<Plan> {
+        let default_steps = if workload == Workload::Six { SIX_STEPS } else { IBENCH_STEPS };
+        Ok(Plan {
+            workload,
+            engine: self.engine.clone(),
+            rows: units::parse_count(&self.rows)?,
+            secondary: self.secondary.unwrap_or(workload.shape().indexes.len()),
+            commit_rows: self.commit_rows,
+            clients: self.clients,
+            seconds: self.seconds,
+            steps: parse_steps(self.steps.as_deref().unwrap_or(default_steps))?,
+            memory: units::parse_size(&self.memory)?,
+            sync: self.sync.parse::<SyncMode>()?,
+            dir: self.dir.clone(),
+            api: self.api.parse::<Api>()?,
+            commit: version::COMMIT.to_owned(),
+        })
+    }
+
+    /// One run of one engine in a process of its own.
+    fn run_child(&self, engine: &str) -> Result<RunReport> {
+        let io = |what: &str, e: std::io::Error| Error::new(ErrorKind::Io, format!("{what}: {e}"));
+        let json = std::env::temp_dir().join(format!("onlap-run-{}.json", std::process::id()));
+        let program = std::env::current_exe().map_err(|e| io("cannot find this program", e))?;
+        let mut command = Command::new(program);
+        command.args(["bench", &self.workload, "--engine", engine, "--rows", &self.rows]);
+        command.args(["--clients", &self.clients.to_string(), "--memory", &self.memory]);
+        command.args(["--sync", &self.sync, "--api", &self.api, "--json"]).arg(&json);
+        let optional = [
+            ("--secondary", self.secondary.map(|n| n.to_string())),
+            ("--commit-rows", self.commit_rows.map(|n| n.to_string())),
+            ("--seconds", self.seconds.map(|n| n.to_string())),
+            ("--steps", self.steps.clone()),
+        ];
+        for (flag, value) in optional {
+            if let Some(value) = value {
+                command.args([flag, &value]);
+            }
+        }
+        if let Some(dir) = &self.dir {
+            command.arg("--dir").arg(dir);
+        }
+        command.stdout(std::process::Stdio::null());
+        let status = command.status().map_err(|e| io("cannot start a run", e))?;
+        let text = std::fs::read_to_string(&json);
+        let _ = std::fs::remove_file(&json);
+        match status.code() {
+            Some(0) => {}
+            Some(130) => {
+                return Err(Error::new(ErrorKind::Cancelled, "the bench was interrupted"));
+            }
+            // The run has said why.
+            Some(2) => return Err(Error::new(ErrorKind::InvalidInput, "the run was refused")),
+            _ => return Err(Error::new(ErrorKind::Io, format!("a run of {engine} failed"))),
+        }
+        let report = text.map_err(|e| io("a run left no report", e)).and_then(|text| {
+            serde_json::from_str::<Report>(&text)
+                .map_err(|e| Error::new(ErrorKind::Io, format!("a run's report: {e}")))
+        })?;
+        Ok(RunReport {
+            environment: report.environment,
+            workload: report.workload,
+            engine: report.engine,
+            settings: report.settings,
+            steps: report.steps,
+        })
+    }
+}
+
+fn run_sync(args: &Args) -> Result<Outcome> {
+    let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let report = onlap_lab::sync::run(&dir, args.seconds, version::COMMIT, interrupt::flag())?;
+    println!("{}\n", Environment::of(&dir, version::COMMIT).line());
+    print!("{}", report.table());
+    match &args.json {
+        Some(path) => write_json(path, &report.to_json())?,
+        None => {}
+    }
+    Ok(Outcome::Good)
+}

@@ -1,0 +1,24 @@
+//! Which release is this, and which formats does it read and write?
+
+use std::sync::LazyLock;
+
+use onlap_format::{log, manifest, segment};
+
+/// Release and commit.
+pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ONLAP_COMMIT"), ")");
+
+/// The commit.
+pub const COMMIT: &str = env!("ONLAP_COMMIT");
+
+/// Release, commit and format versions.
+pub fn long() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "{SHORT}\nformats: manifest {}, log {}, segment {}",
+            manifest::VERSION,
+            log::VERSION,
+            segment::SEGMENT_VERSION
+        )
+    });
+    &TEXT
+}

@@ -1,0 +1,251 @@
+//! How does RocksDB do the same work?
+//!
+//! One column family. A row's key is the byte 0 and the eight bytes of its key; an index entry's
+//! key is the index's number from 1, the key columns and the row's key, its value is empty. A
+//! commit is one write batch with the row and one entry per index. Columns are encoded so that
+//! their bytes sort as their values do ([`codec`]).
+//!
+//! Settings: two background jobs, LZ4 and zstd at the bottom, bloom filters of 10 bits, direct I/O
+//! for flushes, compactions and reads, log on. Of the memory budget a half is the block cache, which
+//! also holds index and filter blocks, and the other half two write buffers ([`handle`]).
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, RwLock};
+use std::thread;
+use std::time::Duration;
+
+use onlap_base::{Error, ErrorKind, Result};
+use onlap_format::{Batch, Row, Value};
+
+use crate::engine::{Client, Engine, EngineOptions, SyncMode, Written};
+use crate::generate::{IndexShape, TableShape};
+
+mod codec;
+mod ffi;
+mod handle;
+
+use codec::{RowCodec, index_id, put_int};
+use handle::{Db, WriteBatch};
+
+/// Rows whose entries an index build puts into one batch.
+const BUILD_ROWS: usize = 1_000;
+
+/// Opens an empty database.
+pub(super) fn open(options: &EngineOptions) -> Result<Box<dyn Engine>> {
+    let db = Db::open(&options.dir, options.memory, options.sync == SyncMode::Fsync)?;
+    let db = Arc::new(db);
+    let closing = Arc::new(AtomicBool::new(false));
+    let syncer = match options.sync {
+        SyncMode::Interval(ms) => Some(spawn_syncer(db.clone(), ms, closing.clone())),
+        _ => None,
+    };
+    Ok(Box::new(RocksDb {
+        db,
+        closing,
+        syncer,
+        layout: RwLock::default(),
+        next_key: AtomicI64::new(1),
+        log_bytes: AtomicU64::new(0),
+    }))
+}
+
+/// Syncs the log every so many milliseconds, which RocksDB leaves to its user.
+fn spawn_syncer(db: Arc<Db>, ms: u64, closing: Arc<AtomicBool>) -> thread::JoinHandle<Result<()>> {
+    thread::spawn(move || {
+        while !closing.load(Relaxed) {
+            thread::sleep(Duration::from_millis(ms));
+            db.sync_log()?;
+        }
+        Ok(())
+    })
+}
+
+struct RocksDb {
+    db: Arc<Db>,
+    closing: Arc<AtomicBool>,
+    syncer: Option<thread::JoinHandle<Result<()>>>,
+    /// The table and how many of its indexes exist.
+    layout: RwLock<(Option<&'static TableShape>, usize)>,
+    next_key: AtomicI64,
+    log_bytes: AtomicU64,
+}
+
+impl RocksDb {
+    fn layout(&self) -> Result<(&'static TableShape, usize)> {
+        let (shape, indexes) = *self.layout.read().expect("no holder panics");
+        let none = || Error::new(ErrorKind::UnknownTable, "no table was created");
+        Ok((shape.ok_or_else(none)?, indexes))
+    }
+
+    fn write(&self, batch: &WriteBatch) -> Result<()> {
+        let bytes = self.db.write(batch)?;
+        self.log_bytes.fetch_add(bytes, Relaxed);
+        batch.clear();
+        Ok(())
+    }
+
+    /// Calls `visit` with the key and value of every row.
+    fn for_each_row(&self, mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+        let mut it = self.db.seek(&[0]);
+        while let Some((key, value)) = it.entry().filter(|(key, _)| key[0] == 0) {
+            visit(key, value)?;
+            it.advance();
+        }
+        it.status()
+    }
+}
+
+impl Engine for RocksDb {
+    fn create_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()> {
+        *self.layout.write().expect("no holder panics") = (Some(shape), indexes);
+        Ok(())
+    }
+
+    fn create_index(&self, index: &'static IndexShape) -> Result<()> {
+        let (shape, number) = self.layout()?;
+        let mut codec = RowCodec::new(shape);
+        let batch = WriteBatch::new();
+        let mut rows = 0;
+        self.for_each_row(|key, value| {
+            codec.load(&key[1..], value);
+            batch.put(codec.entry(index_id(number), index.columns), &[]);
+            rows += 1;
+            if rows % BUILD_ROWS == 0 { self.write(&batch) } else { Ok(()) }
+        })?;
+        self.write(&batch)?;
+        self.layout.write().expect("no holder panics").1 += 1;
+        Ok(())
+    }
+
+    fn client(&self) -> Result<Box<dyn Client + '_>> {
+        let codec = RowCodec::new(self.layout()?.0);
+        Ok(Box::new(RocksClient { engine: self, codec, batch: WriteBatch::new(), key: Vec::new() }))
+    }
+
+    fn flush(&self) -> Result<()> {
+        self.db.flush()
+    }
+
+    fn settle(&self) -> Result<()> {
+        self.flush()?;
+        let busy = [
+            c"rocksdb.mem-table-flush-pending",
+            c"rocksdb.num-running-flushes",
+            c"rocksdb.compaction-pending",
+            c"rocksdb.num-running-compactions",
+        ];
+        // Between two compactions nothing may be running for a moment.
+        let mut quiet = 0;
+        while quiet < 5 {
+            quiet = if busy.iter().all(|p| self.db.property(p) == 0) { quiet + 1 } else { 0 };
+            thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn written(&self) -> Written {
+        Written { log: self.log_bytes.load(Relaxed), ..Written::default() }
+    }
+
+    fn merge_debt_bytes(&self) -> u64 {
+        self.db.property(c"rocksdb.estimate-pending-compaction-bytes")
+    }
+
+    fn count(&self) -> Result<u64> {
+        let mut rows = 0;
+        self.for_each_row(|_, _| {
+            rows += 1;
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    fn close(mut self: Box<Self>) -> Result<()> {
+        self.closing.store(true, Relaxed);
+        match self.syncer.take() {
+            Some(syncer) => syncer.join().expect("the syncer does not panic"),
+            None => Ok(()),
+        }
+    }
+}
+
+struct RocksClient<'a> {
+    engine: &'a RocksDb,
+    codec: RowCodec,
+    batch: WriteBatch,
+    key: Vec<u8>,
+}
+
+impl RocksClient<'_> {
+    fn put_encoded(&mut self, shape: &TableShape, indexes: usize) {
+        self.batch.put(self.codec.key(), self.codec.value());
+        for (number, index) in shape.indexes[..indexes].iter().enumerate() {
+            self.batch.put(self.codec.entry(index_id(number), index.columns), &[]);
+        }
+    }
+}
+
+impl Client for RocksClient<'_> {
+    fn insert_batch(&mut self, rows: Batch) -> Result<()> {
+        let (shape, indexes) = self.engine.layout()?;
+        let first = self.engine.next_key.fetch_add(rows.rows as i64, Relaxed);
+        for i in 0..rows.rows {
+            self.codec.encode_batch_row(first + i as i64, &rows, i);
+            self.put_encoded(shape, indexes);
+        }
+        self.engine.write(&self.batch)
+    }
+
+    fn insert_rows(&mut self, rows: &[Row]) -> Result<()> {
+        let (shape, indexes) = self.engine.layout()?;
+        let first = self.engine.next_key.fetch_add(rows.len() as i64, Relaxed);
+        for (key, row) in (first..).zip(rows) {
+            self.codec.encode_row(key, row);
+            self.put_encoded(shape, indexes);
+        }
+        self.engine.write(&self.batch)
+    }
+
+    fn get(&mut self, key: i64) -> Result<bool> {
+        self.key.clear();
+        self.key.push(0);
+        put_int(&mut self.key, key, 8);
+        self.engine.db.contains(&self.key)
+    }
+
+    fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {
+        let (shape, _) = self.engine.layout()?;
+        let id = index_id(index);
+        self.key.clear();
+        self.key.push(id);
+        for (value, column) in from.iter().zip(shape.indexes[index].columns) {
+            match value {
+                Value::Int(v) | Value::Timestamp(v) => {
+                    put_int(&mut self.key, *v, self.codec.int_bytes(*column));
+                }
+                Value::Text(v) => self.key.extend_from_slice(v.as_bytes()),
+                _ => unreachable!("workloads ask for integers, times and texts only"),
+            }
+        }
+        let mut it = self.engine.db.seek(&self.key);
+        let mut found = 0;
+        while found < limit && it.entry().is_some_and(|(key, _)| key[0] == id) {
+            found += 1;
+            it.advance();
+        }
+        it.status()?;
+        Ok(found)
+    }
+
+    fn count_index(&mut self, index: usize) -> Result<u64> {
+        let id = index_id(index);
+        let mut it = self.engine.db.seek(&[id]);
+        let mut found = 0;
+        while it.entry().is_some_and(|(key, _)| key[0] == id) {
+            found += 1;
+            it.advance();
+        }
+        it.status()?;
+        Ok(found)
+    }
+}

@@ -1,0 +1,125 @@
+//! What must an engine do to be measured?
+//!
+//! The smallest surface that the workloads need, so that a foreign engine is a small driver. A
+//! driver must count nothing that [`crate::measure`] reads from the process; it tells only what no
+//! one else can know: bytes by purpose, debts, its budget.
+//!
+//! Thread safety: an [`Engine`] is shared by all clients of a run; each client thread has a
+//! [`Client`] of its own.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use onlap_base::Result;
+use onlap_format::{Batch, Row, Value};
+
+use crate::generate::{IndexShape, TableShape};
+
+/// How an engine is opened.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// Empty directory for its files.
+    pub dir: PathBuf,
+    /// Its memory budget in bytes, everything included.
+    pub memory: u64,
+    /// When a commit is acknowledged.
+    pub sync: SyncMode,
+}
+
+/// Bytes written since the engine was opened, by purpose.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The log.
+    pub log: u64,
+    /// Rows, at flush and compaction; `None` where rows and indexes cannot be told apart.
+    pub rows: Option<u64>,
+    /// Entries per index, at flush and by merges.
+    pub indexes: BTreeMap<String, u64>,
+    /// Everything: the above and manifests, marks and whatever else. `None` where the engine does
+    /// not count; then the process's write calls are taken.
+    pub total: Option<u64>,
+}
+
+/// An open engine with at most one table.
+pub trait Engine: Sync {
+    /// Creates the table with its first `indexes` secondary indexes.
+    fn create_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()>;
+
+    /// Adds a secondary index to the table that was created.
+    fn create_index(&self, index: &'static IndexShape) -> Result<()>;
+
+    /// A handle for one client thread.
+    fn client(&self) -> Result<Box<dyn Client + '_>>;
+
+    /// Writes all rows and index entries that are only in memory and log to their files.
+    fn flush(&self) -> Result<()>;
+
+    /// Waits until no background work is due.
+    fn settle(&self) -> Result<()>;
+
+    /// Bytes written by purpose.
+    fn written(&self) -> Written;
+
+    /// Bytes that background work still has to rewrite.
+    fn merge_debt_bytes(&self) -> u64;
+
+    /// Number of live rows, by a scan or an exact count.
+    fn count(&self) -> Result<u64>;
+
+    /// Closes it.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// One client's handle.
+pub trait Client: Send {
+    /// One commit of a batch; the engine fills the key column, which is NULL.
+    fn insert_batch(&mut self, rows: Batch) -> Result<()>;
+
+    /// One commit of rows handed over one by one.
+    fn insert_rows(&mut self, rows: &[Row]) -> Result<()>;
+
+    /// Reads a row by key; whether it is there.
+    fn get(&mut self, key: i64) -> Result<bool>;
+
+    /// Reads the first `limit` entries of an index at or above the values of its first key columns,
+    /// without touching rows; how many there were. `index` counts from 0 in the table's shape.
+    fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize>;
+
+    /// Counts all entries of an index by reading them.
+    fn count_index(&mut self, index: usize) -> Result<u64>;
+}
+
+/// When a commit is acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncMode {
+    /// After the log was synced.
+    Fsync,
+    /// After the write call; synced every so many milliseconds.
+    Interval(u64),
+    /// After the write call.
+    Os,
+}
+
+impl std::fmt::Display for SyncMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SyncMode::Fsync => f.write_str("fsync"),
+            SyncMode::Interval(ms) => write!(f, "interval:{ms}"),
+            SyncMode::Os => f.write_str("os"),
+        }
+    }
+}
+
+impl std::str::FromStr for SyncMode {
+    type Err = onlap_base::Error;
+
+    fn from_str(text: &str) -> Result<SyncMode> {
+        let millis = text.strip_prefix("interval:").and_then(|ms| ms.parse().ok());
+        match (text, millis) {
+            ("fsync", _) => Ok(SyncMode::Fsync),
+            ("os", _) => Ok(SyncMode::Os),
+            (_, Some(ms)) if ms > 0 => Ok(SyncMode::Interval(ms)),
+            _ => Err(crate::names::unknown("sync mode", text, &["fsync", "interval:MS", "os"])),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! How fast are queries beside a limited rate of inserts?
+//!
+//! Each client is two threads: one that queries as fast as possible, one that inserts at the given
+//! rate. The insert benchmark's queries read the first ten entries of one of three indexes from a
+//! random place on, covered by the index.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use onlap_base::rng::Rng;
+use onlap_base::{Error, ErrorKind, Result};
+use onlap_format::Value;
+
+use super::load::{Inserter, Load, join};
+use super::progress::{Counters, Progress};
+use crate::generate::{CASH_REGISTERS, PRICES, PRODUCTS};
+use crate::measure::rates::Recorder;
+
+/// Entries that a query reads.
+const LIMIT: usize = 10;
+
+/// Inserts and queries of one step.
+pub(super) struct Outcome {
+    pub inserts: Recorder,
+    pub queries: Recorder,
+}
+
+/// Runs clients for `duration`, each inserting `rate` rows per second in commits of
+/// `load.commit_rows`.
+pub(super) fn run(
+    load: &Load<'_>,
+    rate: u64,
+    duration: Duration,
+    indexes: usize,
+    cancel: &AtomicBool,
+    progress: Progress,
+) -> Result<Outcome> {
+    let counters = Counters::default();
+    let start = Instant::now();
+    let (counters, over) = (&counters, &AtomicBool::new(false));
+    thread::scope(|scope| {
+        let inserters: Vec<_> = (0..load.clients)
+            .map(|client| {
+                scope.spawn(move || insert(load, client, rate, start, duration, over, counters))
+            })
+            .collect();
+        let queriers: Vec<_> = (0..load.clients)
+            .map(|client| scope.spawn(move || query(load, client, indexes, start, over, counters)))
+            .collect();
+        scope.spawn(|| counters.show(load.step, progress));
+        while start.elapsed() < duration && !cancel.load(Relaxed) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        over.store(true, Relaxed);
+        let (inserts, queries) = (join(inserters), join(queriers));
+        counters.finish();
+        if cancel.load(Relaxed) {
+            return Err(Error::new(ErrorKind::Cancelled, "the bench was interrupted"));
+        }
+        Ok(Outcome { inserts: inserts?, queries: queries? })
+    })
+}
+
+fn insert(
+    load: &Load<'_>,
+    client: usize,
+    rate: u64,
+    start: Instant,
+    duration: Duration,
+    over: &AtomicBool,
+    counters: &Counters,
+) -> Result<Recorder> {
+    let mut inserter = Inserter::new(load, client)?;
+    let mut recorder = Recorder::new(start)?;
+    let period = Duration::from_secs_f64(load.commit_rows as f64 / rate as f64);
+    let mut due = start;
+    while !over.load(Relaxed) {
+        let now = Instant::now();
+        if now < due {
+            thread::sleep((due - now).min(Duration::from_millis(10)));
+            continue;
+        }
+        if due >= start + duration {
+            break;
+        }
+        let began = inserter.commit(load.commit_rows)?;
+        recorder.record(began, load.commit_rows as u64);
+        counters.inserted(load.commit_rows as u64, began);
+        due += period;
+    }
+    Ok(recorder)
+}
+
+fn query(
+    load: &Load<'_>,
+    client: usize,
+    indexes: usize,
+    start: Instant,
+    over: &AtomicBool,
+    counters: &Counters,
+) -> Result<Recorder> {
+    let mut handle = load.engine.client()?;
+    let mut rng = Rng::new(load.seed ^ 0x5EED ^ (client as u64) << 32);
+    let mut recorder = Recorder::new(start)?;
+    while !over.load(Relaxed) {
+        let (index, from) = ibench_query(&mut rng, indexes);
+        let began = Instant::now();
+        handle.range(index, &[from], LIMIT)?;
+        recorder.record(began, 1);
+        counters.queried(began);
+    }
+    Ok(recorder)
+}
+
+/// One of the insert benchmark's queries: the index and the least value of its first column.
+pub(crate) fn ibench_query(rng: &mut Rng, indexes: usize) -> (usize, Value) {
+    let index = rng.below(indexes.max(1) as u64) as usize;
+    let (range, above) = [(PRODUCTS, 0), (CASH_REGISTERS, 1), (PRICES, 0)][index];
+    (index, Value::Int(rng.below(u64::from(range)) as i64 + above))
+}
