@@ -4,14 +4,17 @@
 //! edits: pure functions on bytes. This crate does no I/O, starts no threads and keeps no state.
 //! Decoders never panic on damaged input (rule I8).
 
+pub mod affine;
 pub mod batch;
 pub mod block;
 pub mod convert;
 pub mod encode;
+pub mod filter;
 pub mod frame;
 pub mod key;
 pub mod log;
 pub mod manifest;
+pub mod marks;
 pub mod run_block;
 pub mod schema;
 pub mod segment;
