@@ -1,0 +1,317 @@
+//! How does a reader walk the entries of an index in memory?
+//!
+//! A [`MemtableCursor`] merges one source per group, found by binary search, and one for the open
+//! piece: its rows are filtered by the bounds under the lock, copied and sorted. Sources lie in row
+//! order, so that equal keys come in the order of row ids by taking the earlier source first. Heads
+//! compare by prefix while one plan covers all sources, else by their rows.
+//!
+//! The cursor holds everything it needs: rows appended later are not met, groups merged away stay.
+//! It belongs to one thread at a time.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::Arc;
+
+use onlap_base::{Result, RowId};
+use onlap_format::{Batch, Column, Physical};
+use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
+
+use super::Shared;
+use super::bound::Bound;
+use super::chunk::{Chunk, Pick, gather_columns, pick, picked};
+use super::group::{Group, common_plan};
+use super::order::Order;
+use super::prefix::Plan;
+use super::rank::compare_rows;
+
+/// Most entries handed out at once, whatever the caller asks for: picks of them stay in the cache.
+const BATCH_MAX: usize = 4096;
+
+/// Entries of one index of a memtable, in index order.
+#[derive(Debug)]
+pub struct MemtableCursor {
+    shared: Arc<Shared>,
+    index: usize,
+    backward: bool,
+    upto: RowId,
+    wants: EntryWants,
+    /// Positions in the table of the wanted columns, and their forms.
+    columns: Vec<usize>,
+    forms: Vec<Physical>,
+    sources: Vec<Source>,
+    /// Sources with entries left, the one with the next entry on top: a binary heap.
+    heap: Vec<Head>,
+    /// The plan of all prefixes; `None` where rows are compared.
+    plan: Option<Arc<Plan>>,
+    picks: Vec<Pick>,
+}
+
+#[derive(Debug)]
+struct Source {
+    group: Arc<Group>,
+    order: Arc<Order>,
+    /// Places left.
+    places: Range<usize>,
+    /// Number of the first chunk among all chunks of the cursor.
+    first_chunk: usize,
+    /// Whether some rows lie at or above `upto`.
+    cut: bool,
+}
+
+/// The next entry of a source.
+#[derive(Clone, Copy, Debug)]
+struct Head {
+    prefix: u64,
+    source: u32,
+    pick: Pick,
+}
+
+impl MemtableCursor {
+    pub(super) fn open(
+        shared: &Arc<Shared>,
+        index: usize,
+        bounds: &KeyBounds,
+        direction: Direction,
+        wants: &EntryWants,
+        upto: RowId,
+    ) -> MemtableCursor {
+        let shape = &shared.shape.indexes[index];
+        let field = |&at: &usize| shape.fields[at].column;
+        let include = |&at: &usize| shape.include[at];
+        let columns: Vec<usize> =
+            wants.key_columns.iter().map(field).chain(wants.include.iter().map(include)).collect();
+        let mut cursor = MemtableCursor {
+            shared: Arc::clone(shared),
+            index,
+            backward: direction == Direction::Backward,
+            upto,
+            wants: wants.clone(),
+            forms: columns.iter().map(|&c| shared.shape.forms[c]).collect(),
+            columns,
+            sources: Vec::new(),
+            heap: Vec::new(),
+            plan: None,
+            picks: Vec::new(),
+        };
+        let limits = Limits::new(shared, index, bounds);
+        let (groups, tail) = cursor.snapshot(&limits);
+        for group in groups.iter().take_while(|g| g.first() < upto) {
+            cursor.add(&limits, group);
+        }
+        if let Some(tail) = tail {
+            cursor.add(&Limits::none(), &Arc::new(tail));
+        }
+        cursor.choose_plan();
+        for source in 0..cursor.sources.len() {
+            if let Some(head) = cursor.advance(source) {
+                cursor.heap.push(head);
+            }
+        }
+        (0..cursor.heap.len() / 2).rev().for_each(|at| cursor.sift(at));
+        cursor
+    }
+
+    /// The groups, and the rows of the open piece within the bounds with the columns in use.
+    fn snapshot(&self, limits: &Limits) -> (Arc<Vec<Arc<Group>>>, Option<Group>) {
+        let shape = &self.shared.shape.indexes[self.index];
+        let rows = self.shared.rows.read();
+        let len = self.upto.saturating_sub(rows.open_first).min(rows.open.rows as u64) as usize;
+        let inside = (0..len).filter(|&i| limits.contain(shape, &rows.open, i));
+        let picks: Vec<Pick> = inside.map(|i| pick(0, i)).collect();
+        if picks.is_empty() {
+            return (rows.groups.clone(), None);
+        }
+        let mut batch = Batch::new(self.shared.shape.forms.iter().copied());
+        for column in shape.fields.iter().map(|f| f.column).chain(self.columns.iter().copied()) {
+            let out = &mut batch.columns[column];
+            if out.is_empty() {
+                gather_columns(&[&rows.open.columns[column]], &picks, out);
+            }
+        }
+        batch.rows = picks.len();
+        let ids = picks.iter().map(|&p| rows.open_first + p as RowId).collect();
+        let tail = Group::of_chunk(Chunk::with_ids(batch, ids), self.shared.shape.indexes.len());
+        (rows.groups.clone(), Some(tail))
+    }
+
+    fn add(&mut self, limits: &Limits, group: &Arc<Group>) {
+        let shape = &self.shared.shape;
+        let order = group.order(shape, &self.shared.plans, self.index);
+        let places = limits.places(&shape.indexes[self.index], group, order);
+        if !places.is_empty() {
+            let first_chunk =
+                self.sources.last().map_or(0, |s| s.first_chunk + s.group.chunks.len());
+            let cut = group.end() > self.upto;
+            let (group, order) = (Arc::clone(group), Arc::clone(order));
+            self.sources.push(Source { group, order, places, first_chunk, cut });
+        }
+    }
+
+    fn choose_plan(&mut self) {
+        let orders: Vec<&Arc<Order>> = self.sources.iter().map(|s| &s.order).collect();
+        self.plan = common_plan(&orders).or_else(|| {
+            let planned = orders.iter().all(|o| matches!(***o, Order::Sorted { .. }));
+            if planned && !orders.is_empty() {
+                self.shared.plans[self.index].current()
+            } else {
+                None
+            }
+        });
+    }
+
+    /// Takes the next entry off a source.
+    fn advance(&mut self, number: usize) -> Option<Head> {
+        let source = &mut self.sources[number];
+        loop {
+            let at =
+                if self.backward { source.places.next_back()? } else { source.places.next()? };
+            let own = source.group.pick_at(&source.order, at);
+            let (chunk, row) = picked(own);
+            let chunk = &source.group.chunks[chunk];
+            if source.cut && chunk.row_id(row) >= self.upto {
+                continue;
+            }
+            let prefix = match (&self.plan, &*source.order) {
+                (None, _) => 0,
+                (Some(plan), Order::Sorted { plan: own, prefixes, .. })
+                    if Arc::ptr_eq(plan, own) =>
+                {
+                    prefixes[at]
+                }
+                (Some(plan), _) => plan.prefix(&chunk.rows, row),
+            };
+            return Some(Head { prefix, source: number as u32, pick: own });
+        }
+    }
+
+    /// Whether the entry of `a` comes before that of `b`.
+    fn before(&self, a: &Head, b: &Head) -> bool {
+        let mut order = a.prefix.cmp(&b.prefix);
+        if order.is_eq() && !self.plan.as_ref().is_some_and(|p| p.exact) {
+            let fields = &self.shared.shape.indexes[self.index].fields;
+            let ((x, i), (y, j)) = (picked(a.pick), picked(b.pick));
+            let rows = |head: &Head, chunk: usize| {
+                &*self.sources[head.source as usize].group.chunks[chunk].rows
+            };
+            order = compare_rows(fields, rows(a, x), i, rows(b, y), j);
+        }
+        let order = order.then(a.source.cmp(&b.source));
+        if self.backward { order == Ordering::Greater } else { order == Ordering::Less }
+    }
+
+    /// Lets a head sink to its place in the heap.
+    fn sift(&mut self, mut at: usize) {
+        loop {
+            let mut least = 2 * at + 1;
+            if least >= self.heap.len() {
+                return;
+            }
+            if least + 1 < self.heap.len() && self.before(&self.heap[least + 1], &self.heap[least])
+            {
+                least += 1;
+            }
+            if !self.before(&self.heap[least], &self.heap[at]) {
+                return;
+            }
+            self.heap.swap(at, least);
+            at = least;
+        }
+    }
+
+    fn fill(&self, out: &mut EntryBatch) {
+        let chunks: Vec<&Chunk> = self.sources.iter().flat_map(|s| &s.group.chunks).collect();
+        out.row_ids.extend(self.picks.iter().map(|&p| {
+            let (chunk, row) = picked(p);
+            chunks[chunk].row_id(row)
+        }));
+        for (&column, out) in self.columns.iter().zip(&mut out.columns.columns) {
+            let columns: Vec<&Column> = chunks.iter().map(|c| &c.rows.columns[column]).collect();
+            gather_columns(&columns, &self.picks, out);
+        }
+        out.columns.rows = self.picks.len();
+        if self.wants.keys {
+            let shape = &self.shared.shape.indexes[self.index];
+            let mut key = Vec::new();
+            let mut columns: Vec<&Column> = Vec::with_capacity(shape.fields.len());
+            for &p in &self.picks {
+                let (chunk, row) = picked(p);
+                columns.clear();
+                columns.extend(shape.fields.iter().map(|f| &chunks[chunk].rows.columns[f.column]));
+                key.clear();
+                shape.def.encode_row(&columns, row, &mut key);
+                out.keys.push(&key);
+            }
+        }
+    }
+}
+
+impl EntryCursor for MemtableCursor {
+    fn next(&mut self, max: usize, out: &mut EntryBatch) -> Result<bool> {
+        out.reset(&self.forms);
+        self.picks.clear();
+        let max = max.min(BATCH_MAX);
+        while self.picks.len() < max
+            && let Some(&top) = self.heap.first()
+        {
+            let number = top.source as usize;
+            self.picks.push(top.pick + pick(self.sources[number].first_chunk, 0));
+            match self.advance(number) {
+                Some(head) => self.heap[0] = head,
+                None => {
+                    self.heap.swap_remove(0);
+                }
+            }
+            self.sift(0);
+        }
+        self.fill(out);
+        Ok(!self.picks.is_empty())
+    }
+}
+
+/// Bounds, decoded.
+struct Limits {
+    lower: Option<(Bound, bool)>,
+    upper: Option<(Bound, bool)>,
+}
+
+impl Limits {
+    fn new(shared: &Shared, index: usize, bounds: &KeyBounds) -> Limits {
+        let shape = &shared.shape.indexes[index];
+        let decode = |bound: &Option<(Vec<u8>, bool)>| {
+            bound.as_ref().map(|(bytes, inclusive)| (Bound::new(shape, bytes), *inclusive))
+        };
+        Limits { lower: decode(&bounds.lower), upper: decode(&bounds.upper) }
+    }
+
+    fn none() -> Limits {
+        Limits { lower: None, upper: None }
+    }
+
+    fn contain(&self, index: &super::shape::IndexShape, rows: &Batch, i: usize) -> bool {
+        let inside = |bound: &Option<(Bound, bool)>, outside: Ordering| match bound {
+            None => true,
+            Some((bound, inclusive)) => match bound.compare_row(index, rows, i) {
+                Ordering::Equal => *inclusive,
+                order => order != outside,
+            },
+        };
+        inside(&self.lower, Ordering::Less) && inside(&self.upper, Ordering::Greater)
+    }
+
+    fn places(
+        &self,
+        index: &super::shape::IndexShape,
+        group: &Group,
+        order: &Order,
+    ) -> Range<usize> {
+        let start = self
+            .lower
+            .as_ref()
+            .map_or(0, |(bound, inclusive)| group.seek(index, order, bound, !inclusive));
+        let end = self
+            .upper
+            .as_ref()
+            .map_or(group.rows(), |(bound, inclusive)| group.seek(index, order, bound, *inclusive));
+        start..end.max(start)
+    }
+}

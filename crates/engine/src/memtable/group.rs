@@ -1,0 +1,272 @@
+//! What is one source of sorted entries in memory?
+//!
+//! A [`Group`] is a stretch of neighbouring chunks with one sorted permutation per index. A freshly
+//! sealed chunk is a group of its own and is sorted for an index when someone first asks: a reader of
+//! that index, or the background job that joins it, so that a commit pays for no index at all. Groups
+//! grow eightfold by merging permutations; the columns stay where they are.
+//!
+//! Immutable but for orders that are filled in once; safe to share.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use onlap_base::RowId;
+use onlap_format::Batch;
+
+use super::bound::Bound;
+use super::chunk::{Chunk, Pick, pick, picked};
+use super::merge::{Sorted, merge};
+use super::order::Order;
+use super::prefix::{Plan, PlanBook};
+use super::rank::compare_rows;
+use super::shape::{IndexShape, Shape};
+
+/// Neighbouring chunks, sorted together.
+#[derive(Debug)]
+pub(crate) struct Group {
+    pub chunks: Vec<Chunk>,
+    /// Rows before each chunk, then all rows.
+    starts: Vec<u32>,
+    /// Heap bytes of the columns.
+    pub data_bytes: usize,
+    orders: Box<[OnceLock<Arc<Order>>]>,
+}
+
+impl Group {
+    fn new(chunks: Vec<Chunk>, orders: Box<[OnceLock<Arc<Order>>]>) -> Group {
+        debug_assert!(chunks.windows(2).all(|w| w[0].end() <= w[1].first()));
+        let mut starts = vec![0];
+        for chunk in &chunks {
+            debug_assert!(chunk.len() > 0);
+            starts.push(starts[starts.len() - 1] + chunk.len() as u32);
+        }
+        let data_bytes = chunks.iter().map(Chunk::heap_bytes).sum();
+        Group { chunks, starts, data_bytes, orders }
+    }
+
+    /// One chunk, not sorted yet.
+    pub(crate) fn of_chunk(chunk: Chunk, indexes: usize) -> Group {
+        Group::new(vec![chunk], (0..indexes).map(|_| OnceLock::new()).collect())
+    }
+
+    /// The same rows and orders under other row ids.
+    pub(crate) fn renumbered(&self, mut renumber: impl FnMut(RowId) -> RowId) -> Group {
+        let chunk = |chunk: &Chunk| {
+            let ids = (0..chunk.len()).map(|i| renumber(chunk.row_id(i))).collect();
+            Chunk::sharing(&chunk.rows, ids)
+        };
+        Group::new(self.chunks.iter().map(chunk).collect(), self.orders.clone())
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.starts[self.chunks.len()] as usize
+    }
+
+    pub(crate) fn first(&self) -> RowId {
+        self.chunks[0].first()
+    }
+
+    /// One above the last row id.
+    pub(crate) fn end(&self) -> RowId {
+        self.chunks[self.chunks.len() - 1].end()
+    }
+
+    /// The rows of each chunk.
+    pub(crate) fn batches(&self) -> Vec<&Batch> {
+        self.chunks.iter().map(|c| &*c.rows).collect()
+    }
+
+    /// The chunk that holds a row, and the row's place in it.
+    pub(crate) fn find(&self, row: RowId) -> Option<(&Chunk, usize)> {
+        let at = self.chunks.partition_point(|c| c.end() <= row);
+        let chunk = self.chunks.get(at)?;
+        chunk.find(row).map(|i| (chunk, i))
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let orders = self.orders.iter().filter_map(OnceLock::get);
+        self.data_bytes + orders.map(|o| o.heap_bytes()).sum::<usize>()
+    }
+
+    /// The order of an index, sorted now if nobody asked before.
+    pub(crate) fn order(&self, shape: &Shape, books: &[PlanBook], index: usize) -> &Arc<Order> {
+        self.orders[index].get_or_init(|| {
+            debug_assert_eq!(self.chunks.len(), 1, "larger groups are made sorted");
+            let rows = &self.chunks[0].rows;
+            Arc::new(Order::of_rows(&shape.indexes[index], &books[index], rows))
+        })
+    }
+
+    /// The order of an index where someone asked for it before.
+    pub(crate) fn known_order(&self, index: usize) -> Option<&Arc<Order>> {
+        self.orders[index].get()
+    }
+
+    /// Sorts for every index.
+    pub(crate) fn sort_all(&self, shape: &Shape, books: &[PlanBook]) {
+        (0..shape.indexes.len()).for_each(|index| {
+            self.order(shape, books, index);
+        });
+    }
+
+    /// The row at a place of an order.
+    #[inline]
+    pub(crate) fn pick_at(&self, order: &Order, at: usize) -> Pick {
+        match order {
+            Order::Sorted { picks, .. } => picks[at],
+            Order::Rising => self.pick_row(at),
+        }
+    }
+
+    /// The row at a place in row order.
+    #[inline]
+    pub(crate) fn pick_row(&self, at: usize) -> Pick {
+        if self.chunks.len() == 1 {
+            return at as Pick;
+        }
+        let chunk = self.starts.partition_point(|&start| start as usize <= at) - 1;
+        pick(chunk, at - self.starts[chunk] as usize)
+    }
+
+    /// First place of an order whose key is not below `bound`; `after`: whose key is above every key
+    /// that begins with it.
+    pub(crate) fn seek(
+        &self,
+        index: &IndexShape,
+        order: &Order,
+        bound: &Bound,
+        after: bool,
+    ) -> usize {
+        let mut places = 0..self.rows();
+        if let (Order::Sorted { plan, prefixes, .. }, Some(values)) = (order, &bound.values) {
+            let range = plan.range_of(values);
+            let below = |end: u128| prefixes.partition_point(|&p| u128::from(p) < end);
+            if range.certain {
+                return below(if after { range.high } else { range.low });
+            }
+            places = below(range.low)..below(range.high);
+        }
+        search(places, |at| {
+            let (chunk, row) = picked(self.pick_at(order, at));
+            match bound.compare_row(index, &self.chunks[chunk].rows, row) {
+                Ordering::Less => true,
+                Ordering::Equal => after,
+                Ordering::Greater => false,
+            }
+        })
+    }
+
+    /// Entries at `places` of an order as prefixes of `plan`, with picks that count chunks from
+    /// `first_chunk`.
+    pub(crate) fn extract(
+        &self,
+        order: &Order,
+        places: Range<usize>,
+        plan: &Arc<Plan>,
+        first_chunk: usize,
+    ) -> Sorted {
+        let shift = pick(first_chunk, 0);
+        if let Order::Sorted { plan: own, prefixes, picks } = order
+            && Arc::ptr_eq(own, plan)
+        {
+            let picks = picks[places.clone()].iter().map(|p| p + shift).collect();
+            return Sorted { prefixes: prefixes[places].to_vec(), picks };
+        }
+        let mut out = Sorted::default();
+        for at in places {
+            let p = self.pick_at(order, at);
+            let (chunk, row) = picked(p);
+            out.prefixes.push(plan.prefix(&self.chunks[chunk].rows, row));
+            out.picks.push(p + shift);
+        }
+        out
+    }
+}
+
+/// First place in `places` for which `before` no longer holds.
+pub(crate) fn search(places: Range<usize>, before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (places.start, places.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if before(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
+/// Joins small groups into one of a single chunk: columns are copied, then sorted anew, which costs
+/// less than merging what has not been sorted yet.
+pub(crate) fn join(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook]) -> Group {
+    let mut rows = Batch::new(shape.forms.iter().copied());
+    let mut ids = Vec::new();
+    for chunk in groups.iter().flat_map(|g| &g.chunks) {
+        rows.extend_range(&chunk.rows, 0..chunk.len());
+        chunk.extend_ids(0..chunk.len(), &mut ids);
+    }
+    let group = Group::of_chunk(Chunk::with_ids(rows, ids), shape.indexes.len());
+    group.sort_all(shape, books);
+    group
+}
+
+/// Merges neighbouring groups: permutations only.
+pub(crate) fn merge_groups(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook]) -> Group {
+    let chunks: Vec<Chunk> = groups.iter().flat_map(|g| g.chunks.iter().cloned()).collect();
+    let orders = (0..shape.indexes.len()).map(|index| {
+        let order = merge_orders(groups, shape, books, index);
+        OnceLock::from(Arc::new(order))
+    });
+    let orders = orders.collect();
+    Group::new(chunks, orders)
+}
+
+fn merge_orders(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook], index: usize) -> Order {
+    let fields = &shape.indexes[index].fields;
+    let orders: Vec<&Arc<Order>> = groups.iter().map(|g| g.order(shape, books, index)).collect();
+    if orders.iter().all(|o| matches!(***o, Order::Rising)) {
+        let in_order = groups.windows(2).all(|w| {
+            let (a, b) = (&w[0].chunks[w[0].chunks.len() - 1], &w[1].chunks[0]);
+            compare_rows(fields, &a.rows, a.len() - 1, &b.rows, 0).is_le()
+        });
+        if in_order {
+            return Order::Rising;
+        }
+    }
+    let batches: Vec<&Batch> = groups.iter().flat_map(|g| g.batches()).collect();
+    let plan = common_plan(&orders).unwrap_or_else(|| books[index].covering(fields, &batches));
+    let mut first_chunk = 0;
+    let sources = groups.iter().zip(&orders).map(|(group, order)| {
+        let source = group.extract(order, 0..group.rows(), &plan, first_chunk);
+        first_chunk += group.chunks.len();
+        source
+    });
+    let sources = sources.collect();
+    let compare = |a: Pick, b: Pick| compare_picks(shape, index, &batches, a, b);
+    let merged = merge(sources, if plan.exact { None } else { Some(&compare) });
+    Order::Sorted { plan, prefixes: merged.prefixes, picks: merged.picks }
+}
+
+/// The plan that all orders share.
+pub(crate) fn common_plan(orders: &[&Arc<Order>]) -> Option<Arc<Plan>> {
+    let mut shared: Option<&Arc<Plan>> = None;
+    for order in orders {
+        let Order::Sorted { plan, .. } = &***order else { return None };
+        match shared {
+            Some(other) if !Arc::ptr_eq(plan, other) => return None,
+            _ => shared = Some(plan),
+        }
+    }
+    shared.cloned()
+}
+
+/// Compares the keys of two rows of a list of batches.
+#[inline]
+pub(crate) fn compare_picks(
+    shape: &Shape,
+    index: usize,
+    batches: &[&Batch],
+    a: Pick,
+    b: Pick,
+) -> Ordering {
+    let ((c, i), (d, j)) = (picked(a), picked(b));
+    compare_rows(&shape.indexes[index].fields, batches[c], i, batches[d], j)
+}

@@ -1,0 +1,249 @@
+//! Which rows were deleted, by which commit, and by which row were they replaced?
+//!
+//! Marks name any row of the table, mostly flushed ones. The newest up to [`OPEN_MARKS`] lie in a
+//! tree; full, they become a sorted piece of three arrays, 16 bytes per mark and 8 more where
+//! successors exist, and pieces of like size are joined in the background, eight at a time. A row has
+//! one mark at most (I1), so that the order of pieces does not matter.
+//!
+//! In a private buffer the CSN of a mark is its ordinal, so that a statement sees the marks before it
+//! and a savepoint is a number.
+//!
+//! Thread safety: owned by the memtable, behind a lock of its own; pieces are immutable.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use onlap_base::{Csn, RowId};
+
+/// Marks in the tree: at 24 bytes and the tree's slack about 40 KiB per table.
+pub(crate) const OPEN_MARKS: usize = 1024;
+
+/// No row replaced the deleted one.
+const NO_SUCCESSOR: RowId = RowId::MAX;
+
+/// A row's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The row that died.
+    pub row: RowId,
+    /// The commit that killed it.
+    pub csn: Csn,
+    /// The row that replaced it, for updates.
+    pub successor: Option<RowId>,
+}
+
+/// Marks in row order.
+#[derive(Clone, Debug, Default)]
+pub struct MarkList {
+    rows: Vec<RowId>,
+    csns: Vec<Csn>,
+    /// Empty where no mark has a successor.
+    successors: Vec<RowId>,
+}
+
+impl MarkList {
+    fn of_sorted(marks: impl ExactSizeIterator<Item = Mark>) -> MarkList {
+        let n = marks.len();
+        let mut list = MarkList {
+            rows: Vec::with_capacity(n),
+            csns: Vec::with_capacity(n),
+            successors: Vec::with_capacity(n),
+        };
+        let mut replaced = false;
+        for mark in marks {
+            list.rows.push(mark.row);
+            list.csns.push(mark.csn);
+            list.successors.push(mark.successor.unwrap_or(NO_SUCCESSOR));
+            replaced |= mark.successor.is_some();
+        }
+        if !replaced {
+            list.successors = Vec::new();
+        }
+        list
+    }
+
+    /// Number of marks.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The i-th mark.
+    pub fn get(&self, i: usize) -> Mark {
+        let successor = self.successors.get(i).copied().filter(|&s| s != NO_SUCCESSOR);
+        Mark { row: self.rows[i], csn: self.csns[i], successor }
+    }
+
+    /// Marks in row order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Mark> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    fn find(&self, row: RowId) -> Option<Mark> {
+        self.rows.binary_search(&row).ok().map(|i| self.get(i))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        (self.rows.capacity() + self.csns.capacity() + self.successors.capacity()) * 8
+    }
+}
+
+/// All marks of one memtable.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    open: BTreeMap<RowId, (Csn, RowId)>,
+    pieces: Vec<Arc<MarkList>>,
+    /// Whether a join is under way; pieces sealed meanwhile are behind the ones it took.
+    joining: bool,
+}
+
+impl Marks {
+    /// Marks a row. A row that has a mark keeps it: replay may meet a mark twice.
+    pub(crate) fn insert(&mut self, mark: Mark) {
+        if self.pieces.iter().any(|p| p.find(mark.row).is_some()) {
+            return;
+        }
+        let value = (mark.csn, mark.successor.unwrap_or(NO_SUCCESSOR));
+        self.open.entry(mark.row).or_insert(value);
+        if self.open.len() >= OPEN_MARKS {
+            self.seal();
+        }
+    }
+
+    fn seal(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        self.pieces.push(Arc::new(MarkList::of_sorted(open.into_iter().map(as_mark))));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.open.len() + self.pieces.iter().map(|p| p.len()).sum::<usize>()
+    }
+
+    pub(crate) fn find(&self, row: RowId) -> Option<Mark> {
+        let open = self.open.get_key_value(&row).map(|(&row, &value)| as_mark((row, value)));
+        open.or_else(|| self.pieces.iter().find_map(|p| p.find(row)))
+    }
+
+    /// Clears `keep[i]` where row `rows[i]` (ascending) died at or before `csn`.
+    pub(crate) fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
+        let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else { return };
+        let mut at = 0;
+        for (&row, &(c, _)) in self.open.range(first..=last) {
+            at += rows[at..].partition_point(|&r| r < row);
+            if rows.get(at) == Some(&row) && c <= csn {
+                keep[at] = false;
+            }
+        }
+        for piece in &self.pieces {
+            let from = piece.rows.partition_point(|&r| r < first);
+            let to = from + piece.rows[from..].partition_point(|&r| r <= last);
+            meet(&piece.rows[from..to], rows, |mark, row| {
+                if piece.csns[from + mark] <= csn {
+                    keep[row] = false;
+                }
+            });
+        }
+    }
+
+    /// Rows from `first` up to `end` that died at or before `csn`, ascending.
+    pub(crate) fn dead(&self, first: RowId, end: RowId, csn: Csn) -> Vec<RowId> {
+        if first >= end {
+            return Vec::new();
+        }
+        let open = self.open.range(first..end).filter(|(_, v)| v.0 <= csn).map(|(&row, _)| row);
+        let mut dead: Vec<RowId> = open.collect();
+        for piece in &self.pieces {
+            let from = piece.rows.partition_point(|&r| r < first);
+            let to = piece.rows.partition_point(|&r| r < end);
+            dead.extend((from..to).filter(|&i| piece.csns[i] <= csn).map(|i| piece.rows[i]));
+        }
+        dead.sort_unstable();
+        dead
+    }
+
+    /// Every mark in row order.
+    pub(crate) fn list(&self) -> MarkList {
+        let mut all: Vec<Mark> = self.open.iter().map(|(&r, &v)| as_mark((r, v))).collect();
+        all.extend(self.pieces.iter().flat_map(|p| p.iter()));
+        all.sort_unstable_by_key(|m| m.row);
+        MarkList::of_sorted(all.into_iter())
+    }
+
+    /// Forgets marks later than `csn`.
+    pub(crate) fn truncate(&mut self, csn: Csn) {
+        let kept: Vec<Mark> = self.list().iter().filter(|m| m.csn <= csn).collect();
+        debug_assert!(!self.joining, "private buffers have no background work");
+        *self = Marks::default();
+        kept.into_iter().for_each(|m| self.insert(m));
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        // A tree node of 11 entries is about two thirds full.
+        self.open.len() * 40 + self.pieces.iter().map(|p| p.heap_bytes()).sum::<usize>()
+    }
+
+    /// Pieces worth joining: `fan_in` of like size.
+    pub(crate) fn take_join(&mut self, fan_in: usize) -> Option<Vec<Arc<MarkList>>> {
+        if self.joining {
+            return None;
+        }
+        let tier = |p: &Arc<MarkList>| (p.len() / OPEN_MARKS).max(1).ilog(fan_in);
+        for t in 0..=usize::BITS {
+            let like: Vec<_> = self.pieces.iter().filter(|p| tier(p) == t).cloned().collect();
+            if like.len() >= fan_in {
+                self.joining = true;
+                return Some(like);
+            }
+            if self.pieces.iter().all(|p| tier(p) <= t) {
+                break;
+            }
+        }
+        None
+    }
+
+    /// Puts a joined piece in the place of its sources; `None` gives the join up.
+    pub(crate) fn finish_join(&mut self, sources: &[Arc<MarkList>], joined: Option<MarkList>) {
+        self.joining = false;
+        if let Some(joined) = joined {
+            self.pieces.retain(|p| !sources.iter().any(|s| Arc::ptr_eq(s, p)));
+            self.pieces.push(Arc::new(joined));
+        }
+    }
+}
+
+/// Joins pieces into one.
+pub(crate) fn join_lists(pieces: &[Arc<MarkList>]) -> MarkList {
+    let mut all: Vec<Mark> = pieces.iter().flat_map(|p| p.iter()).collect();
+    all.sort_by_key(|m| m.row);
+    MarkList::of_sorted(all.into_iter())
+}
+
+fn as_mark((row, (csn, successor)): (RowId, (Csn, RowId))) -> Mark {
+    Mark { row, csn, successor: (successor != NO_SUCCESSOR).then_some(successor) }
+}
+
+/// Calls `found` with the places of every row that both ascending lists hold. The shorter list is
+/// walked, the longer one searched ahead of it.
+fn meet(a: &[RowId], b: &[RowId], mut found: impl FnMut(usize, usize)) {
+    if a.len() > b.len() {
+        return meet(b, a, |j, i| found(i, j));
+    }
+    let mut at = 0;
+    for (i, &row) in a.iter().enumerate() {
+        let mut step = 1;
+        let mut low = at;
+        while low + step < b.len() && b[low + step] < row {
+            low += step;
+            step *= 2;
+        }
+        let high = (low + step + 1).min(b.len());
+        at = low + b[low..high].partition_point(|&r| r < row);
+        if b.get(at) == Some(&row) {
+            found(i, at);
+        }
+    }
+}

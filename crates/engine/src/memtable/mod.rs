@@ -1,0 +1,350 @@
+//! Where do rows lie before they are flushed?
+//!
+//! A [`Memtable`] holds the newest rows of one table, and marks on any rows of it. Rows are appended
+//! to an open piece of at most [`Tuning::piece_rows`] plain columns; a full piece is sealed into a
+//! chunk that never changes again. What happens to a row then:
+//!
+//! 1. `append` copies columns under the write lock; no index is touched, but for the hash of unique
+//!    indexes whose keys do not rise.
+//! 2. A sealed piece is a source of its own ([`group`]), sorted for an index by whoever first reads
+//!    it through that index.
+//! 3. Background work ([`work`]) joins pieces into chunks of 16K rows and sorts those for all
+//!    indexes, then merges the permutations eightfold, so that a reader meets few sources.
+//! 4. The flush ([`flush`]) takes rows in row order, and entries per index from one last merge, in
+//!    bounded steps.
+//!
+//! A private buffer of a transaction is a memtable too: row ids from `PROVISIONAL_BASE` on, CSNs of
+//! marks counted by the statement; at commit its chunks are adopted as they are, under new ids.
+//!
+//! What lies here is not what is visible: readers pass the end of the row ids they may see (`upto`)
+//! and ask the marks ([`Memtable::drop_dead`]). The memtable knows neither snapshots nor files, nor
+//! the log.
+//!
+//! Thread safety: one writer at a time (append, mark, adopt, truncate, freeze), any number of
+//! readers and of background works beside it. Readers hold the lock to copy or compare the rows of
+//! the open piece at most; everything else they read is immutable. Lock order: rows before marks,
+//! never both. No wait happens inside (I9).
+//!
+//! Invariants: row ids ascend (I2) and name the same row for ever (I1); for every index the entries
+//! that cursors give are exactly the keys of the rows (I4); [`Memtable::heap_bytes`] follows what is
+//! allocated (I7).
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use onlap_base::{Csn, IndexId, RowId};
+use onlap_format::{Batch, TableSchema};
+use onlap_storage::entry::{Direction, EntryWants, KeyBounds};
+use parking_lot::RwLock;
+
+mod bound;
+mod chunk;
+mod commits;
+mod cursor;
+mod flush;
+mod group;
+mod marks;
+mod merge;
+mod order;
+mod prefix;
+mod rank;
+mod read;
+mod rows;
+mod shape;
+mod transfer;
+mod unique;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+pub use cursor::MemtableCursor;
+pub use flush::{Batches, DeadRows, EntryStream};
+pub use marks::{Mark, MarkList};
+pub use read::Piece;
+pub use transfer::Renumbering;
+pub use work::Work;
+
+use group::Group;
+use marks::Marks;
+use prefix::PlanBook;
+use rows::Rows;
+use shape::Shape;
+use work::{Choice, Job, Size};
+
+/// Sizes that tests shrink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// Rows of the open piece: what readers scan without an order, and copy under the lock.
+    pub piece_rows: usize,
+    /// Rows of a joined chunk: its keys and their sort fit the second-level cache.
+    pub chunk_rows: usize,
+    /// Bytes of a chunk where rows are large; also of the open piece.
+    pub chunk_bytes: usize,
+    /// Groups merged into one.
+    pub fan_in: usize,
+    /// Rows above which groups are not merged any more.
+    pub span_rows: usize,
+    /// Most entries or rows that the flush side hands out at once.
+    pub flush_rows: usize,
+}
+
+impl Default for Tuning {
+    fn default() -> Tuning {
+        Tuning {
+            piece_rows: 1 << 10,
+            chunk_rows: 1 << 14,
+            chunk_bytes: 4 << 20,
+            fan_in: 8,
+            span_rows: 1 << 20,
+            flush_rows: 1 << 16,
+        }
+    }
+}
+
+impl Tuning {
+    fn check(&self) {
+        assert!(self.piece_rows > 0 && self.piece_rows <= self.chunk_rows);
+        assert!(
+            self.chunk_rows * 2 <= chunk::CHUNK_ROWS_MAX,
+            "joined chunks are up to twice as long"
+        );
+        assert!(self.fan_in > 1 && self.chunk_bytes > 0 && self.flush_rows > 0);
+    }
+}
+
+/// The unflushed rows and marks of one table.
+#[derive(Debug)]
+pub struct Memtable {
+    shared: Arc<Shared>,
+}
+
+/// What background work holds on to.
+#[derive(Debug)]
+struct Shared {
+    shape: Shape,
+    tuning: Tuning,
+    plans: Box<[PlanBook]>,
+    first: RowId,
+    rows: RwLock<Rows>,
+    marks: RwLock<Marks>,
+    /// Whether there is any mark: most readers of most tables need not take the lock.
+    marked: AtomicBool,
+    rows_heap: AtomicUsize,
+    marks_heap: AtomicUsize,
+}
+
+impl Memtable {
+    /// An empty memtable whose first row gets the id `first_row`.
+    pub fn new(schema: Arc<TableSchema>, first_row: RowId, tuning: Tuning) -> Memtable {
+        tuning.check();
+        let shape = Shape::new(schema);
+        let plans = shape.indexes.iter().map(|_| PlanBook::default()).collect();
+        let rows = Rows::new(&shape, first_row);
+        let shared = Shared {
+            shape,
+            tuning,
+            plans,
+            first: first_row,
+            rows: RwLock::new(rows),
+            marks: RwLock::default(),
+            marked: AtomicBool::new(false),
+            rows_heap: AtomicUsize::new(0),
+            marks_heap: AtomicUsize::new(0),
+        };
+        Memtable { shared: Arc::new(shared) }
+    }
+
+    /// The schema it was made with.
+    pub fn schema(&self) -> &Arc<TableSchema> {
+        &self.shared.shape.schema
+    }
+
+    /// Lowest row id it may hold.
+    pub fn first_row(&self) -> RowId {
+        self.shared.first
+    }
+
+    /// One above the highest row id it holds: the id of the next row.
+    pub fn end_row(&self) -> RowId {
+        self.shared.rows.read().end()
+    }
+
+    /// Number of rows it holds, dead or not.
+    pub fn rows(&self) -> usize {
+        self.shared.rows.read().count()
+    }
+
+    /// Number of marks it holds.
+    pub fn marks(&self) -> usize {
+        self.shared.marks.read().len()
+    }
+
+    /// Whether it holds neither rows nor marks.
+    pub fn is_empty(&self) -> bool {
+        self.rows() == 0 && self.marks() == 0
+    }
+
+    /// Heap bytes in use: columns, permutations, hashes, marks. Cheap.
+    pub fn heap_bytes(&self) -> usize {
+        self.shared.rows_heap.load(Ordering::Relaxed)
+            + self.shared.marks_heap.load(Ordering::Relaxed)
+    }
+
+    /// Appends the rows of a commit, columns in schema order, and returns the id of the first.
+    /// Readers that pass a smaller `upto` never see them.
+    ///
+    /// # Panics
+    /// When frozen.
+    pub fn append(&self, batch: &Batch, csn: Csn) -> RowId {
+        debug_assert_eq!(batch.columns.len(), self.shared.shape.forms.len());
+        self.shared.append(batch, csn)
+    }
+
+    /// Leaves row ids out: the next row gets `next_row`, which is not below [`Memtable::end_row`].
+    pub fn skip_to(&self, next_row: RowId) {
+        let mut rows = self.shared.rows.write();
+        assert!(next_row >= rows.end(), "row ids ascend (I2)");
+        rows.skip_to(&self.shared.shape, next_row);
+    }
+
+    /// Marks a row, of this memtable or older, as deleted by commit `csn`.
+    pub fn mark(&self, row: RowId, csn: Csn, successor: Option<RowId>) {
+        self.mark_all([Mark { row, csn, successor }]);
+    }
+
+    /// Marks many rows.
+    pub fn mark_all(&self, all: impl IntoIterator<Item = Mark>) {
+        let mut marks = self.shared.marks.write();
+        all.into_iter().for_each(|mark| marks.insert(mark));
+        self.shared.count_marks(&marks);
+    }
+
+    /// The commit that deleted a row, and the row that replaced it.
+    pub fn mark_of(&self, row: RowId) -> Option<(Csn, Option<RowId>)> {
+        if !self.shared.marked.load(Ordering::Acquire) {
+            return None;
+        }
+        self.shared.marks.read().find(row).map(|m| (m.csn, m.successor))
+    }
+
+    /// Clears `keep[i]` where row `rows[i]` (ascending) was deleted at or before `csn`.
+    pub fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
+        debug_assert_eq!(rows.len(), keep.len());
+        debug_assert!(rows.is_sorted());
+        if self.shared.marked.load(Ordering::Acquire) {
+            self.shared.marks.read().drop_dead(rows, csn, keep);
+        }
+    }
+
+    /// Rows of a range of ids that were deleted at or before `csn`, ascending.
+    pub fn dead_rows(&self, rows: Range<RowId>, csn: Csn) -> Vec<RowId> {
+        if !self.shared.marked.load(Ordering::Acquire) {
+            return Vec::new();
+        }
+        self.shared.marks.read().dead(rows.start, rows.end, csn)
+    }
+
+    /// Every mark, in row order.
+    pub fn mark_list(&self) -> MarkList {
+        self.shared.marks.read().list()
+    }
+
+    /// The commit that brought a row.
+    pub fn csn_of(&self, row: RowId) -> Option<Csn> {
+        self.shared.rows.read().commits.csn_of(row)
+    }
+
+    /// End of the row ids that commits up to `csn` brought.
+    pub fn end_at(&self, csn: Csn) -> RowId {
+        self.shared.rows.read().commits.end_at(csn).unwrap_or(self.shared.first)
+    }
+
+    /// (end row id, CSN) of every commit that appended, in order.
+    pub fn commit_map(&self) -> Vec<(RowId, Csn)> {
+        self.shared.rows.read().commits.iter().collect()
+    }
+
+    /// Seals the open piece; nothing is appended afterwards. Marks may still arrive.
+    pub fn freeze(&self) {
+        let mut rows = self.shared.rows.write();
+        rows.seal(&self.shared.shape);
+        rows.frozen = true;
+        self.shared.count_rows(&rows);
+    }
+
+    /// Whether [`Memtable::freeze`] was called.
+    pub fn is_frozen(&self) -> bool {
+        self.shared.rows.read().frozen
+    }
+
+    /// The newest row below `below` that carries the whole key `key` (key bytes) of a unique index,
+    /// whether deleted or not. Called again with the row found, it gives the one before.
+    ///
+    /// # Panics
+    /// When the index is not unique.
+    pub fn newest_with_key(&self, index: IndexId, key: &[u8], below: RowId) -> Option<RowId> {
+        let index = self.shared.shape.index(index);
+        self.shared.rows.read().newest_with_key(&self.shared.shape, index, key, below)
+    }
+
+    /// Entries of an index within bounds, of rows below `upto`, as they are now.
+    pub fn cursor(
+        &self,
+        index: IndexId,
+        bounds: &KeyBounds,
+        direction: Direction,
+        wants: &EntryWants,
+        upto: RowId,
+    ) -> MemtableCursor {
+        let index = self.shared.shape.index(index);
+        MemtableCursor::open(&self.shared, index, bounds, direction, wants, upto)
+    }
+
+    /// A piece of work that makes reads and the flush cheaper, if any is worth doing. The caller
+    /// schedules it; several may run at once.
+    pub fn pending_work(&self) -> Option<Work> {
+        if let Some(choice) = self.shared.rows.write().take_work(&self.shared.tuning) {
+            let job = match choice {
+                (Choice::Join(_), groups) => Job::Join(groups),
+                (Choice::Merge(_), groups) => Job::Merge(groups),
+            };
+            return Some(Work::new(&self.shared, job));
+        }
+        if !self.shared.marked.load(Ordering::Acquire) {
+            return None;
+        }
+        let pieces = self.shared.marks.write().take_join(self.shared.tuning.fan_in)?;
+        Some(Work::new(&self.shared, Job::Marks(pieces)))
+    }
+
+    /// Sources that a reader of an index meets, the open piece not counted.
+    pub fn sources(&self) -> usize {
+        self.shared.rows.read().groups.len()
+    }
+}
+
+impl Shared {
+    fn count_rows(&self, rows: &Rows) {
+        self.rows_heap.store(rows.heap_bytes(), Ordering::Relaxed);
+    }
+
+    fn count_marks(&self, marks: &Marks) {
+        self.marks_heap.store(marks.heap_bytes(), Ordering::Relaxed);
+        self.marked.store(marks.len() > 0, Ordering::Release);
+    }
+
+    /// Puts the outcome of work on neighbouring groups in their place; `None` gives the work up.
+    fn replace(&self, groups: &[Arc<Group>], outcome: Option<Group>) {
+        let mut rows = self.rows.write();
+        rows.replace(groups, outcome);
+        self.count_rows(&rows);
+    }
+
+    fn replace_marks(&self, pieces: &[Arc<MarkList>], joined: Option<MarkList>) {
+        let mut marks = self.marks.write();
+        marks.finish_join(pieces, joined);
+        self.count_marks(&marks);
+    }
+}

@@ -1,0 +1,360 @@
+//! How do rows enter, and how is one found?
+//!
+//! [`Rows`] is what lies behind the memtable's lock: the open piece, the list of groups (replaced,
+//! never changed, so that readers take it with one count), the commits, the hashes.
+//!
+//! Every method runs under the lock and does work bounded by the open piece, but for unique indexes
+//! whose keys do not rise.
+
+use std::sync::Arc;
+
+use onlap_base::{Csn, RowId};
+use onlap_format::{Batch, Column, Vector};
+
+use super::bound::Bound;
+use super::chunk::{Chunk, picked};
+use super::commits::Commits;
+use super::group::{Group, search};
+use super::shape::Shape;
+use super::unique::UniqueKeys;
+use super::work::{Choice, choose};
+use super::{Shared, Size, Tuning};
+
+/// Groups in row order.
+pub(super) type Groups = Arc<Vec<Arc<Group>>>;
+
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub groups: Groups,
+    /// The open piece; its row ids are dense.
+    pub open: Batch,
+    pub open_first: RowId,
+    pub commits: Commits,
+    pub frozen: bool,
+    unique: Vec<UniqueKeys>,
+    /// Groups that work was taken for.
+    busy: Vec<Arc<Group>>,
+    sealed_rows: usize,
+    sealed_heap: usize,
+    /// String bytes of the last full piece, per column: what the next one will take.
+    expected: Option<Vec<usize>>,
+}
+
+impl Rows {
+    pub(super) fn new(shape: &Shape, first: RowId) -> Rows {
+        let unique = shape.indexes.iter().enumerate().filter(|(_, i)| i.unique);
+        Rows {
+            groups: Groups::default(),
+            open: Batch::new(shape.forms.iter().copied()),
+            open_first: first,
+            commits: Commits::default(),
+            frozen: false,
+            unique: unique.map(|(at, _)| UniqueKeys::new(at, first)).collect(),
+            busy: Vec::new(),
+            sealed_rows: 0,
+            sealed_heap: 0,
+            expected: None,
+        }
+    }
+
+    pub(super) fn end(&self) -> RowId {
+        self.open_first + self.open.rows as RowId
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.sealed_rows + self.open.rows
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        let unique: usize = self.unique.iter().map(UniqueKeys::heap_bytes).sum();
+        self.sealed_heap + self.open.heap_bytes() + unique + self.commits.heap_bytes()
+    }
+
+    /// Turns the open piece into a group.
+    pub(super) fn seal(&mut self, shape: &Shape) {
+        if self.open.rows == 0 {
+            return;
+        }
+        let next = self.end();
+        let fresh = Batch::new(shape.forms.iter().copied());
+        let rows = std::mem::replace(&mut self.open, fresh);
+        self.expected = Some(rows.columns.iter().map(string_bytes).collect());
+        let first = std::mem::replace(&mut self.open_first, next);
+        self.push(Group::of_chunk(Chunk::dense(rows, first), shape.indexes.len()));
+    }
+
+    /// Adds a group behind all others. The open piece is empty and comes after it.
+    pub(super) fn push(&mut self, group: Group) {
+        debug_assert!(self.open.rows == 0 && group.first() >= self.groups_end());
+        self.sealed_rows += group.rows();
+        self.sealed_heap += group.heap_bytes();
+        self.open_first = self.open_first.max(group.end());
+        let mut groups = Vec::with_capacity(self.groups.len() + 1);
+        groups.extend(self.groups.iter().cloned());
+        groups.push(Arc::new(group));
+        self.groups = Arc::new(groups);
+    }
+
+    fn groups_end(&self) -> RowId {
+        self.groups.last().map_or(0, |g| g.end())
+    }
+
+    /// Gives the open piece room for as many rows as the last one had.
+    fn prepare(&mut self, piece_rows: usize) {
+        let Some(expected) = &self.expected else { return };
+        if self.open.rows > 0 {
+            return;
+        }
+        for (column, bytes) in self.open.columns.iter_mut().zip(expected) {
+            match &mut column.data {
+                Vector::Int(v) => v.reserve_exact(piece_rows),
+                Vector::Wide(v) => v.reserve_exact(piece_rows),
+                Vector::Numeric(m, s) => {
+                    m.reserve_exact(piece_rows);
+                    s.reserve_exact(piece_rows);
+                }
+                Vector::Bytes(v) => {
+                    v.offsets.reserve_exact(piece_rows);
+                    v.data.reserve_exact(bytes + bytes / 8);
+                }
+            }
+        }
+    }
+
+    /// Copies rows into the open piece, sealing it whenever it is full.
+    pub(super) fn fill(&mut self, shape: &Shape, tuning: &Tuning, batch: &Batch) {
+        let mut from = 0;
+        while from < batch.rows {
+            self.prepare(tuning.piece_rows);
+            let count = (tuning.piece_rows - self.open.rows).min(batch.rows - from);
+            self.open.extend_range(batch, from..from + count);
+            from += count;
+            if self.open.rows == tuning.piece_rows || self.open.heap_bytes() >= tuning.chunk_bytes {
+                self.seal(shape);
+            }
+        }
+    }
+
+    /// Tells the unique indexes of rows that lie in place already.
+    pub(super) fn note_unique(&mut self, shape: &Shape, batch: &Batch, first: RowId) {
+        let mut unique = std::mem::take(&mut self.unique);
+        for keys in &mut unique {
+            keys.note(&shape.indexes[keys.index], batch, first, &|row| self.locate(row));
+        }
+        self.unique = unique;
+    }
+
+    pub(super) fn skip_to(&mut self, shape: &Shape, next: RowId) {
+        if next > self.end() {
+            self.seal(shape);
+            self.open_first = next;
+        }
+    }
+
+    /// The columns that hold a row, and its place in them.
+    pub(super) fn locate(&self, row: RowId) -> Option<(&Batch, usize)> {
+        if row >= self.open_first {
+            let i = (row - self.open_first) as usize;
+            return (i < self.open.rows).then_some((&self.open, i));
+        }
+        let at = self.groups.partition_point(|g| g.end() <= row);
+        let (chunk, i) = self.groups.get(at)?.find(row)?;
+        Some((&chunk.rows, i))
+    }
+
+    pub(super) fn newest_with_key(
+        &self,
+        shape: &Shape,
+        index: usize,
+        key: &[u8],
+        below: RowId,
+    ) -> Option<RowId> {
+        let keys = self.unique.iter().find(|u| u.index == index);
+        let keys = keys.expect("keys are looked up in unique indexes");
+        let shape = &shape.indexes[index];
+        if let Some(row) = keys.newest_hashed(shape, key, below, &|row| self.locate(row)) {
+            return Some(row);
+        }
+        let end = keys.rising_end().min(below);
+        if self.count() == 0 || end <= self.first_row()? {
+            return None;
+        }
+        let bound = Bound::new(shape, key);
+        let above = |rows: &Batch, i: usize| bound.compare_row(shape, rows, i).is_gt();
+        let same = |rows: &Batch, i: usize| bound.compare_row(shape, rows, i).is_eq();
+        if self.open.rows > 0 && self.open_first < end && !above(&self.open, 0) {
+            let len = self.open.rows.min((end - self.open_first) as usize);
+            let at = search(0..len, |i| !above(&self.open, i)) - 1;
+            return same(&self.open, at).then_some(self.open_first + at as RowId);
+        }
+        let group =
+            self.groups.partition_point(|g| g.first() < end && !above(&g.chunks[0].rows, 0));
+        let group = &self.groups[group.checked_sub(1)?];
+        let count = search(0..group.rows(), |at| {
+            let (chunk, i) = picked(group.pick_row(at));
+            let chunk = &group.chunks[chunk];
+            chunk.row_id(i) < end && !above(&chunk.rows, i)
+        });
+        let (chunk, i) = picked(group.pick_row(count.checked_sub(1)?));
+        let chunk = &group.chunks[chunk];
+        same(&chunk.rows, i).then(|| chunk.row_id(i))
+    }
+
+    /// The first row there is.
+    fn first_row(&self) -> Option<RowId> {
+        match self.groups.first() {
+            Some(group) => Some(group.first()),
+            None => (self.open.rows > 0).then_some(self.open_first),
+        }
+    }
+
+    /// Picks work by the policy and reserves its groups.
+    pub(super) fn take_work(&mut self, tuning: &Tuning) -> Option<(Choice, Vec<Arc<Group>>)> {
+        if self.groups.len() < 2 {
+            return None;
+        }
+        let size = |g: &Arc<Group>| {
+            // Large rows weigh as much as the rows that would take their bytes.
+            let by_bytes = g.data_bytes / tuning.chunk_bytes.div_ceil(tuning.chunk_rows);
+            Size {
+                weight: g.rows().max(by_bytes),
+                busy: self.busy.iter().any(|b| Arc::ptr_eq(b, g)),
+                single: g.chunks.len() == 1,
+            }
+        };
+        let sizes: Vec<Size> = self.groups.iter().map(size).collect();
+        let choice = choose(&sizes, tuning)?;
+        let (Choice::Join(range) | Choice::Merge(range)) = &choice;
+        let groups = self.groups[range.clone()].to_vec();
+        self.busy.extend(groups.iter().cloned());
+        Some((choice, groups))
+    }
+
+    /// Ends work on groups; with an outcome, that takes their place.
+    pub(super) fn replace(&mut self, groups: &[Arc<Group>], outcome: Option<Group>) {
+        self.busy.retain(|b| !groups.iter().any(|g| Arc::ptr_eq(b, g)));
+        let Some(outcome) = outcome else { return };
+        let at = self.groups.iter().position(|g| Arc::ptr_eq(g, &groups[0]));
+        let at = at.expect("reserved groups stay in the list until their work ends");
+        debug_assert!(groups.iter().zip(&self.groups[at..]).all(|(a, b)| Arc::ptr_eq(a, b)));
+        debug_assert_eq!(outcome.rows(), groups.iter().map(|g| g.rows()).sum::<usize>());
+        let mut list = self.groups.to_vec();
+        list.splice(at..at + groups.len(), [Arc::new(outcome)]);
+        self.set_groups(list);
+    }
+
+    fn set_groups(&mut self, list: Vec<Arc<Group>>) {
+        self.sealed_heap = list.iter().map(|g| g.heap_bytes()).sum();
+        self.sealed_rows = list.iter().map(|g| g.rows()).sum();
+        self.groups = Arc::new(list);
+    }
+
+    /// Forgets rows from `end` on.
+    pub(super) fn truncate(&mut self, shape: &Shape, first: RowId, end: RowId) {
+        assert!(self.busy.is_empty(), "private buffers have no background work");
+        if end >= self.end() {
+            return;
+        }
+        let old = std::mem::replace(self, Rows::new(shape, first));
+        self.commits = old.commits;
+        self.commits.truncate(end);
+        let whole = old.groups.iter().filter(|g| g.end() <= end);
+        self.set_groups(whole.cloned().collect());
+        let cut = old.groups.iter().find(|g| g.first() < end && g.end() > end);
+        let tail = cut.iter().flat_map(|g| &g.chunks).filter(|c| c.first() < end);
+        let chunks: Vec<Chunk> = tail.map(|c| c.cut(end)).collect();
+        for chunk in chunks {
+            self.push(Group::of_chunk(chunk, shape.indexes.len()));
+        }
+        if old.open_first < end {
+            self.open = old.open;
+            self.open.truncate((end - old.open_first) as usize);
+            self.open_first = old.open_first;
+        } else {
+            self.open_first = end;
+        }
+        self.note_all(shape);
+    }
+
+    /// Builds the state of unique indexes anew.
+    fn note_all(&mut self, shape: &Shape) {
+        let groups = Arc::clone(&self.groups);
+        for chunk in groups.iter().flat_map(|g| &g.chunks) {
+            self.note_chunk(shape, chunk);
+        }
+        if self.open.rows > 0 {
+            let open = self.open.clone();
+            self.note_unique(shape, &open, self.open_first);
+        }
+    }
+
+    /// Notes the rows of a chunk in stretches of consecutive ids.
+    pub(super) fn note_chunk(&mut self, shape: &Shape, chunk: &Chunk) {
+        if self.unique.is_empty() {
+            return;
+        }
+        let mut from = 0;
+        while from < chunk.len() {
+            let first = chunk.row_id(from);
+            let same = |i: &usize| chunk.row_id(*i) - first == (*i - from) as RowId;
+            let to = (from..chunk.len()).take_while(same).last().map_or(from, |i| i + 1);
+            if from == 0 && to == chunk.len() {
+                self.note_unique(shape, &chunk.rows, first);
+            } else {
+                let mut rows = Batch::new(shape.forms.iter().copied());
+                rows.extend_range(&chunk.rows, from..to);
+                self.note_unique(shape, &rows, first);
+            }
+            from = to;
+        }
+    }
+}
+
+fn string_bytes(column: &Column) -> usize {
+    match &column.data {
+        Vector::Bytes(v) => v.data.len(),
+        _ => 0,
+    }
+}
+
+impl Shared {
+    pub(super) fn append(&self, batch: &Batch, csn: Csn) -> RowId {
+        // Large batches become chunks before the lock is taken: only the list changes under it.
+        let large =
+            batch.rows >= self.tuning.piece_rows || batch.heap_bytes() >= self.tuning.chunk_bytes;
+        let mut chunks = if large { self.cut(batch) } else { Vec::new() };
+        let mut rows = self.rows.write();
+        assert!(!rows.frozen, "a frozen memtable takes no rows");
+        let first = rows.end();
+        if large {
+            rows.seal(&self.shape);
+            let mut at = first;
+            for part in chunks.drain(..) {
+                let next = at + part.rows as RowId;
+                rows.push(Group::of_chunk(Chunk::dense(part, at), self.shape.indexes.len()));
+                at = next;
+            }
+        } else {
+            rows.fill(&self.shape, &self.tuning, batch);
+        }
+        rows.note_unique(&self.shape, batch, first);
+        if batch.rows > 0 {
+            let end = rows.end();
+            rows.commits.push(end, csn);
+        }
+        self.count_rows(&rows);
+        first
+    }
+
+    /// Copies a batch into parts that are chunks by rows and bytes.
+    fn cut(&self, batch: &Batch) -> Vec<Batch> {
+        let row_bytes = batch.heap_bytes().div_ceil(batch.rows.max(1)).max(1);
+        let step = (self.tuning.chunk_bytes / row_bytes).clamp(1, self.tuning.chunk_rows);
+        let parts = (0..batch.rows).step_by(step).map(|from| {
+            let mut part = Batch::new(self.shape.forms.iter().copied());
+            part.extend_range(batch, from..batch.rows.min(from + step));
+            part
+        });
+        parts.collect()
+    }
+}

@@ -1,0 +1,75 @@
+//! What does a memtable know of its table?
+//!
+//! Positions instead of ids, resolved once: which columns an index is made of, in which order and
+//! direction. It knows nothing of rows. Immutable, shared freely.
+
+use std::sync::Arc;
+
+use onlap_base::IndexId;
+use onlap_format::key::{KeyColumn, KeyDef};
+use onlap_format::{DataType, Physical, TableSchema};
+
+/// A table's columns and indexes by position.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    pub schema: Arc<TableSchema>,
+    pub forms: Vec<Physical>,
+    pub indexes: Vec<IndexShape>,
+}
+
+/// One column of a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    /// Position in the table.
+    pub column: usize,
+    pub ty: DataType,
+    pub descending: bool,
+}
+
+/// One index.
+#[derive(Debug)]
+pub(crate) struct IndexShape {
+    pub id: IndexId,
+    pub def: KeyDef,
+    pub fields: Vec<Field>,
+    /// Positions of INCLUDE columns in the table.
+    pub include: Vec<usize>,
+    pub unique: bool,
+}
+
+impl Shape {
+    pub(crate) fn new(schema: Arc<TableSchema>) -> Shape {
+        let at = |id| schema.position(id).expect("an index names columns of its table");
+        let indexes = schema.indexes.iter().map(|index| {
+            let field = |part: &onlap_format::KeyPart| {
+                let column = at(part.column);
+                let ty = schema.columns[column].ty;
+                Field { column, ty, descending: part.descending }
+            };
+            let fields: Vec<Field> = index.key.iter().map(field).collect();
+            let columns =
+                fields.iter().map(|f| KeyColumn { ty: f.ty, descending: f.descending }).collect();
+            IndexShape {
+                id: index.id,
+                def: KeyDef { columns },
+                fields,
+                include: index.include.iter().map(|&c| at(c)).collect(),
+                unique: index.unique,
+            }
+        });
+        let indexes = indexes.collect();
+        let forms = schema.columns.iter().map(|c| c.ty.physical()).collect();
+        Shape { schema, forms, indexes }
+    }
+
+    /// Position of an index.
+    ///
+    /// # Panics
+    /// When the table has no such index: callers take ids from the same schema.
+    pub(crate) fn index(&self, id: IndexId) -> usize {
+        self.indexes
+            .iter()
+            .position(|i| i.id == id)
+            .expect("indexes are named by the schema the memtable was made with")
+    }
+}
