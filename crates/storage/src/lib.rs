@@ -12,12 +12,14 @@ pub mod entry;
 pub mod file;
 pub mod files;
 pub mod manifest;
+pub mod marks;
 pub mod segment;
 pub mod version;
 pub mod written;
 
 pub use context::StorageContext;
 pub use entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
+pub use marks::{MarkRun, MarkRunSpec, MarkRunWriter};
 pub use segment::{Segment, SegmentScan, SegmentSpec, SegmentWriter};
 pub use written::{Purpose, Written, WrittenReport};
 
