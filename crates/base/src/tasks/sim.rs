@@ -217,10 +217,13 @@ impl Core {
     #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
     fn await_turn(&self, mut state: MutexGuard<'_, State>, task: usize) {
         let turn = Arc::clone(&state.tasks[task].turn);
-        while state.tasks[task].status != Status::Running {
+        loop {
             if let Some(why) = state.dead.clone() {
                 drop(state);
                 panic!("{why}");
+            }
+            if state.tasks[task].status == Status::Running {
+                return;
             }
             state = turn.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
@@ -234,6 +237,10 @@ impl State {
 
     /// Picks the next task and wakes its thread. At this moment none runs.
     fn hand_on(&mut self) {
+        if self.dead.is_some() {
+            // The panics that end the tasks come by here too, in no particular order.
+            return;
+        }
         self.steps += 1;
         self.now_ns += STEP_NS;
         if !self.tasks.iter().any(|task| task.status == Status::Ready) {
