@@ -15,6 +15,7 @@ pub mod key;
 pub mod log;
 pub mod manifest;
 pub mod marks;
+pub mod run;
 pub mod run_block;
 pub mod schema;
 pub mod segment;

@@ -249,6 +249,40 @@ fn decode_bytes(ty: DataType, bytes: &mut &[u8], flip: u8) -> Result<Vec<u8>> {
     }
 }
 
+/// Bytes of the column at the front of `key`; `None` where they are no key.
+pub(super) fn cell_len(def: KeyColumn, key: &[u8]) -> Option<usize> {
+    let flip = if def.descending { 0xff } else { 0 };
+    let (marker, rest) = key.split_first()?;
+    if marker ^ flip == NULL {
+        return Some(1);
+    }
+    let len = match (def.ty.physical(), def.ty) {
+        (Physical::Int, ty) => int_width(ty),
+        (Physical::Wide, _) => 16,
+        (Physical::Numeric, _) => {
+            let mut tail = rest;
+            decimal::decode(&mut tail, flip).ok()?;
+            rest.len() - tail.len()
+        }
+        (Physical::Bytes, DataType::Bytea) => {
+            let mut at = 0;
+            loop {
+                at += rest.get(at..)?.iter().position(|&b| b == flip)? + 2;
+                if rest.get(at - 1)? ^ flip == 1 {
+                    break at;
+                }
+            }
+        }
+        (Physical::Bytes, _) => rest.iter().position(|&b| b == flip)? + 1,
+    };
+    (len <= rest.len()).then_some(len + 1)
+}
+
+/// Whether key bytes begin with NULL.
+pub(super) fn is_null(def: KeyColumn, key: &[u8]) -> bool {
+    key.first() == Some(if def.descending { &!NULL } else { &NULL })
+}
+
 /// Appends a decoded cell to a column of its form.
 pub(super) fn push_cell(cell: Cell, column: &mut Column) -> Result<()> {
     match (cell, &mut column.data) {

@@ -40,8 +40,13 @@ pub(crate) trait PackedKey: Copy + Ord + Send + Sync + 'static {
     fn get64(&self, offset: u32) -> u64;
     /// Adds 2^offset; `false` when that overflows the capacity.
     fn increment(&mut self, offset: u32) -> bool;
-    /// Bitwise or of the difference to another key.
+    /// Ors in the bits in which two keys differ.
     fn or_difference(&mut self, a: &Self, b: &Self);
+    /// Place of the highest set bit; 0 without any.
+    fn highest_bit(&self) -> u32 {
+        let word = (0..Self::BITS / 64).rev().map(|w| (w, self.get64(w * 64))).find(|w| w.1 != 0);
+        word.map_or(0, |(w, word)| w * 64 + 63 - word.leading_zeros())
+    }
 }
 
 impl PackedKey for u64 {

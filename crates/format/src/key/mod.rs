@@ -51,7 +51,7 @@ mod stats;
 mod uuid_text;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use onlap_base::{Error, Result};
 
@@ -159,5 +159,23 @@ impl KeyDef {
             bytes::push_cell(cell, column)?;
         }
         if rest.is_empty() { Ok(()) } else { Err(Error::damaged("bytes after the end of a key")) }
+    }
+
+    /// Bytes of column `c` at the front of `key`; all of them where they are no key.
+    pub fn column_len(&self, c: usize, key: &[u8]) -> usize {
+        bytes::cell_len(self.columns[c], key).unwrap_or(key.len())
+    }
+
+    /// The first column in which two whole keys differ.
+    pub fn first_difference(&self, a: &[u8], b: &[u8]) -> Option<usize> {
+        let shared = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+        if shared == a.len() && shared == b.len() {
+            return None;
+        }
+        let mut end = 0;
+        (0..self.columns.len()).find(|&c| {
+            end += self.column_len(c, &b[end..]);
+            end > shared
+        })
     }
 }

@@ -33,6 +33,7 @@ use crate::types::{DataType, Physical};
 
 mod bound;
 mod codec;
+mod scan;
 
 pub use bound::KeyBound;
 pub(crate) use bound::is_before;
