@@ -13,6 +13,7 @@ pub mod file;
 pub mod files;
 pub mod manifest;
 pub mod marks;
+pub mod merge;
 pub mod segment;
 pub mod version;
 pub mod written;
