@@ -1,6 +1,8 @@
 //! Links the system's librocksdb for the feature `rocksdb`, after checking that its header declares
 //! every function that the binding declares, with as many parameters.
 
+#![allow(clippy::disallowed_methods, reason = "a build script has no seams")]
+
 use std::path::Path;
 use std::{env, fs};
 

@@ -115,9 +115,8 @@ fn run_workload(args: &Args, workload: Workload) -> Result<Outcome> {
     }
     let report = Report::of(runs, peer_runs)?;
     print(&report);
-    match &args.json {
-        Some(path) => write_json(path, &report.to_json())?,
-        None => {}
+    if let Some(path) = &args.json {
+        write_json(path, &report.to_json())?;
     }
     Ok(Outcome::Good)
 }
@@ -225,9 +224,8 @@ fn run_sync(args: &Args) -> Result<Outcome> {
     let report = onlap_lab::sync::run(&dir, args.seconds, version::COMMIT, interrupt::flag())?;
     println!("{}\n", Environment::of(&dir, version::COMMIT).line());
     print!("{}", report.table());
-    match &args.json {
-        Some(path) => write_json(path, &report.to_json())?,
-        None => {}
+    if let Some(path) = &args.json {
+        write_json(path, &report.to_json())?;
     }
     Ok(Outcome::Good)
 }

@@ -4,6 +4,8 @@
 //! it found. Exit codes: 0 success, 1 a finding or failure, 2 wrong usage or nothing to open, 130
 //! interrupted.
 
+#![allow(clippy::disallowed_methods, reason = "reports and arguments are the user's own files")]
+
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};

@@ -18,7 +18,7 @@ use crate::generate::{IndexShape, TableShape};
 /// How an engine is opened.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
-    /// Empty directory for its files.
+    /// Directory for its files, empty or left by the same engine.
     pub dir: PathBuf,
     /// Its memory budget in bytes, everything included.
     pub memory: u64,
@@ -44,6 +44,9 @@ pub struct Written {
 pub trait Engine: Sync {
     /// Creates the table with its first `indexes` secondary indexes.
     fn create_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()>;
+
+    /// Names the table that an earlier [`Engine::create_table`] made in the same directory.
+    fn use_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()>;
 
     /// Adds a secondary index to the table that was created.
     fn create_index(&self, index: &'static IndexShape) -> Result<()>;
@@ -72,7 +75,7 @@ pub trait Engine: Sync {
 
 /// One client's handle.
 pub trait Client: Send {
-    /// One commit of a batch; the engine fills the key column, which is NULL.
+    /// One commit of a batch; the engine fills the key column where it is NULL, counting from 1.
     fn insert_batch(&mut self, rows: Batch) -> Result<()>;
 
     /// One commit of rows handed over one by one.
@@ -87,6 +90,9 @@ pub trait Client: Send {
 
     /// Counts all entries of an index by reading them.
     fn count_index(&mut self, index: usize) -> Result<u64>;
+
+    /// Reads the given columns of all rows; how many rows there were.
+    fn scan(&mut self, columns: &[usize]) -> Result<u64>;
 }
 
 /// When a commit is acknowledged.

@@ -13,11 +13,13 @@ use onlap_base::rng::Rng;
 use onlap_format::{Batch, Column, DataType, NullMask, Row, Vector};
 
 mod ibench;
+mod keyed;
 mod six;
 #[cfg(test)]
 mod tests;
 
 pub use ibench::{CASH_REGISTERS, CUSTOMERS, Ibench, PRICES, PRODUCTS};
+pub use keyed::Keyed;
 pub use six::Six;
 
 /// A table as a workload wants it.
@@ -56,6 +58,8 @@ pub enum Workload {
     Ibench,
     /// Six indexes over three random UUIDs.
     Six,
+    /// Small rows whose keys are given and arrive in random order.
+    Keyed,
 }
 
 impl Workload {
@@ -64,6 +68,7 @@ impl Workload {
         match self {
             Workload::Ibench => "ibench",
             Workload::Six => "six",
+            Workload::Keyed => "keyed",
         }
     }
 
@@ -72,14 +77,34 @@ impl Workload {
         match self {
             Workload::Ibench => &ibench::SHAPE,
             Workload::Six => &six::SHAPE,
+            Workload::Keyed => &keyed::SHAPE,
         }
     }
 
-    /// The generator of one client.
+    /// The generator of one client. `seed` is the number of rows that are in the table already, so
+    /// that every step goes on with rows of its own.
     pub fn generator(self, seed: u64, client: usize) -> Box<dyn Generator> {
         match self {
             Workload::Ibench => Box::new(Ibench::new(seed, client)),
             Workload::Six => Box::new(Six::new(seed, client)),
+            Workload::Keyed => Box::new(Keyed::new(seed, client)),
+        }
+    }
+
+    /// The key of the n-th row (from 0) that one client loads into an empty table.
+    pub fn key(self, n: u64) -> i64 {
+        match self {
+            Workload::Keyed => keyed::key(n),
+            _ => n as i64 + 1,
+        }
+    }
+
+    /// The column that scans of one integer column read.
+    pub fn scan_column(self) -> usize {
+        match self {
+            Workload::Ibench => 5,
+            Workload::Six => 4,
+            Workload::Keyed => 1,
         }
     }
 }

@@ -136,6 +136,24 @@ pub struct StepReport {
     /// Bytes fetched from the device per query.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_bytes_per_query: Option<f64>,
+    /// Read calls per query.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_calls_per_query: Option<f64>,
+    /// Rows read per second by scans.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scanned_per_second: Option<f64>,
+    /// Bytes per second that scans fetched from the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read_bytes_per_second: Option<f64>,
+    /// What the device itself gave in sequential direct reads of the same files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_read_bytes_per_second: Option<f64>,
+    /// Synced writes of 8 KiB that the device itself did per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_fdatasync_per_second: Option<f64>,
+    /// Time to open after a crash, per row in the log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery_us_per_row: Option<f64>,
     /// Inserts per second that the step was to keep up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_ips: Option<f64>,

@@ -21,12 +21,14 @@ use crate::report::{RunReport, Settings};
 mod load;
 mod progress;
 mod queries;
+mod reads;
+mod session;
 mod steps;
 #[cfg(test)]
 mod tests;
 
 pub use progress::Progress;
-pub use steps::{Step, parse_steps};
+pub use steps::{InsertRate, Step, parse_steps};
 
 /// How rows are handed to the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,7 +137,7 @@ pub fn run(plan: &Plan, cancel: &AtomicBool, progress: Progress) -> Result<RunRe
     plan.check()?;
     let dir = RunDir::create(plan.dir.as_deref(), &plan.engine)?;
     let environment = Environment::of(dir.path(), &plan.commit);
-    let steps = steps::run_steps(plan, dir.path(), cancel, progress)?;
+    let steps = session::run_steps(plan, dir.path(), cancel, progress)?;
     Ok(RunReport {
         environment,
         workload: plan.workload.name().to_owned(),

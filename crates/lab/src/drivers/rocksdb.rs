@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use onlap_base::{Error, ErrorKind, Result};
-use onlap_format::{Batch, Row, Value};
+use onlap_format::{Batch, Column, Row, Value, Vector};
 
 use crate::engine::{Client, Engine, EngineOptions, SyncMode, Written};
 use crate::generate::{IndexShape, TableShape};
@@ -30,7 +30,7 @@ use handle::{Db, WriteBatch};
 /// Rows whose entries an index build puts into one batch.
 const BUILD_ROWS: usize = 1_000;
 
-/// Opens an empty database.
+/// Opens or creates a database.
 pub(super) fn open(options: &EngineOptions) -> Result<Box<dyn Engine>> {
     let db = Db::open(&options.dir, options.memory, options.sync == SyncMode::Fsync)?;
     let db = Arc::new(db);
@@ -98,6 +98,12 @@ impl RocksDb {
 impl Engine for RocksDb {
     fn create_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()> {
         *self.layout.write().expect("no holder panics") = (Some(shape), indexes);
+        Ok(())
+    }
+
+    fn use_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()> {
+        self.create_table(shape, indexes)?;
+        self.next_key.store(1 + self.count()? as i64, Relaxed);
         Ok(())
     }
 
@@ -190,7 +196,12 @@ impl Client for RocksClient<'_> {
         let (shape, indexes) = self.engine.layout()?;
         let first = self.engine.next_key.fetch_add(rows.rows as i64, Relaxed);
         for i in 0..rows.rows {
-            self.codec.encode_batch_row(first + i as i64, &rows, i);
+            let key = match &rows.columns[0] {
+                column if column.is_null(i) => first + i as i64,
+                Column { data: Vector::Int(keys), .. } => keys[i],
+                _ => unreachable!("the key column is a bigserial"),
+            };
+            self.codec.encode_batch_row(key, &rows, i);
             self.put_encoded(shape, indexes);
         }
         self.engine.write(&self.batch)
@@ -199,7 +210,8 @@ impl Client for RocksClient<'_> {
     fn insert_rows(&mut self, rows: &[Row]) -> Result<()> {
         let (shape, indexes) = self.engine.layout()?;
         let first = self.engine.next_key.fetch_add(rows.len() as i64, Relaxed);
-        for (key, row) in (first..).zip(rows) {
+        for (next, row) in (first..).zip(rows) {
+            let key = if let Value::Int(key) = row[0] { key } else { next };
             self.codec.encode_row(key, row);
             self.put_encoded(shape, indexes);
         }
@@ -247,5 +259,10 @@ impl Client for RocksClient<'_> {
         }
         it.status()?;
         Ok(found)
+    }
+
+    /// Every row is read whole: its columns lie together.
+    fn scan(&mut self, _columns: &[usize]) -> Result<u64> {
+        self.engine.count()
     }
 }

@@ -16,6 +16,8 @@ pub struct Usage {
     pub written_to_device: u64,
     /// Bytes that the kernel fetched from a storage device (`read_bytes`).
     pub read_from_device: u64,
+    /// Read calls, whatever they read from (`syscr`).
+    pub read_calls: u64,
 }
 
 impl Usage {
@@ -29,6 +31,7 @@ impl Usage {
             written_to_calls: field(&io, "wchar:"),
             written_to_device: field(&io, "write_bytes:"),
             read_from_device: field(&io, "read_bytes:"),
+            read_calls: field(&io, "syscr:"),
         }
     }
 
@@ -41,6 +44,7 @@ impl Usage {
             written_to_calls: self.written_to_calls - earlier.written_to_calls,
             written_to_device: self.written_to_device - earlier.written_to_device,
             read_from_device: self.read_from_device - earlier.read_from_device,
+            read_calls: self.read_calls - earlier.read_calls,
         }
     }
 }

@@ -32,7 +32,8 @@ pub fn text_table(rows: &[Vec<String>]) -> String {
 /// The steps of a run, or medians of several.
 pub fn print_steps(engine: &str, steps: &[StepReport]) -> String {
     let mut out = String::new();
-    let inserting: Vec<&StepReport> = steps.iter().filter(|s| s.qps.is_none()).collect();
+    let inserting: Vec<&StepReport> =
+        steps.iter().filter(|s| s.cpu_us_per_insert.is_some() && s.qps.is_none()).collect();
     if !inserting.is_empty() {
         out.push_str(&insert_table(engine, &inserting));
         out.push_str(&bytes_table(&inserting));
@@ -41,6 +42,7 @@ pub fn print_steps(engine: &str, steps: &[StepReport]) -> String {
     if !querying.is_empty() {
         out.push_str(&query_table(engine, &querying));
     }
+    steps.iter().for_each(|s| out.push_str(&other_lines(s)));
     out
 }
 
@@ -139,6 +141,7 @@ fn query_table(engine: &str, steps: &[&StepReport]) -> String {
             digits(s.max_query_ms, 1),
             digits(s.cpu_us_per_query, 1),
             digits(s.read_bytes_per_query, 0),
+            digits(s.read_calls_per_query, 2),
             whole(s.ips),
             whole(s.target_ips),
             digits(s.max_commit_ms, 1),
@@ -146,6 +149,30 @@ fn query_table(engine: &str, steps: &[&StepReport]) -> String {
         ]);
     }
     format!("\n{}", text_table(&rows))
+}
+
+/// What only few steps have, a line each.
+fn other_lines(s: &StepReport) -> String {
+    let mebibytes = |n: Option<f64>| n.map(|n| n / f64::from(1 << 20));
+    let mut out = String::new();
+    let mut line = |text: String| out.push_str(&format!("{}: {text}\n", s.step));
+    if let Some(us) = s.recovery_us_per_row {
+        line(format!("{us:.3} us per logged row, {} rows", units::grouped(s.rows)));
+    }
+    if s.device_fdatasync_per_second.is_some() {
+        line(format!("device: {} fdatasync/s", whole(s.device_fdatasync_per_second)));
+    }
+    if s.scanned_per_second.is_some() {
+        line(format!("{} rows/s in {:.3} s", whole(s.scanned_per_second), s.seconds));
+    }
+    if s.read_bytes_per_second.is_some() {
+        line(format!(
+            "{} MiB/s read, device {} MiB/s",
+            whole(mebibytes(s.read_bytes_per_second)),
+            whole(mebibytes(s.device_read_bytes_per_second))
+        ));
+    }
+    out
 }
 
 /// An engine's figures over its peer's.

@@ -1,7 +1,7 @@
 //! How fast are queries beside a limited rate of inserts?
 //!
 //! Each client is two threads: one that queries as fast as possible, one that inserts at the given
-//! rate. The insert benchmark's queries read the first ten entries of one of three indexes from a
+//! rate, if at any. The insert benchmark's queries read the first ten entries of one of three indexes from a
 //! random place on, covered by the index.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -14,6 +14,7 @@ use onlap_format::Value;
 
 use super::load::{Inserter, Load, join};
 use super::progress::{Counters, Progress};
+use super::steps::InsertRate;
 use crate::generate::{CASH_REGISTERS, PRICES, PRODUCTS};
 use crate::measure::rates::Recorder;
 
@@ -22,15 +23,15 @@ const LIMIT: usize = 10;
 
 /// Inserts and queries of one step.
 pub(super) struct Outcome {
-    pub inserts: Recorder,
+    /// `None` where there were no inserts to make.
+    pub inserts: Option<Recorder>,
     pub queries: Recorder,
 }
 
-/// Runs clients for `duration`, each inserting `rate` rows per second in commits of
-/// `load.commit_rows`.
+/// Runs clients for `duration`, each inserting at `rate` in commits of `load.commit_rows`.
 pub(super) fn run(
     load: &Load<'_>,
-    rate: u64,
+    rate: InsertRate,
     duration: Duration,
     indexes: usize,
     cancel: &AtomicBool,
@@ -40,7 +41,8 @@ pub(super) fn run(
     let start = Instant::now();
     let (counters, over) = (&counters, &AtomicBool::new(false));
     thread::scope(|scope| {
-        let inserters: Vec<_> = (0..load.clients)
+        let inserting = if rate == InsertRate::None { 0 } else { load.clients };
+        let inserters: Vec<_> = (0..inserting)
             .map(|client| {
                 scope.spawn(move || insert(load, client, rate, start, duration, over, counters))
             })
@@ -53,19 +55,20 @@ pub(super) fn run(
             thread::sleep(Duration::from_millis(10));
         }
         over.store(true, Relaxed);
-        let (inserts, queries) = (join(inserters), join(queriers));
+        let inserts = (inserting > 0).then(|| join(inserters));
+        let queries = join(queriers);
         counters.finish();
         if cancel.load(Relaxed) {
             return Err(Error::new(ErrorKind::Cancelled, "the bench was interrupted"));
         }
-        Ok(Outcome { inserts: inserts?, queries: queries? })
+        Ok(Outcome { inserts: inserts.transpose()?, queries: queries? })
     })
 }
 
 fn insert(
     load: &Load<'_>,
     client: usize,
-    rate: u64,
+    rate: InsertRate,
     start: Instant,
     duration: Duration,
     over: &AtomicBool,
@@ -73,7 +76,11 @@ fn insert(
 ) -> Result<Recorder> {
     let mut inserter = Inserter::new(load, client)?;
     let mut recorder = Recorder::new(start)?;
-    let period = Duration::from_secs_f64(load.commit_rows as f64 / rate as f64);
+    let period = match rate {
+        InsertRate::PerSecond(rate) => load.commit_rows as f64 / rate as f64,
+        InsertRate::None | InsertRate::Unlimited => 0.0,
+    };
+    let period = Duration::from_secs_f64(period);
     let mut due = start;
     while !over.load(Relaxed) {
         let now = Instant::now();

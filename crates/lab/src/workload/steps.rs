@@ -1,27 +1,19 @@
-//! Which steps are there, and what does each do and report?
+//! Which steps are there?
 
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use onlap_base::Result;
 
-use onlap_base::{Error, ErrorKind, Result};
-
-use super::load::{self, Load};
-use super::progress::Progress;
-use super::{Api, Plan, queries};
-use crate::drivers;
-use crate::engine::{Engine, EngineOptions, Written};
-use crate::generate::{Workload, cost_ns_per_row};
-use crate::measure::process::{Resident, Usage, disk_bytes, reset_peak};
-use crate::measure::rates::Recorder;
 use crate::names;
-use crate::report::StepReport;
 
-/// Seconds of a query step where `--seconds` is not given.
-const QUERY_SECONDS: f64 = 10.0;
-
-/// Share of the insert target below which a query step is void.
-const TARGET_SHARE: f64 = 0.95;
+/// How many rows each client inserts per second beside queries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InsertRate {
+    /// None.
+    None,
+    /// So many.
+    PerSecond(u64),
+    /// As many as the engine takes.
+    Unlimited,
+}
 
 /// A step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,28 +28,59 @@ pub enum Step {
     LoadSmall,
     /// `settle`: wait for background work.
     Settle,
-    /// `qN.M`: queries beside N inserts per second and client, for the M-th time.
-    Query(u64, u32),
+    /// `qN.M`: queries beside N inserts per second and client (0 for none, `max` for no limit), for
+    /// the M-th time.
+    Query(InsertRate, u32),
     /// `c.M`: count all rows through each secondary index, for the M-th time.
     Count(u32),
+    /// `get`: rows by random keys, cached as far as they fit.
+    Get,
+    /// `get.cold`: the same after opening the database again, few enough that most blocks are new.
+    GetCold,
+    /// `scan.1`: one integer column of all rows, cached as far as it fits.
+    ScanOne,
+    /// `scan.all`: all columns of all rows, cached as far as they fit.
+    ScanAll,
+    /// `scan.cold`: the same after opening the database again, beside the device's own rate.
+    ScanCold,
+    /// `recover`: load into the log only, copy the files as a crash would leave them, open them.
+    Recover,
+    /// `fdatasync`: the device's own rate of synced writes.
+    Fdatasync,
 }
+
+const PLAIN: [(&str, Step); 12] = [
+    ("l.i0", Step::LoadKeyOnly),
+    ("l.x", Step::CreateIndexes),
+    ("l.i1", Step::Load),
+    ("l.i2", Step::LoadSmall),
+    ("settle", Step::Settle),
+    ("get", Step::Get),
+    ("get.cold", Step::GetCold),
+    ("scan.1", Step::ScanOne),
+    ("scan.all", Step::ScanAll),
+    ("scan.cold", Step::ScanCold),
+    ("recover", Step::Recover),
+    ("fdatasync", Step::Fdatasync),
+];
 
 impl Step {
     /// As on the command line.
     pub fn name(self) -> String {
         match self {
-            Step::LoadKeyOnly => "l.i0".into(),
-            Step::CreateIndexes => "l.x".into(),
-            Step::Load => "l.i1".into(),
-            Step::LoadSmall => "l.i2".into(),
-            Step::Settle => "settle".into(),
-            Step::Query(rate, pass) => format!("q{rate}.{pass}"),
+            Step::Query(InsertRate::None, pass) => format!("q0.{pass}"),
+            Step::Query(InsertRate::PerSecond(rate), pass) => format!("q{rate}.{pass}"),
+            Step::Query(InsertRate::Unlimited, pass) => format!("qmax.{pass}"),
             Step::Count(pass) => format!("c.{pass}"),
+            _ => {
+                let plain = PLAIN.iter().find(|(_, step)| *step == self);
+                plain.expect("every step without numbers is in the table").0.to_owned()
+            }
         }
     }
 
     /// Rows of a commit where `--commit-rows` is not given: 100, 50 and 5, as published.
-    fn commit_rows(self) -> usize {
+    pub(super) fn commit_rows(self) -> usize {
         match self {
             Step::LoadKeyOnly => 100,
             Step::LoadSmall => 5,
@@ -72,255 +95,20 @@ pub fn parse_steps(list: &str) -> Result<Vec<Step>> {
 }
 
 fn parse_step(text: &str) -> Result<Step> {
+    let plain = || PLAIN.iter().find(|(name, _)| *name == text).map(|(_, step)| *step);
     let query = || {
         let (rate, pass) = text.strip_prefix('q')?.split_once('.')?;
-        Some(Step::Query(rate.parse().ok().filter(|r| *r > 0)?, pass.parse().ok()?))
+        let rate = match rate {
+            "0" => InsertRate::None,
+            "max" => InsertRate::Unlimited,
+            rate => InsertRate::PerSecond(rate.parse().ok()?),
+        };
+        Some(Step::Query(rate, pass.parse().ok()?))
     };
     let count = || Some(Step::Count(text.strip_prefix("c.")?.parse().ok()?));
-    match text {
-        "l.i0" => Ok(Step::LoadKeyOnly),
-        "l.x" => Ok(Step::CreateIndexes),
-        "l.i1" => Ok(Step::Load),
-        "l.i2" => Ok(Step::LoadSmall),
-        "settle" => Ok(Step::Settle),
-        _ => query().or_else(count).ok_or_else(|| {
-            let valid = ["l.i0", "l.x", "l.i1", "l.i2", "settle", "q100.1", "c.1"];
-            names::unknown("step", text, &valid)
-        }),
-    }
-}
-
-/// What the run has done so far.
-struct Context<'a> {
-    plan: &'a Plan,
-    dir: &'a Path,
-    engine: &'a dyn Engine,
-    cancel: &'a AtomicBool,
-    progress: Progress,
-    /// Rows in the table, and secondary indexes.
-    rows: u64,
-    indexes: usize,
-    /// Counters when the last load began, and its rows.
-    last_load: Option<(Counted, u64)>,
-    generator_us: f64,
-}
-
-/// Counters that a step is charged with.
-#[derive(Clone)]
-struct Counted {
-    usage: Usage,
-    written: Written,
-}
-
-/// Runs the steps of a plan in a directory and checks at the end that every row is there.
-pub(super) fn run_steps(
-    plan: &Plan,
-    dir: &Path,
-    cancel: &AtomicBool,
-    progress: Progress,
-) -> Result<Vec<StepReport>> {
-    let row_by_row = plan.api == Api::Row;
-    let commit_rows = plan.commit_rows.unwrap_or(100);
-    let generator_us = cost_ns_per_row(plan.workload, commit_rows, row_by_row) / 1e3;
-    let options = EngineOptions { dir: dir.to_owned(), memory: plan.memory, sync: plan.sync };
-    let engine = drivers::open(&plan.engine, &options)?;
-    let deferred = plan.steps.iter().any(|s| matches!(s, Step::LoadKeyOnly | Step::CreateIndexes));
-    let indexes = if deferred { 0 } else { plan.secondary };
-    engine.create_table(plan.workload.shape(), indexes)?;
-    let mut context = Context {
-        plan,
-        dir,
-        engine: &*engine,
-        cancel,
-        progress,
-        rows: 0,
-        indexes,
-        last_load: None,
-        generator_us,
-    };
-    let steps = plan.steps.iter().map(|s| context.step(*s)).collect::<Result<Vec<_>>>()?;
-    let (expected, found) = (context.rows, engine.count()?);
-    engine.close()?;
-    if expected != found {
-        let text = format!("{}: {expected} rows were committed, {found} are there", plan.engine);
-        return Err(Error::new(ErrorKind::Corruption, text));
-    }
-    Ok(steps)
-}
-
-impl Context<'_> {
-    fn step(&mut self, step: Step) -> Result<StepReport> {
-        reset_peak();
-        match step {
-            Step::LoadKeyOnly | Step::Load | Step::LoadSmall => self.load(step),
-            Step::CreateIndexes => self.create_indexes(step),
-            Step::Settle => self.settle(step),
-            Step::Query(rate, _) => self.query(step, rate),
-            Step::Count(_) => self.count(step),
-        }
-    }
-
-    fn counted(&self) -> Counted {
-        Counted { usage: Usage::now(), written: self.engine.written() }
-    }
-
-    fn load_of<'b>(&'b self, step: Step, name: &'b str) -> Load<'b> {
-        Load {
-            engine: self.engine,
-            workload: self.plan.workload,
-            // Every step has rows of its own.
-            seed: self.rows,
-            rows: if step == Step::LoadSmall {
-                self.plan.rows.div_ceil(10)
-            } else {
-                self.plan.rows
-            },
-            commit_rows: self.plan.commit_rows.unwrap_or(step.commit_rows()),
-            clients: self.plan.clients,
-            limit: self.plan.seconds.map(Duration::from_secs_f64),
-            api: self.plan.api,
-            step: name,
-        }
-    }
-
-    fn load(&mut self, step: Step) -> Result<StepReport> {
-        let before = self.counted();
-        let name = step.name();
-        let commits = load::run(&self.load_of(step, &name), self.cancel, self.progress)?;
-        self.engine.flush()?;
-        self.rows += commits.rows();
-        let mut report = self.charge(step, &before, commits.rows());
-        add_commits(&mut report, &commits);
-        self.last_load = Some((before, commits.rows()));
-        Ok(report)
-    }
-
-    fn create_indexes(&mut self, step: Step) -> Result<StepReport> {
-        let before = self.counted();
-        let start = Instant::now();
-        for index in &self.plan.workload.shape().indexes[self.indexes..self.plan.secondary] {
-            self.engine.create_index(index)?;
-        }
-        self.indexes = self.plan.secondary;
-        let seconds = start.elapsed().as_secs_f64();
-        let report = self.charge(step, &before, self.rows);
-        Ok(StepReport { seconds, ips: Some(self.rows as f64 / seconds), ..report })
-    }
-
-    fn settle(&mut self, step: Step) -> Result<StepReport> {
-        let start = Instant::now();
-        self.engine.settle()?;
-        let seconds = start.elapsed().as_secs_f64();
-        let (before, rows) = self.last_load.clone().unwrap_or_else(|| (self.counted(), 0));
-        Ok(StepReport { seconds, ..self.charge(step, &before, rows) })
-    }
-
-    fn query(&mut self, step: Step, rate: u64) -> Result<StepReport> {
-        if self.plan.workload != Workload::Ibench || self.indexes == 0 {
-            let text = format!("step {} needs ibench and secondary indexes", step.name());
-            return Err(Error::new(ErrorKind::InvalidInput, text));
-        }
-        let before = self.counted();
-        let name = step.name();
-        let duration = Duration::from_secs_f64(self.plan.seconds.unwrap_or(QUERY_SECONDS));
-        let load = self.load_of(step, &name);
-        let (cancel, progress) = (self.cancel, self.progress);
-        let outcome = queries::run(&load, rate, duration, self.indexes, cancel, progress)?;
-        self.rows += outcome.inserts.rows();
-        let mut report = self.charge(step, &before, outcome.inserts.rows());
-        add_commits(&mut report, &outcome.inserts);
-        add_queries(&mut report, &outcome.queries, &before);
-        let inserted_per_second = outcome.inserts.rows() as f64 / duration.as_secs_f64();
-        let target = (rate * self.plan.clients as u64) as f64;
-        report.seconds = duration.as_secs_f64();
-        report.ips = Some(inserted_per_second);
-        report.target_ips = Some(target);
-        report.void = Some(inserted_per_second < target * TARGET_SHARE);
-        Ok(report)
-    }
-
-    /// A query is the count through one index; all must find every row.
-    fn count(&mut self, step: Step) -> Result<StepReport> {
-        let before = self.counted();
-        let mut client = self.engine.client()?;
-        let mut queries = Recorder::new(Instant::now())?;
-        for index in 0..self.indexes {
-            let began = Instant::now();
-            let found = client.count_index(index)?;
-            queries.record(began, 1);
-            if found != self.rows {
-                let name = self.plan.workload.shape().indexes[index].name;
-                let text = format!("index {name} has {found} entries of {} rows", self.rows);
-                return Err(Error::new(ErrorKind::Corruption, text));
-            }
-        }
-        drop(client);
-        let mut report = self.charge(step, &before, 0);
-        report.seconds = queries.elapsed().as_secs_f64();
-        add_queries(&mut report, &queries, &before);
-        Ok(report)
-    }
-
-    /// What was used since `before`, divided by `rows`.
-    fn charge(&self, step: Step, before: &Counted, rows: u64) -> StepReport {
-        let now = self.counted();
-        let usage = now.usage.since(&before.usage);
-        let resident = Resident::now();
-        let disk = disk_bytes(self.dir);
-        let per_row = |n: u64| (rows > 0).then(|| n as f64 / rows as f64);
-        let total = match (now.written.total, before.written.total) {
-            (Some(now), Some(before)) => now - before,
-            _ => usage.written_to_calls,
-        };
-        let indexes = now.written.indexes.iter().filter_map(|(name, bytes)| {
-            let before = before.written.indexes.get(name).copied().unwrap_or(0);
-            Some((name.clone(), per_row(bytes - before)?))
-        });
-        let segments = now.written.rows.map(|n| n - before.written.rows.unwrap_or(0));
-        StepReport {
-            step: step.name(),
-            rows,
-            cpu_us_per_insert: per_row(usage.cpu_us),
-            generator_us_per_insert: (rows > 0 && step != Step::CreateIndexes)
-                .then_some(self.generator_us),
-            written_bytes_per_insert: per_row(total),
-            wal_bytes_per_insert: per_row(now.written.log - before.written.log),
-            segment_bytes_per_insert: segments.and_then(per_row),
-            index_bytes_per_insert: indexes.collect(),
-            kernel_written_bytes_per_insert: per_row(usage.written_to_calls),
-            device_written_bytes_per_insert: per_row(usage.written_to_device),
-            disk_bytes_per_row: (self.rows > 0).then(|| disk.data as f64 / self.rows as f64),
-            log_disk_bytes: Some(disk.log),
-            merge_debt_bytes: Some(self.engine.merge_debt_bytes()),
-            rss_bytes: Some(resident.now),
-            peak_rss_bytes: Some(resident.peak),
-            context_switches_per_insert: per_row(usage.context_switches),
-            ..StepReport::default()
-        }
-    }
-}
-
-fn add_commits(report: &mut StepReport, commits: &Recorder) {
-    let (p1, p50) = (commits.interval_rate(1.0), commits.interval_rate(50.0));
-    report.seconds = commits.elapsed().as_secs_f64();
-    report.ips = Some(commits.rate());
-    report.p50_ips = p50;
-    report.p1_ips = p1;
-    report.p1_over_p50 = p1.zip(p50).filter(|(_, p50)| *p50 > 0.0).map(|(p1, p50)| p1 / p50);
-    report.last_tenth_over_first = commits.last_tenth_over_first();
-    report.commits = Some(commits.operations());
-    report.p50_commit_us = Some(commits.latency_us(50.0));
-    report.p99_commit_us = Some(commits.latency_us(99.0));
-    report.max_commit_ms = Some(commits.longest_ms());
-}
-
-fn add_queries(report: &mut StepReport, queries: &Recorder, before: &Counted) {
-    let usage = Usage::now().since(&before.usage);
-    let per_query = |n: u64| n as f64 / queries.operations().max(1) as f64;
-    report.qps = Some(queries.rate());
-    report.cpu_us_per_query = Some(per_query(usage.cpu_us));
-    report.p50_query_us = Some(queries.latency_us(50.0));
-    report.p99_query_us = Some(queries.latency_us(99.0));
-    report.max_query_ms = Some(queries.longest_ms());
-    report.read_bytes_per_query = Some(per_query(usage.read_from_device));
+    plain().or_else(query).or_else(count).ok_or_else(|| {
+        let mut valid: Vec<&str> = PLAIN.iter().map(|(name, _)| *name).collect();
+        valid.extend(["q100.1", "qmax.1", "c.1"]);
+        names::unknown("step", text, &valid)
+    })
 }
