@@ -39,6 +39,8 @@ struct Names {
     /// Changes of `live` that `durable` has not seen, oldest first.
     pending: Vec<Change>,
     locks: HashSet<PathBuf>,
+    /// The next sync of a file whose name contains this fails.
+    fail_sync: Option<String>,
 }
 
 /// One change of names, which happens as a whole or not at all: two names for a rename.
@@ -140,6 +142,23 @@ impl MemFs {
             counters: Arc::default(),
             capacity: self.capacity,
         }
+    }
+
+    /// The next sync of a file whose name contains `part` fails the way kernels fail: the bytes it
+    /// was for stay readable, and later syncs report success, but those bytes never reach the disk
+    /// unless they are written again.
+    pub fn fail_next_sync(&self, part: &str) {
+        self.names.lock().fail_sync = Some(part.to_owned());
+    }
+
+    /// Whether this sync is the one that was to fail.
+    fn sync_fails(&self, path: &Path) -> bool {
+        let mut names = self.names.lock();
+        let hit = names.fail_sync.as_ref().is_some_and(|part| file_name(path).contains(part));
+        if hit {
+            names.fail_sync = None;
+        }
+        hit
     }
 
     /// Bytes of all files together.
@@ -325,6 +344,11 @@ impl File for MemFile {
 
     fn sync_data(&self) -> Result<()> {
         self.fs.counters.synced();
+        if self.fs.sync_fails(&self.path) {
+            self.node.forget_changes();
+            let message = format!("cannot sync {}: the device failed", self.path.display());
+            return Err(Error::new(ErrorKind::Io, message));
+        }
         self.node.sync();
         Ok(())
     }

@@ -62,6 +62,11 @@ impl Node {
         }
     }
 
+    /// A sync failed: the kernel takes the sectors for written, though the disk never got them.
+    pub(super) fn forget_changes(&self) {
+        self.0.lock().changed.clear();
+    }
+
     /// The file after power loss.
     pub(super) fn crash(&self, rng: &mut Rng, keep_share: f64) -> Node {
         let content = self.0.lock();

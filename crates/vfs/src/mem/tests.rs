@@ -212,3 +212,24 @@ fn one_owner_at_a_time() {
     drop(held);
     drop(fs.lock(path).unwrap());
 }
+
+#[test]
+fn a_failed_sync_loses_its_bytes_whatever_later_syncs_say() {
+    let fs = database();
+    let file = made(&fs, "/db/a.log", &[1; 1024]);
+    file.sync_all().unwrap();
+    fs.sync_dir(Path::new("/db")).unwrap();
+    file.write_at(&[2; 512], 0).unwrap();
+    fs.fail_next_sync(".log");
+    made(&fs, "/db/b.seg", b"other files are not met").sync_all().unwrap();
+    assert_eq!(file.sync_data().unwrap_err().kind(), ErrorKind::Io);
+    file.write_at(&[3; 512], 512).unwrap();
+    file.sync_data().unwrap();
+    assert_eq!(content(&fs, "/db/a.log"), Some([[2; 512], [3; 512]].concat()), "still readable");
+    let after = content(&fs.crash(1, 1.0), "/db/a.log");
+    assert_eq!(after, Some([[1; 512], [3; 512]].concat()), "the disk never got the first half");
+    file.write_at(&[2; 512], 0).unwrap();
+    file.sync_data().unwrap();
+    let after = content(&fs.crash(1, 0.0), "/db/a.log");
+    assert_eq!(after, Some([[2; 512], [3; 512]].concat()), "written again, it does");
+}
