@@ -110,17 +110,19 @@ impl Segment {
     /// Reads the rows with these ids, which rise; each block is read once and only the projection's
     /// columns are decoded. Appends the rows that are here to `out`, whose columns are those of the
     /// projection, and their ids to `found`. A column that the segment does not have reads as NULL.
+    /// Returns how many blocks that took.
     pub fn read_rows(
         &self,
         rows: &[RowId],
         projection: &[ColumnId],
         out: &mut Batch,
         found: &mut Vec<RowId>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
         debug_assert!(rows.is_sorted_by(|a, b| a < b), "row ids rise");
         let columns: Vec<Option<usize>> =
             projection.iter().map(|id| self.footer.position(*id)).collect();
         let mut positions = Vec::new();
+        let mut blocks = 0;
         let mut rest = rows;
         while let Some(first) = rest.first() {
             let Some(i) = self.footer.block_of(*first) else {
@@ -134,6 +136,7 @@ impl Segment {
             let (here, later) = rest.split_at(rest.partition_point(|r| *r < end).max(1));
             rest = later;
             let block = self.block(i)?;
+            blocks += 1;
             positions.clear();
             for row in here {
                 if let Some(position) = block.position(*row) {
@@ -146,7 +149,7 @@ impl Segment {
             }
             out.rows += positions.len();
         }
-        Ok(())
+        Ok(blocks)
     }
 
     fn append_selected(

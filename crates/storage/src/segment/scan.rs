@@ -151,26 +151,53 @@ impl SegmentScan {
         let Some(found) = self.next_block()? else { return Ok(false) };
         let backward = self.direction == Direction::Backward;
         found.block.row_ids(found.rows.clone(), row_ids);
-        let mut positions = Vec::new();
+        out.rows = 0;
         if backward {
             row_ids.reverse();
-            positions.extend(found.rows.clone().rev().map(|i| i as u32));
+            let positions: Vec<u32> = found.rows.clone().rev().map(|i| i as u32).collect();
+            self.append_selected(&found, &positions, projection, out)?;
+        } else {
+            self.append(&found, found.rows.clone(), projection, out)?;
         }
+        Ok(true)
+    }
+
+    /// Appends rows `rows` of a block that this scan came to, columns `projection`; a column that the
+    /// segment does not have reads as NULL.
+    pub fn append(
+        &self,
+        found: &ScanBlock,
+        rows: Range<usize>,
+        projection: &[ColumnId],
+        out: &mut Batch,
+    ) -> Result<()> {
         for (id, to) in projection.iter().zip(&mut out.columns) {
-            let k = self.segment.footer.position(*id);
-            match k {
-                Some(k) if !backward => found
+            match self.segment.footer.position(*id) {
+                Some(k) => found
                     .block
                     .column(k)
-                    .and_then(|view| view.append_to(found.rows.clone(), to))
+                    .and_then(|view| view.append_to(rows.clone(), to))
                     .map_err(|e| self.segment.place(found.number, e))?,
-                Some(_) => {
-                    self.segment.append_selected(found.number, &found.block, k, &positions, to)?
-                }
-                None => found.rows.clone().for_each(|_| to.push_null()),
+                None => rows.clone().for_each(|_| to.push_null()),
             }
         }
-        out.rows = found.rows.len();
-        Ok(true)
+        out.rows += rows.len();
+        Ok(())
+    }
+
+    /// As [`SegmentScan::append`] for rows in any order.
+    pub fn append_selected(
+        &self,
+        found: &ScanBlock,
+        positions: &[u32],
+        projection: &[ColumnId],
+        out: &mut Batch,
+    ) -> Result<()> {
+        for (id, to) in projection.iter().zip(&mut out.columns) {
+            let k = self.segment.footer.position(*id);
+            self.segment.append_selected(found.number, &found.block, k, positions, to)?;
+        }
+        out.rows += positions.len();
+        Ok(())
     }
 }

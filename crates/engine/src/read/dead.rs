@@ -1,0 +1,58 @@
+//! Which rows of a stretch of ids are dead?
+//!
+//! Walks over many rows in the order of their ids ask for the dead rows of a long stretch once, and
+//! look nothing up for single rows; most stretches have none.
+//!
+//! Thread safety: belongs to one walk.
+
+use std::ops::Range;
+
+use onlap_base::{Csn, Result, RowId};
+use onlap_storage::Direction;
+
+use super::ReadView;
+use crate::table::TableView;
+
+/// Row ids whose dead rows are asked for at once: a list of 512 KiB at worst.
+const STRETCH_ROWS: RowId = 1 << 16;
+
+impl TableView {
+    /// Rows of a range of ids that are dead at a CSN, ascending.
+    fn dead_rows(&self, rows: Range<RowId>, csn: Csn) -> Result<Vec<RowId>> {
+        let mut dead = self.version.dead_rows(rows.clone(), csn)?;
+        for memtable in self.memtables_newest_first() {
+            dead.extend(memtable.dead_rows(rows.clone(), csn));
+        }
+        dead.sort_unstable();
+        Ok(dead)
+    }
+}
+
+/// Dead rows of the stretch that a walk is in.
+#[derive(Default)]
+pub(super) struct DeadRows {
+    stretch: Range<RowId>,
+    rows: Vec<RowId>,
+}
+
+impl DeadRows {
+    /// Dead rows of a range of ids, ascending. Ranges are asked for in the walk's direction.
+    pub(super) fn within(
+        &mut self,
+        view: &ReadView,
+        direction: Direction,
+        ids: Range<RowId>,
+    ) -> Result<&[RowId]> {
+        let Range { start, end } = ids;
+        if start < self.stretch.start || end > self.stretch.end {
+            self.stretch = match direction {
+                Direction::Forward => start..end.max(start.saturating_add(STRETCH_ROWS)),
+                Direction::Backward => start.min(end.saturating_sub(STRETCH_ROWS))..end,
+            };
+            self.rows = view.view.dead_rows(self.stretch.clone(), view.csn)?;
+        }
+        let from = self.rows.partition_point(|&r| r < start);
+        let to = from + self.rows[from..].partition_point(|&r| r < end);
+        Ok(&self.rows[from..to])
+    }
+}

@@ -1,0 +1,165 @@
+//! Which rows are visible, and how are rows read by id?
+//!
+//! Rows are read in the order of their ids, each block once; whoever wants them in another order
+//! ([`ReadView::read_in_order`]) gets them put back into it. A row that is visible lies in exactly one
+//! place: a segment, a frozen memtable or the active one.
+
+use onlap_base::{ColumnId, Error, Result, RowId};
+use onlap_format::{Batch, DataType, Row, convert};
+
+use super::ReadView;
+use super::counters::ReadCounters;
+use super::rows::take;
+use crate::table::TableView;
+
+impl TableView {
+    /// Whether any row is marked as deleted.
+    pub(super) fn has_marks(&self) -> bool {
+        self.version.has_marks() || self.memtables_newest_first().any(|m| m.marks() > 0)
+    }
+
+    /// Appends the rows with these ids (ascending) to `out`, whose columns are those at positions
+    /// `columns` of the table, and the ids of those found to `found`. Asks no mark.
+    fn read_rows(
+        &self,
+        rows: &[RowId],
+        columns: &[usize],
+        out: &mut Batch,
+        found: &mut Vec<RowId>,
+        counters: &mut ReadCounters,
+    ) -> Result<()> {
+        let before = found.len();
+        let flushed = rows.partition_point(|&r| r < self.version.flushed_rows);
+        let (in_files, mut rest) = rows.split_at(flushed);
+        if !in_files.is_empty() {
+            let ids: Vec<ColumnId> = columns.iter().map(|&c| self.schema.columns[c].id).collect();
+            counters.blocks_read += self.version.read_rows(in_files, &ids, out, found)?;
+        }
+        let mut places = Vec::new();
+        let mut memtables = self.frozen.iter().chain([&self.active]).peekable();
+        while let Some(memtable) = memtables.next() {
+            let end = memtables.peek().map_or(RowId::MAX, |next| next.first_row());
+            let (here, later) = rest.split_at(rest.partition_point(|&r| r < end));
+            rest = later;
+            if !here.is_empty() {
+                places.clear();
+                memtable.read_rows(here, columns, out, &mut places);
+                found.extend(places.iter().map(|&i| here[i]));
+            }
+        }
+        counters.rows_read += (found.len() - before) as u64;
+        Ok(())
+    }
+}
+
+impl ReadView {
+    /// Those of the rows (ascending) that are visible.
+    pub(crate) fn visible(&self, rows: &[RowId]) -> Result<Vec<RowId>> {
+        let below = &rows[..rows.partition_point(|&r| r < self.count)];
+        let mut keep = vec![true; below.len()];
+        self.view.drop_dead(below, self.csn, &mut keep)?;
+        let kept = below.iter().zip(keep).filter(|(_, keep)| *keep);
+        Ok(kept.map(|(&row, _)| row).collect())
+    }
+
+    /// Fills `picks` with the places in `rows`, which come in any order, of those that are visible.
+    /// False, and `picks` untouched, where all are: the common case, which costs one look at each id.
+    pub(super) fn pick_visible(&self, rows: &[RowId], picks: &mut Vec<u32>) -> Result<bool> {
+        let all_below = rows.iter().fold(true, |all, &r| all & (r < self.count));
+        if !self.view.has_marks() {
+            if !all_below {
+                picks.clear();
+                picks.extend(places_where(rows, |r| r < self.count));
+            }
+            return Ok(!all_below);
+        }
+        let mut order: Vec<(RowId, u32)> =
+            rows.iter().zip(0..).map(|(&row, i)| (row, i)).filter(|e| e.0 < self.count).collect();
+        order.sort_unstable();
+        let sorted: Vec<RowId> = order.iter().map(|e| e.0).collect();
+        let mut keep = vec![true; sorted.len()];
+        self.view.drop_dead(&sorted, self.csn, &mut keep)?;
+        if all_below && keep.iter().all(|&k| k) {
+            return Ok(false);
+        }
+        picks.clear();
+        picks.extend(order.iter().zip(keep).filter(|(_, keep)| *keep).map(|(e, _)| e.1));
+        picks.sort_unstable();
+        Ok(true)
+    }
+
+    /// Appends the rows with these ids, which are visible and ascend.
+    pub(super) fn read_sorted(
+        &self,
+        rows: &[RowId],
+        columns: &[usize],
+        out: &mut Batch,
+        counters: &mut ReadCounters,
+    ) -> Result<()> {
+        let mut found = Vec::with_capacity(rows.len());
+        self.view.read_rows(rows, columns, out, &mut found, counters)?;
+        if found.len() == rows.len() {
+            return Ok(());
+        }
+        let missing = rows.iter().find(|r| found.binary_search(r).is_err());
+        let missing = missing.expect("fewer rows were found than asked for");
+        let name = &self.view.schema.name;
+        Err(Error::damaged(format!("row {missing} of table {name} is in no segment")))
+    }
+
+    /// Appends the rows with these ids, which are visible and come in any order, in that order.
+    pub(super) fn read_in_order(
+        &self,
+        rows: &[RowId],
+        columns: &[usize],
+        out: &mut Batch,
+        counters: &mut ReadCounters,
+    ) -> Result<()> {
+        if rows.is_sorted_by(|a, b| a < b) {
+            return self.read_sorted(rows, columns, out, counters);
+        }
+        let mut order: Vec<(RowId, u32)> = rows.iter().zip(0..).map(|(&r, i)| (r, i)).collect();
+        order.sort_unstable();
+        let sorted: Vec<RowId> = order.iter().map(|e| e.0).collect();
+        let mut batch = Batch::new(out.columns.iter().map(|c| c.data.physical()));
+        self.read_sorted(&sorted, columns, &mut batch, counters)?;
+        let mut places = vec![0; rows.len()];
+        for (place, &(_, i)) in order.iter().enumerate() {
+            places[i as usize] = place as u32;
+        }
+        take(&batch, &places, out);
+        Ok(())
+    }
+
+    /// Reads the rows with these ids (ascending) that are visible: their ids and the columns.
+    pub(super) fn fetch(
+        &self,
+        rows: &[RowId],
+        columns: &[usize],
+        counters: &mut ReadCounters,
+    ) -> Result<(Vec<RowId>, Batch)> {
+        let visible = self.visible(rows)?;
+        let schema = &self.view.schema;
+        let mut out = Batch::new(columns.iter().map(|&c| schema.columns[c].ty.physical()));
+        let mut found = Vec::with_capacity(visible.len());
+        // An id that a compaction has forgotten is not visible, so what is missing is left out.
+        self.view.read_rows(&visible, columns, &mut out, &mut found, counters)?;
+        Ok((found, out))
+    }
+
+    /// Reads the rows with these ids (ascending) that are visible, whole.
+    pub(crate) fn fetch_rows(&self, rows: &[RowId]) -> Result<(Vec<RowId>, Vec<Row>)> {
+        let all: Vec<usize> = (0..self.view.schema.columns.len()).collect();
+        let (found, batch) = self.fetch(rows, &all, &mut ReadCounters::default())?;
+        let types: Vec<DataType> = self.view.schema.columns.iter().map(|c| c.ty).collect();
+        let row = |i| {
+            let values = types.iter().zip(&batch.columns);
+            values.map(|(&ty, column)| convert::read_value(ty, column, i)).collect()
+        };
+        Ok((found, (0..batch.rows).map(row).collect()))
+    }
+}
+
+fn places_where(rows: &[RowId], keep: impl Fn(RowId) -> bool) -> impl Iterator<Item = u32> {
+    rows.iter().zip(0..).filter(move |(r, _)| keep(**r)).map(|(_, i)| i)
+}

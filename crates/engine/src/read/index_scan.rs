@@ -1,0 +1,251 @@
+//! How are the entries of an index range read?
+//!
+//! Every memtable and every run holds part of the entries. One source is read as it is; several are
+//! merged by key bytes ([`super::merge`]), for which all of them hand those out. Where order does not
+//! matter (row ids, counts) sources are read one after the other and no key bytes are made.
+//!
+//! A scan is covered when the index holds every wanted column exactly: then rows are never touched.
+//! Otherwise the visible row ids of a batch are read in the order of their ids, each block once, and
+//! the index's order is restored.
+
+use std::sync::Arc;
+
+use onlap_base::{IndexId, Result, RowId};
+use onlap_format::key::KeyDef;
+use onlap_format::{Batch, IndexSchema, Physical};
+use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
+
+use super::ReadView;
+use super::bounds::{Covered, covered, index_by_name};
+use super::counters::ReadCounters;
+use super::merge::Merge;
+use super::rows::{BATCH_ROWS, FIRST_ROWS, RowBatch, take_column};
+use super::{KeyRange, Scan};
+use crate::memtable::Memtable;
+use crate::table::key_def;
+
+/// A range of an index, resolved against the schema.
+pub(super) struct Range<'a> {
+    pub index: &'a IndexSchema,
+    pub def: KeyDef,
+    pub bounds: KeyBounds,
+}
+
+impl<'a> Range<'a> {
+    pub(super) fn resolve(view: &'a ReadView, index: &str, range: &KeyRange) -> Result<Range<'a>> {
+        let schema = &*view.view.schema;
+        let index = index_by_name(schema, index)?;
+        let def = key_def(schema, index);
+        let bounds = range.bounds(schema, index, &def)?;
+        Ok(Range { index, def, bounds })
+    }
+}
+
+impl ReadView {
+    /// A cursor per source of an index, newest first, whose batches have key bytes where `wants` says
+    /// so, and where `merged` and there is more than one source.
+    pub(super) fn sources(
+        &self,
+        index: IndexId,
+        bounds: &KeyBounds,
+        direction: Direction,
+        wants: &EntryWants,
+        merged: bool,
+    ) -> Result<Vec<Box<dyn EntryCursor>>> {
+        let visible = |m: &&Arc<Memtable>| m.first_row() < self.count && m.rows() > 0;
+        let memtables: Vec<_> = self.view.memtables_newest_first().filter(visible).collect();
+        let version = &self.view.version;
+        let count = memtables.len() + version.run_count(index, self.count);
+        let keyed;
+        let wants = if merged && count > 1 && !wants.keys {
+            keyed = EntryWants { keys: true, ..wants.clone() };
+            &keyed
+        } else {
+            wants
+        };
+        let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::with_capacity(count);
+        for memtable in memtables {
+            cursors.push(Box::new(memtable.cursor(index, bounds, direction, wants, self.count)));
+        }
+        version.cursors(index, bounds, direction, wants, self.count, &mut cursors)?;
+        debug_assert_eq!(cursors.len(), count);
+        Ok(cursors)
+    }
+
+    /// Ids of the visible rows in the range, ascending.
+    pub(super) fn index_row_ids(
+        &self,
+        range: &Range<'_>,
+        counters: &mut ReadCounters,
+    ) -> Result<Vec<RowId>> {
+        let mut rows = Vec::new();
+        self.each_entry(range, counters, |ids| rows.extend_from_slice(ids))?;
+        // Sources, and the entries of each key, come in ascending stretches, which a stable sort
+        // finds and merges.
+        rows.sort();
+        self.visible(&rows)
+    }
+
+    /// Number of visible rows in the range.
+    pub(super) fn index_count(
+        &self,
+        range: &Range<'_>,
+        counters: &mut ReadCounters,
+    ) -> Result<u64> {
+        if self.view.has_marks() {
+            return Ok(self.index_row_ids(range, counters)?.len() as u64);
+        }
+        let mut n = 0;
+        self.each_entry(range, counters, |ids| {
+            n += ids.iter().filter(|&&r| r < self.count).count() as u64;
+        })?;
+        Ok(n)
+    }
+
+    fn each_entry(
+        &self,
+        range: &Range<'_>,
+        counters: &mut ReadCounters,
+        mut f: impl FnMut(&[RowId]),
+    ) -> Result<()> {
+        let wants = EntryWants::default();
+        let mut batch = EntryBatch::default();
+        for mut cursor in
+            self.sources(range.index.id, &range.bounds, Direction::Forward, &wants, false)?
+        {
+            while cursor.next(BATCH_ROWS, &mut batch)? {
+                counters.index_entries_read += batch.len() as u64;
+                f(&batch.row_ids);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where the wanted columns come from.
+enum Output {
+    /// Columns of the entries; per wanted column its place among them.
+    Entries(Vec<usize>),
+    /// Columns of the rows, by position in the table.
+    Rows(Vec<usize>),
+}
+
+/// A walk over an index range.
+pub(super) struct IndexScan {
+    view: ReadView,
+    cursor: Box<dyn EntryCursor>,
+    entries: EntryBatch,
+    output: Output,
+    picks: Vec<u32>,
+    row_ids: Vec<RowId>,
+}
+
+impl IndexScan {
+    /// `columns` are the wanted ones, by position in the table.
+    pub(super) fn new(
+        view: ReadView,
+        index: &str,
+        range: &KeyRange,
+        scan: &Scan,
+        columns: &[usize],
+    ) -> Result<IndexScan> {
+        let resolved = Range::resolve(&view, index, range)?;
+        let direction = if scan.is_reverse() { Direction::Backward } else { Direction::Forward };
+        let (output, wanted) = match covered(&view.view.schema, resolved.index, columns) {
+            Some(found) => (Output::Entries(found.places.clone()), found),
+            None => (Output::Rows(columns.to_vec()), Covered::default()),
+        };
+        let first = FIRST_ROWS.min(scan.row_limit());
+        let cursor = open(&view, &resolved, direction, wanted, first)?;
+        Ok(IndexScan {
+            view,
+            cursor,
+            entries: EntryBatch::default(),
+            output,
+            picks: Vec::new(),
+            row_ids: Vec::new(),
+        })
+    }
+
+    /// Fills an empty batch with the next visible rows, at most `max`; false at the end.
+    pub(super) fn next(
+        &mut self,
+        max: usize,
+        out: &mut RowBatch,
+        counters: &mut ReadCounters,
+    ) -> Result<bool> {
+        while self.cursor.next(max, &mut self.entries)? {
+            counters.index_entries_read += self.entries.len() as u64;
+            let some_hidden = self.view.pick_visible(&self.entries.row_ids, &mut self.picks)?;
+            if some_hidden && self.picks.is_empty() {
+                continue;
+            }
+            let picks = some_hidden.then_some(self.picks.as_slice());
+            match &self.output {
+                Output::Entries(places) => {
+                    hand_out(&mut self.entries, places, picks, out);
+                }
+                Output::Rows(columns) => {
+                    pick_ids(&self.entries.row_ids, picks, &mut self.row_ids);
+                    self.view.read_in_order(&self.row_ids, columns, &mut out.columns, counters)?;
+                    out.row_ids.extend_from_slice(&self.row_ids);
+                }
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+}
+
+/// One cursor over all sources, in order.
+fn open(
+    view: &ReadView,
+    range: &Range<'_>,
+    direction: Direction,
+    wanted: Covered,
+    first: usize,
+) -> Result<Box<dyn EntryCursor>> {
+    let forms = forms(view, range, &wanted);
+    let wants =
+        EntryWants { keys: false, key_columns: wanted.key_columns, include: wanted.include };
+    let mut cursors = view.sources(range.index.id, &range.bounds, direction, &wants, true)?;
+    match cursors.len() {
+        1 => Ok(cursors.swap_remove(0)),
+        _ => Ok(Box::new(Merge::new(cursors, direction, forms, false, first))),
+    }
+}
+
+/// Forms of the wanted columns of the entries.
+fn forms(view: &ReadView, range: &Range<'_>, wanted: &Covered) -> Vec<Physical> {
+    let schema = &view.view.schema;
+    let keys = wanted.key_columns.iter().map(|&k| range.def.columns[k].ty.physical());
+    let include = wanted.include.iter().map(|&i| {
+        let at = schema.position(range.index.include[i]);
+        schema.columns[at.expect("an index names columns of its table")].ty.physical()
+    });
+    keys.chain(include).collect()
+}
+
+fn pick_ids(from: &[RowId], picks: Option<&[u32]>, out: &mut Vec<RowId>) {
+    out.clear();
+    match picks {
+        Some(picks) => out.extend(picks.iter().map(|&i| from[i as usize])),
+        None => out.extend_from_slice(from),
+    }
+}
+
+/// Moves entries into a batch of rows: whole columns change hands where nothing is left out.
+fn hand_out(entries: &mut EntryBatch, places: &[usize], picks: Option<&[u32]>, out: &mut RowBatch) {
+    pick_ids(&entries.row_ids, picks, &mut out.row_ids);
+    let from: &mut Batch = &mut entries.columns;
+    for (i, &place) in places.iter().enumerate() {
+        let to = &mut out.columns.columns[i];
+        match picks {
+            Some(picks) => take_column(&from.columns[place], picks, to),
+            // A column that is wanted twice is moved the last time only.
+            None if places[i + 1..].contains(&place) => to.clone_from(&from.columns[place]),
+            None => std::mem::swap(&mut from.columns[place], to),
+        }
+    }
+    out.columns.rows = out.row_ids.len();
+}

@@ -1,0 +1,63 @@
+//! How are rows read?
+//!
+//! Every read is a function of a [`ReadView`]: the files and memtables of a table pinned together, a
+//! CSN, and the row count at that CSN. Row r is visible when r < count and no mark of r has a CSN at
+//! or below it (design.md section 4); so a snapshot costs nothing until it is used, and entries of
+//! indexes need one test each, no look at the row (I4).
+//!
+//! * a row by its key: the newest version below the count decides ([`get`])
+//! * entries of an index range, merged from all sources ([`index_scan`], [`merge`])
+//! * rows by their ids, each block once ([`fetch`])
+//! * all rows in order of their ids ([`table_scan`])
+//!
+//! Nothing here writes, waits or takes the commit lock. A reader never blocks a writer: the locks it
+//! takes are those of lists and open pieces, for the time it takes to copy.
+
+use std::sync::Arc;
+
+use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
+
+use crate::table::{TableState, TableView};
+
+mod bounds;
+mod count;
+mod counters;
+mod dead;
+mod fetch;
+mod get;
+mod index_scan;
+mod merge;
+mod rows;
+mod snapshot;
+mod table_scan;
+
+pub use bounds::{KeyRange, Scan};
+pub use counters::ReadCounters;
+pub(crate) use counters::ReadTotals;
+pub use rows::{RowBatch, Rows};
+pub use snapshot::Snapshot;
+
+/// A table as one snapshot sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadView {
+    pub view: Arc<TableView>,
+    pub csn: Csn,
+    /// Rows from this id on came later.
+    pub count: RowId,
+}
+
+impl ReadView {
+    /// The table at `csn`, which is registered: nothing that it needs is given up meanwhile.
+    ///
+    /// # Errors
+    /// The table was created later.
+    pub(crate) fn new(state: &TableState, csn: Csn) -> Result<ReadView> {
+        // What the view gains after it was loaded lies above every registered snapshot.
+        let view = state.view();
+        let Some(count) = state.counts.at(csn) else {
+            let text = format!("table {} was created after this snapshot", view.schema.name);
+            return Err(Error::new(ErrorKind::UnknownTable, text));
+        };
+        Ok(ReadView { view, csn, count })
+    }
+}

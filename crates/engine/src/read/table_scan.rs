@@ -1,0 +1,238 @@
+//! How are all rows of a table read?
+//!
+//! In the order of their ids: segment by segment and block by block, then the memtables. Only the
+//! wanted columns are decoded. The dead rows of a long stretch of ids are asked for once; a block
+//! without any, the common case, is decoded as a whole, without a look at single rows.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+
+use onlap_base::{ColumnId, Result, RowId};
+use onlap_storage::Direction;
+use onlap_storage::segment::{ScanBlock, Segment, SegmentScan};
+
+use super::ReadView;
+use super::counters::ReadCounters;
+use super::dead::DeadRows;
+use super::rows::{RowBatch, take_column};
+use crate::memtable::{Memtable, Piece};
+
+/// Rows of a batch out of a memtable, whose chunks are longer than a segment's blocks.
+const MEMORY_ROWS: usize = 4096;
+
+/// What a scan has yet to come to.
+enum Part {
+    Segment(Arc<Segment>),
+    Memory(Arc<Memtable>),
+}
+
+/// A scan inside a segment, and the block at hand with its rows that are left.
+struct InSegment {
+    scan: SegmentScan,
+    block: Option<(ScanBlock, Range<usize>)>,
+}
+
+/// Where a scan is.
+enum Place {
+    Between,
+    Segment(Box<InSegment>),
+    /// The pieces that are left, each with its rows that are left.
+    Memory(VecDeque<(Range<usize>, Piece)>),
+}
+
+/// A walk over all visible rows.
+pub(super) struct TableScan {
+    view: ReadView,
+    columns: Vec<usize>,
+    ids: Vec<ColumnId>,
+    direction: Direction,
+    parts: VecDeque<Part>,
+    place: Place,
+    dead: DeadRows,
+    places: Vec<u32>,
+}
+
+impl TableScan {
+    /// `columns` are the wanted ones, by position in the table.
+    pub(super) fn new(view: ReadView, columns: &[usize], direction: Direction) -> TableScan {
+        let mut parts = VecDeque::new();
+        for segment in view.view.version.segments() {
+            if segment.row_ids().start < view.count {
+                parts.push_back(Part::Segment(Arc::clone(segment)));
+            }
+        }
+        for memtable in view.view.frozen.iter().chain([&view.view.active]) {
+            if memtable.first_row() < view.count {
+                parts.push_back(Part::Memory(Arc::clone(memtable)));
+            }
+        }
+        if direction == Direction::Backward {
+            parts.make_contiguous().reverse();
+        }
+        let ids = columns.iter().map(|&c| view.view.schema.columns[c].id).collect();
+        TableScan {
+            view,
+            columns: columns.to_vec(),
+            ids,
+            direction,
+            parts,
+            place: Place::Between,
+            dead: DeadRows::default(),
+            places: Vec::new(),
+        }
+    }
+
+    /// Fills an empty batch with the next visible rows, at most `max`; false at the end.
+    pub(super) fn next(
+        &mut self,
+        max: usize,
+        out: &mut RowBatch,
+        counters: &mut ReadCounters,
+    ) -> Result<bool> {
+        while out.is_empty() {
+            match &mut self.place {
+                Place::Segment(_) => self.step_in_segment(max, out, counters)?,
+                Place::Memory(_) => self.step_in_memory(max.min(MEMORY_ROWS), out)?,
+                Place::Between => match self.parts.pop_front() {
+                    Some(part) => self.place = self.enter(&part),
+                    None => return Ok(false),
+                },
+            }
+        }
+        counters.rows_read += out.len() as u64;
+        Ok(true)
+    }
+
+    fn enter(&self, part: &Part) -> Place {
+        match part {
+            Part::Segment(segment) => {
+                let range = segment.row_ids();
+                let range = range.start..range.end.min(self.view.count);
+                let scan = SegmentScan::new(segment, range, self.direction);
+                Place::Segment(Box::new(InSegment { scan, block: None }))
+            }
+            Part::Memory(memtable) => {
+                let range = memtable.first_row()..self.view.count;
+                let pieces = memtable.pieces(range, &self.columns);
+                Place::Memory(pieces.into_iter().map(|p| (p.range(), p)).collect())
+            }
+        }
+    }
+
+    /// Appends the living among the next rows of the block at hand, or goes on to the next.
+    fn step_in_segment(
+        &mut self,
+        max: usize,
+        out: &mut RowBatch,
+        counters: &mut ReadCounters,
+    ) -> Result<()> {
+        let Place::Segment(place) = &mut self.place else {
+            unreachable!("called inside a segment")
+        };
+        let InSegment { scan, block } = &mut **place;
+        let Some((found, left)) = block else {
+            match scan.next_block()? {
+                Some(found) => {
+                    counters.blocks_read += 1;
+                    let rows = found.rows.clone();
+                    *block = Some((found, rows));
+                }
+                None => self.place = Place::Between,
+            }
+            return Ok(());
+        };
+        let now = cut(left, max, self.direction);
+        let ids = found.block.row_id(now.start)..found.block.row_id(now.end - 1) + 1;
+        let dead = self.dead.within(&self.view, self.direction, ids)?;
+        if dead.is_empty() && self.direction == Direction::Forward {
+            found.block.row_ids(now.clone(), &mut out.row_ids);
+            scan.append(found, now, &self.ids, &mut out.columns)?;
+        } else {
+            let row_id = |i| found.block.row_id(i);
+            living(now, dead, self.direction, row_id, &mut self.places, &mut out.row_ids);
+            scan.append_selected(found, &self.places, &self.ids, &mut out.columns)?;
+        }
+        if left.start == left.end {
+            *block = None;
+        }
+        Ok(())
+    }
+
+    /// Appends the living among the next rows of the piece at hand, or goes on to the next.
+    fn step_in_memory(&mut self, max: usize, out: &mut RowBatch) -> Result<()> {
+        let Place::Memory(pieces) = &mut self.place else {
+            unreachable!("called inside a memtable")
+        };
+        let piece = match self.direction {
+            Direction::Forward => pieces.front_mut(),
+            Direction::Backward => pieces.back_mut(),
+        };
+        let Some((left, piece)) = piece else {
+            self.place = Place::Between;
+            return Ok(());
+        };
+        let now = cut(left, max, self.direction);
+        let ids = piece.row_id(now.start)..piece.row_id(now.end - 1) + 1;
+        let dead = self.dead.within(&self.view, self.direction, ids)?;
+        let whole = dead.is_empty() && self.direction == Direction::Forward;
+        let row_id = |i| piece.row_id(i);
+        living(now.clone(), dead, self.direction, row_id, &mut self.places, &mut out.row_ids);
+        for (&c, to) in self.columns.iter().zip(&mut out.columns.columns) {
+            let from = &piece.batch().columns[c];
+            match whole {
+                true => to.extend_range(from, now.clone()),
+                false => take_column(from, &self.places, to),
+            }
+        }
+        out.columns.rows = out.row_ids.len();
+        if left.start == left.end {
+            match self.direction {
+                Direction::Forward => pieces.pop_front(),
+                Direction::Backward => pieces.pop_back(),
+            };
+        }
+        Ok(())
+    }
+}
+
+/// Takes at most `max` off the end of the range where the direction begins.
+fn cut(left: &mut Range<usize>, max: usize, direction: Direction) -> Range<usize> {
+    let n = left.len().min(max);
+    match direction {
+        Direction::Forward => {
+            left.start += n;
+            left.start - n..left.start
+        }
+        Direction::Backward => {
+            left.end -= n;
+            left.end..left.end + n
+        }
+    }
+}
+
+/// Fills `places` and appends to `row_ids` those of the rows that are not among the dead ones.
+fn living(
+    rows: Range<usize>,
+    dead: &[RowId],
+    direction: Direction,
+    row_id: impl Fn(usize) -> RowId,
+    places: &mut Vec<u32>,
+    row_ids: &mut Vec<RowId>,
+) {
+    let before = row_ids.len();
+    places.clear();
+    let mut dead = dead.iter().peekable();
+    for i in rows {
+        let id = row_id(i);
+        while dead.next_if(|&&d| d < id).is_some() {}
+        if dead.peek() != Some(&&id) {
+            places.push(i as u32);
+            row_ids.push(id);
+        }
+    }
+    if direction == Direction::Backward {
+        places.reverse();
+        row_ids[before..].reverse();
+    }
+}
