@@ -1,39 +1,42 @@
 //! Which files does a reader see, together?
 //!
-//! A [`TableVersion`] is an immutable set of segments, index runs and mark runs of one table. Whoever
-//! holds its `Arc` holds all its files (I5): a change makes a new version, and a file goes when the
-//! last version with it goes. [`Versions`] keeps the newest version of every table in step with the
-//! manifest: a change is first made durable there, then becomes a version.
+//! A [`TableVersion`] is an immutable set of segments, index runs and mark runs of one table, open
+//! and ready to be read. Whoever holds its `Arc` holds all its files (I5): a change makes a new
+//! version, and a file goes when the last version with it goes. [`Versions`] keeps the newest version
+//! of every table in step with the manifest: a change is first made durable there, then becomes a
+//! version.
 //!
 //! Must not know of memtables or snapshots. Thread safety: versions are immutable; [`Versions`] is
 //! shared freely, changes are made one at a time.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Csn, FileId, IndexId, Result, RowId, TableId};
+use onlap_base::{Csn, FileId, IndexId, Result, RowId};
 use onlap_format::TableSchema;
-use onlap_format::manifest::{
-    Edit, ManifestState, MarkRunMeta, RunMeta, SegmentMeta, TableState, WrittenTotals,
-};
-use parking_lot::RwLock;
+use onlap_format::manifest::{MarkRunMeta, RunMeta, SegmentMeta, TableState};
 
-use crate::context::StorageContext;
 use crate::files::{FileRef, Files};
-use crate::manifest::{Manifest, touched_tables};
-use crate::written::{Purpose, Written};
+use crate::marks::MarkRun;
+use crate::segment::Segment;
 
+mod read;
+mod set;
 #[cfg(test)]
 mod tests;
 
+pub use set::{Changed, Versions};
+
 /// A segment of a version.
-#[derive(Debug)]
+#[derive(Clone)]
 pub struct SegmentEntry {
     /// What the manifest says of it.
     pub meta: SegmentMeta,
     /// Keeps its file.
     pub file: FileRef,
+    /// Reads it.
+    pub segment: Arc<Segment>,
 }
 
 /// A run of a version.
@@ -46,12 +49,14 @@ pub struct RunEntry {
 }
 
 /// A mark run of a version.
-#[derive(Debug)]
+#[derive(Clone)]
 pub struct MarksEntry {
     /// What the manifest says of it.
     pub meta: MarkRunMeta,
     /// Keeps its file.
     pub file: FileRef,
+    /// Reads it.
+    pub run: Arc<MarkRun>,
 }
 
 /// The runs of an index.
@@ -64,16 +69,15 @@ pub struct IndexVersion {
 }
 
 /// Files of a table that belong together.
-#[derive(Debug)]
 pub struct TableVersion {
     /// The schema.
     pub schema: Arc<TableSchema>,
     /// By row id.
-    pub segments: Vec<Arc<SegmentEntry>>,
+    pub segments: Vec<SegmentEntry>,
     /// In the order of the schema's indexes.
     pub indexes: Vec<IndexVersion>,
     /// In the order in which they were added.
-    pub marks: Vec<Arc<MarksEntry>>,
+    pub marks: Vec<MarksEntry>,
     /// All rows below are in these files.
     pub flushed_rows: RowId,
     /// All rows and marks up to here are in these files.
@@ -81,57 +85,32 @@ pub struct TableVersion {
 }
 
 impl TableVersion {
-    /// The runs of an index.
-    pub fn index(&self, id: IndexId) -> Option<&IndexVersion> {
-        self.indexes.iter().find(|i| i.id == id)
-    }
-
-    /// The segment that stands for a row id; ids between segments are of rows long dead.
-    pub fn segment_of(&self, row: RowId) -> Option<&Arc<SegmentEntry>> {
-        let at = self.segments.partition_point(|s| s.meta.rows.end <= row);
-        self.segments.get(at).filter(|s| s.meta.rows.contains(&row))
-    }
-
-    /// The version that `state` describes; what `old` has of it is taken over.
-    fn build(files: &Arc<Files>, state: &TableState, old: Option<&TableVersion>) -> TableVersion {
+    /// The version that `state` describes; what `old` has of it is taken over, the rest is opened.
+    fn build(
+        files: &Arc<Files>,
+        state: &TableState,
+        old: Option<&TableVersion>,
+    ) -> Result<TableVersion> {
         let known = Known::of(old);
-        let segment = |meta: &SegmentMeta| match known.segments.get(&meta.file) {
-            Some(entry) if entry.meta == *meta => Arc::clone(entry),
-            _ => {
-                let file = known.pin(files, FileKind::Segment(meta.file));
-                Arc::new(SegmentEntry { meta: meta.clone(), file })
-            }
+        let segments = state.segments.iter().map(|meta| known.segment(files, meta));
+        let marks = state.marks.iter().map(|meta| known.marks(files, meta));
+        let index = |id: IndexId| {
+            let runs = state.indexes.get(&id).map_or(&[][..], |i| &i.runs);
+            let runs = runs.iter().map(|meta| known.run(files, meta)).collect::<Result<_>>()?;
+            Ok(IndexVersion { id, runs })
         };
-        let marks = |meta: &MarkRunMeta| match known.marks.get(&meta.file) {
-            Some(entry) if entry.meta == *meta => Arc::clone(entry),
-            _ => {
-                let file = known.pin(files, FileKind::Marks(meta.file));
-                Arc::new(MarksEntry { meta: meta.clone(), file })
-            }
-        };
-        let run = |meta: &RunMeta| match known.runs.get(&meta.id) {
-            Some(entry) if entry.meta == *meta => Arc::clone(entry),
-            _ => {
-                let pins = meta.files.iter().map(|f| known.pin(files, FileKind::Run(f.file)));
-                Arc::new(RunEntry { meta: meta.clone(), files: pins.collect() })
-            }
-        };
-        let indexes = state.schema.indexes.iter().map(|i| {
-            let runs = state.indexes.get(&i.id).map(|s| s.runs.iter().map(run).collect());
-            IndexVersion { id: i.id, runs: runs.unwrap_or_default() }
-        });
         let schema = match old {
             Some(old) if *old.schema == state.schema => Arc::clone(&old.schema),
             _ => Arc::new(state.schema.clone()),
         };
-        TableVersion {
+        Ok(TableVersion {
+            segments: segments.collect::<Result<_>>()?,
+            indexes: schema.indexes.iter().map(|i| index(i.id)).collect::<Result<_>>()?,
+            marks: marks.collect::<Result<_>>()?,
             schema,
-            segments: state.segments.iter().map(segment).collect(),
-            indexes: indexes.collect(),
-            marks: state.marks.iter().map(marks).collect(),
             flushed_rows: state.flushed_rows,
             flushed_csn: state.flushed_csn,
-        }
+        })
     }
 
     /// All its file references.
@@ -142,12 +121,19 @@ impl TableVersion {
     }
 }
 
+impl std::fmt::Debug for TableVersion {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let files: Vec<&FileRef> = self.files().collect();
+        write!(f, "TableVersion({}, {files:?})", self.schema.name)
+    }
+}
+
 /// What an older version has already.
 #[derive(Default)]
 struct Known<'a> {
-    segments: HashMap<FileId, &'a Arc<SegmentEntry>>,
+    segments: HashMap<FileId, &'a SegmentEntry>,
     runs: HashMap<u64, &'a Arc<RunEntry>>,
-    marks: HashMap<FileId, &'a Arc<MarksEntry>>,
+    marks: HashMap<FileId, &'a MarksEntry>,
     pins: HashMap<FileKind, &'a FileRef>,
 }
 
@@ -163,102 +149,37 @@ impl<'a> Known<'a> {
         }
     }
 
+    fn segment(&self, files: &Arc<Files>, meta: &SegmentMeta) -> Result<SegmentEntry> {
+        if let Some(entry) = self.segments.get(&meta.file) {
+            return Ok(SegmentEntry { meta: meta.clone(), ..(*entry).clone() });
+        }
+        let segment = Arc::new(Segment::open(files.context(), meta.file)?);
+        let file = files.pin(FileKind::Segment(meta.file));
+        Ok(SegmentEntry { meta: meta.clone(), file, segment })
+    }
+
+    fn marks(&self, files: &Arc<Files>, meta: &MarkRunMeta) -> Result<MarksEntry> {
+        if let Some(entry) = self.marks.get(&meta.file) {
+            return Ok(MarksEntry { meta: meta.clone(), ..(*entry).clone() });
+        }
+        let run = Arc::new(MarkRun::open(files.context(), meta.file)?);
+        let file = files.pin(FileKind::Marks(meta.file));
+        Ok(MarksEntry { meta: meta.clone(), file, run })
+    }
+
+    fn run(&self, files: &Arc<Files>, meta: &RunMeta) -> Result<Arc<RunEntry>> {
+        match self.runs.get(&meta.id) {
+            Some(entry) if entry.meta == *meta => Ok(Arc::clone(entry)),
+            _ => {
+                let pins = meta.files.iter().map(|f| self.pin(files, FileKind::Run(f.file)));
+                Ok(Arc::new(RunEntry { meta: meta.clone(), files: pins.collect() }))
+            }
+        }
+    }
+
     /// The one reference of a file.
     fn pin(&self, files: &Arc<Files>, kind: FileKind) -> FileRef {
         self.pins.get(&kind).map_or_else(|| files.pin(kind), |f| (*f).clone())
-    }
-}
-
-/// A table's newest version after a change; `None` when the table was dropped.
-pub type Changed = (TableId, Option<Arc<TableVersion>>);
-
-/// The newest versions of all tables.
-#[derive(Debug)]
-pub struct Versions {
-    manifest: Manifest,
-    files: Arc<Files>,
-    tables: RwLock<BTreeMap<TableId, Arc<TableVersion>>>,
-}
-
-impl Versions {
-    /// Begins a new database.
-    ///
-    /// # Errors
-    /// As [`Manifest::create`].
-    pub fn create(context: &Arc<StorageContext>) -> Result<Versions> {
-        Versions::new(Manifest::create(context)?, context)
-    }
-
-    /// Opens a database. Files that its manifest does not name are removed; the supply of file ids
-    /// and the counters of bytes written go on where they were.
-    ///
-    /// # Errors
-    /// As [`Manifest::open`].
-    pub fn open(context: &Arc<StorageContext>) -> Result<Versions> {
-        Versions::new(Manifest::open(context)?, context)
-    }
-
-    fn new(manifest: Manifest, context: &Arc<StorageContext>) -> Result<Versions> {
-        let files = Files::new(context);
-        let live = manifest.read(|state| state.files().collect());
-        files.remove_orphans(&live)?;
-        let tables = manifest.read(|state| {
-            context.skip_file_ids(FileId(state.next_file - 1));
-            resume_counters(&context.written, state);
-            let version = |table| Arc::new(TableVersion::build(&files, table, None));
-            state.tables.iter().map(|(id, table)| (*id, version(table))).collect()
-        });
-        Ok(Versions { manifest, files, tables: RwLock::new(tables) })
-    }
-
-    /// The files.
-    pub fn files(&self) -> &Arc<Files> {
-        &self.files
-    }
-
-    /// Looks at the manifest's state.
-    pub fn state<T>(&self, f: impl FnOnce(&ManifestState) -> T) -> T {
-        self.manifest.read(f)
-    }
-
-    /// A table's newest version.
-    pub fn table(&self, table: TableId) -> Option<Arc<TableVersion>> {
-        self.tables.read().get(&table).cloned()
-    }
-
-    /// The newest versions of all tables.
-    pub fn tables(&self) -> Vec<(TableId, Arc<TableVersion>)> {
-        self.tables.read().iter().map(|(id, version)| (*id, Arc::clone(version))).collect()
-    }
-
-    /// Makes a change durable and visible. `publish` gets the new version of every table that it
-    /// touches, and returns before the next change is made, so that changes are published in order;
-    /// files to be added are complete and synced.
-    ///
-    /// # Errors
-    /// As [`Manifest::commit`].
-    pub fn commit<T>(&self, edits: &[Edit], publish: impl FnOnce(&[Changed]) -> T) -> Result<T> {
-        let mut edits = edits.to_vec();
-        edits.extend(counter_edits(&self.files.context().written, &edits));
-        self.manifest.commit_with(&edits, |state| {
-            let mut changed = Vec::new();
-            for id in touched_tables(&edits) {
-                let old = self.table(id);
-                let new = state
-                    .tables
-                    .get(&id)
-                    .map(|t| Arc::new(TableVersion::build(&self.files, t, old.as_deref())));
-                match &new {
-                    Some(version) => self.tables.write().insert(id, Arc::clone(version)),
-                    None => self.tables.write().remove(&id),
-                };
-                if let Some(old) = &old {
-                    doom_missing(old, new.as_deref());
-                }
-                changed.push((id, new));
-            }
-            publish(&changed)
-        })
     }
 }
 
@@ -267,36 +188,4 @@ fn doom_missing(old: &TableVersion, new: Option<&TableVersion>) {
     let kept: HashSet<FileKind> =
         new.map(|v| v.files().map(FileRef::kind).collect()).unwrap_or_default();
     old.files().filter(|f| !kept.contains(&f.kind())).for_each(FileRef::doom);
-}
-
-/// Puts what the manifest says of bytes written into fresh counters.
-fn resume_counters(written: &Written, state: &ManifestState) {
-    let totals = state.written;
-    written.add(Purpose::Log, totals.log);
-    written.add(Purpose::Segment, totals.segments);
-    written.add(Purpose::Compaction, totals.compaction);
-    written.add(Purpose::Marks, totals.marks);
-    written.add(Purpose::Manifest, totals.manifest);
-    for (index, (flushed, merged)) in &state.written_indexes {
-        written.add(Purpose::Index(*index), *flushed);
-        written.add(Purpose::Merge(*index), *merged);
-    }
-}
-
-/// The counters as edits; of the indexes only those that the other edits concern.
-fn counter_edits(written: &Written, edits: &[Edit]) -> Vec<Edit> {
-    let report = written.report();
-    let mut out = vec![Edit::Written(WrittenTotals {
-        log: report.log,
-        segments: report.segments,
-        compaction: report.compaction,
-        marks: report.marks,
-        manifest: report.manifest,
-    })];
-    let concerned: BTreeSet<IndexId> = edits.iter().filter_map(Edit::index).collect();
-    for index in concerned {
-        let bytes = report.indexes.get(&index).copied().unwrap_or_default();
-        out.push(Edit::WrittenIndex(index, bytes.flushed, bytes.merged));
-    }
-    out
 }

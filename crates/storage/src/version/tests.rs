@@ -1,9 +1,11 @@
-use onlap_base::{ColumnId, ErrorKind};
-use onlap_format::manifest::RunFileMeta;
+use onlap_base::{ColumnId, ErrorKind, TableId};
+use onlap_format::manifest::{Edit, RunFileMeta};
 use onlap_format::{ColumnSchema, DataType, IndexSchema, KeyPart};
 
 use super::*;
+use crate::context::StorageContext;
 use crate::testing::disk;
+use crate::written::Purpose;
 
 const TABLE: TableId = TableId(1);
 const INDEX: IndexId = IndexId(1);

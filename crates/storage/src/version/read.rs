@@ -1,0 +1,107 @@
+//! What do readers ask the files of a table?
+//!
+//! Rows by id, and which rows are dead. Everything here concerns rows below
+//! [`TableVersion::flushed_rows`] and marks that were flushed; the caller asks memtables for the rest.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use onlap_base::{ColumnId, Csn, IndexId, Result, RowId};
+use onlap_format::Batch;
+
+use super::{IndexVersion, SegmentEntry, TableVersion};
+use crate::segment::Segment;
+
+impl TableVersion {
+    /// The runs of an index.
+    pub fn index(&self, id: IndexId) -> Option<&IndexVersion> {
+        self.indexes.iter().find(|i| i.id == id)
+    }
+
+    /// The segments, by row id.
+    pub fn segments(&self) -> impl DoubleEndedIterator<Item = &Arc<Segment>> {
+        self.segments.iter().map(|s| &s.segment)
+    }
+
+    /// The segment that stands for a row id; ids between segments are of rows long dead.
+    pub fn segment_of(&self, row: RowId) -> Option<&SegmentEntry> {
+        let at = self.segments.partition_point(|s| s.meta.rows.end <= row);
+        self.segments.get(at).filter(|s| s.meta.rows.contains(&row))
+    }
+
+    /// Appends the rows with these ids (rising) to `out`, whose columns are those of the projection,
+    /// and the ids of those found to `found`. Each block is read once. Asks no mark.
+    pub fn read_rows(
+        &self,
+        rows: &[RowId],
+        projection: &[ColumnId],
+        out: &mut Batch,
+        found: &mut Vec<RowId>,
+    ) -> Result<()> {
+        let mut rest = rows;
+        while let Some(first) = rest.first() {
+            let at = self.segments.partition_point(|s| s.meta.rows.end <= *first);
+            let Some(entry) = self.segments.get(at) else { return Ok(()) };
+            let (here, later) = rest.split_at(rest.partition_point(|r| *r < entry.meta.rows.end));
+            rest = later;
+            entry.segment.read_rows(here, projection, out, found)?;
+        }
+        Ok(())
+    }
+
+    /// Whether any row is marked as deleted.
+    pub fn has_marks(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// When a row was deleted, and which row took its place; CSN 0 where no snapshot is old enough to
+    /// ask when.
+    pub fn mark_of(&self, row: RowId) -> Result<Option<(Csn, Option<RowId>)>> {
+        for entry in self.marks.iter().rev().filter(|m| m.meta.rows.contains(&row)) {
+            if let Some(mark) = entry.run.deleted(row)? {
+                return Ok(Some(mark));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Clears `keep[i]` where row `rows[i]` (rising) is deleted at `csn`.
+    pub fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) -> Result<()> {
+        let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(()) };
+        let asked = *first..last + 1;
+        let mut runs = self.marks.iter().filter(|m| m.run.overlaps(&asked)).peekable();
+        if runs.peek().is_none() {
+            return Ok(());
+        }
+        let mut dead = vec![false; rows.len()];
+        for entry in runs {
+            entry.run.filter_dead(rows, csn, &mut dead)?;
+        }
+        keep.iter_mut().zip(dead).for_each(|(keep, dead)| *keep &= !dead);
+        Ok(())
+    }
+
+    /// Ids in `rows` that are dead at `csn`, rising.
+    pub fn dead_rows(&self, rows: Range<RowId>, csn: Csn) -> Result<Vec<RowId>> {
+        let rows = rows.start..rows.end.min(self.flushed_rows);
+        if rows.is_empty() || !self.marks.iter().any(|m| m.run.overlaps(&rows)) {
+            return Ok(Vec::new());
+        }
+        let mut bits = vec![0u64; (rows.end - rows.start).div_ceil(64) as usize];
+        let mut any = false;
+        for entry in &self.marks {
+            any |= entry.run.dead_in(rows.clone(), csn, &mut bits)?;
+        }
+        let mut dead = Vec::new();
+        if any {
+            for (word, mut bits) in bits.into_iter().enumerate() {
+                while bits != 0 {
+                    let bit = word as u64 * 64 + u64::from(bits.trailing_zeros());
+                    dead.push(rows.start + bit);
+                    bits &= bits - 1;
+                }
+            }
+        }
+        Ok(dead)
+    }
+}
