@@ -41,7 +41,7 @@ use onlap_base::{Error, ErrorKind, Result, RowId};
 
 use crate::batch::{Batch, Vector};
 use crate::encode::int::{self, IntView};
-use crate::encode::{ColumnView, Effort, encode_column};
+use crate::encode::{ColumnEncoder, ColumnView, Effort};
 use crate::wire::Reader;
 
 /// Version of the block layout that this release writes.
@@ -65,7 +65,7 @@ pub enum RowIds<'a> {
 /// Encodes the blocks of one segment, learning their size as it goes.
 #[derive(Debug)]
 pub struct BlockEncoder {
-    columns: usize,
+    columns: Vec<ColumnEncoder>,
     compress: bool,
     /// Encoded bytes per 1024 raw bytes in the blocks so far.
     ratio: usize,
@@ -74,6 +74,7 @@ pub struct BlockEncoder {
 impl BlockEncoder {
     /// For rows of `columns` columns; `compress` adds zstd where it saves an eighth.
     pub fn new(columns: usize, compress: bool) -> BlockEncoder {
+        let columns = (0..columns).map(|_| ColumnEncoder::default()).collect();
         BlockEncoder { columns, compress, ratio: 512 }
     }
 
@@ -106,16 +107,17 @@ impl BlockEncoder {
         row_ids: RowIds<'_>,
         out: &mut Vec<u8>,
     ) {
-        assert_eq!(batch.columns.len(), self.columns, "a segment's rows have the same columns");
+        let columns = self.columns.len();
+        assert_eq!(batch.columns.len(), columns, "a segment's rows have the same columns");
         assert!((1..=BLOCK_ROWS_MAX).contains(&range.len()), "1 to 4096 rows per block");
         let start = out.len();
         out.extend_from_slice(&[0; BLOCK_HEADER_BYTES]);
         let body = out.len();
-        out.resize(body + 4 * self.columns, 0);
+        out.resize(body + 4 * columns, 0);
         put_row_ids(row_ids, range.len(), out);
         let first_column = out.len();
-        for (k, column) in batch.columns.iter().enumerate() {
-            encode_column(column, range.clone(), Effort::Small, out);
+        for (k, (column, encoder)) in batch.columns.iter().zip(&mut self.columns).enumerate() {
+            encoder.encode(column, range.clone(), out);
             let end = u32::try_from(out.len() - first_column).expect("a block is below 4 GiB");
             out[body + 4 * k..][..4].copy_from_slice(&end.to_le_bytes());
         }
@@ -125,7 +127,7 @@ impl BlockEncoder {
         let header = &mut out[start..body];
         header[4] = BLOCK_VERSION;
         header[5] = flags;
-        header[6..8].copy_from_slice(&(self.columns as u16).to_le_bytes());
+        header[6..8].copy_from_slice(&(columns as u16).to_le_bytes());
         header[8..12].copy_from_slice(&(range.len() as u32).to_le_bytes());
         header[12..16].copy_from_slice(&(body_len as u32).to_le_bytes());
         let sum = crc32c::crc32c(&out[start + 4..]);

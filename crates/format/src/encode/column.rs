@@ -44,6 +44,30 @@ const ALL_NULL: u8 = 0b10_000;
 
 /// Appends rows `range` of a column.
 pub fn encode_column(column: &Column, range: Range<usize>, effort: Effort, out: &mut Vec<u8>) {
+    encode_with(None, column, range, effort, out);
+}
+
+/// Encodes one column piece by piece with [`Effort::Small`], and remembers what made its strings
+/// small.
+#[derive(Debug, Default)]
+pub struct ColumnEncoder {
+    memory: bytes::Memory,
+}
+
+impl ColumnEncoder {
+    /// Appends rows `range` of the column.
+    pub fn encode(&mut self, column: &Column, range: Range<usize>, out: &mut Vec<u8>) {
+        encode_with(Some(&mut self.memory), column, range, Effort::Small, out);
+    }
+}
+
+fn encode_with(
+    memory: Option<&mut bytes::Memory>,
+    column: &Column,
+    range: Range<usize>,
+    effort: Effort,
+    out: &mut Vec<u8>,
+) {
     let form = match &column.data {
         Vector::Int(_) => 0,
         Vector::Wide(_) => 1,
@@ -53,7 +77,7 @@ pub fn encode_column(column: &Column, range: Range<usize>, effort: Effort, out: 
     let nulls = column.nulls.as_ref().filter(|n| range.clone().any(|i| n.get(i)));
     let Some(nulls) = nulls else {
         out.push(form);
-        return put_values(&column.data, range, effort, out);
+        return put_values(memory, &column.data, range, effort, out);
     };
     if range.clone().all(|i| nulls.get(i)) {
         out.push(form | ALL_NULL);
@@ -62,10 +86,17 @@ pub fn encode_column(column: &Column, range: Range<usize>, effort: Effort, out: 
     out.push(form | BITMAP);
     let is_null = |i: usize| u64::from(nulls.get(range.start + i));
     bits::pack(range.len(), 1, is_null, out);
-    put_values(&filled(&column.data, range.clone(), nulls), 0..range.len(), effort, out);
+    let filled = filled(&column.data, range.clone(), nulls);
+    put_values(memory, &filled, 0..range.len(), effort, out);
 }
 
-fn put_values(data: &Vector, range: Range<usize>, effort: Effort, out: &mut Vec<u8>) {
+fn put_values(
+    memory: Option<&mut bytes::Memory>,
+    data: &Vector,
+    range: Range<usize>,
+    effort: Effort,
+    out: &mut Vec<u8>,
+) {
     match data {
         Vector::Int(v) => int::encode(&v[range], effort, out),
         Vector::Wide(v) => wide::encode(&v[range], effort, out),
@@ -74,7 +105,7 @@ fn put_values(data: &Vector, range: Range<usize>, effort: Effort, out: &mut Vec<
             int::encode(&scales, effort, out);
             wide::encode(&mantissas[range], effort, out);
         }
-        Vector::Bytes(v) => bytes::encode(v, range, effort, out),
+        Vector::Bytes(v) => bytes::encode_with(memory, v, range, effort, out),
     }
 }
 
@@ -255,7 +286,7 @@ impl<'a> ColumnView<'a> {
                 mantissas.append_to(range.clone(), m);
                 append_scales(scales, range.clone(), s);
             }
-            (Values::Bytes(view), Vector::Bytes(v)) => view.append_to(range.clone(), v),
+            (Values::Bytes(view), Vector::Bytes(v)) => view.append_to(range.clone(), v)?,
             (Values::Absent(form), data) if *form == data.physical() => {
                 append_empty(data, range.len());
             }
@@ -277,7 +308,7 @@ impl<'a> ColumnView<'a> {
                 mantissas.append_selected(rows, m);
                 s.extend(rows.iter().map(|&i| scales.get(i as usize) as u8));
             }
-            (Values::Bytes(view), Vector::Bytes(v)) => view.append_selected(rows, v),
+            (Values::Bytes(view), Vector::Bytes(v)) => view.append_selected(rows, v)?,
             (Values::Absent(form), data) if *form == data.physical() => {
                 append_empty(data, rows.len());
             }

@@ -13,7 +13,7 @@ pub mod column;
 pub mod int;
 pub mod wide;
 
-pub use column::{ColumnView, encode_column};
+pub use column::{ColumnEncoder, ColumnView, encode_column};
 
 /// How hard the encoder looks for a small form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -48,7 +48,7 @@ pub(crate) mod keys;
 mod packing;
 mod sort;
 mod stats;
-mod uuid_text;
+pub(crate) mod uuid_text;
 
 #[cfg(test)]
 pub(crate) mod tests;

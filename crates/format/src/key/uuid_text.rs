@@ -4,7 +4,7 @@
 //! order of the 128 bits. Pure functions.
 
 /// Length of the canonical form.
-pub(super) const LEN: usize = 36;
+pub(crate) const LEN: usize = 36;
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 
@@ -32,7 +32,7 @@ fn letter_digit(nibble: u64, letter: u64) -> u64 {
 
 /// The identifier, where `text` is a canonical UUID.
 #[inline]
-pub(super) fn parse(text: &[u8]) -> Option<u128> {
+pub(crate) fn parse(text: &[u8]) -> Option<u128> {
     let text: &[u8; LEN] = text.try_into().ok()?;
     let load = |a: [u8; 8]| eight(u64::from_le_bytes(a));
     let t = text;
@@ -48,7 +48,7 @@ pub(super) fn parse(text: &[u8]) -> Option<u128> {
 }
 
 /// The canonical form.
-pub(super) fn format(id: u128) -> [u8; LEN] {
+pub(crate) fn format(id: u128) -> [u8; LEN] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut out = [b'-'; LEN];
     let mut at = 0;
