@@ -64,6 +64,9 @@ pub fn pack(n: usize, width: u32, mut value: impl FnMut(usize) -> u64, out: &mut
 /// Value `i`. Bits past the end of `bytes` read as 0.
 #[inline]
 pub fn get(bytes: &[u8], width: u32, i: usize) -> u64 {
+    if width == 0 {
+        return 0;
+    }
     let bit = i * width as usize;
     let (at, shift) = (bit / 8, (bit % 8) as u32);
     let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) else {

@@ -170,7 +170,8 @@ fn common_factor(values: &[i64], min: i64) -> Option<u64> {
     let mut division = ExactDivision::new(factor);
     for &v in values {
         let difference = v.wrapping_sub(min) as u64;
-        if !division.divides(difference) {
+        // The factor is 0 as long as all values were equal.
+        if difference != 0 && (factor == 0 || !division.divides(difference)) {
             factor = gcd(factor, difference);
             if factor <= 1 {
                 return None;

@@ -13,6 +13,9 @@ pub mod column;
 pub mod int;
 pub mod wide;
 
+#[cfg(test)]
+mod tests;
+
 pub use column::{ColumnEncoder, ColumnView, encode_column};
 
 /// How hard the encoder looks for a small form.

@@ -38,7 +38,10 @@ pub(super) fn plan(values: &BytesVec, range: Range<usize>, size: usize) -> Optio
                     plan.strings.push(s);
                     let k = plan.strings.len();
                     let index_bytes = bits::packed_len(rows, bits::width_of(k as u64 - 1));
-                    if plan.strings.data.len() + k / 2 + index_bytes >= size {
+                    // A sample without any repetition foretells too many strings.
+                    let sample = if rows <= 256 { 16 } else { 64 };
+                    let unlike = k == sample && plan.indexes.len() + 1 == sample;
+                    if unlike || plan.strings.data.len() + k / 2 + index_bytes >= size {
                         return None;
                     }
                     slots[slot] = k as u32;

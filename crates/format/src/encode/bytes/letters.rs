@@ -9,9 +9,9 @@
 //! | part | bytes |
 //! |---|---|
 //! | flags | 1: code width (1 to 7) in bits 0 to 2; 8 runs at the end; 16 runs at the beginning |
-//! | alphabet | 32: bit `b % 8` of byte `b / 8` is set where byte b is a letter; codes ascend |
+//! | alphabet | 1: number of letters less 1; then the letters in ascending order, code 0 first |
 //! | places | of what is left of the strings, in letters: lengths and anchors |
-//! | runs | with a run flag: integer streams of letters (byte values) and lengths (at most 255) |
+//! | runs | with a run flag: integer streams of letters (byte values), then of lengths (at most 255) |
 //! | codes | packed |
 
 use std::ops::Range;
@@ -31,13 +31,18 @@ const RUN_AT_START: u8 = 16;
 /// Longest run that is taken off; the rest of a longer one stays. Bounds what damage can blow up.
 const RUN_MAX: usize = 255;
 /// Strings looked at to choose a direction.
-const SAMPLE: usize = 64;
+const SAMPLE: usize = 16;
+/// Most letters: codes of 7 bits.
+const LETTERS_MAX: usize = 128;
 
 /// What the encoder found out, and the size it leads to.
 pub(super) struct Plan {
     flags: u8,
-    alphabet: [u64; 4],
+    /// Letters in ascending order.
+    alphabet: Vec<u8>,
     width: u32,
+    /// What is left of the strings, one after the other, and the length of each.
+    heads: Vec<u8>,
     lengths: Vec<i64>,
     runs: Vec<i64>,
     run_letters: Vec<i64>,
@@ -90,51 +95,34 @@ pub(super) fn plan(values: &BytesVec, range: Range<usize>) -> Option<Plan> {
         _ if at_end >= at_start => RUN_AT_END,
         _ => RUN_AT_START,
     };
-    let mut seen = [0u8; 256];
+    let rows = range.len();
+    let runs = if flags == 0 { 0 } else { rows };
     let mut plan = Plan {
         flags,
-        alphabet: [0; 4],
+        alphabet: Vec::new(),
         width: 0,
-        lengths: Vec::with_capacity(range.len()),
-        runs: Vec::new(),
-        run_letters: Vec::new(),
+        heads: Vec::new(),
+        lengths: Vec::with_capacity(rows),
+        runs: Vec::with_capacity(runs),
+        run_letters: Vec::with_capacity(runs),
         size: 0,
     };
-    if flags != 0 {
-        plan.runs.reserve(range.len());
-        plan.run_letters.reserve(range.len());
-    }
-    let mut total = 0;
-    for i in range {
-        let s = values.get(i);
-        let (head, run) = split(flags, s);
-        if flags != 0 {
-            plan.runs.push(run as i64);
-            // An empty string repeats the letter before it, so that it widens nothing.
-            let before = plan.run_letters.last().copied().unwrap_or(0);
-            let letter = if flags == RUN_AT_END { s.last() } else { s.first() };
-            plan.run_letters.push(letter.map_or(before, |b| i64::from(*b)));
-        }
-        head.iter().for_each(|b| seen[*b as usize] = 1);
-        plan.lengths.push(head.len() as i64);
-        total += head.len();
-    }
-    for (b, seen) in seen.iter().enumerate() {
-        plan.alphabet[b / 64] |= u64::from(*seen) << (b % 64);
-    }
-    let letters: u32 = plan.alphabet.iter().map(|w| w.count_ones()).sum();
-    if letters > 128 {
+    plan.take_apart(values, range);
+    let mut seen = [0u8; 256];
+    plan.heads.iter().for_each(|b| seen[usize::from(*b)] = 1);
+    plan.alphabet.extend((0..=255u8).filter(|b| seen[usize::from(*b)] == 1));
+    if plan.alphabet.len() > LETTERS_MAX {
         return None;
     }
-    plan.width = bits::width_of(u64::from(letters.saturating_sub(1))).max(1);
+    plan.width = bits::width_of((plan.alphabet.len() as u64).saturating_sub(1)).max(1);
     plan.flags |= plan.width as u8;
     let width_of = |v: &[i64]| {
         let (min, max) = v.iter().fold((i64::MAX, 0), |(a, b), v| (a.min(*v), b.max(*v)));
         bits::width_of(max.saturating_sub(min).max(0) as u64) as usize
     };
-    let rows = plan.lengths.len();
     let per_row = width_of(&plan.lengths) + width_of(&plan.runs) + width_of(&plan.run_letters);
-    plan.size = 33 + total * plan.width as usize / 8 + rows * per_row / 8 + rows / 16 + 12;
+    let codes = plan.heads.len() * plan.width as usize / 8;
+    plan.size = 14 + plan.alphabet.len() + codes + rows * per_row / 8 + rows / 16;
     Some(plan)
 }
 
@@ -153,26 +141,52 @@ fn split(flags: u8, s: &[u8]) -> (&[u8], usize) {
 }
 
 impl Plan {
-    /// Appends the stream that was planned, for the same strings.
-    pub(super) fn put(&self, values: &BytesVec, range: Range<usize>, out: &mut Vec<u8>) {
-        out.push(self.flags);
-        self.alphabet.iter().for_each(|w| out.extend_from_slice(&w.to_le_bytes()));
+    /// Splits the strings into heads and runs.
+    fn take_apart(&mut self, values: &BytesVec, range: Range<usize>) {
+        let bytes = (values.offsets[range.end] - values.offsets[range.start]) as usize;
+        // Eight bytes are copied at a time where they are there, so leave room for them.
+        self.heads.resize(bytes + 8, 0);
+        let mut at = 0;
+        let mut letter = 0;
+        for i in range {
+            let s = values.get(i);
+            let (head, run) = split(self.flags, s);
+            if self.flags != 0 {
+                // An empty string repeats the letter before it, so that it widens nothing.
+                let end = if self.flags == RUN_AT_END { s.last() } else { s.first() };
+                letter = end.map_or(letter, |b| i64::from(*b));
+                self.run_letters.push(letter);
+                self.runs.push(run as i64);
+            }
+            self.lengths.push(head.len() as i64);
+            let target = &mut self.heads[at..];
+            match s.first_chunk::<8>() {
+                Some(eight) if self.flags != RUN_AT_START && head.len() <= 8 => {
+                    target[..8].copy_from_slice(eight);
+                }
+                _ => target[..head.len()].copy_from_slice(head),
+            }
+            at += head.len();
+        }
+        self.heads.truncate(at);
+    }
+
+    /// Appends the stream that was planned.
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        // No letters at all, where all strings are runs, count as one.
+        let alphabet = if self.alphabet.is_empty() { &[0] } else { self.alphabet.as_slice() };
+        out.extend([self.flags, (alphabet.len() - 1) as u8]);
+        out.extend_from_slice(alphabet);
         places::put(&self.lengths, out);
         if self.flags & (RUN_AT_END | RUN_AT_START) != 0 {
-            int::encode(&self.run_letters, Effort::Small, out);
+            int::encode(&self.run_letters, Effort::Fast, out);
             int::encode(&self.runs, Effort::Fast, out);
         }
         let mut code = [0u8; 256];
-        let mut next = 0u8;
-        for (b, code) in code.iter_mut().enumerate() {
-            *code = next;
-            next = next.wrapping_add((self.alphabet[b / 64] >> (b % 64) & 1) as u8);
+        for (k, letter) in alphabet.iter().enumerate() {
+            code[usize::from(*letter)] = k as u8;
         }
-        let mut codes = Vec::with_capacity(self.lengths.iter().sum::<i64>() as usize + 8);
-        for i in range {
-            codes.extend(split(self.flags, values.get(i)).0.iter().map(|b| code[*b as usize]));
-        }
-        put_codes(codes, self.width, out);
+        put_codes(self.heads.iter().map(|b| code[usize::from(*b)]).collect(), self.width, out);
     }
 }
 
@@ -195,7 +209,7 @@ fn put_codes(mut codes: Vec<u8>, width: u32, out: &mut Vec<u8>) {
 pub(super) struct LettersView<'a> {
     flags: u8,
     width: u32,
-    alphabet: &'a [u8; 32],
+    alphabet: &'a [u8],
     places: Places<'a>,
     runs: Option<(IntView<'a>, IntView<'a>)>,
     codes: &'a [u8],
@@ -209,7 +223,11 @@ impl<'a> LettersView<'a> {
         if width == 0 || !matches!(run, 0 | RUN_AT_END | RUN_AT_START) {
             return Err(r.damaged(format!("unknown flags {flags} of packed letters")));
         }
-        let alphabet = r.take(32)?.first_chunk().expect("took 32 bytes");
+        let letters = usize::from(r.u8()?) + 1;
+        if letters > LETTERS_MAX {
+            return Err(r.damaged(format!("an alphabet of {letters} letters")));
+        }
+        let alphabet = r.take(letters)?;
         let places = Places::parse(r, len)?;
         let runs = match run {
             0 => None,
@@ -223,22 +241,14 @@ impl<'a> LettersView<'a> {
     }
 
     /// The letter of each code; damaged codes without a letter stand for 0.
-    fn letters(&self) -> [u8; 128] {
-        let mut letters = [0; 128];
-        let mut next = 0;
-        for (at, byte) in self.alphabet.iter().enumerate() {
-            let mut byte = *byte;
-            while byte != 0 && next < 128 {
-                letters[next] = (at * 8) as u8 + byte.trailing_zeros() as u8;
-                next += 1;
-                byte &= byte - 1;
-            }
-        }
+    fn letters(&self) -> [u8; LETTERS_MAX] {
+        let mut letters = [0; LETTERS_MAX];
+        letters[..self.alphabet.len()].copy_from_slice(self.alphabet);
         letters
     }
 
     /// Appends the letters `range` of all strings together, eight at a time.
-    fn append_letters(&self, range: Range<usize>, letters: &[u8; 128], out: &mut Vec<u8>) {
+    fn append_letters(&self, range: Range<usize>, letters: &[u8; LETTERS_MAX], out: &mut Vec<u8>) {
         let w = self.width;
         let one = bits::mask_of(w) * 0x0001_0001_0001_0001;
         let two = bits::mask_of(2 * w) * 0x0000_0001_0000_0001;
@@ -270,17 +280,17 @@ impl<'a> LettersView<'a> {
             Some((run_letters, runs)) => {
                 let (letter, run) = (run_letters.get(i) as u8, run_of(runs.get(i)));
                 if self.flags & RUN_AT_START != 0 {
-                    out.resize(out.len() + run, letter);
+                    put_run(run, letter, out);
                     self.append_letters(range, &letters, out);
                 } else {
                     self.append_letters(range, &letters, out);
-                    out.resize(out.len() + run, letter);
+                    put_run(run, letter, out);
                 }
             }
         }
     }
 
-    /// Appends the strings of a range, each handed to `push`.
+    /// Appends the strings of a range.
     pub(super) fn append_to(&self, range: Range<usize>, out: &mut BytesVec) -> Result<()> {
         let (start, lengths) = self.places.lengths(range.clone()).ok_or_else(damaged)?;
         let total = lengths.iter().sum::<i64>() as usize;
@@ -299,16 +309,32 @@ impl<'a> LettersView<'a> {
         for k in 0..range.len() {
             let (head, tail) = rest.split_at(lengths[k] as usize);
             rest = tail;
-            if self.flags & RUN_AT_START != 0 {
-                data.resize(data.len() + run_of(runs[k]), letters[k] as u8);
-            }
-            data.extend_from_slice(head);
-            if self.flags & RUN_AT_END != 0 {
-                data.resize(data.len() + run_of(runs[k]), letters[k] as u8);
+            match self.flags & !WIDTH_MASK {
+                RUN_AT_END => {
+                    data.extend_from_slice(head);
+                    put_run(run_of(runs[k]), letters[k] as u8, data);
+                }
+                RUN_AT_START => {
+                    put_run(run_of(runs[k]), letters[k] as u8, data);
+                    data.extend_from_slice(head);
+                }
+                _ => data.extend_from_slice(head),
             }
             offsets.push(data.len() as u32);
         }
         Ok(())
+    }
+}
+
+/// Appends a run. Short ones, which most are, take one store of a fixed size.
+#[inline]
+fn put_run(run: usize, letter: u8, out: &mut Vec<u8>) {
+    let end = out.len() + run;
+    if run <= 16 {
+        out.extend_from_slice(&[letter; 16]);
+        out.truncate(end);
+    } else {
+        out.resize(end, letter);
     }
 }
 

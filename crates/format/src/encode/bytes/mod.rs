@@ -107,7 +107,7 @@ pub fn encode_with(
     match letters {
         Some(plan) => {
             out.push(LETTERS);
-            plan.put(values, range, out);
+            plan.put(out);
         }
         None => put_raw(values, range, out),
     }
@@ -119,7 +119,7 @@ fn put_plain(values: &BytesVec, range: Range<usize>, out: &mut Vec<u8>) {
     match letters::plan(values, range.clone()) {
         Some(plan) if plan.size < raw => {
             out.push(LETTERS);
-            plan.put(values, range, out);
+            plan.put(out);
         }
         _ => put_raw(values, range, out),
     }
