@@ -195,7 +195,10 @@ impl EntryStream {
         let ends: Vec<usize> = self.sources.iter().map(|s| s.group.rows()).collect();
         let total: usize = ends.iter().sum();
         let mut steps = Vec::new();
-        if self.sources.len() == 1 {
+        if ends.is_empty() {
+            return steps;
+        }
+        if ends.len() == 1 {
             steps.extend((step..total).step_by(step).map(|end| vec![end]));
         } else if total > step {
             let stride = (step / (2 * self.sources.len())).max(1);

@@ -229,21 +229,20 @@ fn as_mark((row, (csn, successor)): (RowId, (Csn, RowId))) -> Mark {
 /// Calls `found` with the places of every row that both ascending lists hold. The shorter list is
 /// walked, the longer one searched ahead of it.
 fn meet(a: &[RowId], b: &[RowId], mut found: impl FnMut(usize, usize)) {
-    if a.len() > b.len() {
-        return meet(b, a, |j, i| found(i, j));
-    }
+    let swapped = a.len() > b.len();
+    let (short, long) = if swapped { (b, a) } else { (a, b) };
     let mut at = 0;
-    for (i, &row) in a.iter().enumerate() {
+    for (i, &row) in short.iter().enumerate() {
         let mut step = 1;
         let mut low = at;
-        while low + step < b.len() && b[low + step] < row {
+        while low + step < long.len() && long[low + step] < row {
             low += step;
             step *= 2;
         }
-        let high = (low + step + 1).min(b.len());
-        at = low + b[low..high].partition_point(|&r| r < row);
-        if b.get(at) == Some(&row) {
-            found(i, at);
+        let high = (low + step + 1).min(long.len());
+        at = low + long[low..high].partition_point(|&r| r < row);
+        if long.get(at) == Some(&row) {
+            if swapped { found(at, i) } else { found(i, at) }
         }
     }
 }

@@ -1,1 +1,6 @@
+//! Does the memtable do what a plain list of rows and marks does?
 
+mod fixture;
+mod model;
+mod parts;
+mod stories;
