@@ -3,6 +3,7 @@
 //! The seam through which every layer reads time, so that a run replays. [`SystemClock`] asks the
 //! operating system; [`ManualClock`] is its double and moves only when told. Both are safe to share.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -15,25 +16,11 @@ pub trait Clock: Send + Sync {
     fn monotonic_ns(&self) -> u64;
 }
 
-/// The machine's clocks.
-#[derive(Clone, Copy, Debug)]
-pub struct SystemClock {
-    start: Instant,
-}
+/// The machine's clocks. The monotonic one counts from the first time it was asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
 
-impl SystemClock {
-    /// The machine's clocks; the monotonic one counts from here.
-    #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
-    pub fn new() -> SystemClock {
-        SystemClock { start: Instant::now() }
-    }
-}
-
-impl Default for SystemClock {
-    fn default() -> SystemClock {
-        SystemClock::new()
-    }
-}
+static START: OnceLock<Instant> = OnceLock::new();
 
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
@@ -46,7 +33,8 @@ impl Clock for SystemClock {
 
     #[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
     fn monotonic_ns(&self) -> u64 {
-        u64::try_from(Instant::now().duration_since(self.start).as_nanos()).unwrap_or(u64::MAX)
+        let start = *START.get_or_init(Instant::now);
+        u64::try_from(Instant::now().duration_since(start).as_nanos()).unwrap_or(u64::MAX)
     }
 }
 

@@ -6,6 +6,7 @@
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
 
 /// Longest value in bytes. A value travels through the log, a memtable and a blob block in one
 /// piece; 16 MiB keeps each of those copies below a sixteenth of the smallest useful budget
@@ -13,7 +14,7 @@ const MIB: u64 = 1 << 20;
 pub const VALUE_BYTES: usize = (16 * MIB) as usize;
 
 /// Longest row in bytes, all columns together: two of the longest values, so that a row fits one log
-/// record ([`LOG_RECORD_BYTES`]) together with its frame.
+/// record ([`LOG_RECORD_BYTES`]) many times over.
 pub const ROW_BYTES: usize = (32 * MIB) as usize;
 
 /// Longest encoded index key in bytes, all columns together. Eight of them fit a block of
@@ -73,22 +74,24 @@ pub const RUN_ROWS: u64 = 1 << 30;
 /// A position in a batch fits a `u32` with room to spare.
 pub const BATCH_ROWS: usize = 1 << 24;
 
-/// Longest log record in bytes: the longest row, its frame and its marks, twice over.
-pub const LOG_RECORD_BYTES: usize = (64 * MIB) as usize;
+/// Longest log record in bytes, which is the longest commit that is logged in one piece: 32 of the
+/// longest rows, and a length that fits 31 bits. Larger transactions spill into files first.
+pub const LOG_RECORD_BYTES: usize = GIB as usize;
+
+/// Size of one log file in bytes, preallocated and recycled; a longer record gets a file of its own.
+/// An eighth of [`LOG_LIMIT_DEFAULT`]: that is how much of the log waits for the rest of its file.
+pub const LOG_FILE_BYTES: u64 = 32 * MIB;
 
 /// Log kept before a flush is forced, in bytes, by default. At 0.5 µs per logged row of 30 bytes
 /// recovery reads it in under 5 seconds.
 pub const LOG_LIMIT_DEFAULT: u64 = 256 * MIB;
 
-/// Smallest `log_limit`: two log files that each take the longest record.
-pub const LOG_LIMIT_MIN: u64 = 2 * LOG_RECORD_BYTES as u64;
-
-/// Size of one log file in bytes, preallocated and recycled.
-pub const LOG_FILE_BYTES: u64 = 64 * MIB;
+/// Smallest `log_limit`: one log file being written while one waits for its flush.
+pub const LOG_LIMIT_MIN: u64 = 2 * LOG_FILE_BYTES;
 
 /// Smallest `memory_limit`. The six parts of the budget must each hold what they cannot do without;
-/// the tightest is the log's sixty-fourth, one group of 256 KiB.
-pub const MEMORY_LIMIT_MIN: u64 = 16 * MIB;
+/// the tightest is the log's sixty-fourth, one group of 512 KiB.
+pub const MEMORY_LIMIT_MIN: u64 = 32 * MIB;
 
 /// Most bytes in one chunk of a memtable: a reader that copies a chunk copies no more than this.
 pub const CHUNK_BYTES: usize = (8 * MIB) as usize;
@@ -101,7 +104,6 @@ pub const FILTER_BITS_PER_KEY: usize = 16;
 
 const _: () = assert!(ROW_BYTES >= 2 * VALUE_BYTES, "a row holds two of the longest values");
 const _: () = assert!(LOG_RECORD_BYTES >= 2 * ROW_BYTES, "a log record holds any row");
-const _: () = assert!(LOG_FILE_BYTES >= LOG_RECORD_BYTES as u64, "a log file holds any record");
 const _: () = assert!(LOG_LIMIT_DEFAULT >= LOG_LIMIT_MIN, "the default is allowed");
 const _: () = assert!(BLOCK_BYTES >= 8 * KEY_BYTES, "a block holds eight of the longest keys");
 const _: () = assert!(BLOCK_ROWS_MIN < BLOCK_ROWS_MAX, "the two ends are in order");
@@ -151,8 +153,8 @@ pub const LIMITS: &[Limit] = limits![
         "merges replace runs file by file: little transient space";
     RUN_ROWS, "row ids of one bottom run", "rows", "offsets fit 30 bits";
     FILTER_BITS_PER_KEY, "filter", "bits per key", "one false positive in about 1000";
-    LOG_RECORD_BYTES, "log record", "bytes", "the longest row twice over";
-    LOG_FILE_BYTES, "log file", "bytes", "holds any record";
+    LOG_RECORD_BYTES, "log record", "bytes", "the longest commit logged in one piece; larger ones spill first";
+    LOG_FILE_BYTES, "log file", "bytes", "an eighth of the default log; a longer record gets its own file";
     LOG_LIMIT_DEFAULT, "log kept, by default", "bytes", "recovered in under 5 seconds";
     LOG_LIMIT_MIN, "log kept, at least", "bytes", "two log files";
     MEMORY_LIMIT_MIN, "memory_limit, at least", "bytes", "the log's share still holds one group";

@@ -91,6 +91,12 @@ pub struct PartReport {
     pub used: u64,
 }
 
+/// The budget when none is given: a quarter of what the machine, or the control group this process is
+/// in, has.
+pub fn default_limit() -> u64 {
+    (machine_bytes() / 4).max(MEMORY_LIMIT_MIN)
+}
+
 /// The memory budget of one database.
 #[derive(Debug)]
 pub struct Memory {
@@ -107,11 +113,6 @@ impl Memory {
         // What the division leaves over goes to the cache, which can use any number of bytes.
         limits[Part::Cache as usize] += limit - limits.iter().sum::<u64>();
         Memory { limit, limits, used: Default::default() }
-    }
-
-    /// A quarter of what the machine, or the control group this process is in, has.
-    pub fn default_limit() -> u64 {
-        (machine_bytes() / 4).max(MEMORY_LIMIT_MIN)
     }
 
     /// The whole budget in bytes.

@@ -73,7 +73,7 @@ pub const VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 48;
 /// Longest body of a record: a length of 4 bytes with room for alignment. A transaction whose body
 /// would be longer spills into files instead.
-pub const BODY_BYTES_MAX: usize = 1 << 30;
+pub const BODY_BYTES_MAX: usize = onlap_base::limits::LOG_RECORD_BYTES;
 /// Longest log file: offsets take 32 bits of a [`LogPosition`].
 pub const FILE_BYTES_MAX: u64 = u32::MAX as u64;
 

@@ -70,5 +70,5 @@ fn the_lowest_limit_of_machine_and_groups_counts() {
 #[test]
 fn this_machine_has_memory() {
     assert!(machine_bytes() >= 64 * MIB);
-    assert!(Memory::default_limit() >= MEMORY_LIMIT_MIN);
+    assert!(default_limit() >= MEMORY_LIMIT_MIN);
 }
