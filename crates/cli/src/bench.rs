@@ -4,12 +4,14 @@
 //! one engine), so that one run's memory, caches and threads do not weigh on the next; engines
 //! alternate.
 
+use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use onlap_base::{Error, ErrorKind, Result};
 use onlap_lab::engine::SyncMode;
+use onlap_lab::figures::{self, FigurePlan};
 use onlap_lab::generate::Workload;
 use onlap_lab::measure::environment::Environment;
 use onlap_lab::report::{self, Report, RunReport};
@@ -19,24 +21,31 @@ use onlap_lab::{drivers, names, units};
 use crate::{Outcome, interrupt, version};
 
 /// What can be benched.
-const WORKLOADS: [&str; 3] = ["ibench", "six", "sync"];
+const WORKLOADS: [&str; 5] = ["ibench", "six", "keyed", "sync", "micro"];
 
 /// Steps where `--steps` is not given.
 const IBENCH_STEPS: &str = "l.i0,l.x,l.i1,l.i2,settle,q100.1,q1000.1";
 const SIX_STEPS: &str = "l.i1,settle,c.1,c.2";
+const KEYED_STEPS: &str = "l.i1,settle,get,get.cold";
+
+/// Rows and runs where they are not given; figures are defined on more than a quick look takes.
+const ROWS: &str = "1M";
+const FIGURE_ROWS: &str = "5M";
+const FIGURE_RUNS: usize = 3;
 
 /// Flags of `onlap bench`
 #[derive(clap::Args)]
 pub struct Args {
-    /// What to run: ibench (the insert benchmark), six (six indexes over random UUIDs), sync (how
-    /// long synced writes take on the device)
+    /// What to run: ibench (the insert benchmark), six (six indexes over random UUIDs), keyed (keys
+    /// in random order), sync (how long synced writes take on the device), micro (all figures beside
+    /// their floors and targets)
     workload: String,
     /// Engine to measure: onlap, or a peer that is built in
     #[arg(long, default_value = "onlap")]
     engine: String,
-    /// Rows of a load step; units k, M, B
-    #[arg(long, default_value = "1M")]
-    rows: String,
+    /// Rows of a load step; units k, M, B [default: 1M, for micro 5M]
+    #[arg(long)]
+    rows: Option<String>,
     /// Secondary indexes [default: all of the workload]
     #[arg(long)]
     secondary: Option<usize>,
@@ -50,8 +59,10 @@ pub struct Args {
     #[arg(long)]
     seconds: Option<f64>,
     /// Steps, separated by commas: l.i0 load with the key only, l.x create indexes, l.i1 load,
-    /// l.i2 load a tenth in small commits, settle, qN.M query beside N inserts per second, c.M
-    /// count through each index
+    /// l.i2 load a tenth in small commits, settle, qN.M query beside N inserts per second (0, max),
+    /// c.M count through each index, get, get.cold, scan.1, scan.all, scan.cold, recover, fdatasync;
+    /// for micro its sections: load, row, long, marginal, six, fsync, clients, get, range, scan,
+    /// recover
     #[arg(long)]
     steps: Option<String>,
     /// The engine's memory budget; units k, M, G
@@ -63,9 +74,9 @@ pub struct Args {
     /// Directory for the data, kept afterwards [default: a temporary one]
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Runs per engine; the report has the medians
-    #[arg(long, default_value_t = 1)]
-    repeat: usize,
+    /// Runs per engine; the report has the medians [default: 1, for micro 3]
+    #[arg(long)]
+    repeat: Option<usize>,
     /// Write the report as JSON to this file
     #[arg(long)]
     json: Option<PathBuf>,
@@ -81,14 +92,18 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Outcome> {
     match names::choose("workload", &args.workload, &WORKLOADS)? {
         "sync" => run_sync(args),
-        name => run_workload(args, if name == "six" { Workload::Six } else { Workload::Ibench }),
+        "micro" => run_figures(args),
+        "six" => run_workload(args, Workload::Six),
+        "keyed" => run_workload(args, Workload::Keyed),
+        _ => run_workload(args, Workload::Ibench),
     }
 }
 
 fn run_workload(args: &Args, workload: Workload) -> Result<Outcome> {
     let plan = args.plan(workload)?;
     plan.check()?;
-    if args.repeat == 0 {
+    let repeat = args.repeat.unwrap_or(1);
+    if repeat == 0 {
         return Err(Error::new(ErrorKind::InvalidInput, "--repeat must be above zero"));
     }
     if let Some(peer) = &args.vs {
@@ -99,17 +114,17 @@ fn run_workload(args: &Args, workload: Workload) -> Result<Outcome> {
         }
     }
     let (mut runs, mut peer_runs) = (Vec::new(), Vec::new());
-    if args.repeat == 1 && args.vs.is_none() {
+    if repeat == 1 && args.vs.is_none() {
         let progress = match std::io::stderr().is_terminal() {
             true => Progress::Shown,
             false => Progress::Silent,
         };
         runs.push(workload::run(&plan, interrupt::flag(), progress)?);
     } else {
-        for _ in 0..args.repeat {
-            runs.push(args.run_child(&plan.engine)?);
+        for _ in 0..repeat {
+            runs.push(run_child(&plan)?);
             if let Some(peer) = &args.vs {
-                peer_runs.push(args.run_child(peer)?);
+                peer_runs.push(run_child(&Plan { engine: peer.clone(), ..plan.clone() })?);
             }
         }
     }
@@ -151,11 +166,15 @@ fn write_json(path: &Path, json: &str) -> Result<()> {
 
 impl Args {
     fn plan(&self, workload: Workload) -> Result<Plan> {
-        let default_steps = if workload == Workload::Six { SIX_STEPS } else { IBENCH_STEPS };
+        let default_steps = match workload {
+            Workload::Ibench => IBENCH_STEPS,
+            Workload::Six => SIX_STEPS,
+            Workload::Keyed => KEYED_STEPS,
+        };
         Ok(Plan {
             workload,
             engine: self.engine.clone(),
-            rows: units::parse_count(&self.rows)?,
+            rows: units::parse_count(self.rows.as_deref().unwrap_or(ROWS))?,
             secondary: self.secondary.unwrap_or(workload.shape().indexes.len()),
             commit_rows: self.commit_rows,
             clients: self.clients,
@@ -168,55 +187,87 @@ impl Args {
             commit: version::COMMIT.to_owned(),
         })
     }
+}
 
-    /// One run of one engine in a process of its own.
-    fn run_child(&self, engine: &str) -> Result<RunReport> {
-        let io = |what: &str, e: std::io::Error| Error::new(ErrorKind::Io, format!("{what}: {e}"));
-        let json = std::env::temp_dir().join(format!("onlap-run-{}.json", std::process::id()));
-        let program = std::env::current_exe().map_err(|e| io("cannot find this program", e))?;
-        let mut command = Command::new(program);
-        command.args(["bench", &self.workload, "--engine", engine, "--rows", &self.rows]);
-        command.args(["--clients", &self.clients.to_string(), "--memory", &self.memory]);
-        command.args(["--sync", &self.sync, "--api", &self.api, "--json"]).arg(&json);
-        let optional = [
-            ("--secondary", self.secondary.map(|n| n.to_string())),
-            ("--commit-rows", self.commit_rows.map(|n| n.to_string())),
-            ("--seconds", self.seconds.map(|n| n.to_string())),
-            ("--steps", self.steps.clone()),
-        ];
-        for (flag, value) in optional {
-            if let Some(value) = value {
-                command.args([flag, &value]);
-            }
-        }
-        if let Some(dir) = &self.dir {
-            command.arg("--dir").arg(dir);
-        }
-        command.stdout(std::process::Stdio::null());
-        let status = command.status().map_err(|e| io("cannot start a run", e))?;
-        let text = std::fs::read_to_string(&json);
-        let _ = std::fs::remove_file(&json);
-        match status.code() {
-            Some(0) => {}
-            Some(130) => {
-                return Err(Error::new(ErrorKind::Cancelled, "the bench was interrupted"));
-            }
-            // The run has said why.
-            Some(2) => return Err(Error::new(ErrorKind::InvalidInput, "the run was refused")),
-            _ => return Err(Error::new(ErrorKind::Io, format!("a run of {engine} failed"))),
-        }
-        let report = text.map_err(|e| io("a run left no report", e)).and_then(|text| {
-            serde_json::from_str::<Report>(&text)
-                .map_err(|e| Error::new(ErrorKind::Io, format!("a run's report: {e}")))
-        })?;
-        Ok(RunReport {
-            environment: report.environment,
-            workload: report.workload,
-            engine: report.engine,
-            settings: report.settings,
-            steps: report.steps,
-        })
+/// One run of one engine in a process of its own.
+fn run_child(plan: &Plan) -> Result<RunReport> {
+    let io = |what: &str, e: std::io::Error| Error::new(ErrorKind::Io, format!("{what}: {e}"));
+    let json = std::env::temp_dir().join(format!("onlap-run-{}.json", std::process::id()));
+    let program = std::env::current_exe().map_err(|e| io("cannot find this program", e))?;
+    let mut command = Command::new(program);
+    command.arg("bench").arg(plan.workload.name()).arg("--json").arg(&json);
+    for (flag, value) in flags(plan) {
+        command.arg(flag).arg(value);
     }
+    command.stdout(Stdio::null());
+    let status = command.status().map_err(|e| io("cannot start a run", e))?;
+    let text = std::fs::read_to_string(&json);
+    let _ = std::fs::remove_file(&json);
+    match status.code() {
+        Some(0) => {}
+        Some(130) => return Err(Error::new(ErrorKind::Cancelled, "the bench was interrupted")),
+        // The run has said why.
+        Some(2) => return Err(Error::new(ErrorKind::InvalidInput, "the run was refused")),
+        _ => return Err(Error::new(ErrorKind::Io, format!("a run of {} failed", plan.engine))),
+    }
+    let text = text.map_err(|e| io("a run left no report", e))?;
+    let report: Report = serde_json::from_str(&text)
+        .map_err(|e| Error::new(ErrorKind::Io, format!("a run's report: {e}")))?;
+    Ok(RunReport {
+        environment: report.environment,
+        workload: report.workload,
+        engine: report.engine,
+        settings: report.settings,
+        steps: report.steps,
+    })
+}
+
+/// The flags that make a plan.
+fn flags(plan: &Plan) -> Vec<(&'static str, OsString)> {
+    let steps: Vec<String> = plan.steps.iter().map(|s| s.name()).collect();
+    let mut flags = vec![
+        ("--engine", plan.engine.clone()),
+        ("--rows", plan.rows.to_string()),
+        ("--secondary", plan.secondary.to_string()),
+        ("--clients", plan.clients.to_string()),
+        ("--steps", steps.join(",")),
+        ("--memory", plan.memory.to_string()),
+        ("--sync", plan.sync.to_string()),
+        ("--api", plan.api.name().to_owned()),
+    ];
+    flags.extend(plan.commit_rows.map(|n| ("--commit-rows", n.to_string())));
+    flags.extend(plan.seconds.map(|n| ("--seconds", n.to_string())));
+    let mut flags: Vec<(&str, OsString)> =
+        flags.into_iter().map(|(flag, value)| (flag, value.into())).collect();
+    flags.extend(plan.dir.as_ref().map(|dir| ("--dir", dir.clone().into_os_string())));
+    flags
+}
+
+fn run_figures(args: &Args) -> Result<Outcome> {
+    let plan = FigurePlan {
+        engine: args.engine.clone(),
+        rows: units::parse_count(args.rows.as_deref().unwrap_or(FIGURE_ROWS))?,
+        repeat: args.repeat.unwrap_or(FIGURE_RUNS),
+        memory: units::parse_size(&args.memory)?,
+        dir: args.dir.clone(),
+        sections: figures::parse_sections(args.steps.as_deref())?,
+        commit: version::COMMIT.to_owned(),
+    };
+    let shown = std::io::stderr().is_terminal();
+    let report = figures::run(&plan, &mut |run| {
+        if shown {
+            let steps: Vec<String> = run.steps.iter().map(|s| s.name()).collect();
+            eprintln!("{} {} {}", run.engine, run.workload.name(), steps.join(","));
+        }
+        run_child(run)
+    })?;
+    println!("{}\n", report.environment.line());
+    print!("{}", report.table());
+    if let Some(path) = &args.json {
+        write_json(path, &report.to_json())?;
+    }
+    let missed = report.figures.iter().any(|f| f.verdict() == "MISSED");
+    Ok(if missed { Outcome::Finding } else { Outcome::Good })
 }
 
 fn run_sync(args: &Args) -> Result<Outcome> {

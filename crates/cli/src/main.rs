@@ -33,6 +33,8 @@ enum Command {
 pub enum Outcome {
     /// All is well.
     Good,
+    /// It ended as it should and found something wrong.
+    Finding,
 }
 
 fn main() -> ExitCode {
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
+        Ok(Outcome::Finding) => ExitCode::from(1),
         Err(error) => {
             eprintln!("onlap: {error}");
             ExitCode::from(exit_code(&error))

@@ -11,6 +11,11 @@ mod rocksdb;
 /// Engines that a bench can name, whether built in or not.
 pub const ENGINES: [&str; 2] = ["onlap", "rocksdb"];
 
+/// Whether [`open`] can open it.
+pub fn is_built_in(name: &str) -> bool {
+    name == "onlap" || (name == "rocksdb" && cfg!(feature = "rocksdb"))
+}
+
 /// Opens an engine by name.
 pub fn open(name: &str, options: &EngineOptions) -> Result<Box<dyn Engine>> {
     match names::choose("engine", name, &ENGINES)? {

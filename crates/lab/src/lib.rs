@@ -8,6 +8,7 @@
 
 pub mod drivers;
 pub mod engine;
+pub mod figures;
 pub mod generate;
 pub mod measure;
 pub mod names;

@@ -5,6 +5,7 @@ fn run(ips: f64, debt: u64) -> RunReport {
         step: "l.i1".into(),
         rows: 10,
         ips: Some(ips),
+        cpu_us_per_insert: Some(1.0),
         merge_debt_bytes: Some(debt),
         index_bytes_per_insert: [("pdc".to_owned(), ips / 2.0)].into(),
         ..StepReport::default()
