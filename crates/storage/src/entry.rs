@@ -60,6 +60,22 @@ impl EntryBatch {
             self.columns = Batch::new(forms.iter().copied());
         }
     }
+    /// Empties the batch and gives it the columns of another.
+    pub fn reset_like(&mut self, other: &EntryBatch) {
+        let mut forms = other.columns.columns.iter().map(|c| c.data.physical());
+        if self.columns.columns.len() == other.columns.columns.len()
+            && self.columns.columns.iter().all(|c| Some(c.data.physical()) == forms.next())
+        {
+            self.keys.clear();
+            self.row_ids.clear();
+            self.columns.truncate(0);
+            self.columns.columns.iter_mut().for_each(|c| c.nulls = None);
+        } else {
+            let forms: Vec<Physical> =
+                other.columns.columns.iter().map(|c| c.data.physical()).collect();
+            self.reset(&forms);
+        }
+    }
     /// Appends entries `range` of a batch of the same shape.
     pub fn extend_range(&mut self, other: &EntryBatch, range: std::ops::Range<usize>) {
         if !other.keys.is_empty() {

@@ -6,10 +6,12 @@
 //!
 //! Thread safety: plain data.
 
-use onlap_base::{Error, ErrorKind, Result};
+use std::ops::Range;
+
+use onlap_base::{Error, ErrorKind, Result, RowId};
 use onlap_format::key::KeyDef;
 use onlap_format::{DataType, IndexSchema, TableSchema, Value};
-use onlap_storage::KeyBounds;
+use onlap_storage::{Direction, KeyBounds};
 
 #[cfg(test)]
 mod tests;
@@ -184,6 +186,7 @@ pub struct Scan {
     columns: Option<Vec<String>>,
     reverse: bool,
     limit: Option<usize>,
+    rows: Option<Range<RowId>>,
 }
 
 impl Scan {
@@ -212,8 +215,18 @@ impl Scan {
         self
     }
 
-    pub(crate) fn is_reverse(&self) -> bool {
-        self.reverse
+    /// A table scan of the rows with ids in this range only.
+    #[must_use]
+    pub(crate) fn row_ids(mut self, rows: Range<RowId>) -> Scan {
+        self.rows = Some(rows);
+        self
+    }
+
+    pub(super) fn row_range(&self) -> Range<RowId> {
+        self.rows.clone().unwrap_or(0..RowId::MAX)
+    }
+    pub(super) fn direction(&self) -> Direction {
+        if self.reverse { Direction::Backward } else { Direction::Forward }
     }
     pub(crate) fn row_limit(&self) -> usize {
         self.limit.unwrap_or(usize::MAX)

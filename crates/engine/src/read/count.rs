@@ -22,11 +22,9 @@ impl ReadView {
         for segment in self.view.version.segments() {
             n += self.count_segment(segment, &mut dead)?;
         }
-        for memtable in self.view.frozen.iter().chain([&self.view.active]) {
-            if memtable.first_row() < self.count {
-                for piece in memtable.pieces(memtable.first_row()..self.count, &[]) {
-                    n += self.count_piece(&piece, &mut dead)?;
-                }
+        for memtable in self.memtables() {
+            for piece in memtable.pieces(memtable.first_row()..self.count, &[]) {
+                n += self.count_piece(&piece, &mut dead)?;
             }
         }
         Ok(n)

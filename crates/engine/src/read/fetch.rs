@@ -35,10 +35,15 @@ impl TableView {
             let ids: Vec<ColumnId> = columns.iter().map(|&c| self.schema.columns[c].id).collect();
             counters.blocks_read += self.version.read_rows(in_files, &ids, out, found)?;
         }
+        if rest.is_empty() {
+            counters.rows_read += (found.len() - before) as u64;
+            return Ok(());
+        }
         let mut places = Vec::new();
-        let mut memtables = self.frozen.iter().chain([&self.active]).peekable();
-        while let Some(memtable) = memtables.next() {
-            let end = memtables.peek().map_or(RowId::MAX, |next| next.first_row());
+        let mut memtables: Vec<_> = self.memtables_newest_first().collect();
+        memtables.reverse();
+        for (i, memtable) in memtables.iter().enumerate() {
+            let end = memtables.get(i + 1).map_or(RowId::MAX, |next| next.first_row());
             let (here, later) = rest.split_at(rest.partition_point(|&r| r < end));
             rest = later;
             if !here.is_empty() {

@@ -8,11 +8,9 @@
 //! Otherwise the visible row ids of a batch are read in the order of their ids, each block once, and
 //! the index's order is restored.
 
-use std::sync::Arc;
-
 use onlap_base::{IndexId, Result, RowId};
 use onlap_format::key::KeyDef;
-use onlap_format::{Batch, IndexSchema, Physical};
+use onlap_format::{Batch, IndexSchema};
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
 use super::ReadView;
@@ -21,7 +19,6 @@ use super::counters::ReadCounters;
 use super::merge::Merge;
 use super::rows::{BATCH_ROWS, FIRST_ROWS, RowBatch, take_column};
 use super::{KeyRange, Scan};
-use crate::memtable::Memtable;
 use crate::table::key_def;
 
 /// A range of an index, resolved against the schema.
@@ -52,8 +49,8 @@ impl ReadView {
         wants: &EntryWants,
         merged: bool,
     ) -> Result<Vec<Box<dyn EntryCursor>>> {
-        let visible = |m: &&Arc<Memtable>| m.first_row() < self.count && m.rows() > 0;
-        let memtables: Vec<_> = self.view.memtables_newest_first().filter(visible).collect();
+        let mut memtables = self.memtables();
+        memtables.retain(|m| m.rows() > 0);
         let version = &self.view.version;
         let count = memtables.len() + version.run_count(index, self.count);
         let keyed;
@@ -64,7 +61,7 @@ impl ReadView {
             wants
         };
         let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::with_capacity(count);
-        for memtable in memtables {
+        for memtable in memtables.into_iter().rev() {
             cursors.push(Box::new(memtable.cursor(index, bounds, direction, wants, self.count)));
         }
         version.cursors(index, bounds, direction, wants, self.count, &mut cursors)?;
@@ -150,7 +147,7 @@ impl IndexScan {
         columns: &[usize],
     ) -> Result<IndexScan> {
         let resolved = Range::resolve(&view, index, range)?;
-        let direction = if scan.is_reverse() { Direction::Backward } else { Direction::Forward };
+        let direction = scan.direction();
         let (output, wanted) = match covered(&view.view.schema, resolved.index, columns) {
             Some(found) => (Output::Entries(found.places.clone()), found),
             None => (Output::Rows(columns.to_vec()), Covered::default()),
@@ -205,25 +202,13 @@ fn open(
     wanted: Covered,
     first: usize,
 ) -> Result<Box<dyn EntryCursor>> {
-    let forms = forms(view, range, &wanted);
     let wants =
         EntryWants { keys: false, key_columns: wanted.key_columns, include: wanted.include };
     let mut cursors = view.sources(range.index.id, &range.bounds, direction, &wants, true)?;
     match cursors.len() {
         1 => Ok(cursors.swap_remove(0)),
-        _ => Ok(Box::new(Merge::new(cursors, direction, forms, false, first))),
+        _ => Ok(Box::new(Merge::new(cursors, direction, false, first))),
     }
-}
-
-/// Forms of the wanted columns of the entries.
-fn forms(view: &ReadView, range: &Range<'_>, wanted: &Covered) -> Vec<Physical> {
-    let schema = &view.view.schema;
-    let keys = wanted.key_columns.iter().map(|&k| range.def.columns[k].ty.physical());
-    let include = wanted.include.iter().map(|&i| {
-        let at = schema.position(range.index.include[i]);
-        schema.columns[at.expect("an index names columns of its table")].ty.physical()
-    });
-    keys.chain(include).collect()
 }
 
 fn pick_ids(from: &[RowId], picks: Option<&[u32]>, out: &mut Vec<RowId>) {

@@ -13,7 +13,6 @@
 use std::cmp::Ordering;
 
 use onlap_base::{Result, RowId};
-use onlap_format::Physical;
 use onlap_storage::{Direction, EntryBatch, EntryCursor};
 
 #[cfg(test)]
@@ -73,25 +72,31 @@ fn prefix_of(key: &[u8]) -> u128 {
     }
 }
 
+/// All entries of the cursors, whose batches have key bytes and the same columns, in order.
+pub(crate) fn merge_cursors(
+    cursors: Vec<Box<dyn EntryCursor>>,
+    direction: Direction,
+) -> Box<dyn EntryCursor> {
+    Box::new(Merge::new(cursors, direction, true, BATCH_MAX))
+}
+
 /// A cursor over the entries of several cursors, whose batches carry key bytes.
 pub(crate) struct Merge {
     heads: Vec<Head>,
     /// Sources that are not at their end, by their next entry.
     order: Vec<u32>,
     direction: Direction,
-    forms: Vec<Physical>,
     /// Whether key bytes are handed on.
     keys: bool,
     started: bool,
 }
 
 impl Merge {
-    /// Merges `cursors`, whose batches have columns of `forms`. `wanted` is how many entries the
-    /// reader is likely to take: no source is asked for many more at first.
+    /// Merges cursors whose batches have the same columns. `wanted` is how many entries the reader
+    /// is likely to take: no source is asked for many more at first.
     pub(crate) fn new(
         cursors: Vec<Box<dyn EntryCursor>>,
         direction: Direction,
-        forms: Vec<Physical>,
         keys: bool,
         wanted: usize,
     ) -> Merge {
@@ -99,7 +104,7 @@ impl Merge {
         let ask = (2 * wanted / cursors.len().max(1)).clamp(2, BATCH_MAX);
         let head = |cursor| Head { cursor, batch: EntryBatch::default(), at: 0, prefix: 0, ask };
         let heads = cursors.into_iter().map(head).collect();
-        Merge { heads, order: Vec::new(), direction, forms, keys, started: false }
+        Merge { heads, order: Vec::new(), direction, keys, started: false }
     }
 
     fn start(&mut self) -> Result<()> {
@@ -198,7 +203,10 @@ impl EntryCursor for Merge {
         if !self.started {
             self.start()?;
         }
-        out.reset(&self.forms);
+        match self.heads.first() {
+            Some(head) => out.reset_like(&head.batch),
+            None => out.reset(&[]),
+        }
         while out.len() < max && !self.order.is_empty() {
             self.take_run(max - out.len(), out)?;
         }

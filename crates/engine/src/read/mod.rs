@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
 
+use crate::memtable::Memtable;
 use crate::table::{TableState, TableView};
 
 mod bounds;
@@ -34,8 +35,13 @@ mod table_scan;
 pub use bounds::{KeyRange, Scan};
 pub use counters::ReadCounters;
 pub(crate) use counters::ReadTotals;
+pub(crate) use merge::merge_cursors;
 pub use rows::{RowBatch, Rows};
 pub use snapshot::Snapshot;
+
+use rows::Source;
+use snapshot::Registration;
+use table_scan::TableScan;
 
 /// A table as one snapshot sees it.
 #[derive(Clone, Debug)]
@@ -59,5 +65,28 @@ impl ReadView {
             return Err(Error::new(ErrorKind::UnknownTable, text));
         };
         Ok(ReadView { view, csn, count })
+    }
+
+    /// The memtables that may hold rows of this view, oldest first.
+    fn memtables(&self) -> Vec<&Arc<Memtable>> {
+        let mut memtables: Vec<_> = self.view.memtables_newest_first().collect();
+        memtables.retain(|m| m.first_row() < self.count);
+        memtables.reverse();
+        memtables
+    }
+
+    /// All rows, for those who keep the CSN registered while they read.
+    ///
+    /// # Errors
+    /// An unknown column.
+    pub(crate) fn scan(&self, scan: Scan) -> Result<Rows> {
+        self.clone().scan_pinned(&scan, None)
+    }
+
+    fn scan_pinned(self, scan: &Scan, pin: Option<Arc<Registration>>) -> Result<Rows> {
+        let columns = scan.projection(&self.view.schema)?;
+        let schema = Arc::clone(&self.view.schema);
+        let source = Source::Table(Box::new(TableScan::new(self, &columns, scan)));
+        Ok(Rows::new(source, schema, columns, scan.row_limit(), pin))
     }
 }

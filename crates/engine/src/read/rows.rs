@@ -79,7 +79,7 @@ pub struct Rows {
     /// Rows of the next batch.
     size: usize,
     counters: ReadCounters,
-    registration: Arc<Registration>,
+    pin: Option<Arc<Registration>>,
 }
 
 impl Rows {
@@ -88,7 +88,7 @@ impl Rows {
         schema: Arc<TableSchema>,
         columns: Vec<usize>,
         limit: usize,
-        registration: Arc<Registration>,
+        pin: Option<Arc<Registration>>,
     ) -> Rows {
         let types = columns.iter().map(|&c| schema.columns[c].ty).collect();
         Rows {
@@ -99,7 +99,7 @@ impl Rows {
             left: limit,
             size: FIRST_ROWS,
             counters: ReadCounters::default(),
-            registration,
+            pin,
         }
     }
 
@@ -178,7 +178,9 @@ impl Iterator for Rows {
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        self.registration.shared.counters.add(&self.counters);
+        if let Some(pin) = &self.pin {
+            pin.shared.counters.add(&self.counters);
+        }
     }
 }
 

@@ -10,13 +10,11 @@ use std::sync::Arc;
 
 use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
 use onlap_format::{Row, Value};
-use onlap_storage::Direction;
 
 use super::bounds::{index_by_name, projection, types_of};
 use super::counters::ReadCounters;
 use super::index_scan::{IndexScan, Range};
 use super::rows::{RowBatch, Rows, Source};
-use super::table_scan::TableScan;
 use super::{KeyRange, ReadView, Scan};
 use crate::database::{Shared, Table};
 
@@ -128,13 +126,7 @@ impl Snapshot {
     /// # Errors
     /// An unknown column.
     pub fn scan(&self, table: &Table, scan: Scan) -> Result<Rows> {
-        let view = self.view(table)?;
-        let columns = scan.projection(&view.view.schema)?;
-        let schema = Arc::clone(&view.view.schema);
-        let direction = if scan.is_reverse() { Direction::Backward } else { Direction::Forward };
-        let source = Source::Table(Box::new(TableScan::new(view, &columns, direction)));
-        let registration = Arc::clone(&self.registration);
-        Ok(Rows::new(source, schema, columns, scan.row_limit(), registration))
+        self.view(table)?.scan_pinned(&scan, Some(Arc::clone(&self.registration)))
     }
 
     /// The rows of an index range in the order of the index, rows with equal keys in the order of
@@ -154,9 +146,9 @@ impl Snapshot {
         let columns = scan.projection(&view.view.schema)?;
         let schema = Arc::clone(&view.view.schema);
         let source = IndexScan::new(view, index, &range, &scan, &columns)?;
-        let registration = Arc::clone(&self.registration);
+        let pin = Some(Arc::clone(&self.registration));
         let source = Source::Index(Box::new(source));
-        Ok(Rows::new(source, schema, columns, scan.row_limit(), registration))
+        Ok(Rows::new(source, schema, columns, scan.row_limit(), pin))
     }
 
     /// Ids of the rows of an index range, ascending. Touches no row.

@@ -12,10 +12,10 @@ use onlap_base::{ColumnId, Result, RowId};
 use onlap_storage::Direction;
 use onlap_storage::segment::{ScanBlock, Segment, SegmentScan};
 
-use super::ReadView;
 use super::counters::ReadCounters;
 use super::dead::DeadRows;
 use super::rows::{RowBatch, take_column};
+use super::{ReadView, Scan};
 use crate::memtable::{Memtable, Piece};
 
 /// Rows of a batch out of a memtable, whose chunks are longer than a segment's blocks.
@@ -44,6 +44,8 @@ enum Place {
 /// A walk over all visible rows.
 pub(super) struct TableScan {
     view: ReadView,
+    /// Ids of the wanted rows.
+    rows: Range<RowId>,
     columns: Vec<usize>,
     ids: Vec<ColumnId>,
     direction: Direction,
@@ -55,24 +57,25 @@ pub(super) struct TableScan {
 
 impl TableScan {
     /// `columns` are the wanted ones, by position in the table.
-    pub(super) fn new(view: ReadView, columns: &[usize], direction: Direction) -> TableScan {
+    pub(super) fn new(view: ReadView, columns: &[usize], scan: &Scan) -> TableScan {
+        let mut rows = scan.row_range();
+        rows.end = rows.end.min(view.count);
+        let direction = scan.direction();
         let mut parts = VecDeque::new();
         for segment in view.view.version.segments() {
-            if segment.row_ids().start < view.count {
+            let ids = segment.row_ids();
+            if ids.start < rows.end && rows.start < ids.end {
                 parts.push_back(Part::Segment(Arc::clone(segment)));
             }
         }
-        for memtable in view.view.frozen.iter().chain([&view.view.active]) {
-            if memtable.first_row() < view.count {
-                parts.push_back(Part::Memory(Arc::clone(memtable)));
-            }
-        }
+        parts.extend(view.memtables().into_iter().map(|m| Part::Memory(Arc::clone(m))));
         if direction == Direction::Backward {
             parts.make_contiguous().reverse();
         }
         let ids = columns.iter().map(|&c| view.view.schema.columns[c].id).collect();
         TableScan {
             view,
+            rows,
             columns: columns.to_vec(),
             ids,
             direction,
@@ -107,14 +110,11 @@ impl TableScan {
     fn enter(&self, part: &Part) -> Place {
         match part {
             Part::Segment(segment) => {
-                let range = segment.row_ids();
-                let range = range.start..range.end.min(self.view.count);
-                let scan = SegmentScan::new(segment, range, self.direction);
+                let scan = SegmentScan::new(segment, self.rows.clone(), self.direction);
                 Place::Segment(Box::new(InSegment { scan, block: None }))
             }
             Part::Memory(memtable) => {
-                let range = memtable.first_row()..self.view.count;
-                let pieces = memtable.pieces(range, &self.columns);
+                let pieces = memtable.pieces(self.rows.clone(), &self.columns);
                 Place::Memory(pieces.into_iter().map(|p| (p.range(), p)).collect())
             }
         }

@@ -1,6 +1,6 @@
 use super::*;
 use onlap_base::rng::Rng;
-use onlap_format::{Batch, Column, Vector};
+use onlap_format::{Batch, Column, Physical, Vector};
 
 /// Entries in memory, handed out in batches of uneven size.
 struct Listed {
@@ -81,7 +81,7 @@ fn merging_gives_what_sorting_gives_in_both_directions() {
                 Box::new(Listed { entries, at: 0, most }) as Box<dyn EntryCursor>
             });
             let cursors: Vec<_> = cursors.collect();
-            let merge = Merge::new(cursors, direction, vec![Physical::Int], true, 16);
+            let merge = Merge::new(cursors, direction, true, 16);
             let got = drain(merge, &mut rng);
             sort(&mut all);
             let keys: Vec<&[u8]> = all.iter().map(|e| e.0.as_slice()).collect();
@@ -102,7 +102,7 @@ fn key_bytes_are_left_out_where_nobody_asks() {
         Box::new(Listed { entries, at: 0, most: 3 }) as Box<dyn EntryCursor>
     };
     let cursors = vec![list(&[1, 4, 5, 6, 9]), list(&[]), list(&[2, 3, 7, 8])];
-    let mut merge = Merge::new(cursors, Direction::Forward, vec![Physical::Int], false, 4);
+    let mut merge = Merge::new(cursors, Direction::Forward, false, 4);
     let mut batch = EntryBatch::default();
     assert!(merge.next(7, &mut batch).unwrap());
     assert_eq!(batch.row_ids, [1, 2, 3, 4, 5, 6, 7]);
