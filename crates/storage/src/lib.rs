@@ -7,7 +7,9 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests stand outside the simulation"))]
 
 pub mod cache;
+pub mod compact;
 pub mod context;
+pub mod editor;
 pub mod entry;
 pub mod file;
 pub mod files;
@@ -19,6 +21,7 @@ pub mod version;
 pub mod written;
 
 pub use context::StorageContext;
+pub use editor::Editor;
 pub use entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 pub use marks::{MarkRun, MarkRunSpec, MarkRunWriter};
 pub use segment::{Segment, SegmentScan, SegmentSpec, SegmentWriter};

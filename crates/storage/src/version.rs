@@ -76,7 +76,7 @@ pub struct TableVersion {
     pub segments: Vec<SegmentEntry>,
     /// In the order of the schema's indexes.
     pub indexes: Vec<IndexVersion>,
-    /// In the order in which they were added.
+    /// By the CSN of their first mark.
     pub marks: Vec<MarksEntry>,
     /// All rows below are in these files.
     pub flushed_rows: RowId,

@@ -28,7 +28,7 @@ pub struct TableState {
     pub segments: Vec<SegmentMeta>,
     /// One per index of the schema.
     pub indexes: BTreeMap<IndexId, IndexState>,
-    /// In the order in which they were added.
+    /// By the CSN of their first mark.
     pub marks: Vec<MarkRunMeta>,
     /// All rows below are in files.
     pub flushed_rows: RowId,
@@ -208,7 +208,9 @@ impl ManifestState {
             }
             Edit::RemoveSegment(table, file) => self.table_mut(*table)?.remove_segment(*file)?,
             Edit::AddMarks(table, marks) => {
-                self.table_mut(*table)?.marks.push(marks.clone());
+                let runs = &mut self.table_mut(*table)?.marks;
+                let at = runs.partition_point(|m| m.csns.start <= marks.csns.start);
+                runs.insert(at, marks.clone());
                 self.take_file(marks.file)?;
             }
             Edit::RemoveMarks(table, file) => self.table_mut(*table)?.remove_marks(*file)?,

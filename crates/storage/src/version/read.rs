@@ -54,6 +54,11 @@ impl TableVersion {
         !self.marks.is_empty()
     }
 
+    /// Whether any row of a range may be marked as deleted.
+    pub fn has_marks_in(&self, rows: &Range<RowId>) -> bool {
+        self.marks.iter().any(|m| m.run.overlaps(rows))
+    }
+
     /// When a row was deleted, and which row took its place; CSN 0 where no snapshot is old enough to
     /// ask when.
     pub fn mark_of(&self, row: RowId) -> Result<Option<(Csn, Option<RowId>)>> {
@@ -84,7 +89,7 @@ impl TableVersion {
     /// Ids in `rows` that are dead at `csn`, rising.
     pub fn dead_rows(&self, rows: Range<RowId>, csn: Csn) -> Result<Vec<RowId>> {
         let rows = rows.start..rows.end.min(self.flushed_rows);
-        if rows.is_empty() || !self.marks.iter().any(|m| m.run.overlaps(&rows)) {
+        if rows.is_empty() || !self.has_marks_in(&rows) {
             return Ok(Vec::new());
         }
         let mut bits = vec![0u64; (rows.end - rows.start).div_ceil(64) as usize];

@@ -1,0 +1,141 @@
+//! An editor without an engine, and a table to work on.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use onlap_base::{ColumnId, Csn, IndexId, Result, RowId, TableId};
+use onlap_format::manifest::Edit;
+use onlap_format::marks::Mark;
+use onlap_format::{
+    Batch, Column, ColumnSchema, DataType, IndexSchema, KeyPart, Physical, TableSchema, Vector,
+};
+
+use super::Editor;
+use crate::context::StorageContext;
+use crate::marks::{MarkRunSpec, MarkRunWriter};
+use crate::segment::{SegmentSpec, SegmentWriter};
+use crate::testing::memory;
+use crate::version::{TableVersion, Versions};
+use crate::written::Purpose;
+
+pub(crate) const TABLE: TableId = TableId(1);
+pub(crate) const INDEX: IndexId = IndexId(1);
+
+/// A database with the table (a int8, b text) and an index on a that includes b where asked.
+pub(crate) struct Bare {
+    pub versions: Versions,
+    pub context: Arc<StorageContext>,
+    pub horizon: AtomicU64,
+    pub stop: AtomicBool,
+}
+
+impl Editor for Bare {
+    fn context(&self) -> &Arc<StorageContext> {
+        &self.context
+    }
+    fn version(&self, table: TableId) -> Option<Arc<TableVersion>> {
+        self.versions.table(table)
+    }
+    fn commit(&self, edits: &[Edit]) -> Result<()> {
+        self.versions.commit(edits, |_| ())
+    }
+    fn horizon(&self) -> Csn {
+        self.horizon.load(Ordering::Relaxed)
+    }
+    fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+pub(crate) fn schema(include: bool) -> TableSchema {
+    let column = |id: u32, name: &str, ty: DataType| ColumnSchema {
+        id: ColumnId(id),
+        name: name.into(),
+        ty,
+        nullable: true,
+        serial: false,
+    };
+    let index = IndexSchema {
+        id: INDEX,
+        name: "i".into(),
+        key: vec![KeyPart { column: ColumnId(1), descending: false }],
+        include: if include { vec![ColumnId(2)] } else { vec![] },
+        unique: false,
+        primary: false,
+    };
+    TableSchema {
+        id: TABLE,
+        name: "t".into(),
+        version: 1,
+        columns: vec![column(1, "a", DataType::Int8), column(2, "b", DataType::Text)],
+        indexes: vec![index],
+        next_column: 3,
+    }
+}
+
+/// The row with this id.
+pub(crate) fn rows(ids: impl Iterator<Item = RowId>) -> Batch {
+    let mut batch = Batch::new([Physical::Int, Physical::Bytes]);
+    for id in ids {
+        if let Vector::Int(v) = &mut batch.columns[0].data {
+            v.push(key_of(id));
+        }
+        if let Column { data: Vector::Bytes(v), .. } = &mut batch.columns[1] {
+            v.push(format!("row {id}").as_bytes());
+        }
+        batch.rows += 1;
+    }
+    batch
+}
+
+/// Keys that do not rise with the row ids, some of them equal.
+pub(crate) fn key_of(row: RowId) -> i64 {
+    (row.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 48) as i64 - 1000
+}
+
+impl Bare {
+    pub(crate) fn new(include: bool) -> Bare {
+        let context = memory(64 << 20);
+        let versions = Versions::create(&context).expect("an empty directory");
+        let bare = Bare { versions, context, horizon: 0.into(), stop: false.into() };
+        bare.commit(&[Edit::CreateTable(schema(include))]).expect("a new table");
+        bare
+    }
+
+    pub(crate) fn table(&self) -> Arc<TableVersion> {
+        self.version(TABLE).expect("the table is there")
+    }
+
+    /// Adds a segment of these rows, one commit per ten of them.
+    pub(crate) fn add_segment(&self, rows: std::ops::Range<RowId>) {
+        let spec = SegmentSpec {
+            table: TABLE,
+            schema_version: 1,
+            columns: vec![(ColumnId(1), Physical::Int), (ColumnId(2), Physical::Bytes)],
+            row_ids: rows.clone(),
+            folded_csn: 0,
+            compress: false,
+            block_rows: 100,
+            purpose: Purpose::Segment,
+        };
+        let mut writer = SegmentWriter::create(&self.context, spec).expect("memory");
+        let ids: Vec<RowId> = rows.clone().collect();
+        writer.push(&self::rows(rows.clone()), &ids).expect("memory");
+        let ends = (rows.start / 10 + 1..=rows.end / 10).map(|i| (i * 10, i));
+        writer.push_commits(&ends.collect::<Vec<_>>());
+        let meta = writer.finish().expect("memory");
+        let edits = [Edit::AddSegment(TABLE, meta), Edit::Flushed(TABLE, rows.end, rows.end / 10)];
+        self.commit(&edits).expect("a new segment");
+    }
+
+    /// Adds a mark run: row i died at CSN `csn`.
+    pub(crate) fn add_marks(&self, rows: impl Iterator<Item = RowId>, csn: Csn) {
+        let marks: Vec<Mark> = rows.map(|row| Mark { row, csn, successor: None }).collect();
+        let range = marks[0].row..marks[marks.len() - 1].row + 1;
+        let spec = MarkRunSpec { table: TABLE, rows: range, csns: csn..csn + 1 };
+        let mut writer = MarkRunWriter::create(&self.context, spec).expect("memory");
+        writer.push(&marks).expect("memory");
+        let meta = writer.finish().expect("memory");
+        self.commit(&[Edit::AddMarks(TABLE, meta)]).expect("a new mark run");
+    }
+}
