@@ -25,7 +25,7 @@ const WORKLOADS: [&str; 5] = ["ibench", "six", "keyed", "sync", "micro"];
 
 /// Steps where `--steps` is not given.
 const IBENCH_STEPS: &str = "l.i0,l.x,l.i1,l.i2,settle,q100.1,q1000.1";
-const SIX_STEPS: &str = "l.i1,settle,c.1,c.2";
+const SIX_STEPS: &str = "l.i1,settle,c.1,c.2,u.1";
 const KEYED_STEPS: &str = "l.i1,settle,get,get.cold";
 
 /// Rows and runs where they are not given; figures are defined on more than a quick look takes.
@@ -60,7 +60,7 @@ pub struct Args {
     seconds: Option<f64>,
     /// Steps, separated by commas: l.i0 load with the key only, l.x create indexes, l.i1 load,
     /// l.i2 load a tenth in small commits, settle, qN.M query beside N inserts per second (0, max),
-    /// c.M count through each index, get, get.cold, scan.1, scan.all, scan.cold, recover, fdatasync;
+    /// c.M count through each index, u.M update by key, get, get.cold, scan.1, scan.all, scan.cold, recover, fdatasync;
     /// for micro its sections: load, row, long, marginal, six, fsync, clients, get, range, scan,
     /// recover
     #[arg(long)]

@@ -84,6 +84,10 @@ pub trait Client: Send {
     /// Reads a row by key; whether it is there.
     fn get(&mut self, key: i64) -> Result<bool>;
 
+    /// Adds one to an integer column, which is in no index, of the row with this key, in a commit of
+    /// its own; whether the row is there.
+    fn increment(&mut self, key: i64, column: usize) -> Result<bool>;
+
     /// Reads the first `limit` entries of an index at or above the values of its first key columns,
     /// without touching rows; how many there were. `index` counts from 0 in the table's shape.
     fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize>;

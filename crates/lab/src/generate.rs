@@ -99,7 +99,7 @@ impl Workload {
         }
     }
 
-    /// The column that scans of one integer column read.
+    /// An integer column that scans of one column read and that updates, where it is in no index.
     pub fn scan_column(self) -> usize {
         match self {
             Workload::Ibench => 5,

@@ -125,7 +125,13 @@ impl Engine for RocksDb {
 
     fn client(&self) -> Result<Box<dyn Client + '_>> {
         let codec = RowCodec::new(self.layout()?.0);
-        Ok(Box::new(RocksClient { engine: self, codec, batch: WriteBatch::new(), key: Vec::new() }))
+        Ok(Box::new(RocksClient {
+            engine: self,
+            codec,
+            batch: WriteBatch::new(),
+            key: Vec::new(),
+            value: Vec::new(),
+        }))
     }
 
     fn flush(&self) -> Result<()> {
@@ -180,9 +186,16 @@ struct RocksClient<'a> {
     codec: RowCodec,
     batch: WriteBatch,
     key: Vec<u8>,
+    value: Vec<u8>,
 }
 
 impl RocksClient<'_> {
+    fn row_key(&mut self, key: i64) {
+        self.key.clear();
+        self.key.push(0);
+        put_int(&mut self.key, key, 8);
+    }
+
     fn put_encoded(&mut self, shape: &TableShape, indexes: usize) {
         self.batch.put(self.codec.key(), self.codec.value());
         for (number, index) in shape.indexes[..indexes].iter().enumerate() {
@@ -219,10 +232,19 @@ impl Client for RocksClient<'_> {
     }
 
     fn get(&mut self, key: i64) -> Result<bool> {
-        self.key.clear();
-        self.key.push(0);
-        put_int(&mut self.key, key, 8);
-        self.engine.db.contains(&self.key)
+        self.row_key(key);
+        self.engine.db.get(&self.key, &mut self.value)
+    }
+
+    fn increment(&mut self, key: i64, column: usize) -> Result<bool> {
+        if !self.get(key)? {
+            return Ok(false);
+        }
+        self.codec.load(&self.key[1..], &self.value);
+        self.codec.increment(column);
+        self.batch.put(self.codec.key(), self.codec.value());
+        self.engine.write(&self.batch)?;
+        Ok(true)
     }
 
     fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {

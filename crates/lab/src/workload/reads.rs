@@ -1,8 +1,9 @@
-//! How fast are reads, cached and cold, and how long does recovery take, beside what the device can
-//! do in the same run?
+//! How fast are reads, cached and cold, and updates by key, and how long does recovery take, beside
+//! what the device can do in the same run?
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use onlap_base::rng::Rng;
@@ -12,6 +13,7 @@ use super::load;
 use super::session::{Session, add_queries, engine_options};
 use super::steps::Step;
 use crate::drivers;
+use crate::generate::Workload;
 use crate::measure::device::{SyncCall, sequential_read_rate, sync_latency};
 use crate::measure::rates::Recorder;
 use crate::report::{StepReport, median};
@@ -19,6 +21,9 @@ use crate::report::{StepReport, median};
 /// Seconds of cached reads that are measured, and of those before that warm the cache.
 const GET_SECONDS: f64 = 3.0;
 const WARM_SECONDS: f64 = 1.0;
+
+/// Seconds of updates.
+const UPDATE_SECONDS: f64 = 10.0;
 
 /// Cold reads: few beside the blocks of a table of millions of rows, so that hardly any meets a
 /// block that an earlier one fetched.
@@ -65,18 +70,51 @@ impl Session<'_> {
         let start = Instant::now();
         let mut gets = Recorder::new(start)?;
         let mut n = 0;
-        while n < most && start.elapsed() < duration {
+        while n < most && start.elapsed() < duration && !self.cancel.load(Relaxed) {
             let key = self.plan.workload.key(rng.below(self.rows.max(1)));
             let began = Instant::now();
             let found = client.get(key)?;
             gets.record(began, 1);
             n += 1;
-            if !found && self.plan.clients == 1 {
-                let text = format!("the row with key {key} is missing");
-                return Err(Error::new(ErrorKind::Corruption, text));
-            }
+            self.expect_found(key, found)?;
         }
         Ok(gets)
+    }
+
+    /// Updates random rows by key, one client, one commit each.
+    pub fn update(&mut self, step: Step) -> Result<StepReport> {
+        let workload = self.plan.workload;
+        if workload == Workload::Ibench && self.indexes > 0 {
+            let text = format!("step {}: every integer column of ibench is indexed", step.name());
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        let column = workload.scan_column();
+        let duration = Duration::from_secs_f64(self.plan.seconds.unwrap_or(UPDATE_SECONDS));
+        let mut rng = Rng::new(self.rows);
+        let before = self.counted();
+        let mut client = self.engine().client()?;
+        let start = Instant::now();
+        let mut updates = Recorder::new(start)?;
+        while start.elapsed() < duration && !self.cancel.load(Relaxed) {
+            let key = workload.key(rng.below(self.rows.max(1)));
+            let began = Instant::now();
+            let found = client.increment(key, column)?;
+            updates.record(began, 1);
+            self.expect_found(key, found)?;
+        }
+        drop(client);
+        let mut report = self.charge(step, &before, 0);
+        add_queries(&mut report, &updates, &before);
+        Ok(report)
+    }
+
+    /// With one client every key up to the number of rows was given.
+    fn expect_found(&self, key: i64, found: bool) -> Result<()> {
+        if found || self.plan.clients > 1 {
+            return Ok(());
+        }
+        let text = format!("the row with key {key} is missing");
+        Err(Error::new(ErrorKind::Corruption, text))
     }
 
     /// Scans the table several times.

@@ -97,6 +97,7 @@ impl Session<'_> {
             Step::Settle => self.settle(step),
             Step::Query(rate, _) => self.query(step, rate),
             Step::Count(_) => self.count(step),
+            Step::Update(_) => self.update(step),
             Step::Get => self.get(step),
             Step::GetCold => self.get_cold(step),
             Step::ScanOne | Step::ScanAll => self.scan_cached(step),

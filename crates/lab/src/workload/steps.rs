@@ -33,6 +33,8 @@ pub enum Step {
     Query(InsertRate, u32),
     /// `c.M`: count all rows through each secondary index, for the M-th time.
     Count(u32),
+    /// `u.M`: add one to a column that is in no index, rows by random keys, for the M-th time.
+    Update(u32),
     /// `get`: rows by random keys, cached as far as they fit.
     Get,
     /// `get.cold`: the same after opening the database again, few enough that most blocks are new.
@@ -72,6 +74,7 @@ impl Step {
             Step::Query(InsertRate::PerSecond(rate), pass) => format!("q{rate}.{pass}"),
             Step::Query(InsertRate::Unlimited, pass) => format!("qmax.{pass}"),
             Step::Count(pass) => format!("c.{pass}"),
+            Step::Update(pass) => format!("u.{pass}"),
             _ => {
                 let plain = PLAIN.iter().find(|(_, step)| *step == self);
                 plain.expect("every step without numbers is in the table").0.to_owned()
@@ -106,9 +109,10 @@ fn parse_step(text: &str) -> Result<Step> {
         Some(Step::Query(rate, pass.parse().ok()?))
     };
     let count = || Some(Step::Count(text.strip_prefix("c.")?.parse().ok()?));
-    plain().or_else(query).or_else(count).ok_or_else(|| {
+    let update = || Some(Step::Update(text.strip_prefix("u.")?.parse().ok()?));
+    plain().or_else(query).or_else(count).or_else(update).ok_or_else(|| {
         let mut valid: Vec<&str> = PLAIN.iter().map(|(name, _)| *name).collect();
-        valid.extend(["q100.1", "qmax.1", "c.1"]);
+        valid.extend(["q100.1", "qmax.1", "c.1", "u.1"]);
         names::unknown("step", text, &valid)
     })
 }

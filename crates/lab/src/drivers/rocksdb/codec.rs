@@ -108,6 +108,18 @@ impl RowCodec {
         }
     }
 
+    /// Adds one to an integer column of the row.
+    pub fn increment(&mut self, column: usize) {
+        let (from, to) = self.ends[column - 1];
+        // Adding to the sortable form is adding to the number.
+        for byte in self.value[from..to].iter_mut().rev() {
+            *byte = byte.wrapping_add(1);
+            if *byte != 0 {
+                return;
+            }
+        }
+    }
+
     /// Key of the row.
     pub fn key(&self) -> &[u8] {
         &self.key

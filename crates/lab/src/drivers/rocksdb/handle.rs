@@ -99,18 +99,24 @@ impl Db {
         value
     }
 
-    /// Whether there is a value.
-    pub fn contains(&self, key: &[u8]) -> Result<bool> {
+    /// Replaces `out` by the value of a key; false where there is none.
+    pub fn get(&self, key: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         let mut len = 0;
-        // SAFETY: the key is a live slice; the value comes from malloc and is freed once.
+        out.clear();
+        // SAFETY: the key is a live slice; the value comes from malloc with the length that the call
+        // set, is copied and freed once.
         unsafe {
             let (data, key_len) = (key.as_ptr().cast(), key.len());
             let value = checked(|error| {
                 ffi::rocksdb_get(self.db, self.read_options, data, key_len, &mut len, error)
             })?;
+            if value.is_null() {
+                return Ok(false);
+            }
+            out.extend_from_slice(std::slice::from_raw_parts(value.cast(), len));
             ffi::rocksdb_free(value.cast());
-            Ok(!value.is_null())
         }
+        Ok(true)
     }
 
     /// An iterator that stands on the first key at or above `from`.
