@@ -139,9 +139,14 @@ impl BlockCache {
         if self.memory.used(Part::Cache) + bytes as u64 <= room {
             self.insert(file, offset, block, bytes)
         } else {
-            self.misses.fetch_add(1, Relaxed);
-            self.charged(block, bytes)
+            self.uncached(block, bytes)
         }
+    }
+
+    /// A block that counts as long as its reader has it and is not kept. Counts a miss.
+    pub fn uncached<T>(&self, block: T, bytes: usize) -> Arc<Loaded<T>> {
+        self.misses.fetch_add(1, Relaxed);
+        self.charged(block, bytes)
     }
 
     fn charged<T>(&self, block: T, bytes: usize) -> Arc<Loaded<T>> {

@@ -16,6 +16,7 @@ pub mod files;
 pub mod manifest;
 pub mod marks;
 pub mod merge;
+pub mod run;
 pub mod segment;
 pub mod version;
 pub mod written;
@@ -24,6 +25,7 @@ pub use context::StorageContext;
 pub use editor::Editor;
 pub use entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 pub use marks::{MarkRun, MarkRunSpec, MarkRunWriter};
+pub use run::{IndexShape, Run, RunCursor, RunFile, RunScan, RunSpec, RunWriter};
 pub use segment::{Segment, SegmentScan, SegmentSpec, SegmentWriter};
 pub use written::{Purpose, Written, WrittenReport};
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use onlap_base::Result;
 use onlap_format::Physical;
 
-use super::Run;
 use super::unit::Unit;
+use super::{Place, Run};
 use crate::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
 /// Entries of the first batch: a LIMIT 10 with a few invisible rows among them.
@@ -23,9 +23,6 @@ const FIRST_ENTRIES: usize = 16;
 const GROWTH: usize = 4;
 /// Most entries per batch, whatever the caller asks: some 100 KiB.
 const ENTRIES_MAX: usize = 4096;
-
-/// Where a unit stands: file, then unit in the file.
-type Place = (usize, usize);
 
 /// Walks entries of a run within bounds.
 pub struct RunCursor {
@@ -87,12 +84,12 @@ impl RunCursor {
             let ahead = (self.passed >= 2).then_some(self.direction);
             self.passed += 1;
             let unit = self.run.files[place.0].unit(place.1, ahead)?;
-            let start = if place == first { self.run.start_in(place, &unit, &self.bounds)? } else { 0 };
-            let end = match &self.bounds.upper {
-                Some((prefix, inclusive)) if place == last => {
-                    self.run.files[place.0].lower_bound(&unit, prefix, *inclusive)?
-                }
-                _ => unit.len(),
+            let start =
+                if place == first { self.run.start_in(place, &unit, &self.bounds)? } else { 0 };
+            let end = if place == last {
+                self.run.end_in(place, &unit, &self.bounds)?
+            } else {
+                unit.len()
             };
             let found = start < end;
             self.unit = Some((place, unit, start..end));
@@ -118,13 +115,13 @@ impl EntryCursor for RunCursor {
             Direction::Forward => {
                 let range = left.start..left.start + n;
                 left.start += n;
-                file.entries(unit, place.1, range, &self.wants, out)?;
+                file.read(place.1, unit, range, &self.wants, out)?;
             }
             Direction::Backward => {
                 let range = left.end - n..left.end;
                 left.end -= n;
                 self.forward.reset(&self.forms);
-                file.entries(unit, place.1, range, &self.wants, &mut self.forward)?;
+                file.read(place.1, unit, range, &self.wants, &mut self.forward)?;
                 out.extend_reversed(&self.forward);
             }
         }
