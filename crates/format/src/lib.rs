@@ -4,6 +4,8 @@
 //! edits: pure functions on bytes. This crate does no I/O, starts no threads and keeps no state.
 //! Decoders never panic on damaged input (rule I8).
 
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests stand outside the simulation"))]
+
 pub mod affine;
 pub mod batch;
 pub mod block;

@@ -405,7 +405,7 @@ impl Field {
                     last = v;
                     let distance = (key_int(float, v) as u64).wrapping_sub(base);
                     code = distance / self.stride;
-                    over |= code & !limit | distance % self.stride;
+                    over |= code & !limit | (distance % self.stride);
                 }
                 key.put64(self.offset, (code & limit) ^ invert);
             }

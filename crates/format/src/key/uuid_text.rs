@@ -12,11 +12,11 @@ const ONES: u64 = 0x0101_0101_0101_0101;
 #[inline]
 fn eight(chars: u64) -> (u64, u64) {
     let letter = chars >> 6 & ONES;
-    let nibble = (chars & ONES * 0x0f) + letter * 9;
+    let nibble = (chars & (ONES * 0x0f)) + letter * 9;
     // The character that this nibble should have come from; nibbles stay below 16 + 9, so no byte
     // carries into the next.
     let back = nibble + ONES * 0x30 + letter * (0x61 - 0x3a);
-    let wrong = (chars ^ back) | (nibble & ONES * 0xf0) | letter_digit(nibble, letter);
+    let wrong = (chars ^ back) | (nibble & (ONES * 0xf0)) | letter_digit(nibble, letter);
     let pairs = (nibble << 4 | nibble >> 8) & 0x00ff_00ff_00ff_00ff;
     let quads = (pairs | pairs >> 8) & 0x0000_ffff_0000_ffff;
     let packed = (quads | quads >> 16) & 0xffff_ffff;

@@ -291,11 +291,12 @@ fn select(word: u128, k: u32) -> u32 {
 #[inline]
 fn select64(word: u64, k: u32) -> u32 {
     const ONES: u64 = 0x0101_0101_0101_0101;
-    let mut sums = word - (word >> 1 & ONES * 0x55);
-    sums = (sums & ONES * 0x33) + (sums >> 2 & ONES * 0x33);
-    sums = (sums + (sums >> 4) & ONES * 0x0f).wrapping_mul(ONES);
+    let mut sums = word - ((word >> 1) & (ONES * 0x55));
+    sums = (sums & (ONES * 0x33)) + ((sums >> 2) & (ONES * 0x33));
+    sums = ((sums + (sums >> 4)) & (ONES * 0x0f)).wrapping_mul(ONES);
     // Bytes whose running count is at most k lie before the one that holds the bit.
-    let below = ((u64::from(k) * ONES | ONES << 7) - (sums & !(ONES << 7)) & ONES << 7) >> 7;
+    let below =
+        ((((u64::from(k) * ONES) | (ONES << 7)) - (sums & !(ONES << 7))) & (ONES << 7)) >> 7;
     let byte = (below.wrapping_mul(ONES) >> 56) as u32;
     if byte > 7 {
         return 63;

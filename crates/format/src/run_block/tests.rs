@@ -145,8 +145,7 @@ fn build(case: &Case) -> (Arc<Packing>, Entries) {
         })
         .collect();
     let packing = Arc::new(Packing::fit(&case.def, &stats));
-    let mut include = Batch::default();
-    include.rows = n;
+    let include = Batch { rows: n, ..Batch::default() };
     let mut entries = Entries { keys: packing.new_keys(), row_ids: case.row_ids.clone(), include };
     let refs: Vec<&Column> = case.columns.iter().collect();
     assert!(packing.pack(&refs, 0..n, &mut entries.keys));
@@ -204,7 +203,7 @@ fn check_block(
         // A prefix of some key, somewhat changed.
         let mut prefix = keys.get(rng.next_u64() as usize % n).to_vec();
         prefix.truncate(rng.next_u64() as usize % (prefix.len() + 1));
-        if rng.next_u64() % 2 == 0 && !prefix.is_empty() {
+        if rng.next_u64().is_multiple_of(2) && !prefix.is_empty() {
             let at = rng.next_u64() as usize % prefix.len();
             prefix[at] = prefix[at].wrapping_add(rng.next_u64() as u8 % 3);
         }
