@@ -6,7 +6,13 @@
 //! Pure functions; nothing here knows of tables, keys or files.
 
 mod check;
+pub mod json;
 pub mod numeric;
+mod text;
+mod time;
+
+#[cfg(test)]
+mod tests;
 
 use std::cmp::Ordering;
 
@@ -14,10 +20,12 @@ use onlap_base::limits::VALUE_BYTES;
 use onlap_base::{Error, ErrorKind, Result};
 
 pub use check::check_batch;
+pub use text::{format_text, parse_text};
 
-use crate::batch::{Column, Vector};
+use crate::batch::{Batch, Column, Vector};
+use crate::schema::TableSchema;
 use crate::types::DataType;
-use crate::value::{Numeric, Value};
+use crate::value::{Numeric, Row, Value};
 
 /// Microseconds of a day; `24:00:00` is a valid time.
 pub const DAY_US: i64 = 86_400_000_000;
@@ -156,6 +164,7 @@ pub(crate) fn check_text<'a>(ty: DataType, s: &'a str, name: &str) -> Result<&'a
     match ty {
         DataType::Varchar(n) => cut(s, n as usize, ty, name),
         DataType::Char(n) => Ok(cut(s, n as usize, ty, name)?.trim_end_matches(' ')),
+        DataType::Json => text::check_json(s, name).map(|()| s),
         _ => Ok(s),
     }
 }
@@ -185,6 +194,12 @@ pub fn read_value(ty: DataType, column: &Column, row: usize) -> Value {
         }
         Vector::Bytes(v) => bytes_value(ty, v.get(row)),
     }
+}
+
+/// A whole row of a batch whose columns are the schema's.
+pub fn read_row(schema: &TableSchema, batch: &Batch, row: usize) -> Row {
+    let columns = schema.columns.iter().zip(&batch.columns);
+    columns.map(|(described, column)| read_value(described.ty, column, row)).collect()
 }
 
 /// The value that an integer stands for.

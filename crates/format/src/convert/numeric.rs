@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use super::time::Refusal;
 use crate::value::Numeric;
 
 /// Most digits of a number, and most of them after the point.
@@ -44,6 +45,7 @@ impl Numeric {
     }
 
     /// Digits of the mantissa; 0 for zero.
+    #[inline]
     pub fn digits(&self) -> u32 {
         let magnitude = self.mantissa.unsigned_abs();
         if magnitude == 0 { 0 } else { magnitude.ilog10() + 1 }
@@ -91,5 +93,95 @@ impl Numeric {
             // Too large to write with the other's scale: larger than any such number.
             None => self.mantissa.cmp(&0),
         }
+    }
+}
+
+/// Reads `[sign] digits [. digits] [e exponent]` or `NaN`. With a scale, digits past it are rounded;
+/// without one all are kept, and a number that needs more than 38 is refused.
+pub(super) fn parse(s: &str, scale: Option<u8>) -> Result<Numeric, Refusal> {
+    if s.eq_ignore_ascii_case("nan") {
+        return Ok(Numeric::NAN);
+    }
+    let infinity = s.strip_prefix(['+', '-']).unwrap_or(s);
+    if infinity.eq_ignore_ascii_case("infinity") || infinity.eq_ignore_ascii_case("inf") {
+        return Err(Refusal::Range);
+    }
+    let negative = s.starts_with('-');
+    let s = s.strip_prefix(['+', '-']).unwrap_or(s);
+    let (number, exponent) = match s.find(['e', 'E']) {
+        Some(at) => (&s[..at], parse_exponent(&s[at + 1..])?),
+        None => (s, 0),
+    };
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+    if whole.len() + fraction.len() == 0 || !all_digits(whole) || !all_digits(fraction) {
+        return Err(Refusal::Syntax);
+    }
+    let digits = whole.bytes().chain(fraction.bytes()).map(|b| i128::from(b - b'0'));
+    let count = (whole.len() + fraction.len()) as i64;
+    // Digits after the point, were all of them written without an exponent.
+    let wanted = (fraction.len() as i64 - exponent).max(0);
+    let kept_scale = scale.map_or(wanted, |scale| wanted.min(i64::from(scale)));
+    // How many of the digits stay; negative where even the first lies far behind the last kept one.
+    let kept = count - (fraction.len() as i64 - exponent) + kept_scale;
+    let mut mantissa = 0i128;
+    let mut up = false;
+    for (i, digit) in digits.enumerate() {
+        if (i as i64) < kept {
+            mantissa = push_digit(mantissa, digit)?;
+        } else {
+            up = i as i64 == kept && digit >= 5;
+            break;
+        }
+    }
+    // An exponent adds zeros to a whole number.
+    for _ in count..kept {
+        if mantissa == 0 {
+            break;
+        }
+        mantissa = push_digit(mantissa, 0)?;
+    }
+    mantissa += i128::from(up);
+    let n = Numeric {
+        mantissa: if negative { -mantissa } else { mantissa },
+        scale: u8::try_from(kept_scale).map_err(|_| Refusal::Range)?,
+    };
+    let n = if n.is_valid() { n } else { return Err(Refusal::Range) };
+    match scale {
+        Some(scale) => n.rescale(scale).ok_or(Refusal::Range),
+        None => Ok(n),
+    }
+}
+
+fn push_digit(mantissa: i128, digit: i128) -> Result<i128, Refusal> {
+    if mantissa >= POWERS[37] { Err(Refusal::Range) } else { Ok(mantissa * 10 + digit) }
+}
+
+fn parse_exponent(s: &str) -> Result<i64, Refusal> {
+    let digits = s.strip_prefix(['+', '-']).unwrap_or(s);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(Refusal::Syntax);
+    }
+    match s.parse::<i64>() {
+        Ok(exponent) if exponent.abs() <= 100_000 => Ok(exponent),
+        _ => Err(Refusal::Range),
+    }
+}
+
+/// Appends all digits that the scale asks for.
+pub(super) fn format(n: Numeric, out: &mut String) {
+    if n.is_nan() {
+        return out.push_str("NaN");
+    }
+    if n.mantissa < 0 {
+        out.push('-');
+    }
+    let scale = usize::from(n.scale);
+    let digits = format!("{:0width$}", n.mantissa.unsigned_abs(), width = scale + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - scale);
+    out.push_str(whole);
+    if scale > 0 {
+        out.push('.');
+        out.push_str(fraction);
     }
 }
