@@ -46,6 +46,11 @@ impl Head {
         self.batch.row_ids[i]
     }
 
+    /// Whether the entries that were read ahead are used up.
+    fn is_dry(&self) -> bool {
+        self.at == self.batch.len()
+    }
+
     /// Fetches the next entries; false at the end.
     fn refill(&mut self) -> Result<bool> {
         let more = self.cursor.next(self.ask, &mut self.batch)?;
@@ -170,10 +175,19 @@ impl Merge {
         low
     }
 
-    /// Moves entries of the first source to `out` and gives the source its new place.
+    /// Moves entries of the first source to `out` and gives the source its new place. A source whose
+    /// entries are used up is asked for more only when its turn comes: the reader may have enough.
     fn take_run(&mut self, room: usize, out: &mut EntryBatch) -> Result<()> {
-        let n = self.run_length(room);
         let at = self.order[0] as usize;
+        if self.heads[at].is_dry() {
+            if self.heads[at].refill()? {
+                self.replace_first();
+            } else {
+                self.order.remove(0);
+            }
+            return Ok(());
+        }
+        let n = self.run_length(room);
         let head = &mut self.heads[at];
         let range = head.at..head.at + n;
         if self.keys {
@@ -182,19 +196,22 @@ impl Merge {
         out.row_ids.extend_from_slice(&head.batch.row_ids[range.clone()]);
         out.columns.extend_range(&head.batch.columns, range);
         head.at += n;
-        if head.at == head.batch.len() && !head.refill()? {
-            self.order.remove(0);
-            return Ok(());
+        if !head.is_dry() {
+            self.replace_first();
         }
-        head.note_prefix();
+        Ok(())
+    }
+
+    /// Gives the first source, which has moved on to another entry, its new place.
+    fn replace_first(&mut self) {
         let moved = self.order[0];
+        self.heads[moved as usize].note_prefix();
         let behind = &self.order[1..];
         let stays = behind.first().is_none_or(|&second| self.compare(moved, second).is_lt());
         if !stays {
             let place = behind.partition_point(|&other| self.compare(other, moved).is_lt());
             self.order[..=place].rotate_left(1);
         }
-        Ok(())
     }
 }
 
