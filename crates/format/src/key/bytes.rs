@@ -7,6 +7,7 @@ use onlap_base::{Error, ErrorKind, Result};
 
 use super::{KeyColumn, decimal};
 use crate::batch::{Column, Vector};
+use crate::convert;
 use crate::types::{DataType, Physical};
 use crate::value::{Numeric, Value};
 
@@ -42,18 +43,6 @@ pub(super) fn key_text(ty: DataType, s: &[u8]) -> &[u8] {
         return &s[..end];
     }
     s
-}
-
-fn order_of_float(f: f64) -> i64 {
-    if f.is_nan() {
-        return f64::NAN.abs().to_bits() as i64;
-    }
-    let bits = f.to_bits() as i64;
-    bits ^ ((bits >> 63) as u64 >> 1) as i64
-}
-
-fn float_of_order(v: i64) -> f64 {
-    f64::from_bits((v ^ ((v >> 63) as u64 >> 1) as i64) as u64)
 }
 
 /// Bytes of an integer type in a key.
@@ -130,7 +119,10 @@ pub(super) fn encode_value(def: KeyColumn, value: &Value, out: &mut Vec<u8>) -> 
         (DataType::Int8, Value::Int(v)) | (DataType::Time, Value::Time(v)) => *v,
         (DataType::Timestamp | DataType::Timestamptz, Value::Timestamp(v)) => *v,
         (DataType::Date, Value::Date(v)) => i64::from(*v),
-        (DataType::Float4 | DataType::Float8, Value::Float(f)) => key_int(true, order_of_float(*f)),
+        (DataType::Float4 | DataType::Float8, Value::Float(f)) => {
+            key_int(true, convert::order_f64(*f))
+        }
+        (DataType::Float4 | DataType::Float8, Value::Int(v)) => convert::order_f64(*v as f64),
         (DataType::Uuid, Value::Uuid(u)) => {
             encode_wide((u128::from_be_bytes(*u) ^ 1 << 127) as i128, flip, out);
             return Ok(());
@@ -304,24 +296,12 @@ pub(super) fn push_cell(cell: Cell, column: &mut Column) -> Result<()> {
 }
 
 /// A decoded cell as a user's value.
-pub(super) fn cell_value(ty: DataType, cell: Cell) -> Result<Value> {
-    let damaged = || Error::damaged(format!("a key holds no valid {ty}"));
-    Ok(match (cell, ty) {
-        (Cell::Null, _) => Value::Null,
-        (Cell::Int(v), DataType::Bool) => Value::Bool(v != 0),
-        (Cell::Int(v), DataType::Float4 | DataType::Float8) => Value::Float(float_of_order(v)),
-        (Cell::Int(v), DataType::Date) => Value::Date(i32::try_from(v).map_err(|_| damaged())?),
-        (Cell::Int(v), DataType::Time) => Value::Time(v),
-        (Cell::Int(v), DataType::Timestamp | DataType::Timestamptz) => Value::Timestamp(v),
-        (Cell::Int(v), _) => Value::Int(v),
-        (Cell::Wide(v), DataType::Uuid) => Value::Uuid((v as u128 ^ 1 << 127).to_be_bytes()),
-        (Cell::Wide(i128::MAX), _) => Value::Numeric(Numeric::NAN),
-        (Cell::Wide(v), DataType::Numeric(Some((_, scale)))) => {
-            Value::Numeric(Numeric { mantissa: v, scale })
-        }
-        (Cell::Numeric(n), _) => Value::Numeric(n),
-        (Cell::Bytes(b), DataType::Bytea) => Value::Bytes(b),
-        (Cell::Bytes(b), _) => Value::Text(String::from_utf8(b).map_err(|_| damaged())?),
-        (Cell::Wide(_), _) => return Err(damaged()),
-    })
+pub(super) fn cell_value(ty: DataType, cell: Cell) -> Value {
+    match cell {
+        Cell::Null => Value::Null,
+        Cell::Int(v) => convert::int_value(ty, v),
+        Cell::Wide(v) => convert::wide_value(ty, v),
+        Cell::Numeric(n) => Value::Numeric(n),
+        Cell::Bytes(b) => convert::bytes_value(ty, &b),
+    }
 }

@@ -51,7 +51,7 @@ mod stats;
 pub(crate) mod uuid_text;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use onlap_base::{Error, Result};
 
@@ -138,7 +138,7 @@ impl KeyDef {
                 break;
             }
             let cell = bytes::decode_cell(*column, &mut rest)?;
-            values.push(bytes::cell_value(column.ty, cell)?);
+            values.push(bytes::cell_value(column.ty, cell));
         }
         if rest.is_empty() {
             Ok(values)

@@ -60,21 +60,64 @@ fn sort_heads(heads: impl Iterator<Item = u64>, ordinal: u32) -> Vec<u64> {
     } else {
         heads.enumerate().map(|(i, h)| h << ordinal | i as u64).collect()
     };
-    sort_ints(&mut pairs);
+    sort_pairs(&mut pairs, ordinal);
     pairs
 }
 
-/// Joins presorted pieces, and sorts from scratch where there are none.
-fn sort_ints<T: Ord + Copy>(pairs: &mut [T]) {
-    let descents = pairs.windows(2).filter(|w| w[0] > w[1]).count();
-    if descents > pairs.len() / 32 { pairs.sort_unstable() } else { pairs.sort() }
+/// Numbers below which the standard library's sort is faster than counting.
+const RADIX_MIN: usize = 2048;
+/// Bits of a counting pass: 2048 counters stay in the first-level cache.
+const DIGIT_BITS: u32 = 11;
+
+/// Sorts pairs of a head (above bit `ordinal`) and a rising ordinal. Large inputs are distributed by
+/// their leading varying bits, lowest digit first, so that each keeps its place among equals; the few
+/// that share all of those are then sorted by comparison, which bounds the cost for any input.
+fn sort_pairs(pairs: &mut Vec<u64>, ordinal: u32) {
+    let n = pairs.len();
+    if n < RADIX_MIN {
+        return pairs.sort_unstable();
+    }
+    let vary = pairs.iter().fold(0, |v, p| v | (p ^ pairs[0])) >> ordinal;
+    let used = 64 - vary.leading_zeros();
+    // Five bits more than there are pairs leave few that share them, where keys are spread evenly.
+    let sorted = used.min(bits_of(n) + 5);
+    let passes = sorted.div_ceil(DIGIT_BITS).max(1);
+    let digit = sorted.div_ceil(passes);
+    let low = ordinal + used - sorted;
+    let mask = (1u64 << digit) - 1;
+    let mut counts = vec![0u32; (passes as usize) << digit];
+    for p in pairs.iter() {
+        for (pass, counts) in (0..).zip(counts.chunks_exact_mut(1 << digit)) {
+            counts[(p >> (low + pass * digit) & mask) as usize] += 1;
+        }
+    }
+    let mut other = vec![0u64; n];
+    for (pass, counts) in (0..).zip(counts.chunks_exact_mut(1 << digit)) {
+        let mut next = 0;
+        for count in counts.iter_mut() {
+            (*count, next) = (next, next + *count);
+        }
+        for p in pairs.iter() {
+            let place = &mut counts[(p >> (low + pass * digit) & mask) as usize];
+            other[*place as usize] = *p;
+            *place += 1;
+        }
+        std::mem::swap(pairs, &mut other);
+    }
+    if sorted < used {
+        for ties in pairs.chunk_by_mut(|a, b| a >> low == b >> low) {
+            if ties.len() > 1 {
+                ties.sort_unstable();
+            }
+        }
+    }
 }
 
 fn sort_heads128<K: PackedKey>(keys: &[K], used: u32, ordinal: u32) -> Vec<u32> {
     let mask = if used >= 128 { u128::MAX } else { (1 << used) - 1 };
     let mut pairs: Vec<u128> =
         keys.iter().enumerate().map(|(i, k)| (k.get(0) & mask) << ordinal | i as u128).collect();
-    sort_ints(&mut pairs);
+    pairs.sort();
     let low = (1u128 << ordinal) - 1;
     pairs.iter().map(|p| (p & low) as u32).collect()
 }

@@ -34,12 +34,17 @@ fn letter_digit(nibble: u64, letter: u64) -> u64 {
 #[inline]
 pub(crate) fn parse(text: &[u8]) -> Option<u128> {
     let text: &[u8; LEN] = text.try_into().ok()?;
-    let load = |a: [u8; 8]| eight(u64::from_le_bytes(a));
+    let eight_at = |i: usize| -> u64 {
+        u64::from_le_bytes(text[i..i + 8].try_into().expect("eight of 36 bytes"))
+    };
+    let four_at = |i: usize| -> u64 {
+        u64::from(u32::from_le_bytes(text[i..i + 4].try_into().expect("four of 36 bytes")))
+    };
+    let (a, wa) = eight(eight_at(0));
+    let (b, wb) = eight(four_at(9) | four_at(14) << 32);
+    let (c, wc) = eight(four_at(19) | four_at(24) << 32);
+    let (d, wd) = eight(eight_at(28));
     let t = text;
-    let (a, wa) = load([t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7]]);
-    let (b, wb) = load([t[9], t[10], t[11], t[12], t[14], t[15], t[16], t[17]]);
-    let (c, wc) = load([t[19], t[20], t[21], t[22], t[24], t[25], t[26], t[27]]);
-    let (d, wd) = load([t[28], t[29], t[30], t[31], t[32], t[33], t[34], t[35]]);
     let hyphens = (t[8] ^ b'-') | (t[13] ^ b'-') | (t[18] ^ b'-') | (t[23] ^ b'-');
     if wa | wb | wc | wd | u64::from(hyphens) != 0 {
         return None;

@@ -166,10 +166,3 @@ fn footers_round_trip_and_survive_damage() {
         }
     }
 }
-
-#[test]
-fn golden_footer() {
-    let mut bytes = Vec::new();
-    footers()[0].encode(&mut bytes);
-    crate::key::tests::compare_golden("run-footer", &bytes);
-}
