@@ -22,7 +22,7 @@
 //! | base | zigzag |
 //! | slope | with flag 1: zigzag |
 //! | factor | with flag 2: varint |
-//! | packed | `ceil(values * width / 8)` bytes, see [`bits`](super::bits) |
+//! | packed | `ceil(values * width / 8)` bytes, see [`bits`] |
 //!
 //! ```
 //! use onlap_format::encode::{Effort, int};

@@ -1,7 +1,7 @@
 //! How does a column of a batch become few bytes, and a value be found in them again?
 //!
 //! Lossless to the byte, without context from outside the column, and with random access: fetching
-//! one value costs a few loads, decoding a range runs at memory speed. [`column`] is the door;
+//! one value costs a few loads, decoding a range runs at memory speed. [`mod@column`] is the door;
 //! [`int`], [`wide`] and [`bytes`] encode one physical form each out of the parts in [`bits`].
 //! Nothing here knows of SQL types, files or blocks. Damaged input never panics and never makes a
 //! decoder allocate more than the caller's row count asks for (I8): positions past the end read as
