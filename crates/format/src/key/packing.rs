@@ -34,6 +34,7 @@ use crate::types::{DataType, Physical};
 mod bound;
 mod codec;
 mod scan;
+mod union;
 
 pub use bound::KeyBound;
 pub(crate) use bound::is_before;

@@ -77,6 +77,11 @@ impl ColumnStats {
         ColumnStats { ty, rows: 0, nulls: 0, values }
     }
 
+    /// Stats that were not observed but are known to hold.
+    pub(super) fn assumed(ty: DataType, rows: u64, nulls: u64, values: Seen) -> ColumnStats {
+        ColumnStats { ty, rows, nulls, values }
+    }
+
     /// The column's type.
     pub fn ty(&self) -> DataType {
         self.ty
