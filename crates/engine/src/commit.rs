@@ -31,7 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use onlap_base::tasks::{Event, Tasks};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
-use onlap_format::log::CommitBody;
+use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
 use onlap_format::{Batch, TableSchema};
 use parking_lot::Mutex;
 
@@ -45,7 +45,7 @@ use crate::unique::{self, UniqueKeys};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PendingMark {
     pub row: RowId,
-    pub successor: Option<RowId>,
+    pub successor: Option<u32>,
 }
 
 /// What a transaction does to one table.
@@ -120,7 +120,7 @@ impl Commits {
             unique::look_up(w)?;
         }
         let body = encode(&writes)?;
-        shared.pressure.admit(shared, body.len());
+        shared.pressure.admit(shared, body.body_bytes());
         let request = Arc::new(Request {
             writes,
             body,
@@ -153,11 +153,18 @@ impl Commits {
 fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
     let mut body = CommitBody::new();
     for w in writes {
-        let marks: Vec<(RowId, Option<RowId>)> =
-            w.marks.iter().map(|m| (m.row, m.successor)).collect();
-        body.add_table(w.state.id, w.schema.version, &w.rows, &marks)?;
+        let marks: Vec<LoggedMark> =
+            w.marks.iter().map(|m| LoggedMark { row: m.row, successor: m.successor }).collect();
+        body.push(w.state.id, w.schema.version, &w.rows, &marks);
     }
-    body.seal();
+    if body.body_bytes() > BODY_BYTES_MAX {
+        let text = format!(
+            "the transaction takes {} bytes in the log; at most {BODY_BYTES_MAX} fit: commit in \
+             smaller parts",
+            body.body_bytes()
+        );
+        return Err(Error::new(ErrorKind::LimitExceeded, text));
+    }
     Ok(body)
 }
 
@@ -180,20 +187,22 @@ impl Leader {
     /// Steps 2 to 5.
     fn run_group(&mut self, shared: &Shared, requests: Vec<Arc<Request>>) {
         let mut admitted = Vec::with_capacity(requests.len());
-        let bytes = requests.iter().map(|r| r.body.len_bound()).sum();
+        let bytes = requests.iter().map(|r| r.body.record_bytes(true)).sum();
         let ready = shared.check_writable().and_then(|()| self.log.reserve(bytes));
         if let Err(e) = ready {
             requests.iter().for_each(|r| r.finish(Err(e.clone())));
             return;
         }
         let mut group = Group::default();
-        let first_csn = self.next_csn;
         self.buffer.clear();
+        let start = self.log.position();
+        let mut part = Some(self.log.group_part(shared.clock.unix_us()));
         let alone = requests.len() == 1;
         for request in requests {
             match self.admit(&mut group, request.clone(), alone) {
                 Ok(a) => {
-                    a.request.body.write(a.csn, &a.bases, self.log.file_number(), &mut self.buffer);
+                    let at = start.forward(self.buffer.len());
+                    a.request.body.append_to(&mut self.buffer, at, a.csn, &a.bases, part.take());
                     admitted.push(a);
                 }
                 Err(e) => request.finish(Err(e)),
@@ -202,8 +211,7 @@ impl Leader {
         if admitted.is_empty() {
             return;
         }
-        let now_us = shared.clock.unix_us();
-        if let Err(e) = self.log.append(&self.buffer, first_csn, self.next_csn - 1, now_us) {
+        if let Err(e) = self.log.append(&self.buffer, self.next_csn - 1) {
             let e = shared.poison("writing the log", e);
             admitted.iter().for_each(|a| a.request.finish(Err(e.clone())));
             return;
@@ -279,7 +287,7 @@ fn apply(shared: &Shared, a: &Admitted) {
         let active = Arc::clone(&w.state.view.load().active);
         active.append(&w.rows, a.csn);
         for m in &w.marks {
-            active.mark(m.row, a.csn, m.successor.map(|ordinal| base + ordinal));
+            active.mark(m.row, a.csn, m.successor.map(|ordinal| base + RowId::from(ordinal)));
         }
         let next_row = base + w.rows.rows as RowId;
         w.state.writer.lock().next_row = next_row;

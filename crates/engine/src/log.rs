@@ -5,21 +5,22 @@
 //! sync of the log writes data only and no file-system metadata. Stale records of its previous life
 //! carry the old file number and are not taken for new ones (`onlap_format::log`).
 //!
-//! Invariants: bytes are reserved before a commit is assigned; files are synced before their
-//! successor gets a record, in every mode, so that what a crash keeps is a prefix (I3). After a
-//! failed write or sync the writer is never used again (I6).
+//! Invariants: bytes are reserved before a commit is assigned; in the modes that promise anything
+//! about power loss a file is synced before its successor gets a record, so that what a crash keeps
+//! is a prefix (I3). After a failed write or sync the writer is never used again (I6).
 //!
 //! Thread safety: owned by the commit leader; [`LogSync`] is shared with the interval syncer.
 
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use onlap_base::{Csn, Result, names};
-use onlap_format::log as format;
-use onlap_storage::written::{Purpose, Written};
-use onlap_vfs::{Access, File, Fs};
+use onlap_base::names::FileKind;
+use onlap_base::{Csn, Result};
+use onlap_format::log::{self as format, FileHeader, GroupPart, LogPosition};
+use onlap_storage::StorageContext;
+use onlap_storage::written::Purpose;
+use onlap_vfs::{Access, File};
 use parking_lot::Mutex;
 
 use crate::options::SyncMode;
@@ -37,37 +38,47 @@ struct ClosedFile {
     bytes: u64,
 }
 
-/// What the interval syncer needs: the current file, and how far it is known to be on disk.
+/// What the interval syncer shares with the writer.
 #[derive(Debug)]
 pub(crate) struct LogSync {
-    current: Mutex<Arc<dyn File>>,
-    written_csn: AtomicU64,
-    durable_csn: AtomicU64,
+    state: Mutex<SyncState>,
+}
+
+#[derive(Debug)]
+struct SyncState {
+    current: Arc<dyn File>,
+    written: LogPosition,
+    durable: LogPosition,
 }
 
 impl LogSync {
-    /// Syncs what has been written so far.
+    /// Syncs what has been written so far. The lock is not held while the disk works.
     pub(crate) fn sync(&self) -> Result<()> {
-        let csn = self.written_csn.load(Ordering::Acquire);
-        if csn > self.durable_csn.load(Ordering::Acquire) {
-            let file = Arc::clone(&self.current.lock());
-            file.sync_data()?;
-            self.durable_csn.fetch_max(csn, Ordering::AcqRel);
-        }
+        let (file, written) = {
+            let state = self.state.lock();
+            if state.durable >= state.written {
+                return Ok(());
+            }
+            (Arc::clone(&state.current), state.written)
+        };
+        file.sync_data()?;
+        let mut state = self.state.lock();
+        state.durable = state.durable.max(written);
         Ok(())
+    }
+
+    fn durable(&self) -> LogPosition {
+        self.state.lock().durable
     }
 }
 
 /// Appends commit groups.
 pub(crate) struct LogWriter {
-    fs: Arc<dyn Fs>,
-    dir: PathBuf,
+    storage: Arc<StorageContext>,
     mode: SyncMode,
     file_bytes: u64,
-    written: Arc<Written>,
-    number: u64,
     file: Arc<dyn File>,
-    at: u64,
+    at: LogPosition,
     capacity: u64,
     last_csn: Csn,
     closed: VecDeque<ClosedFile>,
@@ -75,69 +86,77 @@ pub(crate) struct LogWriter {
     sync: Arc<LogSync>,
 }
 
+/// What recovery found of the log.
+#[derive(Debug, Default)]
+pub(crate) struct LogTail {
+    /// Files with records that may be needed: number, last CSN, bytes.
+    pub files: Vec<(u64, Csn, u64)>,
+    /// Number of the first file that may be created.
+    pub next_file: u64,
+    /// Where the log ends.
+    pub end: LogPosition,
+    /// The last commit in it.
+    pub csn: Csn,
+}
+
 impl LogWriter {
-    /// Begins a new file after the numbered ones that recovery has read (`closed`: number, last
-    /// CSN, bytes).
+    /// Begins a new file behind what recovery has read.
     pub(crate) fn start(
-        fs: Arc<dyn Fs>,
-        dir: &Path,
+        storage: Arc<StorageContext>,
         mode: SyncMode,
         file_bytes: u64,
-        written: Arc<Written>,
-        closed: Vec<(u64, Csn, u64)>,
-        last_csn: Csn,
+        tail: LogTail,
     ) -> Result<LogWriter> {
-        let number = closed.last().map_or(1, |c| c.0 + 1);
-        let path = dir.join(names::log_file(number));
-        if fs.exists(&path)? {
-            fs.remove(&path)?;
+        let path = storage.dir.join(FileKind::Log(tail.next_file).name());
+        if storage.fs.exists(&path)? {
+            storage.fs.remove(&path)?;
         }
-        let file = fs.create(&path, Access::ReadWrite)?;
-        if mode == SyncMode::Fsync {
-            fill(&*file, file_bytes)?;
+        let file = storage.fs.create(&path, Access::ReadWrite)?;
+        match mode {
+            SyncMode::Fsync => {
+                fill(&*file, file_bytes)?;
+                storage.written.add(Purpose::Log, file_bytes);
+            }
+            _ => file.allocate(file_bytes)?,
         }
+        let state =
+            SyncState { current: Arc::clone(&file), written: tail.end, durable: tail.end };
+        let closed = tail.files.into_iter();
         let mut writer = LogWriter {
-            sync: Arc::new(LogSync {
-                current: Mutex::new(Arc::clone(&file)),
-                written_csn: AtomicU64::new(last_csn),
-                durable_csn: AtomicU64::new(last_csn),
-            }),
-            fs,
-            dir: dir.to_owned(),
+            sync: Arc::new(LogSync { state: Mutex::new(state) }),
+            storage,
             mode,
             file_bytes,
-            written,
-            number,
             file,
-            at: 0,
+            at: tail.end,
             capacity: file_bytes,
-            last_csn,
+            last_csn: tail.csn,
             closed: closed
-                .into_iter()
                 .map(|(number, last_csn, bytes)| ClosedFile { number, last_csn, bytes })
                 .collect(),
             spares: Vec::new(),
         };
-        writer.begin_file()?;
+        writer.begin_file(tail.next_file)?;
         Ok(writer)
-    }
-
-    pub(crate) fn file_number(&self) -> u64 {
-        self.number
     }
 
     pub(crate) fn sync_handle(&self) -> Arc<LogSync> {
         Arc::clone(&self.sync)
     }
 
-    /// CSN up to which the log is known to be on disk.
-    pub(crate) fn durable_csn(&self) -> Csn {
-        self.sync.durable_csn.load(Ordering::Acquire)
+    /// Where the next record will stand.
+    pub(crate) fn position(&self) -> LogPosition {
+        self.at
+    }
+
+    /// The group part of a group written now.
+    pub(crate) fn group_part(&self, unix_us: i64) -> GroupPart {
+        GroupPart { durable: self.sync.durable(), unix_us }
     }
 
     /// Makes room for `bytes` of records; afterwards [`LogWriter::append`] needs no new space.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Result<()> {
-        if self.at + bytes as u64 <= self.capacity {
+        if self.at.offset() + bytes as u64 <= self.capacity {
             return Ok(());
         }
         self.roll(bytes as u64)
@@ -145,26 +164,37 @@ impl LogWriter {
 
     /// Writes the records of a group, and syncs them in mode `fsync`.
     pub(crate) fn append(&mut self, records: &[u8], last_csn: Csn) -> Result<()> {
-        assert!(self.at + records.len() as u64 <= self.capacity, "space was reserved");
-        self.file.write_at(records, self.at)?;
-        self.written.add(Purpose::Log, records.len() as u64);
-        self.at += records.len() as u64;
+        let offset = self.at.offset();
+        assert!(offset + records.len() as u64 <= self.capacity, "space was reserved");
+        self.file.write_at(records, offset)?;
+        self.storage.written.add(Purpose::Log, records.len() as u64);
+        self.at = self.at.forward(records.len());
         self.last_csn = last_csn;
-        self.sync.written_csn.store(last_csn, Ordering::Release);
+        self.sync.state.lock().written = self.at;
         if self.mode == SyncMode::Fsync {
             self.sync.sync()?;
         }
         Ok(())
     }
 
-    /// Syncs whatever the mode left unsynced.
-    pub(crate) fn sync(&self) -> Result<()> {
+    /// Syncs whatever the mode left unsynced and notes in the log that it is durable; for a clean
+    /// close.
+    pub(crate) fn seal(&mut self, unix_us: i64) -> Result<()> {
+        self.sync.sync()?;
+        let mut note = Vec::new();
+        format::put_note(&mut note, self.at, self.last_csn, self.group_part(unix_us));
+        self.reserve(note.len())?;
+        if note.len() as u64 + self.at.offset() <= self.capacity {
+            note.clear();
+            format::put_note(&mut note, self.at, self.last_csn, self.group_part(unix_us));
+            self.append(&note, self.last_csn)?;
+        }
         self.sync.sync()
     }
 
     /// Bytes of all files that may hold unflushed commits.
     pub(crate) fn bytes(&self) -> u64 {
-        self.at + self.closed.iter().map(|c| c.bytes).sum::<u64>()
+        self.at.offset() + self.closed.iter().map(|c| c.bytes).sum::<u64>()
     }
 
     /// Last CSN of the oldest closed file: flushing up to it lets the log shrink.
@@ -176,82 +206,65 @@ impl LogWriter {
     pub(crate) fn cut(&mut self, flushed: Csn) -> Result<()> {
         while self.closed.front().is_some_and(|c| c.last_csn <= flushed) {
             let file = self.closed.pop_front().expect("there is a first");
-            let path = self.dir.join(names::log_file(file.number));
+            let path = self.storage.dir.join(FileKind::Log(file.number).name());
             if self.spares.len() < SPARES && file.bytes == self.file_bytes {
                 self.spares.push(path);
             } else {
-                self.fs.remove(&path)?;
+                self.storage.fs.remove(&path)?;
             }
         }
         Ok(())
     }
 
-    /// Whether a spare file should be prepared ahead of need.
-    pub(crate) fn wants_spare(&self) -> bool {
-        self.mode == SyncMode::Fsync && self.spares.is_empty() && self.at > self.capacity / 4
-    }
-
-    /// Takes a prepared file over.
-    pub(crate) fn add_spare(&mut self, path: PathBuf) {
-        self.spares.push(path);
-    }
-
-    /// Writes a spare file full of zeros; runs without the commit lock.
-    pub(crate) fn prepare_spare(
-        fs: &dyn Fs,
-        dir: &Path,
-        bytes: u64,
-        written: &Written,
-    ) -> Result<PathBuf> {
-        let path = dir.join(names::SPARE_LOG);
-        if fs.exists(&path)? {
-            fs.remove(&path)?;
-        }
-        let file = fs.create(&path, Access::ReadWrite)?;
-        fill(&*file, bytes)?;
-        file.sync_all()?;
-        written.add(Purpose::Log, bytes);
-        Ok(path)
-    }
-
     fn roll(&mut self, bytes: u64) -> Result<()> {
-        let needed = bytes + format::FILE_HEADER_BYTES as u64;
-        let capacity = self.file_bytes.max(needed);
-        let number = self.number + 1;
-        let path = self.dir.join(names::log_file(number));
+        let capacity = self.file_bytes.max(bytes + format::HEADER_BYTES as u64);
+        let number = self.at.file() + 1;
+        let fs = &self.storage.fs;
+        let path = self.storage.dir.join(FileKind::Log(number).name());
         let spare = if capacity == self.file_bytes { self.spares.pop() } else { None };
         let file = match spare {
             Some(spare) => {
-                self.fs.rename(&spare, &path)?;
-                self.fs.open(&path, Access::ReadWrite)?
+                fs.rename(&spare, &path)?;
+                fs.open(&path, Access::ReadWrite)?
             }
             None => {
-                let file = self.fs.create(&path, Access::ReadWrite)?;
+                let file = fs.create(&path, Access::ReadWrite)?;
                 if let Err(e) = file.allocate(capacity) {
-                    self.fs.remove(&path)?;
+                    fs.remove(&path)?;
                     return Err(e);
                 }
                 file
             }
         };
-        self.sync.sync()?;
+        if self.mode != SyncMode::Os {
+            self.sync.sync()?;
+        }
         let closed =
-            ClosedFile { number: self.number, last_csn: self.last_csn, bytes: self.capacity };
+            ClosedFile { number: self.at.file(), last_csn: self.last_csn, bytes: self.capacity };
         self.closed.push_back(closed);
-        self.number = number;
-        self.file = Arc::clone(&file);
+        self.file = file;
         self.capacity = capacity;
-        *self.sync.current.lock() = file;
-        self.begin_file()
+        self.begin_file(number)
     }
 
-    fn begin_file(&mut self) -> Result<()> {
-        let header = format::encode_file_header(self.number);
+    fn begin_file(&mut self, number: u64) -> Result<()> {
+        let durable = self.sync.durable();
+        let header =
+            FileHeader { file: number, previous_end: self.at, durable, csn: self.last_csn };
+        let header = header.encode();
         self.file.write_at(&header, 0)?;
-        self.file.sync_all()?;
-        self.fs.sync_dir(&self.dir)?;
-        self.written.add(Purpose::Log, header.len() as u64);
-        self.at = header.len() as u64;
+        if self.mode != SyncMode::Os {
+            self.file.sync_all()?;
+            self.storage.sync_dir()?;
+        }
+        self.storage.written.add(Purpose::Log, header.len() as u64);
+        self.at = LogPosition::new(number, header.len() as u64);
+        let mut state = self.sync.state.lock();
+        state.current = Arc::clone(&self.file);
+        state.written = self.at;
+        if self.mode != SyncMode::Os {
+            state.durable = self.at;
+        }
         Ok(())
     }
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::tasks::{Tasks, ThreadTasks};
-use onlap_base::{Error, ErrorKind, Result, limits, memory};
+use onlap_base::limits::{self, MEMORY_LIMIT_MIN};
+use onlap_base::memory::Memory;
+use onlap_base::{Error, ErrorKind, Result};
 use onlap_vfs::{Fs, OsFs};
 
 /// When a commit is acknowledged.
@@ -119,14 +121,11 @@ impl Default for Options {
             create: true,
             tuning: Tuning::default(),
             fs: Arc::new(OsFs::new()),
-            clock: Arc::new(SystemClock),
+            clock: Arc::new(SystemClock::new()),
             tasks: Arc::new(ThreadTasks::new()),
         }
     }
 }
-
-/// Least memory a database opens with: four blocks of the largest row in flight would not fit below.
-pub const MEMORY_LIMIT_MIN: u64 = 32 << 20;
 
 impl Options {
     /// Sets the memory limit in bytes.
@@ -150,7 +149,7 @@ impl Options {
 
     /// The limit in force, checked.
     pub(crate) fn resolved_memory_limit(&self) -> Result<u64> {
-        let bytes = self.memory_limit.unwrap_or_else(memory::default_limit).max(1);
+        let bytes = self.memory_limit.unwrap_or_else(Memory::default_limit).max(1);
         if self.memory_limit.is_some() && bytes < MEMORY_LIMIT_MIN {
             return Err(Error::new(
                 ErrorKind::InvalidInput,

@@ -62,7 +62,7 @@ enum Found {
 impl Transaction {
     pub(crate) fn new(shared: Arc<Shared>) -> Transaction {
         let csn = shared.snapshots.register();
-        let memory = Charge::new(&shared.memory, Part::Transactions);
+        let memory = shared.storage.memory.charge(Part::Transactions, 0);
         Transaction { shared, csn, tables: Vec::new(), memory }
     }
 
@@ -210,7 +210,7 @@ impl Transaction {
     /// Counts the buffers' memory; a transaction that outgrows its part is refused.
     fn charge(&mut self) -> Result<()> {
         let bytes: usize = self.tables.iter().map(|b| b.bytes).sum();
-        let limit = self.shared.memory.limit(Part::Transactions);
+        let limit = self.shared.storage.memory.limit(Part::Transactions);
         if bytes as u64 > limit {
             let text = format!(
                 "the transaction's changes take {bytes} bytes; at most {limit} fit in memory: \
@@ -218,7 +218,7 @@ impl Transaction {
             );
             return Err(Error::new(ErrorKind::LimitExceeded, text));
         }
-        self.memory.set(bytes as u64);
+        self.memory.resize(bytes as u64);
         Ok(())
     }
 
@@ -426,14 +426,13 @@ impl Buffer {
             }
         };
         if let Some(mark) = mark {
-            self.marks[mark].successor = Some(ordinal as RowId);
+            self.marks[mark].successor = Some(ordinal as u32);
             self.successors.insert(ordinal, mark);
         }
     }
 
     fn forget(&mut self, ordinal: usize) {
         self.dead.insert(ordinal);
-        self.by_key.retain(|_, o| *o != ordinal);
     }
 
     /// The own live row with a primary key.
@@ -452,7 +451,7 @@ impl Buffer {
             }
             self.by_key_rows = self.rows.rows;
         }
-        self.by_key.get(key).copied()
+        self.by_key.get(key).copied().filter(|o| !self.dead.contains(o))
     }
 
     /// Leaves dead rows out and makes everything ready for the commit queue.
@@ -481,7 +480,7 @@ impl Buffer {
             rows.extend_range(&self.rows, old..old + 1);
         }
         for mark in &mut self.marks {
-            mark.successor = mark.successor.map(|s| moved[&(s as usize)] as RowId);
+            mark.successor = mark.successor.map(|s| moved[&(s as usize)] as u32);
             debug_assert!(mark.row < PROVISIONAL_BASE);
         }
         self.rows = rows;

@@ -1,0 +1,215 @@
+//! What is to be done when nobody asks?
+//!
+//! Background tasks run three kinds of jobs, the most urgent first: flushes of frozen memtables
+//! (memory waits for them), joins inside memtables (reads get faster), merges and compactions (files
+//! get fewer). Each job is picked under no lock and runs on immutable inputs; its result is installed
+//! in a step. All tasks and waits go through `base::Tasks` (I9).
+//!
+//! A job that fails with "disk full" is tried again later; any other failure is kept and shown by
+//! [`crate::Database::stats`], and the job is tried again later as well: nothing that a reader needs
+//! depends on it.
+//!
+//! Thread safety: any thread may wake or stop; each task claims a job before it runs it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use onlap_base::tasks::{Event, TaskHandle, Tasks};
+use onlap_base::{Error, IndexId, Result, TableId};
+use parking_lot::Mutex;
+
+use crate::database::Shared;
+use crate::{compaction, flush, quiet};
+
+/// How long a failed kind of job rests.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+/// A task looks for work this often without being woken: timers (quiet times) need it.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// What a job works on; two jobs never work on the same thing at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Claim {
+    Flush(TableId),
+    Memtable(TableId),
+    Merge(IndexId),
+    Marks(TableId),
+    Segments(TableId),
+    LogSpare,
+}
+
+/// The background tasks of a database.
+pub(crate) struct Background {
+    event: Arc<Event>,
+    idle: Arc<Event>,
+    stopping: AtomicBool,
+    claims: Mutex<HashSet<Claim>>,
+    running: AtomicUsize,
+    handles: Mutex<Vec<TaskHandle>>,
+    last_error: Mutex<Option<Error>>,
+}
+
+impl Background {
+    pub(crate) fn new(tasks: &dyn Tasks) -> Background {
+        Background {
+            event: tasks.event(),
+            idle: tasks.event(),
+            stopping: AtomicBool::new(false),
+            claims: Mutex::default(),
+            running: AtomicUsize::new(0),
+            handles: Mutex::default(),
+            last_error: Mutex::default(),
+        }
+    }
+
+    /// Starts the tasks.
+    pub(crate) fn start(shared: &Arc<Shared>, jobs: usize) {
+        let mut handles = shared.background.handles.lock();
+        for i in 0..jobs.max(1) {
+            let worker = Arc::clone(shared);
+            let body = Box::new(move || run(&worker));
+            handles.push(shared.tasks.spawn(&format!("onlap-work-{i}"), body));
+        }
+        if let crate::SyncMode::Interval(every) = shared.options.sync {
+            let syncer = Arc::clone(shared);
+            let body = Box::new(move || sync_at_intervals(&syncer, every));
+            handles.push(shared.tasks.spawn("onlap-sync", body));
+        }
+    }
+
+    /// Tells the tasks that there may be work.
+    pub(crate) fn wake(&self) {
+        self.event.notify();
+    }
+
+    /// An event that happens whenever a job has ended.
+    pub(crate) fn idle_event(&self) -> &Arc<Event> {
+        &self.idle
+    }
+
+    /// Whether a job is running.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.load(Ordering::Acquire) > 0
+    }
+
+    /// The last failure of a job.
+    pub(crate) fn last_error(&self) -> Option<Error> {
+        self.last_error.lock().clone()
+    }
+
+    /// Whether the database is closing; long jobs look at it between steps.
+    pub(crate) fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Ends the tasks and waits for them.
+    pub(crate) fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
+        self.event.notify();
+        for handle in std::mem::take(&mut *self.handles.lock()) {
+            if let Err(panic) = handle.join() {
+                let text = format!("a background task panicked: {panic}");
+                *self.last_error.lock() = Some(Error::new(onlap_base::ErrorKind::Io, text));
+            }
+        }
+    }
+
+    /// Claims a thing for a job; false when another job has it.
+    pub(crate) fn claim(&self, claim: Claim) -> bool {
+        self.claims.lock().insert(claim)
+    }
+
+    fn release(&self, claim: Claim) {
+        self.claims.lock().remove(&claim);
+    }
+}
+
+/// Runs a claimed job and notes its failure; true when it ran well.
+fn run_job(shared: &Arc<Shared>, claim: Claim) -> bool {
+    let background = &shared.background;
+    background.running.fetch_add(1, Ordering::AcqRel);
+    let result = do_job(shared, claim);
+    background.release(claim);
+    background.running.fetch_sub(1, Ordering::AcqRel);
+    let failed = result.err();
+    let ok = failed.is_none();
+    if let Some(e) = failed {
+        *background.last_error.lock() = Some(e);
+    }
+    background.event.notify();
+    background.idle.notify();
+    ok
+}
+
+fn do_job(shared: &Arc<Shared>, claim: Claim) -> Result<()> {
+    match claim {
+        Claim::Flush(table) => flush::flush_oldest(shared, table),
+        Claim::Memtable(table) => {
+            if let Some(state) = shared.catalog.by_id(table)
+                && let Some(work) = state.view().active.pending_work()
+            {
+                work.run();
+            }
+            Ok(())
+        }
+        Claim::Merge(index) => compaction::merge_index(shared, index),
+        Claim::Marks(table) => compaction::merge_marks(shared, table),
+        Claim::Segments(table) => compaction::compact_segments(shared, table),
+        Claim::LogSpare => shared.prepare_log_spare(),
+    }
+}
+
+/// The most urgent unclaimed job, claimed.
+pub(crate) fn pick(shared: &Arc<Shared>) -> Option<Claim> {
+    let background = &shared.background;
+    let tables = shared.catalog.all();
+    for t in &tables {
+        if !t.view().frozen.is_empty() && background.claim(Claim::Flush(t.id)) {
+            return Some(Claim::Flush(t.id));
+        }
+    }
+    if shared.wants_log_spare() && background.claim(Claim::LogSpare) {
+        return Some(Claim::LogSpare);
+    }
+    for t in &tables {
+        if t.view().active.has_pending_work() && background.claim(Claim::Memtable(t.id)) {
+            return Some(Claim::Memtable(t.id));
+        }
+    }
+    compaction::pick(shared, &tables)
+}
+
+/// A background task.
+fn run(shared: &Arc<Shared>) {
+    let background = &shared.background;
+    while !background.stopping() {
+        let seen = background.event.epoch();
+        match pick(shared) {
+            Some(claim) => {
+                if !run_job(shared, claim) {
+                    background.event.wait(seen, Some(RETRY_AFTER));
+                    shared.tasks.sleep(RETRY_AFTER / 10);
+                }
+            }
+            None => {
+                background.event.wait(seen, Some(LOOK_EVERY));
+                quiet::look(shared);
+            }
+        }
+    }
+}
+
+/// The task of mode `interval`.
+fn sync_at_intervals(shared: &Arc<Shared>, every: Duration) {
+    let background = &shared.background;
+    while !background.stopping() {
+        let seen = background.event.epoch();
+        shared.tasks.sleep(every.min(Duration::from_millis(100)));
+        let _ = seen;
+        if let Err(e) = shared.log_sync.sync() {
+            shared.poison("syncing the log", e);
+            return;
+        }
+    }
+}
