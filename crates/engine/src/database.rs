@@ -1,0 +1,384 @@
+//! What is an open database?
+//!
+//! [`Database`] and [`Table`] are cheap handles on one [`Shared`] state, which wires the parts
+//! together: commit queue, catalog, storage, background tasks. The last `Database` handle stops the
+//! background when it goes; [`Database::close`] does the same, flushes first and reports failures.
+//!
+//! Thread safety: handles may be cloned and used from any number of threads.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onlap_base::clock::Clock;
+use onlap_base::memory::{Part, PartReport};
+use onlap_base::tasks::Tasks;
+use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
+use onlap_format::{Batch, TableSchema, Value};
+use onlap_storage::StorageContext;
+use onlap_storage::manifest::Manifest;
+use parking_lot::Mutex;
+
+use crate::background::{Background, Claim};
+use crate::catalog::Catalog;
+use crate::commit::Commits;
+use crate::log::{LogSync, LogWriter};
+use crate::options::Options;
+use crate::pressure::Pressure;
+use crate::read::Snapshot;
+use crate::snapshots::Snapshots;
+use crate::spec::{IndexSpec, TableSpec};
+use crate::table::TableState;
+use crate::transaction::Transaction;
+use crate::{flush, recovery, schema_change};
+
+/// Everything that the parts of an open database share.
+pub(crate) struct Shared {
+    pub options: Options,
+    pub storage: Arc<StorageContext>,
+    pub clock: Arc<dyn Clock>,
+    pub tasks: Arc<dyn Tasks>,
+    pub manifest: Manifest,
+    pub catalog: Catalog,
+    pub snapshots: Snapshots,
+    pub commits: Commits,
+    pub log_sync: Arc<LogSync>,
+    pub pressure: Pressure,
+    pub background: Background,
+    /// A memtable is frozen at this many bytes.
+    pub memtable_bytes: usize,
+    /// Serialises schema changes.
+    pub schema_lock: Mutex<()>,
+    pub counters: crate::read::ReadTotals,
+    closed: AtomicBool,
+    poisoned: OnceLock<Error>,
+    /// Keeps other processes out until the last handle goes.
+    _lock: Box<dyn Send + Sync>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        options: Options,
+        storage: Arc<StorageContext>,
+        manifest: Manifest,
+        lock: Box<dyn Send + Sync>,
+        csn: Csn,
+        log: LogWriter,
+    ) -> Shared {
+        let memory = &storage.memory;
+        let memtable_bytes = options
+            .tuning
+            .memtable_bytes
+            .unwrap_or((memory.limit(Part::Memtables) / 2) as usize);
+        // What merges may owe before writers are paced: enough for the largest merge of a level to
+        // be under way while the next builds up.
+        let merge_debt_limit = (memory.total_limit() * 16).max(1 << 30);
+        Shared {
+            clock: Arc::clone(&options.clock),
+            tasks: Arc::clone(&options.tasks),
+            manifest,
+            catalog: Catalog::default(),
+            snapshots: Snapshots::new(csn),
+            log_sync: log.sync_handle(),
+            commits: Commits::new(&*options.tasks, csn + 1, log),
+            pressure: Pressure::new(merge_debt_limit),
+            background: Background::new(&*options.tasks),
+            memtable_bytes,
+            schema_lock: Mutex::default(),
+            counters: crate::read::ReadTotals::default(),
+            closed: AtomicBool::new(false),
+            poisoned: OnceLock::new(),
+            _lock: lock,
+            options,
+            storage,
+        }
+    }
+
+    /// Refuses work on a closed handle.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Error::new(ErrorKind::Closed, "the database was closed"));
+        }
+        Ok(())
+    }
+
+    /// Refuses writes on a closed or poisoned handle.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.check_open()?;
+        self.poisoned.get().map_or(Ok(()), |e| Err(e.clone()))
+    }
+
+    /// Ends all writing until the database is reopened (I6), and returns the error that says so.
+    pub(crate) fn poison(&self, doing: &str, cause: Error) -> Error {
+        let text = format!(
+            "{doing} failed ({cause}): the database takes no more writes; close it and open it \
+             again, what was acknowledged is kept"
+        );
+        self.poisoned.get_or_init(|| Error::new(ErrorKind::ReadOnly, text)).clone()
+    }
+
+    pub(crate) fn has_frozen(&self) -> bool {
+        self.catalog.all().iter().any(|t| !t.view().frozen.is_empty())
+    }
+
+    pub(crate) fn wants_log_spare(&self) -> bool {
+        self.commits.try_leader(|leader| leader.log.wants_spare()).unwrap_or(false)
+    }
+
+    pub(crate) fn prepare_log_spare(&self) -> Result<()> {
+        let path = LogWriter::prepare_spare(&self.storage, self.options.tuning.log_file_bytes)?;
+        self.commits.exclusively(|leader| leader.log.add_spare(path));
+        Ok(())
+    }
+}
+
+/// An open database: a handle to clone and share.
+///
+/// ```
+/// use onlap::{Database, DataType, IndexSpec, KeyRange, Options, Scan, TableSpec, Value};
+/// let dir = tempfile::tempdir().unwrap();
+/// let db = Database::open(dir.path(), Options::default())?;
+/// let cities = db.create_table(
+///     TableSpec::new("cities")
+///         .serial("id")
+///         .column("name", DataType::Text)
+///         .column("people", DataType::Int4)
+///         .primary_key(["id"])
+///         .index(IndexSpec::new("by_people", ["people"]).include(["name"])),
+/// )?;
+/// for (name, people) in [("Ulm", 126_000), ("Bath", 94_000), ("Cork", 224_000)] {
+///     cities.insert(&[Value::Null, Value::Text(name.into()), Value::Int(people)])?;
+/// }
+/// let large = db.snapshot()?.index_scan(
+///     &cities,
+///     "by_people",
+///     KeyRange::from([Value::Int(100_000)]),
+///     Scan::all().columns(["name"]),
+/// )?;
+/// let names: Vec<_> = large.rows()?.into_iter().flatten().collect();
+/// assert_eq!(names, [Value::Text("Ulm".into()), Value::Text("Cork".into())]);
+/// db.close()?;
+/// # Ok::<(), onlap::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Database {
+    shared: Arc<Shared>,
+    _owner: Arc<Owner>,
+}
+
+/// Stops the background when the last handle goes.
+struct Owner(Arc<Shared>);
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.0.background.stop();
+    }
+}
+
+impl Database {
+    /// Opens the database in a directory, and creates it where there is none.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Locked`] when another process has it open (the text names its pid);
+    /// [`ErrorKind::NotFound`] when there is none and creating is off; [`ErrorKind::Corruption`]
+    /// with file and offset; [`ErrorKind::NewerFormat`].
+    pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Database> {
+        let jobs = options.background_jobs;
+        let shared = Arc::new(recovery::open(dir.as_ref(), options)?);
+        Background::start(&shared, jobs);
+        shared.background.wake();
+        Ok(Database { _owner: Arc::new(Owner(Arc::clone(&shared))), shared })
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Creates a table with its indexes.
+    ///
+    /// # Errors
+    /// A name that is taken, unknown or empty; a limit; a type without order in a key.
+    pub fn create_table(&self, spec: TableSpec) -> Result<Table> {
+        self.shared.check_writable()?;
+        let state = schema_change::create_table(&self.shared, &spec)?;
+        Ok(self.handle(state))
+    }
+
+    /// Drops a table with its indexes; snapshots that are open go on reading it through handles they
+    /// have.
+    pub fn drop_table(&self, name: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        schema_change::drop_table(&self.shared, name)
+    }
+
+    /// Creates an index on a table and fills it from the rows that are there. Writers wait.
+    ///
+    /// # Errors
+    /// As for [`Database::create_table`]; [`ErrorKind::DuplicateKey`] when a unique index finds two
+    /// rows with equal keys, in which case nothing changes.
+    pub fn create_index(&self, table: &str, spec: IndexSpec) -> Result<()> {
+        self.shared.check_writable()?;
+        schema_change::create_index(&self.shared, table, &spec)
+    }
+
+    /// Drops an index. A primary key cannot be dropped.
+    pub fn drop_index(&self, table: &str, index: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        schema_change::drop_index(&self.shared, table, index)
+    }
+
+    /// The table of a name.
+    pub fn table(&self, name: &str) -> Result<Table> {
+        self.shared.check_open()?;
+        let state = self.shared.catalog.by_name(name);
+        state.map(|s| self.handle(s)).ok_or_else(|| unknown_table(name))
+    }
+
+    /// All tables, by name.
+    pub fn tables(&self) -> Vec<Table> {
+        self.shared.catalog.named().into_iter().map(|(_, s)| self.handle(s)).collect()
+    }
+
+    /// Begins a transaction.
+    pub fn begin(&self) -> Result<Transaction> {
+        self.shared.check_open()?;
+        Ok(Transaction::new(Arc::clone(&self.shared)))
+    }
+
+    /// A snapshot of everything committed.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        self.shared.check_open()?;
+        Ok(Snapshot::new(Arc::clone(&self.shared)))
+    }
+
+    /// The memory budget: limits and use of its parts; the limits add up to `memory_limit`.
+    pub fn memory(&self) -> Vec<PartReport> {
+        self.shared.storage.memory.report()
+    }
+
+    /// Writes all rows in memory to segments and runs, so that the log can be cut.
+    pub fn flush(&self) -> Result<()> {
+        self.shared.check_writable()?;
+        flush::flush_all(&self.shared)
+    }
+
+    /// Flushes, then waits until no merge or compaction is left to do.
+    pub fn settle(&self) -> Result<()> {
+        self.flush()?;
+        crate::compaction::settle(&self.shared)
+    }
+
+    /// Waits for running work, flushes, and releases the directory once all handles are gone. Every
+    /// later call on any handle fails with [`ErrorKind::Closed`].
+    ///
+    /// # Errors
+    /// A flush that failed; what was acknowledged is in the log all the same.
+    pub fn close(self) -> Result<()> {
+        self.shared.check_open()?;
+        let flushed = match self.shared.check_writable() {
+            Ok(()) => flush::flush_all(&self.shared),
+            Err(_) => Ok(()),
+        };
+        self.shared.closed.store(true, Ordering::Release);
+        self.shared.background.stop();
+        let sealed = self.shared.commits.exclusively(|leader| {
+            if self.shared.poisoned.get().is_some() {
+                return Ok(());
+            }
+            leader.log.seal(self.shared.clock.unix_us())
+        });
+        flushed.and(sealed)
+    }
+
+    fn handle(&self, state: Arc<TableState>) -> Table {
+        Table { state, shared: Arc::clone(&self.shared) }
+    }
+}
+
+pub(crate) fn unknown_table(name: &str) -> Error {
+    Error::new(ErrorKind::UnknownTable, format!("there is no table named {name}"))
+}
+
+/// A table: a handle to clone and share.
+#[derive(Clone)]
+pub struct Table {
+    pub(crate) state: Arc<TableState>,
+    shared: Arc<Shared>,
+}
+
+impl Table {
+    /// The table's name.
+    pub fn name(&self) -> String {
+        self.state.schema().name.clone()
+    }
+
+    /// Columns and indexes.
+    pub fn schema(&self) -> Arc<TableSchema> {
+        self.state.schema()
+    }
+
+    /// Commits one row. NULL in a serial column takes the next counter value.
+    pub fn insert(&self, row: &[Value]) -> Result<Csn> {
+        let mut tx = Transaction::new(Arc::clone(&self.shared));
+        tx.insert(self, row)?;
+        tx.commit()
+    }
+
+    /// Commits rows together.
+    pub fn insert_many<R: AsRef<[Value]>>(&self, rows: impl IntoIterator<Item = R>) -> Result<Csn> {
+        let mut tx = Transaction::new(Arc::clone(&self.shared));
+        for row in rows {
+            tx.insert(self, row.as_ref())?;
+        }
+        tx.commit()
+    }
+
+    /// Commits rows in column form.
+    pub fn insert_batch(&self, batch: Batch) -> Result<Csn> {
+        let mut tx = Transaction::new(Arc::clone(&self.shared));
+        tx.insert_batch(self, batch)?;
+        tx.commit()
+    }
+
+    /// Deletes a row by primary key and commits; false when there is none. Runs again when another
+    /// transaction changed the row meanwhile.
+    pub fn delete(&self, key: &[Value]) -> Result<bool> {
+        self.retry(|tx| tx.delete(self, key))
+    }
+
+    /// Changes columns of a row by primary key and commits; false when there is none. Runs again
+    /// when another transaction changed the row meanwhile.
+    pub fn update(&self, key: &[Value], changes: &[(&str, Value)]) -> Result<bool> {
+        self.retry(|tx| tx.update(self, key, changes))
+    }
+
+    fn retry(&self, mut f: impl FnMut(&mut Transaction) -> Result<bool>) -> Result<bool> {
+        loop {
+            let mut tx = Transaction::new(Arc::clone(&self.shared));
+            let found = f(&mut tx)?;
+            match tx.commit() {
+                Ok(_) => return Ok(found),
+                Err(e) if e.kind() == ErrorKind::Conflict => continue,
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// Refuses a table of another database, or of a closed one.
+    pub(crate) fn check_same(&self, shared: &Arc<Shared>) -> Result<()> {
+        if !Arc::ptr_eq(&self.shared, shared) {
+            let text = format!("table {} belongs to another database handle", self.name());
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        self.shared.check_open()
+    }
+}
+
+/// Rows of a table are counted by their ids.
+pub(crate) const NO_ROWS: RowId = 0;
+
+/// What background work has a claim on.
+pub(crate) fn flush_claim(state: &TableState) -> Claim {
+    Claim::Flush(state.id)
+}
