@@ -10,26 +10,35 @@
 //! the commit lock may take `change`; never the other way round.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
+use onlap_base::memory::{Memory, Part};
 use onlap_base::{Csn, IndexId, Result, RowId, TableId};
 use onlap_format::TableSchema;
 use onlap_format::key::{KeyColumn, KeyDef};
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
-use crate::memtable::Memtable;
+use crate::memtable::{self, Memtable};
 use crate::snapshots::RowCounts;
 
+/// A memtable that gets no more rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Frozen {
+    pub memtable: Arc<Memtable>,
+    /// The first and the last commit in it.
+    pub csns: (Csn, Csn),
+}
+
 /// Everything a reader needs of a table, pinned together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct TableView {
     pub schema: Arc<TableSchema>,
     /// Files: all rows below `version.flushed_rows`.
     pub version: Arc<TableVersion>,
     /// Memtables that are being written to files, oldest first.
-    pub frozen: Vec<Arc<Memtable>>,
+    pub frozen: Vec<Frozen>,
     /// Where commits append.
     pub active: Arc<Memtable>,
 }
@@ -37,7 +46,7 @@ pub(crate) struct TableView {
 impl TableView {
     /// Memtables from the newest to the oldest.
     pub(crate) fn memtables_newest_first(&self) -> impl Iterator<Item = &Arc<Memtable>> {
-        std::iter::once(&self.active).chain(self.frozen.iter().rev())
+        std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.memtable))
     }
 
     /// The newest row version that carries a key of a unique index, whether deleted or not, among
@@ -80,29 +89,100 @@ impl TableView {
 pub(crate) struct TableWriter {
     /// Next row id.
     pub next_row: RowId,
+    /// The first commit in the active memtable.
+    pub active_since: Option<Csn>,
     /// Per unique index the largest key bytes ever committed: a key above needs no lookup.
-    pub highs: Vec<(IndexId, Option<Vec<u8>>)>,
+    pub highs: Highs,
 }
+
+/// Largest known keys of unique indexes.
+pub(crate) type Highs = Vec<(IndexId, Option<Vec<u8>>)>;
 
 /// One table of an open database.
 #[derive(Debug)]
 pub(crate) struct TableState {
     pub id: TableId,
-    pub view: ArcSwap<TableView>,
+    view: ArcSwap<TableView>,
     /// Serialises replacements of `view`.
-    pub change: Mutex<()>,
+    change: Mutex<()>,
     pub counts: RowCounts,
     pub writer: Mutex<TableWriter>,
     /// Next value of the serial column.
-    pub serial: AtomicI64,
+    serial: AtomicI64,
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
     /// like any other.
     pub serial_mixed: AtomicBool,
     /// Set by DROP TABLE; writes that come later are refused.
     pub dropped: AtomicBool,
+    memory: Arc<Memory>,
+    /// Bytes of its memtables counted against the budget.
+    charged: AtomicU64,
+    tuning: memtable::Tuning,
+}
+
+impl Drop for TableState {
+    fn drop(&mut self) {
+        self.memory.sub(Part::Memtables, *self.charged.get_mut());
+    }
 }
 
 impl TableState {
+    /// A table whose rows are all in files; nobody sees it at a commit before `csn`.
+    pub(crate) fn new(
+        memory: &Arc<Memory>,
+        tuning: memtable::Tuning,
+        version: Arc<TableVersion>,
+        csn: Csn,
+        serial: i64,
+        highs: Highs,
+    ) -> Arc<TableState> {
+        let schema = Arc::clone(&version.schema);
+        let rows = version.flushed_rows;
+        let active = Arc::new(Memtable::new(Arc::clone(&schema), rows, tuning));
+        let id = schema.id;
+        let view = TableView { schema, version, frozen: Vec::new(), active };
+        Arc::new(TableState {
+            id,
+            view: ArcSwap::from_pointee(view),
+            change: Mutex::default(),
+            counts: RowCounts::new(csn, rows),
+            writer: Mutex::new(TableWriter { next_row: rows, active_since: None, highs }),
+            serial: AtomicI64::new(serial),
+            serial_mixed: AtomicBool::new(false),
+            dropped: AtomicBool::new(false),
+            memory: Arc::clone(memory),
+            charged: AtomicU64::new(0),
+            tuning,
+        })
+    }
+
+    /// An empty memtable for rows from `first_row` on.
+    pub(crate) fn new_memtable(&self, schema: &Arc<TableSchema>, first_row: RowId) -> Arc<Memtable> {
+        Arc::new(Memtable::new(Arc::clone(schema), first_row, self.tuning))
+    }
+
+    /// The first commit that is not in files.
+    pub(crate) fn oldest_unflushed(&self) -> Option<Csn> {
+        let view = self.view.load();
+        let frozen = view.frozen.first().map(|f| f.csns.0);
+        frozen.or_else(|| self.writer.lock().active_since)
+    }
+
+    /// Counts the memtables' bytes of the moment against the budget; returns those of the active one.
+    pub(crate) fn count_memory(&self) -> usize {
+        let view = self.view.load();
+        let active = view.active.heap_bytes();
+        let frozen: usize = view.frozen.iter().map(|f| f.memtable.heap_bytes()).sum();
+        let now = (active + frozen) as u64;
+        let before = self.charged.swap(now, Ordering::Relaxed);
+        if now >= before {
+            self.memory.add(Part::Memtables, now - before);
+        } else {
+            self.memory.sub(Part::Memtables, before - now);
+        }
+        active
+    }
+
     /// The view of the moment.
     pub(crate) fn view(&self) -> Arc<TableView> {
         self.view.load_full()
@@ -115,14 +195,21 @@ impl TableState {
 
     /// Replaces the view by what `f` makes of it.
     pub(crate) fn change_view(&self, f: impl FnOnce(&TableView) -> TableView) {
-        let _serial = self.change.lock();
+        let serial = self.change.lock();
         let old = self.view.load_full();
         self.view.store(Arc::new(f(&old)));
+        drop(serial);
+        self.count_memory();
     }
 
     /// Takes `n` counter values and returns the first.
     pub(crate) fn take_serial(&self, n: i64) -> i64 {
         self.serial.fetch_add(n, Ordering::Relaxed)
+    }
+
+    /// The next counter value.
+    pub(crate) fn serial_now(&self) -> i64 {
+        self.serial.load(Ordering::Relaxed)
     }
 
     /// Notes values that a caller chose for the serial column.
@@ -140,7 +227,7 @@ pub(crate) fn key_def(schema: &TableSchema, index: &onlap_format::IndexSchema) -
         let at = schema.position(part.column).expect("an index names columns of its table");
         KeyColumn { ty: schema.columns[at].ty, descending: part.descending }
     });
-    KeyDef { columns: columns.collect() }
+    KeyDef::new(columns.collect())
 }
 
 /// Positions of an index's key columns, then of its INCLUDE columns, in the table.

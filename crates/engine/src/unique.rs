@@ -12,7 +12,7 @@ use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Vector};
 use std::sync::atomic::Ordering;
 
 use crate::commit::TableWrite;
-use crate::table::{TableView, index_positions, key_def};
+use crate::table::{Highs, TableView, index_positions, key_def};
 
 /// Keys that a transaction brings to one unique index.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(crate) struct UniqueKeys {
 #[derive(Debug)]
 enum Claim {
     /// Values of the table's counter; `max` is the key bytes of the largest.
-    Counter { max: Vec<u8>, values: (i64, i64) },
+    Counter { max: Vec<u8> },
     /// Strictly rising from `min` to `max`.
     Rising { min: Vec<u8>, max: Vec<u8>, keys: Option<Probed> },
     /// Anything else.
@@ -89,10 +89,9 @@ pub(crate) fn claims(
 }
 
 fn counter_claim(def: &KeyDef, columns: &[&Column], rows: usize) -> Option<Claim> {
-    let Vector::Int(v) = &columns[0].data else { unreachable!("counters are int8") };
     let mut max = Vec::new();
     def.encode_row(columns, rows - 1, &mut max);
-    Some(Claim::Counter { max, values: (v[0], v[rows - 1]) })
+    Some(Claim::Counter { max })
 }
 
 fn claim(
@@ -209,19 +208,18 @@ fn live_row(view: &TableView, index: IndexId, key: &[u8], below: RowId) -> Resul
 pub(crate) fn validate(
     w: &TableWrite,
     view: &TableView,
-    highs: &[(IndexId, Option<Vec<u8>>)],
+    highs: &Highs,
     taken: &mut dyn FnMut(IndexId, &[u8], Option<RowId>) -> bool,
 ) -> Result<()> {
     for claim in &w.unique {
         let above = |min: &[u8]| high_of(highs, claim.index).is_none_or(|high| min > high);
-        let mut own;
+        let own;
         let probed = match &claim.how {
             Claim::Counter { .. } if !w.state.serial_mixed.load(Ordering::Relaxed) => continue,
             Claim::Rising { min, .. } if above(min) => continue,
             Claim::Rising { keys: Some(probed), .. } | Claim::Any { keys: probed, .. } => probed,
             Claim::Counter { .. } | Claim::Rising { keys: None, .. } => {
                 own = row_keys(&w.schema, claim.index, &w.rows);
-                own.searched_below = 0;
                 &own
             }
         };
@@ -271,19 +269,39 @@ fn live_row_since(
     }
 }
 
-fn high_of(highs: &[(IndexId, Option<Vec<u8>>)], index: IndexId) -> Option<&[u8]> {
+fn high_of(highs: &Highs, index: IndexId) -> Option<&[u8]> {
     highs.iter().find(|h| h.0 == index).and_then(|h| h.1.as_deref())
 }
 
 /// Notes the largest keys of an admitted transaction.
-pub(crate) fn raise_highs(highs: &mut Vec<(IndexId, Option<Vec<u8>>)>, claims: &[UniqueKeys]) {
+pub(crate) fn raise_highs(highs: &mut Highs, claims: &[UniqueKeys]) {
     for claim in claims {
-        let Some(max) = claim.max() else { continue };
-        match highs.iter_mut().find(|h| h.0 == claim.index) {
-            Some((_, Some(high))) if *max <= *high => {}
-            Some((_, Some(high))) => high.clone_from(max),
-            Some((_, none)) => *none = Some(max.clone()),
-            None => highs.push((claim.index, Some(max.clone()))),
+        if let Some(max) = claim.max() {
+            raise(highs, claim.index, max);
+        }
+    }
+}
+
+fn raise(highs: &mut Highs, index: IndexId, max: &[u8]) {
+    match highs.iter_mut().find(|h| h.0 == index) {
+        Some((_, Some(high))) if max <= high.as_slice() => {}
+        Some((_, high)) => *high = Some(max.to_vec()),
+        None => highs.push((index, Some(max.to_vec()))),
+    }
+}
+
+/// Notes the largest keys of rows that come from the log.
+pub(crate) fn raise_highs_of_rows(schema: &TableSchema, rows: &Batch, highs: &mut Highs) {
+    for index in schema.indexes.iter().filter(|i| i.unique) {
+        let (positions, _) = index_positions(schema, index);
+        let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
+        let def = key_def(schema, index);
+        if rows.rows > 0 && rising_ints(&def, &columns) {
+            let mut max = Vec::new();
+            def.encode_row(&columns, rows.rows - 1, &mut max);
+            raise(highs, index.id, &max);
+        } else if let Some(max) = key_bytes(&def, &columns, 0..rows.rows).iter().max() {
+            raise(highs, index.id, max);
         }
     }
 }

@@ -1,0 +1,222 @@
+//! How does a database come back?
+//!
+//! 1. Lock the directory; a second opener is refused with the owner's pid.
+//! 2. Read the manifest: tables, their files, how far each table is flushed. Remove files that it
+//!    does not name (leftovers of a crash).
+//! 3. Replay the log from the oldest file that may hold something unflushed: rows with ids below a
+//!    table's flushed rows and marks up to its flushed CSN are skipped, the rest goes through the
+//!    same memtables as ever. A memtable that fills up meanwhile is flushed as at any other time.
+//! 4. Sync what was replayed (it may have survived in the page cache alone), then begin a new log
+//!    file behind it.
+//!
+//! Invariants: CSNs of commits are contiguous, row ids of a table too (I2), so a gap is damage and
+//! not a torn tail. Records of tables that the manifest no longer knows belong to dropped tables.
+//!
+//! Thread safety: runs before the database has any other thread.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use onlap_base::memory::Memory;
+use onlap_base::names::{self, FileKind};
+use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
+use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed};
+use onlap_format::{Vector, log as format};
+use onlap_storage::StorageContext;
+use onlap_storage::manifest::Manifest;
+use onlap_storage::version::{TableVersion, Versions};
+use onlap_vfs::Access;
+
+use crate::database::Shared;
+use crate::flush;
+use crate::log::{LogTail, LogWriter};
+use crate::options::Options;
+use crate::table::{self, TableState};
+
+/// Steps 1 to 4.
+pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
+    let limit = options.resolved_memory_limit()?;
+    let fs = Arc::clone(&options.fs);
+    if !fs.exists(&dir.join(names::CURRENT))? {
+        if !options.create {
+            let text = format!("there is no database in {}", dir.display());
+            return Err(Error::new(ErrorKind::NotFound, text));
+        }
+        fs.create_dir_all(dir)?;
+    }
+    let lock = fs.lock(&dir.join(names::LOCK))?;
+    let memory = Arc::new(Memory::new(limit));
+    let storage = StorageContext::new(fs, dir.to_owned(), memory, Arc::clone(&options.tasks));
+    let versions = match Manifest::exists(&storage)? {
+        true => Versions::open(&storage)?,
+        false => Versions::create(&storage)?,
+    };
+    let files = log_files(&storage)?;
+    let oldest = versions.state(|s| s.log_oldest);
+    let flushed_csn = versions.state(|s| s.csn);
+    // The log ends where replay ends; until then commits cannot happen and the writer's place is
+    // taken by the tail that replay returns.
+    let shared = Shared::new(options, storage, versions, lock, flushed_csn)?;
+    for (id, version) in shared.versions.tables() {
+        let state = table_state(&shared, id, version, flushed_csn)?;
+        shared.catalog.insert(state.schema().name.clone(), state);
+    }
+    let tail = replay(&shared, &files, oldest, flushed_csn)?;
+    shared.snapshots.publish(tail.csn);
+    let csn = tail.csn;
+    let log = LogWriter::start(
+        Arc::clone(&shared.storage),
+        shared.options.sync,
+        shared.options.tuning.log_file_bytes,
+        tail,
+    )?;
+    shared.start_commits(csn + 1, log);
+    Ok(shared)
+}
+
+/// The log files that are there, rising.
+fn log_files(storage: &StorageContext) -> Result<Vec<LogFile>> {
+    let mut files = Vec::new();
+    for name in storage.fs.list(&storage.dir)? {
+        if let Some(FileKind::Log(number)) = FileKind::parse(&name) {
+            files.push(LogFile { number, name });
+        }
+    }
+    files.sort_by_key(|f| f.number);
+    Ok(files)
+}
+
+/// A table as its files show it.
+fn table_state(
+    shared: &Shared,
+    id: TableId,
+    version: Arc<TableVersion>,
+    csn: Csn,
+) -> Result<Arc<TableState>> {
+    let serial = shared.versions.state(|s| {
+        s.tables.get(&id).and_then(|t| t.serials.values().next().copied()).unwrap_or(1)
+    });
+    let highs = unique_highs(&version)?;
+    let rows = version.flushed_rows;
+    Ok(TableState::new(shared, id, version, rows, csn, serial, highs))
+}
+
+/// The largest key of every unique index in files.
+fn unique_highs(version: &TableVersion) -> Result<Vec<(IndexId, Option<Vec<u8>>)>> {
+    let unique = version.schema.indexes.iter().filter(|i| i.unique);
+    Ok(unique
+        .map(|i| {
+            let runs = version.index(i.id).map_or(&[][..], |v| &v.runs);
+            let files = runs.iter().flat_map(|r| &r.meta.files);
+            (i.id, files.map(|f| f.last_key.clone()).max())
+        })
+        .collect())
+}
+
+/// Step 3; returns what the log writer needs.
+fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Result<LogTail> {
+    let storage = &shared.storage;
+    let mut last_csns: Vec<(u64, Csn)> = Vec::new();
+    let mut csn = flushed;
+    let mut load = |number: u64, most: usize| {
+        let name = FileKind::Log(number).name();
+        let file = storage.fs.open(&storage.dir.join(&name), Access::Read)?;
+        let len = (file.len()? as usize).min(most);
+        Ok(file.read_at(0, len)?.into_vec())
+    };
+    let mut visit = |replayed: Replayed| {
+        let Replayed { record, end } = replayed;
+        match record.body {
+            RecordBody::Commit(commit) => {
+                if record.csn > csn + 1 {
+                    let text = format!("commit {} is missing from the log", csn + 1);
+                    let name = FileKind::Log(record.position.file()).name();
+                    return Err(Error::corruption(name, record.position.offset(), text));
+                }
+                csn = csn.max(record.csn);
+                apply(shared, commit, record.csn, record.position)?;
+            }
+            RecordBody::Relog(rows) => crate::relog::apply(shared, rows)?,
+            RecordBody::Note => {}
+        }
+        let number = end.file();
+        match last_csns.last_mut() {
+            Some((n, last)) if *n == number => *last = csn,
+            _ => last_csns.push((number, csn)),
+        }
+        Ok(())
+    };
+    let end = format::replay(files, oldest, &mut load, &mut visit)?;
+    sync_replayed(storage, &end.live)?;
+    for number in &end.void {
+        storage.fs.remove(&storage.dir.join(FileKind::Log(*number).name()))?;
+    }
+    let next_file = files.last().map_or(1, |f| f.number + 1).max(oldest);
+    let mut tail = LogTail { next_file, end: end.end, csn, files: Vec::new() };
+    let mut before = flushed;
+    for number in end.live {
+        let path = storage.dir.join(FileKind::Log(number).name());
+        let bytes = storage.fs.open(&path, Access::Read)?.len()?;
+        let last = last_csns.iter().find(|l| l.0 == number).map_or(before, |l| l.1);
+        before = last;
+        tail.files.push((number, last, bytes));
+    }
+    Ok(tail)
+}
+
+/// Step 4: what was read must not be lost once something relies on it.
+fn sync_replayed(storage: &StorageContext, live: &[u64]) -> Result<()> {
+    for number in live {
+        let path = storage.dir.join(FileKind::Log(*number).name());
+        storage.fs.open(&path, Access::ReadWrite)?.sync_all()?;
+    }
+    storage.sync_dir()
+}
+
+/// One commit of the log goes into the memtables, as far as it is not in files.
+fn apply(shared: &Shared, commit: CommitRecord, csn: Csn, at: LogPosition) -> Result<()> {
+    for part in commit.tables {
+        let Some(state) = shared.catalog.by_id(part.table) else { continue };
+        let view = state.view();
+        let mut writer = state.writer.lock();
+        let rows = part.rows.rows as RowId;
+        if csn <= view.version.flushed_csn {
+            continue;
+        }
+        if rows > 0 && part.base != writer.next_row {
+            let text = format!(
+                "table {}: rows from id {} in the log, {} expected",
+                view.schema.name, part.base, writer.next_row
+            );
+            let name = FileKind::Log(at.file()).name();
+            return Err(Error::corruption(name, at.offset(), text));
+        }
+        crate::unique::raise_highs_of_rows(&view.schema, &part.rows, &mut writer.highs);
+        note_serials(&state, &part.rows);
+        view.active.append(&part.rows, csn);
+        for mark in &part.marks {
+            let successor = mark.successor.map(|s| part.base + RowId::from(s));
+            view.active.mark(mark.row, csn, successor);
+        }
+        writer.next_row += rows;
+        state.counts.push(csn, writer.next_row, &shared.snapshots);
+        drop(writer);
+        if view.active.heap_bytes() >= shared.memtable_bytes {
+            flush::freeze(shared, &state, csn);
+            shared.snapshots.publish(csn);
+            flush::flush_oldest(shared, state.id)?;
+        }
+    }
+    Ok(())
+}
+
+/// The counter goes on above every value that was ever logged.
+fn note_serials(state: &TableState, rows: &onlap_format::Batch) {
+    let schema = state.schema();
+    let Some(at) = schema.columns.iter().position(|c| c.serial) else { return };
+    if let Some(Vector::Int(values)) = rows.columns.get(at).map(|c| &c.data)
+        && let (Some(&min), Some(&max)) = (values.iter().min(), values.iter().max())
+    {
+        table::note_replayed_serial(state, min, max);
+    }
+}
