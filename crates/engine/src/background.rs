@@ -204,10 +204,9 @@ fn run(shared: &Arc<Shared>) {
 fn sync_at_intervals(shared: &Arc<Shared>, every: Duration) {
     let background = &shared.background;
     while !background.stopping() {
-        let seen = background.event.epoch();
+        // Short steps, so that closing does not wait for a long interval.
         shared.tasks.sleep(every.min(Duration::from_millis(100)));
-        let _ = seen;
-        if let Err(e) = shared.log_sync.sync() {
+        if let Err(e) = shared.sync_log() {
             shared.poison("syncing the log", e);
             return;
         }

@@ -36,7 +36,9 @@ use onlap_format::{Batch, TableSchema};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
+use crate::flush;
 use crate::log::LogWriter;
+use crate::memtable::Mark;
 use crate::table::TableState;
 use crate::unique::{self, UniqueKeys};
 
@@ -106,6 +108,11 @@ impl Commits {
         let out = f(&mut self.leader.lock());
         self.finished.notify();
         out
+    }
+
+    /// Runs `f` unless a commit is under way.
+    pub(crate) fn if_free<T>(&self, f: impl FnOnce(&Leader) -> T) -> Option<T> {
+        self.leader.try_lock().map(|leader| f(&leader))
     }
 
     /// Commits a transaction and returns its CSN once it is visible (and durable as the sync mode
@@ -220,6 +227,7 @@ impl Leader {
             apply(shared, a);
         }
         shared.snapshots.publish(self.next_csn - 1);
+        relieve(shared, &admitted, self);
         for a in &admitted {
             a.request.finish(Ok(a.csn));
         }
@@ -284,16 +292,35 @@ fn validate(group: &Group, w: &TableWrite) -> Result<()> {
 /// Step 5 for one transaction: rows and marks go into the memtables.
 fn apply(shared: &Shared, a: &Admitted) {
     for (w, &base) in a.request.writes.iter().zip(&a.bases) {
-        let active = Arc::clone(&w.state.view.load().active);
-        active.append(&w.rows, a.csn);
-        for m in &w.marks {
-            active.mark(m.row, a.csn, m.successor.map(|ordinal| base + RowId::from(ordinal)));
+        let active = Arc::clone(&w.state.view().active);
+        if w.rows.rows > 0 {
+            active.append(&w.rows, a.csn);
         }
+        active.mark_all(w.marks.iter().map(|m| Mark {
+            row: m.row,
+            csn: a.csn,
+            successor: m.successor.map(|ordinal| base + RowId::from(ordinal)),
+        }));
         let next_row = base + w.rows.rows as RowId;
-        w.state.writer.lock().next_row = next_row;
+        let mut writer = w.state.writer.lock();
+        writer.next_row = next_row;
+        writer.active_since.get_or_insert(a.csn);
+        drop(writer);
         w.state.counts.push(a.csn, next_row, &shared.snapshots);
-        if active.heap_bytes() >= shared.memtable_bytes {
-            crate::flush::freeze(shared, &w.state, a.csn);
+    }
+}
+
+/// After a group: full memtables are frozen, and so are those that keep an over-long log alive.
+fn relieve(shared: &Shared, admitted: &[Admitted], leader: &Leader) {
+    let csn = leader.next_csn - 1;
+    for w in admitted.iter().flat_map(|a| &a.request.writes) {
+        if w.state.count_memory() >= shared.memtable_bytes {
+            flush::freeze(shared, &w.state, csn);
         }
+    }
+    if leader.log.bytes() > shared.options.log_limit
+        && let Some(oldest) = leader.log.oldest_closed_csn()
+    {
+        flush::relieve_log(shared, oldest, csn);
     }
 }

@@ -14,13 +14,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use onlap_base::clock::Clock;
 use onlap_base::memory::{Part, PartReport};
 use onlap_base::tasks::Tasks;
-use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
+use onlap_base::{Csn, Error, ErrorKind, Result};
 use onlap_format::{Batch, TableSchema, Value};
 use onlap_storage::StorageContext;
-use onlap_storage::manifest::Manifest;
+use onlap_storage::version::{TableVersion, Versions};
 use parking_lot::Mutex;
 
-use crate::background::{Background, Claim};
+use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
 use crate::log::{LogSync, LogWriter};
@@ -29,7 +29,7 @@ use crate::pressure::Pressure;
 use crate::read::Snapshot;
 use crate::snapshots::Snapshots;
 use crate::spec::{IndexSpec, TableSpec};
-use crate::table::TableState;
+use crate::table::{Highs, TableState};
 use crate::transaction::Transaction;
 use crate::{flush, recovery, schema_change};
 
@@ -39,11 +39,12 @@ pub(crate) struct Shared {
     pub storage: Arc<StorageContext>,
     pub clock: Arc<dyn Clock>,
     pub tasks: Arc<dyn Tasks>,
-    pub manifest: Manifest,
+    pub versions: Versions,
     pub catalog: Catalog,
     pub snapshots: Snapshots,
-    pub commits: Commits,
-    pub log_sync: Arc<LogSync>,
+    /// Set when recovery has found the end of the log.
+    commits: OnceLock<Commits>,
+    log_sync: OnceLock<Arc<LogSync>>,
     pub pressure: Pressure,
     pub background: Background,
     /// A memtable is frozen at this many bytes.
@@ -58,33 +59,30 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// The state before recovery has read the log; nothing can commit yet.
     pub(crate) fn new(
         options: Options,
         storage: Arc<StorageContext>,
-        manifest: Manifest,
+        versions: Versions,
         lock: Box<dyn Send + Sync>,
         csn: Csn,
-        log: LogWriter,
     ) -> Shared {
         let memory = &storage.memory;
-        let memtable_bytes = options
-            .tuning
-            .memtable_bytes
-            .unwrap_or((memory.limit(Part::Memtables) / 2) as usize);
+        let half = (memory.limit(Part::Memtables) / 2) as usize;
         // What merges may owe before writers are paced: enough for the largest merge of a level to
         // be under way while the next builds up.
         let merge_debt_limit = (memory.total_limit() * 16).max(1 << 30);
         Shared {
             clock: Arc::clone(&options.clock),
             tasks: Arc::clone(&options.tasks),
-            manifest,
+            versions,
             catalog: Catalog::default(),
             snapshots: Snapshots::new(csn),
-            log_sync: log.sync_handle(),
-            commits: Commits::new(&*options.tasks, csn + 1, log),
+            log_sync: OnceLock::new(),
+            commits: OnceLock::new(),
             pressure: Pressure::new(merge_debt_limit),
             background: Background::new(&*options.tasks),
-            memtable_bytes,
+            memtable_bytes: options.tuning.memtable_bytes.unwrap_or(half),
             schema_lock: Mutex::default(),
             counters: crate::read::ReadTotals::default(),
             closed: AtomicBool::new(false),
@@ -93,6 +91,40 @@ impl Shared {
             options,
             storage,
         }
+    }
+
+    /// Lets commits begin.
+    pub(crate) fn start_commits(&self, next_csn: Csn, log: LogWriter) {
+        let _ = self.log_sync.set(log.sync_handle());
+        let commits = Commits::new(&*self.tasks, next_csn, log);
+        assert!(self.commits.set(commits).is_ok(), "commits begin once");
+    }
+
+    /// The commit queue.
+    pub(crate) fn commits(&self) -> &Commits {
+        self.commits.get().expect("recovery ends before anything else begins")
+    }
+
+    /// Whether recovery has ended.
+    pub(crate) fn has_commits(&self) -> bool {
+        self.commits.get().is_some()
+    }
+
+    /// Syncs the log; for mode `interval`.
+    pub(crate) fn sync_log(&self) -> Result<()> {
+        self.log_sync.get().map_or(Ok(()), |sync| sync.sync())
+    }
+
+    /// A table whose rows are all in files.
+    pub(crate) fn new_table(
+        &self,
+        version: Arc<TableVersion>,
+        csn: Csn,
+        serial: i64,
+        highs: Highs,
+    ) -> Arc<TableState> {
+        let tuning = self.options.tuning.memtable;
+        TableState::new(&self.storage.memory, tuning, version, csn, serial, highs)
     }
 
     /// Refuses work on a closed handle.
@@ -123,12 +155,12 @@ impl Shared {
     }
 
     pub(crate) fn wants_log_spare(&self) -> bool {
-        self.commits.try_leader(|leader| leader.log.wants_spare()).unwrap_or(false)
+        self.commits().if_free(|leader| leader.log.wants_spare()).unwrap_or(false)
     }
 
     pub(crate) fn prepare_log_spare(&self) -> Result<()> {
         let path = LogWriter::prepare_spare(&self.storage, self.options.tuning.log_file_bytes)?;
-        self.commits.exclusively(|leader| leader.log.add_spare(path));
+        self.commits().exclusively(|leader| leader.log.add_spare(path));
         Ok(())
     }
 }
@@ -282,7 +314,7 @@ impl Database {
         };
         self.shared.closed.store(true, Ordering::Release);
         self.shared.background.stop();
-        let sealed = self.shared.commits.exclusively(|leader| {
+        let sealed = self.shared.commits().exclusively(|leader| {
             if self.shared.poisoned.get().is_some() {
                 return Ok(());
             }
@@ -373,12 +405,4 @@ impl Table {
         }
         self.shared.check_open()
     }
-}
-
-/// Rows of a table are counted by their ids.
-pub(crate) const NO_ROWS: RowId = 0;
-
-/// What background work has a claim on.
-pub(crate) fn flush_claim(state: &TableState) -> Claim {
-    Claim::Flush(state.id)
 }

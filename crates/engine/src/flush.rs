@@ -5,8 +5,9 @@
 //! 1. **Freeze**, under the commit lock: the active memtable joins the frozen ones and a new one
 //!    takes its place, between two commits.
 //! 2. **Write**, in the background, the oldest frozen memtable: one segment with its rows, one run
-//!    per index, one mark run. Rows that were dead below the horizon are left out, with their
-//!    entries; their ids stay unused for ever.
+//!    per index, one mark run. Rows that died in the same memtable below the horizon are left out,
+//!    with their entries and marks; their ids stay unused for ever. (Not those that died later:
+//!    their marks may not be durable yet, and a crash must not take the row and forget the delete.)
 //! 3. **Install**: one manifest record adds the files and moves the table's flushed rows and CSN;
 //!    the new version and the shorter list of frozen memtables become visible in one step (I4).
 //! 4. **Cut the log** below what every table has flushed.
@@ -21,11 +22,9 @@
 
 use std::sync::Arc;
 
-use onlap_base::memory::Part;
-use onlap_base::{Csn, Result, RowId, TableId};
-use onlap_format::key::{ColumnStats, Packing};
+use onlap_base::{Csn, Result, TableId};
 use onlap_format::manifest::{Edit, RunMeta};
-use onlap_format::{Column, IndexSchema, TableSchema};
+use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
 use onlap_storage::run::{RunSpec, RunWriter};
 use onlap_storage::segment::{SegmentSpec, SegmentWriter};
@@ -33,25 +32,21 @@ use onlap_storage::written::Purpose;
 
 use crate::background::Claim;
 use crate::database::Shared;
-use crate::memtable::Memtable;
-use crate::table::{TableState, TableView, index_positions, key_def};
-
-/// Rows per piece that goes from a memtable to a segment.
-const PIECE_ROWS: usize = 16 << 10;
+use crate::memtable::{DeadRows, Memtable};
+use crate::table::{Frozen, TableState, TableView};
 
 /// Step 1. The caller holds the commit lock; `csn` is the last applied commit.
 pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
+    let since = state.writer.lock().active_since.take();
+    let Some(since) = since else { return };
     state.change_view(|old| {
-        if old.active.is_empty() {
-            return old.clone();
-        }
-        old.active.freeze(csn);
+        old.active.freeze();
         let mut frozen = old.frozen.clone();
-        frozen.push(Arc::clone(&old.active));
+        frozen.push(Frozen { memtable: Arc::clone(&old.active), csns: (since, csn) });
         TableView {
             schema: Arc::clone(&old.schema),
             version: Arc::clone(&old.version),
-            active: state.new_memtable(shared, &old.schema, old.active.end_row()),
+            active: state.new_memtable(&old.schema, old.active.end_row()),
             frozen,
         }
     });
@@ -66,19 +61,23 @@ pub(crate) fn has_frozen(state: &TableState) -> bool {
 pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let Some(state) = shared.catalog.by_id(table) else { return Ok(()) };
     let view = state.view();
-    let Some(frozen) = view.frozen.first().cloned() else { return Ok(()) };
+    let Some(Frozen { memtable: frozen, csns: (_, csn) }) = view.frozen.first().cloned() else {
+        return Ok(());
+    };
     let started = shared.clock.monotonic_ns();
     let bytes = frozen.heap_bytes() as u64;
-    let horizon = shared.snapshots.horizon();
-    let csn = frozen.frozen_csn().expect("a frozen memtable knows its last commit");
+    let seen_dead = csn.min(shared.snapshots.horizon());
+    let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
+    let dead = DeadRows::new(dead);
     let mut edits = Vec::new();
-    write_rows(shared, &view.schema, table, &frozen, horizon, csn, &mut edits)?;
-    for index in &view.schema.indexes {
-        if let Some(run) = write_index(shared, &view.schema, table, index, &frozen, horizon)? {
+    if (frozen.rows() as u64) > dead.len() as u64 {
+        write_rows(shared, &view.schema, table, &frozen, &dead, csn, &mut edits)?;
+        for index in &view.schema.indexes {
+            let run = write_index(shared, &view.schema, table, index, &frozen, &dead)?;
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
-    write_marks(shared, table, &frozen, &mut edits)?;
+    write_marks(shared, table, &frozen, &dead, &mut edits)?;
     edits.push(Edit::Flushed(table, frozen.end_row(), csn));
     if let Some(serial) = view.schema.columns.iter().find(|c| c.serial) {
         edits.push(Edit::Serial(table, serial.id, state.serial_now()));
@@ -101,7 +100,7 @@ fn install(
         state.change_view(|old| TableView {
             schema: Arc::clone(&old.schema),
             version,
-            frozen: old.frozen.iter().filter(|m| !Arc::ptr_eq(m, frozen)).cloned().collect(),
+            frozen: old.frozen.iter().filter(|m| !Arc::ptr_eq(&m.memtable, frozen)).cloned().collect(),
             active: Arc::clone(&old.active),
         });
     });
@@ -116,7 +115,7 @@ fn write_rows(
     schema: &TableSchema,
     table: TableId,
     frozen: &Memtable,
-    horizon: Csn,
+    dead: &DeadRows,
     csn: Csn,
     edits: &mut Vec<Edit>,
 ) -> Result<()> {
@@ -130,20 +129,12 @@ fn write_rows(
         block_rows: shared.options.tuning.block_rows,
         purpose: Purpose::Segment,
     };
-    if spec.row_ids.is_empty() {
-        return Ok(());
+    let mut writer = SegmentWriter::create(&shared.storage, spec)?;
+    for (batch, row_ids) in frozen.batches(dead.clone()) {
+        writer.push(&batch, &row_ids)?;
     }
-    let mut writer = None;
-    for (batch, row_ids) in frozen.batches(horizon, PIECE_ROWS) {
-        if writer.is_none() {
-            writer = Some(SegmentWriter::create(&shared.storage, spec.clone())?);
-        }
-        writer.as_mut().expect("just made").push(&batch, &row_ids)?;
-    }
-    if let Some(mut writer) = writer {
-        writer.push_commits(&frozen.commits());
-        edits.push(Edit::AddSegment(table, writer.finish()?));
-    }
+    writer.push_commits(&frozen.commit_map());
+    edits.push(Edit::AddSegment(table, writer.finish()?));
     Ok(())
 }
 
@@ -153,67 +144,61 @@ fn write_index(
     table: TableId,
     index: &IndexSchema,
     frozen: &Memtable,
-    horizon: Csn,
-) -> Result<Option<RunMeta>> {
-    let def = key_def(schema, index);
-    let (positions, _) = index_positions(schema, index);
-    let mut stats = vec![ColumnStats::default(); positions.len()];
-    for (batch, _) in frozen.batches(horizon, PIECE_ROWS) {
-        for (stats, &p) in stats.iter_mut().zip(&positions) {
-            let column: &Column = &batch.columns[p];
-            stats.observe(column, 0..batch.rows);
-        }
+    dead: &DeadRows,
+) -> Result<RunMeta> {
+    let packing = frozen.fit_packing(index.id);
+    let spec = RunSpec {
+        table,
+        index: index.clone(),
+        packing: packing.clone(),
+        rows: frozen.first_row()..frozen.end_row(),
+        level: 0,
+        purpose: Purpose::Index(index.id),
+        file_bytes: shared.options.tuning.run_file_bytes,
+        block_bytes: shared.options.tuning.block_bytes,
+    };
+    let mut writer = RunWriter::create(&shared.storage, spec)?;
+    for entries in frozen.entries(index.id, &packing, dead.clone()) {
+        writer.push(&entries)?;
     }
-    let packing = Packing::fit(&def, &stats);
-    let mut writer = None;
-    for entries in frozen.entries(index.id, &packing, horizon) {
-        if writer.is_none() {
-            let spec = RunSpec {
-                table,
-                index: index.clone(),
-                packing: packing.clone(),
-                rows: frozen.first_row()..frozen.end_row(),
-                level: 0,
-                purpose: Purpose::Index(index.id),
-                file_bytes: shared.options.tuning.run_file_bytes,
-                block_bytes: shared.options.tuning.block_bytes,
-            };
-            writer = Some(RunWriter::create(&shared.storage, spec)?);
-        }
-        writer.as_mut().expect("just made").push(&entries)?;
-    }
-    writer.map(RunWriter::finish).transpose()
+    writer.finish()
 }
 
 fn write_marks(
     shared: &Shared,
     table: TableId,
     frozen: &Memtable,
+    dead: &DeadRows,
     edits: &mut Vec<Edit>,
 ) -> Result<()> {
-    let marks = frozen.marks();
-    if marks.is_empty() {
+    let marks = frozen.mark_list();
+    if marks.len() == dead.len() {
         return Ok(());
     }
     let mut writer = MarkRunWriter::create(&shared.storage, MarkRunSpec { table, level: 0 })?;
-    for mark in marks.iter() {
+    for mark in marks.iter().filter(|m| !dead.contains(m.row)) {
         writer.push(mark.row, mark.csn, mark.successor)?;
     }
     edits.push(Edit::AddMarks(table, writer.finish()?));
     Ok(())
 }
 
-/// Step 4.
+/// Step 4. Files are given up only after the manifest says that they are not needed.
 pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
     if !shared.has_commits() {
         return Ok(());
     }
-    shared.commits().exclusively(|leader| {
+    let (files, oldest) = shared.commits().exclusively(|leader| {
         let last = leader.next_csn - 1;
         let pinned = shared.catalog.all().iter().filter_map(|t| t.oldest_unflushed()).min();
-        let flushed = pinned.map_or(last, |csn| csn - 1);
-        leader.log.cut(flushed)
-    })
+        leader.log.take_flushed(pinned.map_or(last, |csn| csn - 1))
+    });
+    if files.is_empty() {
+        return Ok(());
+    }
+    let noted = shared.versions.commit(&[Edit::LogOldest(oldest)], |_| ());
+    noted.map_err(|e| shared.poison("writing the manifest", e))?;
+    shared.commits().exclusively(|leader| leader.log.recycle(files))
 }
 
 /// Freezes and flushes one table.
@@ -239,20 +224,9 @@ pub(crate) fn flush_all(shared: &Shared) -> Result<()> {
 /// Freezes tables that keep the log above its limit. The caller holds the commit lock.
 pub(crate) fn relieve_log(shared: &Shared, oldest_needed: Csn, csn: Csn) {
     for state in shared.catalog.all() {
-        if state.oldest_unflushed().is_some_and(|c| c <= oldest_needed) {
+        let since = state.writer.lock().active_since;
+        if since.is_some_and(|c| c <= oldest_needed) {
             freeze(shared, &state, csn);
         }
     }
-}
-
-/// Bytes of memtables that are on their way to files.
-pub(crate) fn frozen_bytes(shared: &Shared) -> u64 {
-    let tables = shared.catalog.all();
-    let frozen = tables.iter().flat_map(|t| t.view().frozen.clone());
-    frozen.map(|m| m.heap_bytes() as u64).sum::<u64>().min(shared.storage.memory.used(Part::Memtables))
-}
-
-/// Rows that a table has in memory.
-pub(crate) fn unflushed_rows(view: &TableView) -> RowId {
-    view.active.end_row() - view.version.flushed_rows
 }

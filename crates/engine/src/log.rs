@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use onlap_base::names::FileKind;
+use onlap_base::names::{self, FileKind};
 use onlap_base::{Csn, Result};
 use onlap_format::log::{self as format, FileHeader, GroupPart, LogPosition};
 use onlap_storage::StorageContext;
@@ -37,6 +37,10 @@ struct ClosedFile {
     last_csn: Csn,
     bytes: u64,
 }
+
+/// A file that nobody needs any more.
+#[derive(Debug)]
+pub(crate) struct ObsoleteFile(ClosedFile);
 
 /// What the interval syncer shares with the writer.
 #[derive(Debug)]
@@ -202,10 +206,19 @@ impl LogWriter {
         self.closed.front().map(|c| c.last_csn)
     }
 
-    /// Gives up closed files whose commits are all at or below `flushed`.
-    pub(crate) fn cut(&mut self, flushed: Csn) -> Result<()> {
+    /// Takes the closed files whose commits are all at or below `flushed` off the list; also returns
+    /// the number of the oldest file that is still needed.
+    pub(crate) fn take_flushed(&mut self, flushed: Csn) -> (Vec<ObsoleteFile>, u64) {
+        let mut files = Vec::new();
         while self.closed.front().is_some_and(|c| c.last_csn <= flushed) {
-            let file = self.closed.pop_front().expect("there is a first");
+            files.extend(self.closed.pop_front().map(ObsoleteFile));
+        }
+        (files, self.closed.front().map_or(self.at.file(), |c| c.number))
+    }
+
+    /// Keeps obsolete files for reuse, or removes them.
+    pub(crate) fn recycle(&mut self, files: Vec<ObsoleteFile>) -> Result<()> {
+        for ObsoleteFile(file) in files {
             let path = self.storage.dir.join(FileKind::Log(file.number).name());
             if self.spares.len() < SPARES && file.bytes == self.file_bytes {
                 self.spares.push(path);
@@ -214,6 +227,29 @@ impl LogWriter {
             }
         }
         Ok(())
+    }
+
+    /// Whether a spare file should be prepared ahead of need.
+    pub(crate) fn wants_spare(&self) -> bool {
+        self.mode == SyncMode::Fsync
+            && self.spares.is_empty()
+            && self.at.offset() > self.capacity / 4
+    }
+
+    /// Takes a prepared file over.
+    pub(crate) fn add_spare(&mut self, path: PathBuf) {
+        self.spares.push(path);
+    }
+
+    /// Writes a spare file full of zeros, so that syncs of the log write no metadata; runs without
+    /// the commit lock.
+    pub(crate) fn prepare_spare(storage: &StorageContext, bytes: u64) -> Result<PathBuf> {
+        let path = storage.dir.join(names::temporary("log"));
+        let file = storage.fs.create(&path, Access::ReadWrite)?;
+        fill(&*file, bytes)?;
+        file.sync_all()?;
+        storage.written.add(Purpose::Log, bytes);
+        Ok(path)
     }
 
     fn roll(&mut self, bytes: u64) -> Result<()> {

@@ -86,8 +86,10 @@ pub struct Options {
 pub struct Tuning {
     /// A memtable is flushed at this many bytes. `None` derives it from the memory limit.
     pub memtable_bytes: Option<usize>,
-    /// Bytes after which a segment block is closed.
-    pub block_bytes: usize,
+    /// Rows after which a segment block is closed, whatever its bytes.
+    pub block_rows: usize,
+    /// Sizes inside a memtable.
+    pub memtable: crate::memtable::Tuning,
     /// Bytes after which a file of a run is closed.
     pub run_file_bytes: u64,
     /// Runs of a level that are merged into one of the next.
@@ -102,7 +104,8 @@ impl Default for Tuning {
     fn default() -> Tuning {
         Tuning {
             memtable_bytes: None,
-            block_bytes: limits::BLOCK_BYTES,
+            block_rows: limits::BLOCK_ROWS_MAX,
+            memtable: crate::memtable::Tuning::default(),
             run_file_bytes: limits::RUN_FILE_BYTES,
             merge_fan_in: 8,
             compact_dead_percent: 20,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use onlap_base::memory::Memory;
 use onlap_base::names::{self, FileKind};
-use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
+use onlap_base::{Csn, Error, ErrorKind, Result, RowId, TableId};
 use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed};
 use onlap_format::{Vector, log as format};
 use onlap_storage::StorageContext;
@@ -31,7 +31,7 @@ use crate::database::Shared;
 use crate::flush;
 use crate::log::{LogTail, LogWriter};
 use crate::options::Options;
-use crate::table::{self, TableState};
+use crate::table::{Highs, TableState};
 
 /// Steps 1 to 4.
 pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
@@ -56,9 +56,9 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     let flushed_csn = versions.state(|s| s.csn);
     // The log ends where replay ends; until then commits cannot happen and the writer's place is
     // taken by the tail that replay returns.
-    let shared = Shared::new(options, storage, versions, lock, flushed_csn)?;
+    let shared = Shared::new(options, storage, versions, lock, flushed_csn);
     for (id, version) in shared.versions.tables() {
-        let state = table_state(&shared, id, version, flushed_csn)?;
+        let state = table_state(&shared, id, version, flushed_csn);
         shared.catalog.insert(state.schema().name.clone(), state);
     }
     let tail = replay(&shared, &files, oldest, flushed_csn)?;
@@ -92,25 +92,24 @@ fn table_state(
     id: TableId,
     version: Arc<TableVersion>,
     csn: Csn,
-) -> Result<Arc<TableState>> {
+) -> Arc<TableState> {
     let serial = shared.versions.state(|s| {
         s.tables.get(&id).and_then(|t| t.serials.values().next().copied()).unwrap_or(1)
     });
-    let highs = unique_highs(&version)?;
-    let rows = version.flushed_rows;
-    Ok(TableState::new(shared, id, version, rows, csn, serial, highs))
+    let highs = unique_highs(&version);
+    shared.new_table(version, csn, serial, highs)
 }
 
 /// The largest key of every unique index in files.
-fn unique_highs(version: &TableVersion) -> Result<Vec<(IndexId, Option<Vec<u8>>)>> {
+fn unique_highs(version: &TableVersion) -> Highs {
     let unique = version.schema.indexes.iter().filter(|i| i.unique);
-    Ok(unique
+    unique
         .map(|i| {
             let runs = version.index(i.id).map_or(&[][..], |v| &v.runs);
             let files = runs.iter().flat_map(|r| &r.meta.files);
             (i.id, files.map(|f| f.last_key.clone()).max())
         })
-        .collect())
+        .collect()
 }
 
 /// Step 3; returns what the log writer needs.
@@ -118,6 +117,7 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
     let storage = &shared.storage;
     let mut last_csns: Vec<(u64, Csn)> = Vec::new();
     let mut csn = flushed;
+    let mut previous: Option<Csn> = None;
     let mut load = |number: u64, most: usize| {
         let name = FileKind::Log(number).name();
         let file = storage.fs.open(&storage.dir.join(&name), Access::Read)?;
@@ -128,8 +128,10 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
         let Replayed { record, end } = replayed;
         match record.body {
             RecordBody::Commit(commit) => {
-                if record.csn > csn + 1 {
-                    let text = format!("commit {} is missing from the log", csn + 1);
+                if let Some(before) = previous.replace(record.csn)
+                    && record.csn != before + 1
+                {
+                    let text = format!("commit {} is missing from the log", before + 1);
                     let name = FileKind::Log(record.position.file()).name();
                     return Err(Error::corruption(name, record.position.offset(), text));
                 }
@@ -183,6 +185,7 @@ fn apply(shared: &Shared, commit: CommitRecord, csn: Csn, at: LogPosition) -> Re
         if csn <= view.version.flushed_csn {
             continue;
         }
+        writer.active_since.get_or_insert(csn);
         if rows > 0 && part.base != writer.next_row {
             let text = format!(
                 "table {}: rows from id {} in the log, {} expected",
@@ -201,9 +204,9 @@ fn apply(shared: &Shared, commit: CommitRecord, csn: Csn, at: LogPosition) -> Re
         writer.next_row += rows;
         state.counts.push(csn, writer.next_row, &shared.snapshots);
         drop(writer);
-        if view.active.heap_bytes() >= shared.memtable_bytes {
-            flush::freeze(shared, &state, csn);
+        if state.count_memory() >= shared.memtable_bytes {
             shared.snapshots.publish(csn);
+            flush::freeze(shared, &state, csn);
             flush::flush_oldest(shared, state.id)?;
         }
     }
@@ -217,6 +220,6 @@ fn note_serials(state: &TableState, rows: &onlap_format::Batch) {
     if let Some(Vector::Int(values)) = rows.columns.get(at).map(|c| &c.data)
         && let (Some(&min), Some(&max)) = (values.iter().min(), values.iter().max())
     {
-        table::note_replayed_serial(state, min, max);
+        state.note_serial(min, max);
     }
 }

@@ -17,7 +17,6 @@ use onlap_format::manifest::Edit;
 use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
-use crate::memtable::Memtable;
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::{TableState, TableView};
 use crate::{flush, index_build};
@@ -35,7 +34,7 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
         let edits = [Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
         shared.versions.commit(&edits, |changed| {
             let version = changed[0].1.clone().expect("a created table has a version");
-            let state = TableState::new(shared, table, version, 0, csn, 1, Vec::new());
+            let state = shared.new_table(version, csn, 1, Vec::new());
             shared.catalog.insert(schema.name.clone(), Arc::clone(&state));
             state
         })
@@ -59,16 +58,7 @@ pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
             state.dropped.store(false, Ordering::Release);
         }
         dropped
-    })?;
-    // What memtables hold is given back as soon as readers let go.
-    let empty = |old: &TableView| TableView {
-        schema: Arc::clone(&old.schema),
-        version: Arc::clone(&old.version),
-        frozen: Vec::new(),
-        active: Arc::new(Memtable::new(shared, &old.schema, old.active.end_row())),
-    };
-    let _ = empty;
-    Ok(())
+    })
 }
 
 pub(crate) fn create_index(shared: &Arc<Shared>, table: &str, spec: &IndexSpec) -> Result<()> {
@@ -145,7 +135,7 @@ fn change(
     shared.versions.commit(edits, |changed| {
         let version = changed[0].1.clone().expect("a changed table has a version");
         state.change_view(|old| TableView {
-            active: Arc::new(Memtable::new(shared, &schema, old.active.end_row())),
+            active: state.new_memtable(&schema, old.active.end_row()),
             schema: Arc::clone(&schema),
             version,
             frozen: Vec::new(),
