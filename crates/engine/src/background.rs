@@ -17,10 +17,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use onlap_base::tasks::{Event, TaskHandle, Tasks};
-use onlap_base::{Error, IndexId, Result, TableId};
+use onlap_base::{Error, Result, TableId};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
+use crate::memtable::Work;
+use crate::table::TableState;
 use crate::{compaction, flush, quiet};
 
 /// How long a failed kind of job rests.
@@ -31,11 +33,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// What a job works on; two jobs never work on the same thing at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Claim {
+    /// The oldest frozen memtable of a table.
     Flush(TableId),
-    Memtable(TableId),
-    Merge(IndexId),
-    Marks(TableId),
-    Segments(TableId),
+    /// Merges and compactions of a table.
+    Files(TableId),
+    /// A log file prepared ahead of need.
     LogSpare,
 }
 
@@ -120,64 +122,72 @@ impl Background {
         self.claims.lock().insert(claim)
     }
 
-    fn release(&self, claim: Claim) {
-        self.claims.lock().remove(&claim);
-    }
 }
 
-/// Runs a claimed job and notes its failure; true when it ran well.
-fn run_job(shared: &Arc<Shared>, claim: Claim) -> bool {
+/// A job to run.
+pub(crate) enum Job {
+    /// On a claimed thing.
+    Claimed(Claim),
+    /// Inside a memtable of a table.
+    Memtable(Arc<TableState>, Work),
+}
+
+/// Runs a job and notes its failure.
+pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
     let background = &shared.background;
     background.running.fetch_add(1, Ordering::AcqRel);
-    let result = do_job(shared, claim);
-    background.release(claim);
+    let result = match job {
+        Job::Claimed(claim) => {
+            let result = run_claimed(shared, claim);
+            background.claims.lock().remove(&claim);
+            result
+        }
+        Job::Memtable(state, work) => {
+            work.run();
+            state.count_memory();
+            Ok(())
+        }
+    };
     background.running.fetch_sub(1, Ordering::AcqRel);
-    let failed = result.err();
-    let ok = failed.is_none();
-    if let Some(e) = failed {
-        *background.last_error.lock() = Some(e);
+    if let Err(e) = &result {
+        *background.last_error.lock() = Some(e.clone());
     }
     background.event.notify();
     background.idle.notify();
-    ok
+    result
 }
 
-fn do_job(shared: &Arc<Shared>, claim: Claim) -> Result<()> {
+fn run_claimed(shared: &Shared, claim: Claim) -> Result<()> {
     match claim {
         Claim::Flush(table) => flush::flush_oldest(shared, table),
-        Claim::Memtable(table) => {
-            if let Some(state) = shared.catalog.by_id(table)
-                && let Some(work) = state.view().active.pending_work()
-            {
-                work.run();
-            }
-            Ok(())
-        }
-        Claim::Merge(index) => compaction::merge_index(shared, index),
-        Claim::Marks(table) => compaction::merge_marks(shared, table),
-        Claim::Segments(table) => compaction::compact_segments(shared, table),
+        Claim::Files(table) => compaction::run(shared, table),
         Claim::LogSpare => shared.prepare_log_spare(),
     }
 }
 
 /// The most urgent unclaimed job, claimed.
-pub(crate) fn pick(shared: &Arc<Shared>) -> Option<Claim> {
+pub(crate) fn pick(shared: &Shared) -> Option<Job> {
     let background = &shared.background;
     let tables = shared.catalog.all();
     for t in &tables {
-        if !t.view().frozen.is_empty() && background.claim(Claim::Flush(t.id)) {
-            return Some(Claim::Flush(t.id));
+        if flush::has_frozen(t) && background.claim(Claim::Flush(t.id)) {
+            return Some(Job::Claimed(Claim::Flush(t.id)));
         }
     }
     if shared.wants_log_spare() && background.claim(Claim::LogSpare) {
-        return Some(Claim::LogSpare);
+        return Some(Job::Claimed(Claim::LogSpare));
     }
     for t in &tables {
-        if t.view().active.has_pending_work() && background.claim(Claim::Memtable(t.id)) {
-            return Some(Claim::Memtable(t.id));
+        if let Some(work) = t.view().active.pending_work() {
+            return Some(Job::Memtable(Arc::clone(t), work));
         }
     }
-    compaction::pick(shared, &tables)
+    for t in &tables {
+        if compaction::is_due(shared, t) && background.claim(Claim::Files(t.id)) {
+            return Some(Job::Claimed(Claim::Files(t.id)));
+        }
+    }
+    None
 }
 
 /// A background task.
@@ -186,10 +196,9 @@ fn run(shared: &Arc<Shared>) {
     while !background.stopping() {
         let seen = background.event.epoch();
         match pick(shared) {
-            Some(claim) => {
-                if !run_job(shared, claim) {
-                    background.event.wait(seen, Some(RETRY_AFTER));
-                    shared.tasks.sleep(RETRY_AFTER / 10);
+            Some(job) => {
+                if run_job(shared, job).is_err() {
+                    shared.tasks.sleep(RETRY_AFTER);
                 }
             }
             None => {

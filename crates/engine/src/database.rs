@@ -26,6 +26,7 @@ use crate::commit::Commits;
 use crate::log::{LogSync, LogWriter};
 use crate::options::Options;
 use crate::pressure::Pressure;
+use crate::quiet::Quiet;
 use crate::read::Snapshot;
 use crate::snapshots::Snapshots;
 use crate::spec::{IndexSpec, TableSpec};
@@ -51,6 +52,7 @@ pub(crate) struct Shared {
     pub memtable_bytes: usize,
     /// Serialises schema changes.
     pub schema_lock: Mutex<()>,
+    pub quiet: Quiet,
     pub counters: crate::read::ReadTotals,
     closed: AtomicBool,
     poisoned: OnceLock<Error>,
@@ -84,6 +86,7 @@ impl Shared {
             background: Background::new(&*options.tasks),
             memtable_bytes: options.tuning.memtable_bytes.unwrap_or(half),
             schema_lock: Mutex::default(),
+            quiet: Quiet::default(),
             counters: crate::read::ReadTotals::default(),
             closed: AtomicBool::new(false),
             poisoned: OnceLock::new(),

@@ -23,6 +23,7 @@
 use std::sync::Arc;
 
 use onlap_base::{Csn, Result, TableId};
+use onlap_format::key::{ColumnStats, Packing};
 use onlap_format::manifest::{Edit, RunMeta};
 use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
@@ -30,10 +31,10 @@ use onlap_storage::run::{RunSpec, RunWriter};
 use onlap_storage::segment::{SegmentSpec, SegmentWriter};
 use onlap_storage::written::Purpose;
 
-use crate::background::Claim;
+use crate::background::{self, Claim, Job};
 use crate::database::Shared;
 use crate::memtable::{DeadRows, Memtable};
-use crate::table::{Frozen, TableState, TableView};
+use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
 
 /// Step 1. The caller holds the commit lock; `csn` is the last applied commit.
 pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
@@ -146,7 +147,7 @@ fn write_index(
     frozen: &Memtable,
     dead: &DeadRows,
 ) -> Result<RunMeta> {
-    let packing = frozen.fit_packing(index.id);
+    let packing = fit_packing(schema, index, frozen);
     let spec = RunSpec {
         table,
         index: index.clone(),
@@ -162,6 +163,18 @@ fn write_index(
         writer.push(&entries)?;
     }
     writer.finish()
+}
+
+/// The narrowest packing that holds every key of a memtable.
+fn fit_packing(schema: &TableSchema, index: &IndexSchema, frozen: &Memtable) -> Packing {
+    let (positions, _) = index_positions(schema, index);
+    let mut stats = vec![ColumnStats::default(); positions.len()];
+    for piece in frozen.pieces(frozen.first_row()..frozen.end_row(), &positions) {
+        for (stats, &p) in stats.iter_mut().zip(&positions) {
+            stats.observe(&piece.batch().columns[p], piece.range());
+        }
+    }
+    Packing::fit(&key_def(schema, index), &stats)
 }
 
 fn write_marks(
@@ -208,7 +221,7 @@ pub(crate) fn flush_table(shared: &Shared, state: &Arc<TableState>) -> Result<()
         let seen = shared.background.idle_event().epoch();
         shared.check_writable()?;
         if shared.background.claim(Claim::Flush(state.id)) {
-            shared.background.run_claimed(shared, Claim::Flush(state.id))?;
+            background::run_job(shared, Job::Claimed(Claim::Flush(state.id)))?;
         } else {
             shared.background.idle_event().wait(seen, None);
         }

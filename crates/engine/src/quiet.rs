@@ -1,0 +1,43 @@
+//! What is done when writers fall silent?
+//!
+//! Rows in memory cost readers more than rows in files, and a log that nobody cuts makes the next
+//! open slow. So a table that has had no commit for a while is flushed without being asked (I10);
+//! what merges make of it is the merge policy's business.
+//!
+//! Thread safety: called by background tasks between jobs.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use crate::database::Shared;
+use crate::flush;
+
+/// Silence after which memtables are flushed: long beside the pauses of a busy client, short beside
+/// what a person waits for.
+const QUIET_US: i64 = 2_000_000;
+
+/// When the last commit was noticed.
+#[derive(Debug, Default)]
+pub(crate) struct Quiet {
+    csn: AtomicU64,
+    since_us: AtomicI64,
+}
+
+/// Freezes the memtables of a database that has had no commit for a while.
+pub(crate) fn look(shared: &Shared) {
+    let quiet = &shared.quiet;
+    let (now, csn) = (shared.clock.unix_us(), shared.snapshots.published());
+    if quiet.csn.swap(csn, Ordering::AcqRel) != csn {
+        quiet.since_us.store(now, Ordering::Release);
+        return;
+    }
+    if now - quiet.since_us.load(Ordering::Acquire) < QUIET_US || shared.check_writable().is_err() {
+        return;
+    }
+    let unflushed = shared.catalog.all().iter().any(|t| t.writer.lock().active_since.is_some());
+    if unflushed {
+        shared.commits().exclusively(|leader| {
+            let csn = leader.next_csn - 1;
+            shared.catalog.all().iter().for_each(|t| flush::freeze(shared, t, csn));
+        });
+    }
+}
