@@ -1,0 +1,222 @@
+//! What does an open database tell of itself?
+//!
+//! Plain numbers for people and programs: files, forms of runs, debts, bytes written, memory, and
+//! the order in which keys arrive at each index. Everything comes from the manifest and from
+//! counters, but for the insert pattern, which is found by looking at the newest rows.
+//!
+//! Thread safety: may be called at any time; the numbers are of about the same moment.
+
+use std::sync::Arc;
+
+use onlap_base::memory::PartReport;
+use onlap_base::pattern::{InsertPattern, Pattern};
+use onlap_base::{Csn, Error, Result, RowId};
+use onlap_format::{Column, IndexSchema};
+use onlap_storage::written::{IndexWritten, WrittenReport};
+
+use crate::database::{Database, Shared};
+use crate::read::{ReadView, Scan};
+use crate::table::{TableState, index_positions, key_def};
+
+/// A database in numbers. Sizes are in bytes.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// The newest visible commit.
+    pub csn: Csn,
+    /// Tables by name.
+    pub tables: Vec<TableStats>,
+    /// Bytes passed to write calls since the database was created, by purpose.
+    pub written: WrittenReport,
+    /// Limits and use of the parts of the memory budget.
+    pub memory: Vec<PartReport>,
+    /// Log that is kept.
+    pub log_bytes: u64,
+    /// What merges and compactions still have to read.
+    pub merge_debt_bytes: u64,
+    /// Debt above which writers are paced.
+    pub merge_debt_limit: u64,
+    /// How long writers have been paced in all, in microseconds.
+    pub delayed_us: u64,
+    /// Open snapshots.
+    pub snapshots: usize,
+    /// Commits between the newest and the oldest that an open snapshot sees.
+    pub snapshot_debt_commits: u64,
+    /// The last failure of a background job.
+    pub background_error: Option<Error>,
+}
+
+/// A table in numbers.
+#[derive(Clone, Debug)]
+pub struct TableStats {
+    /// Its name.
+    pub name: String,
+    /// Row ids given so far; dead rows count.
+    pub row_ids: RowId,
+    /// Rows in memory.
+    pub unflushed_rows: u64,
+    /// Bytes of memtables.
+    pub memtable_bytes: u64,
+    /// Segment files.
+    pub segments: usize,
+    /// Rows in them.
+    pub segment_rows: u64,
+    /// Their size.
+    pub segment_bytes: u64,
+    /// Mark runs.
+    pub mark_runs: usize,
+    /// Marks in them.
+    pub marks: u64,
+    /// Their size.
+    pub mark_bytes: u64,
+    /// Indexes in creation order.
+    pub indexes: Vec<IndexStats>,
+}
+
+/// An index in numbers.
+#[derive(Clone, Debug)]
+pub struct IndexStats {
+    /// Its name.
+    pub name: String,
+    /// Runs, newest level first.
+    pub runs: Vec<RunStats>,
+    /// Entries in them; those of dead rows count.
+    pub entries: u64,
+    /// Their size.
+    pub bytes: u64,
+    /// Bytes written for it since creation.
+    pub written: IndexWritten,
+    /// The order in which the newest keys arrived.
+    pub pattern: InsertPattern,
+}
+
+/// A run in numbers.
+#[derive(Clone, Debug)]
+pub struct RunStats {
+    /// 0 as flushed; merges move entries up.
+    pub level: u32,
+    /// Row ids it stands for.
+    pub rows: std::ops::Range<RowId>,
+    /// Its files.
+    pub files: usize,
+    /// Its entries.
+    pub entries: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// explicit, affine or fences.
+    pub form: &'static str,
+}
+
+/// Rows at the end of the table from which insert patterns are told: a window of the classifier.
+const PATTERN_ROWS: u64 = onlap_base::pattern::WINDOW_KEYS;
+
+impl Database {
+    /// Numbers about everything.
+    pub fn stats(&self) -> Result<Stats> {
+        let shared = self.shared();
+        shared.check_open()?;
+        let named = shared.catalog.named();
+        let tables = named.iter().map(|(name, t)| table_stats(shared, name, t));
+        let csn = shared.snapshots.published();
+        Ok(Stats {
+            csn,
+            tables: tables.collect::<Result<_>>()?,
+            written: shared.storage.written.report(),
+            memory: shared.storage.memory.report(),
+            log_bytes: shared.commits().exclusively(|leader| leader.log.bytes()),
+            merge_debt_bytes: shared.pressure.merge_debt(),
+            merge_debt_limit: shared.pressure.merge_debt_limit(),
+            delayed_us: shared.pressure.delayed_us(),
+            snapshots: shared.snapshots.len(),
+            snapshot_debt_commits: csn - shared.snapshots.horizon().min(csn),
+            background_error: shared.background.last_error(),
+        })
+    }
+}
+
+fn table_stats(shared: &Arc<Shared>, name: &str, state: &TableState) -> Result<TableStats> {
+    let view = state.view();
+    let version = &view.version;
+    let frozen: usize = view.frozen.iter().map(|f| f.memtable.heap_bytes()).sum();
+    let mut indexes = Vec::new();
+    for index in &view.schema.indexes {
+        indexes.push(index_stats(shared, state, index)?);
+    }
+    Ok(TableStats {
+        name: name.to_owned(),
+        row_ids: view.active.end_row(),
+        unflushed_rows: view.active.end_row() - version.flushed_rows,
+        memtable_bytes: (view.active.heap_bytes() + frozen) as u64,
+        segments: version.segments.len(),
+        segment_rows: version.segments.iter().map(|s| s.meta.count).sum(),
+        segment_bytes: version.segments.iter().map(|s| s.meta.bytes).sum(),
+        mark_runs: version.marks.len(),
+        marks: version.marks.iter().map(|m| m.meta.marks).sum(),
+        mark_bytes: version.marks.iter().map(|m| m.meta.bytes).sum(),
+        indexes,
+    })
+}
+
+fn index_stats(
+    shared: &Arc<Shared>,
+    state: &TableState,
+    index: &IndexSchema,
+) -> Result<IndexStats> {
+    let view = state.view();
+    let entries = view.version.index(index.id).map_or(&[][..], |i| &i.runs);
+    let mut runs = Vec::with_capacity(entries.len());
+    for run in entries {
+        let form = run.reader()?.files().first().map_or("empty", |f| f.form().name());
+        runs.push(RunStats {
+            level: run.meta.level,
+            rows: run.meta.rows.clone(),
+            files: run.meta.files.len(),
+            entries: run.meta.entries(),
+            bytes: run.meta.bytes(),
+            form,
+        });
+    }
+    runs.sort_by_key(|r| r.level);
+    let written = shared.storage.written.report();
+    Ok(IndexStats {
+        name: index.name.clone(),
+        entries: runs.iter().map(|r| r.entries).sum(),
+        bytes: runs.iter().map(|r| r.bytes).sum(),
+        runs,
+        written: written.indexes.get(&index.id).copied().unwrap_or_default(),
+        pattern: insert_pattern(shared, state, index)?,
+    })
+}
+
+/// Shows the classifier the keys of the newest rows in the order in which they arrived, after a
+/// sample of what the index held before.
+fn insert_pattern(
+    shared: &Arc<Shared>,
+    state: &TableState,
+    index: &IndexSchema,
+) -> Result<InsertPattern> {
+    let csn = shared.snapshots.register();
+    let result = pattern_at(state, index, csn);
+    shared.snapshots.release(csn);
+    result
+}
+
+fn pattern_at(state: &TableState, index: &IndexSchema, csn: Csn) -> Result<InsertPattern> {
+    let view = ReadView::new(state, csn)?;
+    let schema = Arc::clone(&view.view.schema);
+    let (positions, _) = index_positions(&schema, index);
+    let def = key_def(&schema, index);
+    let names = positions.iter().map(|&p| schema.columns[p].name.clone());
+    let mut pattern: Pattern<Vec<u8>> = Pattern::new();
+    let from = view.count.saturating_sub(2 * PATTERN_ROWS);
+    let scan = Scan::all().columns(names).row_ids(from..view.count);
+    for batch in view.scan(scan)? {
+        let batch = batch?;
+        let columns: Vec<&Column> = batch.columns.columns.iter().collect();
+        for row in 0..batch.columns.rows {
+            let mut key = Vec::new();
+            def.encode_row(&columns, row, &mut key);
+            pattern.observe(&key);
+        }
+    }
+    Ok(pattern.report())
+}
