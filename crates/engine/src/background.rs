@@ -95,6 +95,11 @@ impl Background {
         self.running.load(Ordering::Acquire) > 0
     }
 
+    /// Keeps a failure to show.
+    pub(crate) fn note_error(&self, e: Error) {
+        *self.last_error.lock() = Some(e);
+    }
+
     /// The last failure of a job.
     pub(crate) fn last_error(&self) -> Option<Error> {
         self.last_error.lock().clone()
@@ -150,7 +155,7 @@ pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
     };
     background.running.fetch_sub(1, Ordering::AcqRel);
     if let Err(e) = &result {
-        *background.last_error.lock() = Some(e.clone());
+        background.note_error(e.clone());
     }
     background.event.notify();
     background.idle.notify();

@@ -311,7 +311,7 @@ fn apply(shared: &Shared, a: &Admitted) {
 }
 
 /// After a group: full memtables are frozen, and so are those that keep an over-long log alive.
-fn relieve(shared: &Shared, admitted: &[Admitted], leader: &Leader) {
+fn relieve(shared: &Shared, admitted: &[Admitted], leader: &mut Leader) {
     let csn = leader.next_csn - 1;
     for w in admitted.iter().flat_map(|a| &a.request.writes) {
         if w.state.count_memory() >= shared.memtable_bytes {
@@ -321,6 +321,6 @@ fn relieve(shared: &Shared, admitted: &[Admitted], leader: &Leader) {
     if leader.log.bytes() > shared.options.log_limit
         && let Some(oldest) = leader.log.oldest_closed_csn()
     {
-        flush::relieve_log(shared, oldest, csn);
+        flush::relieve_log(shared, leader, oldest);
     }
 }

@@ -32,8 +32,10 @@ use onlap_storage::segment::{SegmentSpec, SegmentWriter};
 use onlap_storage::written::Purpose;
 
 use crate::background::{self, Claim, Job};
+use crate::commit::Leader;
 use crate::database::Shared;
 use crate::memtable::{DeadRows, Memtable};
+use crate::relog;
 use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
 
 /// Step 1. The caller holds the commit lock; `csn` is the last applied commit.
@@ -234,12 +236,24 @@ pub(crate) fn flush_all(shared: &Shared) -> Result<()> {
     shared.catalog.all().iter().try_for_each(|state| flush_table(shared, state))
 }
 
-/// Freezes tables that keep the log above its limit. The caller holds the commit lock.
-pub(crate) fn relieve_log(shared: &Shared, oldest_needed: Csn, csn: Csn) {
+/// Lets go of the oldest log files: small tables are logged again, others frozen. The caller is the
+/// commit leader.
+pub(crate) fn relieve_log(shared: &Shared, leader: &mut Leader, oldest_needed: Csn) {
     for state in shared.catalog.all() {
         let since = state.writer.lock().active_since;
-        if since.is_some_and(|c| c <= oldest_needed) {
-            freeze(shared, &state, csn);
+        if since.is_none_or(|c| c > oldest_needed) {
+            continue;
+        }
+        match relog::relog(leader, &state) {
+            Ok(true) => {}
+            // Whatever stood in the way, a flush makes the log's records of the table unnecessary.
+            Ok(false) => freeze(shared, &state, leader.next_csn - 1),
+            Err(e) => {
+                shared.poison("writing the log", e);
+                return;
+            }
         }
     }
+    // Files of which nothing is left are given up by the next job that looks.
+    shared.background.wake();
 }

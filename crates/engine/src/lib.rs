@@ -1,3 +1,48 @@
-//! Placeholder.
+//! What happens to a row?
+//!
+//! Onlap is a table store for tables with many secondary indexes that have outgrown memory. Rows
+//! land once, in commit order, in columnar segments, and never move; a row's id is its position; an
+//! index is a short stack of sorted runs of (key, row id). So index maintenance reads nothing, the
+//! log holds each row once, and a delete sets one bit.
+//!
+//! This crate is the mutable side, and the embedded API: [`Database`], [`Table`], [`Transaction`],
+//! [`Snapshot`]. Nothing here is async; everything may be used from many threads.
+//!
+//! See [`Database`] for an example, and the repository's ARCHITECTURE.md for how the parts work
+//! together.
 
+mod background;
+mod catalog;
+mod commit;
+mod compaction;
+mod database;
+mod flush;
+mod index_build;
+mod log;
+#[doc(hidden)]
 pub mod memtable;
+mod options;
+mod pressure;
+mod quiet;
+mod read;
+mod recovery;
+mod relog;
+mod schema_change;
+mod snapshots;
+mod spec;
+mod stats;
+mod table;
+mod transaction;
+mod unique;
+
+pub use database::{Database, Table};
+pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
+pub use onlap_format::{
+    Batch, BytesVec, Column, DataType, IndexSchema, NullMask, Numeric, Row, TableSchema, Value,
+    Vector, convert,
+};
+pub use options::{Options, SyncMode, Tuning};
+pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
+pub use spec::{IndexSpec, TableSpec};
+pub use stats::{IndexStats, RunStats, Stats, TableStats};
+pub use transaction::Transaction;

@@ -24,6 +24,11 @@ pub(crate) struct Quiet {
 
 /// Freezes the memtables of a database that has had no commit for a while.
 pub(crate) fn look(shared: &Shared) {
+    if shared.check_writable().is_ok()
+        && let Err(e) = flush::cut_log(shared)
+    {
+        shared.background.note_error(e);
+    }
     let quiet = &shared.quiet;
     let (now, csn) = (shared.clock.unix_us(), shared.snapshots.published());
     if quiet.csn.swap(csn, Ordering::AcqRel) != csn {

@@ -21,7 +21,7 @@ use onlap_base::memory::Memory;
 use onlap_base::names::{self, FileKind};
 use onlap_base::{Csn, Error, ErrorKind, Result, RowId, TableId};
 use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed};
-use onlap_format::{Vector, log as format};
+use onlap_format::log as format;
 use onlap_storage::StorageContext;
 use onlap_storage::manifest::Manifest;
 use onlap_storage::version::{TableVersion, Versions};
@@ -195,7 +195,7 @@ fn apply(shared: &Shared, commit: CommitRecord, csn: Csn, at: LogPosition) -> Re
             return Err(Error::corruption(name, at.offset(), text));
         }
         crate::unique::raise_highs_of_rows(&view.schema, &part.rows, &mut writer.highs);
-        note_serials(&state, &part.rows);
+        state.note_serials(&part.rows);
         view.active.append(&part.rows, csn);
         for mark in &part.marks {
             let successor = mark.successor.map(|s| part.base + RowId::from(s));
@@ -211,15 +211,4 @@ fn apply(shared: &Shared, commit: CommitRecord, csn: Csn, at: LogPosition) -> Re
         }
     }
     Ok(())
-}
-
-/// The counter goes on above every value that was ever logged.
-fn note_serials(state: &TableState, rows: &onlap_format::Batch) {
-    let schema = state.schema();
-    let Some(at) = schema.columns.iter().position(|c| c.serial) else { return };
-    if let Some(Vector::Int(values)) = rows.columns.get(at).map(|c| &c.data)
-        && let (Some(&min), Some(&max)) = (values.iter().min(), values.iter().max())
-    {
-        state.note_serial(min, max);
-    }
 }

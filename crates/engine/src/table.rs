@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use onlap_base::memory::{Memory, Part};
 use onlap_base::{Csn, IndexId, Result, RowId, TableId};
-use onlap_format::TableSchema;
+use onlap_format::{Batch, TableSchema, Vector};
 use onlap_format::key::{KeyColumn, KeyDef};
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
@@ -210,6 +210,16 @@ impl TableState {
     /// The next counter value.
     pub(crate) fn serial_now(&self) -> i64 {
         self.serial.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the counter above every value of logged rows.
+    pub(crate) fn note_serials(&self, rows: &Batch) {
+        let Some(at) = self.schema().columns.iter().position(|c| c.serial) else { return };
+        if let Some(Vector::Int(values)) = rows.columns.get(at).map(|c| &c.data)
+            && let Some(&max) = values.iter().max()
+        {
+            self.serial.fetch_max(max.saturating_add(1), Ordering::Relaxed);
+        }
     }
 
     /// Notes values that a caller chose for the serial column.

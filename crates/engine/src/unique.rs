@@ -18,7 +18,6 @@ use crate::table::{Highs, TableView, index_positions, key_def};
 #[derive(Debug)]
 pub(crate) struct UniqueKeys {
     pub index: IndexId,
-    name: String,
     how: Claim,
 }
 
@@ -82,7 +81,7 @@ pub(crate) fn claims(
             _ => claim(schema, index, &def, &columns, rows.rows)?,
         };
         if let Some(how) = how {
-            out.push(UniqueKeys { index: index.id, name: index.name.clone(), how });
+            out.push(UniqueKeys { index: index.id, how });
         }
     }
     Ok(out)
@@ -117,7 +116,7 @@ fn claim(
     if !rising {
         order.sort_unstable_by(|&a, &b| get(a).cmp(get(b)));
         if let Some(w) = order.windows(2).find(|w| get(w[0]) == get(w[1])) {
-            return Err(duplicate(schema, index.name.as_str(), def, get(w[0])));
+            return Err(duplicate(schema, index, get(w[0])));
         }
     }
     let max = get(*order.last().expect("there is a key")).to_vec();
@@ -237,7 +236,7 @@ pub(crate) fn validate(
             let live = live.filter(|row| !w.marks.iter().any(|m| m.row == *row));
             if taken(claim.index, key, live) {
                 let index = w.schema.index(claim.index).expect("a claim names an index");
-                return Err(duplicate(&w.schema, &claim.name, &key_def(&w.schema, index), key));
+                return Err(duplicate(&w.schema, index, key));
             }
         }
     }
@@ -306,8 +305,8 @@ pub(crate) fn raise_highs_of_rows(schema: &TableSchema, rows: &Batch, highs: &mu
     }
 }
 
-fn duplicate(schema: &TableSchema, index: &str, def: &KeyDef, key: &[u8]) -> Error {
-    let values = match def.decode(key) {
+pub(crate) fn duplicate(schema: &TableSchema, index: &IndexSchema, key: &[u8]) -> Error {
+    let values = match key_def(schema, index).decode(key) {
         Ok(values) => {
             let shown: Vec<String> = values.iter().map(|v| format!("{v:?}")).collect();
             shown.join(", ")
@@ -316,7 +315,10 @@ fn duplicate(schema: &TableSchema, index: &str, def: &KeyDef, key: &[u8]) -> Err
     };
     Error::new(
         ErrorKind::DuplicateKey,
-        format!("table {} has a row with this key in {index} already: ({values})", schema.name),
+        format!(
+            "table {} has a row with this key in {} already: ({values})",
+            schema.name, index.name
+        ),
     )
 }
 

@@ -1,0 +1,113 @@
+//! How does a small table let go of an old log file?
+//!
+//! A table with a trickle of writes would pin the log for ever, or be flushed into one tiny file
+//! after another. Instead its few unflushed rows and marks are logged again, with their own CSNs,
+//! at the end of the log; the old file is then no longer needed for them (design.md section 2).
+//!
+//! Invariant: after relogging, the table pins the file that holds the new record. Files are given up
+//! by the last CSN in them, and the record's file holds at least the last CSN assigned before it.
+//!
+//! Thread safety: under the commit lock; applying runs in recovery alone.
+
+use std::sync::Arc;
+
+use onlap_base::{Csn, Error, Result, RowId};
+use onlap_format::Batch;
+use onlap_format::log::{RelogBody, RelogMark, RelogTable};
+
+use crate::commit::Leader;
+use crate::database::Shared;
+use crate::memtable::Mark;
+use crate::table::TableState;
+
+/// Memtables up to this size are relogged rather than flushed: a tenth of what a flush should write
+/// to be worth its files, and at most a tenth of a log file.
+pub(crate) const RELOG_BYTES: usize = 256 << 10;
+
+/// Logs a small table's memtable again; false when it has to be flushed instead.
+pub(crate) fn relog(leader: &mut Leader, state: &TableState) -> Result<bool> {
+    let view = state.view();
+    let active = Arc::clone(&view.active);
+    if !view.frozen.is_empty() || active.heap_bytes() > RELOG_BYTES {
+        return Ok(false);
+    }
+    let (first, end) = (active.first_row(), active.end_row());
+    let columns: Vec<usize> = (0..view.schema.columns.len()).collect();
+    let mut rows = Batch::new(view.schema.columns.iter().map(|c| c.ty.physical()));
+    for piece in active.pieces(first..end, &columns) {
+        rows.extend_range(piece.batch(), piece.range());
+    }
+    if rows.rows as RowId != end - first {
+        return Ok(false);
+    }
+    let marks = active.mark_list();
+    let marks = marks.iter().map(|m| RelogMark { row: m.row, csn: m.csn, successor: m.successor });
+    let body = RelogBody::new(&RelogTable {
+        table: state.id,
+        schema: view.schema.version,
+        first_row: first,
+        row_ids: None,
+        commits: active.commit_map(),
+        rows,
+        marks: marks.collect(),
+    });
+    let csn = leader.next_csn - 1;
+    leader.log.reserve(body.record_bytes())?;
+    let mut record = Vec::with_capacity(body.record_bytes());
+    body.append_to(&mut record, leader.log.position(), csn);
+    leader.log.append(&record, csn)?;
+    state.writer.lock().active_since = Some(csn);
+    Ok(true)
+}
+
+/// Puts relogged rows and marks into the memtable, as far as recovery has not met them before.
+pub(crate) fn apply(shared: &Shared, relogged: RelogTable) -> Result<()> {
+    let Some(state) = shared.catalog.by_id(relogged.table) else { return Ok(()) };
+    let view = state.view();
+    let mut writer = state.writer.lock();
+    let mut start = relogged.first_row;
+    for &(end, csn) in &relogged.commits {
+        if end > writer.next_row && csn > view.version.flushed_csn {
+            if start > writer.next_row {
+                let text = format!(
+                    "table {}: relogged rows from id {start}, {} expected",
+                    view.schema.name, writer.next_row
+                );
+                return Err(Error::damaged(text));
+            }
+            let skip = writer.next_row - start;
+            append(&view.active, &relogged, start + skip..end, csn);
+            crate::unique::raise_highs_of_rows(&view.schema, &relogged.rows, &mut writer.highs);
+            writer.next_row = end;
+            writer.active_since.get_or_insert(csn);
+            state.counts.push(csn, end, &shared.snapshots);
+        }
+        start = end;
+    }
+    for mark in &relogged.marks {
+        if mark.csn > view.version.flushed_csn && view.active.mark_of(mark.row).is_none() {
+            view.active.mark_all([Mark {
+                row: mark.row,
+                csn: mark.csn,
+                successor: mark.successor,
+            }]);
+            writer.active_since.get_or_insert(mark.csn);
+        }
+    }
+    drop(writer);
+    state.note_serials(&relogged.rows);
+    Ok(())
+}
+
+fn append(
+    memtable: &crate::memtable::Memtable,
+    relogged: &RelogTable,
+    rows: std::ops::Range<RowId>,
+    csn: Csn,
+) {
+    let at = |row: RowId| (row - relogged.first_row) as usize;
+    let mut part =
+        Batch::new(relogged.rows.columns.iter().map(|column| column.data.physical()));
+    part.extend_range(&relogged.rows, at(rows.start)..at(rows.end));
+    memtable.append(&part, csn);
+}
