@@ -20,14 +20,16 @@
 //!
 //! Thread safety: any thread; `Claim::Flush` keeps two jobs off one table.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use onlap_base::{Csn, Result, TableId};
+use onlap_base::{Csn, Result, RowId, TableId};
 use onlap_format::key::{ColumnStats, Packing};
 use onlap_format::manifest::{Edit, RunMeta};
+use onlap_format::marks::Mark;
 use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
-use onlap_storage::run::{RunSpec, RunWriter};
+use onlap_storage::run::{IndexShape, RunSpec, RunWriter};
 use onlap_storage::segment::{SegmentSpec, SegmentWriter};
 use onlap_storage::written::Purpose;
 
@@ -76,7 +78,7 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     if (frozen.rows() as u64) > dead.len() as u64 {
         write_rows(shared, &view.schema, table, &frozen, &dead, csn, &mut edits)?;
         for index in &view.schema.indexes {
-            let run = write_index(shared, &view.schema, table, index, &frozen, &dead)?;
+            let run = write_index(shared, &view.schema, index, &frozen, &dead)?;
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
@@ -144,39 +146,54 @@ fn write_rows(
 fn write_index(
     shared: &Shared,
     schema: &TableSchema,
-    table: TableId,
     index: &IndexSchema,
     frozen: &Memtable,
     dead: &DeadRows,
 ) -> Result<RunMeta> {
     let packing = fit_packing(schema, index, frozen);
-    let spec = RunSpec {
-        table,
-        index: index.clone(),
-        packing: packing.clone(),
-        rows: frozen.first_row()..frozen.end_row(),
-        level: 0,
-        purpose: Purpose::Index(index.id),
-        file_bytes: shared.options.tuning.run_file_bytes,
-        block_bytes: shared.options.tuning.block_bytes,
-    };
-    let mut writer = RunWriter::create(&shared.storage, spec)?;
+    let rows = frozen.first_row()..frozen.end_row();
+    let mut writer = run_writer(shared, schema, index, packing.clone(), rows.clone())?;
     for entries in frozen.entries(index.id, &packing, dead.clone()) {
         writer.push(&entries)?;
     }
-    writer.finish()
+    run_meta(shared, writer, rows)
+}
+
+/// A writer of a new run of an index.
+pub(crate) fn run_writer(
+    shared: &Shared,
+    schema: &TableSchema,
+    index: &IndexSchema,
+    packing: Packing,
+    rows: Range<RowId>,
+) -> Result<RunWriter> {
+    let shape = IndexShape::of(schema, index)?;
+    let purpose = Purpose::Index(index.id);
+    let mut spec = RunSpec::new(shape, schema.version, rows, Arc::new(packing), purpose);
+    spec.file_bytes = shared.options.tuning.run_file_bytes;
+    spec.block_bytes = shared.options.tuning.block_bytes;
+    Ok(RunWriter::new(&shared.storage, spec))
+}
+
+/// Ends a run as flushed.
+pub(crate) fn run_meta(shared: &Shared, writer: RunWriter, rows: Range<RowId>) -> Result<RunMeta> {
+    let files = writer.finish()?;
+    let id = files.first().map_or_else(|| shared.storage.new_file_id().0, |f| f.file.0);
+    Ok(RunMeta { id, level: 0, rows, files, trim: None, group: None })
 }
 
 /// The narrowest packing that holds every key of a memtable.
 fn fit_packing(schema: &TableSchema, index: &IndexSchema, frozen: &Memtable) -> Packing {
     let (positions, _) = index_positions(schema, index);
-    let mut stats = vec![ColumnStats::default(); positions.len()];
+    let def = key_def(schema, index);
+    let mut stats: Vec<ColumnStats> =
+        def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
     for piece in frozen.pieces(frozen.first_row()..frozen.end_row(), &positions) {
         for (stats, &p) in stats.iter_mut().zip(&positions) {
             stats.observe(&piece.batch().columns[p], piece.range());
         }
     }
-    Packing::fit(&key_def(schema, index), &stats)
+    Packing::fit(&def, &stats)
 }
 
 fn write_marks(
@@ -190,10 +207,16 @@ fn write_marks(
     if marks.len() == dead.len() {
         return Ok(());
     }
-    let mut writer = MarkRunWriter::create(&shared.storage, MarkRunSpec { table, level: 0 })?;
-    for mark in marks.iter().filter(|m| !dead.contains(m.row)) {
-        writer.push(mark.row, mark.csn, mark.successor)?;
-    }
+    let kept: Vec<Mark> = (marks.iter())
+        .filter(|m| !dead.contains(m.row))
+        .map(|m| Mark { row: m.row, csn: m.csn, successor: m.successor })
+        .collect();
+    let (first, last) = (kept[0].row, kept[kept.len() - 1].row);
+    let csns = kept.iter().map(|m| m.csn).min().zip(kept.iter().map(|m| m.csn).max());
+    let (oldest, newest) = csns.expect("there is a mark");
+    let spec = MarkRunSpec { table, rows: first..last + 1, csns: oldest..newest + 1 };
+    let mut writer = MarkRunWriter::create(&shared.storage, spec)?;
+    writer.push(&kept)?;
     edits.push(Edit::AddMarks(table, writer.finish()?));
     Ok(())
 }

@@ -17,18 +17,20 @@ use onlap_base::{ColumnId, IndexId, Result, RowId};
 use onlap_format::key::{ColumnStats, Entries, Packing};
 use onlap_format::manifest::RunMeta;
 use onlap_format::{Batch, Column, IndexSchema};
-use onlap_storage::run::{IndexShape, Run, RunFile, RunSpec, RunWriter};
+use onlap_storage::run::{IndexShape, Run, RunFile};
 use onlap_storage::segment::SegmentScan;
-use onlap_storage::written::Purpose;
 use onlap_storage::{Direction, EntryWants, KeyBounds};
 
 use crate::database::Shared;
-use crate::read::merge_cursors;
+use crate::read::merge::Merge;
 use crate::table::{TableState, TableView, index_positions, key_def};
-use crate::unique;
+use crate::{flush, unique};
 
 /// Rows per piece at most: a run of this many is worth its file.
 const PIECE_ROWS: usize = 1 << 20;
+
+/// Entries looked at in a step of the search for duplicates.
+const JUDGE_BATCH: usize = 1024;
 
 /// Rows gathered for one run.
 struct Piece {
@@ -53,9 +55,8 @@ pub(crate) fn build(
     let mut piece = Piece { first: 0, rows: Batch::new(forms()), row_ids: Vec::new() };
     let mut runs = Vec::new();
     let (mut block, mut block_ids) = (Batch::new(forms()), Vec::new());
-    for segment in &view.version.segments {
-        let reader = segment.reader()?;
-        let mut scan = SegmentScan::new(reader, reader.row_ids(), Direction::Forward);
+    for segment in view.version.segments() {
+        let mut scan = SegmentScan::new(segment, segment.row_ids(), Direction::Forward);
         while scan.next(&ids, &mut block, &mut block_ids)? {
             if piece.row_ids.len() >= PIECE_ROWS || piece.rows.heap_bytes() > limit {
                 let end = block_ids[0];
@@ -87,25 +88,20 @@ fn write_piece(
 ) -> Result<RunMeta> {
     let columns: Vec<&Column> = piece.rows.columns[..keys].iter().collect();
     let n = piece.row_ids.len();
-    let mut stats = vec![ColumnStats::default(); keys];
+    let def = key_def(&view.schema, index);
+    let mut stats: Vec<ColumnStats> =
+        def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
     stats.iter_mut().zip(&columns).for_each(|(s, c)| s.observe(c, 0..n));
-    let packing = Packing::fit(&key_def(&view.schema, index), &stats);
+    let packing = Packing::fit(&def, &stats);
     let include =
         Batch { columns: piece.rows.columns[keys..].to_vec(), rows: n };
     let mut entries = Entries { keys: packing.new_keys(), row_ids: piece.row_ids.clone(), include };
     let packed = packing.pack(&columns, 0..n, &mut entries.keys);
     assert!(packed, "a packing that was fitted to the columns holds them");
-    let spec = RunSpec {
-        shape: IndexShape::of(&view.schema, index)?,
-        packing,
-        rows: piece.first..end,
-        level: 0,
-        purpose: Purpose::Index(index.id),
-        file_bytes: shared.options.tuning.run_file_bytes,
-    };
-    let mut writer = RunWriter::create(&shared.storage, spec)?;
+    let mut writer =
+        flush::run_writer(shared, &view.schema, index, packing, piece.first..end)?;
     writer.push(&entries.sorted())?;
-    writer.finish()
+    flush::run_meta(shared, writer, piece.first..end)
 }
 
 /// Refuses two live rows with equal keys.
@@ -126,9 +122,9 @@ fn judge(shared: &Shared, view: &TableView, index: &IndexSchema, runs: &[RunMeta
         cursors.push(Box::new(run.cursor(KeyBounds::all(), Direction::Forward, wants.clone())));
     }
     let mut last: Option<Vec<u8>> = None;
-    let mut merged = merge_cursors(cursors, Direction::Forward);
+    let mut merged = Merge::new(cursors, Direction::Forward, shape.forms(&wants), true, JUDGE_BATCH);
     let mut batch = onlap_storage::EntryBatch::default();
-    while merged.next(1024, &mut batch)? {
+    while merged.next(JUDGE_BATCH, &mut batch)? {
         for i in 0..batch.len() {
             if batch.columns.columns.iter().any(|c| c.is_null(i))
                 || view.mark_of(batch.row_ids[i])?.is_some()

@@ -43,12 +43,10 @@ struct ClosedFile {
 pub(crate) struct ObsoleteFile(ClosedFile);
 
 /// What the interval syncer shares with the writer.
-#[derive(Debug)]
 pub(crate) struct LogSync {
     state: Mutex<SyncState>,
 }
 
-#[derive(Debug)]
 struct SyncState {
     current: Arc<dyn File>,
     written: LogPosition,

@@ -88,6 +88,8 @@ pub struct Tuning {
     pub memtable_bytes: Option<usize>,
     /// Rows after which a segment block is closed, whatever its bytes.
     pub block_rows: usize,
+    /// Bytes after which a block of a run is closed.
+    pub block_bytes: usize,
     /// Sizes inside a memtable.
     pub memtable: crate::memtable::Tuning,
     /// Bytes after which a file of a run is closed.
@@ -105,6 +107,7 @@ impl Default for Tuning {
         Tuning {
             memtable_bytes: None,
             block_rows: limits::BLOCK_ROWS_MAX,
+            block_bytes: limits::BLOCK_BYTES,
             memtable: crate::memtable::Tuning::default(),
             run_file_bytes: limits::RUN_FILE_BYTES,
             merge_fan_in: 8,

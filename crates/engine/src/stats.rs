@@ -15,7 +15,7 @@ use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
 use crate::database::{Database, Shared};
-use crate::read::{ReadView, Scan};
+use crate::read::{ReadCounters, ReadView};
 use crate::table::{TableState, index_positions, key_def};
 
 /// A database in numbers. Sizes are in bytes.
@@ -205,18 +205,14 @@ fn pattern_at(state: &TableState, index: &IndexSchema, csn: Csn) -> Result<Inser
     let schema = Arc::clone(&view.view.schema);
     let (positions, _) = index_positions(&schema, index);
     let def = key_def(&schema, index);
-    let names = positions.iter().map(|&p| schema.columns[p].name.clone());
     let mut pattern: Pattern<Vec<u8>> = Pattern::new();
-    let from = view.count.saturating_sub(2 * PATTERN_ROWS);
-    let scan = Scan::all().columns(names).row_ids(from..view.count);
-    for batch in view.scan(scan)? {
-        let batch = batch?;
-        let columns: Vec<&Column> = batch.columns.columns.iter().collect();
-        for row in 0..batch.columns.rows {
-            let mut key = Vec::new();
-            def.encode_row(&columns, row, &mut key);
-            pattern.observe(&key);
-        }
+    let rows: Vec<RowId> = (view.count.saturating_sub(2 * PATTERN_ROWS)..view.count).collect();
+    let (_, batch) = view.fetch(&rows, &positions, &mut ReadCounters::default())?;
+    let columns: Vec<&Column> = batch.columns.iter().collect();
+    for row in 0..batch.rows {
+        let mut key = Vec::new();
+        def.encode_row(&columns, row, &mut key);
+        pattern.observe(&key);
     }
     Ok(pattern.report())
 }

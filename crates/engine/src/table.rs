@@ -44,6 +44,11 @@ pub(crate) struct TableView {
 }
 
 impl TableView {
+    /// Memtables in the order of their rows.
+    pub(crate) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        self.frozen.iter().map(|f| &f.memtable).chain(std::iter::once(&self.active))
+    }
+
     /// Memtables from the newest to the oldest.
     pub(crate) fn memtables_newest_first(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.memtable))

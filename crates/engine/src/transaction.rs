@@ -184,7 +184,7 @@ impl Transaction {
         for buffer in std::mem::take(&mut self.tables) {
             writes.push(buffer.finish()?);
         }
-        self.shared.commits.commit(&self.shared, writes)
+        self.shared.commits().commit(&self.shared, writes)
     }
 
     /// Forgets the changes.
@@ -229,7 +229,6 @@ impl Transaction {
             let text = format!("table {} has no primary key", buffer.schema.name);
             Error::new(ErrorKind::UnknownIndex, text)
         })?;
-        let mut bytes = Vec::new();
         let def = key_def(&buffer.schema, &primary);
         if key.len() != def.columns.len() {
             let text = format!(
@@ -240,7 +239,7 @@ impl Transaction {
             );
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
-        def.encode_values(key, &mut bytes)?;
+        let bytes = def.encode_values(key)?;
         if let Some(ordinal) = buffer.own_row(&bytes) {
             return Ok(Some(Found::Own(ordinal)));
         }
@@ -252,7 +251,8 @@ impl Transaction {
         match found {
             Found::Own(ordinal) => {
                 let buffer = self.buffer(table)?;
-                Ok(convert::read_row(&buffer.schema, &buffer.rows, ordinal))
+                let columns = buffer.schema.columns.iter().zip(&buffer.rows.columns);
+                Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, ordinal)).collect())
             }
             Found::Committed(row) => {
                 let (_, mut rows) = self.view(table)?.fetch_rows(&[row])?;

@@ -27,7 +27,7 @@ mod dead;
 mod fetch;
 mod get;
 mod index_scan;
-mod merge;
+pub(crate) mod merge;
 mod rows;
 mod snapshot;
 mod table_scan;
