@@ -126,7 +126,6 @@ impl Background {
     pub(crate) fn claim(&self, claim: Claim) -> bool {
         self.claims.lock().insert(claim)
     }
-
 }
 
 /// A job to run.

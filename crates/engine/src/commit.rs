@@ -266,8 +266,10 @@ fn validate(group: &Group, w: &TableWrite) -> Result<()> {
     }
     let view = w.state.view();
     if view.schema.version != w.schema.version {
-        let text =
-            format!("table {} changed its schema meanwhile; run the transaction again", w.schema.name);
+        let text = format!(
+            "table {} changed its schema meanwhile; run the transaction again",
+            w.schema.name
+        );
         return Err(Error::new(ErrorKind::Conflict, text));
     }
     for mark in &w.marks {

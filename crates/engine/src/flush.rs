@@ -105,7 +105,12 @@ fn install(
         state.change_view(|old| TableView {
             schema: Arc::clone(&old.schema),
             version,
-            frozen: old.frozen.iter().filter(|m| !Arc::ptr_eq(&m.memtable, frozen)).cloned().collect(),
+            frozen: old
+                .frozen
+                .iter()
+                .filter(|m| !Arc::ptr_eq(&m.memtable, frozen))
+                .cloned()
+                .collect(),
             active: Arc::clone(&old.active),
         });
     });
@@ -152,7 +157,8 @@ fn write_index(
 ) -> Result<RunMeta> {
     let packing = fit_packing(schema, index, frozen);
     let rows = frozen.first_row()..frozen.end_row();
-    let mut writer = run_writer(shared, schema, index, packing.clone(), rows.clone())?;
+    let mut writer =
+        run_writer(shared, schema, index, packing.clone(), rows.clone(), frozen.rows() as u64)?;
     for entries in frozen.entries(index.id, &packing, dead.clone()) {
         writer.push(&entries)?;
     }
@@ -166,10 +172,12 @@ pub(crate) fn run_writer(
     index: &IndexSchema,
     packing: Packing,
     rows: Range<RowId>,
+    entries_max: u64,
 ) -> Result<RunWriter> {
     let shape = IndexShape::of(schema, index)?;
     let purpose = Purpose::Index(index.id);
-    let mut spec = RunSpec::new(shape, schema.version, rows, Arc::new(packing), purpose);
+    let mut spec =
+        RunSpec::new(shape, schema.version, rows, Arc::new(packing), entries_max, purpose);
     spec.file_bytes = shared.options.tuning.run_file_bytes;
     spec.block_bytes = shared.options.tuning.block_bytes;
     Ok(RunWriter::new(&shared.storage, spec))
@@ -186,8 +194,7 @@ pub(crate) fn run_meta(shared: &Shared, writer: RunWriter, rows: Range<RowId>) -
 fn fit_packing(schema: &TableSchema, index: &IndexSchema, frozen: &Memtable) -> Packing {
     let (positions, _) = index_positions(schema, index);
     let def = key_def(schema, index);
-    let mut stats: Vec<ColumnStats> =
-        def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
+    let mut stats: Vec<ColumnStats> = def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
     for piece in frozen.pieces(frozen.first_row()..frozen.end_row(), &positions) {
         for (stats, &p) in stats.iter_mut().zip(&positions) {
             stats.observe(&piece.batch().columns[p], piece.range());

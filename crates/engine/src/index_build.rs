@@ -19,10 +19,10 @@ use onlap_format::manifest::RunMeta;
 use onlap_format::{Batch, Column, IndexSchema};
 use onlap_storage::run::{IndexShape, Run, RunFile};
 use onlap_storage::segment::SegmentScan;
-use onlap_storage::{Direction, EntryWants, KeyBounds};
+use onlap_storage::{Direction, EntryCursor, EntryWants, KeyBounds};
 
 use crate::database::Shared;
-use crate::read::merge::Merge;
+use crate::read::merge_cursors;
 use crate::table::{TableState, TableView, index_positions, key_def};
 use crate::{flush, unique};
 
@@ -89,17 +89,15 @@ fn write_piece(
     let columns: Vec<&Column> = piece.rows.columns[..keys].iter().collect();
     let n = piece.row_ids.len();
     let def = key_def(&view.schema, index);
-    let mut stats: Vec<ColumnStats> =
-        def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
+    let mut stats: Vec<ColumnStats> = def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
     stats.iter_mut().zip(&columns).for_each(|(s, c)| s.observe(c, 0..n));
     let packing = Packing::fit(&def, &stats);
-    let include =
-        Batch { columns: piece.rows.columns[keys..].to_vec(), rows: n };
+    let include = Batch { columns: piece.rows.columns[keys..].to_vec(), rows: n };
     let mut entries = Entries { keys: packing.new_keys(), row_ids: piece.row_ids.clone(), include };
     let packed = packing.pack(&columns, 0..n, &mut entries.keys);
     assert!(packed, "a packing that was fitted to the columns holds them");
     let mut writer =
-        flush::run_writer(shared, &view.schema, index, packing, piece.first..end)?;
+        flush::run_writer(shared, &view.schema, index, packing, piece.first..end, n as u64)?;
     writer.push(&entries.sorted())?;
     flush::run_meta(shared, writer, piece.first..end)
 }
@@ -107,12 +105,9 @@ fn write_piece(
 /// Refuses two live rows with equal keys.
 fn judge(shared: &Shared, view: &TableView, index: &IndexSchema, runs: &[RunMeta]) -> Result<()> {
     let shape = IndexShape::of(&view.schema, index)?;
-    let wants = EntryWants {
-        keys: true,
-        key_columns: (0..index.key.len()).collect(),
-        include: Vec::new(),
-    };
-    let mut cursors: Vec<Box<dyn onlap_storage::EntryCursor>> = Vec::new();
+    let wants =
+        EntryWants { keys: true, key_columns: (0..index.key.len()).collect(), include: Vec::new() };
+    let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::new();
     for meta in runs {
         let open = |f: &onlap_format::manifest::RunFileMeta| {
             RunFile::open(&shared.storage, &shape, f.file).map(Arc::new)
@@ -122,7 +117,7 @@ fn judge(shared: &Shared, view: &TableView, index: &IndexSchema, runs: &[RunMeta
         cursors.push(Box::new(run.cursor(KeyBounds::all(), Direction::Forward, wants.clone())));
     }
     let mut last: Option<Vec<u8>> = None;
-    let mut merged = Merge::new(cursors, Direction::Forward, shape.forms(&wants), true, JUDGE_BATCH);
+    let mut merged = merge_cursors(cursors, Direction::Forward);
     let mut batch = onlap_storage::EntryBatch::default();
     while merged.next(JUDGE_BATCH, &mut batch)? {
         for i in 0..batch.len() {

@@ -121,8 +121,7 @@ impl LogWriter {
             }
             _ => file.allocate(file_bytes)?,
         }
-        let state =
-            SyncState { current: Arc::clone(&file), written: tail.end, durable: tail.end };
+        let state = SyncState { current: Arc::clone(&file), written: tail.end, durable: tail.end };
         let closed = tail.files.into_iter();
         let mut writer = LogWriter {
             sync: Arc::new(LogSync { state: Mutex::new(state) }),

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onlap_base::clock::{Clock, SystemClock};
-use onlap_base::tasks::{Tasks, ThreadTasks};
 use onlap_base::limits::{self, MEMORY_LIMIT_MIN};
-use onlap_base::memory::Memory;
+use onlap_base::memory;
+use onlap_base::tasks::{Tasks, ThreadTasks};
 use onlap_base::{Error, ErrorKind, Result};
 use onlap_vfs::{Fs, OsFs};
 
@@ -127,7 +127,7 @@ impl Default for Options {
             create: true,
             tuning: Tuning::default(),
             fs: Arc::new(OsFs::new()),
-            clock: Arc::new(SystemClock::new()),
+            clock: Arc::new(SystemClock),
             tasks: Arc::new(ThreadTasks::new()),
         }
     }
@@ -155,7 +155,7 @@ impl Options {
 
     /// The limit in force, checked.
     pub(crate) fn resolved_memory_limit(&self) -> Result<u64> {
-        let bytes = self.memory_limit.unwrap_or_else(Memory::default_limit).max(1);
+        let bytes = self.memory_limit.unwrap_or_else(memory::default_limit).max(1);
         if self.memory_limit.is_some() && bytes < MEMORY_LIMIT_MIN {
             return Err(Error::new(
                 ErrorKind::InvalidInput,

@@ -84,8 +84,11 @@ impl Pressure {
         let delay = delay(
             body_bytes as u64 * MEMTABLE_PER_BODY,
             self.drain_rate.load(Ordering::Relaxed),
-            over(used, limit / 100 * SOFT_PERCENT, limit)
-                .max(over(merge_debt, self.merge_debt_limit, 2 * self.merge_debt_limit)),
+            over(used, limit / 100 * SOFT_PERCENT, limit).max(over(
+                merge_debt,
+                self.merge_debt_limit,
+                2 * self.merge_debt_limit,
+            )),
         );
         if !delay.is_zero() {
             shared.tasks.sleep(delay);

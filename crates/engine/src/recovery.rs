@@ -20,8 +20,8 @@ use std::sync::Arc;
 use onlap_base::memory::Memory;
 use onlap_base::names::{self, FileKind};
 use onlap_base::{Csn, Error, ErrorKind, Result, RowId, TableId};
-use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed};
 use onlap_format::log as format;
+use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed};
 use onlap_storage::StorageContext;
 use onlap_storage::manifest::Manifest;
 use onlap_storage::version::{TableVersion, Versions};
@@ -93,9 +93,9 @@ fn table_state(
     version: Arc<TableVersion>,
     csn: Csn,
 ) -> Arc<TableState> {
-    let serial = shared.versions.state(|s| {
-        s.tables.get(&id).and_then(|t| t.serials.values().next().copied()).unwrap_or(1)
-    });
+    let serial = shared
+        .versions
+        .state(|s| s.tables.get(&id).and_then(|t| t.serials.values().next().copied()).unwrap_or(1));
     let highs = unique_highs(&version);
     shared.new_table(version, csn, serial, highs)
 }

@@ -106,8 +106,7 @@ fn append(
     csn: Csn,
 ) {
     let at = |row: RowId| (row - relogged.first_row) as usize;
-    let mut part =
-        Batch::new(relogged.rows.columns.iter().map(|column| column.data.physical()));
+    let mut part = Batch::new(relogged.rows.columns.iter().map(|column| column.data.physical()));
     part.extend_range(&relogged.rows, at(rows.start)..at(rows.end));
     memtable.append(&part, csn);
 }

@@ -196,7 +196,8 @@ impl IndexSpec {
         }
         let find = |name: &str| {
             schema.columns.iter().find(|c| c.name == name).ok_or_else(|| {
-                let text = format!("index {}: table {} has no column {name}", self.name, schema.name);
+                let text =
+                    format!("index {}: table {} has no column {name}", self.name, schema.name);
                 Error::new(ErrorKind::UnknownColumn, text)
             })
         };
@@ -205,7 +206,8 @@ impl IndexSpec {
         for (name, descending) in &self.key {
             let column = find(name)?;
             if !column.ty.is_ordered() {
-                let text = format!("index {}: {} is {}, which has no order", self.name, name, column.ty);
+                let text =
+                    format!("index {}: {} is {}, which has no order", self.name, name, column.ty);
                 return Err(Error::new(ErrorKind::WrongType, text));
             }
             if !seen.insert(column.id) {
@@ -258,9 +260,9 @@ const DECLARED_LENGTH_MAX: u32 = 10_485_760;
 fn check_type(column: &str, ty: DataType) -> Result<()> {
     let bad = |text: String| Err(Error::new(ErrorKind::OutOfRange, text));
     match ty {
-        DataType::Numeric(Some((p, s))) if p == 0 || p > 38 || s > p => {
-            bad(format!("column {column}: numeric({p},{s}) needs 1 <= precision <= 38 and scale <= precision"))
-        }
+        DataType::Numeric(Some((p, s))) if p == 0 || p > 38 || s > p => bad(format!(
+            "column {column}: numeric({p},{s}) needs 1 <= precision <= 38 and scale <= precision"
+        )),
         DataType::Varchar(n) | DataType::Char(n) if n == 0 || n > DECLARED_LENGTH_MAX => {
             bad(format!("column {column}: length {n} is outside 1 to {DECLARED_LENGTH_MAX}"))
         }

@@ -15,7 +15,7 @@ use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
 use crate::database::{Database, Shared};
-use crate::read::{ReadCounters, ReadView};
+use crate::read::{ReadView, Scan};
 use crate::table::{TableState, index_positions, key_def};
 
 /// A database in numbers. Sizes are in bytes.
@@ -165,7 +165,7 @@ fn index_stats(
     let entries = view.version.index(index.id).map_or(&[][..], |i| &i.runs);
     let mut runs = Vec::with_capacity(entries.len());
     for run in entries {
-        let form = run.reader()?.files().first().map_or("empty", |f| f.form().name());
+        let form = run.run.files().first().map_or("empty", |f| f.form());
         runs.push(RunStats {
             level: run.meta.level,
             rows: run.meta.rows.clone(),
@@ -206,13 +206,16 @@ fn pattern_at(state: &TableState, index: &IndexSchema, csn: Csn) -> Result<Inser
     let (positions, _) = index_positions(&schema, index);
     let def = key_def(&schema, index);
     let mut pattern: Pattern<Vec<u8>> = Pattern::new();
-    let rows: Vec<RowId> = (view.count.saturating_sub(2 * PATTERN_ROWS)..view.count).collect();
-    let (_, batch) = view.fetch(&rows, &positions, &mut ReadCounters::default())?;
-    let columns: Vec<&Column> = batch.columns.iter().collect();
-    for row in 0..batch.rows {
-        let mut key = Vec::new();
-        def.encode_row(&columns, row, &mut key);
-        pattern.observe(&key);
+    let names = positions.iter().map(|&p| schema.columns[p].name.clone());
+    let rows = view.count.saturating_sub(2 * PATTERN_ROWS)..view.count;
+    for batch in view.scan(Scan::all().columns(names).row_ids(rows))? {
+        let batch = batch?;
+        let columns: Vec<&Column> = batch.columns.columns.iter().collect();
+        for row in 0..batch.len() {
+            let mut key = Vec::new();
+            def.encode_row(&columns, row, &mut key);
+            pattern.observe(&key);
+        }
     }
     Ok(pattern.report())
 }

@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use onlap_base::memory::{Memory, Part};
 use onlap_base::{Csn, IndexId, Result, RowId, TableId};
-use onlap_format::{Batch, TableSchema, Vector};
 use onlap_format::key::{KeyColumn, KeyDef};
+use onlap_format::{Batch, TableSchema, Vector};
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
@@ -44,11 +44,6 @@ pub(crate) struct TableView {
 }
 
 impl TableView {
-    /// Memtables in the order of their rows.
-    pub(crate) fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
-        self.frozen.iter().map(|f| &f.memtable).chain(std::iter::once(&self.active))
-    }
-
     /// Memtables from the newest to the oldest.
     pub(crate) fn memtables_newest_first(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.memtable))
@@ -162,7 +157,11 @@ impl TableState {
     }
 
     /// An empty memtable for rows from `first_row` on.
-    pub(crate) fn new_memtable(&self, schema: &Arc<TableSchema>, first_row: RowId) -> Arc<Memtable> {
+    pub(crate) fn new_memtable(
+        &self,
+        schema: &Arc<TableSchema>,
+        first_row: RowId,
+    ) -> Arc<Memtable> {
         Arc::new(Memtable::new(Arc::clone(schema), first_row, self.tuning))
     }
 

@@ -14,11 +14,12 @@ use std::sync::Arc;
 
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, FileId, IndexId, Result, RowId};
-use onlap_format::TableSchema;
-use onlap_format::manifest::{MarkRunMeta, RunMeta, SegmentMeta, TableState};
+use onlap_format::manifest::{MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, TableState};
+use onlap_format::{IndexSchema, TableSchema};
 
 use crate::files::{FileRef, Files};
 use crate::marks::MarkRun;
+use crate::run::{IndexShape, Run, RunFile};
 use crate::segment::Segment;
 
 mod read;
@@ -40,12 +41,13 @@ pub struct SegmentEntry {
 }
 
 /// A run of a version.
-#[derive(Debug)]
 pub struct RunEntry {
     /// What the manifest says of it.
     pub meta: RunMeta,
     /// Keep its files, in the order of `meta.files`.
     pub files: Vec<FileRef>,
+    /// Reads them.
+    pub run: Arc<Run>,
 }
 
 /// A mark run of a version.
@@ -60,7 +62,7 @@ pub struct MarksEntry {
 }
 
 /// The runs of an index.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct IndexVersion {
     /// The index.
     pub id: IndexId,
@@ -94,9 +96,12 @@ impl TableVersion {
         let known = Known::of(old);
         let segments = state.segments.iter().map(|meta| known.segment(files, meta));
         let marks = state.marks.iter().map(|meta| known.marks(files, meta));
-        let index = |id: IndexId| {
+        let index = |i: &IndexSchema| {
+            let id = i.id;
+            let shape = IndexShape::of(&state.schema, i)?;
             let runs = state.indexes.get(&id).map_or(&[][..], |i| &i.runs);
-            let runs = runs.iter().map(|meta| known.run(files, meta)).collect::<Result<_>>()?;
+            let runs =
+                runs.iter().map(|meta| known.run(files, &shape, meta)).collect::<Result<_>>()?;
             Ok(IndexVersion { id, runs })
         };
         let schema = match old {
@@ -105,7 +110,7 @@ impl TableVersion {
         };
         Ok(TableVersion {
             segments: segments.collect::<Result<_>>()?,
-            indexes: schema.indexes.iter().map(|i| index(i.id)).collect::<Result<_>>()?,
+            indexes: schema.indexes.iter().map(index).collect::<Result<_>>()?,
             marks: marks.collect::<Result<_>>()?,
             schema,
             flushed_rows: state.flushed_rows,
@@ -167,14 +172,29 @@ impl<'a> Known<'a> {
         Ok(MarksEntry { meta: meta.clone(), file, run })
     }
 
-    fn run(&self, files: &Arc<Files>, meta: &RunMeta) -> Result<Arc<RunEntry>> {
-        match self.runs.get(&meta.id) {
-            Some(entry) if entry.meta == *meta => Ok(Arc::clone(entry)),
-            _ => {
-                let pins = meta.files.iter().map(|f| self.pin(files, FileKind::Run(f.file)));
-                Ok(Arc::new(RunEntry { meta: meta.clone(), files: pins.collect() }))
-            }
+    fn run(
+        &self,
+        files: &Arc<Files>,
+        shape: &Arc<IndexShape>,
+        meta: &RunMeta,
+    ) -> Result<Arc<RunEntry>> {
+        let old = self.runs.get(&meta.id);
+        if let Some(entry) = old
+            && entry.meta == *meta
+        {
+            return Ok(Arc::clone(entry));
         }
+        let open = |f: &RunFileMeta| {
+            let known = old.and_then(|o| o.run.files().iter().find(|k| k.id() == f.file));
+            match known {
+                Some(file) => Ok(Arc::clone(file)),
+                None => Ok(Arc::new(RunFile::open(files.context(), shape, f.file)?)),
+            }
+        };
+        let opened = meta.files.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let pins = meta.files.iter().map(|f| self.pin(files, FileKind::Run(f.file))).collect();
+        let run = Arc::new(Run::new(Arc::clone(shape), opened, meta.trim.clone()));
+        Ok(Arc::new(RunEntry { meta: meta.clone(), files: pins, run }))
     }
 
     /// The one reference of a file.

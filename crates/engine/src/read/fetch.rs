@@ -137,7 +137,7 @@ impl ReadView {
     }
 
     /// Reads the rows with these ids (ascending) that are visible: their ids and the columns.
-    pub(super) fn fetch(
+    pub(crate) fn fetch(
         &self,
         rows: &[RowId],
         columns: &[usize],

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use onlap_base::{ColumnId, Csn, IndexId, Result, RowId};
 use onlap_format::Batch;
 
-use super::{IndexVersion, SegmentEntry, TableVersion};
+use super::{IndexVersion, RunEntry, SegmentEntry, TableVersion};
+use crate::entry::{Direction, EntryCursor, EntryWants, KeyBounds};
 use crate::segment::Segment;
 
 impl TableVersion {
@@ -30,23 +31,24 @@ impl TableVersion {
     }
 
     /// Appends the rows with these ids (rising) to `out`, whose columns are those of the projection,
-    /// and the ids of those found to `found`. Each block is read once. Asks no mark.
+    /// and the ids of those found to `found`; returns how many blocks were read, each once. Asks no mark.
     pub fn read_rows(
         &self,
         rows: &[RowId],
         projection: &[ColumnId],
         out: &mut Batch,
         found: &mut Vec<RowId>,
-    ) -> Result<()> {
+    ) -> Result<u64> {
+        let mut blocks = 0;
         let mut rest = rows;
         while let Some(first) = rest.first() {
             let at = self.segments.partition_point(|s| s.meta.rows.end <= *first);
-            let Some(entry) = self.segments.get(at) else { return Ok(()) };
+            let Some(entry) = self.segments.get(at) else { break };
             let (here, later) = rest.split_at(rest.partition_point(|r| *r < entry.meta.rows.end));
             rest = later;
-            entry.segment.read_rows(here, projection, out, found)?;
+            blocks += entry.segment.read_rows(here, projection, out, found)?;
         }
-        Ok(())
+        Ok(blocks)
     }
 
     /// Whether any row is marked as deleted.
@@ -108,5 +110,56 @@ impl TableVersion {
             }
         }
         Ok(dead)
+    }
+
+    /// The newest row below `below` that carries the whole key `key` (key bytes) of an index,
+    /// whether deleted or not.
+    pub fn newest_with_key(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        below: RowId,
+    ) -> Result<Option<RowId>> {
+        let Some(index) = self.index(index) else { return Ok(None) };
+        let mut newest: Option<RowId> = None;
+        let mut found = Vec::new();
+        for entry in index.runs.iter().rev().filter(|r| r.meta.rows.start < below) {
+            if newest.is_some_and(|n| n >= entry.meta.rows.end) {
+                continue;
+            }
+            found.clear();
+            entry.run.probe(key, &mut found)?;
+            newest = newest.max(found.iter().copied().filter(|&r| r < below).max());
+        }
+        Ok(newest)
+    }
+
+    /// Runs of an index that may hold rows below `upto`.
+    pub fn run_count(&self, index: IndexId, upto: RowId) -> usize {
+        self.index(index).map_or(0, |i| i.runs_below(upto).count())
+    }
+
+    /// One cursor per run of an index that may hold rows below `upto`; entries of rows from `upto`
+    /// on may be among them.
+    pub fn cursors(
+        &self,
+        index: IndexId,
+        bounds: &KeyBounds,
+        direction: Direction,
+        wants: &EntryWants,
+        upto: RowId,
+        out: &mut Vec<Box<dyn EntryCursor>>,
+    ) -> Result<()> {
+        let Some(index) = self.index(index) else { return Ok(()) };
+        for entry in index.runs_below(upto) {
+            out.push(Box::new(entry.run.cursor(bounds.clone(), direction, wants.clone())));
+        }
+        Ok(())
+    }
+}
+
+impl IndexVersion {
+    fn runs_below(&self, upto: RowId) -> impl Iterator<Item = &Arc<RunEntry>> {
+        self.runs.iter().filter(move |r| r.meta.rows.start < upto && !r.meta.files.is_empty())
     }
 }
