@@ -145,6 +145,20 @@ pub(crate) fn gather(batches: &[&Batch], column: usize, picks: &[Pick], out: &mu
     gather_columns(&columns, picks, out);
 }
 
+/// Appends the picked rows of one column of chunks.
+pub(crate) fn gather_chunks(chunks: &[&Chunk], column: usize, picks: &[Pick], out: &mut Column) {
+    if picks.len() < chunks.len() {
+        // A short read: listing the columns would cost more than the rows.
+        for &p in picks {
+            let (chunk, row) = picked(p);
+            out.extend_range(&chunks[chunk].rows.columns[column], row..row + 1);
+        }
+        return;
+    }
+    let columns: Vec<&Column> = chunks.iter().map(|c| &c.rows.columns[column]).collect();
+    gather_columns(&columns, picks, out);
+}
+
 /// Appends the picked rows of several columns of one form.
 pub(crate) fn gather_columns(columns: &[&Column], picks: &[Pick], out: &mut Column) {
     let before = out.len();

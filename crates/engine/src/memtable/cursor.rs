@@ -18,11 +18,12 @@ use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBo
 
 use super::Shared;
 use super::bound::Bound;
-use super::chunk::{Chunk, Pick, gather_columns, pick, picked};
+use super::chunk::{Chunk, Pick, gather_chunks, gather_columns, pick, picked};
 use super::group::{Group, common_plan};
 use super::order::Order;
 use super::prefix::Plan;
 use super::rank::compare_rows;
+use super::rows::Groups;
 
 /// Most entries handed out at once, whatever the caller asks for: picks of them stay in the cache.
 const BATCH_MAX: usize = 4096;
@@ -94,12 +95,12 @@ impl MemtableCursor {
             picks: Vec::new(),
         };
         let limits = Limits::new(shared, index, bounds);
-        let (groups, tail) = cursor.snapshot(&limits);
-        for group in groups.iter().take_while(|g| g.first() < upto) {
+        let (groups, tail, rest) = cursor.snapshot(&limits);
+        for group in groups.iter().chain(&tail).take_while(|g| g.first() < upto) {
             cursor.add(&limits, group);
         }
-        if let Some(tail) = tail {
-            cursor.add(&Limits::none(), &Arc::new(tail));
+        if let Some(rest) = rest {
+            cursor.add(&Limits::none(), &Arc::new(rest));
         }
         cursor.choose_plan();
         for source in 0..cursor.sources.len() {
@@ -111,15 +112,17 @@ impl MemtableCursor {
         cursor
     }
 
-    /// The groups, and the rows of the open piece within the bounds with the columns in use.
-    fn snapshot(&self, limits: &Limits) -> (Arc<Vec<Arc<Group>>>, Option<Group>) {
+    /// The groups, the shared copy of the open piece, and those of its other rows that lie within
+    /// the bounds, with the columns in use.
+    fn snapshot(&self, limits: &Limits) -> (Groups, Option<Arc<Group>>, Option<Group>) {
         let shape = &self.shared.shape.indexes[self.index];
         let rows = self.shared.rows.read();
+        let (tail, covered) = rows.tail(&self.shared.shape, self.shared.tuning.tail_rows);
         let len = self.upto.saturating_sub(rows.open_first).min(rows.open.rows as u64) as usize;
-        let inside = (0..len).filter(|&i| limits.contain(shape, &rows.open, i));
+        let inside = (covered..len).filter(|&i| limits.contain(shape, &rows.open, i));
         let picks: Vec<Pick> = inside.map(|i| pick(0, i)).collect();
         if picks.is_empty() {
-            return (rows.groups.clone(), None);
+            return (rows.groups.clone(), tail, None);
         }
         let mut batch = Batch::new(self.shared.shape.forms.iter().copied());
         for column in shape.fields.iter().map(|f| f.column).chain(self.columns.iter().copied()) {
@@ -130,8 +133,8 @@ impl MemtableCursor {
         }
         batch.rows = picks.len();
         let ids = picks.iter().map(|&p| rows.open_first + p as RowId).collect();
-        let tail = Group::of_chunk(Chunk::with_ids(batch, ids), self.shared.shape.indexes.len());
-        (rows.groups.clone(), Some(tail))
+        let rest = Group::of_chunk(Chunk::with_ids(batch, ids), self.shared.shape.indexes.len());
+        (rows.groups.clone(), tail, Some(rest))
     }
 
     fn add(&mut self, limits: &Limits, group: &Arc<Group>) {
@@ -199,6 +202,30 @@ impl MemtableCursor {
         if self.backward { order == Ordering::Greater } else { order == Ordering::Less }
     }
 
+    /// Takes entries of the source on top of the heap for as long as they come before all others,
+    /// and leaves its next head on top: rows that arrive in clusters cost one comparison each.
+    fn take_run(&mut self, mut top: Head, max: usize) {
+        let number = top.source as usize;
+        let first_chunk = pick(self.sources[number].first_chunk, 0);
+        let second = match (self.heap.get(1), self.heap.get(2)) {
+            (Some(a), Some(b)) => Some(if self.before(b, a) { *b } else { *a }),
+            (a, _) => a.copied(),
+        };
+        loop {
+            self.picks.push(top.pick + first_chunk);
+            let Some(head) = self.advance(number) else {
+                self.heap.swap_remove(0);
+                return;
+            };
+            top = head;
+            let leads = second.as_ref().is_none_or(|second| self.before(&top, second));
+            if !leads || self.picks.len() >= max {
+                self.heap[0] = top;
+                return;
+            }
+        }
+    }
+
     /// Lets a head sink to its place in the heap.
     fn sift(&mut self, mut at: usize) {
         loop {
@@ -225,8 +252,7 @@ impl MemtableCursor {
             chunks[chunk].row_id(row)
         }));
         for (&column, out) in self.columns.iter().zip(&mut out.columns.columns) {
-            let columns: Vec<&Column> = chunks.iter().map(|c| &c.rows.columns[column]).collect();
-            gather_columns(&columns, &self.picks, out);
+            gather_chunks(&chunks, column, &self.picks, out);
         }
         out.columns.rows = self.picks.len();
         if self.wants.keys {
@@ -253,14 +279,7 @@ impl EntryCursor for MemtableCursor {
         while self.picks.len() < max
             && let Some(&top) = self.heap.first()
         {
-            let number = top.source as usize;
-            self.picks.push(top.pick + pick(self.sources[number].first_chunk, 0));
-            match self.advance(number) {
-                Some(head) => self.heap[0] = head,
-                None => {
-                    self.heap.swap_remove(0);
-                }
-            }
+            self.take_run(top, max);
             self.sift(0);
         }
         self.fill(out);

@@ -18,9 +18,9 @@ use onlap_base::{IndexId, RowId};
 use onlap_format::key::{Entries, Packing};
 use onlap_format::{Batch, Column};
 
-use super::chunk::{Chunk, Pick, gather_columns, picked};
-use super::group::{Group, common_plan, compare_picks, search};
-use super::merge::merge;
+use super::chunk::{Chunk, Pick, gather_chunks, picked};
+use super::group::{Group, common_plan, compare_picks, extract, search};
+use super::merge::{Sorted, merge};
 use super::order::Order;
 use super::prefix::Plan;
 use super::rank::compare_rows;
@@ -178,14 +178,19 @@ impl EntryStream {
     fn choose_plan(&mut self) {
         let orders: Vec<&Arc<Order>> = self.sources.iter().map(|s| &s.order).collect();
         if orders.len() < 2 {
+            self.plan = common_plan(&orders);
             return;
         }
         let fields = &self.shared.shape.indexes[self.index].fields;
-        self.plan = common_plan(&orders).or_else(|| {
+        let plan = common_plan(&orders).unwrap_or_else(|| {
             let batches: Vec<&Batch> =
                 self.sources.iter().flat_map(|s| s.group.batches()).collect();
-            Some(self.shared.plans[self.index].covering(fields, &batches))
+            self.shared.plans[self.index].covering(fields, &batches)
         });
+        for source in &mut self.sources {
+            source.order = source.group.with_plan(&source.order, &plan);
+        }
+        self.plan = Some(plan);
     }
 
     /// Ends of steps of at most `flush_rows` entries: every `stride`-th entry of every source is a
@@ -239,39 +244,45 @@ impl EntryStream {
         search(0..rows, |at| self.compare_places((source, at), entry).is_lt())
     }
 
-    /// Rows of the next step in index order.
-    fn merge_step(&mut self, ends: &[usize]) -> Vec<Pick> {
+    /// Entries of the next step in index order; without prefixes where rows arrived in order.
+    fn merge_step(&mut self, ends: &[usize]) -> Sorted {
         let Some(plan) = &self.plan else {
             let source = &mut self.sources[0];
             let range = source.at..ends[0];
             source.at = range.end;
-            return range.map(|at| source.group.pick_at(&source.order, at)).collect();
+            let picks = range.map(|at| source.group.pick_row(at)).collect();
+            return Sorted { prefixes: Vec::new(), picks };
         };
         let mut parts = Vec::with_capacity(ends.len());
         for (source, &end) in self.sources.iter_mut().zip(ends) {
             let range = source.at..end;
             source.at = end;
             if !range.is_empty() {
-                parts.push(source.group.extract(&source.order, range, plan, source.first_chunk));
+                parts.push(extract(&source.order, range, source.first_chunk));
             }
         }
         let batches: Vec<&Batch> = self.sources.iter().flat_map(|s| s.group.batches()).collect();
         let compare =
             |a: Pick, b: Pick| compare_picks(&self.shared.shape, self.index, &batches, a, b);
-        merge(parts, if plan.exact { None } else { Some(&compare) }).picks
+        merge(parts, if plan.exact { None } else { Some(&compare) })
     }
 
-    fn pack(&self, picks: &[Pick]) -> Entries {
+    fn pack(&self, entries: &Sorted) -> Entries {
         let shape = &self.shared.shape;
         let index = &shape.indexes[self.index];
+        let picks = &entries.picks;
         let chunks: Vec<&Chunk> = self.sources.iter().flat_map(|s| &s.group.chunks).collect();
         let take = |column: usize| {
             let mut out = Column::new(shape.forms[column]);
-            let columns: Vec<&Column> = chunks.iter().map(|c| &c.rows.columns[column]).collect();
-            gather_columns(&columns, picks, &mut out);
+            gather_chunks(&chunks, column, picks, &mut out);
             out
         };
-        let key: Vec<Column> = index.fields.iter().map(|f| take(f.column)).collect();
+        // Reading numbers out of prefixes is sequential; reading columns in index order is not.
+        let whole = self.plan.as_ref().filter(|_| !entries.prefixes.is_empty());
+        let key: Vec<Column> = match whole.and_then(|plan| plan.unpack(&entries.prefixes)) {
+            Some(key) => key,
+            None => index.fields.iter().map(|f| take(f.column)).collect(),
+        };
         let mut keys = self.packing.new_keys();
         let fits = self.packing.pack(&key.iter().collect::<Vec<_>>(), 0..picks.len(), &mut keys);
         assert!(fits, "the packing was made for every key of the memtable");
@@ -283,8 +294,8 @@ impl EntryStream {
         Entries { keys, row_ids: row_ids.collect(), include: Batch { columns, rows: picks.len() } }
     }
 
-    /// Drops picks of dead rows.
-    fn bury(&self, picks: &mut Vec<Pick>) {
+    /// Drops entries of dead rows.
+    fn bury(&self, entries: &mut Sorted) {
         if self.dead.is_empty() {
             return;
         }
@@ -294,11 +305,16 @@ impl EntryStream {
             .flat_map(|s| &s.group.chunks)
             .map(|c| (c, !self.dead.in_range(c.first()..c.end()).is_empty()))
             .collect();
-        picks.retain(|&p| {
+        let live = |p: Pick| {
             let (chunk, row) = picked(p);
             let (chunk, some_dead) = chunks[chunk];
             !some_dead || !self.dead.contains(chunk.row_id(row))
-        });
+        };
+        if !entries.prefixes.is_empty() {
+            let mut picks = entries.picks.iter();
+            entries.prefixes.retain(|_| live(*picks.next().expect("as many picks as prefixes")));
+        }
+        entries.picks.retain(|&p| live(p));
     }
 }
 
@@ -308,10 +324,10 @@ impl Iterator for EntryStream {
     fn next(&mut self) -> Option<Entries> {
         loop {
             let ends = self.steps.next()?;
-            let mut picks = self.merge_step(&ends);
-            self.bury(&mut picks);
-            if !picks.is_empty() {
-                return Some(self.pack(&picks));
+            let mut entries = self.merge_step(&ends);
+            self.bury(&mut entries);
+            if !entries.picks.is_empty() {
+                return Some(self.pack(&entries));
             }
         }
     }

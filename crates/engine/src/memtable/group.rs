@@ -157,31 +157,35 @@ impl Group {
         })
     }
 
-    /// Entries at `places` of an order as prefixes of `plan`, with picks that count chunks from
-    /// `first_chunk`.
-    pub(crate) fn extract(
-        &self,
-        order: &Order,
-        places: Range<usize>,
-        plan: &Arc<Plan>,
-        first_chunk: usize,
-    ) -> Sorted {
-        let shift = pick(first_chunk, 0);
-        if let Order::Sorted { plan: own, prefixes, picks } = order
-            && Arc::ptr_eq(own, plan)
-        {
-            let picks = picks[places.clone()].iter().map(|p| p + shift).collect();
-            return Sorted { prefixes: prefixes[places].to_vec(), picks };
+    /// An order with prefixes of `plan`, which covers the rows.
+    pub(crate) fn with_plan(&self, order: &Arc<Order>, plan: &Arc<Plan>) -> Arc<Order> {
+        if matches!(&**order, Order::Sorted { plan: own, .. } if Arc::ptr_eq(own, plan)) {
+            return Arc::clone(order);
         }
-        let mut out = Sorted::default();
-        for at in places {
-            let p = self.pick_at(order, at);
+        // Prefixes are made in row order, column by column, and then put in order: reading columns in
+        // index order would miss the cache at every step.
+        let by_row: Vec<Vec<u64>> = self.chunks.iter().map(|c| plan.prefixes(&c.rows)).collect();
+        let picks: Vec<Pick> = match &**order {
+            Order::Sorted { picks, .. } => picks.clone(),
+            Order::Rising => (0..self.rows()).map(|at| self.pick_row(at)).collect(),
+        };
+        let prefix = |&p: &Pick| {
             let (chunk, row) = picked(p);
-            out.prefixes.push(plan.prefix(&self.chunks[chunk].rows, row));
-            out.picks.push(p + shift);
-        }
-        out
+            by_row[chunk][row]
+        };
+        let prefixes = picks.iter().map(prefix).collect();
+        Arc::new(Order::Sorted { plan: Arc::clone(plan), prefixes, picks })
     }
+}
+
+/// Entries at `places` of an order that has prefixes, with picks that count chunks from `first_chunk`.
+pub(crate) fn extract(order: &Order, places: Range<usize>, first_chunk: usize) -> Sorted {
+    let Order::Sorted { prefixes, picks, .. } = order else {
+        panic!("merges work on orders with prefixes")
+    };
+    let shift = pick(first_chunk, 0);
+    let picks = picks[places.clone()].iter().map(|p| p + shift).collect();
+    Sorted { prefixes: prefixes[places].to_vec(), picks }
 }
 
 /// First place in `places` for which `before` no longer holds.
@@ -235,7 +239,8 @@ fn merge_orders(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook], index:
     let plan = common_plan(&orders).unwrap_or_else(|| books[index].covering(fields, &batches));
     let mut first_chunk = 0;
     let sources = groups.iter().zip(&orders).map(|(group, order)| {
-        let source = group.extract(order, 0..group.rows(), &plan, first_chunk);
+        let order = group.with_plan(order, &plan);
+        let source = extract(&order, 0..group.rows(), first_chunk);
         first_chunk += group.chunks.len();
         source
     });

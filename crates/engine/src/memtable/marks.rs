@@ -84,6 +84,11 @@ impl MarkList {
     }
 
     fn find(&self, row: RowId) -> Option<Mark> {
+        // Rows die in clusters, and mostly the oldest or the newest: most pieces end before or begin
+        // after them.
+        if row < *self.rows.first()? || row > *self.rows.last()? {
+            return None;
+        }
         self.rows.binary_search(&row).ok().map(|i| self.get(i))
     }
 

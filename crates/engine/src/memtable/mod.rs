@@ -78,6 +78,9 @@ use work::{Choice, Job, Size};
 pub struct Tuning {
     /// Rows of the open piece: what readers scan without an order, and copy under the lock.
     pub piece_rows: usize,
+    /// Rows at the end of the open piece that every reader looks through; more are copied and sorted
+    /// once for all readers.
+    pub tail_rows: usize,
     /// Rows of a joined chunk: its keys and their sort fit the second-level cache.
     pub chunk_rows: usize,
     /// Bytes of a chunk where rows are large; also of the open piece.
@@ -94,6 +97,7 @@ impl Default for Tuning {
     fn default() -> Tuning {
         Tuning {
             piece_rows: 1 << 10,
+            tail_rows: 1 << 6,
             chunk_rows: 1 << 14,
             chunk_bytes: 4 << 20,
             fan_in: 8,
@@ -110,6 +114,7 @@ impl Tuning {
             self.chunk_rows * 2 <= chunk::CHUNK_ROWS_MAX,
             "joined chunks are up to twice as long"
         );
+        assert!(self.tail_rows > 0);
         assert!(self.fan_in > 1 && self.chunk_bytes > 0 && self.flush_rows > 0);
     }
 }
@@ -131,6 +136,9 @@ struct Shared {
     marks: RwLock<Marks>,
     /// Whether there is any mark: most readers of most tables need not take the lock.
     marked: AtomicBool,
+    /// Whether the list of groups changed since nothing was found worth doing.
+    changed: AtomicBool,
+    groups_seen: AtomicUsize,
     rows_heap: AtomicUsize,
     marks_heap: AtomicUsize,
 }
@@ -150,6 +158,8 @@ impl Memtable {
             rows: RwLock::new(rows),
             marks: RwLock::default(),
             marked: AtomicBool::new(false),
+            changed: AtomicBool::new(false),
+            groups_seen: AtomicUsize::new(0),
             rows_heap: AtomicUsize::new(0),
             marks_heap: AtomicUsize::new(0),
         };
@@ -305,7 +315,11 @@ impl Memtable {
     /// A piece of work that makes reads and the flush cheaper, if any is worth doing. The caller
     /// schedules it; several may run at once.
     pub fn pending_work(&self) -> Option<Work> {
-        if let Some(choice) = self.shared.rows.write().take_work(&self.shared.tuning) {
+        if self.shared.changed.swap(false, Ordering::AcqRel)
+            && let Some(choice) = self.shared.rows.write().take_work(&self.shared.tuning)
+        {
+            // There may be more.
+            self.shared.changed.store(true, Ordering::Release);
             let job = match choice {
                 (Choice::Join(_), groups) => Job::Join(groups),
                 (Choice::Merge(_), groups) => Job::Merge(groups),
@@ -327,6 +341,11 @@ impl Memtable {
 
 impl Shared {
     fn count_rows(&self, rows: &Rows) {
+        if rows.open.rows == 0
+            || rows.groups.len() != self.groups_seen.swap(rows.groups.len(), Ordering::Relaxed)
+        {
+            self.changed.store(true, Ordering::Release);
+        }
         self.rows_heap.store(rows.heap_bytes(), Ordering::Relaxed);
     }
 
@@ -340,6 +359,7 @@ impl Shared {
         let mut rows = self.rows.write();
         rows.replace(groups, outcome);
         self.count_rows(&rows);
+        self.changed.store(true, Ordering::Release);
     }
 
     fn replace_marks(&self, pieces: &[Arc<MarkList>], joined: Option<MarkList>) {

@@ -321,6 +321,26 @@ impl Plan {
         })
     }
 
+    /// The key columns of exact prefixes, in the form that keys give back; `None` where they are not
+    /// all numbers or not all in the prefix.
+    pub(crate) fn unpack(&self, prefixes: &[u64]) -> Option<Vec<Column>> {
+        let number = |part: &Part| part.field.ty.physical() == Physical::Int && !part.nulls;
+        if !self.exact || !self.parts.iter().all(number) {
+            return None;
+        }
+        let mut rest = self.bits;
+        let columns = self.parts.iter().map(|part| {
+            rest -= part.taken;
+            let (mask, min) = (part.mask(), part.min as u64 ^ 1 << 63);
+            let flip = if part.field.descending { mask } else { 0 };
+            // A part without bits may stand behind 64 others.
+            let shift = if part.taken == 0 { 0 } else { rest };
+            let value = |&p: &u64| ((p >> shift & mask ^ flip).wrapping_add(min)) as i64;
+            Column { data: Vector::Int(prefixes.iter().map(value).collect()), nulls: None }
+        });
+        Some(columns.collect())
+    }
+
     /// The prefixes of keys that begin with row 0 of `values`: one column for each of the leading
     /// key columns. Values outside the plan's range are welcome.
     pub(crate) fn range_of(&self, values: &[Column]) -> PrefixRange {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use onlap_base::{Csn, RowId};
 use onlap_format::{Batch, Column, Vector};
+use parking_lot::Mutex;
 
 use super::bound::Bound;
 use super::chunk::{Chunk, picked};
@@ -32,6 +33,8 @@ pub(super) struct Rows {
     pub commits: Commits,
     pub frozen: bool,
     unique: Vec<UniqueKeys>,
+    /// A copy of the first rows of the open piece, columns of indexes only, that readers share.
+    tail: Mutex<Option<Arc<Group>>>,
     /// Groups that work was taken for.
     busy: Vec<Arc<Group>>,
     sealed_rows: usize,
@@ -50,6 +53,7 @@ impl Rows {
             commits: Commits::default(),
             frozen: false,
             unique: unique.map(|(at, _)| UniqueKeys::new(at, first)).collect(),
+            tail: Mutex::default(),
             busy: Vec::new(),
             sealed_rows: 0,
             sealed_heap: 0,
@@ -67,7 +71,27 @@ impl Rows {
 
     pub(super) fn heap_bytes(&self) -> usize {
         let unique: usize = self.unique.iter().map(UniqueKeys::heap_bytes).sum();
-        self.sealed_heap + self.open.heap_bytes() + unique + self.commits.heap_bytes()
+        let tail = self.tail.lock().as_ref().map_or(0, |t| t.heap_bytes());
+        self.sealed_heap + tail + self.open.heap_bytes() + unique + self.commits.heap_bytes()
+    }
+
+    /// The open piece as readers of an index see it: a copy of its first rows, sorted by whoever
+    /// first asks and shared until it is too short, and the number of rows in it. The rest is short
+    /// enough to be looked through.
+    pub(super) fn tail(&self, shape: &Shape, tail_rows: usize) -> (Option<Arc<Group>>, usize) {
+        let mut tail = self.tail.lock();
+        let covered = tail.as_ref().map_or(0, |t| t.rows());
+        let rest = self.open.rows - covered;
+        if rest > tail_rows.max(covered / 4) {
+            let mut rows = Batch::new(shape.forms.iter().copied());
+            for &column in &shape.indexed {
+                rows.columns[column].extend_range(&self.open.columns[column], 0..self.open.rows);
+            }
+            rows.rows = self.open.rows;
+            let chunk = Chunk::dense(rows, self.open_first);
+            *tail = Some(Arc::new(Group::of_chunk(chunk, shape.indexes.len())));
+        }
+        (tail.clone(), tail.as_ref().map_or(0, |t| t.rows()))
     }
 
     /// Turns the open piece into a group.
@@ -75,6 +99,7 @@ impl Rows {
         if self.open.rows == 0 {
             return;
         }
+        *self.tail.get_mut() = None;
         let next = self.end();
         let fresh = Batch::new(shape.forms.iter().copied());
         let rows = std::mem::replace(&mut self.open, fresh);

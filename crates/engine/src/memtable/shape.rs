@@ -3,6 +3,7 @@
 //! Positions instead of ids, resolved once: which columns an index is made of, in which order and
 //! direction. It knows nothing of rows. Immutable, shared freely.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use onlap_base::IndexId;
@@ -15,6 +16,8 @@ pub(crate) struct Shape {
     pub schema: Arc<TableSchema>,
     pub forms: Vec<Physical>,
     pub indexes: Vec<IndexShape>,
+    /// Columns that some index holds.
+    pub indexed: Vec<usize>,
 }
 
 /// One column of a key.
@@ -57,9 +60,15 @@ impl Shape {
                 unique: index.unique,
             }
         });
-        let indexes = indexes.collect();
+        let indexes: Vec<IndexShape> = indexes.collect();
+        let held = |i: &IndexShape| {
+            let key = i.fields.iter().map(|f| f.column);
+            key.chain(i.include.iter().copied()).collect::<Vec<_>>()
+        };
+        let indexed: BTreeSet<usize> = indexes.iter().flat_map(held).collect();
+        let indexed = indexed.into_iter().collect();
         let forms = schema.columns.iter().map(|c| c.ty.physical()).collect();
-        Shape { schema, forms, indexes }
+        Shape { schema, forms, indexes, indexed }
     }
 
     /// Position of an index.

@@ -46,6 +46,7 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
 pub(crate) fn tiny() -> Tuning {
     Tuning {
         piece_rows: 8,
+        tail_rows: 2,
         chunk_rows: 32,
         chunk_bytes: 4096,
         fan_in: 2,
