@@ -44,6 +44,9 @@ use crate::encode::int::{self, IntView};
 use crate::encode::{ColumnEncoder, ColumnView, Effort};
 use crate::wire::Reader;
 
+#[cfg(test)]
+mod tests;
+
 /// Version of the block layout that this release writes.
 pub const BLOCK_VERSION: u8 = 1;
 /// Bytes before the body.

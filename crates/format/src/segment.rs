@@ -27,6 +27,9 @@ use crate::types::Physical;
 use crate::wire::{self, Reader};
 use crate::zone::{Bounds, Zone, stored_form};
 
+#[cfg(test)]
+mod tests;
+
 /// Version of segment files that this release writes.
 pub const SEGMENT_VERSION: u16 = 1;
 /// Most columns in a footer; tables have at most 1600.

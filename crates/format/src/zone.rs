@@ -14,6 +14,9 @@ use crate::convert;
 use crate::types::{DataType, Physical};
 use crate::value::{Numeric, Value};
 
+#[cfg(test)]
+mod tests;
+
 /// Bytes kept of a string: enough to tell most keys apart, and at most 0.2 percent of a block.
 pub const ZONE_BYTES: usize = 16;
 
