@@ -98,8 +98,7 @@ fn run(name: &str, types: &[DataType], columns: &[Column], n: usize, rng: &mut R
         for block in &blocks {
             keys.clear();
             rows.clear();
-            block.keys(0..block.len(), &mut keys).unwrap();
-            block.row_ids(0..block.len(), &mut rows).unwrap();
+            block.keys_and_row_ids(0..block.len(), &mut keys, &mut rows).unwrap();
             black_box((&keys, &rows));
         }
     });
@@ -123,7 +122,7 @@ fn run(name: &str, types: &[DataType], columns: &[Column], n: usize, rng: &mut R
     });
     let few = &blocks[..blocks.len().min(8)];
     let mut prefixes = Vec::new();
-    for _ in 0..10_000 {
+    for _ in 0..200_000 {
         let block = &few[rng.index(few.len())];
         let mut one = BytesVec::default();
         let i = rng.index(block.len());
@@ -131,25 +130,23 @@ fn run(name: &str, types: &[DataType], columns: &[Column], n: usize, rng: &mut R
         prefixes.push((block, one.get(0).to_vec()));
     }
     let mut key_bytes = BytesVec::default();
-    timed("lower bound and 10 entries", 10_000, || {
+    timed("lower bound and 10 entries", prefixes.len(), || {
         for (block, prefix) in &prefixes {
             let at = block.lower_bound(&packing.bound(prefix, false)).unwrap();
             rows.clear();
             keys.clear();
             let end = block.len().min(at + 10);
-            block.keys(at..end, &mut keys).unwrap();
-            block.row_ids(at..end, &mut rows).unwrap();
+            block.keys_and_row_ids(at..end, &mut keys, &mut rows).unwrap();
             black_box((&keys, &rows));
         }
     });
-    timed("the same with key bytes", 10_000, || {
+    timed("the same with key bytes", prefixes.len(), || {
         for (block, prefix) in &prefixes {
             let at = block.lower_bound(&packing.bound(prefix, false)).unwrap();
             rows.clear();
             key_bytes.clear();
             let end = block.len().min(at + 10);
-            block.key_bytes(at..end, &mut key_bytes).unwrap();
-            block.row_ids(at..end, &mut rows).unwrap();
+            block.key_bytes_and_row_ids(at..end, &mut key_bytes, &mut rows).unwrap();
             black_box((&key_bytes, &rows));
         }
     });

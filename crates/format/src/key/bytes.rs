@@ -55,14 +55,26 @@ fn int_width(ty: DataType) -> usize {
     }
 }
 
-fn encode_int(ty: DataType, v: i64, flip: u8, out: &mut Vec<u8>) {
+/// Appends the marker of NULL.
+pub(super) fn append_null(flip: u8, out: &mut Vec<u8>) {
+    out.push(NULL ^ flip);
+}
+
+/// Appends the marker of a value.
+#[inline]
+pub(super) fn append_marker(flip: u8, out: &mut Vec<u8>) {
+    out.push(VALUE ^ flip);
+}
+
+#[inline]
+pub(super) fn append_int(ty: DataType, v: i64, flip: u8, out: &mut Vec<u8>) {
     let width = int_width(ty);
     let biased = (v as u64).wrapping_add(1 << (8 * width - 1));
     let mask = u64::from_ne_bytes([flip; 8]);
     out.extend_from_slice(&(biased ^ mask).to_be_bytes()[8 - width..]);
 }
 
-fn encode_bytes(ty: DataType, s: &[u8], flip: u8, out: &mut Vec<u8>) {
+pub(super) fn append_bytes(ty: DataType, s: &[u8], flip: u8, out: &mut Vec<u8>) {
     let s = key_text(ty, s);
     if ty == DataType::Bytea {
         for &b in s {
@@ -89,16 +101,16 @@ pub(super) fn encode_cell(def: KeyColumn, column: &Column, row: usize, out: &mut
     }
     out.push(VALUE ^ flip);
     match &column.data {
-        Vector::Int(v) => encode_int(def.ty, key_int(is_float(def.ty), v[row]), flip, out),
-        Vector::Wide(v) => encode_wide(v[row], flip, out),
+        Vector::Int(v) => append_int(def.ty, key_int(is_float(def.ty), v[row]), flip, out),
+        Vector::Wide(v) => append_wide(v[row], flip, out),
         Vector::Numeric(m, s) => {
             decimal::encode(Numeric { mantissa: m[row], scale: s[row] }, flip, out);
         }
-        Vector::Bytes(v) => encode_bytes(def.ty, v.get(row), flip, out),
+        Vector::Bytes(v) => append_bytes(def.ty, v.get(row), flip, out),
     }
 }
 
-fn encode_wide(v: i128, flip: u8, out: &mut Vec<u8>) {
+pub(super) fn append_wide(v: i128, flip: u8, out: &mut Vec<u8>) {
     let mask = u128::from_ne_bytes([flip; 16]);
     out.extend_from_slice(&(v as u128 ^ 1 << 127 ^ mask).to_be_bytes());
 }
@@ -124,11 +136,11 @@ pub(super) fn encode_value(def: KeyColumn, value: &Value, out: &mut Vec<u8>) -> 
         }
         (DataType::Float4 | DataType::Float8, Value::Int(v)) => convert::order_f64(*v as f64),
         (DataType::Uuid, Value::Uuid(u)) => {
-            encode_wide((u128::from_be_bytes(*u) ^ 1 << 127) as i128, flip, out);
+            append_wide((u128::from_be_bytes(*u) ^ 1 << 127) as i128, flip, out);
             return Ok(());
         }
         (DataType::Numeric(Some((_, scale))), Value::Numeric(n)) => {
-            encode_wide(fixed(*n, scale)?, flip, out);
+            append_wide(fixed(*n, scale)?, flip, out);
             return Ok(());
         }
         (DataType::Numeric(None), Value::Numeric(n)) => {
@@ -141,15 +153,15 @@ pub(super) fn encode_value(def: KeyColumn, value: &Value, out: &mut Vec<u8>) -> 
         }
         (DataType::Numeric(Some((_, scale))), Value::Int(v)) => {
             let n = Numeric { mantissa: i128::from(*v), scale: 0 };
-            encode_wide(fixed(n, scale)?, flip, out);
+            append_wide(fixed(n, scale)?, flip, out);
             return Ok(());
         }
         (DataType::Text | DataType::Varchar(_) | DataType::Char(_), Value::Text(s)) => {
-            encode_bytes(ty, s.as_bytes(), flip, out);
+            append_bytes(ty, s.as_bytes(), flip, out);
             return Ok(());
         }
         (DataType::Bytea, Value::Bytes(b)) => {
-            encode_bytes(ty, b, flip, out);
+            append_bytes(ty, b, flip, out);
             return Ok(());
         }
         _ => {
@@ -159,7 +171,7 @@ pub(super) fn encode_value(def: KeyColumn, value: &Value, out: &mut Vec<u8>) -> 
             ));
         }
     };
-    encode_int(ty, int, flip, out);
+    append_int(ty, int, flip, out);
     Ok(())
 }
 

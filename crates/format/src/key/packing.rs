@@ -24,16 +24,17 @@ use std::ops::Range;
 
 use onlap_base::{Error, Result};
 
-use super::bytes::{is_float, key_int, key_text};
 use super::keys::{KeyForm, Keys, PackedKey, each_form};
-use super::stats::{SHORT_TEXT, Seen, short_text};
-use super::{ColumnStats, KeyColumn, KeyDef, decimal, uuid_text};
-use crate::batch::{Column, Vector};
+use super::stats::{SHORT_TEXT, Seen};
+use super::{ColumnStats, KeyColumn, KeyDef, uuid_text};
+use crate::batch::Column;
 use crate::types::{DataType, Physical};
 
 mod bound;
 mod codec;
+mod field;
 mod scan;
+mod text;
 mod union;
 
 pub use bound::KeyBound;
@@ -140,6 +141,13 @@ fn raw_wide(v: i128) -> u128 {
 fn trim_text(raw: u128, len: u8) -> u128 {
     let unused = 8 * (SHORT_TEXT as u32 - u32::from(len));
     (raw >> 4 >> unused) << 4 | raw & 15
+}
+
+/// The bytes of a short text and their number; `None` where there are more than the field holds.
+fn short_text_bytes(raw: u128, len: u8) -> Option<([u8; 16], usize)> {
+    let used = (raw & 15) as usize;
+    let unused = 8 * (SHORT_TEXT as u32 - u32::from(len));
+    (used <= usize::from(len)).then(|| ((raw >> 4 << unused << 8).to_be_bytes(), used))
 }
 
 /// The layout of packed keys.
@@ -306,43 +314,6 @@ impl Packing {
         }
         Ok(true)
     }
-
-    /// Appends the key bytes of key `i`.
-    pub fn key_bytes(&self, keys: &Keys, i: usize, out: &mut Vec<u8>) -> Result<()> {
-        if let Keys::Bytes(b) = keys {
-            out.extend_from_slice(b.get(i));
-            return Ok(());
-        }
-        let mut columns = self.new_columns();
-        self.unpack(keys, i..i + 1, &mut columns)?;
-        let refs: Vec<&Column> = columns.iter().collect();
-        self.def.encode_row(&refs, 0, out);
-        Ok(())
-    }
-
-    /// Appends the key bytes of keys `range`.
-    pub fn all_key_bytes(
-        &self,
-        keys: &Keys,
-        range: Range<usize>,
-        out: &mut crate::batch::BytesVec,
-    ) -> Result<()> {
-        if let Keys::Bytes(b) = keys {
-            out.extend_range(b, range);
-            return Ok(());
-        }
-        let mut columns = self.new_columns();
-        let rows = range.len();
-        self.unpack(keys, range, &mut columns)?;
-        let refs: Vec<&Column> = columns.iter().collect();
-        let mut key = Vec::new();
-        for row in 0..rows {
-            key.clear();
-            self.def.encode_row(&refs, row, &mut key);
-            out.push(&key);
-        }
-        Ok(())
-    }
 }
 
 /// The physical form of a field's column, for a check of kinds read from disk.
@@ -358,166 +329,4 @@ fn kind_matches(kind: Kind, ty: DataType) -> bool {
 
 fn damaged(text: &str) -> Error {
     Error::damaged(text)
-}
-
-impl Field {
-    /// Ors this column's field into one key per row; `false` where some value does not fit.
-    fn pack<K: PackedKey>(&self, column: &Column, range: Range<usize>, out: &mut [K]) -> bool {
-        if let Some(nulls) = &column.nulls {
-            return range.zip(out).all(|(row, key)| {
-                let field = if nulls.get(row) {
-                    self.nullable.then(|| self.null())
-                } else {
-                    self.code(&column.data, row).map(|c| self.place(c))
-                };
-                field.is_some_and(|f| {
-                    self.put(key, f);
-                    true
-                })
-            });
-        }
-        if let (Vector::Int(v), Kind::Int) = (&column.data, self.kind) {
-            return self.pack_ints(&v[range], out);
-        }
-        range.zip(out).all(|(row, key)| {
-            self.code(&column.data, row).is_some_and(|c| {
-                self.put(key, self.place(c));
-                true
-            })
-        })
-    }
-
-    fn pack_ints<K: PackedKey>(&self, values: &[i64], out: &mut [K]) -> bool {
-        let float = is_float(self.ty);
-        let base = self.base as u64 ^ SIGN;
-        let limit = mask(self.bits) as u64;
-        let invert = if self.descending { limit } else { 0 };
-        let mut over = 0u64;
-        if self.stride == 1 {
-            for (&v, key) in values.iter().zip(out.iter_mut()) {
-                let code = (key_int(float, v) as u64).wrapping_sub(base);
-                over |= code & !limit;
-                key.put64(self.offset, (code & limit) ^ invert);
-            }
-        } else {
-            let (mut last, mut code) = (i64::MIN, u64::MAX);
-            for (&v, key) in values.iter().zip(out.iter_mut()) {
-                if v != last || code == u64::MAX {
-                    last = v;
-                    let distance = (key_int(float, v) as u64).wrapping_sub(base);
-                    code = distance / self.stride;
-                    over |= code & !limit | (distance % self.stride);
-                }
-                key.put64(self.offset, (code & limit) ^ invert);
-            }
-        }
-        if self.descending && self.nullable {
-            out.iter_mut().for_each(|k| k.put64(self.offset + self.bits, 1));
-        }
-        over == 0
-    }
-
-    /// The code of a value that is not NULL, where it fits.
-    #[inline]
-    fn code(&self, data: &Vector, row: usize) -> Option<u128> {
-        let raw = match (self.kind, data) {
-            (Kind::Int, Vector::Int(v)) => {
-                u128::from(key_int(is_float(self.ty), v[row]) as u64 ^ SIGN)
-            }
-            (Kind::Wide, Vector::Wide(v)) => raw_wide(v[row]),
-            (Kind::Numeric { scale }, Vector::Numeric(m, s)) => {
-                raw_wide(at_scale(m[row], s[row], scale)?)
-            }
-            (Kind::UuidText, Vector::Bytes(v)) => uuid_text::parse(key_text(self.ty, v.get(row)))?,
-            (Kind::Text { len }, Vector::Bytes(v)) => {
-                let s = key_text(self.ty, v.get(row));
-                if s.len() > usize::from(len) {
-                    return None;
-                }
-                trim_text(short_text(s), len)
-            }
-            _ => panic!("a column of another form than its type"),
-        };
-        self.code_of_raw(raw)
-    }
-
-    #[inline]
-    fn code_of_raw(&self, raw: u128) -> Option<u128> {
-        let distance = raw.checked_sub(self.base)?;
-        let code = if self.stride == 1 {
-            distance
-        } else {
-            let stride = u128::from(self.stride);
-            if !distance.is_multiple_of(stride) {
-                return None;
-            }
-            distance / stride
-        };
-        (code <= mask(self.bits)).then_some(code)
-    }
-
-    /// Appends the values of this field of each key. Fails on codes that no value has, which only
-    /// damage brings about.
-    fn unpack<K: PackedKey>(&self, keys: &[K], column: &mut Column) -> Result<()> {
-        let limit = mask(self.bits);
-        let invert = if self.descending { limit } else { 0 };
-        if let (Kind::Int, Vector::Int(out), false, None) =
-            (self.kind, &mut column.data, self.nullable, &column.nulls)
-        {
-            let (base, limit, invert) = (self.base as u64 ^ SIGN, limit as u64, invert as u64);
-            out.extend(keys.iter().map(|k| {
-                let code = k.get64(self.offset) & limit ^ invert;
-                base.wrapping_add(code.wrapping_mul(self.stride)) as i64
-            }));
-            return Ok(());
-        }
-        for key in keys {
-            if self.nullable {
-                let null_bit = key.get64(self.offset + self.bits) & 1 == 1;
-                if null_bit != self.descending {
-                    column.push_null();
-                    continue;
-                }
-            }
-            let code = key.get(self.offset) & limit ^ invert;
-            self.push(code, column)?;
-            column.pushed();
-        }
-        Ok(())
-    }
-
-    fn push(&self, code: u128, column: &mut Column) -> Result<()> {
-        let raw = self.base.wrapping_add(code.wrapping_mul(u128::from(self.stride)));
-        match (self.kind, &mut column.data) {
-            (Kind::Int, Vector::Int(v)) => v.push((raw as u64 ^ SIGN) as i64),
-            (Kind::Wide, Vector::Wide(v)) => v.push((raw ^ 1 << 127) as i128),
-            (Kind::Numeric { scale }, Vector::Numeric(m, s)) => {
-                let n = decimal::normalize((raw ^ 1 << 127) as i128, scale);
-                m.push(n.mantissa);
-                s.push(n.scale);
-            }
-            (Kind::UuidText, Vector::Bytes(v)) => v.push(&uuid_text::format(raw)),
-            (Kind::Text { len }, Vector::Bytes(v)) => {
-                let used = (raw & 15) as usize;
-                if used > usize::from(len) {
-                    return Err(damaged("a packed text is longer than its field"));
-                }
-                let unused = 8 * (SHORT_TEXT as u32 - u32::from(len));
-                let bytes = (raw >> 4 << unused << 8).to_be_bytes();
-                v.push(&bytes[..used]);
-            }
-            _ => panic!("a column of another form than its type"),
-        }
-        Ok(())
-    }
-}
-
-/// A mantissa at another scale, where that is exact.
-fn at_scale(mantissa: i128, scale: u8, to: u8) -> Option<i128> {
-    if scale > 38 {
-        return None;
-    }
-    let n = decimal::normalize(mantissa, scale);
-    let up = to.checked_sub(n.scale)?;
-    n.mantissa.checked_mul(10i128.checked_pow(u32::from(up))?)
 }

@@ -52,18 +52,28 @@ pub(crate) fn parse(text: &[u8]) -> Option<u128> {
     Some(u128::from(a) << 96 | u128::from(b) << 64 | u128::from(c) << 32 | u128::from(d))
 }
 
+/// Eight lower-case hex digits of 32 bits, the first in the lowest byte.
+#[inline]
+fn digits(v: u32) -> u64 {
+    let mut spread = u64::from(v.swap_bytes());
+    spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff;
+    spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
+    let nibble = (spread >> 4 | spread << 8) & (ONES * 0x0f);
+    let letter = (nibble + ONES * 6) >> 4 & ONES;
+    nibble + ONES * 0x30 + letter * 0x27
+}
+
 /// The canonical form.
+#[inline]
 pub(crate) fn format(id: u128) -> [u8; LEN] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut out = [b'-'; LEN];
-    let mut at = 0;
-    for (i, byte) in id.to_be_bytes().into_iter().enumerate() {
-        if matches!(i, 4 | 6 | 8 | 10) {
-            at += 1;
-        }
-        out[at] = DIGITS[usize::from(byte >> 4)];
-        out[at + 1] = DIGITS[usize::from(byte & 15)];
-        at += 2;
-    }
+    let part = |shift: u32| digits((id >> shift) as u32).to_le_bytes();
+    let (b, c) = (part(64), part(32));
+    out[0..8].copy_from_slice(&part(96));
+    out[9..13].copy_from_slice(&b[..4]);
+    out[14..18].copy_from_slice(&b[4..]);
+    out[19..23].copy_from_slice(&c[..4]);
+    out[24..28].copy_from_slice(&c[4..]);
+    out[28..36].copy_from_slice(&part(0));
     out
 }

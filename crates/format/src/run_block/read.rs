@@ -14,7 +14,9 @@ use super::rising::{MINI, Rising, SLACK};
 use super::{BYTES, ENTRIES_MAX, FLAT, GROUPED, HEADER, TRAILER, include};
 use crate::batch::{Batch, BytesVec, Column};
 use crate::key::keys::{KeyForm, Keys, PackedKey, each_form};
-use crate::key::{Entries, KeyBound, Packing};
+use crate::key::{Entries, Packing};
+
+mod search;
 
 /// A block of sorted index entries.
 #[derive(Debug)]
@@ -176,87 +178,6 @@ impl RunBlock {
         1u64.unbounded_shl(self.row_bits).wrapping_sub(1)
     }
 
-    /// First entry that is not before the bound; [`RunBlock::len`] where all are.
-    pub fn lower_bound(&self, bound: &KeyBound) -> Result<usize> {
-        match (bound, &self.first) {
-            (KeyBound::End, _) => Ok(self.len),
-            (KeyBound::Word(t), Keys::Word(v)) => self.search(t, &v[0]),
-            (KeyBound::Narrow(t), Keys::Narrow(v)) => self.search(t, &v[0]),
-            (KeyBound::Wide4(t), Keys::Wide4(v)) => self.search(t, &v[0]),
-            (KeyBound::Wide8(t), Keys::Wide8(v)) => self.search(t, &v[0]),
-            (KeyBound::Bytes { prefix, after }, _) => self.search_bytes(prefix, *after),
-            _ => panic!("a bound of another packing"),
-        }
-    }
-
-    /// The first entry of a group.
-    fn group_start(&self, numbers: &Rising, group: usize, groups: usize) -> usize {
-        if group >= groups {
-            return self.len;
-        }
-        numbers.lower_bound(&self.bytes, (group as u64).unbounded_shl(self.row_bits))
-    }
-
-    fn search<K: PackedKey>(&self, target: &K, first: &K) -> Result<usize> {
-        let vary: K = each_form!(&self.vary, v => copy_key(&v[0]), _b => K::ZERO);
-        let (pieces, heads, tails_at, numbers) = match &self.body {
-            Body::Flat { pieces, heads, tails_at } => (pieces, heads, *tails_at, None),
-            Body::Grouped { pieces, heads, tails_at, numbers } => {
-                (pieces, heads, *tails_at, Some(numbers))
-            }
-            Body::Bytes { .. } => return Err(damaged(0, "a packed bound in a block of key bytes")),
-        };
-        // Keys differ from `first` in varying bits only, so the highest other bit in which the target
-        // differs decides: it lies above or below all keys that share the bits before it.
-        let (clamped, above) = clamp(target, first, &vary);
-        let head = pieces.head_of(&clamped, if above { u64::MAX } else { 0 });
-        let mut low = heads.lower_bound(&self.bytes, head);
-        if above || pieces.tail_bits > 0 {
-            let mut high = match head.checked_add(1) {
-                Some(next) => heads.lower_bound(&self.bytes, next),
-                None => heads.len(),
-            };
-            let mut key = Vec::with_capacity(1);
-            while low < high {
-                let middle = low.midpoint(high);
-                key.clear();
-                self.packed_keys(pieces, heads, tails_at, first, middle..middle + 1, &mut key);
-                if key[0] < *target {
-                    low = middle + 1;
-                } else {
-                    high = middle;
-                }
-            }
-        }
-        Ok(match numbers {
-            None => low,
-            Some(numbers) => self.group_start(numbers, low, heads.len()),
-        })
-    }
-
-    fn search_bytes(&self, prefix: &[u8], after: bool) -> Result<usize> {
-        if let Body::Bytes { keys, numbers } = &self.body {
-            let group = keys.lower_bound(&self.bytes, prefix, after)?;
-            return Ok(self.group_start(numbers, group, keys.len()));
-        }
-        let (mut low, mut high) = (0, self.len);
-        let mut one = self.packing.new_keys();
-        let mut key = Vec::new();
-        while low < high {
-            let middle = low.midpoint(high);
-            one.clear();
-            self.keys(middle..middle + 1, &mut one)?;
-            key.clear();
-            self.packing.key_bytes(&one, 0, &mut key)?;
-            if crate::key::bound_is_before(&key, prefix, after) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
-        Ok(low)
-    }
-
     /// Appends the row ids of entries `range`.
     pub fn row_ids(&self, range: Range<usize>, out: &mut Vec<RowId>) -> Result<()> {
         self.check(&range);
@@ -282,6 +203,16 @@ impl RunBlock {
         Ok(())
     }
 
+    /// The first key without the bits that vary.
+    fn shared_bits<K: PackedKey>(&self, first: &K) -> K {
+        let vary: K = each_form!(&self.vary, v => copy_key(&v[0]), _b => K::ZERO);
+        let mut shared = K::ZERO;
+        for w in 0..K::BITS / 64 {
+            shared.put64(w * 64, first.get64(w * 64) & !vary.get64(w * 64));
+        }
+        shared
+    }
+
     fn packed_keys<K: PackedKey>(
         &self,
         pieces: &Pieces,
@@ -291,11 +222,7 @@ impl RunBlock {
         range: Range<usize>,
         out: &mut Vec<K>,
     ) {
-        let vary: K = each_form!(&self.vary, v => copy_key(&v[0]), _b => K::ZERO);
-        let mut shared = K::ZERO;
-        for w in 0..K::BITS / 64 {
-            shared.put64(w * 64, first.get64(w * 64) & !vary.get64(w * 64));
-        }
+        let shared = self.shared_bits(first);
         let mut buffer = Vec::with_capacity(MINI.min(range.len()));
         out.reserve(range.len());
         for part in minis(range) {
@@ -416,10 +343,77 @@ impl RunBlock {
         Ok(())
     }
 
+    /// Appends keys and row ids of entries `range`, decoding what they share once.
+    pub fn keys_and_row_ids(
+        &self,
+        range: Range<usize>,
+        keys: &mut Keys,
+        row_ids: &mut Vec<RowId>,
+    ) -> Result<()> {
+        self.check(&range);
+        let Body::Flat { pieces, heads, tails_at } = &self.body else {
+            self.keys(range.clone(), keys)?;
+            return self.row_ids(range, row_ids);
+        };
+        let flat = (pieces, heads, *tails_at);
+        match (&self.first, keys) {
+            (Keys::Word(f), Keys::Word(v)) => self.both(flat, &f[0], range, v, row_ids),
+            (Keys::Narrow(f), Keys::Narrow(v)) => self.both(flat, &f[0], range, v, row_ids),
+            (Keys::Wide4(f), Keys::Wide4(v)) => self.both(flat, &f[0], range, v, row_ids),
+            (Keys::Wide8(f), Keys::Wide8(v)) => self.both(flat, &f[0], range, v, row_ids),
+            _ => panic!("keys of another packing"),
+        }
+        Ok(())
+    }
+
+    fn both<K: PackedKey>(
+        &self,
+        (pieces, heads, tails_at): (&Pieces, &Rising, usize),
+        first: &K,
+        range: Range<usize>,
+        keys: &mut Vec<K>,
+        rows: &mut Vec<RowId>,
+    ) {
+        let shared = self.shared_bits(first);
+        let mut buffer = Vec::with_capacity(MINI.min(range.len()));
+        keys.reserve(range.len());
+        rows.reserve(range.len());
+        for part in minis(range) {
+            buffer.clear();
+            heads.decode(&self.bytes, part.clone(), &mut buffer);
+            let before = keys.len();
+            keys.resize(before + part.len(), shared);
+            pieces.restore(&self.bytes, tails_at, part.start, &buffer, &mut keys[before..]);
+            pieces.restore_rows(&self.bytes, tails_at, part.start, &buffer, self.row_base, rows);
+        }
+    }
+
+    /// Appends key bytes and row ids of entries `range`.
+    pub fn key_bytes_and_row_ids(
+        &self,
+        range: Range<usize>,
+        keys: &mut BytesVec,
+        row_ids: &mut Vec<RowId>,
+    ) -> Result<()> {
+        if self.packing.form() == KeyForm::Bytes {
+            self.check(&range);
+            self.fill_bytes(range.clone(), keys)?;
+            return self.row_ids(range, row_ids);
+        }
+        let mut packed = self.packing.new_keys();
+        let n = range.len();
+        self.keys_and_row_ids(range, &mut packed, row_ids)?;
+        self.packing.all_key_bytes(&packed, 0..n, keys)
+    }
+
     /// Appends entries `range` whole.
     pub fn entries(&self, range: Range<usize>, out: &mut Entries) -> Result<()> {
-        self.keys(range.clone(), &mut out.keys)?;
-        self.row_ids(range.clone(), &mut out.row_ids)?;
+        if self.packing.form() == KeyForm::Bytes {
+            self.keys(range.clone(), &mut out.keys)?;
+            self.row_ids(range.clone(), &mut out.row_ids)?;
+        } else {
+            self.keys_and_row_ids(range.clone(), &mut out.keys, &mut out.row_ids)?;
+        }
         let Batch { columns, rows } = &mut out.include;
         let all: Vec<usize> = (0..columns.len()).collect();
         *rows += range.len();
@@ -439,34 +433,6 @@ fn copy_key<A: PackedKey, B: PackedKey>(a: &A) -> B {
         b.put64(w * 64, a.get64(w * 64));
     }
     b
-}
-
-/// The target with the constant bits made those of the block, and whether it lies above all keys that
-/// share its varying bits down to where it left them (its lower bits are then all ones).
-fn clamp<K: PackedKey>(target: &K, first: &K, vary: &K) -> (K, bool) {
-    let mut out = K::ZERO;
-    let mut above = None;
-    for w in (0..K::BITS / 64).rev() {
-        let (t, f, v) = (target.get64(w * 64), first.get64(w * 64), vary.get64(w * 64));
-        let word = match above {
-            Some(true) => u64::MAX,
-            Some(false) => 0,
-            None => {
-                let differ = (t ^ f) & !v;
-                if differ == 0 {
-                    t
-                } else {
-                    let bit = 63 - differ.leading_zeros();
-                    let is_above = t >> bit & 1 == 1;
-                    above = Some(is_above);
-                    let low = (1u64 << bit) - 1;
-                    if is_above { t | low } else { t & !low }
-                }
-            }
-        };
-        out.put64(w * 64, word);
-    }
-    (out, above == Some(true))
 }
 
 /// Parts of a range that each lie in one mini-block.

@@ -151,17 +151,17 @@ impl Field {
             (Cell::Int(v), Kind::Int) => u128::from(*v as u64 ^ super::SIGN),
             (Cell::Wide(v), Kind::Wide) => super::raw_wide(*v),
             (Cell::Numeric(n), Kind::Numeric { scale }) => {
-                match super::at_scale(n.mantissa, n.scale, scale) {
+                match super::field::at_scale(n.mantissa, n.scale, scale) {
                     Some(m) => super::raw_wide(m),
                     None => return Place::Unknown,
                 }
             }
-            (Cell::Bytes(b), Kind::UuidText) => match super::uuid_text::parse(b) {
+            (Cell::Bytes(b), Kind::UuidText) => match crate::key::uuid_text::parse(b) {
                 Some(id) => id,
                 None => return Place::Unknown,
             },
             (Cell::Bytes(b), Kind::Text { len }) if b.len() <= usize::from(len) => {
-                super::trim_text(super::short_text(b), len)
+                super::trim_text(crate::key::stats::short_text(b), len)
             }
             _ => return Place::Unknown,
         };
