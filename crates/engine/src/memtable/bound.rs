@@ -9,7 +9,7 @@
 use std::cmp::Ordering;
 
 use onlap_format::key::KeyDef;
-use onlap_format::{Batch, Column};
+use onlap_format::{Batch, Column, Vector};
 use onlap_storage::entry::compare_prefix;
 
 use super::rank::compare_field;
@@ -26,6 +26,21 @@ pub(crate) struct Bound {
 impl Bound {
     pub(crate) fn new(index: &IndexShape, bytes: &[u8]) -> Bound {
         Bound { bytes: bytes.to_vec(), values: decode(&index.def, bytes) }
+    }
+
+    /// How far a key of one whole number lies above that of a row.
+    pub(crate) fn distance(&self, index: &IndexShape, rows: &Batch, i: usize) -> Option<u64> {
+        let ([field], Some([value])) = (index.fields.as_slice(), self.values.as_deref()) else {
+            return None;
+        };
+        let column = &rows.columns[field.column];
+        let (Vector::Int(key), Vector::Int(first)) = (&value.data, &column.data) else {
+            return None;
+        };
+        if field.descending || value.is_null(0) || column.is_null(i) || key[0] < first[i] {
+            return None;
+        }
+        Some(key[0].abs_diff(first[i]))
     }
 
     /// Compares the key of a row with the bound; equal where the key begins with it.

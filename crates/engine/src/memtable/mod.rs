@@ -226,8 +226,12 @@ impl Memtable {
 
     /// Marks many rows.
     pub fn mark_all(&self, all: impl IntoIterator<Item = Mark>) {
+        let mut all = all.into_iter().peekable();
+        if all.peek().is_none() {
+            return;
+        }
         let mut marks = self.shared.marks.write();
-        all.into_iter().for_each(|mark| marks.insert(mark));
+        all.for_each(|mark| marks.insert(mark));
         self.shared.count_marks(&marks);
     }
 

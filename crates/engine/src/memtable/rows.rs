@@ -16,7 +16,7 @@ use super::bound::Bound;
 use super::chunk::{Chunk, picked};
 use super::commits::Commits;
 use super::group::{Group, search};
-use super::shape::Shape;
+use super::shape::{IndexShape, Shape};
 use super::unique::UniqueKeys;
 use super::work::{Choice, choose};
 use super::{Shared, Size, Tuning};
@@ -205,6 +205,9 @@ impl Rows {
             return None;
         }
         let bound = Bound::new(shape, key);
+        if let Some(row) = self.guess(shape, &bound, end) {
+            return Some(row);
+        }
         let above = |rows: &Batch, i: usize| bound.compare_row(shape, rows, i).is_gt();
         let same = |rows: &Batch, i: usize| bound.compare_row(shape, rows, i).is_eq();
         if self.open.rows > 0 && self.open_first < end && !above(&self.open, 0) {
@@ -223,6 +226,19 @@ impl Rows {
         let (chunk, i) = picked(group.pick_row(count.checked_sub(1)?));
         let chunk = &group.chunks[chunk];
         same(&chunk.rows, i).then(|| chunk.row_id(i))
+    }
+
+    /// The row of a key that counts with the rows, as serial keys do: looked up at its distance from
+    /// the first key. Rows below `end` rise, so that a hit is the only one.
+    fn guess(&self, index: &IndexShape, bound: &Bound, end: RowId) -> Option<RowId> {
+        let first = self.first_row()?;
+        let (rows, at) = self.locate(first)?;
+        let row = first.checked_add(bound.distance(index, rows, at)?)?;
+        if row >= end {
+            return None;
+        }
+        let (rows, at) = self.locate(row)?;
+        bound.compare_row(index, rows, at).is_eq().then_some(row)
     }
 
     /// The first row there is.

@@ -427,7 +427,7 @@ fn with_seed(runs: u64, test: fn(u64)) {
 
 #[test]
 fn random_operations_match_the_model() {
-    with_seed(300, run);
+    with_seed(150, run);
 }
 
 /// A writer, readers and background workers as tasks, in an order that follows from the seed.
@@ -510,5 +510,5 @@ fn check_long_cursor(memtable: &Memtable, model: &Mutex<Model>, tasks: &dyn Task
 
 #[test]
 fn tasks_in_any_order_match_the_model() {
-    with_seed(40, run_with_tasks);
+    with_seed(25, run_with_tasks);
 }
