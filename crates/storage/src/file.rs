@@ -6,13 +6,15 @@
 //!
 //! Thread safety: a [`FileReader`] is shared freely, a [`FileWriter`] belongs to one thread.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Error, FileId, Result};
+use onlap_base::{Charge, Error, FileId, Part, Result, TaskHandle};
 use onlap_format::frame::{HEADER_BYTES, Kind, TRAILER_BYTES, check_header, parse_trailer};
 use onlap_vfs::{Access, File, ReadBuf};
+use parking_lot::Mutex;
 
 use crate::cache::Loaded;
 use crate::context::StorageContext;
@@ -251,18 +253,33 @@ impl FileReader {
     }
 }
 
-/// Holds one span of a file that was read at once, for readers that walk many blocks. What it reads
-/// does not go through the cache.
+/// Holds one span of a file that was read at once, for readers that walk many blocks, while the next
+/// may be on its way. What it reads does not go through the cache.
 pub struct SpanReader {
     file: Arc<FileReader>,
     at: u64,
     span: ReadBuf,
+    ahead: Option<Ahead>,
+}
+
+/// A span that a task is reading.
+struct Ahead {
+    at: u64,
+    len: usize,
+    slot: Arc<AheadSlot>,
+    task: TaskHandle,
+}
+
+/// Where the task leaves it; lives as long as either side.
+struct AheadSlot {
+    span: Mutex<Option<Result<ReadBuf>>>,
+    _charge: Charge,
 }
 
 impl SpanReader {
     /// A reader that holds nothing yet.
     pub fn new(file: Arc<FileReader>) -> SpanReader {
-        SpanReader { file, at: 0, span: ReadBuf::default() }
+        SpanReader { file, at: 0, span: ReadBuf::default(), ahead: None }
     }
 
     /// Whether the range is in memory.
@@ -270,13 +287,45 @@ impl SpanReader {
         offset >= self.at && offset + len as u64 <= self.at + self.span.len() as u64
     }
 
+    /// The range of the file that is in memory.
+    pub fn range(&self) -> Range<u64> {
+        self.at..self.at + self.span.len() as u64
+    }
+
     /// Replaces what is in memory by this range.
     pub fn read(&mut self, offset: u64, len: usize) -> Result<()> {
-        // Let go of the old span first: there is never more than one per reader.
+        // Let go of the old span first: there is never more than one per reader, and one to come.
         self.span = ReadBuf::default();
         self.span = self.file.read(offset, len)?;
         self.at = offset;
         Ok(())
+    }
+
+    /// Starts reading a range in the background, if the budget has room for it.
+    pub fn read_ahead(&mut self, offset: u64, len: usize) {
+        let context = self.file.context();
+        let Some(charge) = context.memory.try_charge(Part::Background, len as u64) else { return };
+        let slot = Arc::new(AheadSlot { span: Mutex::new(None), _charge: charge });
+        let (file, to) = (self.file.clone(), slot.clone());
+        let body = Box::new(move || {
+            let span = file.read(offset, len);
+            *to.span.lock() = Some(span);
+        });
+        let task = context.tasks.spawn("read-ahead", body);
+        self.ahead = Some(Ahead { at: offset, len, slot, task });
+    }
+
+    /// Waits for what is being read ahead and makes it the span at hand, if the range lies in it.
+    pub fn take_ahead(&mut self, offset: u64, len: usize) -> Result<bool> {
+        let covers = |a: &mut Ahead| offset >= a.at && offset + len as u64 <= a.at + a.len as u64;
+        let Some(ahead) = self.ahead.take_if(covers) else { return Ok(false) };
+        self.span = ReadBuf::default();
+        // A task that panicked left nothing; then the caller reads for itself.
+        let _ = ahead.task.join();
+        let Some(span) = ahead.slot.span.lock().take() else { return Ok(false) };
+        self.span = span?;
+        self.at = ahead.at;
+        Ok(true)
     }
 
     /// A range that [`SpanReader::holds`].

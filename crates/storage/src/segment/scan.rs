@@ -2,8 +2,9 @@
 //!
 //! Blocks that are in the cache are taken from there. Others are read many at once: the first read
 //! is one block, so that a scan with a small limit stays cheap, and each following one four times as
-//! large up to 1 MiB. What was read goes into the cache only while that has free space, so a scan of
-//! a table larger than memory leaves the cache as it is. Blocks that zone maps rule out are not read.
+//! large up to 1 MiB; from then on the next one is under way while the caller works. What was read
+//! goes into the cache only while that has free space, so a scan of a table larger than memory
+//! leaves the cache as it is. Blocks that zone maps rule out are not read.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 use onlap_base::{ColumnId, Result, RowId};
 use onlap_format::Batch;
+use onlap_format::block::Block;
 use onlap_format::zone::ZoneProbe;
 
 use super::{BlockRef, Segment};
@@ -103,8 +105,14 @@ impl SegmentScan {
         }
         let len = entry.len as usize;
         if !self.reader.holds(entry.offset, len) {
-            let (offset, bytes) = self.next_span(number);
-            self.reader.read(offset, bytes)?;
+            if !self.reader.take_ahead(entry.offset, len)? {
+                let (offset, bytes) = self.span_from(number);
+                self.reader.read(offset, bytes)?;
+                self.span = (bytes * GROWTH).max(self.span).min(SCAN_READ_BYTES);
+            }
+            if self.span == SCAN_READ_BYTES {
+                self.read_ahead();
+            }
         }
         let bytes = self.reader.get(entry.offset, len);
         let (block, heap) =
@@ -112,18 +120,43 @@ impl SegmentScan {
         Ok(cache.insert_if_room(file.id(), entry.offset, block, heap))
     }
 
+    /// Has the span read that follows the one at hand.
+    fn read_ahead(&mut self) {
+        let (entries, held) = (&self.segment.footer.blocks, self.reader.range());
+        let outside = |i: &&u32| {
+            let offset = entries[**i as usize].offset;
+            if self.direction == Direction::Forward {
+                offset >= held.end
+            } else {
+                offset < held.start
+            }
+        };
+        let next = match self.direction {
+            Direction::Forward => self.blocks.iter().find(outside),
+            Direction::Backward => self.blocks.iter().rev().find(outside),
+        };
+        let Some(number) = next.map(|i| *i as usize) else { return };
+        let file = &self.segment.file;
+        if file.context().cache.get::<Block>(file.id(), entries[number].offset).is_none() {
+            let (offset, bytes) = self.span_from(number);
+            self.reader.read_ahead(offset, bytes);
+        }
+    }
+
     /// What to read so that block `number` and as many of those after it as the read-ahead allows
     /// are there.
-    fn next_span(&mut self, number: usize) -> (u64, usize) {
+    fn span_from(&self, number: usize) -> (u64, usize) {
         let entries = &self.segment.footer.blocks;
-        let (mut start, mut end) = (entries[number].offset, 0);
-        end += start + u64::from(entries[number].len);
+        let mut start = entries[number].offset;
+        let mut end = start + u64::from(entries[number].len);
         let mut last = number;
-        let neighbours: &mut dyn Iterator<Item = &u32> = match self.direction {
-            Direction::Forward => &mut self.blocks.iter(),
-            Direction::Backward => &mut self.blocks.iter().rev(),
+        let after = self.blocks.partition_point(|i| *i as usize <= number);
+        let before = self.blocks.partition_point(|i| (*i as usize) < number);
+        let mut next: Box<dyn Iterator<Item = &u32>> = match self.direction {
+            Direction::Forward => Box::new(self.blocks.range(after..)),
+            Direction::Backward => Box::new(self.blocks.range(..before).rev()),
         };
-        for i in neighbours.map(|i| *i as usize) {
+        for i in next.by_ref().map(|i| *i as usize) {
             let entry = &entries[i];
             let entry_end = entry.offset + u64::from(entry.len);
             let (from, to) = (start.min(entry.offset), end.max(entry_end));
@@ -132,7 +165,6 @@ impl SegmentScan {
             }
             (start, end, last) = (from, to, i);
         }
-        self.span = ((end - start) as usize * GROWTH).clamp(self.span, SCAN_READ_BYTES);
         (start, (end - start) as usize)
     }
 

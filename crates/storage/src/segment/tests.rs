@@ -192,12 +192,16 @@ fn a_cold_scan_takes_few_reads_and_leaves_the_cache_in_peace() {
     let (_dir, context) = disk(16 << 20);
     let case = written(context.clone(), 5, 400_000, 4096, 0);
     let reads = || context.fs.counters().now().reads;
-    let before = reads();
-    let (_, ids) = case.scan(0..RowId::MAX, Direction::Forward);
-    assert_eq!(ids.len(), 400_000);
-    let expected = case.segment.bytes() / SCAN_READ as u64 + 12;
-    assert!(reads() - before <= expected, "{} reads, expected {expected}", reads() - before);
-    assert!(context.memory.used(Part::Cache) <= context.cache.capacity());
+    for direction in [Direction::Forward, Direction::Backward] {
+        context.cache.clear();
+        let before = reads();
+        let (_, ids) = case.scan(0..RowId::MAX, direction);
+        assert_eq!(ids.len(), 400_000);
+        let expected = case.segment.bytes() / SCAN_READ as u64 + 12;
+        assert!(reads() - before <= expected, "{} reads, expected {expected}", reads() - before);
+        assert!(context.memory.used(Part::Cache) <= context.cache.capacity());
+        assert_eq!(context.memory.used(Part::Background), 0, "read-ahead gives back what it took");
+    }
 }
 
 const SCAN_READ: usize = crate::file::SCAN_READ_BYTES;
