@@ -14,8 +14,9 @@ use std::sync::Arc;
 
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, FileId, IndexId, Result, RowId};
-use onlap_format::manifest::{MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, TableState};
+use onlap_format::manifest::{MarkRunMeta, RunMeta, SegmentMeta, TableState};
 use onlap_format::{IndexSchema, TableSchema};
+use parking_lot::Mutex;
 
 use crate::files::{FileRef, Files};
 use crate::marks::MarkRun;
@@ -46,9 +47,15 @@ pub struct RunEntry {
     pub meta: RunMeta,
     /// Keep its files, in the order of `meta.files`.
     pub files: Vec<FileRef>,
-    /// Reads them.
+    /// Reads it.
     pub run: Arc<Run>,
+    /// How many of its entries are dead, as counted last, and what that was counted from.
+    pub(crate) dead: Mutex<Option<(DeadKey, u64)>>,
 }
+
+/// The marks from which dead entries were counted: number of mark runs, the newest one's id, and the
+/// highest CSN that counted.
+pub(crate) type DeadKey = (usize, FileId, Csn);
 
 /// A mark run of a version.
 #[derive(Clone)]
@@ -66,6 +73,8 @@ pub struct MarksEntry {
 pub struct IndexVersion {
     /// The index.
     pub id: IndexId,
+    /// What its runs have in common.
+    pub shape: Arc<IndexShape>,
     /// By first row id; the output of a merge under way stands before its inputs.
     pub runs: Vec<Arc<RunEntry>>,
 }
@@ -96,13 +105,11 @@ impl TableVersion {
         let known = Known::of(old);
         let segments = state.segments.iter().map(|meta| known.segment(files, meta));
         let marks = state.marks.iter().map(|meta| known.marks(files, meta));
-        let index = |i: &IndexSchema| {
-            let id = i.id;
-            let shape = IndexShape::of(&state.schema, i)?;
-            let runs = state.indexes.get(&id).map_or(&[][..], |i| &i.runs);
-            let runs =
-                runs.iter().map(|meta| known.run(files, &shape, meta)).collect::<Result<_>>()?;
-            Ok(IndexVersion { id, runs })
+        let index = |index: &IndexSchema| {
+            let shape = known.shape(&state.schema, index)?;
+            let runs = state.indexes.get(&index.id).map_or(&[][..], |i| &i.runs);
+            let runs = runs.iter().map(|meta| known.run(files, &shape, meta));
+            Ok(IndexVersion { id: index.id, runs: runs.collect::<Result<_>>()?, shape })
         };
         let schema = match old {
             Some(old) if *old.schema == state.schema => Arc::clone(&old.schema),
@@ -137,21 +144,30 @@ impl std::fmt::Debug for TableVersion {
 #[derive(Default)]
 struct Known<'a> {
     segments: HashMap<FileId, &'a SegmentEntry>,
+    shapes: Vec<&'a Arc<IndexShape>>,
     runs: HashMap<u64, &'a Arc<RunEntry>>,
+    run_files: HashMap<FileId, (&'a FileRef, &'a Arc<RunFile>)>,
     marks: HashMap<FileId, &'a MarksEntry>,
-    pins: HashMap<FileKind, &'a FileRef>,
 }
 
 impl<'a> Known<'a> {
     fn of(old: Option<&'a TableVersion>) -> Known<'a> {
         let Some(old) = old else { return Known::default() };
-        let runs = old.indexes.iter().flat_map(|i| &i.runs);
+        let runs = || old.indexes.iter().flat_map(|i| &i.runs);
+        let run_files = runs().flat_map(|r| r.files.iter().zip(r.run.files()));
         Known {
             segments: old.segments.iter().map(|s| (s.meta.file, s)).collect(),
-            runs: runs.map(|r| (r.meta.id, r)).collect(),
+            shapes: old.indexes.iter().map(|i| &i.shape).collect(),
+            runs: runs().map(|r| (r.meta.id, r)).collect(),
+            run_files: run_files.map(|(pin, file)| (file.id(), (pin, file))).collect(),
             marks: old.marks.iter().map(|m| (m.meta.file, m)).collect(),
-            pins: old.files().map(|f| (f.kind(), f)).collect(),
         }
+    }
+
+    fn shape(&self, schema: &TableSchema, index: &IndexSchema) -> Result<Arc<IndexShape>> {
+        let shape = IndexShape::of(schema, index)?;
+        let same = self.shapes.iter().find(|s| ***s == shape);
+        Ok(same.map_or(shape, |s| Arc::clone(s)))
     }
 
     fn segment(&self, files: &Arc<Files>, meta: &SegmentMeta) -> Result<SegmentEntry> {
@@ -178,28 +194,25 @@ impl<'a> Known<'a> {
         shape: &Arc<IndexShape>,
         meta: &RunMeta,
     ) -> Result<Arc<RunEntry>> {
-        let old = self.runs.get(&meta.id);
-        if let Some(entry) = old
-            && entry.meta == *meta
-        {
+        let same = |e: &&&Arc<RunEntry>| e.meta == *meta && e.run.shape() == shape;
+        if let Some(entry) = self.runs.get(&meta.id).filter(same) {
             return Ok(Arc::clone(entry));
         }
-        let open = |f: &RunFileMeta| {
-            let known = old.and_then(|o| o.run.files().iter().find(|k| k.id() == f.file));
-            match known {
-                Some(file) => Ok(Arc::clone(file)),
-                None => Ok(Arc::new(RunFile::open(files.context(), shape, f.file)?)),
+        let (mut pins, mut open) = (Vec::new(), Vec::new());
+        for file in &meta.files {
+            match self.run_files.get(&file.file) {
+                Some((pin, known)) => {
+                    pins.push((*pin).clone());
+                    open.push(Arc::clone(known));
+                }
+                None => {
+                    open.push(Arc::new(RunFile::open(files.context(), shape, file.file)?));
+                    pins.push(files.pin(FileKind::Run(file.file)));
+                }
             }
-        };
-        let opened = meta.files.iter().map(open).collect::<Result<Vec<_>>>()?;
-        let pins = meta.files.iter().map(|f| self.pin(files, FileKind::Run(f.file))).collect();
-        let run = Arc::new(Run::new(Arc::clone(shape), opened, meta.trim.clone()));
-        Ok(Arc::new(RunEntry { meta: meta.clone(), files: pins, run }))
-    }
-
-    /// The one reference of a file.
-    fn pin(&self, files: &Arc<Files>, kind: FileKind) -> FileRef {
-        self.pins.get(&kind).map_or_else(|| files.pin(kind), |f| (*f).clone())
+        }
+        let run = Arc::new(Run::new(Arc::clone(shape), open, meta.trim.clone()));
+        Ok(Arc::new(RunEntry { meta: meta.clone(), files: pins, run, dead: Mutex::new(None) }))
     }
 }
 

@@ -164,8 +164,13 @@ impl RunFile {
         }
     }
 
-    /// Of the keys that [`RunFile::whole_entries`] gives.
-    pub(super) fn packing(&self) -> Result<&Arc<Packing>> {
+    /// Whether the file has entries of its own; a fences-only file does not.
+    pub fn has_entries(&self) -> bool {
+        !matches!(self.content, Content::Rows(_))
+    }
+
+    /// Of the keys that a [`super::RunScan`] gives for this file.
+    pub fn packing(&self) -> Result<&Arc<Packing>> {
         match &self.content {
             Content::Blocks { packing, .. } => Ok(packing),
             Content::Affine(unit) => Ok(unit.packing()),

@@ -162,6 +162,22 @@ impl RunWriter {
         std::mem::take(&mut self.finished)
     }
 
+    /// Key bytes of the first entry that is in no finished file, as far as one was pushed.
+    pub fn next_key(&self) -> Result<Option<Vec<u8>>> {
+        match (&self.open, &self.stage) {
+            (Some(open), _) => Ok(Some(open.stats.min.clone())),
+            (None, Stage::Pieces { stats, .. } | Stage::Rows { stats, .. }) => {
+                Ok((stats.entries > 0).then(|| stats.min.clone()))
+            }
+            (None, Stage::Blocks) if self.pending.is_empty() => Ok(None),
+            (None, Stage::Blocks) => {
+                let mut key = Vec::new();
+                self.spec.packing.key_bytes(&self.pending.keys, 0, &mut key)?;
+                Ok(Some(key))
+            }
+        }
+    }
+
     /// Writes what is left and gives the files that [`RunWriter::take_finished`] did not.
     pub fn finish(mut self) -> Result<Vec<RunFileMeta>> {
         let rest = std::mem::replace(&mut self.pending, empty(&self.spec));

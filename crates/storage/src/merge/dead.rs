@@ -1,0 +1,122 @@
+//! Which index entries does nobody need any more?
+//!
+//! Entries of rows that are dead at the horizon. Row ids are dense and a row has one entry per index,
+//! so a run whose row-id range has more dead rows than missing entries still holds entries of dead
+//! rows; those that earlier merges or the flush dropped are the missing ones. The count is exact as
+//! long as every missing entry is of a marked row, and too low otherwise, never too high: a merge
+//! that is due because of it always finds something to drop.
+
+use std::ops::Range;
+
+use onlap_base::{Csn, Result, RowId};
+
+use crate::version::{RunEntry, TableVersion};
+
+#[cfg(test)]
+mod tests;
+
+/// Row ids whose bits are kept together: 8 KiB.
+const PAGE_ROWS: u64 = 1 << 16;
+const PAGE_WORDS: usize = (PAGE_ROWS / 64) as usize;
+
+/// How many entries of a run are of rows that are dead at the horizon. 0 where a glance at the number
+/// of marks shows that they are below `share` of the entries. Counted once per set of marks.
+pub fn dead_entries(
+    version: &TableVersion,
+    entry: &RunEntry,
+    horizon: Csn,
+    share: f64,
+) -> Result<u64> {
+    let rows = &entry.meta.rows;
+    let overlapping = || version.marks.iter().filter(|m| m.run.overlaps(rows));
+    let Some(newest) = overlapping().next_back() else { return Ok(0) };
+    let entries = entry.meta.entries();
+    let missing = (rows.end - rows.start).saturating_sub(entries);
+    let bound: u64 = overlapping().map(|m| m.meta.marks).sum();
+    if (bound.saturating_sub(missing) as f64) < share * entries as f64 {
+        return Ok(0);
+    }
+    let last = overlapping().map(|m| m.meta.csns.end.saturating_sub(1)).max().unwrap_or(0);
+    let key = (overlapping().count(), newest.meta.file, horizon.min(last));
+    let mut counted = entry.dead.lock();
+    let dead = match *counted {
+        Some((of, dead)) if of == key => dead,
+        _ => {
+            let mut set = DeadRows::new(version, rows.clone(), horizon);
+            let dead = set.count()?;
+            *counted = Some((key, dead));
+            dead
+        }
+    };
+    Ok(dead.saturating_sub(missing).min(entries))
+}
+
+/// The dead rows of a row-id range, looked up page by page as they are asked for.
+pub(super) struct DeadRows<'a> {
+    version: &'a TableVersion,
+    rows: Range<RowId>,
+    horizon: Csn,
+    pages: Vec<Page>,
+}
+
+enum Page {
+    Unknown,
+    /// Nobody is dead.
+    Clear,
+    Bits(Box<[u64; PAGE_WORDS]>),
+}
+
+impl<'a> DeadRows<'a> {
+    pub(super) fn new(version: &'a TableVersion, rows: Range<RowId>, horizon: Csn) -> DeadRows<'a> {
+        let marked = version.has_marks_in(&rows);
+        let pages = if marked { (rows.end - rows.start).div_ceil(PAGE_ROWS) } else { 0 };
+        let pages = (0..pages).map(|_| Page::Unknown).collect();
+        DeadRows { version, rows, horizon, pages }
+    }
+
+    /// Whether there are no marks at all, so that nothing needs to be asked.
+    pub(super) fn is_clear(&self) -> bool {
+        self.pages.is_empty()
+    }
+
+    /// Whether a row of the range is dead.
+    #[inline]
+    pub(super) fn contains(&mut self, row: RowId) -> Result<bool> {
+        let at = row - self.rows.start;
+        let page = (at / PAGE_ROWS) as usize;
+        match self.pages.get(page) {
+            None | Some(Page::Clear) => Ok(false),
+            Some(Page::Bits(bits)) => {
+                let bit = at % PAGE_ROWS;
+                Ok(bits[(bit / 64) as usize] >> (bit % 64) & 1 == 1)
+            }
+            Some(Page::Unknown) => {
+                self.pages[page] = self.look_up(page)?;
+                self.contains(row)
+            }
+        }
+    }
+
+    #[cold]
+    fn look_up(&self, page: usize) -> Result<Page> {
+        let start = self.rows.start + page as u64 * PAGE_ROWS;
+        let rows = start..self.rows.end.min(start + PAGE_ROWS);
+        let mut bits = Box::new([0; PAGE_WORDS]);
+        let mut any = false;
+        for entry in &self.version.marks {
+            any |= entry.run.dead_in(rows.clone(), self.horizon, &mut bits[..])?;
+        }
+        Ok(if any { Page::Bits(bits) } else { Page::Clear })
+    }
+
+    /// Number of dead rows in the range.
+    fn count(&mut self) -> Result<u64> {
+        let mut dead = 0;
+        for page in 0..self.pages.len() {
+            if let Page::Bits(bits) = self.look_up(page)? {
+                dead += bits.iter().map(|w| u64::from(w.count_ones())).sum::<u64>();
+            }
+        }
+        Ok(dead)
+    }
+}

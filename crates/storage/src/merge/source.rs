@@ -1,0 +1,154 @@
+//! How are the entries of several runs brought into one order?
+//!
+//! Every input is read block by block, keys repacked to the packing of the output. In each round the
+//! entries that no unread block can precede are taken from all inputs, joined and sorted by packed
+//! key; the sort finds the sorted pieces and merges them, a few nanoseconds per entry. Inputs stand
+//! for neighbouring row-id ranges, so entries of equal keys come out in row-id order when the inputs
+//! are taken in theirs and the sort is stable.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use onlap_base::Result;
+use onlap_format::key::{Entries, Packing, sort_permutation};
+
+use crate::entry::KeyBounds;
+use crate::run::{IndexShape, Run, RunScan};
+
+/// A run that is being read, a block at a time.
+struct Source {
+    scan: RunScan,
+    /// A block as it was read.
+    raw: Entries,
+    /// The same with keys of the output's packing, of which the first `taken` were taken.
+    block: Entries,
+    taken: usize,
+    ended: bool,
+}
+
+/// What the next round gave.
+pub(super) enum Round {
+    /// Entries, in order, behind all those before.
+    Entries,
+    /// All were given.
+    End,
+    /// A key does not fit the packing, which has to be the one that fits all.
+    Misfit,
+}
+
+/// Merges the entries of neighbouring runs.
+pub(super) struct Merger {
+    packing: Arc<Packing>,
+    sources: Vec<Source>,
+    joined: Entries,
+}
+
+fn empty(shape: &IndexShape, packing: &Packing) -> Entries {
+    let include = onlap_format::Batch::new(shape.include_forms());
+    Entries::new(packing.new_keys(), include)
+}
+
+impl Merger {
+    /// Merges these runs, which are in row-id order, each from its trim on.
+    pub(super) fn new(shape: &IndexShape, runs: &[Arc<Run>], packing: &Arc<Packing>) -> Merger {
+        let source = |run: &Arc<Run>| Source {
+            scan: RunScan::new(run, KeyBounds::all()),
+            raw: empty(shape, packing),
+            block: empty(shape, packing),
+            taken: 0,
+            ended: false,
+        };
+        Merger {
+            packing: Arc::clone(packing),
+            sources: runs.iter().map(source).collect(),
+            joined: empty(shape, packing),
+        }
+    }
+
+    /// Empties `out` and fills it with the next entries.
+    pub(super) fn next(&mut self, out: &mut Entries) -> Result<Round> {
+        out.clear();
+        for source in &mut self.sources {
+            if !source.fill(&self.packing)? {
+                return Ok(Round::Misfit);
+            }
+        }
+        // The first source, by smallest last key and then by row ids, whose block ends first: nothing
+        // unread precedes that end.
+        let last = |s: &Source| s.block.len() - 1;
+        let live = self.sources.iter().enumerate().filter(|(_, s)| !s.ended);
+        let least =
+            live.min_by(|(_, a), (_, b)| a.block.keys.compare(last(a), &b.block.keys, last(b)));
+        let Some((least, end)) = least else { return Ok(Round::End) };
+        let bound = last(end);
+        let cuts: Vec<usize> = self
+            .sources
+            .iter()
+            .enumerate()
+            .map(|(i, s)| if s.ended { 0 } else { s.cut(i, least, &end.block, bound) })
+            .collect();
+        self.joined.clear();
+        let mut parts = 0;
+        for (source, cut) in self.sources.iter_mut().zip(cuts) {
+            if cut > source.taken {
+                self.joined.extend_range(&source.block, source.taken..cut);
+                source.taken = cut;
+                parts += 1;
+            }
+        }
+        if parts == 1 {
+            std::mem::swap(out, &mut self.joined);
+        } else {
+            out.extend_selected(&self.joined, &sort_permutation(&self.joined.keys));
+        }
+        Ok(Round::Entries)
+    }
+
+    /// Heap bytes in use.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let sources = self.sources.iter().map(|s| s.raw.heap_bytes() + s.block.heap_bytes());
+        sources.sum::<usize>() + self.joined.heap_bytes()
+    }
+}
+
+impl Source {
+    /// Reads the next block when this one is used up. `false`: a key does not fit.
+    fn fill(&mut self, packing: &Packing) -> Result<bool> {
+        if self.ended || self.taken < self.block.len() {
+            return Ok(true);
+        }
+        self.block.clear();
+        self.taken = 0;
+        let Some(from) = self.scan.next(&mut self.raw)? else {
+            self.ended = true;
+            return Ok(true);
+        };
+        if *from == *packing {
+            std::mem::swap(&mut self.raw, &mut self.block);
+            return Ok(true);
+        }
+        let rows = self.raw.len();
+        if !packing.repack(&from, &self.raw.keys, 0..rows, &mut self.block.keys)? {
+            return Ok(false);
+        }
+        self.block.row_ids.extend_from_slice(&self.raw.row_ids);
+        self.block.include.extend_range(&self.raw.include, 0..rows);
+        Ok(true)
+    }
+
+    /// The end of the entries that come before everything unread, when the block of source `least`
+    /// ends first, with entry `bound` of `end`. Sources before it have lower row ids.
+    fn cut(&self, me: usize, least: usize, end: &Entries, bound: usize) -> usize {
+        if me == least {
+            return self.block.len();
+        }
+        let (mut low, mut high) = (self.taken, self.block.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let order = self.block.keys.compare(middle, &end.keys, bound);
+            let before = order == Ordering::Less || order == Ordering::Equal && me < least;
+            if before { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
