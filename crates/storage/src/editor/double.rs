@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use onlap_base::{ColumnId, Csn, IndexId, Result, RowId, TableId};
-use onlap_format::manifest::Edit;
+use onlap_format::key::{ColumnStats, Entries, Packing};
+use onlap_format::manifest::{Edit, RunFileMeta, RunMeta};
 use onlap_format::marks::Mark;
 use onlap_format::{
     Batch, Column, ColumnSchema, DataType, IndexSchema, KeyPart, Physical, TableSchema, Vector,
@@ -12,7 +13,9 @@ use onlap_format::{
 
 use super::Editor;
 use crate::context::StorageContext;
+use crate::entry::{Direction, EntryBatch, EntryWants, KeyBounds};
 use crate::marks::{MarkRunSpec, MarkRunWriter};
+use crate::run::{IndexShape, RunSpec, RunWriter};
 use crate::segment::{SegmentSpec, SegmentWriter};
 use crate::testing::memory;
 use crate::version::{TableVersion, Versions};
@@ -102,6 +105,23 @@ impl Bare {
         bare
     }
 
+    /// Opens the same files again, with nothing in memory.
+    pub(crate) fn reopen(self) -> (Bare, Arc<StorageContext>) {
+        let old = &self.context;
+        let fresh = memory(64 << 20);
+        let (fs, tasks) = (Arc::clone(&old.fs), Arc::clone(&old.tasks));
+        let context = StorageContext::new(fs, old.dir.clone(), Arc::clone(&fresh.memory), tasks);
+        let versions = Versions::open(&context).expect("a database");
+        let horizon = self.horizon();
+        let bare = Bare {
+            versions,
+            context: Arc::clone(&context),
+            horizon: horizon.into(),
+            stop: false.into(),
+        };
+        (bare, context)
+    }
+
     pub(crate) fn table(&self) -> Arc<TableVersion> {
         self.version(TABLE).expect("the table is there")
     }
@@ -137,5 +157,88 @@ impl Bare {
         writer.push(&marks).expect("memory");
         let meta = writer.finish().expect("memory");
         self.commit(&[Edit::AddMarks(TABLE, meta)]).expect("a new mark run");
+    }
+
+    /// Sorted entries (key, row id) of these rows, with their text where the index includes it.
+    pub(crate) fn entries(&self, mut keys: Vec<(i64, RowId)>) -> (Arc<Packing>, Entries) {
+        keys.sort_unstable();
+        let shape = self.shape();
+        let column = Column { data: Vector::Int(keys.iter().map(|k| k.0).collect()), nulls: None };
+        let mut stats = ColumnStats::new(DataType::Int8);
+        stats.observe(&column, 0..keys.len());
+        let packing = Arc::new(Packing::fit(&shape.key, &[stats]));
+        let mut entries = Entries::new(packing.new_keys(), Batch::new(shape.include_forms()));
+        assert!(packing.pack(&[&column], 0..keys.len(), &mut entries.keys));
+        entries.row_ids.extend(keys.iter().map(|k| k.1));
+        if !shape.include.is_empty() {
+            entries.include.columns[0] = rows(keys.iter().map(|k| k.1)).columns.swap_remove(1);
+        }
+        entries.include.rows = keys.len();
+        (packing, entries)
+    }
+
+    pub(crate) fn shape(&self) -> Arc<IndexShape> {
+        Arc::clone(&self.table().indexes[0].shape)
+    }
+
+    /// Writes files with these entries.
+    pub(crate) fn write_files(
+        &self,
+        rows: std::ops::Range<RowId>,
+        keys: Vec<(i64, RowId)>,
+        file_bytes: u64,
+    ) -> Vec<RunFileMeta> {
+        let count = keys.len() as u64;
+        let (packing, entries) = self.entries(keys);
+        let purpose = Purpose::Index(INDEX);
+        let spec = RunSpec::new(self.shape(), 1, rows, packing, count, purpose);
+        let spec = RunSpec { file_bytes, block_bytes: 500, ..spec };
+        let mut writer = RunWriter::new(&self.context, spec);
+        writer.push(&entries).expect("memory");
+        writer.finish().expect("memory")
+    }
+
+    /// Adds a run of these rows, with keys of [`key_of`].
+    pub(crate) fn add_run(&self, rows: std::ops::Range<RowId>, file_bytes: u64) -> u64 {
+        self.add_run_of(rows.clone(), rows.map(|r| (key_of(r), r)).collect(), file_bytes)
+    }
+
+    /// Adds a run with these entries.
+    pub(crate) fn add_run_of(
+        &self,
+        rows: std::ops::Range<RowId>,
+        keys: Vec<(i64, RowId)>,
+        file_bytes: u64,
+    ) -> u64 {
+        let files = self.write_files(rows.clone(), keys, file_bytes);
+        let id = files[0].file.0;
+        let run = RunMeta { id, level: 0, rows, files, trim: None, group: None };
+        self.commit(&[Edit::AddRun(TABLE, INDEX, run)]).expect("a new run");
+        id
+    }
+
+    /// All entries of the index, read through cursors: (key bytes, row id, included text), sorted.
+    pub(crate) fn read_index(&self) -> Vec<(Vec<u8>, RowId, Vec<u8>)> {
+        let include: Vec<usize> = (0..self.shape().include.len()).collect();
+        let wants = EntryWants { keys: true, key_columns: vec![], include };
+        let (mut cursors, all) = (vec![], KeyBounds::all());
+        let version = self.table();
+        version
+            .cursors(INDEX, &all, Direction::Forward, &wants, RowId::MAX, &mut cursors)
+            .expect("memory");
+        let (mut found, mut batch) = (vec![], EntryBatch::default());
+        for cursor in &mut cursors {
+            while cursor.next(1000, &mut batch).expect("memory") {
+                for i in 0..batch.len() {
+                    let text = match batch.columns.columns.first().map(|c| &c.data) {
+                        Some(Vector::Bytes(v)) => v.get(i).to_vec(),
+                        _ => vec![],
+                    };
+                    found.push((batch.keys.get(i).to_vec(), batch.row_ids[i], text));
+                }
+            }
+        }
+        found.sort();
+        found
     }
 }
