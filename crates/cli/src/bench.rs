@@ -181,7 +181,9 @@ impl Args {
             seconds: self.seconds,
             steps: parse_steps(self.steps.as_deref().unwrap_or(default_steps))?,
             memory: units::parse_size(&self.memory)?,
-            sync: self.sync.parse::<SyncMode>()?,
+            sync: self.sync.parse::<SyncMode>().map_err(|_| {
+                names::unknown("sync mode", &self.sync, &["fsync", "interval:MS", "os"])
+            })?,
             dir: self.dir.clone(),
             api: self.api.parse::<Api>()?,
             commit: version::COMMIT.to_owned(),

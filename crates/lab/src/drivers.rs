@@ -5,6 +5,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use crate::engine::{Engine, EngineOptions};
 use crate::names;
 
+mod onlap;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 
@@ -19,14 +20,12 @@ pub fn is_built_in(name: &str) -> bool {
 /// Opens an engine by name.
 pub fn open(name: &str, options: &EngineOptions) -> Result<Box<dyn Engine>> {
     match names::choose("engine", name, &ENGINES)? {
+        "onlap" => onlap::open(options),
         #[cfg(feature = "rocksdb")]
         "rocksdb" => rocksdb::open(options),
-        name => {
-            let _ = options;
-            Err(Error::new(
-                ErrorKind::Unsupported,
-                format!("engine {name} is not built in; build with --features {name}"),
-            ))
-        }
+        name => Err(Error::new(
+            ErrorKind::Unsupported,
+            format!("engine {name} is not built in; build with --features {name}"),
+        )),
     }
 }

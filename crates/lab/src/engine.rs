@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+pub use onlap::SyncMode;
 use onlap_base::Result;
 use onlap_format::{Batch, Row, Value};
 
@@ -61,10 +62,10 @@ pub trait Engine: Sync {
     fn settle(&self) -> Result<()>;
 
     /// Bytes written by purpose.
-    fn written(&self) -> Written;
+    fn written(&self) -> Result<Written>;
 
     /// Bytes that background work still has to rewrite.
-    fn merge_debt_bytes(&self) -> u64;
+    fn merge_debt_bytes(&self) -> Result<u64>;
 
     /// Number of live rows, by a scan or an exact count.
     fn count(&self) -> Result<u64>;
@@ -97,39 +98,4 @@ pub trait Client: Send {
 
     /// Reads the given columns of all rows; how many rows there were.
     fn scan(&mut self, columns: &[usize]) -> Result<u64>;
-}
-
-/// When a commit is acknowledged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SyncMode {
-    /// After the log was synced.
-    Fsync,
-    /// After the write call; synced every so many milliseconds.
-    Interval(u64),
-    /// After the write call.
-    Os,
-}
-
-impl std::fmt::Display for SyncMode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            SyncMode::Fsync => f.write_str("fsync"),
-            SyncMode::Interval(ms) => write!(f, "interval:{ms}"),
-            SyncMode::Os => f.write_str("os"),
-        }
-    }
-}
-
-impl std::str::FromStr for SyncMode {
-    type Err = onlap_base::Error;
-
-    fn from_str(text: &str) -> Result<SyncMode> {
-        let millis = text.strip_prefix("interval:").and_then(|ms| ms.parse().ok());
-        match (text, millis) {
-            ("fsync", _) => Ok(SyncMode::Fsync),
-            ("os", _) => Ok(SyncMode::Os),
-            (_, Some(ms)) if ms > 0 => Ok(SyncMode::Interval(ms)),
-            _ => Err(crate::names::unknown("sync mode", text, &["fsync", "interval:MS", "os"])),
-        }
-    }
 }

@@ -36,7 +36,7 @@ pub(super) fn open(options: &EngineOptions) -> Result<Box<dyn Engine>> {
     let db = Arc::new(db);
     let closing = Arc::new(AtomicBool::new(false));
     let syncer = match options.sync {
-        SyncMode::Interval(ms) => Some(spawn_syncer(db.clone(), ms, closing.clone())),
+        SyncMode::Interval(every) => Some(spawn_syncer(db.clone(), every, closing.clone())),
         _ => None,
     };
     Ok(Box::new(RocksDb {
@@ -49,11 +49,15 @@ pub(super) fn open(options: &EngineOptions) -> Result<Box<dyn Engine>> {
     }))
 }
 
-/// Syncs the log every so many milliseconds, which RocksDB leaves to its user.
-fn spawn_syncer(db: Arc<Db>, ms: u64, closing: Arc<AtomicBool>) -> thread::JoinHandle<Result<()>> {
+/// Syncs the log periodically, which RocksDB leaves to its user.
+fn spawn_syncer(
+    db: Arc<Db>,
+    every: Duration,
+    closing: Arc<AtomicBool>,
+) -> thread::JoinHandle<Result<()>> {
     thread::spawn(move || {
         while !closing.load(Relaxed) {
-            thread::sleep(Duration::from_millis(ms));
+            thread::sleep(every);
             db.sync_log()?;
         }
         Ok(())
@@ -155,12 +159,12 @@ impl Engine for RocksDb {
         Ok(())
     }
 
-    fn written(&self) -> Written {
-        Written { log: self.log_bytes.load(Relaxed), ..Written::default() }
+    fn written(&self) -> Result<Written> {
+        Ok(Written { log: self.log_bytes.load(Relaxed), ..Written::default() })
     }
 
-    fn merge_debt_bytes(&self) -> u64 {
-        self.db.property(c"rocksdb.estimate-pending-compaction-bytes")
+    fn merge_debt_bytes(&self) -> Result<u64> {
+        Ok(self.db.property(c"rocksdb.estimate-pending-compaction-bytes"))
     }
 
     fn count(&self) -> Result<u64> {

@@ -45,9 +45,9 @@ impl Session<'_> {
         let mut rng = Rng::new(self.rows);
         let warm = Duration::from_secs_f64(WARM_SECONDS.min(seconds));
         self.get_some(&mut rng, warm, usize::MAX)?;
-        let before = self.counted();
+        let before = self.counted()?;
         let gets = self.get_some(&mut rng, Duration::from_secs_f64(seconds), usize::MAX)?;
-        let mut report = self.charge(step, &before, 0);
+        let mut report = self.charge(step, &before, 0)?;
         add_queries(&mut report, &gets, &before);
         Ok(report)
     }
@@ -58,9 +58,9 @@ impl Session<'_> {
         let mut rng = Rng::new(!self.rows);
         // What opening puts off (fences, filters) belongs to opening.
         self.get_some(&mut rng, Duration::MAX, 1)?;
-        let before = self.counted();
+        let before = self.counted()?;
         let gets = self.get_some(&mut rng, Duration::MAX, COLD_GETS)?;
-        let mut report = self.charge(step, &before, 0);
+        let mut report = self.charge(step, &before, 0)?;
         add_queries(&mut report, &gets, &before);
         Ok(report)
     }
@@ -91,7 +91,7 @@ impl Session<'_> {
         let column = workload.scan_column();
         let duration = Duration::from_secs_f64(self.plan.seconds.unwrap_or(UPDATE_SECONDS));
         let mut rng = Rng::new(self.rows);
-        let before = self.counted();
+        let before = self.counted()?;
         let mut client = self.engine().client()?;
         let start = Instant::now();
         let mut updates = Recorder::new(start)?;
@@ -103,7 +103,7 @@ impl Session<'_> {
             self.expect_found(key, found)?;
         }
         drop(client);
-        let mut report = self.charge(step, &before, 0);
+        let mut report = self.charge(step, &before, 0)?;
         add_queries(&mut report, &updates, &before);
         Ok(report)
     }
@@ -123,12 +123,12 @@ impl Session<'_> {
         let all: Vec<usize> = (0..self.plan.workload.shape().columns.len()).collect();
         let columns: &[usize] = if step == Step::ScanOne { &one } else { &all };
         self.scan(columns)?;
-        let before = self.counted();
+        let before = self.counted()?;
         let mut seconds = Vec::new();
         for _ in 0..SCANS {
             seconds.push(self.scan(columns)?.as_secs_f64());
         }
-        let mut report = self.charge(step, &before, 0);
+        let mut report = self.charge(step, &before, 0)?;
         report.seconds = median(&mut seconds);
         report.scanned_per_second = Some(self.rows as f64 / report.seconds);
         Ok(report)
@@ -141,10 +141,10 @@ impl Session<'_> {
         let columns: Vec<usize> = (0..self.plan.workload.shape().columns.len()).collect();
         let files = data_files(self.dir);
         let device_before = sequential_read_rate(&files, u64::MAX)?;
-        let before = self.counted();
+        let before = self.counted()?;
         let took = self.scan(&columns)?.as_secs_f64();
-        let read = self.counted().usage.since(&before.usage).read_from_device;
-        let mut report = self.charge(step, &before, 0);
+        let read = self.counted()?.usage.since(&before.usage).read_from_device;
+        let mut report = self.charge(step, &before, 0)?;
         let device_after = sequential_read_rate(&files, u64::MAX)?;
         report.seconds = took;
         report.scanned_per_second = Some(self.rows as f64 / took);
@@ -165,7 +165,7 @@ impl Session<'_> {
 
     /// Loads without flushing, copies the files beside the open database, opens the copy.
     pub fn recover(&mut self, step: Step) -> Result<StepReport> {
-        let before = self.counted();
+        let before = self.counted()?;
         let name = step.name();
         let mut plan = self.load_of(step, &name);
         plan.rows = plan.rows.min(RECOVERY_ROWS_MAX);
@@ -186,7 +186,7 @@ impl Session<'_> {
             let text = format!("recovery found {found} of {} rows", self.rows);
             return Err(Error::new(ErrorKind::Corruption, text));
         }
-        let mut report = self.charge(step, &before, 0);
+        let mut report = self.charge(step, &before, 0)?;
         report.rows = rows;
         report.seconds = took.as_secs_f64();
         report.recovery_us_per_row = Some(took.as_secs_f64() * 1e6 / rows as f64);

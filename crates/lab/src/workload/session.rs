@@ -124,8 +124,9 @@ impl Session<'_> {
     }
 
     /// All counters now.
-    pub fn counted(&self) -> Counted {
-        Counted { usage: Usage::now(), written: self.engine().written() }
+    pub fn counted(&self) -> Result<Counted> {
+        let written = self.engine().written()?;
+        Ok(Counted { usage: Usage::now(), written })
     }
 
     /// The load that a step does.
@@ -148,26 +149,26 @@ impl Session<'_> {
     }
 
     fn load(&mut self, step: Step) -> Result<StepReport> {
-        let before = self.counted();
+        let before = self.counted()?;
         let name = step.name();
         let commits = load::run(&self.load_of(step, &name), self.cancel, self.progress)?;
         self.engine().flush()?;
         self.rows += commits.rows();
-        let mut report = self.charge(step, &before, commits.rows());
+        let mut report = self.charge(step, &before, commits.rows())?;
         add_commits(&mut report, &commits);
         self.last_load = Some((before, commits.rows()));
         Ok(report)
     }
 
     fn create_indexes(&mut self, step: Step) -> Result<StepReport> {
-        let before = self.counted();
+        let before = self.counted()?;
         let start = Instant::now();
         for index in &self.plan.workload.shape().indexes[self.indexes..self.plan.secondary] {
             self.engine().create_index(index)?;
         }
         self.indexes = self.plan.secondary;
         let seconds = start.elapsed().as_secs_f64();
-        let report = self.charge(step, &before, self.rows);
+        let report = self.charge(step, &before, self.rows)?;
         Ok(StepReport { seconds, ips: Some(self.rows as f64 / seconds), ..report })
     }
 
@@ -175,8 +176,11 @@ impl Session<'_> {
         let start = Instant::now();
         self.engine().settle()?;
         let seconds = start.elapsed().as_secs_f64();
-        let (before, rows) = self.last_load.clone().unwrap_or_else(|| (self.counted(), 0));
-        Ok(StepReport { seconds, ..self.charge(step, &before, rows) })
+        let (before, rows) = match &self.last_load {
+            Some(load) => load.clone(),
+            None => (self.counted()?, 0),
+        };
+        Ok(StepReport { seconds, ..self.charge(step, &before, rows)? })
     }
 
     fn query(&mut self, step: Step, rate: InsertRate) -> Result<StepReport> {
@@ -184,7 +188,7 @@ impl Session<'_> {
             let text = format!("step {} needs ibench and secondary indexes", step.name());
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
-        let before = self.counted();
+        let before = self.counted()?;
         let name = step.name();
         let duration = Duration::from_secs_f64(self.plan.seconds.unwrap_or(QUERY_SECONDS));
         let load = self.load_of(step, &name);
@@ -192,7 +196,7 @@ impl Session<'_> {
         let outcome = queries::run(&load, rate, duration, self.indexes, cancel, progress)?;
         let inserts = outcome.inserts.as_ref().map_or(0, Recorder::rows);
         self.rows += inserts;
-        let mut report = self.charge(step, &before, inserts);
+        let mut report = self.charge(step, &before, inserts)?;
         if let Some(inserts) = &outcome.inserts {
             add_commits(&mut report, inserts);
         }
@@ -210,7 +214,7 @@ impl Session<'_> {
 
     /// A query is the count through one index; all must find every row.
     fn count(&mut self, step: Step) -> Result<StepReport> {
-        let before = self.counted();
+        let before = self.counted()?;
         let mut client = self.engine().client()?;
         let mut queries = Recorder::new(Instant::now())?;
         for index in 0..self.indexes {
@@ -224,15 +228,15 @@ impl Session<'_> {
             }
         }
         drop(client);
-        let mut report = self.charge(step, &before, 0);
+        let mut report = self.charge(step, &before, 0)?;
         report.seconds = queries.elapsed().as_secs_f64();
         add_queries(&mut report, &queries, &before);
         Ok(report)
     }
 
     /// What was used since `before`, divided by `rows`.
-    pub fn charge(&self, step: Step, before: &Counted, rows: u64) -> StepReport {
-        let now = self.counted();
+    pub fn charge(&self, step: Step, before: &Counted, rows: u64) -> Result<StepReport> {
+        let now = self.counted()?;
         let usage = now.usage.since(&before.usage);
         let resident = Resident::now();
         let disk = disk_bytes(self.dir);
@@ -246,7 +250,7 @@ impl Session<'_> {
             Some((name.clone(), per_row(bytes - before)?))
         });
         let segments = now.written.rows.map(|n| n - before.written.rows.unwrap_or(0));
-        StepReport {
+        Ok(StepReport {
             step: step.name(),
             rows,
             cpu_us_per_insert: per_row(usage.cpu_us),
@@ -260,12 +264,12 @@ impl Session<'_> {
             device_written_bytes_per_insert: per_row(usage.written_to_device),
             disk_bytes_per_row: (self.rows > 0).then(|| disk.data as f64 / self.rows as f64),
             log_disk_bytes: Some(disk.log),
-            merge_debt_bytes: Some(self.engine().merge_debt_bytes()),
+            merge_debt_bytes: Some(self.engine().merge_debt_bytes()?),
             rss_bytes: Some(resident.now),
             peak_rss_bytes: Some(resident.peak),
             context_switches_per_insert: per_row(usage.context_switches),
             ..StepReport::default()
-        }
+        })
     }
 }
 

@@ -23,7 +23,6 @@ fn a_run_directory_is_empty_and_a_temporary_one_goes() {
     assert!(!path.exists());
 }
 
-#[cfg(feature = "rocksdb")]
 fn plan(engine: &str, workload: Workload, steps: &str) -> Plan {
     Plan {
         workload,
@@ -43,7 +42,6 @@ fn plan(engine: &str, workload: Workload, steps: &str) -> Plan {
 }
 
 /// Every step of every workload, small.
-#[cfg(feature = "rocksdb")]
 fn every_step(engine: &str) {
     let cancel = AtomicBool::new(false);
     let all = |plan: &Plan| {
@@ -81,4 +79,9 @@ fn every_step(engine: &str) {
 #[test]
 fn rocksdb_takes_every_step() {
     every_step("rocksdb");
+}
+
+#[test]
+fn onlap_takes_every_step() {
+    every_step("onlap");
 }
