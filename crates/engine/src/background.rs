@@ -201,7 +201,11 @@ fn run(shared: &Arc<Shared>) {
         let seen = background.event.epoch();
         match pick(shared) {
             Some(job) => {
-                if run_job(shared, job).is_err() {
+                let flushed = matches!(job, Job::Claimed(Claim::Flush(_)));
+                let done = run_job(shared, job);
+                let done = if flushed { done.and_then(|()| flush::cut_log(shared)) } else { done };
+                if let Err(e) = done {
+                    background.note_error(e);
                     shared.tasks.sleep(RETRY_AFTER);
                 }
             }

@@ -103,16 +103,26 @@ impl Commits {
         }
     }
 
-    /// Runs `f` while no commit is under way.
+    /// Runs `f` while no commit is under way. The wait for the lock goes through the scheduler seam,
+    /// so that whoever holds it may wait for background work.
     pub(crate) fn exclusively<T>(&self, f: impl FnOnce(&mut Leader) -> T) -> T {
-        let out = f(&mut self.leader.lock());
-        self.finished.notify();
-        out
+        loop {
+            let seen = self.finished.epoch();
+            if let Some(mut leader) = self.leader.try_lock() {
+                let out = f(&mut leader);
+                drop(leader);
+                self.finished.notify();
+                return out;
+            }
+            self.finished.wait(seen, None);
+        }
     }
 
     /// Runs `f` unless a commit is under way.
     pub(crate) fn if_free<T>(&self, f: impl FnOnce(&Leader) -> T) -> Option<T> {
-        self.leader.try_lock().map(|leader| f(&leader))
+        let out = self.leader.try_lock().map(|leader| f(&leader));
+        self.finished.notify();
+        out
     }
 
     /// Commits a transaction and returns its CSN once it is visible (and durable as the sync mode

@@ -10,7 +10,8 @@
 //!    their marks may not be durable yet, and a crash must not take the row and forget the delete.)
 //! 3. **Install**: one manifest record adds the files and moves the table's flushed rows and CSN;
 //!    the new version and the shorter list of frozen memtables become visible in one step (I4).
-//! 4. **Cut the log** below what every table has flushed.
+//! 4. **Cut the log** below what every table has flushed. This alone needs the commit lock, and is
+//!    done by whoever finds time, not by the flush job.
 //!
 //! A crash before 3 leaves orphans that the next open removes; after 3 replay skips what was
 //! flushed. Files are synced before the record names them (I3, I5).
@@ -22,6 +23,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use onlap_base::{Csn, Result, RowId, TableId};
 use onlap_format::key::{ColumnStats, Packing};
@@ -39,6 +41,10 @@ use crate::database::Shared;
 use crate::memtable::{DeadRows, Memtable};
 use crate::relog;
 use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
+
+/// How long a flush waits before it looks again whether another job has done it: a claim may be
+/// released without a job having run.
+const CLAIM_LOOK: Duration = Duration::from_millis(50);
 
 /// Step 1. The caller holds the commit lock; `csn` is the last applied commit.
 pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
@@ -62,7 +68,7 @@ pub(crate) fn has_frozen(state: &TableState) -> bool {
     !state.view().frozen.is_empty()
 }
 
-/// Steps 2 to 4 for the oldest frozen memtable of a table.
+/// Steps 2 and 3 for the oldest frozen memtable of a table.
 pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let Some(state) = shared.catalog.by_id(table) else { return Ok(()) };
     let view = state.view();
@@ -90,7 +96,7 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     shared.storage.sync_dir()?;
     install(shared, &state, &frozen, &edits)?;
     shared.pressure.drained(bytes, shared.clock.monotonic_ns().saturating_sub(started));
-    cut_log(shared)
+    Ok(())
 }
 
 /// Step 3.
@@ -249,13 +255,20 @@ pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
 /// Freezes and flushes one table.
 pub(crate) fn flush_table(shared: &Shared, state: &Arc<TableState>) -> Result<()> {
     shared.commits().exclusively(|leader| freeze(shared, state, leader.next_csn - 1));
+    drain(shared, state)?;
+    cut_log(shared)
+}
+
+/// Flushes what is frozen of a table, or waits for the job that does. May be called with the commit
+/// lock held: flushes do not need it.
+pub(crate) fn drain(shared: &Shared, state: &TableState) -> Result<()> {
     while has_frozen(state) {
         let seen = shared.background.idle_event().epoch();
         shared.check_writable()?;
         if shared.background.claim(Claim::Flush(state.id)) {
             background::run_job(shared, Job::Claimed(Claim::Flush(state.id)))?;
         } else {
-            shared.background.idle_event().wait(seen, None);
+            shared.background.idle_event().wait(seen, Some(CLAIM_LOOK));
         }
     }
     Ok(())

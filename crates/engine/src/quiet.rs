@@ -24,9 +24,10 @@ pub(crate) struct Quiet {
 
 /// Freezes the memtables of a database that has had no commit for a while.
 pub(crate) fn look(shared: &Shared) {
-    if shared.check_writable().is_ok()
-        && let Err(e) = flush::cut_log(shared)
-    {
+    if shared.check_writable().is_err() {
+        return;
+    }
+    if let Err(e) = flush::cut_log(shared) {
         shared.background.note_error(e);
     }
     let quiet = &shared.quiet;
@@ -35,7 +36,7 @@ pub(crate) fn look(shared: &Shared) {
         quiet.since_us.store(now, Ordering::Release);
         return;
     }
-    if now - quiet.since_us.load(Ordering::Acquire) < QUIET_US || shared.check_writable().is_err() {
+    if now - quiet.since_us.load(Ordering::Acquire) < QUIET_US {
         return;
     }
     let unflushed = shared.catalog.all().iter().any(|t| t.writer.lock().active_since.is_some());

@@ -52,7 +52,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
         false => Versions::create(&storage)?,
     };
     let files = log_files(&storage)?;
-    let oldest = versions.state(|s| s.log_oldest);
+    let oldest = versions.state(|s| s.log_oldest).max(1);
     let flushed_csn = versions.state(|s| s.csn);
     // The log ends where replay ends; until then commits cannot happen and the writer's place is
     // taken by the tail that replay returns.

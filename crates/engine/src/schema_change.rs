@@ -71,9 +71,7 @@ pub(crate) fn create_index(shared: &Arc<Shared>, table: &str, spec: &IndexSpec) 
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
         flush::freeze(shared, &state, csn);
-        while flush::has_frozen(&state) {
-            flush::flush_oldest(shared, state.id)?;
-        }
+        flush::drain(shared, &state)?;
         let runs = index_build::build(shared, &state, &index)?;
         let schema = with_index(&state.schema(), &index);
         let mut edits = vec![Edit::ChangeTable(schema.clone())];
@@ -111,9 +109,7 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
         let csn = leader.next_csn - 1;
         // Frozen memtables are written with the schema they were filled under.
         flush::freeze(shared, &state, csn);
-        while flush::has_frozen(&state) {
-            flush::flush_oldest(shared, state.id)?;
-        }
+        flush::drain(shared, &state)?;
         change(shared, &state, schema.clone(), &[Edit::ChangeTable(schema)])?;
         state.writer.lock().highs.retain(|h| h.0 != index.id);
         Ok(())

@@ -291,11 +291,15 @@ fn raise(highs: &mut Highs, index: IndexId, max: &[u8]) {
 
 /// Notes the largest keys of rows that come from the log.
 pub(crate) fn raise_highs_of_rows(schema: &TableSchema, rows: &Batch, highs: &mut Highs) {
+    if rows.rows == 0 {
+        // A batch without rows may come without columns.
+        return;
+    }
     for index in schema.indexes.iter().filter(|i| i.unique) {
         let (positions, _) = index_positions(schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
         let def = key_def(schema, index);
-        if rows.rows > 0 && rising_ints(&def, &columns) {
+        if rising_ints(&def, &columns) {
             let mut max = Vec::new();
             def.encode_row(&columns, rows.rows - 1, &mut max);
             raise(highs, index.id, &max);
