@@ -7,7 +7,8 @@
 //! Memory (I7): the capacity is the limit of [`Part::Cache`]. Each block carries its charge and
 //! gives it back when the last reader lets go, so the part's counter also covers blocks that were
 //! evicted while being read. Files are never modified (I5) and ids never reused, so nothing is
-//! ever invalidated; blocks of deleted files age out.
+//! ever invalidated. Writers put their blocks in while there is room, and a closed file's blocks
+//! leave: so what a merge replaces makes room for what replaces it.
 //!
 //! Thread safety: shared freely. A miss does not block other readers of the same block: two threads
 //! may read it at once and one result wins, which keeps waiting out of this module (I9).
@@ -134,13 +135,23 @@ impl BlockCache {
         block: T,
         bytes: usize,
     ) -> Arc<Loaded<T>> {
-        // Shards fill unevenly; the last eighth is left to insertions that may evict.
-        let room = self.capacity - self.capacity / 8;
-        if self.memory.used(Part::Cache) + bytes as u64 <= room {
+        if self.has_room(bytes) {
             self.insert(file, offset, block, bytes)
         } else {
             self.uncached(block, bytes)
         }
+    }
+
+    /// Whether a block of `bytes` fits without evicting another.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        // Shards fill unevenly; the last eighth is left to insertions that may evict.
+        let room = self.capacity - self.capacity / 8;
+        self.memory.used(Part::Cache) + bytes as u64 <= room
+    }
+
+    /// Lets a block go whose file nobody will read again.
+    pub fn remove(&self, file: FileId, offset: u64) {
+        self.slots.remove(&BlockKey { file, offset });
     }
 
     /// A block that counts as long as its reader has it and is not kept. Counts a miss.

@@ -48,6 +48,7 @@ pub struct FileWriter {
     buffer: Vec<u8>,
     flushed: u64,
     finished: bool,
+    _charge: Charge,
 }
 
 impl FileWriter {
@@ -71,6 +72,7 @@ impl FileWriter {
             buffer: Vec::with_capacity(WRITE_CHUNK_BYTES),
             flushed: 0,
             finished: false,
+            _charge: context.memory.charge(Part::Background, WRITE_CHUNK_BYTES as u64),
         })
     }
 
@@ -82,6 +84,11 @@ impl FileWriter {
     /// The file's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What this file shares with the others.
+    pub fn context(&self) -> &Arc<StorageContext> {
+        &self.context
     }
 
     /// Where the next byte goes; the length so far.

@@ -240,6 +240,14 @@ impl MarkRun {
     }
 }
 
+impl Drop for MarkRun {
+    fn drop(&mut self) {
+        let cache = &self.file.context().cache;
+        let blocks = self.footer.marks.iter().chain(&self.footer.dead);
+        blocks.for_each(|b| cache.remove(self.file.id(), b.offset));
+    }
+}
+
 /// Blocks that may hold row ids from `start` to below `end`.
 fn overlapping(blocks: &[MarkBlockEntry], start: RowId, end: RowId) -> Range<usize> {
     let first = blocks.partition_point(|b| b.first <= start).saturating_sub(1);

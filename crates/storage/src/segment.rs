@@ -177,3 +177,10 @@ impl Segment {
         self.file.place(error, self.footer.blocks[i].offset)
     }
 }
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        let cache = &self.file.context().cache;
+        self.footer.blocks.iter().for_each(|b| cache.remove(self.file.id(), b.offset));
+    }
+}

@@ -23,8 +23,13 @@ pub(crate) fn disk(memory: u64) -> (TempDir, Arc<StorageContext>) {
 
 /// A context on an empty file system in memory.
 pub(crate) fn memory(limit: u64) -> Arc<StorageContext> {
-    let (fs, dir) = (Arc::new(MemFs::new()), PathBuf::from("/db"));
-    fs.create_dir_all(&dir).expect("nothing fails in memory");
+    on(Arc::new(MemFs::new()), limit)
+}
+
+/// A context on an empty file system.
+pub(crate) fn on(fs: Arc<dyn Fs>, limit: u64) -> Arc<StorageContext> {
+    let dir = PathBuf::from("/db");
+    fs.create_dir_all(&dir).expect("the file system is empty and works");
     let memory = Arc::new(Memory::new(limit));
     StorageContext::new(fs, dir, memory, Arc::new(ThreadTasks::new()))
 }

@@ -352,6 +352,15 @@ impl RunFile {
     }
 }
 
+impl Drop for RunFile {
+    fn drop(&mut self) {
+        if let Content::Blocks { fences, .. } = &self.content {
+            let cache = &self.file.context().cache;
+            fences.entries.iter().for_each(|e| cache.remove(self.file.id(), e.offset));
+        }
+    }
+}
+
 /// Holds a footer against the index it should belong to and against its file; `at` is its offset.
 fn check(footer: &RunFooter, shape: &IndexShape, at: u64) -> Result<(), &'static str> {
     if footer.table != shape.table || footer.index != shape.index {

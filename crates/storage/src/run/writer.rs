@@ -22,7 +22,7 @@ use onlap_format::manifest::RunFileMeta;
 use onlap_format::run::{
     FenceEntry, Fences, KeyStats, RUN_VERSION, RunFooter, RunForm, STRETCH_ROWS,
 };
-use onlap_format::run_block::{ENTRIES_MAX, encode_run_block};
+use onlap_format::run_block::{ENTRIES_MAX, RunBlock, encode_run_block};
 use onlap_format::{Batch, BytesVec, Column, Vector};
 
 use super::IndexShape;
@@ -353,6 +353,12 @@ impl RunWriter {
         };
         open.fences.push(last, &first, entry);
         open.stats.observe(packing, &entries.keys, range.clone())?;
+        let cache = &self.context.cache;
+        if cache.has_room(2 * self.bytes.len()) {
+            let block = RunBlock::parse(self.bytes[..].into(), packing)?;
+            let heap = block.heap_bytes();
+            cache.insert_if_room(open.file.id(), open.file.offset(), block, heap);
+        }
         open.file.write(&self.bytes)?;
         self.written += range.len() as u64;
         let mut full = open.file.offset() >= self.spec.file_bytes;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use onlap_base::limits::{BLOCK_BYTES, BLOCK_ROWS_MAX};
 use onlap_base::names::FileKind;
 use onlap_base::{ColumnId, Csn, Result, RowId, TableId};
-use onlap_format::block::{BlockEncoder, RowIds};
+use onlap_format::block::{Block, BlockEncoder, RowIds};
 use onlap_format::frame::{self, Kind};
 use onlap_format::manifest::SegmentMeta;
 use onlap_format::segment::{BlockEntry, CommitMap, SEGMENT_VERSION, SegmentFooter};
@@ -185,6 +185,12 @@ impl SegmentWriter {
         });
         for (zones, column) in self.zones.iter_mut().zip(&batch.columns) {
             zones.push(Zone::of(column, rows.clone()));
+        }
+        let cache = &self.file.context().cache;
+        if cache.has_room(2 * self.bytes.len()) {
+            let block = Block::parse(&self.bytes)?;
+            let heap = block.heap_bytes();
+            cache.insert_if_room(self.file.id(), self.file.offset(), block, heap);
         }
         self.file.write(&self.bytes)?;
         Ok(rows.len())

@@ -1,8 +1,10 @@
 //! Forms of runs, real files, filters and damage.
 
 use onlap_base::{ErrorKind, Part};
+use onlap_vfs::{Fault, FaultFs, Fs, MemFs, Operation};
 
 use super::*;
+use crate::testing::on;
 
 fn serial(n: usize, keys: impl Fn(usize) -> i64, rows: impl Fn(usize) -> RowId) -> Model {
     let column = Column { data: Vector::Int((0..n).map(keys).collect()), nulls: None };
@@ -105,6 +107,8 @@ fn real_files_are_split_by_size_and_read_ahead() {
     assert!(run.files().len() >= 2);
     assert!(run.files().iter().all(|f| f.bytes() < 340_000));
     let run = Arc::new(run);
+    assert!(context.cache.blocks() > 0, "what was written is in the cache while there is room");
+    context.cache.clear();
     let reads = || context.fs.counters().now().reads;
     let before = reads();
     let mut scan = RunScan::new(&run, KeyBounds::all());
@@ -118,8 +122,66 @@ fn real_files_are_split_by_size_and_read_ahead() {
     let forms: [Physical; 0] = [];
     assert_eq!(collect(&mut cursor, &forms, &mut rng).len(), model.len());
     assert!(reads() - before <= bytes / (200 << 10) + 2 * run.files().len() as u64 + 4);
-    let Ok(run) = Arc::try_unwrap(run) else { return };
+    drop(cursor);
+    drop(scan);
+    let run = Arc::into_inner(run).expect("nobody else has the run");
     check(run, &model, &mut rng);
+    assert_eq!(context.cache.blocks(), 0, "a closed file's blocks leave the cache");
+    assert_eq!(context.memory.used(Part::Cache), 0);
+}
+
+#[test]
+fn many_threads_read_one_run_through_a_small_cache() {
+    let mut rng = Rng::new(11);
+    let key = [(DataType::Int4, false), (DataType::Int8, true)];
+    let model = Arc::new(Model::random(&mut rng, shape(&key, &[], true), 60_000, 0.0));
+    let (_dir, context) = disk(16 << 20);
+    let run = Arc::new(model.write(&context, &mut rng, 16 << 10, 1 << 25));
+    context.cache.clear();
+    let threads: Vec<_> = (0..6)
+        .map(|seed| {
+            let (model, run) = (model.clone(), run.clone());
+            let body = move || {
+                let mut rng = Rng::new(100 + seed);
+                for _ in 0..2000 {
+                    let i = rng.index(model.len());
+                    let mut found = Vec::new();
+                    run.probe(model.keys.get(i), &mut found).unwrap();
+                    assert!(found.contains(&model.row_ids[i]));
+                }
+                let wants = EntryWants { keys: true, ..EntryWants::default() };
+                let mut cursor = run.cursor(KeyBounds::all(), Direction::Forward, wants);
+                assert_eq!(collect(&mut cursor, &[], &mut rng).row_ids, model.row_ids);
+            };
+            context.tasks.spawn("reader", Box::new(body))
+        })
+        .collect();
+    threads.into_iter().for_each(|t| t.join().expect("no reader fails"));
+    assert!(context.memory.used(Part::Cache) <= context.cache.capacity());
+}
+
+#[test]
+fn a_failed_write_leaves_no_file_and_no_charge() {
+    let mut rng = Rng::new(12);
+    let key = [(DataType::Int4, false), (DataType::Int8, true)];
+    let model = Model::random(&mut rng, shape(&key, &[], true), 20_000, 0.0);
+    let (packing, entries) = model.entries();
+    for operation in [Operation::Create, Operation::Write, Operation::Sync] {
+        for n in 0..3 {
+            let fs = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
+            let context = on(fs.clone(), 32 << 20);
+            fs.fail(Fault::on(operation).after(n).with(ErrorKind::DiskFull));
+            let spec = model.spec(packing.clone());
+            let spec = RunSpec { block_bytes: 1000, file_bytes: 5000, ..spec };
+            let mut writer = RunWriter::new(&context, spec);
+            let result = writer.push(&entries).and_then(|()| writer.finish());
+            let error = result.expect_err("the operation was planned to fail");
+            assert_eq!(error.kind(), ErrorKind::DiskFull);
+            // Files that were finished before are their caller's.
+            assert!(fs.list(&context.dir).unwrap().len() as u64 <= n);
+            assert_eq!(context.memory.used(Part::Background), 0);
+        }
+    }
 }
 
 #[test]
