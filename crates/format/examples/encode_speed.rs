@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use onlap_base::rng::Rng;
 use onlap_format::block::{Block, BlockEncoder, RowIds};
-use onlap_format::encode::{ColumnView, Effort, encode_column};
+use onlap_format::encode::{ColumnEncoder, ColumnView, Effort, encode_column};
 use onlap_format::zone::Zone;
 use onlap_format::{Batch, BytesVec, Column, Vector};
 
@@ -78,6 +78,7 @@ fn main() {
         println!("{effort:?} {per_batch:5} rows  all        {total:6.2} ns/row");
     }
     decode(rng);
+    texts(rng);
     blocks(rng);
 }
 
@@ -128,6 +129,7 @@ fn blocks(rng: &mut Rng) {
                 ends.push(out.len());
             }
         });
+        fetch(&out[..ends[0]], rng);
         let mut at = 0;
         let parse = best(ends.len(), || {
             at = 0;
@@ -141,6 +143,93 @@ fn blocks(rng: &mut Rng) {
             out.len() as f64 / batch.rows as f64,
             ends.len(),
             out.len() / ends.len()
+        );
+    }
+}
+
+/// One row at a time out of a cached block, all columns.
+fn fetch(bytes: &[u8], rng: &mut Rng) {
+    let block = Block::parse(bytes).expect("just encoded");
+    let mut out: Vec<Column> = (0..block.columns())
+        .map(|k| Column::new(block.column(k).expect("just encoded").physical()))
+        .collect();
+    let ids: Vec<u64> = (0..1000).map(|_| rng.below(block.rows() as u64)).collect();
+    let ns = best(ids.len(), || {
+        for id in &ids {
+            let row = block.position(*id).expect("ids are dense from 0") as u32;
+            for (k, column) in out.iter_mut().enumerate() {
+                column.truncate(0);
+                block.append_selected(k, &[row], column).expect("just encoded");
+            }
+        }
+    });
+    println!("fetch one row of {} columns: {ns:.0} ns", block.columns());
+}
+
+/// Strings of other kinds through an encoder that remembers.
+fn texts(rng: &mut Rng) {
+    const WORDS: [&str; 12] = [
+        "sediment ",
+        "laid ",
+        "down ",
+        "in ",
+        "order, ",
+        "each ",
+        "bed ",
+        "lapping ",
+        "onto ",
+        "what ",
+        "is ",
+        "there. ",
+    ];
+    let kinds: [(&str, fn(&mut Rng) -> String); 4] = [
+        ("words", |rng| (0..12).map(|_| WORDS[rng.index(12)]).collect()),
+        ("json", |rng| {
+            format!(
+                "{{\"user\": {}, \"action\": \"{}\", \"ok\": {}}}",
+                rng.below(100_000),
+                WORDS[rng.index(12)].trim(),
+                rng.below(2) == 0
+            )
+        }),
+        ("uuid", |rng| {
+            let (a, b) = (rng.next_u32(), rng.next_u64() >> 16);
+            format!("{a:08x}-0f0e-4d0c-8b0a-{b:012x}")
+        }),
+        ("code", |rng| format!("N{}", 100 + rng.below(700))),
+    ];
+    for (name, make) in kinds {
+        let mut v = BytesVec::default();
+        (0..8000).for_each(|_| v.push(make(rng).as_bytes()));
+        let raw = v.data.len();
+        let column = Column { data: Vector::Bytes(v), nulls: None };
+        let mut encoder = ColumnEncoder::default();
+        let mut out = Vec::new();
+        let ns = best(8000, || {
+            out.clear();
+            for start in (0..8000).step_by(500) {
+                encoder.encode(&column, start..start + 500, &mut out);
+            }
+        });
+        out.clear();
+        encoder.encode(&column, 0..500, &mut out);
+        let view = ColumnView::parse(&out, 500).expect("just encoded");
+        let mut decoded = Column::new(view.physical());
+        let bulk = best(500, || {
+            decoded.truncate(0);
+            view.append_to(0..500, &mut decoded).expect("just encoded");
+        });
+        let mut buffer = Vec::new();
+        let single = best(500, || {
+            for i in 0..500 {
+                buffer.clear();
+                view.bytes_into(i * 7 % 500, &mut buffer);
+            }
+        });
+        println!(
+            "text {name:6} {:5.1} bytes as {:5.1}: encode {ns:6.1} ns, bulk {bulk:5.1}, single {single:5.1}",
+            raw as f64 / 8000.0,
+            out.len() as f64 / 500.0
         );
     }
 }

@@ -39,9 +39,9 @@ use std::ops::Range;
 use onlap_base::limits::{BLOCK_BYTES, BLOCK_ROWS_MAX, BLOCK_ROWS_MIN};
 use onlap_base::{Error, ErrorKind, Result, RowId};
 
-use crate::batch::{Batch, Vector};
+use crate::batch::{Batch, Column, Vector};
 use crate::encode::int::{self, IntView};
-use crate::encode::{ColumnEncoder, ColumnView, Effort};
+use crate::encode::{ColumnEncoder, ColumnView, Effort, column};
 use crate::wire::Reader;
 
 #[cfg(test)]
@@ -288,18 +288,28 @@ impl Block {
 
     /// Column `k`, in the order in which the segment names its columns.
     pub fn column(&self, k: usize) -> Result<ColumnView<'_>> {
+        let (start, bytes) = self.column_bytes(k)?;
+        ColumnView::parse(bytes, self.rows).map_err(|e| e.at("", start))
+    }
+
+    /// Appends the given rows of column `k`; the cheapest way to fetch a single one.
+    pub fn append_selected(&self, k: usize, rows: &[u32], out: &mut Column) -> Result<()> {
+        let (start, bytes) = self.column_bytes(k)?;
+        column::append_selected(bytes, self.rows, rows, out).map_err(|e| e.at("", start))
+    }
+
+    /// Where column `k` begins in the block, and its bytes.
+    fn column_bytes(&self, k: usize) -> Result<(u64, &[u8])> {
         assert!(k < self.columns, "column {k} of {}", self.columns);
         let end = |k: usize| {
             let bytes = self.body[4 * k..].first_chunk::<4>().expect("checked when parsed");
             self.first_column.saturating_add(u32::from_le_bytes(*bytes) as usize)
         };
         let start = if k == 0 { self.first_column } else { end(k - 1) };
-        let bytes = self
-            .body
-            .get(start..end(k))
-            .ok_or_else(|| Error::damaged(format!("column {k} lies outside of its block")))?;
-        ColumnView::parse(bytes, self.rows)
-            .map_err(|e| e.at("", (BLOCK_HEADER_BYTES + start) as u64))
+        match self.body.get(start..end(k)) {
+            Some(bytes) => Ok(((BLOCK_HEADER_BYTES + start) as u64, bytes)),
+            None => Err(Error::damaged(format!("column {k} lies outside of its block"))),
+        }
     }
 
     /// Heap bytes in use.

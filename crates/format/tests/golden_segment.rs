@@ -103,13 +103,13 @@ fn symbols_by_hand() {
     let bytes = [
         &[3, 5, 2, 5, 1][..],
         b"onlap-",
-        &[0x02, 2, 0b10_00_11], // lengths 4, 1, 3: width 2 above 1
-        &[0, 1, 255, b'x', 1, 0, 1, 0],
+        &[0x02, 2, 0b11_00_11, 9], // lengths 4, 1, 4: width 2 above 1; nine codes
+        &[0, 1, 255, b'x', 1, 0, 1, 0, 1],
     ]
     .concat();
     let view = ColumnView::parse(&bytes, 3).expect("the column parses");
     let mut expected = BytesVec::default();
-    [&b"onlap-x"[..], b"-", b"onlap-onlap"].iter().for_each(|s| expected.push(s));
+    [&b"onlap-x"[..], b"-", b"onlap-onlap-"].iter().for_each(|s| expected.push(s));
     assert_eq!(decoded(view).data, Vector::Bytes(expected));
 }
 

@@ -161,10 +161,7 @@ impl Segment {
         out: &mut Column,
     ) -> Result<()> {
         match column {
-            Some(k) => block
-                .column(k)
-                .and_then(|view| view.append_selected(positions, out))
-                .map_err(|e| self.place(i, e)),
+            Some(k) => block.append_selected(k, positions, out).map_err(|e| self.place(i, e)),
             None => {
                 positions.iter().for_each(|_| out.push_null());
                 Ok(())

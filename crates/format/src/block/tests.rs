@@ -4,7 +4,7 @@ use onlap_base::rng::Rng;
 use proptest::prelude::*;
 
 use super::*;
-use crate::batch::{BytesVec, Column};
+use crate::batch::BytesVec;
 
 fn batch(rows: usize, text_max: u64, seed: u64) -> Batch {
     let rng = &mut Rng::new(seed);

@@ -80,13 +80,17 @@ pub fn get(bytes: &[u8], width: u32, i: usize) -> u64 {
     (low | u64::from(high) << (64 - shift)) & mask_of(width)
 }
 
-/// [`get`] for a value that begins in the last seven bytes.
-#[cold]
+/// [`get`] for a value that begins in the last seven bytes, or past them.
 fn get_at_end(bytes: &[u8], width: u32, at: usize, shift: u32) -> u64 {
-    let mut word = [0u8; 8];
-    let rest = bytes.get(at..).unwrap_or(&[]);
-    word[..rest.len()].copy_from_slice(rest);
-    (u64::from_le_bytes(word) >> shift) & mask_of(width)
+    let word = match bytes.last_chunk::<8>() {
+        // The last eight bytes, without those before the value.
+        Some(last) if at < bytes.len() => u64::from_le_bytes(*last) >> (8 * (at + 8 - bytes.len())),
+        _ => {
+            let rest = bytes.get(at..).unwrap_or(&[]);
+            rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+        }
+    };
+    (word >> shift) & mask_of(width)
 }
 
 /// Bytes that [`unpack8`] may look at: the group, and what one more load reads past it.

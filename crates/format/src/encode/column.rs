@@ -147,6 +147,105 @@ enum Nulls<'a> {
     All,
 }
 
+impl<'a> Nulls<'a> {
+    /// Takes head and bitmap off the reader.
+    #[inline]
+    fn take(r: &mut Reader<'a>, rows: usize) -> Result<(Physical, Nulls<'a>)> {
+        let head = r.u8()?;
+        let form = match head & FORM_MASK {
+            0 => Physical::Int,
+            1 => Physical::Wide,
+            2 => Physical::Numeric,
+            3 => Physical::Bytes,
+            _ => return Err(r.damaged(format!("unknown column head {head}"))),
+        };
+        let nulls = match head & !FORM_MASK {
+            0 => Nulls::None,
+            BITMAP => Nulls::Bitmap(r.take(rows.div_ceil(8))?),
+            ALL_NULL => Nulls::All,
+            _ => return Err(r.damaged(format!("unknown column head {head}"))),
+        };
+        Ok((form, nulls))
+    }
+
+    #[inline]
+    fn get(&self, i: usize) -> bool {
+        match self {
+            Nulls::None => false,
+            Nulls::Bitmap(bits) => bits[i / 8] >> (i % 8) & 1 == 1,
+            Nulls::All => true,
+        }
+    }
+
+    /// Brings the null mask up to the data appended after `before`, and empties the NULL slots.
+    fn finish(&self, before: usize, rows: impl ExactSizeIterator<Item = usize>, out: &mut Column) {
+        let n = rows.len();
+        if matches!(self, Nulls::None) {
+            if let Some(mask) = &mut out.nulls {
+                (0..n).for_each(|_| mask.push(false));
+            }
+            return;
+        }
+        let mut mask = out.nulls.take();
+        let mut found = false;
+        for (k, i) in rows.enumerate() {
+            let null = self.get(i);
+            if null && !found {
+                found = true;
+                let mask = mask.get_or_insert_with(|| NullMask::none(before));
+                (0..k).for_each(|_| mask.push(false));
+            }
+            if found {
+                mask.as_mut().expect("made when the first NULL was met").push(null);
+            }
+        }
+        if !found {
+            if let Some(mask) = &mut mask {
+                (0..n).for_each(|_| mask.push(false));
+            }
+        } else if let Some(mask) = &mask {
+            empty_nulls(&mut out.data, before, mask);
+        }
+        out.nulls = mask;
+    }
+}
+
+/// Appends the given rows of the column that takes up all of `bytes`. The same as parsing a
+/// [`ColumnView`] and asking it, but a view of every possible form is several hundred bytes to move
+/// about, which fetching a single row would notice.
+pub fn append_selected(
+    bytes: &[u8],
+    rows: usize,
+    selected: &[u32],
+    out: &mut Column,
+) -> Result<()> {
+    assert!(selected.iter().all(|i| (*i as usize) < rows), "rows outside of the column");
+    let mut r = Reader::new(bytes);
+    let (form, nulls) = Nulls::take(&mut r, rows)?;
+    let before = out.len();
+    if form != out.data.physical() {
+        return Err(mismatch(form, out.data.physical()));
+    }
+    match &mut out.data {
+        data if matches!(nulls, Nulls::All) => append_empty(data, selected.len()),
+        Vector::Int(v) => IntView::parse(&mut r, rows)?.append_selected(selected, v),
+        Vector::Wide(v) => WideView::parse(&mut r, rows)?.append_selected(selected, v),
+        Vector::Numeric(m, s) => {
+            let scales = IntView::parse(&mut r, rows)?;
+            WideView::parse(&mut r, rows)?.append_selected(selected, m);
+            s.extend(selected.iter().map(|&i| scales.get(i as usize) as u8));
+        }
+        Vector::Bytes(v) => BytesView::parse(&mut r, rows)?.append_selected(selected, v)?,
+    }
+    nulls.finish(before, selected.iter().map(|&i| i as usize), out);
+    Ok(())
+}
+
+#[cold]
+fn mismatch(found: Physical, wanted: Physical) -> Error {
+    Error::damaged(format!("a column holds {found:?}, expected {wanted:?}"))
+}
+
 #[expect(
     clippy::large_enum_variant,
     reason = "views live on the stack; a box would be an allocation per parsed column"
@@ -183,22 +282,10 @@ impl<'a> ColumnView<'a> {
 
     /// Takes a column of `rows` rows off the reader. The caller has bounded `rows`.
     pub fn take(r: &mut Reader<'a>, rows: usize) -> Result<ColumnView<'a>> {
-        let head = r.u8()?;
-        let form = match head & FORM_MASK {
-            0 => Physical::Int,
-            1 => Physical::Wide,
-            2 => Physical::Numeric,
-            3 => Physical::Bytes,
-            _ => return Err(r.damaged(format!("unknown column head {head}"))),
-        };
-        let nulls = match head & !FORM_MASK {
-            0 => Nulls::None,
-            BITMAP => Nulls::Bitmap(r.take(rows.div_ceil(8))?),
-            ALL_NULL => {
-                return Ok(ColumnView { rows, nulls: Nulls::All, values: Values::Absent(form) });
-            }
-            _ => return Err(r.damaged(format!("unknown column head {head}"))),
-        };
+        let (form, nulls) = Nulls::take(r, rows)?;
+        if matches!(nulls, Nulls::All) {
+            return Ok(ColumnView { rows, nulls, values: Values::Absent(form) });
+        }
         let values = match form {
             Physical::Int => Values::Int(IntView::parse(r, rows)?),
             Physical::Wide => Values::Wide(WideView::parse(r, rows)?),
@@ -236,11 +323,7 @@ impl<'a> ColumnView<'a> {
     #[inline]
     pub fn is_null(&self, i: usize) -> bool {
         debug_assert!(i < self.rows);
-        match self.nulls {
-            Nulls::None => false,
-            Nulls::Bitmap(bits) => bits[i / 8] >> (i % 8) & 1 == 1,
-            Nulls::All => true,
-        }
+        self.nulls.get(i)
     }
 
     /// The integer stream, for loops that look at many values; NULL rows hold any value.
@@ -294,9 +377,9 @@ impl<'a> ColumnView<'a> {
             (Values::Absent(form), data) if *form == data.physical() => {
                 append_empty(data, range.len());
             }
-            _ => return Err(self.mismatch(out.data.physical())),
+            _ => return Err(mismatch(self.physical(), out.data.physical())),
         }
-        self.finish_nulls(before, range, out);
+        self.nulls.finish(before, range, out);
         Ok(())
     }
 
@@ -316,52 +399,10 @@ impl<'a> ColumnView<'a> {
             (Values::Absent(form), data) if *form == data.physical() => {
                 append_empty(data, rows.len());
             }
-            _ => return Err(self.mismatch(out.data.physical())),
+            _ => return Err(mismatch(self.physical(), out.data.physical())),
         }
-        self.finish_nulls(before, rows.iter().map(|&i| i as usize), out);
+        self.nulls.finish(before, rows.iter().map(|&i| i as usize), out);
         Ok(())
-    }
-
-    /// Brings the null mask up to the data appended after `before`, and empties the NULL slots.
-    fn finish_nulls(
-        &self,
-        before: usize,
-        rows: impl ExactSizeIterator<Item = usize>,
-        out: &mut Column,
-    ) {
-        let n = rows.len();
-        if !self.has_nulls() {
-            if let Some(mask) = &mut out.nulls {
-                (0..n).for_each(|_| mask.push(false));
-            }
-            return;
-        }
-        let mut mask = out.nulls.take();
-        let mut found = false;
-        for (k, i) in rows.enumerate() {
-            let null = self.is_null(i);
-            if null && !found {
-                found = true;
-                let mask = mask.get_or_insert_with(|| NullMask::none(before));
-                (0..k).for_each(|_| mask.push(false));
-            }
-            if found {
-                mask.as_mut().expect("made when the first NULL was met").push(null);
-            }
-        }
-        if !found {
-            if let Some(mask) = &mut mask {
-                (0..n).for_each(|_| mask.push(false));
-            }
-        } else if let Some(mask) = &mask {
-            empty_nulls(&mut out.data, before, mask);
-        }
-        out.nulls = mask;
-    }
-
-    #[cold]
-    fn mismatch(&self, wanted: Physical) -> Error {
-        Error::damaged(format!("a column holds {:?}, expected {wanted:?}", self.physical()))
     }
 }
 

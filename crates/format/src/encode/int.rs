@@ -300,68 +300,74 @@ fn put_dictionary(values: &[i64], sorted: &[i64], out: &mut Vec<u8>) {
 /// An encoded stream, parsed. Copying it is cheap; values stay packed.
 #[derive(Clone, Copy, Debug)]
 pub struct IntView<'a> {
-    len: usize,
+    packed: &'a [u8],
+    /// Packed differences of a dictionary's values from `base`; see `dictionary_len`.
+    dictionary: &'a [u8],
     base: i64,
     slope: i64,
     factor: i64,
-    width: u32,
-    packed: &'a [u8],
-    dictionary: Option<Dictionary<'a>>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Dictionary<'a> {
-    len: usize,
-    base: i64,
-    width: u32,
-    packed: &'a [u8],
-}
-
-impl Dictionary<'_> {
-    #[inline]
-    fn get(&self, k: u64) -> i64 {
-        self.base.wrapping_add(bits::get(self.packed, self.width, k as usize) as i64)
-    }
+    len: u32,
+    /// Values of the dictionary; 0 where there is none.
+    dictionary_len: u16,
+    dictionary_width: u8,
+    width: u8,
 }
 
 impl<'a> IntView<'a> {
-    /// Takes a stream of `len` values off the reader. The caller has bounded `len`.
+    /// Takes a stream of `len` values, fewer than 2^32, off the reader. The caller has bounded `len`.
+    #[inline]
     pub fn parse(r: &mut Reader<'a>, len: usize) -> Result<IntView<'a>> {
         let head = r.u8()?;
-        let width = checked_width(r, head & !EXTENDED)?;
-        let flags = if head & EXTENDED != 0 { r.u8()? } else { 0 };
-        let mut view =
-            IntView { len, base: 0, slope: 0, factor: 1, width, packed: &[], dictionary: None };
-        match flags {
+        let mut view = IntView {
+            packed: &[],
+            dictionary: &[],
+            base: 0,
+            slope: 0,
+            factor: 1,
+            len: u32::try_from(len).map_err(|_| r.damaged("a stream of 2^32 values or more"))?,
+            dictionary_len: 0,
+            dictionary_width: 0,
+            width: checked_width(r, head & !EXTENDED)?,
+        };
+        if head & EXTENDED == 0 {
+            view.base = r.signed()?;
+        } else {
+            view.parse_extended(r)?;
+        }
+        view.packed = r.take(bits::packed_len(len, view.width.into()))?;
+        Ok(view)
+    }
+
+    fn parse_extended(&mut self, r: &mut Reader<'a>) -> Result<()> {
+        match r.u8()? {
             DICTIONARY => {
-                let count = usize::from(r.u8()?) + 1;
+                let count = u16::from(r.u8()?) + 1;
                 let width = r.u8()?;
-                let width = checked_width(r, width)?;
-                let base = r.signed()?;
-                let packed = r.take(bits::packed_len(count, width))?;
-                view.dictionary = Some(Dictionary { len: count, base, width, packed });
-                if view.width > 8 {
+                self.dictionary_len = count;
+                self.dictionary_width = checked_width(r, width)?;
+                self.base = r.signed()?;
+                self.dictionary = r.take(bits::packed_len(count.into(), width.into()))?;
+                if self.width > 8 {
                     return Err(r.damaged("a dictionary's indexes are wider than a byte"));
                 }
             }
-            0..=3 => {
-                view.base = r.signed()?;
+            flags @ 0..=3 => {
+                self.base = r.signed()?;
                 if flags & SLOPE != 0 {
-                    view.slope = r.signed()?;
+                    self.slope = r.signed()?;
                 }
                 if flags & FACTOR != 0 {
-                    view.factor = r.varint()? as i64;
+                    self.factor = r.varint()? as i64;
                 }
             }
-            _ => return Err(r.damaged(format!("unknown flags {flags} of an integer stream"))),
+            flags => return Err(r.damaged(format!("unknown flags {flags} of an integer stream"))),
         }
-        view.packed = r.take(bits::packed_len(len, width))?;
-        Ok(view)
+        Ok(())
     }
 
     /// Number of values.
     pub fn len(&self) -> usize {
-        self.len
+        self.len as usize
     }
 
     /// Whether there are none.
@@ -370,45 +376,48 @@ impl<'a> IntView<'a> {
     }
 
     /// The one value that all have, where the form shows it.
+    #[inline]
     pub fn constant(&self) -> Option<i64> {
-        let flat = self.width == 0 && self.slope == 0 && self.dictionary.is_none();
-        flat.then_some(self.base)
+        self.exact_line().filter(|(_, slope)| *slope == 0).map(|(base, _)| base)
     }
 
     /// Base and slope, where the values are exactly `base + slope * i`.
+    #[inline]
     pub fn exact_line(&self) -> Option<(i64, i64)> {
-        (self.width == 0 && self.dictionary.is_none()).then_some((self.base, self.slope))
+        (self.width == 0 && self.dictionary_len == 0).then_some((self.base, self.slope))
     }
 
     /// Value `i`, below the length.
     #[inline]
     pub fn get(&self, i: usize) -> i64 {
-        debug_assert!(i < self.len);
-        let packed = bits::get(self.packed, self.width, i);
-        match &self.dictionary {
-            None => self
+        debug_assert!(i < self.len());
+        let packed = bits::get(self.packed, self.width.into(), i);
+        if self.dictionary_len > 0 {
+            let width = self.dictionary_width.into();
+            return self
                 .base
-                .wrapping_add(self.slope.wrapping_mul(i as i64))
-                .wrapping_add(self.factor.wrapping_mul(packed as i64)),
-            Some(dictionary) => dictionary.get(packed),
+                .wrapping_add(bits::get(self.dictionary, width, packed as usize) as i64);
         }
+        self.base
+            .wrapping_add(self.slope.wrapping_mul(i as i64))
+            .wrapping_add(self.factor.wrapping_mul(packed as i64))
     }
 
     /// Writes values `first ..` over all of `out`.
     pub fn fill(&self, first: usize, out: &mut [i64]) {
-        debug_assert!(first + out.len() <= self.len);
-        if self.width == 0 && self.dictionary.is_none() {
+        debug_assert!(first + out.len() <= self.len());
+        if self.dictionary_len > 0 {
+            let mut values = [0; DICTIONARY_MAX];
+            let known = &mut values[..self.dictionary_len.into()];
+            bits::unpack(self.dictionary, self.dictionary_width.into(), 0, known);
+            bits::unpack(self.packed, self.width.into(), first, out);
+            out.iter_mut().for_each(|v| *v = self.base.wrapping_add(values[*v as u8 as usize]));
+            return;
+        }
+        if self.width == 0 {
             out.fill(self.base);
         } else {
-            bits::unpack(self.packed, self.width, first, out);
-            if let Some(dictionary) = &self.dictionary {
-                let mut values = [0; DICTIONARY_MAX];
-                let values_len = dictionary.len;
-                bits::unpack(dictionary.packed, dictionary.width, 0, &mut values[..values_len]);
-                out.iter_mut().for_each(|v| *v = values[*v as u8 as usize]);
-                out.iter_mut().for_each(|v| *v = v.wrapping_add(dictionary.base));
-                return;
-            }
+            bits::unpack(self.packed, self.width.into(), first, out);
             if self.factor != 1 {
                 out.iter_mut().for_each(|v| *v = v.wrapping_mul(self.factor));
             }
@@ -435,7 +444,7 @@ impl<'a> IntView<'a> {
 
     /// First position whose value is not below `v`, in a stream whose values ascend.
     pub fn lower_bound(&self, v: i64) -> usize {
-        let (mut low, mut high) = (0, self.len);
+        let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
             if self.get(middle) < v {
@@ -448,9 +457,10 @@ impl<'a> IntView<'a> {
     }
 }
 
-fn checked_width(r: &Reader<'_>, width: u8) -> Result<u32> {
+#[inline]
+fn checked_width(r: &Reader<'_>, width: u8) -> Result<u8> {
     if width > 64 {
         return Err(r.damaged(format!("bit width {width}, expected at most 64")));
     }
-    Ok(u32::from(width))
+    Ok(width)
 }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use onlap_base::rng::Rng;
 use proptest::prelude::*;
 
+use super::column::append_selected;
 use super::{ColumnEncoder, ColumnView, Effort, encode_column};
 use crate::batch::{BytesVec, Column, NullMask, Vector};
 use crate::types::Physical;
@@ -145,6 +146,9 @@ fn check(column: &Column, range: Range<usize>, bytes: &[u8], seed: u64) {
     view.append_selected(&selected, &mut chosen).expect("what was encoded decodes");
     let mut expected = Column::new(column.data.physical());
     expected.extend_selected(&all, &selected);
+    let mut direct = Column::new(column.data.physical());
+    append_selected(bytes, rows, &selected, &mut direct).expect("what was encoded decodes");
+    assert_eq!(direct, chosen);
     assert_eq!(slice(&chosen, 0..selected.len()), slice(&expected, 0..selected.len()));
 }
 
@@ -210,6 +214,10 @@ proptest! {
 
 /// Reads whatever the bytes claim to be.
 fn touch(bytes: &[u8], rows: usize) {
+    let all: Vec<u32> = (0..rows as u32).collect();
+    for form in FORMS {
+        let _ = append_selected(bytes, rows, &all, &mut Column::new(form));
+    }
     let Ok(view) = ColumnView::parse(bytes, rows) else { return };
     let mut out = Column::new(view.physical());
     let _ = view.append_to(0..rows, &mut out);
@@ -222,7 +230,7 @@ fn touch(bytes: &[u8], rows: usize) {
         buffer.clear();
     }
     let mut out = Column::new(view.physical());
-    let _ = view.append_selected(&(0..rows as u32).collect::<Vec<_>>(), &mut out);
+    let _ = view.append_selected(&all, &mut out);
 }
 
 #[test]

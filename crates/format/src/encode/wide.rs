@@ -188,7 +188,7 @@ impl Half {
 /// A half of all values, parsed.
 #[derive(Clone, Copy, Debug)]
 struct HalfView<'a> {
-    half: Half,
+    mask: u64,
     constant: u64,
     packed: &'a [u8],
 }
@@ -201,17 +201,19 @@ impl<'a> HalfView<'a> {
             return Err(r.damaged("a mask of varying bits has too many runs"));
         }
         let constant = r.u64()?;
-        Ok(HalfView { half, constant, packed: r.take(half.packed_len(len))? })
+        Ok(HalfView { mask, constant, packed: r.take(half.packed_len(len))? })
     }
 
     #[inline]
     fn get(&self, i: usize) -> u64 {
-        self.constant | self.half.scatter(bits::get(self.packed, self.half.width, i))
+        let half = Half::new(self.mask);
+        self.constant | half.scatter(bits::get(self.packed, half.width, i))
     }
 
     fn fill(&self, first: usize, out: &mut [i64]) {
-        bits::unpack(self.packed, self.half.width, first, out);
-        out.iter_mut().for_each(|v| *v = (self.constant | self.half.scatter(*v as u64)) as i64);
+        let half = Half::new(self.mask);
+        bits::unpack(self.packed, half.width, first, out);
+        out.iter_mut().for_each(|v| *v = (self.constant | half.scatter(*v as u64)) as i64);
     }
 }
 

@@ -216,6 +216,7 @@ pub(super) struct LettersView<'a> {
 }
 
 impl<'a> LettersView<'a> {
+    #[inline]
     pub(super) fn parse(r: &mut Reader<'a>, len: usize) -> Result<LettersView<'a>> {
         let flags = r.u8()?;
         let width = u32::from(flags & WIDTH_MASK);

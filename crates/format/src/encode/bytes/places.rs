@@ -8,6 +8,7 @@
 //! | part | bytes |
 //! |---|---|
 //! | lengths | integer stream, one per string |
+//! | total | where lengths differ: their sum (varint) |
 //! | anchors | where lengths differ and there are more than 32 strings: integer stream of the starts of strings 32, 64, … |
 
 use std::ops::Range;
@@ -16,7 +17,7 @@ use onlap_base::Result;
 
 use super::super::Effort;
 use super::super::int::{self, IntView};
-use crate::wire::Reader;
+use crate::wire::{self, Reader};
 
 /// Strings between two anchors.
 const ANCHOR_ROWS: usize = 32;
@@ -24,7 +25,11 @@ const ANCHOR_ROWS: usize = 32;
 /// Appends lengths, and anchors where they are needed.
 pub(super) fn put(lengths: &[i64], out: &mut Vec<u8>) {
     int::encode(lengths, Effort::Fast, out);
-    if lengths.len() <= ANCHOR_ROWS || lengths.iter().all(|n| *n == lengths[0]) {
+    if lengths.iter().all(|n| *n == lengths[0]) {
+        return;
+    }
+    wire::put_varint(out, lengths.iter().sum::<i64>() as u64);
+    if lengths.len() <= ANCHOR_ROWS {
         return;
     }
     let mut sum = 0;
@@ -40,22 +45,24 @@ pub(super) fn put(lengths: &[i64], out: &mut Vec<u8>) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Places<'a> {
     lengths: IntView<'a>,
-    anchors: Option<IntView<'a>>,
+    /// Start of strings 32, 64, …; meaningless where lengths are equal or strings few.
+    anchors: IntView<'a>,
     total: usize,
 }
 
 impl<'a> Places<'a> {
     /// Takes the places of `len` strings off the reader.
+    #[inline]
     pub(super) fn parse(r: &mut Reader<'a>, len: usize) -> Result<Places<'a>> {
         let lengths = IntView::parse(r, len)?;
-        let anchors = if lengths.constant().is_none() && len > ANCHOR_ROWS {
-            Some(IntView::parse(r, (len - 1) / ANCHOR_ROWS)?)
-        } else {
-            None
-        };
-        let mut places = Places { lengths, anchors, total: 0 };
-        if len > 0 {
-            places.total = places.range(len - 1).end;
+        let mut places = Places { lengths, anchors: lengths, total: 0 };
+        if let Some(n) = lengths.constant() {
+            places.total = (n as usize).saturating_mul(len);
+            return Ok(places);
+        }
+        places.total = r.varint_max(usize::MAX / 64, "the length of all strings")?;
+        if len > ANCHOR_ROWS {
+            places.anchors = IntView::parse(r, (len - 1) / ANCHOR_ROWS)?;
         }
         Ok(places)
     }
@@ -72,10 +79,7 @@ impl<'a> Places<'a> {
             return (n as usize).saturating_mul(i);
         }
         let group = i / ANCHOR_ROWS;
-        let mut start = match &self.anchors {
-            Some(anchors) if group > 0 => anchors.get(group - 1) as usize,
-            _ => 0,
-        };
+        let mut start = if group > 0 { self.anchors.get(group - 1) as usize } else { 0 };
         for k in group * ANCHOR_ROWS..i {
             start = start.saturating_add(self.lengths.get(k) as usize);
         }
