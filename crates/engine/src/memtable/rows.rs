@@ -6,11 +6,12 @@
 //! Every method runs under the lock and does work bounded by the open piece, but for unique indexes
 //! whose keys do not rise.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{Csn, RowId};
 use onlap_format::{Batch, Column, Vector};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLockWriteGuard};
 
 use super::bound::Bound;
 use super::chunk::{Chunk, picked};
@@ -161,10 +162,17 @@ impl Rows {
     }
 
     /// Tells the unique indexes of rows that lie in place already.
-    pub(super) fn note_unique(&mut self, shape: &Shape, batch: &Batch, first: RowId) {
+    pub(super) fn note_unique(
+        &mut self,
+        shape: &Shape,
+        batch: &Batch,
+        range: Range<usize>,
+        first: RowId,
+    ) {
         let mut unique = std::mem::take(&mut self.unique);
         for keys in &mut unique {
-            keys.note(&shape.indexes[keys.index], batch, first, &|row| self.locate(row));
+            let index = &shape.indexes[keys.index];
+            keys.note(index, batch, range.clone(), first, &|row| self.locate(row));
         }
         self.unique = unique;
     }
@@ -325,27 +333,18 @@ impl Rows {
         }
         if self.open.rows > 0 {
             let open = self.open.clone();
-            self.note_unique(shape, &open, self.open_first);
+            self.note_unique(shape, &open, 0..open.rows, self.open_first);
         }
     }
 
     /// Notes the rows of a chunk in stretches of consecutive ids.
     pub(super) fn note_chunk(&mut self, shape: &Shape, chunk: &Chunk) {
-        if self.unique.is_empty() {
-            return;
-        }
         let mut from = 0;
-        while from < chunk.len() {
+        while from < chunk.len() && !self.unique.is_empty() {
             let first = chunk.row_id(from);
             let same = |i: &usize| chunk.row_id(*i) - first == (*i - from) as RowId;
             let to = (from..chunk.len()).take_while(same).last().map_or(from, |i| i + 1);
-            if from == 0 && to == chunk.len() {
-                self.note_unique(shape, &chunk.rows, first);
-            } else {
-                let mut rows = Batch::new(shape.forms.iter().copied());
-                rows.extend_range(&chunk.rows, from..to);
-                self.note_unique(shape, &rows, first);
-            }
+            self.note_unique(shape, &chunk.rows, from..to, first);
             from = to;
         }
     }
@@ -378,10 +377,17 @@ impl Shared {
         } else {
             rows.fill(&self.shape, &self.tuning, batch);
         }
-        rows.note_unique(&self.shape, batch, first);
         if batch.rows > 0 {
             let end = rows.end();
             rows.commits.push(end, csn);
+        }
+        for from in (0..batch.rows).step_by(self.tuning.piece_rows) {
+            if from > 0 {
+                // Nobody looks for keys of rows that are not published; readers of others go first.
+                RwLockWriteGuard::bump(&mut rows);
+            }
+            let range = from..batch.rows.min(from + self.tuning.piece_rows);
+            rows.note_unique(&self.shape, batch, range, first + from as RowId);
         }
         self.count_rows(&rows);
         first

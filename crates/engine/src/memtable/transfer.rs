@@ -8,6 +8,7 @@
 //! Thread safety: the buffer belongs to its transaction; adopting is an append of the table's writer.
 
 use onlap_base::{Csn, RowId};
+use parking_lot::RwLockWriteGuard;
 
 use super::group::Group;
 use super::order::Order;
@@ -128,7 +129,7 @@ impl Shared {
                 for chunk in &group.chunks {
                     let at = rows.end();
                     rows.fill(&self.shape, &self.tuning, &chunk.rows);
-                    rows.note_unique(&self.shape, &chunk.rows, at);
+                    rows.note_unique(&self.shape, &chunk.rows, 0..chunk.len(), at);
                 }
                 continue;
             }
@@ -141,11 +142,14 @@ impl Shared {
             });
             let chunks = renumbered.chunks.clone();
             rows.push(renumbered);
-            chunks.iter().for_each(|chunk| rows.note_chunk(&self.shape, chunk));
+            for chunk in &chunks {
+                RwLockWriteGuard::bump(&mut rows);
+                rows.note_chunk(&self.shape, chunk);
+            }
         }
         let at = rows.end();
         rows.fill(&self.shape, &self.tuning, &open);
-        rows.note_unique(&self.shape, &open, at);
+        rows.note_unique(&self.shape, &open, 0..open.rows, at);
         let end = rows.end();
         if end > first {
             rows.commits.push(end, csn);

@@ -7,6 +7,8 @@
 //! The tables are split in [`SHARDS`], so that growing one stalls a commit for a short time only.
 //! Owned by the memtable, under its lock.
 
+use std::ops::Range;
+
 use hashbrown::{HashMap, HashTable};
 use onlap_base::RowId;
 use onlap_format::{Batch, Column, Vector};
@@ -52,66 +54,68 @@ impl UniqueKeys {
         self.rising_end
     }
 
-    /// Notes rows that `locate` finds already.
+    /// Notes rows `range` of a batch, which `locate` finds already from `first` on.
     pub(crate) fn note(
         &mut self,
         index: &IndexShape,
         rows: &Batch,
+        range: Range<usize>,
         first: RowId,
         locate: Locate<'_>,
     ) {
-        if rows.rows == 0 {
+        if range.is_empty() {
             return;
         }
-        let mut from = 0;
+        let mut from = range.start;
         if self.hashed.is_none() {
-            from = self.rise(index, rows);
-            if from == rows.rows {
-                self.rising_end = first + rows.rows as RowId;
+            from = self.rise(index, rows, range.clone());
+            let end = first + (from - range.start) as RowId;
+            if from == range.end {
+                self.rising_end = end;
                 return;
             }
-            self.rising_end = self.rising_end.max(first + from as RowId);
+            self.rising_end = self.rising_end.max(end);
             let shards = (0..SHARDS).map(|_| HashTable::new()).collect();
             self.hashed = Some(Hashed { shards, older: HashMap::new() });
         }
         let hashed = self.hashed.as_mut().expect("made above");
         let mut key = Vec::new();
-        for i in from..rows.rows {
+        for i in from..range.end {
             key.clear();
             row_key(index, rows, i, &mut key);
-            let row = u32::try_from(first + i as RowId - self.first)
+            let row = u32::try_from(first + (i - range.start) as RowId - self.first)
                 .expect("a memtable spans fewer than 2^32 row ids");
             hashed.insert(index, &key, row, self.first, locate);
         }
     }
 
-    /// How many leading rows go on rising; remembers the last of them.
-    fn rise(&mut self, index: &IndexShape, rows: &Batch) -> usize {
+    /// End of the leading rows that go on rising; remembers the last of them.
+    fn rise(&mut self, index: &IndexShape, rows: &Batch, range: Range<usize>) -> usize {
         let mut key = Vec::new();
-        row_key(index, rows, 0, &mut key);
+        row_key(index, rows, range.start, &mut key);
         if !self.last.is_empty() && key <= self.last {
-            return 0;
+            return range.start;
         }
-        let count = match rising_ints(index, rows) {
-            Some(count) => count,
+        let end = match rising_ints(index, rows, range.clone()) {
+            Some(end) => end,
             None => {
                 let mut before = key.clone();
-                let mut count = 1;
-                while count < rows.rows {
+                let mut end = range.start + 1;
+                while end < range.end {
                     key.clear();
-                    row_key(index, rows, count, &mut key);
+                    row_key(index, rows, end, &mut key);
                     if key <= before {
                         break;
                     }
                     std::mem::swap(&mut before, &mut key);
-                    count += 1;
+                    end += 1;
                 }
-                count
+                end
             }
         };
         self.last.clear();
-        row_key(index, rows, count - 1, &mut self.last);
-        count
+        row_key(index, rows, end - 1, &mut self.last);
+        end
     }
 
     /// The newest hashed row below `below` with this key.
@@ -186,8 +190,8 @@ fn spread(short: u32) -> u64 {
     u64::from(short).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Leading rows that rise, for keys of one number.
-fn rising_ints(index: &IndexShape, rows: &Batch) -> Option<usize> {
+/// End of the leading rows that rise, for keys of one number.
+fn rising_ints(index: &IndexShape, rows: &Batch, range: Range<usize>) -> Option<usize> {
     let [field] = index.fields.as_slice() else { return None };
     if field.descending || is_float(field.ty) {
         return None;
@@ -195,5 +199,6 @@ fn rising_ints(index: &IndexShape, rows: &Batch) -> Option<usize> {
     let Column { data: Vector::Int(v), nulls: None } = &rows.columns[field.column] else {
         return None;
     };
-    Some(v.windows(2).position(|w| w[1] <= w[0]).map_or(v.len(), |at| at + 1))
+    let drop = v[range.clone()].windows(2).position(|w| w[1] <= w[0]);
+    Some(drop.map_or(range.end, |at| range.start + at + 1))
 }

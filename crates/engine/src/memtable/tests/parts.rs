@@ -197,7 +197,7 @@ fn a_mark_costs_at_most_32_bytes_and_pieces_stay_few() {
     let mut rows: Vec<RowId> = (0..100_000).map(|i| i * 37).collect();
     rng.shuffle(&mut rows);
     for (csn, &row) in rows.iter().enumerate() {
-        let successor = (row % 2 == 0).then_some(row + 1);
+        let successor = row.is_multiple_of(2).then_some(row + 1);
         marks.insert(Mark { row, csn: csn as u64, successor });
         while let Some(pieces) = marks.take_join(8) {
             let joined = crate::memtable::marks::join_lists(&pieces);
@@ -210,7 +210,7 @@ fn a_mark_costs_at_most_32_bytes_and_pieces_stay_few() {
         let at = rng.index(rows.len());
         let mark = marks.find(rows[at]).expect("every row is marked");
         assert_eq!(mark.csn, at as u64);
-        assert_eq!(mark.successor, (rows[at] % 2 == 0).then_some(rows[at] + 1));
+        assert_eq!(mark.successor, rows[at].is_multiple_of(2).then_some(rows[at] + 1));
         assert_eq!(marks.find(rows[at] + 5), None);
     }
 }
