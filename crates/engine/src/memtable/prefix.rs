@@ -195,10 +195,13 @@ impl Part {
         match top {
             // The largest value shares its place with NULL.
             None => part.lossless = false,
-            // What the bits hold beyond the range is covered as well; texts have more to a range
+            // What the bits hold beyond the range is covered as well, on both sides; texts have more to a range
             // than their ranks.
             Some(top) if part.field.ty.physical() != Physical::Bytes => {
-                part.max = part.max.saturating_add(part.null_rank() - top);
+                let spare = part.null_rank() - top;
+                let below = (spare / 2).min(part.min);
+                part.min -= below;
+                part.max = part.max.saturating_add(spare - below);
             }
             Some(_) => {}
         }
@@ -280,9 +283,9 @@ impl Plan {
         let mut plan = Plan { spreads: Vec::new(), parts: Vec::new(), bits: 0, exact: true };
         for (field, spread) in fields.iter().zip(&mut spreads) {
             let mut part = Part::new(field, spread);
-            if let Some(Ends::Number(_, max)) = &mut spread.ends {
+            if let Some(Ends::Number(min, max)) = &mut spread.ends {
                 // A later plan must cover whatever this one does.
-                *max = part.max;
+                (*min, *max) = (part.min, part.max);
             }
             part.taken = part.bits.min(PREFIX_BITS - plan.bits);
             plan.bits += part.taken;
