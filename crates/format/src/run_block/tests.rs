@@ -243,3 +243,161 @@ fn check_bound(
         assert_eq!(plain, expected, "{name}: {bound:?} {prefix:x?}");
     }
 }
+
+/// Entries of a case with two INCLUDE columns.
+fn with_includes(case: &Case, rng: &mut Rng) -> (Arc<Packing>, Entries) {
+    let (packing, mut entries) = build(case);
+    let n = entries.len();
+    entries.include = Batch {
+        columns: vec![
+            with_nulls(ints(|_| rng.range(0..1000), n), 3),
+            texts(|i| "x".repeat(i % 50), n),
+        ],
+        rows: n,
+    };
+    (packing, entries)
+}
+
+#[test]
+fn include_columns_come_back_and_blocks_keep_their_size() {
+    let mut rng = Rng::new(11);
+    for case in cases(&mut rng, 3000) {
+        let (packing, entries) = with_includes(&case, &mut rng);
+        let mut start = 0;
+        while start < entries.len() {
+            let mut bytes = Vec::new();
+            let range = start..entries.len();
+            let taken = encode_run_block(&packing, &entries, range, 8192, &mut bytes);
+            assert!(bytes.len() < 9600, "{}: {} bytes", case.name, bytes.len());
+            let block = RunBlock::parse(bytes.into(), &packing).unwrap();
+            assert_eq!(block.include_columns(), 2);
+            let forms = entries.include.columns.iter().map(|c| c.data.physical());
+            let mut got = Entries::new(packing.new_keys(), Batch::new(forms));
+            block.entries(0..taken, &mut got).unwrap();
+            assert_eq!(got.row_ids, entries.row_ids[start..start + taken]);
+            for (column, whole) in got.include.columns.iter().zip(&entries.include.columns) {
+                let mut want = Column::new(whole.data.physical());
+                want.extend_range(whole, start..start + taken);
+                assert_eq!(column.data, want.data);
+                assert!((0..taken).all(|i| column.is_null(i) == want.is_null(i)));
+            }
+            // One of them, of some entries.
+            let mut one = [Column::new(crate::Physical::Bytes)];
+            let part = taken / 2..taken;
+            block.include(part.clone(), &[1], &mut one).unwrap();
+            let mut want = Column::new(crate::Physical::Bytes);
+            want.extend_range(&got.include.columns[1], part);
+            assert_eq!(one[0].data, want.data);
+            start += taken;
+        }
+    }
+}
+
+#[test]
+fn key_columns_and_key_bytes_agree_with_the_keys() {
+    let mut rng = Rng::new(12);
+    for case in cases(&mut rng, 500) {
+        let (packing, entries) = build(&case);
+        let mut bytes = Vec::new();
+        let taken = encode_run_block(&packing, &entries, 0..500, 1 << 16, &mut bytes);
+        let block = RunBlock::parse(bytes.into(), &packing).unwrap();
+        let part = taken / 3..taken - taken / 5;
+        let last = case.def.columns.len() - 1;
+        let mut some = [packing.new_columns().swap_remove(last)];
+        block.key_columns(part.clone(), &[last], &mut some).unwrap();
+        let mut all = packing.new_columns();
+        packing.unpack(&entries.keys, part.clone(), &mut all).unwrap();
+        assert_eq!(some[0].data, all[last].data, "{}", case.name);
+        let (mut keys, mut rows) = (BytesVec::default(), Vec::new());
+        block.key_bytes_and_row_ids(part.clone(), &mut keys, &mut rows).unwrap();
+        let mut want = BytesVec::default();
+        packing.all_key_bytes(&entries.keys, part.clone(), &mut want).unwrap();
+        assert_eq!((keys, &rows[..]), (want.clone(), &entries.row_ids[part.clone()]));
+        let mut again = BytesVec::default();
+        block.key_bytes(part, &mut again).unwrap();
+        assert_eq!(again, want);
+    }
+}
+
+#[test]
+fn row_ids_of_any_size_are_kept() {
+    let def = KeyDef::new(vec![KeyColumn { ty: DataType::Int8, descending: false }]);
+    let mut stats = ColumnStats::new(DataType::Int8);
+    let column = ints(|i| if i % 2 == 0 { i64::MIN } else { i64::MAX }, 200);
+    stats.observe(&column, 0..200);
+    for packing in [Packing::fit(&def, &[stats]), Packing::bytes(&def)] {
+        let packing = Arc::new(packing);
+        let mut entries = Entries::new(packing.new_keys(), Batch::default());
+        assert!(packing.pack(&[&column], 0..200, &mut entries.keys));
+        entries.row_ids = (0..200).map(|i| i * 92_233_720_368_547_758).collect();
+        entries.row_ids[199] = u64::MAX;
+        entries.include.rows = 200;
+        let entries = entries.sorted();
+        let mut start = 0;
+        while start < 200 {
+            let mut bytes = Vec::new();
+            let taken = encode_run_block(&packing, &entries, start..200, 16_384, &mut bytes);
+            let block = RunBlock::parse(bytes.into(), &packing).unwrap();
+            let mut rows = Vec::new();
+            block.row_ids(0..taken, &mut rows).unwrap();
+            assert_eq!(rows, entries.row_ids[start..start + taken]);
+            start += taken;
+        }
+    }
+}
+
+/// Asks everything of a block; only panics matter.
+fn exercise(block: &RunBlock, packing: &Packing, rng: &mut Rng) {
+    let n = block.len();
+    let a = rng.index(n);
+    for range in [0..n, a..n, a..a + 1] {
+        let (mut keys, mut rows) = (packing.new_keys(), Vec::new());
+        let _ = block.keys(range.clone(), &mut keys);
+        let _ = block.row_ids(range.clone(), &mut rows);
+        let _ = block.key_bytes(range.clone(), &mut BytesVec::default());
+        let mut column = [packing.new_columns().swap_remove(0)];
+        let _ = block.key_columns(range.clone(), &[0], &mut column);
+        let _ = block.include(range, &[0], &mut [Column::new(crate::Physical::Int)]);
+    }
+    let prefix: Vec<u8> = (0..rng.index(20)).map(|_| *rng.pick(&[0, 1, 2, 128, 255])).collect();
+    let _ = block.lower_bound(&packing.bound(&prefix, rng.chance(0.5)));
+}
+
+#[test]
+fn damage_is_found_by_the_checksum_and_never_panics_behind_it() {
+    let mut rng = Rng::new(13);
+    for n in [3, 300] {
+        for case in cases(&mut rng, n) {
+            let (packing, entries) = with_includes(&case, &mut rng);
+            let mut bytes = Vec::new();
+            encode_run_block(&packing, &entries, 0..n, 2000, &mut bytes);
+            for _ in 0..300 {
+                let mut bad = bytes.clone();
+                for _ in 0..1 + rng.index(3) {
+                    // The header and the ends of sections are worth most of the tries.
+                    let at = if rng.chance(0.5) { rng.index(64) } else { rng.index(bad.len()) };
+                    let at = at.min(bad.len() - 1);
+                    bad[at] = if rng.chance(0.5) {
+                        rng.next_u64() as u8
+                    } else {
+                        bad[at] ^ 1 << rng.index(8)
+                    };
+                }
+                if rng.chance(0.2) {
+                    bad.truncate(rng.index(bad.len()));
+                }
+                if bad != bytes {
+                    assert!(RunBlock::parse(bad.clone().into(), &packing).is_err());
+                }
+                // As if the writer had been wrong: the checksum fits.
+                if let Some(end) = bad.len().checked_sub(4) {
+                    let sum = crc32c::crc32c(&bad[..end]);
+                    bad[end..].copy_from_slice(&sum.to_le_bytes());
+                    if let Ok(block) = RunBlock::parse(bad.into(), &packing) {
+                        exercise(&block, &packing, &mut rng);
+                    }
+                }
+            }
+        }
+    }
+}
