@@ -136,22 +136,24 @@ impl Unit {
         let (key_columns, include) = out.columns.columns.split_at_mut(wants.key_columns.len());
         match self {
             Unit::Block(block) => {
-                block.row_ids(range.clone(), &mut out.row_ids)?;
                 block.include(range.clone(), &wants.include, include)?;
                 let packing = block.packing();
                 match (wants.keys, key_columns.is_empty()) {
-                    (false, true) => Ok(()),
-                    (true, true) => block.key_bytes(range, &mut out.keys),
-                    (false, false) => block.key_columns(range, &wants.key_columns, key_columns),
-                    (true, false) if packing.form() == KeyForm::Bytes => {
-                        block.key_bytes(range.clone(), &mut out.keys)?;
-                        block.key_columns(range, &wants.key_columns, key_columns)
+                    (false, true) => block.row_ids(range, &mut out.row_ids),
+                    (true, true) => {
+                        block.key_bytes_and_row_ids(range, &mut out.keys, &mut out.row_ids)
                     }
-                    (true, false) => {
-                        // Unpack once for both.
+                    (true, false) if packing.form() == KeyForm::Bytes => {
+                        block.key_columns(range.clone(), &wants.key_columns, key_columns)?;
+                        block.key_bytes_and_row_ids(range, &mut out.keys, &mut out.row_ids)
+                    }
+                    (keys_wanted, false) => {
+                        // Decode once for everything.
                         let (mut keys, n) = (packing.new_keys(), range.len());
-                        block.keys(range, &mut keys)?;
-                        packing.all_key_bytes(&keys, 0..n, &mut out.keys)?;
+                        block.keys_and_row_ids(range, &mut keys, &mut out.row_ids)?;
+                        if keys_wanted {
+                            packing.all_key_bytes(&keys, 0..n, &mut out.keys)?;
+                        }
                         packing.unpack_some(&keys, 0..n, &wants.key_columns, key_columns)
                     }
                 }
