@@ -196,7 +196,9 @@ fn apply(shared: &Shared, commit: CommitRecord, csn: Csn, at: LogPosition) -> Re
         }
         crate::unique::raise_highs_of_rows(&view.schema, &part.rows, &mut writer.highs);
         state.note_serials(&part.rows);
-        view.active.append(&part.rows, csn);
+        if rows > 0 {
+            view.active.append(&part.rows, csn);
+        }
         for mark in &part.marks {
             let successor = mark.successor.map(|s| part.base + RowId::from(s));
             view.active.mark(mark.row, csn, successor);
