@@ -30,8 +30,9 @@ pub const WRITE_CHUNK_BYTES: usize = 1 << 20;
 /// Bytes read at once where a reader walks a file in order.
 pub const READ_AHEAD_BYTES: usize = 256 << 10;
 
-/// Bytes read at once by a scan of all rows of a table.
-pub const SCAN_READ_BYTES: usize = 1 << 20;
+/// Bytes read at once by a scan of all rows of a table: some milliseconds of a fast device, so that
+/// handing over from the task that reads ahead is a small part of it.
+pub const SCAN_READ_BYTES: usize = 2 << 20;
 
 /// Bytes read at the end of a file when it is opened, in the hope that the footer is among them.
 const TAIL_BYTES: u64 = 16 << 10;

@@ -20,6 +20,7 @@ use crate::entry::{Direction, EntryWants, KeyBounds};
 
 mod cursor;
 mod file;
+mod filter;
 mod scan;
 mod unit;
 mod writer;

@@ -15,8 +15,8 @@ use onlap_base::{Charge, ColumnId, Error, FileId, Part, Result, RowId};
 use onlap_format::block::Block;
 use onlap_format::frame::Kind;
 use onlap_format::segment::{SEGMENT_VERSION, SegmentFooter};
-use onlap_format::zone::Zone;
-use onlap_format::{Batch, Column};
+use onlap_format::zone::{ZONE_BYTES, Zone};
+use onlap_format::{Batch, Column, Physical};
 
 use crate::cache::Loaded;
 use crate::context::StorageContext;
@@ -39,7 +39,7 @@ pub struct Segment {
     file: Arc<FileReader>,
     footer: SegmentFooter,
     /// Zones per column, decoded when first asked for.
-    zones: Vec<OnceLock<Arc<[Zone]>>>,
+    zones: Vec<OnceLock<(Arc<[Zone]>, Charge)>>,
     _charge: Charge,
 }
 
@@ -80,11 +80,15 @@ impl Segment {
     /// The zones of a column, one per block; `None` where the segment does not have the column.
     pub fn zones(&self, column: ColumnId) -> Result<Option<Arc<[Zone]>>> {
         let Some(k) = self.footer.position(column) else { return Ok(None) };
-        if let Some(zones) = self.zones[k].get() {
+        if let Some((zones, _)) = self.zones[k].get() {
             return Ok(Some(zones.clone()));
         }
         let zones = self.footer.zones(k).map_err(|e| self.file.place(e, 0))?;
-        Ok(Some(self.zones[k].get_or_init(|| zones.into()).clone()))
+        let strings = if self.footer.columns[k].1 == Physical::Bytes { 2 * ZONE_BYTES } else { 0 };
+        let bytes = zones.len() * (size_of::<Zone>() + strings);
+        let charge = self.file.context().memory.charge(Part::Resident, bytes as u64);
+        let (zones, _) = self.zones[k].get_or_init(|| (zones.into(), charge));
+        Ok(Some(zones.clone()))
     }
 
     /// Block `i`, from the cache or the file.

@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use onlap_base::limits::{BLOCK_BYTES, RUN_FILE_BYTES};
 use onlap_base::names::FileKind;
-use onlap_base::{Charge, Part, Result, RowId};
+use onlap_base::{Result, RowId};
 use onlap_format::affine::{Affine, AffineBuilder, PIECES_MAX};
-use onlap_format::filter::{Filter, key_hash};
+use onlap_format::filter::key_hash;
 use onlap_format::frame::{self, Kind};
 use onlap_format::key::{Entries, Packing};
 use onlap_format::manifest::RunFileMeta;
@@ -26,6 +26,7 @@ use onlap_format::run_block::{ENTRIES_MAX, RunBlock, encode_run_block};
 use onlap_format::{Batch, BytesVec, Column, Vector};
 
 use super::IndexShape;
+use super::filter::FilterBuilder;
 use super::unit::can_be_affine;
 use crate::context::StorageContext;
 use crate::file::FileWriter;
@@ -38,8 +39,6 @@ const ENTRIES_PER_PIECE: u64 = 24;
 const PIECES_FREE: u64 = 64;
 /// Entries looked at between two decisions about the form.
 const STEP: usize = 1024;
-/// Keys after which the number of keys of the whole file is estimated, to size its filter.
-const FILTER_SAMPLE: usize = 1 << 14;
 
 /// What a new run is.
 #[derive(Clone, Debug)]
@@ -433,75 +432,4 @@ fn create(context: &Arc<StorageContext>, spec: &RunSpec) -> Result<FileWriter> {
 
 fn empty(spec: &RunSpec) -> Entries {
     Entries::new(spec.packing.new_keys(), Batch::new(spec.shape.include_forms()))
-}
-
-/// Collects the keys of a file whose number is not known beforehand.
-struct FilterBuilder {
-    /// Hashes so far, until the filter is sized.
-    sample: Vec<u64>,
-    filter: Option<Filter>,
-    keys: usize,
-    capacity: usize,
-    last: Option<u64>,
-    charge: Charge,
-}
-
-impl FilterBuilder {
-    fn new(context: &StorageContext) -> FilterBuilder {
-        let charge = context.memory.charge(Part::Background, 8 * FILTER_SAMPLE as u64);
-        FilterBuilder {
-            sample: Vec::new(),
-            filter: None,
-            keys: 0,
-            capacity: usize::MAX,
-            last: None,
-            charge,
-        }
-    }
-
-    /// Adds a key; keys come in order, so equal ones are next to each other.
-    fn insert(&mut self, hash: u64) {
-        if self.last == Some(hash) {
-            return;
-        }
-        self.last = Some(hash);
-        self.keys += 1;
-        match &mut self.filter {
-            Some(filter) => filter.insert(hash),
-            None => self.sample.push(hash),
-        }
-    }
-
-    /// Once enough keys came, sizes the filter for those that a file of `file_bytes` will have,
-    /// judged by the `bytes` so far with a tenth to spare, when at most `left` are still to come.
-    fn fit(&mut self, bytes: u64, file_bytes: u64, left: u64) {
-        if self.filter.is_some() || self.keys < FILTER_SAMPLE {
-            return;
-        }
-        let keys = self.keys as u64;
-        let by_bytes = keys * file_bytes.div_ceil(bytes.max(1)) / 10 * 11;
-        let expected = by_bytes.max(keys).min(keys.saturating_add(left));
-        self.size(usize::try_from(expected).expect("far below 2^64 keys per file"));
-    }
-
-    fn size(&mut self, keys: usize) {
-        let mut filter = Filter::with_keys(keys);
-        self.sample.drain(..).for_each(|hash| filter.insert(hash));
-        self.sample.shrink_to_fit();
-        self.charge.resize(filter.heap_bytes() as u64);
-        self.filter = Some(filter);
-        self.capacity = keys;
-    }
-
-    /// Whether more keys would make the filter say "maybe" too often.
-    fn is_full(&self) -> bool {
-        self.keys > self.capacity
-    }
-
-    fn finish(mut self) -> Filter {
-        if self.filter.is_none() {
-            self.size(self.keys);
-        }
-        self.filter.expect("just sized")
-    }
 }

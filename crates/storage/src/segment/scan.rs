@@ -2,7 +2,7 @@
 //!
 //! Blocks that are in the cache are taken from there. Others are read many at once: the first read
 //! is one block, so that a scan with a small limit stays cheap, and each following one four times as
-//! large up to 1 MiB; from then on the next one is under way while the caller works. What was read
+//! large up to 2 MiB; from then on the next one is under way while the caller works. What was read
 //! goes into the cache only while that has free space, so a scan of a table larger than memory
 //! leaves the cache as it is. Blocks that zone maps rule out are not read.
 
