@@ -54,9 +54,9 @@ impl Pressure {
         self.drain_rate.store((old + rate) / 2, Ordering::Relaxed);
     }
 
-    /// Notes the bytes that merges owe.
-    pub(crate) fn set_merge_debt(&self, bytes: u64) {
-        self.merge_debt.store(bytes, Ordering::Relaxed);
+    /// Notes what a table's merges owed and now owe, in bytes.
+    pub(crate) fn change_merge_debt(&self, before: u64, now: u64) {
+        self.merge_debt.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
     }
 
     pub(crate) fn merge_debt(&self) -> u64 {

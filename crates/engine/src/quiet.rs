@@ -6,7 +6,7 @@
 //!
 //! Thread safety: called by background tasks between jobs.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use crate::database::Shared;
 use crate::flush;
@@ -20,6 +20,20 @@ const QUIET_US: i64 = 2_000_000;
 pub(crate) struct Quiet {
     csn: AtomicU64,
     since_us: AtomicI64,
+    quiet: AtomicBool,
+    forced: AtomicBool,
+}
+
+impl Quiet {
+    /// Whether there is time for work that only makes reads cheaper.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.quiet.load(Ordering::Relaxed) || self.forced.load(Ordering::Relaxed)
+    }
+
+    /// Has that work done now, whatever writers do.
+    pub(crate) fn force(&self, forced: bool) {
+        self.forced.store(forced, Ordering::Relaxed);
+    }
 }
 
 /// Freezes the memtables of a database that has had no commit for a while.
@@ -27,17 +41,22 @@ pub(crate) fn look(shared: &Shared) {
     if shared.check_writable().is_err() {
         return;
     }
-    if let Err(e) = flush::cut_log(shared) {
+    let tidied = flush::cut_log(shared).and_then(|()| shared.versions.files().sweep());
+    if let Err(e) = tidied {
         shared.background.note_error(e);
     }
     let quiet = &shared.quiet;
     let (now, csn) = (shared.clock.unix_us(), shared.snapshots.published());
     if quiet.csn.swap(csn, Ordering::AcqRel) != csn {
         quiet.since_us.store(now, Ordering::Release);
+        quiet.quiet.store(false, Ordering::Relaxed);
         return;
     }
     if now - quiet.since_us.load(Ordering::Acquire) < QUIET_US {
         return;
+    }
+    if !quiet.quiet.swap(true, Ordering::Relaxed) {
+        shared.background.wake();
     }
     let unflushed = shared.catalog.all().iter().any(|t| t.writer.lock().active_since.is_some());
     if unflushed {

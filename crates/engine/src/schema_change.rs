@@ -54,6 +54,7 @@ pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
         let dropped = shared.versions.commit(&[Edit::DropTable(state.id)], |_| ());
         if dropped.is_ok() {
             shared.catalog.remove(name);
+            shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
         } else {
             state.dropped.store(false, Ordering::Release);
         }

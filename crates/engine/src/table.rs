@@ -114,6 +114,10 @@ pub(crate) struct TableState {
     pub serial_mixed: AtomicBool,
     /// Set by DROP TABLE; writes that come later are refused.
     pub dropped: AtomicBool,
+    /// What its merges owe, in bytes.
+    pub merge_debt: AtomicU64,
+    /// Version, horizon and quietness at which no merge or compaction was due.
+    pub nothing_due: Mutex<Option<(usize, Csn, bool)>>,
     memory: Arc<Memory>,
     /// Bytes of its memtables counted against the budget.
     charged: AtomicU64,
@@ -150,6 +154,8 @@ impl TableState {
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
+            merge_debt: AtomicU64::new(0),
+            nothing_due: Mutex::new(None),
             memory: Arc::clone(memory),
             charged: AtomicU64::new(0),
             tuning,
