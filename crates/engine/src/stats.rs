@@ -15,7 +15,7 @@ use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
 use crate::database::{Database, Shared};
-use crate::read::{ReadView, Scan};
+use crate::read::{ReadCounters, ReadView, Scan};
 use crate::table::{TableState, index_positions, key_def};
 
 /// A database in numbers. Sizes are in bytes.
@@ -29,6 +29,8 @@ pub struct Stats {
     pub written: WrittenReport,
     /// Limits and use of the parts of the memory budget.
     pub memory: Vec<PartReport>,
+    /// What reads did since the database was opened.
+    pub reads: ReadCounters,
     /// Log that is kept.
     pub log_bytes: u64,
     /// What merges and compactions still have to read.
@@ -122,6 +124,7 @@ impl Database {
             tables: tables.collect::<Result<_>>()?,
             written: shared.storage.written.report(),
             memory: shared.storage.memory.report(),
+            reads: shared.counters.report(),
             log_bytes: shared.commits().exclusively(|leader| leader.log.bytes()),
             merge_debt_bytes: shared.pressure.merge_debt(),
             merge_debt_limit: shared.pressure.merge_debt_limit(),

@@ -1,6 +1,7 @@
 //! What did reads cost?
 //!
-//! [`ReadCounters`] belong to one read; [`ReadTotals`] add them up over a database.
+//! [`ReadCounters`] belong to one read; [`ReadTotals`] add them up over a database. What filters
+//! were asked is counted by the runs that they belong to.
 //!
 //! Thread safety: counters belong to one reader, totals are shared freely.
 
@@ -15,8 +16,6 @@ pub struct ReadCounters {
     pub rows_read: u64,
     /// Blocks of segments that rows were decoded from, cached or not.
     pub blocks_read: u64,
-    /// Filters that were asked whether a key may be in their run.
-    pub filter_probes: u64,
 }
 
 /// Sums over all reads of a database.
@@ -25,7 +24,6 @@ pub(crate) struct ReadTotals {
     index_entries_read: AtomicU64,
     rows_read: AtomicU64,
     blocks_read: AtomicU64,
-    filter_probes: AtomicU64,
 }
 
 impl ReadTotals {
@@ -38,7 +36,6 @@ impl ReadTotals {
         add(&self.index_entries_read, read.index_entries_read);
         add(&self.rows_read, read.rows_read);
         add(&self.blocks_read, read.blocks_read);
-        add(&self.filter_probes, read.filter_probes);
     }
 
     /// The sums now.
@@ -47,7 +44,6 @@ impl ReadTotals {
             index_entries_read: self.index_entries_read.load(Relaxed),
             rows_read: self.rows_read.load(Relaxed),
             blocks_read: self.blocks_read.load(Relaxed),
-            filter_probes: self.filter_probes.load(Relaxed),
         }
     }
 }

@@ -40,9 +40,8 @@ impl ReadView {
         let schema = &self.view.schema;
         let def = key_def(schema, index);
         let bytes = encode_key(schema, index, &def, key)?;
-        let decisive = index.unique
-            && key.len() == def.columns.len()
-            && !key.iter().any(|v| *v == Value::Null);
+        let decisive =
+            index.unique && key.len() == def.columns.len() && !key.contains(&Value::Null);
         if !decisive {
             return self.first_with_prefix(index, &bytes, columns, counters);
         }
@@ -50,7 +49,7 @@ impl ReadView {
         counters.index_entries_read += 1;
         match covered(schema, index, columns) {
             Some(found) if found.include.is_empty() => from_key(&def, &bytes, &found).map(Some),
-            Some(found) => self.from_entry(index, &bytes, row, columns, found, counters),
+            Some(found) => self.read_entry(index, &bytes, row, columns, found, counters),
             None => self.read_one(row, columns, counters).map(Some),
         }
     }
@@ -70,7 +69,7 @@ impl ReadView {
     }
 
     /// The columns of a row as its entry holds them: the entry lies in one source.
-    fn from_entry(
+    fn read_entry(
         &self,
         index: &IndexSchema,
         key: &[u8],

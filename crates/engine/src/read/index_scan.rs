@@ -9,7 +9,6 @@
 //! the index's order is restored.
 
 use onlap_base::{IndexId, Result, RowId};
-use onlap_format::key::KeyDef;
 use onlap_format::{Batch, IndexSchema};
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
@@ -24,7 +23,6 @@ use crate::table::key_def;
 /// A range of an index, resolved against the schema.
 pub(super) struct Range<'a> {
     pub index: &'a IndexSchema,
-    pub def: KeyDef,
     pub bounds: KeyBounds,
 }
 
@@ -34,7 +32,7 @@ impl<'a> Range<'a> {
         let index = index_by_name(schema, index)?;
         let def = key_def(schema, index);
         let bounds = range.bounds(schema, index, &def)?;
-        Ok(Range { index, def, bounds })
+        Ok(Range { index, bounds })
     }
 }
 
@@ -171,7 +169,12 @@ impl IndexScan {
         out: &mut RowBatch,
         counters: &mut ReadCounters,
     ) -> Result<bool> {
-        while self.cursor.next(max, &mut self.entries)? {
+        // Entries are handed out as they come; rows are gathered first, so that each of their blocks
+        // is read once for many of them.
+        self.row_ids.clear();
+        while self.row_ids.len() < max
+            && self.cursor.next(max - self.row_ids.len(), &mut self.entries)?
+        {
             counters.index_entries_read += self.entries.len() as u64;
             let some_hidden = self.view.pick_visible(&self.entries.row_ids, &mut self.picks)?;
             if some_hidden && self.picks.is_empty() {
@@ -181,16 +184,16 @@ impl IndexScan {
             match &self.output {
                 Output::Entries(places) => {
                     hand_out(&mut self.entries, places, picks, out);
+                    return Ok(true);
                 }
-                Output::Rows(columns) => {
-                    pick_ids(&self.entries.row_ids, picks, &mut self.row_ids);
-                    self.view.read_in_order(&self.row_ids, columns, &mut out.columns, counters)?;
-                    out.row_ids.extend_from_slice(&self.row_ids);
-                }
+                Output::Rows(_) => pick_ids(&self.entries.row_ids, picks, &mut self.row_ids),
             }
-            return Ok(true);
         }
-        Ok(false)
+        if let Output::Rows(columns) = &self.output {
+            self.view.read_in_order(&self.row_ids, columns, &mut out.columns, counters)?;
+            out.row_ids.extend_from_slice(&self.row_ids);
+        }
+        Ok(!out.is_empty())
     }
 }
 
@@ -212,7 +215,6 @@ fn open(
 }
 
 fn pick_ids(from: &[RowId], picks: Option<&[u32]>, out: &mut Vec<RowId>) {
-    out.clear();
     match picks {
         Some(picks) => out.extend(picks.iter().map(|&i| from[i as usize])),
         None => out.extend_from_slice(from),
