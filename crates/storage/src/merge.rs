@@ -20,7 +20,7 @@ pub mod policy;
 mod source;
 pub mod worker;
 
-pub use policy::{Choice, PolicyOptions, Reason, RunShape};
+pub use policy::{Calm, Choice, PolicyOptions, Reason, RunShape};
 pub use worker::{MergeOptions, Outcome};
 
 /// The shapes of an index's runs, with entries that are dead at the horizon where there are enough of

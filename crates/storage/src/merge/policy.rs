@@ -10,7 +10,7 @@
 //!
 //! The order of preference: (1) a merge under way goes on; (2) the lowest tier that is full, since
 //! its merge costs least and takes most runs away; (3) a run with many dead entries is rewritten,
-//! inserts or not; (4) in quiet times everything that can be one run becomes one. A merge in slices
+//! inserts or not; (4) in quiet times runs become one that need not yet ([`Calm`]). A merge in slices
 //! can be left for a more pressing one between any two slices.
 //!
 //! A pure function of the shapes; it must not know of files. Thread safety: plain data.
@@ -42,9 +42,25 @@ pub struct PolicyOptions {
     pub bottom_ratio: f64,
     /// A run is rewritten alone when this share of its entries is dead.
     pub dead_share: f64,
-    /// Nothing more urgent is to be done: merge whatever makes reads cheaper.
-    pub quiet: bool,
+    /// How much of what merely makes reads cheaper is to be done.
+    pub calm: Calm,
 }
+
+/// How much time there is for merges that are not due.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Calm {
+    /// None.
+    #[default]
+    Busy,
+    /// Writes have fallen quiet: runs above the bottom become one, and join the bottom where that is
+    /// not more than [`QUIET_RATIO`] times their size. A short pause does not rewrite a large bottom.
+    Quiet,
+    /// Somebody waits for everything to be done.
+    Settle,
+}
+
+/// See [`Calm::Quiet`].
+pub const QUIET_RATIO: u64 = 8;
 
 impl Default for PolicyOptions {
     fn default() -> PolicyOptions {
@@ -53,7 +69,7 @@ impl Default for PolicyOptions {
             floor_entries: 4 << 10,
             bottom_ratio: 2.0,
             dead_share: 0.2,
-            quiet: false,
+            calm: Calm::Busy,
         }
     }
 }
@@ -127,7 +143,7 @@ pub fn choose(runs: &[RunShape], options: &PolicyOptions) -> Option<Choice> {
         (Some(full), None) => return Some(full),
         (None, None) => {}
     }
-    dead_run(runs, options).or_else(|| if options.quiet { quiet(runs) } else { None })
+    dead_run(runs, options).or_else(|| quiet(runs, options.calm))
 }
 
 /// Bytes that merges which are due, or under way, still have to rewrite: the index's merge debt
@@ -238,9 +254,25 @@ fn dead_run(runs: &[RunShape], options: &PolicyOptions) -> Option<Choice> {
         .map(|r| join(Reason::Dead, std::slice::from_ref(r)))
 }
 
-/// The smallest stretch that is not one run yet.
-fn quiet(runs: &[RunShape]) -> Option<Choice> {
-    stretches(runs).filter(|s| s.len() > 1).map(|s| join(Reason::Quiet, s)).min_by_key(|c| c.bytes)
+/// The smallest stretch that is not as few runs as it may be.
+fn quiet(runs: &[RunShape], calm: Calm) -> Option<Choice> {
+    let part = |stretch| match calm {
+        Calm::Busy => &[][..],
+        Calm::Settle => stretch,
+        Calm::Quiet => above_large_bottom(stretch),
+    };
+    stretches(runs)
+        .map(part)
+        .filter(|s| s.len() > 1)
+        .map(|s| join(Reason::Quiet, s))
+        .min_by_key(|c| c.bytes)
+}
+
+/// The stretch without its bottom, where that is too large to be rewritten for the others.
+fn above_large_bottom(stretch: &[RunShape]) -> &[RunShape] {
+    let Some((bottom, above)) = stretch.split_first() else { return stretch };
+    let entries: u64 = above.iter().map(|r| r.entries).sum();
+    if bottom.entries > entries.saturating_mul(QUIET_RATIO) { above } else { stretch }
 }
 
 fn join(reason: Reason, runs: &[RunShape]) -> Choice {

@@ -1,6 +1,6 @@
 //! Stories in `testdata/merge_policy`. Commands:
 //!
-//! * `options width=N floor=N ratio=F dead=F quiet`: a new policy.
+//! * `options width=N floor=N ratio=F dead=F quiet settle`: a new policy.
 //! * `runs`: one run per line, `id rows=A..B entries=N [dead=N] [group=N]`; a byte per entry.
 //! * `choose`: the choice.
 //! * `debt`: the debt in bytes.
@@ -100,7 +100,12 @@ fn stories() {
                     floor_entries: number(case, "floor", 10),
                     bottom_ratio: number(case, "ratio", 2.0),
                     dead_share: number(case, "dead", 0.2),
-                    quiet: case.args.contains_key("quiet"),
+                    calm: match (case.args.contains_key("settle"), case.args.contains_key("quiet"))
+                    {
+                        (true, _) => Calm::Settle,
+                        (_, true) => Calm::Quiet,
+                        _ => Calm::Busy,
+                    },
                 };
                 runs.clear();
                 String::new()

@@ -5,7 +5,7 @@ use onlap_format::manifest::Edit;
 
 use super::*;
 use crate::editor::double::{Bare, INDEX, TABLE, key_of};
-use crate::merge::policy::{self, PolicyOptions};
+use crate::merge::policy::{self, Calm, PolicyOptions};
 use crate::merge::{shapes, work};
 
 /// Files of 4 KB and blocks of 500 bytes, one slice per call.
@@ -263,7 +263,8 @@ fn random_flushes_and_merges_never_lose_an_entry() {
                         file_bytes: 1000,
                         block_bytes: 300,
                     };
-                    let quiet = PolicyOptions { quiet: rng.below(4) == 0, ..policy };
+                    let calm = *rng.pick(&[Calm::Busy, Calm::Busy, Calm::Quiet, Calm::Settle]);
+                    let quiet = PolicyOptions { calm, ..policy };
                     work(&bare, TABLE, INDEX, &quiet, &options).unwrap();
                     assert_eq!(bare.read_index(), before, "seed {seed}");
                 }
