@@ -50,7 +50,16 @@ pub fn choose(version: &TableVersion, horizon: Csn, dead_share: f64) -> Result<O
     let share = |c: &Candidate| c.dead as f64 / c.segment.count.max(1) as f64;
     let mut best: Option<Candidate> = None;
     for entry in &version.segments {
-        let dead = dead_rows_stored(version, entry, horizon)?;
+        let Some((key, bound)) = version.dead_key(&entry.meta.rows, horizon) else { continue };
+        if (bound as f64) < dead_share * entry.meta.count as f64 {
+            continue;
+        }
+        let known = entry.dead.lock().filter(|(of, _)| *of == key);
+        let dead = match known {
+            Some((_, dead)) => dead,
+            None => dead_rows_stored(version, entry, horizon)?,
+        };
+        *entry.dead.lock() = Some((key, dead));
         let candidate = Candidate { segment: entry.meta.clone(), dead };
         let worth = dead > 0 && share(&candidate) >= dead_share;
         if worth && best.as_ref().is_none_or(|b| share(&candidate) > share(b)) {

@@ -39,6 +39,8 @@ pub struct SegmentEntry {
     pub file: FileRef,
     /// Reads it.
     pub segment: Arc<Segment>,
+    /// How many of its rows are dead, as counted last.
+    pub(crate) dead: Arc<Mutex<Option<(DeadKey, u64)>>>,
 }
 
 /// A run of a version.
@@ -53,7 +55,7 @@ pub struct RunEntry {
     pub(crate) dead: Mutex<Option<(DeadKey, u64)>>,
 }
 
-/// The marks from which dead entries were counted: number of mark runs, the newest one's id, and the
+/// The marks from which dead rows were counted: number of mark runs, the newest one's id, and the
 /// highest CSN that counted.
 pub(crate) type DeadKey = (usize, FileId, Csn);
 
@@ -176,7 +178,7 @@ impl<'a> Known<'a> {
         }
         let segment = Arc::new(Segment::open(files.context(), meta.file)?);
         let file = files.pin(FileKind::Segment(meta.file));
-        Ok(SegmentEntry { meta: meta.clone(), file, segment })
+        Ok(SegmentEntry { meta: meta.clone(), file, segment, dead: Arc::default() })
     }
 
     fn marks(&self, files: &Arc<Files>, meta: &MarkRunMeta) -> Result<MarksEntry> {

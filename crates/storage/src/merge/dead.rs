@@ -28,16 +28,15 @@ pub fn dead_entries(
     share: f64,
 ) -> Result<u64> {
     let rows = &entry.meta.rows;
-    let overlapping = || version.marks.iter().filter(|m| m.run.overlaps(rows));
-    let Some(newest) = overlapping().next_back() else { return Ok(0) };
+    let Some((key, bound)) = version.dead_key(rows, horizon) else { return Ok(0) };
+    if entry.run.files().iter().any(|f| !f.has_entries()) {
+        return Ok(0);
+    }
     let entries = entry.meta.entries();
     let missing = (rows.end - rows.start).saturating_sub(entries);
-    let bound: u64 = overlapping().map(|m| m.meta.marks).sum();
     if (bound.saturating_sub(missing) as f64) < share * entries as f64 {
         return Ok(0);
     }
-    let last = overlapping().map(|m| m.meta.csns.end.saturating_sub(1)).max().unwrap_or(0);
-    let key = (overlapping().count(), newest.meta.file, horizon.min(last));
     let mut counted = entry.dead.lock();
     let dead = match *counted {
         Some((of, dead)) if of == key => dead,

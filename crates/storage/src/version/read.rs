@@ -9,7 +9,7 @@ use std::sync::Arc;
 use onlap_base::{ColumnId, Csn, IndexId, Result, RowId};
 use onlap_format::Batch;
 
-use super::{IndexVersion, RunEntry, SegmentEntry, TableVersion};
+use super::{DeadKey, IndexVersion, RunEntry, SegmentEntry, TableVersion};
 use crate::entry::{Direction, EntryCursor, EntryWants, KeyBounds};
 use crate::segment::Segment;
 
@@ -59,6 +59,16 @@ impl TableVersion {
     /// Whether any row of a range may be marked as deleted.
     pub fn has_marks_in(&self, rows: &Range<RowId>) -> bool {
         self.marks.iter().any(|m| m.run.overlaps(rows))
+    }
+
+    /// What a count of the rows of a range that are dead at a horizon depends on, and a number that
+    /// it cannot exceed. `None`: nobody is dead.
+    pub(crate) fn dead_key(&self, rows: &Range<RowId>, horizon: Csn) -> Option<(DeadKey, u64)> {
+        let runs = || self.marks.iter().filter(|m| m.run.overlaps(rows));
+        let newest = runs().next_back()?;
+        let last = runs().map(|m| m.meta.csns.end.saturating_sub(1)).max().unwrap_or(0);
+        let bound = runs().map(|m| m.meta.marks).sum();
+        Some(((runs().count(), newest.meta.file, horizon.min(last)), bound))
     }
 
     /// When a row was deleted, and which row took its place; CSN 0 where no snapshot is old enough to
