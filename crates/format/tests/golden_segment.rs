@@ -5,6 +5,7 @@ mod golden_files;
 use onlap_base::rng::Rng;
 use onlap_base::{ColumnId, TableId};
 use onlap_format::block::{Block, BlockEncoder, RowIds};
+use onlap_format::convert::order_f64;
 use onlap_format::encode::{ColumnView, Effort, encode_column};
 use onlap_format::frame::{self, Kind};
 use onlap_format::segment::{BlockEntry, CommitMap, SEGMENT_VERSION, SegmentFooter};
@@ -39,6 +40,7 @@ fn columns() -> Vec<Column> {
         ints(|_| (random() % 5000) as i64),
         ints(|i| [1 << 50, -(1 << 40), 12_345_678_901][i as usize % 3]),
         ints(|_| random() as i64),
+        ints(|i| order_f64((i * 77 % 5000 - 900) as f64 / 100.0)),
         wides(|i| i * 7 - 300),
         wides(|i| (1 << 90) + i),
         wides(|_| uuid(random(), random())),

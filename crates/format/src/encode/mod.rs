@@ -11,6 +11,7 @@ pub mod bits;
 pub mod bytes;
 pub mod column;
 pub mod int;
+mod nulls;
 pub mod wide;
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::column::append_selected;
 use super::{ColumnEncoder, ColumnView, Effort, encode_column};
 use crate::batch::{BytesVec, Column, NullMask, Vector};
+use crate::convert::order_f64;
 use crate::types::Physical;
 
 /// Shapes that the encodings were made for, and their neighbours.
@@ -16,7 +17,7 @@ fn int_column(shape: u8, rows: usize, rng: &mut Rng) -> Vec<i64> {
     let (base, slope) = (rng.next_u64() as i64, rng.below(1000) as i64 - 500);
     let factor = 1 + rng.below(2_000_000) as i64;
     (0..rows as i64)
-        .map(|i| match shape % 8 {
+        .map(|i| match shape % 11 {
             0 => base,
             1 => base.wrapping_add(slope.wrapping_mul(i)),
             2 => base.wrapping_add(slope.wrapping_mul(i)).wrapping_add(rng.below(9) as i64),
@@ -24,6 +25,9 @@ fn int_column(shape: u8, rows: usize, rng: &mut Rng) -> Vec<i64> {
             4 => (rng.next_u64() as i64) % scale,
             5 => base.wrapping_add(factor.wrapping_mul(rng.below(7000) as i64)),
             6 => [base, i64::MIN, i64::MAX, 0, scale][rng.below(5) as usize],
+            7 => order_f64(rng.below(100_000) as f64 / 100.0 - 300.0),
+            8 => order_f64(f64::from(rng.below(1000) as f32 / 10.0)),
+            9 => order_f64([0.0, -0.0, f64::NAN, 1e300, 0.1][rng.index(5)]),
             _ => 1_700_000_000_000_000 + i * 1000 + rng.below(300) as i64,
         })
         .collect()
@@ -159,7 +163,7 @@ proptest! {
 
     #[test]
     fn every_column_comes_back(
-        form in 0usize..4, shape in 0u8..9, rows in 0usize..700, nulls in 0u8..6, seed: u64,
+        form in 0usize..4, shape in 0u8..11, rows in 0usize..700, nulls in 0u8..6, seed: u64,
         small: bool, cut in 0usize..100,
     ) {
         let column = column(FORMS[form], shape, rows, nulls, seed);
@@ -183,7 +187,7 @@ proptest! {
 
     #[test]
     fn damage_never_panics(
-        form in 0usize..4, shape in 0u8..9, rows in 1usize..300, nulls in 0u8..6, seed: u64,
+        form in 0usize..4, shape in 0u8..11, rows in 1usize..300, nulls in 0u8..6, seed: u64,
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
         cut in any::<Option<prop::sample::Index>>(),
     ) {
@@ -248,6 +252,10 @@ fn sizes_are_what_the_forms_promise() {
     assert!(size(&ints(seconds)) <= 140, "whole seconds cost their count, not their microseconds");
     let dictionary = (0..1000).map(|i| [1i64 << 60, 5, -(1 << 50)][i % 3]).collect();
     assert!(size(&ints(dictionary)) <= 290, "three distinct values take two bits");
+    let degrees = (0..1000).map(|i| order_f64(f64::from(i * 77 % 9000 - 2000) / 100.0)).collect();
+    assert!(size(&ints(degrees)) <= 1800, "hundredths of degrees take their digits, not 64 bits");
+    let single = (0..1000).map(|i| order_f64(f64::from((i * 77 % 9000) as f32 / 10.0))).collect();
+    assert!(size(&ints(single)) <= 1800, "single precision too");
     let uuids = Column { data: Vector::Wide(wide_column(2, 1000, rng)), nulls: None };
     assert!(size(&uuids) <= 1000 * 122 / 8 + 50, "a version-4 UUID has 122 random bits");
     let mut texts = BytesVec::default();

@@ -16,7 +16,7 @@ fn footer(blocks: u64, commits: u64) -> SegmentFooter {
         n => Zone { nulls: n as u32, bounds: Bounds::Int(i as i64 - 50, i as i64 * 3) },
     };
     let text = |i: u64| {
-        let max = (i % 3 != 0).then(|| format!("q{i}").into_bytes());
+        let max = (!i.is_multiple_of(3)).then(|| format!("q{i}").into_bytes());
         Zone { nulls: 0, bounds: Bounds::Bytes(format!("k{i}").into_bytes(), max) }
     };
     let commit = |i: u64| (500 + (i + 1) * 50, 7000 + i);

@@ -159,10 +159,6 @@ fn room_for(out: &BytesVec, more: usize) -> Result<()> {
 }
 
 /// Strings without reference to others.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "views live on the stack; a box would be an allocation per parsed column"
-)]
 #[derive(Clone, Copy, Debug)]
 enum Plain<'a> {
     Raw { places: Places<'a>, data: &'a [u8] },

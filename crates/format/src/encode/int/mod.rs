@@ -5,11 +5,13 @@
 //! ```text
 //! value(i) = base + slope * i + factor * packed(i)        (arithmetic modulo 2^64)
 //! value(i) = dictionary(packed(i))                        (at most 256 distinct values)
+//! value(i) = float(base + slope * i + factor * packed(i), exponent)
 //! ```
 //!
 //! A constant is width 0; a frame of reference has slope 0 and factor 1; a serial column has slope 1
-//! and few residual bits or none; times that are multiples of a second have factor 1,000,000. The
-//! encoder looks at the values once for minimum and maximum, samples whether a slope helps, and picks
+//! and few residual bits or none; times that are multiples of a second have factor 1,000,000. Floats,
+//! which reach this module as integers of the same order, are mostly short decimals (12.5, 0.07): then
+//! their digits are packed and the exponent stands once. The encoder looks at the values once for minimum and maximum, samples whether a slope helps, and picks
 //! the smallest by exact size. Lossless whatever the values: differences wrap.
 //!
 //! A stream does not say how many values it has; its container does.
@@ -17,11 +19,12 @@
 //! | part | bytes |
 //! |---|---|
 //! | width | 1: bits per packed value, 0 to 64; plus 128 when a flags byte follows |
-//! | flags | 0 or 1: 1 slope, 2 factor, 4 dictionary (alone) |
+//! | flags | 0 or 1: 1 slope, 2 factor, 4 dictionary (alone), 8 decimal |
 //! | dictionary | with flag 4 instead of base: count - 1 (1 byte), width (1 byte), base (zigzag), packed differences |
 //! | base | zigzag |
 //! | slope | with flag 1: zigzag |
 //! | factor | with flag 2: varint |
+//! | decimal | with flag 8: 1: digits after the point plus 1; plus 128 for single precision |
 //! | packed | `ceil(values * width / 8)` bytes, see [`bits`] |
 //!
 //! ```
@@ -36,10 +39,14 @@
 //! # Ok::<(), onlap_base::Error>(())
 //! ```
 
+mod decimal;
+mod plan;
+
 use std::ops::Range;
 
 use onlap_base::Result;
 
+use self::plan::{ExactDivision, Formula, Plan};
 use super::{Effort, bits};
 use crate::wire::{self, Reader};
 
@@ -47,25 +54,21 @@ const EXTENDED: u8 = 0x80;
 const SLOPE: u8 = 1;
 const FACTOR: u8 = 2;
 const DICTIONARY: u8 = 4;
+const DECIMAL: u8 = 8;
 
 /// Most values of a dictionary; an index then fits a byte.
 pub const DICTIONARY_MAX: usize = 256;
 
-/// What the encoder decided for a stream.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Plan {
-    /// base, slope, factor, width
-    Formula { base: i64, slope: i64, factor: u64, width: u32 },
-    /// sorted distinct values
-    Dictionary(Vec<i64>),
-}
-
 /// Appends the values as a stream.
 pub fn encode(values: &[i64], effort: Effort, out: &mut Vec<u8>) {
-    match plan(values, effort) {
-        Plan::Formula { base, slope, factor, width } => {
-            put_head(base, slope, factor, width, out);
-            put_packed(values, base, slope, factor, width, out);
+    match plan::plan(values, effort) {
+        Plan::Formula(formula) => {
+            put_head(&formula, None, out);
+            put_packed(values, &formula, out);
+        }
+        Plan::Decimal(how, digits, formula) => {
+            put_head(&formula, Some(how), out);
+            put_packed(&digits, &formula, out);
         }
         Plan::Dictionary(sorted) => put_dictionary(values, &sorted, out),
     }
@@ -73,194 +76,15 @@ pub fn encode(values: &[i64], effort: Effort, out: &mut Vec<u8>) {
 
 /// Appends a stream whose values are exactly `base + slope * i`, however many.
 pub fn put_line(base: i64, slope: i64, out: &mut Vec<u8>) {
-    put_head(base, slope, 1, 0, out);
+    put_head(&Formula { base, slope, factor: 1, width: 0 }, None, out);
 }
 
-/// Bytes that [`encode`] with the same effort would append.
-pub fn encoded_len(values: &[i64], effort: Effort) -> usize {
-    match plan(values, effort) {
-        Plan::Formula { base, slope, factor, width } => {
-            let mut head = Vec::with_capacity(32);
-            put_head(base, slope, factor, width, &mut head);
-            head.len() + bits::packed_len(values.len(), width)
-        }
-        Plan::Dictionary(sorted) => dictionary_len(&sorted, values.len()),
-    }
-}
-
-fn plan(values: &[i64], effort: Effort) -> Plan {
-    let Some(&first) = values.first() else {
-        return Plan::Formula { base: 0, slope: 0, factor: 1, width: 0 };
-    };
-    let (mut min, mut max) = (first, first);
-    for &v in values {
-        min = min.min(v);
-        max = max.max(v);
-    }
-    let range = max.wrapping_sub(min) as u64;
-    let width = bits::width_of(range);
-    let mut best = Plan::Formula { base: min, slope: 0, factor: 1, width };
-    if width == 0 {
-        return best;
-    }
-    let mut best_width = width;
-    if let Some((base, slope, width)) = line(values, range) {
-        best = Plan::Formula { base, slope, factor: 1, width };
-        best_width = width;
-    }
-    if effort == Effort::Fast || best_width <= 1 {
-        return best;
-    }
-    if let Some(factor) = common_factor(values, min) {
-        let width = bits::width_of(range / factor);
-        if width < best_width {
-            best = Plan::Formula { base: min, slope: 0, factor, width };
-            best_width = width;
-        }
-    }
-    let size = bits::packed_len(values.len(), best_width);
-    match distinct(values, bits::width_of(range), size) {
-        Some(sorted) if dictionary_len(&sorted, values.len()) < size => Plan::Dictionary(sorted),
-        _ => best,
-    }
-}
-
-/// Base, slope and residual width of a line through the values, where one is narrower than the
-/// frame of reference of `range`.
-fn line(values: &[i64], range: u64) -> Option<(i64, i64, u32)> {
-    let n = values.len();
-    if n < 3 {
-        // Two values cost as much as a slope.
-        return None;
-    }
-    let (first, last) = (values[0], values[n - 1]);
-    let slope = (i128::from(last) - i128::from(first)) / (n as i128 - 1);
-    let slope = i64::try_from(slope).ok().filter(|s| *s != 0)?;
-    let residual = |i: usize| values[i].wrapping_sub(slope.wrapping_mul(i as i64));
-    // A few samples turn away columns in random order before all values are looked at.
-    let (mut min, mut max) = (first, first);
-    for i in [1, n / 4, n / 2, n / 4 * 3, n - 1] {
-        min = min.min(residual(i));
-        max = max.max(residual(i));
-    }
-    if max.wrapping_sub(min) as u64 > range / 4 {
-        return None;
-    }
-    for i in 0..n {
-        let r = residual(i);
-        min = min.min(r);
-        max = max.max(r);
-    }
-    let width = bits::width_of(max.wrapping_sub(min) as u64);
-    let saved = bits::packed_len(n, bits::width_of(range)).checked_sub(bits::packed_len(n, width));
-    saved
-        .is_some_and(|saved| saved > 2 + wire::varint_len(wire::zigzag(slope)))
-        .then_some((min, slope, width))
-}
-
-/// A factor above 1 that divides all differences from `min`.
-fn common_factor(values: &[i64], min: i64) -> Option<u64> {
-    let mut factor = 0u64;
-    for &v in values.iter().take(32) {
-        factor = gcd(factor, v.wrapping_sub(min) as u64);
-        if factor == 1 {
-            return None;
-        }
-    }
-    let mut division = ExactDivision::new(factor);
-    for &v in values {
-        let difference = v.wrapping_sub(min) as u64;
-        // The factor is 0 as long as all values were equal.
-        if difference != 0 && (factor == 0 || !division.divides(difference)) {
-            factor = gcd(factor, difference);
-            if factor <= 1 {
-                return None;
-            }
-            division = ExactDivision::new(factor);
-        }
-    }
-    (factor > 1).then_some(factor)
-}
-
-fn gcd(mut a: u64, mut b: u64) -> u64 {
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
-}
-
-/// Division of multiples of a fixed number by a multiplication: an odd number has an inverse modulo
-/// 2^64 (Hensel lifting doubles its correct bits each round).
-struct ExactDivision {
-    divisor: u64,
-    shift: u32,
-    inverse: u64,
-}
-
-impl ExactDivision {
-    fn new(divisor: u64) -> ExactDivision {
-        let divisor = divisor.max(1);
-        let shift = divisor.trailing_zeros();
-        let odd = divisor >> shift;
-        let mut inverse = odd; // correct to 3 bits
-        for _ in 0..5 {
-            inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
-        }
-        ExactDivision { divisor, shift, inverse }
-    }
-
-    /// The quotient, meaningful only for multiples.
-    #[inline]
-    fn quotient(&self, multiple: u64) -> u64 {
-        (multiple >> self.shift).wrapping_mul(self.inverse)
-    }
-
-    #[inline]
-    fn divides(&self, v: u64) -> bool {
-        self.quotient(v).checked_mul(self.divisor) == Some(v)
-    }
-}
-
-/// The sorted distinct values, given up as soon as a dictionary of them cannot be smaller than
-/// `size` bytes.
-fn distinct(values: &[i64], value_width: u32, size: usize) -> Option<Vec<i64>> {
-    const SLOTS: usize = 1024;
-    let mut slots = [0u16; SLOTS];
-    let mut found: Vec<i64> = Vec::new();
-    for &v in values {
-        let hash = (v as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-        let mut slot = hash as usize % SLOTS;
-        loop {
-            match slots[slot] {
-                0 => {
-                    let k = found.len() + 1;
-                    let index_bytes = bits::packed_len(values.len(), bits::width_of(k as u64 - 1));
-                    if k > DICTIONARY_MAX || k * value_width as usize / 8 + index_bytes >= size {
-                        return None;
-                    }
-                    found.push(v);
-                    slots[slot] = k as u16;
-                    break;
-                }
-                k if found[k as usize - 1] == v => break,
-                _ => slot = (slot + 1) % SLOTS,
-            }
-        }
-    }
-    found.sort_unstable();
-    Some(found)
-}
-
-fn dictionary_len(sorted: &[i64], n: usize) -> usize {
-    let range = sorted[sorted.len() - 1].wrapping_sub(sorted[0]) as u64;
-    4 + wire::varint_len(wire::zigzag(sorted[0]))
-        + bits::packed_len(sorted.len(), bits::width_of(range))
-        + bits::packed_len(n, bits::width_of(sorted.len() as u64 - 1))
-}
-
-fn put_head(base: i64, slope: i64, factor: u64, width: u32, out: &mut Vec<u8>) {
-    let flags = if slope != 0 { SLOPE } else { 0 } | if factor != 1 { FACTOR } else { 0 };
-    out.push(width as u8 | if flags != 0 { EXTENDED } else { 0 });
+fn put_head(formula: &Formula, decimal: Option<u8>, out: &mut Vec<u8>) {
+    let Formula { base, slope, factor, width } = *formula;
+    let flag = |set: bool, flag: u8| if set { flag } else { 0 };
+    let flags = flag(slope != 0, SLOPE) | flag(factor != 1, FACTOR);
+    let flags = flags | flag(decimal.is_some(), DECIMAL);
+    out.push(width as u8 | flag(flags != 0, EXTENDED));
     if flags != 0 {
         out.push(flags);
     }
@@ -271,9 +95,11 @@ fn put_head(base: i64, slope: i64, factor: u64, width: u32, out: &mut Vec<u8>) {
     if factor != 1 {
         wire::put_varint(out, factor);
     }
+    out.extend(decimal);
 }
 
-fn put_packed(values: &[i64], base: i64, slope: i64, factor: u64, width: u32, out: &mut Vec<u8>) {
+fn put_packed(values: &[i64], formula: &Formula, out: &mut Vec<u8>) {
+    let Formula { base, slope, factor, width } = *formula;
     let n = values.len();
     if factor != 1 {
         let division = ExactDivision::new(factor);
@@ -311,6 +137,8 @@ pub struct IntView<'a> {
     dictionary_len: u16,
     dictionary_width: u8,
     width: u8,
+    /// How the values are floats written as decimals; 0 where they are not.
+    decimal: u8,
 }
 
 impl<'a> IntView<'a> {
@@ -327,6 +155,7 @@ impl<'a> IntView<'a> {
             len: u32::try_from(len).map_err(|_| r.damaged("a stream of 2^32 values or more"))?,
             dictionary_len: 0,
             dictionary_width: 0,
+            decimal: 0,
             width: checked_width(r, head & !EXTENDED)?,
         };
         if head & EXTENDED == 0 {
@@ -351,13 +180,19 @@ impl<'a> IntView<'a> {
                     return Err(r.damaged("a dictionary's indexes are wider than a byte"));
                 }
             }
-            flags @ 0..=3 => {
+            flags if flags & !(SLOPE | FACTOR | DECIMAL) == 0 => {
                 self.base = r.signed()?;
                 if flags & SLOPE != 0 {
                     self.slope = r.signed()?;
                 }
                 if flags & FACTOR != 0 {
                     self.factor = r.varint()? as i64;
+                }
+                if flags & DECIMAL != 0 {
+                    self.decimal = r.u8()?;
+                    if !decimal::is_known(self.decimal) {
+                        return Err(r.damaged(format!("unknown decimals {}", self.decimal)));
+                    }
                 }
             }
             flags => return Err(r.damaged(format!("unknown flags {flags} of an integer stream"))),
@@ -384,7 +219,8 @@ impl<'a> IntView<'a> {
     /// Base and slope, where the values are exactly `base + slope * i`.
     #[inline]
     pub fn exact_line(&self) -> Option<(i64, i64)> {
-        (self.width == 0 && self.dictionary_len == 0).then_some((self.base, self.slope))
+        let plain = self.dictionary_len == 0 && self.decimal == 0;
+        (self.width == 0 && plain).then_some((self.base, self.slope))
     }
 
     /// Value `i`, below the length.
@@ -398,9 +234,11 @@ impl<'a> IntView<'a> {
                 .base
                 .wrapping_add(bits::get(self.dictionary, width, packed as usize) as i64);
         }
-        self.base
+        let v = self
+            .base
             .wrapping_add(self.slope.wrapping_mul(i as i64))
-            .wrapping_add(self.factor.wrapping_mul(packed as i64))
+            .wrapping_add(self.factor.wrapping_mul(packed as i64));
+        if self.decimal == 0 { v } else { decimal::value(self.decimal, v) }
     }
 
     /// Writes values `first ..` over all of `out`.
@@ -427,6 +265,9 @@ impl<'a> IntView<'a> {
             for (i, v) in out.iter_mut().enumerate() {
                 *v = v.wrapping_add(self.slope.wrapping_mul((first + i) as i64));
             }
+        }
+        if self.decimal != 0 {
+            out.iter_mut().for_each(|v| *v = decimal::value(self.decimal, *v));
         }
     }
 
