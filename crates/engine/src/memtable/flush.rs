@@ -20,7 +20,7 @@ use onlap_format::{Batch, Column};
 
 use super::chunk::{Chunk, Pick, gather_chunks, picked};
 use super::group::{Group, common_plan, compare_picks, extract, search};
-use super::merge::{Sorted, merge};
+use super::merge::{Runs, Sorted};
 use super::order::Order;
 use super::prefix::Plan;
 use super::rank::compare_rows;
@@ -253,18 +253,18 @@ impl EntryStream {
             let picks = range.map(|at| source.group.pick_row(at)).collect();
             return Sorted { prefixes: Vec::new(), picks };
         };
-        let mut parts = Vec::with_capacity(ends.len());
+        let mut parts = Runs::with_capacity(self.shared.tuning.flush_rows);
         for (source, &end) in self.sources.iter_mut().zip(ends) {
             let range = source.at..end;
             source.at = end;
             if !range.is_empty() {
-                parts.push(extract(&source.order, range, source.first_chunk));
+                extract(&source.order, range, source.first_chunk, &mut parts);
             }
         }
         let batches: Vec<&Batch> = self.sources.iter().flat_map(|s| s.group.batches()).collect();
         let compare =
             |a: Pick, b: Pick| compare_picks(&self.shared.shape, self.index, &batches, a, b);
-        merge(parts, if plan.exact { None } else { Some(&compare) })
+        parts.merge(if plan.exact { None } else { Some(&compare) })
     }
 
     fn pack(&self, entries: &Sorted) -> Entries {

@@ -15,8 +15,8 @@ use onlap_base::RowId;
 use onlap_format::Batch;
 
 use super::bound::Bound;
-use super::chunk::{Chunk, Pick, pick, picked};
-use super::merge::{Sorted, merge};
+use super::chunk::{Chunk, Pick, pick, picked, reserve, string_bytes};
+use super::merge::Runs;
 use super::order::Order;
 use super::prefix::{Plan, PlanBook};
 use super::rank::compare_rows;
@@ -178,14 +178,13 @@ impl Group {
     }
 }
 
-/// Entries at `places` of an order that has prefixes, with picks that count chunks from `first_chunk`.
-pub(crate) fn extract(order: &Order, places: Range<usize>, first_chunk: usize) -> Sorted {
+/// Adds the entries at `places` of an order that has prefixes, with picks that count chunks from
+/// `first_chunk`.
+pub(crate) fn extract(order: &Order, places: Range<usize>, first_chunk: usize, out: &mut Runs) {
     let Order::Sorted { prefixes, picks, .. } = order else {
         panic!("merges work on orders with prefixes")
     };
-    let shift = pick(first_chunk, 0);
-    let picks = picks[places.clone()].iter().map(|p| p + shift).collect();
-    Sorted { prefixes: prefixes[places].to_vec(), picks }
+    out.push(&prefixes[places.clone()], &picks[places], pick(first_chunk, 0));
 }
 
 /// First place in `places` for which `before` no longer holds.
@@ -202,8 +201,13 @@ pub(crate) fn search(places: Range<usize>, before: impl Fn(usize) -> bool) -> us
 /// less than merging what has not been sorted yet.
 pub(crate) fn join(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook]) -> Group {
     let mut rows = Batch::new(shape.forms.iter().copied());
-    let mut ids = Vec::new();
-    for chunk in groups.iter().flat_map(|g| &g.chunks) {
+    let chunks = || groups.iter().flat_map(|g| &g.chunks);
+    let count = chunks().map(Chunk::len).sum();
+    for (i, column) in rows.columns.iter_mut().enumerate() {
+        reserve(column, count, chunks().map(|c| string_bytes(&c.rows.columns[i])).sum());
+    }
+    let mut ids = Vec::with_capacity(count);
+    for chunk in chunks() {
         rows.extend_range(&chunk.rows, 0..chunk.len());
         chunk.extend_ids(0..chunk.len(), &mut ids);
     }
@@ -238,15 +242,14 @@ fn merge_orders(groups: &[Arc<Group>], shape: &Shape, books: &[PlanBook], index:
     let batches: Vec<&Batch> = groups.iter().flat_map(|g| g.batches()).collect();
     let plan = common_plan(&orders).unwrap_or_else(|| books[index].covering(fields, &batches));
     let mut first_chunk = 0;
-    let sources = groups.iter().zip(&orders).map(|(group, order)| {
+    let mut runs = Runs::with_capacity(groups.iter().map(|g| g.rows()).sum());
+    for (group, order) in groups.iter().zip(&orders) {
         let order = group.with_plan(order, &plan);
-        let source = extract(&order, 0..group.rows(), first_chunk);
+        extract(&order, 0..group.rows(), first_chunk, &mut runs);
         first_chunk += group.chunks.len();
-        source
-    });
-    let sources = sources.collect();
+    }
     let compare = |a: Pick, b: Pick| compare_picks(shape, index, &batches, a, b);
-    let merged = merge(sources, if plan.exact { None } else { Some(&compare) });
+    let merged = runs.merge(if plan.exact { None } else { Some(&compare) });
     Order::Sorted { plan, prefixes: merged.prefixes, picks: merged.picks }
 }
 

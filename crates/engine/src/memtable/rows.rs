@@ -10,11 +10,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{Csn, RowId};
-use onlap_format::{Batch, Column, Vector};
+use onlap_format::Batch;
 use parking_lot::{Mutex, RwLockWriteGuard};
 
 use super::bound::Bound;
-use super::chunk::{Chunk, picked};
+use super::chunk::{Chunk, picked, reserve, string_bytes};
 use super::commits::Commits;
 use super::group::{Group, search};
 use super::shape::{IndexShape, Shape};
@@ -132,18 +132,7 @@ impl Rows {
             return;
         }
         for (column, bytes) in self.open.columns.iter_mut().zip(expected) {
-            match &mut column.data {
-                Vector::Int(v) => v.reserve_exact(piece_rows),
-                Vector::Wide(v) => v.reserve_exact(piece_rows),
-                Vector::Numeric(m, s) => {
-                    m.reserve_exact(piece_rows);
-                    s.reserve_exact(piece_rows);
-                }
-                Vector::Bytes(v) => {
-                    v.offsets.reserve_exact(piece_rows);
-                    v.data.reserve_exact(bytes + bytes / 8);
-                }
-            }
+            reserve(column, piece_rows, bytes + bytes / 8);
         }
     }
 
@@ -347,13 +336,6 @@ impl Rows {
             self.note_unique(shape, &chunk.rows, from..to, first);
             from = to;
         }
-    }
-}
-
-fn string_bytes(column: &Column) -> usize {
-    match &column.data {
-        Vector::Bytes(v) => v.data.len(),
-        _ => 0,
     }
 }
 
