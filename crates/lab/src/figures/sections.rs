@@ -16,8 +16,9 @@ const PEER: &str = "rocksdb";
 /// Memory of the sections whose data must be cached or unflushed as a whole.
 const ROOMY_MEMORY: u64 = 1 << 30;
 
-/// Seconds of the sections that commit one row at a time.
-const FSYNC_SECONDS: f64 = 5.0;
+/// Seconds of a stretch of synced commits, and how many of them are taken.
+const FSYNC_SECONDS: f64 = 1.0;
+const FSYNC_STRETCHES: usize = 7;
 
 /// Bounds of a figure: floor and target.
 type Bounds = (f64, f64);
@@ -267,24 +268,33 @@ impl<'a, 'b> Bench<'a, 'b> {
         Ok(())
     }
 
-    /// Synced commits beside the device's rate before and after them.
+    /// Synced commits between readings of the device, whose rate may change from second to second:
+    /// the median of several short stretches, each over the readings before and after it.
     fn fsync(&mut self) -> Result<()> {
         for (clients, bounds) in [(1, (0.8, 0.95)), (16, (4.0, 8.0))] {
+            let steps = format!("fdatasync{}", ",l.i1,fdatasync".repeat(FSYNC_STRETCHES));
             let plan = Plan {
                 clients,
                 commit_rows: Some(1),
                 sync: SyncMode::Fsync,
                 seconds: Some(FSYNC_SECONDS),
-                ..self.plan.base("fdatasync,l.i1,fdatasync")
+                ..self.plan.base(&steps)
             };
             let run = self.run(&plan)?;
-            let mut device: Vec<f64> =
-                run.steps.iter().filter_map(|s| s.device_fdatasync_per_second).collect();
-            let device = median(&mut device);
-            let value = ratio(of(&[run], "l.i1", |s| s.ips), Some(device));
+            let (mut ratios, mut devices) = (Vec::new(), Vec::new());
+            for step in run.steps.windows(3).step_by(2) {
+                let device = |s: &StepReport| s.device_fdatasync_per_second.unwrap_or(0.0);
+                let device = f64::midpoint(device(&step[0]), device(&step[2]));
+                ratios.push(step[1].ips.unwrap_or(0.0) / device);
+                devices.push(device);
+            }
             let work = format!("mode fsync, {clients} clients: commits / device fdatasyncs");
-            self.higher(&work, value, bounds, "x");
-            self.note(1, &format!("device {device:.0}/s"));
+            self.higher(&work, Some(median(&mut ratios)), bounds, "x");
+            let (least, most) = (
+                devices.iter().copied().fold(f64::MAX, f64::min),
+                devices.iter().copied().fold(0.0, f64::max),
+            );
+            self.note(1, &format!("device {least:.0} to {most:.0}/s"));
         }
         Ok(())
     }

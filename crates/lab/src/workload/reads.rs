@@ -32,7 +32,7 @@ const COLD_GETS: usize = 300;
 /// Scans of which the median counts, after one that warms the cache.
 const SCANS: usize = 3;
 
-/// Seconds for which the device's synced writes are measured.
+/// Seconds for which the device's synced writes are measured at most.
 const SYNC_SECONDS: f64 = 2.0;
 
 /// Rows that recovery finds in the log at most: they stay below the default cap of the log.
@@ -196,7 +196,8 @@ impl Session<'_> {
     /// Measures the device's synced writes in the data directory's file system.
     pub fn fdatasync(&mut self, step: Step) -> Result<StepReport> {
         let parent = self.dir.parent().unwrap_or(self.dir);
-        let duration = Duration::from_secs_f64(SYNC_SECONDS);
+        let seconds = self.plan.seconds.unwrap_or(SYNC_SECONDS).min(SYNC_SECONDS);
+        let duration = Duration::from_secs_f64(seconds);
         let writes = sync_latency(parent, SyncCall::Fdatasync, 1, duration, self.cancel)?;
         Ok(StepReport {
             step: step.name(),
