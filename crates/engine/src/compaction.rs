@@ -4,22 +4,27 @@
 //! workers; this module schedules them and publishes the outcome: a change of files and the view of
 //! the table that shows it are one step (I4).
 //!
+//! Of everything that is due in a table the smallest goes first: a full tier of any index or of the
+//! mark runs, or a merge under way; then segments and runs with too many dead rows; then what is only
+//! worth doing in quiet times. One job carries out one slice, so that a flush never waits long for a
+//! task, and a small merge overtakes a large one between two of its slices.
+//!
 //! Per table one job at a time, so that merges of its indexes, of its marks and compactions of its
-//! segments never work from each other's outdated inputs. A job does a few slices and ends, so that
-//! a flush never waits long for a task.
+//! segments never work from each other's outdated inputs.
 //!
 //! Thread safety: `Claim::Files` keeps two jobs off one table.
 
-use std::sync::Arc;
+use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
-use onlap_base::{Csn, ErrorKind, Result, TableId};
+use onlap_base::{Csn, ErrorKind, FileId, IndexId, Result, TableId};
 use onlap_format::manifest::Edit;
 use onlap_storage::StorageContext;
 use onlap_storage::compact;
 use onlap_storage::editor::Editor;
-use onlap_storage::merge::{self, MergeOptions, PolicyOptions, marks, policy};
-use onlap_storage::version::TableVersion;
+use onlap_storage::merge::{self, Calm, Choice, MergeOptions, PolicyOptions, Reason};
+use onlap_storage::version::{IndexVersion, TableVersion};
 
 use crate::background;
 use crate::database::Shared;
@@ -60,70 +65,134 @@ impl Editor for Shared {
     }
 }
 
-fn policy_of(shared: &Shared) -> PolicyOptions {
+/// When a look at a table found that nothing was due: the version, the horizon as far as it mattered,
+/// and how much time there was.
+pub(crate) type NothingDue = (Weak<TableVersion>, Csn, Calm);
+
+/// Something to do.
+#[derive(Debug)]
+enum Task {
+    Merge(IndexId, Choice),
+    Marks(Vec<FileId>),
+    Compact(compact::Candidate),
+}
+
+fn dead_share(shared: &Shared) -> f64 {
+    f64::from(shared.options.tuning.compact_dead_percent) / 100.0
+}
+
+/// Runs of keys that arrive in order hardly overlap, so more of them may wait than of others.
+fn policy_of(shared: &Shared, index: &IndexVersion, calm: Calm) -> PolicyOptions {
+    let fan_in = shared.options.tuning.merge_fan_in;
+    let files = || index.runs.iter().flat_map(|r| &r.meta.files);
+    let rising = files().zip(files().skip(1)).all(|(a, b)| a.last_key <= b.first_key);
+    let width = if rising { fan_in } else { fan_in / 2 };
     PolicyOptions {
-        width: shared.options.tuning.merge_fan_in,
-        dead_share: f64::from(shared.options.tuning.compact_dead_percent) / 100.0,
-        quiet: shared.quiet.is_quiet(),
-        ..PolicyOptions::default()
+        width: width.max(2),
+        dead_share: dead_share(shared),
+        calm,
+        ..Default::default()
     }
 }
 
-fn merge_options(shared: &Shared) -> MergeOptions {
-    MergeOptions {
-        file_bytes: shared.options.tuning.run_file_bytes,
-        block_bytes: shared.options.tuning.block_bytes,
-        ..MergeOptions::default()
-    }
+fn marks_policy(shared: &Shared, calm: Calm) -> PolicyOptions {
+    PolicyOptions { width: shared.options.tuning.merge_fan_in.max(2), calm, ..Default::default() }
 }
 
 /// Whether a table has files worth joining. Also keeps its merge debt known (I10).
 pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
-    let version = &state.view().version;
-    let options = policy_of(shared);
-    let horizon = shared.snapshots.horizon();
-    // Without a new file, and with marks without a new horizon, the answer stays what it was.
-    let asked = (
-        Arc::as_ptr(version) as usize,
-        if version.has_marks() { horizon } else { 0 },
-        options.quiet,
-    );
-    if state.nothing_due.lock().is_some_and(|nothing| nothing == asked) {
+    if shared.check_writable().is_err() {
         return false;
     }
-    let mut due = marks::choose(version, &options).is_some();
-    let mut debt = marks::debt_bytes(version, &options);
-    for index in &version.indexes {
-        let Ok(shapes) = merge::shapes(version, index, horizon, &options) else { continue };
-        due |= policy::choose(&shapes, &options).is_some();
-        debt += policy::debt_bytes(&shapes, &options);
+    let version = &state.view().version;
+    let calm = shared.quiet.calm();
+    // What died later than all its marks is not in a version.
+    let newest = version.marks.iter().map(|m| m.meta.csns.end).max().unwrap_or(0);
+    let horizon = shared.snapshots.horizon().min(newest);
+    let same = |(at, of, then): &NothingDue| {
+        Weak::as_ptr(at) == Arc::as_ptr(version) && *of == horizon && *then == calm
+    };
+    if state.nothing_due.lock().as_ref().is_some_and(same) {
+        return false;
     }
+    let debt = debt_bytes(shared, version);
     let before = state.merge_debt.swap(debt, Ordering::Relaxed);
     shared.pressure.change_merge_debt(before, debt);
-    due |= matches!(compact::choose(version, horizon, options.dead_share), Ok(Some(_)));
-    if !due {
-        *state.nothing_due.lock() = Some(asked);
+    match next_task(shared, version, calm) {
+        Ok(Some(_)) => true,
+        Ok(None) => {
+            *state.nothing_due.lock() = Some((Arc::downgrade(version), horizon, calm));
+            false
+        }
+        Err(e) => {
+            shared.background.note_error(e);
+            false
+        }
     }
-    due
 }
 
-/// Joins some files of a table: the marks first, since they tell merges what is dead, then each
-/// index, then segments.
+/// Does the next thing, or a slice of it.
 pub(crate) fn run(shared: &Shared, table: TableId) -> Result<()> {
-    let (policy, options) = (policy_of(shared), merge_options(shared));
     let Some(version) = shared.versions.table(table) else { return Ok(()) };
-    if let Some(inputs) = marks::choose(&version, &policy) {
-        marks::merge(shared, table, &inputs)?;
+    match next_task(shared, &version, shared.quiet.calm())? {
+        None => {}
+        Some(Task::Merge(index, choice)) => {
+            let options = MergeOptions {
+                slices: 1,
+                file_bytes: shared.options.tuning.run_file_bytes,
+                block_bytes: shared.options.tuning.block_bytes,
+            };
+            merge::worker::merge(shared, table, index, &choice, &options)?;
+        }
+        Some(Task::Marks(files)) => {
+            merge::marks::merge(shared, table, &files)?;
+        }
+        Some(Task::Compact(candidate)) => {
+            compact::compact(shared, table, &candidate)?;
+        }
     }
-    for index in &version.indexes {
-        merge::work(shared, table, index.id, &policy, &options)?;
-    }
-    let Some(version) = shared.versions.table(table) else { return Ok(()) };
-    if let Some(candidate) = compact::choose(&version, shared.horizon(), policy.dead_share)? {
-        compact::compact(shared, table, &candidate)?;
-    }
+    drop(version);
     shared.versions.files().sweep()?;
     Ok(())
+}
+
+/// The most urgent thing to do, smallest first.
+fn next_task(shared: &Shared, version: &TableVersion, calm: Calm) -> Result<Option<Task>> {
+    let horizon = shared.snapshots.horizon();
+    let mut best: Option<((Reverse<bool>, bool, u64), Task)> = None;
+    let mut offer = |reason: Reason, bytes: u64, task: Task| {
+        let due = matches!(reason, Reason::Full | Reason::UnderWay);
+        let rank = (Reverse(due), reason == Reason::Quiet, bytes);
+        if best.as_ref().is_none_or(|(other, _)| rank < *other) {
+            best = Some((rank, task));
+        }
+    };
+    for index in &version.indexes {
+        let options = policy_of(shared, index, calm);
+        let shapes = merge::shapes(version, index, horizon, &options)?;
+        if let Some(choice) = merge::policy::choose(&shapes, &options) {
+            offer(choice.reason, choice.bytes, Task::Merge(index.id, choice));
+        }
+    }
+    if let Some(choice) = merge::marks::choose(version, &marks_policy(shared, calm)) {
+        let files = choice.inputs.iter().map(|id| FileId(*id)).collect();
+        offer(choice.reason, choice.bytes, Task::Marks(files));
+    }
+    if let Some(candidate) = compact::choose(version, horizon, dead_share(shared))? {
+        offer(Reason::Dead, candidate.segment.bytes, Task::Compact(candidate));
+    }
+    Ok(best.map(|(_, task)| task))
+}
+
+/// Bytes that due merges of a table still have to rewrite.
+fn debt_bytes(shared: &Shared, version: &TableVersion) -> u64 {
+    let marks = merge::marks::debt_bytes(version, &marks_policy(shared, Calm::Busy));
+    let index = |index: &IndexVersion| {
+        let options = policy_of(shared, index, Calm::Busy);
+        let shapes: Vec<_> = index.runs.iter().map(|r| merge::RunShape::new(&r.meta, 0)).collect();
+        merge::policy::debt_bytes(&shapes, &options)
+    };
+    marks + version.indexes.iter().map(index).sum::<u64>()
 }
 
 /// Does everything that quiet times would do, and returns when nothing is left.

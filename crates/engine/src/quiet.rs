@@ -8,6 +8,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
+use onlap_storage::merge::Calm;
+
 use crate::database::Shared;
 use crate::flush;
 
@@ -25,9 +27,15 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    /// Whether there is time for work that only makes reads cheaper.
-    pub(crate) fn is_quiet(&self) -> bool {
-        self.quiet.load(Ordering::Relaxed) || self.forced.load(Ordering::Relaxed)
+    /// How much time there is for work that only makes reads cheaper.
+    pub(crate) fn calm(&self) -> Calm {
+        if self.forced.load(Ordering::Relaxed) {
+            Calm::Settle
+        } else if self.quiet.load(Ordering::Relaxed) {
+            Calm::Quiet
+        } else {
+            Calm::Busy
+        }
     }
 
     /// Has that work done now, whatever writers do.

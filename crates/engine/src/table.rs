@@ -20,6 +20,7 @@ use onlap_format::{Batch, TableSchema, Vector};
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
+use crate::compaction::NothingDue;
 use crate::memtable::{self, Memtable};
 use crate::snapshots::RowCounts;
 
@@ -116,8 +117,8 @@ pub(crate) struct TableState {
     pub dropped: AtomicBool,
     /// What its merges owe, in bytes.
     pub merge_debt: AtomicU64,
-    /// Version, horizon and quietness at which no merge or compaction was due.
-    pub nothing_due: Mutex<Option<(usize, Csn, bool)>>,
+    /// When no merge or compaction was due.
+    pub nothing_due: Mutex<Option<NothingDue>>,
     memory: Arc<Memory>,
     /// Bytes of its memtables counted against the budget.
     charged: AtomicU64,

@@ -19,7 +19,7 @@ use onlap_format::manifest::{Edit, MarkRunMeta};
 use onlap_format::marks::{DEAD_BLOCK_ROWS, Mark};
 use roaring::RoaringBitmap;
 
-use super::policy::{self, PolicyOptions, RunShape};
+use super::policy::{self, Choice, PolicyOptions, RunShape};
 use crate::editor::Editor;
 use crate::marks::{MarkRun, MarkRunSpec, MarkRunWriter};
 use crate::version::{MarksEntry, TableVersion};
@@ -27,10 +27,9 @@ use crate::version::{MarksEntry, TableVersion};
 #[cfg(test)]
 mod tests;
 
-/// The mark runs of a table to merge next, oldest first.
-pub fn choose(version: &TableVersion, options: &PolicyOptions) -> Option<Vec<FileId>> {
-    let choice = policy::choose(&shapes(version), options)?;
-    Some(choice.inputs.into_iter().map(FileId).collect())
+/// The mark runs of a table to merge next; a run's id is its file's.
+pub fn choose(version: &TableVersion, options: &PolicyOptions) -> Option<Choice> {
+    policy::choose(&shapes(version), options)
 }
 
 /// The marks' merge debt in bytes.

@@ -15,13 +15,14 @@ fn merged_marks_say_the_same() {
         bare.add_marks((r..200_000).step_by(7), 1000 + r * 10);
     }
     let options = PolicyOptions::default();
-    assert_eq!(choose(&bare.table(), &options).map(|c| c.len()), Some(5));
+    assert_eq!(choose(&bare.table(), &options).map(|c| c.inputs.len()), Some(5));
     assert!(debt_bytes(&bare.table(), &options) > 0);
 
     bare.horizon.store(1015, Ordering::Relaxed);
     let ask = |csn: Csn| bare.table().dead_rows(0..200_000, csn).unwrap();
     let before: Vec<_> = [1015, 1020, 1035, 1040, 5000].map(ask).into();
-    let inputs = choose(&bare.table(), &options).unwrap();
+    let choice = choose(&bare.table(), &options).unwrap();
+    let inputs: Vec<FileId> = choice.inputs.into_iter().map(FileId).collect();
     assert!(merge(&bare, TABLE, &inputs).unwrap());
     assert!(!merge(&bare, TABLE, &inputs).unwrap(), "the inputs are gone");
     assert_eq!(bare.table().marks.len(), 1);
