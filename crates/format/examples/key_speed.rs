@@ -167,6 +167,8 @@ fn main() {
     run("price, time, customer", &types, &pdc, n, &mut rng);
     let few = [ints(&mut rng, n, 500)];
     run("one int of 500 values", &[DataType::Int4], &few, n, &mut rng);
+    let wide = [ints(&mut rng, n, 1 << 40), ints(&mut rng, n, 1 << 40)];
+    run("two wide ints", &[DataType::Int8; 2], &wide, n, &mut rng);
     let m = n / 4;
     let pair = [uuids(&mut rng, m), uuids(&mut rng, m)];
     run("two uuid texts", &[DataType::Char(36); 2], &pair, m, &mut rng);

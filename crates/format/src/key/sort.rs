@@ -39,18 +39,19 @@ fn sort_packed<K: PackedKey>(keys: &[K]) -> Vec<u32> {
         .find(|(_, word)| *word != 0)
         .map_or(0, |(w, word)| w * 64 + 64 - word.leading_zeros());
     let ordinal = bits_of(n);
-    if used > 64 - ordinal && used + ordinal <= 128 {
-        return sort_heads128(keys, used, ordinal);
-    }
     let head = used.min(64 - ordinal);
     let shift = used - head;
     let mask = if head == 64 { u64::MAX } else { (1 << head) - 1 };
-    let heads = keys.iter().map(|k| k.get64(shift) & mask);
-    let mut order = sort_heads(heads, ordinal);
+    let order = sort_heads(keys.iter().map(|k| k.get64(shift) & mask), ordinal);
+    let mut out = positions(&order, ordinal);
     if shift > 0 {
-        fix_ties(&mut order, ordinal, |a, b| keys[a].cmp(&keys[b]));
+        let mut start = 0;
+        for ties in order.chunk_by(|a, b| a >> ordinal == b >> ordinal) {
+            sort_ties(keys, &mut out[start..start + ties.len()]);
+            start += ties.len();
+        }
     }
-    positions(&order, ordinal)
+    out
 }
 
 /// Sorts (head, ordinal) pairs as integers.
@@ -113,13 +114,21 @@ fn sort_pairs(pairs: &mut Vec<u64>, ordinal: u32) {
     }
 }
 
-fn sort_heads128<K: PackedKey>(keys: &[K], used: u32, ordinal: u32) -> Vec<u32> {
-    let mask = if used >= 128 { u128::MAX } else { (1 << used) - 1 };
-    let mut pairs: Vec<u128> =
-        keys.iter().enumerate().map(|(i, k)| (k.get(0) & mask) << ordinal | i as u128).collect();
-    pairs.sort();
-    let low = (1u128 << ordinal) - 1;
-    pairs.iter().map(|p| (p & low) as u32).collect()
+/// Orders rising positions of keys that share their leading bits: few by comparison, many by their next
+/// bits.
+fn sort_ties<K: PackedKey>(keys: &[K], ties: &mut [u32]) {
+    const FEW: usize = 64;
+    if ties.len() <= 1 {
+        return;
+    }
+    if ties.len() <= FEW {
+        return ties.sort_by_key(|&i| keys[i as usize]);
+    }
+    let some: Vec<K> = ties.iter().map(|&i| keys[i as usize]).collect();
+    let before = ties.to_vec();
+    for (place, i) in ties.iter_mut().zip(sort_packed(&some)) {
+        *place = before[i as usize];
+    }
 }
 
 fn positions(order: &[u64], ordinal: u32) -> Vec<u32> {
