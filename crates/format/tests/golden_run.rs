@@ -66,7 +66,7 @@ fn run_blocks() {
             &[Int4, Int4][..],
             vec![ints(mix, n), ints(|i| i % 7, n)],
         ),
-        ("run-block-grouped", KeyForm::Word, &[Int8], vec![ints(|i| i % 3 << 50, n)]),
+        ("run-block-grouped", KeyForm::Word, &[Int8], vec![ints(|i| (i % 3) << 50, n)]),
         (
             "run-block-wide",
             KeyForm::Wide8,
@@ -151,8 +151,11 @@ fn filters() {
 
 #[test]
 fn mark_files() {
-    let mark =
-        |i: u64| Mark { row: i * 3, csn: 10 + i / 4, successor: (i % 2 == 0).then_some(i + 500) };
+    let mark = |i: u64| Mark {
+        row: i * 3,
+        csn: 10 + i / 4,
+        successor: i.is_multiple_of(2).then_some(i + 500),
+    };
     let marks: Vec<Mark> = (0..100).map(mark).collect();
     let mut bytes = Vec::new();
     encode_mark_block(&marks, &mut bytes);
