@@ -242,7 +242,7 @@ fn large_values_do_not_share_a_block() {
     writer.push(&batch, &(0..40).collect::<Vec<_>>()).unwrap();
     let meta = writer.finish().unwrap();
     let segment = Segment::open(&context, meta.file).unwrap();
-    assert!(segment.footer().blocks.iter().all(|b| b.len < 300_000));
+    assert!(segment.footer().blocks.iter().all(|b| b.len < 110_000));
     let mut out = Batch::new([Physical::Bytes]);
     segment.read_rows(&[3, 17], &[ColumnId(2)], &mut out, &mut Vec::new()).unwrap();
     let Vector::Bytes(found) = &out.columns[0].data else { unreachable!() };

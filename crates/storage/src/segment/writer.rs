@@ -23,9 +23,10 @@ use crate::context::StorageContext;
 use crate::file::FileWriter;
 use crate::written::Purpose;
 
-/// Most bytes of values that share a block, however few rows that are (but one): fetching one row
-/// must not read a gigabyte because its neighbours are large.
-const BLOCK_RAW_BYTES_MAX: usize = 256 << 10;
+/// Most bytes of one column's strings that share a block, however few rows that are (but one):
+/// fetching one row must not read a gigabyte because its neighbours are large. Four blocks' worth, so
+/// that strings which compress well still fill a block.
+const BLOCK_RAW_BYTES_MAX: usize = 4 * BLOCK_BYTES;
 
 /// What a new segment is.
 #[derive(Clone, Debug)]

@@ -25,7 +25,11 @@ fn keys_that_arrive_in_stretches_become_pieces() {
         |i| 3 * (i as u64 / 100) + i as u64,
     );
     let twice = serial(60, |i| (i % 30) as i64 - 20, |i| i as u64);
-    for (model, bytes_max) in [(one, 800), (many, 6000), (gap, 1500), (twice, 800)] {
+    let one_entry = serial(1, |_| -7, |_| 3);
+    let extremes = serial(2, |i| if i == 0 { i64::MIN } else { i64::MAX }, |i| i as u64);
+    let cases =
+        [(one, 800), (many, 6000), (gap, 1500), (twice, 800), (one_entry, 800), (extremes, 800)];
+    for (model, bytes_max) in cases {
         let context = memory(32 << 20);
         let run = model.write(&context, &mut rng, 1000, 1 << 25);
         assert!(run.files().iter().all(|f| f.form() == "affine"));
