@@ -13,6 +13,7 @@
 
 mod background;
 mod catalog;
+mod check;
 mod commit;
 mod compaction;
 mod database;
@@ -35,6 +36,7 @@ mod table;
 mod transaction;
 mod unique;
 
+pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
 pub use onlap_format::{

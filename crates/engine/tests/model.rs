@@ -386,6 +386,10 @@ fn run(name: &str, setting: Setting, seed: u64, steps: u64) {
     run.check();
     let db = run.db.take().unwrap();
     db.close().unwrap();
+    let options = onlap::CheckOptions { options: run.setting.options() };
+    let report = onlap::check(run.dir.path(), &options).unwrap();
+    assert!(report.findings.is_empty(), "seed {seed}: {:?}", report.findings);
+    assert_eq!(report.rows as usize, run.model.len(), "seed {seed}");
 }
 
 fn env(name: &str) -> Option<u64> {
