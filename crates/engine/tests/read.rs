@@ -5,6 +5,7 @@ use onlap::{
     SyncMode, Table, TableSpec, Value,
 };
 use onlap_base::rng::Rng;
+use onlap_base::tasks::{Tasks, ThreadTasks};
 
 const INDEX: &str = "by_kind_score";
 
@@ -282,6 +283,66 @@ fn a_scan_outlives_its_snapshot_and_the_rows_that_were_there() {
     assert_eq!(first.len() + rest, 3000);
     assert_eq!(db.snapshot().unwrap().count(&table).unwrap(), 0);
     assert!(db.snapshot().unwrap().scan(&table, Scan::all()).unwrap().next().is_none());
+}
+
+/// Readers beside a writer, flushes and merges: every snapshot holds whole transactions, and all ways
+/// of reading agree on it.
+#[test]
+fn readers_beside_a_writer_see_whole_transactions() {
+    const ADDED: i64 = 50;
+    const REMOVED: i64 = 10;
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options::default().sync(SyncMode::Os).memory_limit(64 << 20);
+    options.tuning.memtable_bytes = Some(64 << 10);
+    options.tuning.run_file_bytes = 16 << 10;
+    options.tuning.merge_fan_in = 3;
+    let db = Database::open(dir.path(), options).unwrap();
+    let table = db.create_table(spec()).unwrap();
+    let tasks = ThreadTasks::new();
+    let (writer_db, writer_table) = (db.clone(), table.clone());
+    let write = move || {
+        let mut rng = Rng::new(11);
+        for round in 0..150 {
+            let mut tx = writer_db.begin().unwrap();
+            for id in round * ADDED..(round + 1) * ADDED {
+                tx.insert(&writer_table, &row(&mut rng, id)).unwrap();
+            }
+            for id in round * ADDED..round * ADDED + REMOVED {
+                // Rows of the transaction before, or, at first, of this one.
+                let id = if round == 0 { id } else { id - REMOVED };
+                assert!(tx.delete(&writer_table, &[Value::Int(id)]).unwrap());
+            }
+            tx.commit().unwrap();
+        }
+    };
+    let writer = tasks.spawn("writer", Box::new(write));
+    let (mut last, mut stalled) = (0, 0);
+    while last < 150 * (ADDED - REMOVED) as u64 {
+        let snapshot = db.snapshot().unwrap();
+        let count = snapshot.count(&table).unwrap();
+        assert!(count >= last && count.is_multiple_of((ADDED - REMOVED) as u64), "{count} rows");
+        stalled = if count == last { stalled + 1 } else { 0 };
+        assert!(stalled < 20_000, "the writer stopped at {count} rows");
+        last = count;
+        let scanned = snapshot.scan(&table, Scan::all().columns(["id"])).unwrap();
+        let scanned: Vec<RowId> = scanned.flat_map(|b| b.unwrap().row_ids).collect();
+        let back = snapshot.scan(&table, Scan::all().columns(["id"]).reverse()).unwrap();
+        let mut back: Vec<RowId> = back.flat_map(|b| b.unwrap().row_ids).collect();
+        back.reverse();
+        assert_eq!((scanned.len() as u64, &back), (count, &scanned));
+        for index in ["t_pkey", INDEX] {
+            assert_eq!(snapshot.index_count(&table, index, KeyRange::all()).unwrap(), count);
+            let ids = snapshot.index_row_ids(&table, index, KeyRange::all()).unwrap();
+            assert_eq!(ids, scanned);
+            let scan = Scan::all().columns(["id"]);
+            let ordered = snapshot.index_scan(&table, index, KeyRange::all(), scan).unwrap();
+            let mut ids: Vec<RowId> = ordered.flat_map(|b| b.unwrap().row_ids).collect();
+            ids.sort_unstable();
+            assert_eq!(ids, scanned);
+        }
+    }
+    writer.join().unwrap();
+    db.close().unwrap();
 }
 
 #[test]
