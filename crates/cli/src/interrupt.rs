@@ -15,6 +15,11 @@ pub fn flag() -> &'static AtomicBool {
     &INTERRUPTED
 }
 
+/// Whether it is set.
+pub fn requested() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
 extern "C" fn on_signal(_signal: libc::c_int) {
     if INTERRUPTED.swap(true, Ordering::Relaxed) {
         // SAFETY: _exit may be called in a signal handler.

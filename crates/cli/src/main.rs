@@ -6,13 +6,16 @@
 
 #![allow(clippy::disallowed_methods, reason = "reports and arguments are the user's own files")]
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use onlap_base::{Error, ErrorKind, Result};
 
 mod bench;
+mod demo;
 mod interrupt;
+mod stats;
 mod version;
 
 /// A table store whose inserts do not slow down for indexes.
@@ -25,6 +28,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Insert a year of flights and more under six indexes, and ask meanwhile; under a minute
+    Demo(demo::Args),
+    /// Tell what is in a database's directory
+    Stats(stats::Args),
     /// Measure how fast rows are inserted and read, and compare with other engines
     Bench(bench::Args),
 }
@@ -35,6 +42,8 @@ pub enum Outcome {
     Good,
     /// It ended as it should and found something wrong.
     Finding,
+    /// The named directory could not be opened as a database.
+    NotOpened(Error),
 }
 
 fn main() -> ExitCode {
@@ -42,11 +51,17 @@ fn main() -> ExitCode {
     // Wrong usage ends here, with exit code 2.
     let cli = Cli::parse();
     let result: Result<Outcome> = match cli.command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Stats(args) => stats::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
     match result {
         Ok(Outcome::Good) => ExitCode::SUCCESS,
         Ok(Outcome::Finding) => ExitCode::from(1),
+        Ok(Outcome::NotOpened(error)) => {
+            eprintln!("onlap: {error}");
+            ExitCode::from(2)
+        }
         Err(error) => {
             eprintln!("onlap: {error}");
             ExitCode::from(exit_code(&error))
@@ -65,4 +80,10 @@ fn exit_code(error: &Error) -> u8 {
         | ErrorKind::NewerFormat => 2,
         _ => 1,
     }
+}
+
+/// Writes a report to a file of the user's.
+fn write_json(path: &Path, json: &serde_json::Value) -> Result<()> {
+    std::fs::write(path, format!("{json:#}\n"))
+        .map_err(|e| Error::new(ErrorKind::Io, format!("cannot write {}: {e}", path.display())))
 }

@@ -2,8 +2,6 @@
 
 use std::sync::LazyLock;
 
-use onlap_format::{log, manifest, segment};
-
 /// Release and commit.
 pub const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("ONLAP_COMMIT"), ")");
 
@@ -13,12 +11,8 @@ pub const COMMIT: &str = env!("ONLAP_COMMIT");
 /// Release, commit and format versions.
 pub fn long() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
-        format!(
-            "{SHORT}\nformats: manifest {}, log {}, segment {}",
-            manifest::VERSION,
-            log::VERSION,
-            segment::SEGMENT_VERSION
-        )
+        let formats = onlap::FORMAT_VERSIONS.map(|(name, version)| format!("{name} {version}"));
+        format!("{SHORT}\nformats: {}", formats.join(", "))
     });
     &TEXT
 }

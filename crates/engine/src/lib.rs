@@ -38,13 +38,25 @@ mod unique;
 
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
+pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
 pub use onlap_format::{
     Batch, BytesVec, Column, DataType, IndexSchema, NullMask, Numeric, Row, TableSchema, Value,
     Vector, convert,
 };
+pub use onlap_storage::written::{IndexWritten, WrittenReport};
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
 pub use spec::{IndexSpec, TableSpec};
 pub use stats::{IndexStats, RunStats, Stats, TableStats};
 pub use transaction::Transaction;
+
+/// Names and versions of the file formats that this release writes; it reads these and all below.
+pub const FORMAT_VERSIONS: [(&str, u32); 6] = [
+    ("manifest", onlap_format::manifest::VERSION),
+    ("log", onlap_format::log::VERSION),
+    ("segment", onlap_format::segment::SEGMENT_VERSION as u32),
+    ("block", onlap_format::block::BLOCK_VERSION as u32),
+    ("run", onlap_format::run::RUN_VERSION as u32),
+    ("marks", onlap_format::marks::MARKS_VERSION as u32),
+];

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use onlap_base::memory::PartReport;
 use onlap_base::pattern::{InsertPattern, Pattern};
-use onlap_base::{Csn, Error, Result, RowId};
+use onlap_base::{Csn, Error, IndexId, Result, RowId};
 use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
@@ -77,6 +77,8 @@ pub struct TableStats {
 /// An index in numbers.
 #[derive(Clone, Debug)]
 pub struct IndexStats {
+    /// Its id, by which [`Stats::written`] counts.
+    pub id: IndexId,
     /// Its name.
     pub name: String,
     /// Runs, newest level first.
@@ -181,6 +183,7 @@ fn index_stats(
     runs.sort_by_key(|r| r.level);
     let written = shared.storage.written.report();
     Ok(IndexStats {
+        id: index.id,
         name: index.name.clone(),
         entries: runs.iter().map(|r| r.entries).sum(),
         bytes: runs.iter().map(|r| r.bytes).sum(),

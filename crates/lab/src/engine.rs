@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 pub use onlap::SyncMode;
+use onlap::{Batch, Row, Value};
 use onlap_base::Result;
-use onlap_format::{Batch, Row, Value};
 
 use crate::generate::{IndexShape, TableShape};
 

@@ -9,8 +9,8 @@
 
 use std::time::Instant;
 
+use onlap::{Batch, Column, DataType, NullMask, Row, Vector};
 use onlap_base::rng::Rng;
-use onlap_format::{Batch, Column, DataType, NullMask, Row, Vector};
 
 mod ibench;
 mod keyed;

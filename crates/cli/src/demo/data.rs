@@ -152,7 +152,6 @@ fn compressed(name: &str, folder: Option<&PathBuf>) -> Result<Vec<u8>> {
     }
     let built_from = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("data");
     let path = folder.unwrap_or(&built_from).join(format!("{name}.csv.zst"));
-    #[expect(clippy::disallowed_methods, reason = "the demo's input is not part of a database")]
     std::fs::read(&path).map_err(|e| {
         let text = format!(
             "cannot read the demo's data {} ({e}): build with the feature demo-data, or name the \

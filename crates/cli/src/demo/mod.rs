@@ -3,41 +3,42 @@
 //! Loads a year of flights with six secondary indexes and answers a first question; measures what an
 //! index entry costs beside the same table without indexes; then keeps inserting rows of the same
 //! distribution while it queries by index, and ends with a table and with answers checked against a
-//! scan.
+//! scan. Ctrl-C ends every step early; the table comes all the same.
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use onlap::{
-    Batch, Database, IndexSpec, KeyRange, Options, Result, Scan, Snapshot, SyncMode, Table, Value,
-};
-use onlap_base::rng::Rng;
-use onlap_lab::measure::process::{Resident, Usage};
+use onlap::{Database, Error, ErrorKind, Options, Result, SyncMode};
+use onlap_lab::measure::environment::Environment;
+use onlap_lab::measure::process::Resident;
 use onlap_lab::units;
 
-use crate::{Outcome, interrupt};
+use crate::{Outcome, interrupt, version};
 
+mod answers;
 mod data;
+mod phases;
 mod report;
+mod ticker;
 
-use data::{FLIGHTS, OTHERS, Source};
-use report::{Answer, EntryCost, Report};
+use report::Report;
+use ticker::{Phase, Ticker};
 
 /// Flags of `onlap demo`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Keep the database in this directory (a temporary one otherwise)
+    /// Keep the database in this directory, which must hold none [default: a temporary one]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Write the results as JSON
+    /// Write the results as JSON to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// How long to insert and query after the load
-    #[arg(long, value_name = "S", default_value_t = 25, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    seconds: u64,
-    /// Memory limit of the database
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::parse_bytes)]
+    /// How long to insert and query after the load, in seconds [default: 25, and less where all
+    /// would take longer than a minute]
+    #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=3600))]
+    seconds: Option<u64>,
+    /// The engine's memory budget; units k, M, G
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = units::parse_size)]
     memory: u64,
     /// When a commit is acknowledged: fsync, interval:MS or os
     #[arg(long, value_name = "MODE", default_value = "os")]
@@ -49,8 +50,12 @@ pub struct Args {
 
 /// Rows per commit while loading and inserting.
 const COMMIT_ROWS: usize = 100;
-/// Rows of each table from which the cost of an index entry is told.
-const COST_ROWS: usize = 1_000_000;
+
+/// Seconds of inserting where `--seconds` is not given.
+const GROW_TIME: Duration = Duration::from_secs(25);
+/// When inserting ends without `--seconds`, so that all ends within a minute: the last flush and a
+/// scan of what 40 seconds can insert take less than the rest.
+const GROW_UNTIL: Duration = Duration::from_secs(42);
 
 /// The six secondary indexes of flights.
 const INDEXES: [(&str, &[&str]); 6] = [
@@ -64,323 +69,73 @@ const INDEXES: [(&str, &[&str]); 6] = [
 
 /// Runs the demo.
 pub fn run(args: &Args) -> Result<Outcome> {
-    let (dir, _keep) = directory(args)?;
+    let began = Instant::now();
+    let (dir, _temporary) = directory(args)?;
     let options = Options::default().memory_limit(args.memory).sync(args.sync);
     let db = Database::open(&dir, options)?;
-    let began = Instant::now();
-    eprintln!("onlap demo in {} (memory {})", dir.display(), units::bytes(args.memory));
-    let mut spec = FLIGHTS.table("flights");
-    for (name, columns) in INDEXES {
-        spec = spec.index(IndexSpec::new(name, columns.iter().copied()));
-    }
-    let flights = db.create_table(spec)?;
-    let (rows, first_answer) = load_flights(args, &db, &flights, began)?;
-    load_others(args, &db)?;
-    let loaded = began.elapsed();
-    eprintln!("loaded {} flights and four tables in {:.1} s", rows.rows, loaded.as_secs_f64());
-    let cost = entry_cost(&db, &rows)?;
-    let grown = grow(args, &db, &flights, &rows)?;
-    let finish = Instant::now();
-    db.flush()?;
-    let answers = check_answers(&db, &flights)?;
-    let stats = db.stats()?;
-    let report = Report {
-        first_answer,
-        loaded,
-        cost,
-        grown,
-        flush: finish.elapsed(),
-        stats,
-        answers,
-        peak_memory: Resident::now().peak,
-        wall: began.elapsed(),
-    };
+    println!("{}", Environment::of(&dir, version::COMMIT).line());
+    eprintln!(
+        "onlap demo in {}, memory {}, sync {}",
+        dir.display(),
+        units::size(args.memory),
+        args.sync
+    );
+    let ticker = Ticker::default();
+    let report = ticker.during(began, || steps(args, &db, &ticker, began))?;
     report.print();
     if let Some(path) = &args.json {
         report.write_json(path)?;
     }
-    let agree = report.answers.iter().all(|a| a.by_index == a.by_scan);
     db.close()?;
-    if interrupt::requested() {
-        return Err(onlap::Error::new(onlap::ErrorKind::Cancelled, "interrupted"));
+    if !report.answers.iter().all(answers::Answer::agrees) {
+        return Ok(Outcome::Finding);
     }
-    Ok(if agree { Outcome::Good } else { Outcome::Finding })
+    if interrupt::requested() { Err(interrupted()) } else { Ok(Outcome::Good) }
+}
+
+fn steps(args: &Args, db: &Database, ticker: &Ticker, began: Instant) -> Result<Report> {
+    ticker.begin(Phase::Load);
+    let folder = args.data.as_ref();
+    let flights = db.create_table(phases::flights_table("flights", true))?;
+    let loaded = phases::load_flights(folder, db, &flights, ticker, began)?;
+    phases::load_others(folder, db, ticker)?;
+    let loaded_after = began.elapsed();
+    let cost = match interrupt::requested() {
+        true => None,
+        false => phases::entry_cost(db, &loaded.rows, ticker)?,
+    };
+    let end = match args.seconds {
+        Some(seconds) => Instant::now() + Duration::from_secs(seconds),
+        None => (Instant::now() + GROW_TIME).min(began + GROW_UNTIL),
+    };
+    let grown = phases::grow(db, &flights, &loaded.rows, ticker, end)?;
+    ticker.begin(Phase::Check);
+    db.flush()?;
+    let answers = answers::check(&db.snapshot()?, &flights)?;
+    Ok(Report {
+        first_answer: loaded.first_answer,
+        loaded: loaded_after,
+        cost,
+        grown,
+        stats: db.stats()?,
+        answers,
+        peak_memory: Resident::now().peak,
+        wall: began.elapsed(),
+    })
+}
+
+fn interrupted() -> Error {
+    Error::new(ErrorKind::Cancelled, "interrupted")
 }
 
 fn directory(args: &Args) -> Result<(PathBuf, Option<tempfile::TempDir>)> {
-    if let Some(dir) = &args.dir {
-        return Ok((dir.clone(), None));
-    }
-    let temporary = tempfile::Builder::new().prefix("onlap-demo-").tempdir()?;
-    Ok((temporary.path().to_owned(), Some(temporary)))
-}
-
-/// Loads flights as they are decompressed; the first question is asked after the first piece.
-fn load_flights(
-    args: &Args,
-    db: &Database,
-    flights: &Table,
-    began: Instant,
-) -> Result<(Batch, Duration)> {
-    let mut all = Batch::default();
-    let mut first_answer = None;
-    data::read(&FLIGHTS, args.data.as_ref(), 20_000, |piece| {
-        for start in (0..piece.rows).step_by(COMMIT_ROWS) {
-            let end = piece.rows.min(start + COMMIT_ROWS);
-            flights.insert_batch(data::with_counter(&FLIGHTS, &piece, start..end))?;
-        }
-        if first_answer.is_none() {
-            let late = worst_delays(&db.snapshot()?, flights, 1)?;
-            let took = began.elapsed();
-            eprintln!(
-                "first answer after {:.2} s: the longest delay so far is {} minutes",
-                took.as_secs_f64(),
-                late.first().map_or(0, |d| *d)
-            );
-            first_answer = Some(took);
-        }
-        if all.columns.is_empty() {
-            all = piece;
-        } else {
-            all.extend_range(&piece, 0..piece.rows);
-        }
-        Ok(())
-    })?;
-    Ok((all, first_answer.unwrap_or_default()))
-}
-
-fn load_others(args: &Args, db: &Database) -> Result<()> {
-    for source in &OTHERS {
-        let mut spec = source.table(source.name);
-        if source.name == "weather" {
-            spec = spec.index(IndexSpec::new("by_place", ["origin", "time_hour"]));
-        }
-        let table = db.create_table(spec)?;
-        data::read(source, args.data.as_ref(), 1000, |piece| {
-            let rows = 0..piece.rows;
-            table.insert_batch(data::with_counter(source, &piece, rows)).map(|_| ())
-        })?;
-    }
-    Ok(())
-}
-
-/// The same rows into a table without secondary indexes and into one with six; the difference in CPU
-/// and bytes written, final flush included, is what the entries cost.
-fn entry_cost(db: &Database, rows: &Batch) -> Result<EntryCost> {
-    let plain = measure_load(db, rows, "cost_plain", &[])?;
-    let indexed = measure_load(db, rows, "cost_indexed", &INDEXES)?;
-    let entries = (COST_ROWS * INDEXES.len()) as f64;
-    Ok(EntryCost {
-        plain_rate: plain.rate,
-        indexed_rate: indexed.rate,
-        cpu_us: (indexed.cpu_us as f64 - plain.cpu_us as f64) / entries,
-        bytes: (indexed.bytes as f64 - plain.bytes as f64) / entries,
-    })
-}
-
-struct Load {
-    rate: f64,
-    cpu_us: u64,
-    bytes: u64,
-}
-
-fn measure_load(
-    db: &Database,
-    rows: &Batch,
-    name: &str,
-    indexes: &[(&str, &[&str])],
-) -> Result<Load> {
-    let mut spec = FLIGHTS.table(name);
-    for (index, columns) in indexes {
-        spec = spec.index(IndexSpec::new(*index, columns.iter().copied()));
-    }
-    let table = db.create_table(spec)?;
-    db.settle()?;
-    let (before, began) = (Usage::now(), Instant::now());
-    let bytes = db.stats()?.written.total();
-    let mut done = 0;
-    while done < COST_ROWS && !interrupt::requested() {
-        let start = done % (rows.rows - COMMIT_ROWS);
-        table.insert_batch(data::with_counter(&FLIGHTS, rows, start..start + COMMIT_ROWS))?;
-        done += COMMIT_ROWS;
-    }
-    let rate = done as f64 / began.elapsed().as_secs_f64();
-    db.flush()?;
-    let cpu_us = Usage::now().since(&before).cpu_us;
-    let load = Load { rate, cpu_us, bytes: db.stats()?.written.total() - bytes };
-    db.drop_table(name)?;
-    Ok(load)
-}
-
-/// What the growing phase did.
-pub struct Grown {
-    /// Rows inserted.
-    pub rows: u64,
-    /// Seconds of inserting.
-    pub seconds: f64,
-    /// Queries answered meanwhile.
-    pub queries: u64,
-    /// Longest commit.
-    pub longest_commit: Duration,
-    /// Bytes written before it began.
-    pub written_before: onlap::WrittenReport,
-}
-
-/// Inserts for a while, one line per second, while another thread queries by index.
-fn grow(args: &Args, db: &Database, flights: &Table, rows: &Batch) -> Result<Grown> {
-    let (inserted, queries) = (AtomicU64::new(0), AtomicU64::new(0));
-    let stop = AtomicBool::new(false);
-    let written_before = db.stats()?.written;
-    let began = Instant::now();
-    let end = began + Duration::from_secs(args.seconds);
-    let longest = std::thread::scope(|scope| -> Result<Duration> {
-        let reader = scope.spawn(|| query_until(&stop, &queries, db, flights));
-        let clock = scope.spawn(|| tell_every_second(&stop, &inserted, &queries, began));
-        let longest = insert_until(end, &inserted, flights, rows);
-        stop.store(true, Ordering::Release);
-        clock.join().expect("the clock does not panic");
-        reader.join().expect("queries do not panic")?;
-        longest
-    })?;
-    Ok(Grown {
-        rows: inserted.load(Ordering::Relaxed),
-        seconds: began.elapsed().as_secs_f64(),
-        queries: queries.load(Ordering::Relaxed),
-        longest_commit: longest,
-        written_before,
-    })
-}
-
-fn insert_until(
-    end: Instant,
-    inserted: &AtomicU64,
-    flights: &Table,
-    rows: &Batch,
-) -> Result<Duration> {
-    let mut rng = Rng::new(2013);
-    let mut longest = Duration::ZERO;
-    while Instant::now() < end && !interrupt::requested() {
-        let start = rng.below((rows.rows - COMMIT_ROWS) as u64) as usize;
-        let batch = data::with_counter(&FLIGHTS, rows, start..start + COMMIT_ROWS);
-        let began = Instant::now();
-        flights.insert_batch(batch)?;
-        longest = longest.max(began.elapsed());
-        inserted.fetch_add(COMMIT_ROWS as u64, Ordering::Relaxed);
-    }
-    Ok(longest)
-}
-
-/// Asks by index at a steady pace, as a dashboard would: as many queries as possible would measure
-/// the queries, not what inserts feel of them.
-fn query_until(
-    stop: &AtomicBool,
-    queries: &AtomicU64,
-    db: &Database,
-    flights: &Table,
-) -> Result<()> {
-    let mut rng = Rng::new(7);
-    while !stop.load(Ordering::Acquire) {
-        for _ in 0..10 {
-            let carrier = *rng.pick(&["UA", "B6", "EV", "DL", "AA"]);
-            let range = KeyRange::eq([Value::Text(carrier.into())]);
-            let scan = Scan::all().columns(["carrier", "flight"]).limit(10);
-            db.snapshot()?.index_scan(flights, "by_carrier", range, scan)?.rows()?;
-            worst_delays(&db.snapshot()?, flights, 10)?;
-            queries.fetch_add(2, Ordering::Relaxed);
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
-}
-
-fn tell_every_second(
-    stop: &AtomicBool,
-    inserted: &AtomicU64,
-    queries: &AtomicU64,
-    began: Instant,
-) {
-    let (mut last_rows, mut last_queries) = (0, 0);
-    let mut next = began + Duration::from_secs(1);
-    while !stop.load(Ordering::Acquire) {
-        std::thread::sleep(Duration::from_millis(20));
-        if Instant::now() < next {
-            continue;
-        }
-        let (rows, asked) = (inserted.load(Ordering::Relaxed), queries.load(Ordering::Relaxed));
-        eprintln!(
-            "{:>3} s  {:>12} rows  {:>10} rows/s  {:>6} queries/s  {:>8} resident",
-            next.duration_since(began).as_secs(),
-            units::count(rows),
-            units::count(rows - last_rows),
-            asked - last_queries,
-            units::bytes(Resident::now().now)
-        );
-        (last_rows, last_queries) = (rows, asked);
-        next += Duration::from_secs(1);
-    }
-}
-
-/// The longest departure delays in minutes, from the end of the index on them.
-fn worst_delays(snapshot: &Snapshot, flights: &Table, n: usize) -> Result<Vec<i64>> {
-    let scan = Scan::all().columns(["dep_delay"]).reverse().limit(n);
-    let range = KeyRange::to([Value::Int(i64::from(i16::MAX))]);
-    let rows = snapshot.index_scan(flights, "by_delay", range, scan)?.rows()?;
-    Ok(rows.into_iter().flatten().filter_map(int).collect())
-}
-
-fn int(value: Value) -> Option<i64> {
-    match value {
-        Value::Int(i) => Some(i),
-        _ => None,
-    }
-}
-
-/// Answers found through indexes, each beside the same answer from a scan of the table.
-fn check_answers(db: &Database, flights: &Table) -> Result<Vec<Answer>> {
-    let snapshot = db.snapshot()?;
-    let mut longest = i64::MIN;
-    let (mut to_lax, mut united, mut rows) = (0u64, 0u64, 0u64);
-    let columns = ["carrier", "origin", "dest", "dep_delay"];
-    for batch in snapshot.scan(flights, Scan::all().columns(columns))? {
-        for row in batch?.rows(&flights.schema(), &columns) {
-            rows += 1;
-            united += u64::from(row[0] == Value::Text("UA".into()));
-            let lax = row[1] == Value::Text("JFK".into()) && row[2] == Value::Text("LAX".into());
-            to_lax += u64::from(lax);
-            longest = longest.max(int(row[3].clone()).unwrap_or(i64::MIN));
-        }
-    }
-    let text = |s: &str| Value::Text(s.into());
-    let count = |index: &str, range: KeyRange| -> Result<String> {
-        Ok(units::count(snapshot.index_row_ids(flights, index, range)?.len() as u64))
+    let Some(dir) = &args.dir else {
+        let temporary = tempfile::Builder::new().prefix("onlap-demo-").tempdir()?;
+        return Ok((temporary.path().to_owned(), Some(temporary)));
     };
-    let delay = worst_delays(&snapshot, flights, 1)?.first().copied().unwrap_or(i64::MIN);
-    Ok(vec![
-        Answer {
-            question: "flights of United",
-            by_index: count("by_carrier", KeyRange::eq([text("UA")]))?,
-            by_scan: units::count(united),
-        },
-        Answer {
-            question: "flights from JFK to Los Angeles",
-            by_index: count("by_route", KeyRange::eq([text("JFK"), text("LAX")]))?,
-            by_scan: units::count(to_lax),
-        },
-        Answer {
-            question: "longest departure delay, minutes",
-            by_index: delay.to_string(),
-            by_scan: longest.to_string(),
-        },
-        Answer {
-            question: "rows",
-            by_index: units::count(snapshot.count(flights)?),
-            by_scan: units::count(rows),
-        },
-    ])
-}
-
-/// The growing table's source, for tests.
-#[cfg(test)]
-pub(crate) fn flights_source() -> &'static Source {
-    &FLIGHTS
+    if dir.join(onlap_base::names::CURRENT).exists() {
+        let text = format!("{} holds a database already; name another folder", dir.display());
+        return Err(Error::new(ErrorKind::InvalidInput, text));
+    }
+    Ok((dir.clone(), None))
 }

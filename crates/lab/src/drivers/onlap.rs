@@ -4,9 +4,9 @@
 
 use std::sync::RwLock;
 
+use onlap::{Batch, Row, Value};
 use onlap::{Database, IndexSpec, KeyRange, Options, Scan, Table, TableSpec};
 use onlap_base::{Error, ErrorKind, Result};
-use onlap_format::{Batch, Row, Value};
 
 use crate::engine::{Client, Engine, EngineOptions, Written};
 use crate::generate::{IndexShape, TableShape};

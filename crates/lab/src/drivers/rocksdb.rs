@@ -14,8 +14,8 @@ use std::sync::{Arc, RwLock};
 use std::thread;
 use std::time::Duration;
 
+use onlap::{Batch, Column, Row, Value, Vector};
 use onlap_base::{Error, ErrorKind, Result};
-use onlap_format::{Batch, Column, Row, Value, Vector};
 
 use crate::engine::{Client, Engine, EngineOptions, SyncMode, Written};
 use crate::generate::{IndexShape, TableShape};

@@ -4,7 +4,7 @@
 //! has the other keys. They are a permutation of the 63-bit integers, so that the n-th key is known
 //! and never comes twice.
 
-use onlap_format::{Batch, Column, DataType, Row, Value, Vector};
+use onlap::{Batch, Column, DataType, Row, Value, Vector};
 
 use super::{Generator, TableShape};
 

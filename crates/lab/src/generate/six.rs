@@ -1,7 +1,7 @@
 //! Which rows does the workload of six UUID indexes insert?
 
+use onlap::{Batch, BytesVec, Column, DataType, Row, Value, Vector};
 use onlap_base::rng::Rng;
-use onlap_format::{Batch, BytesVec, Column, DataType, Row, Value, Vector};
 
 use super::{Generator, IndexShape, TableShape};
 

@@ -1,5 +1,5 @@
 use super::*;
-use onlap_format::Value;
+use onlap::Value;
 
 /// The value of a batch as rows have it, as far as generators make it.
 fn value(batch: &Batch, column: usize, row: usize) -> Value {

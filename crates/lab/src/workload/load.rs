@@ -95,7 +95,7 @@ pub(super) struct Inserter<'a> {
     client: Box<dyn Client + 'a>,
     generator: Box<dyn Generator>,
     api: Api,
-    rows: Vec<onlap_format::Row>,
+    rows: Vec<onlap::Row>,
 }
 
 impl<'a> Inserter<'a> {

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use onlap::Value;
 use onlap_base::rng::Rng;
 use onlap_base::{Error, ErrorKind, Result};
-use onlap_format::Value;
 
 use super::load::{Inserter, Load, join};
 use super::progress::{Counters, Progress};

@@ -5,7 +5,7 @@
 //! length of two bytes. Fixed-width columns thus sort as their values do and are copied into index
 //! keys unchanged.
 
-use onlap_format::{Batch, DataType, Row, Value, Vector};
+use onlap::{Batch, DataType, Row, Value, Vector};
 
 use crate::generate::TableShape;
 
