@@ -173,15 +173,14 @@ impl Session<'_> {
         self.rows += rows;
         let mut copy_name = self.dir.file_name().unwrap_or_default().to_owned();
         copy_name.push("-recover");
-        let copy = self.dir.with_file_name(copy_name);
-        copy_files(self.dir, &copy)?;
+        let copy = Copy(self.dir.with_file_name(copy_name));
+        copy_files(self.dir, &copy.0)?;
         let start = Instant::now();
-        let engine = drivers::open(&self.plan.engine, &engine_options(self.plan, &copy))?;
+        let engine = drivers::open(&self.plan.engine, &engine_options(self.plan, &copy.0))?;
         let took = start.elapsed();
         engine.use_table(self.plan.workload.shape(), self.indexes)?;
         let found = engine.count()?;
         engine.close()?;
-        let _ = fs::remove_dir_all(&copy);
         if found != self.rows {
             let text = format!("recovery found {found} of {} rows", self.rows);
             return Err(Error::new(ErrorKind::Corruption, text));
@@ -221,6 +220,15 @@ fn data_files(dir: &Path) -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// A directory that is removed when dropped, whatever happened to the engine in it.
+struct Copy(PathBuf);
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Copies a directory. A file that goes away meanwhile is not part of the state.
