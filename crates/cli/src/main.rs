@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 use onlap_base::{Error, ErrorKind, Result};
 
 mod bench;
+mod check;
 mod demo;
 mod interrupt;
 mod stats;
@@ -32,6 +33,8 @@ enum Command {
     Demo(demo::Args),
     /// Tell what is in a database's directory
     Stats(stats::Args),
+    /// Read everything in a database's directory and tell what is wrong
+    Check(check::Args),
     /// Measure how fast rows are inserted and read, and compare with other engines
     Bench(bench::Args),
 }
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     let result: Result<Outcome> = match cli.command {
         Command::Demo(args) => demo::run(&args),
         Command::Stats(args) => stats::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
     match result {

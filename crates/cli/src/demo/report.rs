@@ -105,8 +105,9 @@ impl Report {
         println!("space on disk");
         for t in &self.stats.tables {
             let indexes: u64 = t.indexes.iter().map(|i| i.bytes).sum();
+            let plural = if t.indexes.len() == 1 { "" } else { "es" };
             let text = format!(
-                "{:>10} rows, {:>9} in segments, {:>9} in {} indexes",
+                "{:>10} rows, {:>9} in segments, {:>9} in {} index{plural}",
                 units::grouped(t.row_ids),
                 units::size(t.segment_bytes),
                 units::size(indexes),

@@ -1,0 +1,60 @@
+//! `onlap check`: is everything in a database's directory as it should be?
+//!
+//! Wiring and words only; what is checked stands at [`onlap::check`].
+
+use std::path::PathBuf;
+
+use onlap::{CheckOptions, ErrorKind, Result};
+use onlap_lab::units;
+use serde_json::json;
+
+use crate::Outcome;
+
+/// Flags of `onlap check`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The database's directory
+    dir: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs `onlap check`.
+pub fn run(args: &Args) -> Result<Outcome> {
+    let report = match onlap::check(&args.dir, &CheckOptions::default()) {
+        Ok(report) => report,
+        // Damage that shows first while checking is a finding, not a directory that does not open.
+        Err(error) if error.kind() == ErrorKind::Corruption => return Err(error),
+        Err(error) => return Ok(Outcome::NotOpened(error)),
+    };
+    if args.json {
+        let findings = report.findings.iter().map(|f| json!({"table": f.table, "text": f.text}));
+        let value = json!({
+            "tables": report.tables,
+            "rows": report.rows,
+            "entries": report.entries,
+            "marks": report.marks,
+            "bytes": report.bytes,
+            "findings": findings.collect::<Vec<_>>(),
+        });
+        println!("{value:#}");
+    } else {
+        for finding in &report.findings {
+            match &finding.table {
+                Some(table) => println!("table {table}: {}", finding.text),
+                None => println!("{}", finding.text),
+            }
+        }
+        println!(
+            "{} tables, {} rows, {} index entries, {} marks in {}: {} findings",
+            report.tables,
+            units::grouped(report.rows),
+            units::grouped(report.entries),
+            units::grouped(report.marks),
+            units::size(report.bytes),
+            report.findings.len()
+        );
+    }
+    Ok(if report.findings.is_empty() { Outcome::Good } else { Outcome::Finding })
+}
