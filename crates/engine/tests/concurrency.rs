@@ -4,6 +4,8 @@
 //! commit or nothing of it, in the tables and in every index, and never changes. Contended keys have
 //! exactly one winner. Sizes are small, so that flushes and merges run all the time in between.
 
+#![allow(clippy::disallowed_methods, reason = "these tests are about real threads")]
+
 mod support;
 
 use std::collections::HashMap;
