@@ -154,7 +154,7 @@ fn every_contended_key_has_one_winner() {
             let id = if key % 2 == 0 { key } else { 1000 + key * 100 + thread as i64 };
             let name = if key % 2 == 0 { format!("{key} of {thread}") } else { key.to_string() };
             let owner = Value::Int(thread as i64);
-            match table.insert(&[Value::Int(id), Value::Text(name.into()), owner]) {
+            match table.insert(&[Value::Int(id), Value::Text(name), owner]) {
                 Ok(_) => won.push(key),
                 Err(e) => assert_eq!(e.kind(), ErrorKind::DuplicateKey, "{e}"),
             }

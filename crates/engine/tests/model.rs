@@ -4,6 +4,7 @@
 //! `ONLAP_STEPS=n` makes the runs longer.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use onlap::{
     DataType, Database, IndexSpec, KeyRange, Options, Row, Scan, Snapshot, SyncMode, Table,
@@ -201,10 +202,10 @@ impl Run {
             match self.rng.below(4) {
                 0 => {
                     let id = self.new_id();
-                    if !model.contains_key(&id) {
+                    if let Entry::Vacant(free) = model.entry(id) {
                         let row = random_row(&mut self.rng, id);
                         tx.insert(&table, &row).unwrap();
-                        model.insert(id, row);
+                        free.insert(row);
                     }
                 }
                 1 => {
