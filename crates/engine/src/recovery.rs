@@ -6,14 +6,22 @@
 //! 3. Replay the log from the oldest file that may hold something unflushed: rows with ids below a
 //!    table's flushed rows and marks up to its flushed CSN are skipped, the rest goes through the
 //!    same memtables as ever. A memtable that fills up meanwhile is flushed as at any other time.
-//! 4. Sync what was replayed (it may have survived in the page cache alone), then begin a new log
-//!    file behind it.
+//! 4. Make durable what was replayed, then begin a new log file behind it. Before a flush of step 3
+//!    the same happens to the log so far: files must not hold a part of a commit whose rest may go.
+//!
+//! What was read may be in the page cache alone. A sync is not enough to change that: when a sync of
+//! the process before has failed, the kernel takes those bytes for written. So the part of the log
+//! that no record says is durable is written again, to the byte, and then synced. Re-syncing alone
+//! was tried and loses commits that were visible ([`Rewritten`]).
 //!
 //! Invariants: CSNs of commits are contiguous, row ids of a table too (I2), so a gap is damage and
-//! not a torn tail. Records of tables that the manifest no longer knows belong to dropped tables.
+//! not a torn tail; unless relogged rows close it: the files that held these rows may be gone while
+//! the one with the rows between them and the relogging is still there. Records of tables that the
+//! manifest no longer knows belong to dropped tables.
 //!
 //! Thread safety: runs before the database has any other thread.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,6 +33,7 @@ use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed
 use onlap_storage::StorageContext;
 use onlap_storage::manifest::Manifest;
 use onlap_storage::version::{TableVersion, Versions};
+use onlap_storage::written::Purpose;
 use onlap_vfs::Access;
 
 use crate::database::Shared;
@@ -32,6 +41,9 @@ use crate::flush;
 use crate::log::{LogTail, LogWriter};
 use crate::options::Options;
 use crate::table::{Highs, TableState};
+
+/// Bytes of log written again at once.
+const REWRITE_BYTES: u64 = 1 << 20;
 
 /// Steps 1 to 4.
 pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
@@ -116,6 +128,8 @@ fn unique_highs(version: &TableVersion) -> Highs {
 fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Result<LogTail> {
     let storage = &shared.storage;
     let mut last_csns: Vec<(u64, Csn)> = Vec::new();
+    let mut rewritten = Rewritten::new(storage, oldest);
+    let mut gaps = Gaps::new();
     let mut csn = flushed;
     let mut previous: Option<Csn> = None;
     let mut load = |number: u64, most: usize| {
@@ -126,6 +140,9 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
     };
     let mut visit = |replayed: Replayed| {
         let Replayed { record, end } = replayed;
+        if let Some(group) = record.group {
+            rewritten.note_durable(group.durable);
+        }
         match record.body {
             RecordBody::Commit(commit) => {
                 if let Some(before) = previous.replace(record.csn)
@@ -136,9 +153,20 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
                     return Err(Error::corruption(name, record.position.offset(), text));
                 }
                 csn = csn.max(record.csn);
-                apply(shared, commit, record.csn, record.position)?;
+                let full = apply(shared, commit, record.csn, record.position, &mut gaps)?;
+                if !full.is_empty() {
+                    rewritten.rewrite(end)?;
+                    shared.snapshots.publish(record.csn.max(shared.snapshots.published()));
+                }
+                for state in full {
+                    flush::freeze(shared, &state, record.csn);
+                    flush::flush_oldest(shared, state.id)?;
+                }
             }
-            RecordBody::Relog(rows) => crate::relog::apply(shared, rows)?,
+            RecordBody::Relog(rows) => {
+                gaps.remove(&rows.table);
+                crate::relog::apply(shared, rows).map_err(|e| at_record(e, record.position))?;
+            }
             RecordBody::Note => {}
         }
         let number = end.file();
@@ -149,7 +177,13 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
         Ok(())
     };
     let end = format::replay(files, oldest, &mut load, &mut visit)?;
-    sync_replayed(storage, &end.live)?;
+    if let Some(e) = gaps.into_values().next() {
+        return Err(e);
+    }
+    if !end.live.is_empty() {
+        rewritten.rewrite(end.end)?;
+    }
+    storage.sync_dir()?;
     for number in &end.void {
         storage.fs.remove(&storage.dir.join(FileKind::Log(*number).name()))?;
     }
@@ -166,34 +200,92 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
     Ok(tail)
 }
 
-/// Step 4: what was read must not be lost once something relies on it.
-fn sync_replayed(storage: &StorageContext, live: &[u64]) -> Result<()> {
-    for number in live {
-        let path = storage.dir.join(FileKind::Log(*number).name());
-        storage.fs.open(&path, Access::ReadWrite)?.sync_all()?;
-    }
-    storage.sync_dir()
+/// Step 4: how far the log is on the disk for certain.
+struct Rewritten<'a> {
+    storage: &'a StorageContext,
+    oldest: u64,
+    durable: LogPosition,
 }
 
-/// One commit of the log goes into the memtables, as far as it is not in files.
-fn apply(shared: &Shared, commit: CommitRecord, csn: Csn, at: LogPosition) -> Result<()> {
+impl Rewritten<'_> {
+    fn new(storage: &StorageContext, oldest: u64) -> Rewritten<'_> {
+        Rewritten { storage, oldest, durable: LogPosition::START }
+    }
+
+    /// A sync of an earlier life has succeeded for everything up to here.
+    fn note_durable(&mut self, position: LogPosition) {
+        self.durable = self.durable.max(position);
+    }
+
+    /// Writes what may not be durable yet once more, up to `end`, and syncs it.
+    fn rewrite(&mut self, end: LogPosition) -> Result<()> {
+        for number in self.oldest.max(self.durable.file())..=end.file() {
+            let path = self.storage.dir.join(FileKind::Log(number).name());
+            // A recovery that cut the log off leaves numbers out.
+            if !self.storage.fs.exists(&path)? {
+                continue;
+            }
+            let file = self.storage.fs.open(&path, Access::ReadWrite)?;
+            let to = if number == end.file() { end.offset() } else { file.len()? };
+            let mut at = if number == self.durable.file() { self.durable.offset() } else { 0 };
+            while at < to {
+                let len = (to - at).min(REWRITE_BYTES);
+                let bytes = file.read_at(at, len as usize)?;
+                file.write_at(&bytes, at)?;
+                self.storage.written.add(Purpose::Log, len);
+                at += len;
+            }
+            file.sync_all()?;
+        }
+        self.durable = self.durable.max(end);
+        Ok(())
+    }
+}
+
+/// Names the place of a record in an error of its contents.
+fn at_record(e: Error, at: LogPosition) -> Error {
+    e.at(&FileKind::Log(at.file()).name(), at.offset())
+}
+
+/// Tables some of whose rows the log has left out so far, and the error that this is unless relogged
+/// rows come.
+type Gaps = HashMap<TableId, Error>;
+
+/// One commit of the log goes into the memtables, as far as it is not in files. Returns the tables
+/// whose memtable is full now.
+fn apply(
+    shared: &Shared,
+    commit: CommitRecord,
+    csn: Csn,
+    at: LogPosition,
+    gaps: &mut Gaps,
+) -> Result<Vec<Arc<TableState>>> {
+    let mut full = Vec::new();
     for part in commit.tables {
         let Some(state) = shared.catalog.by_id(part.table) else { continue };
         let view = state.view();
         let mut writer = state.writer.lock();
         let rows = part.rows.rows as RowId;
-        if csn <= view.version.flushed_csn {
+        if csn <= view.version.flushed_csn || gaps.contains_key(&part.table) {
+            continue;
+        }
+        // A mark on a row that is not there yet is as much of a gap as a row behind one.
+        let next = if rows > 0 { part.base } else { writer.next_row };
+        let marked = part.marks.iter().map(|m| m.row + 1).max().unwrap_or(0);
+        if next != writer.next_row || marked > next {
+            let text = format!(
+                "table {}: rows from id {next} and marks below {marked} in the log, rows from {} \
+                 expected",
+                view.schema.name, writer.next_row
+            );
+            let e = at_record(Error::damaged(text), at);
+            if next < writer.next_row {
+                return Err(e);
+            }
+            gaps.insert(part.table, e);
             continue;
         }
         writer.active_since.get_or_insert(csn);
-        if rows > 0 && part.base != writer.next_row {
-            let text = format!(
-                "table {}: rows from id {} in the log, {} expected",
-                view.schema.name, part.base, writer.next_row
-            );
-            let name = FileKind::Log(at.file()).name();
-            return Err(Error::corruption(name, at.offset(), text));
-        }
         crate::unique::raise_highs_of_rows(&view.schema, &part.rows, &mut writer.highs);
         state.note_serials(&part.rows);
         if rows > 0 {
@@ -207,10 +299,8 @@ fn apply(shared: &Shared, commit: CommitRecord, csn: Csn, at: LogPosition) -> Re
         state.counts.push(csn, writer.next_row, &shared.snapshots);
         drop(writer);
         if state.count_memory() >= shared.memtable_bytes {
-            shared.snapshots.publish(csn);
-            flush::freeze(shared, &state, csn);
-            flush::flush_oldest(shared, state.id)?;
+            full.push(state);
         }
     }
-    Ok(())
+    Ok(full)
 }

@@ -95,8 +95,13 @@ impl Manifest {
             // A torn tail would stand in the way of the next record's torn tail check.
             file.set_len(loaded.end)?;
         }
-        // What was read may so far be in the page cache alone.
+        // What was read may be in the page cache alone, and after a failed sync the kernel takes it
+        // for written: only bytes that are written again are certain to reach the disk.
+        file.write_at(&bytes[..loaded.end as usize], 0)?;
         file.sync_all()?;
+        // CURRENT may have been renamed without having become durable; until it is, the manifest
+        // that it named before must stay.
+        context.sync_dir()?;
         remove_others(context, number)?;
         let inner = Inner {
             number,

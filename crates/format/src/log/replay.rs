@@ -51,9 +51,9 @@ struct Link {
 /// Visits every record of the log in order.
 ///
 /// `files` are the log files that are there, rising; `oldest` is the number of the oldest one that
-/// must be (a missing file is an error). `load` returns at most so many bytes from the front of a
-/// file. The caller must sync the files before it relies on what it read: bytes that survived a
-/// crash of the process may not survive the next loss of power.
+/// must be (a missing file is an error); those below it are void. `load` returns at most so many
+/// bytes from the front of a file. The caller must make the files durable before it relies on what
+/// it read: bytes that survived a crash of the process may not survive the next loss of power.
 pub fn replay(
     files: &[LogFile],
     oldest: u64,
@@ -61,12 +61,15 @@ pub fn replay(
     visit: &mut dyn FnMut(Replayed) -> Result<()>,
 ) -> Result<ReplayEnd> {
     debug_assert!(files.is_sorted_by_key(|f| f.number));
-    let mut headers = Vec::with_capacity(files.len());
-    for file in files {
+    // Older files may be on the way to their next life: a power cut can keep the new header and lose
+    // the new name.
+    let needed = &files[files.partition_point(|f| f.number < oldest)..];
+    let mut headers = Vec::with_capacity(needed.len());
+    for file in needed {
         let bytes = load(file.number, HEADER_BYTES)?;
         headers.push(FileHeader::parse(file.number, &bytes).map_err(|e| e.at(&file.name, 0))?);
     }
-    let chain = chain(files, &headers)?;
+    let chain = chain(needed, &headers)?;
     if let Some(first) = chain.first() {
         let before = first.header.previous_end.file();
         if first.header.file > oldest && before >= oldest {
