@@ -110,6 +110,8 @@ impl RowCounts {
         let mut list = self.list.lock();
         let published = snapshots.published();
         match list.last_mut() {
+            // Recovery meets commits below the one that it publishes in the end.
+            Some(last) if last.0 >= csn => last.1 = count,
             // Nobody can have seen a commit above the published one.
             Some(last) if last.0 > published => *last = (csn, count),
             _ => list.push((csn, count)),
@@ -152,6 +154,17 @@ mod tests {
         held.into_iter().for_each(|s| snapshots.release(s));
         assert_eq!(snapshots.horizon(), 1000);
         assert_eq!(counts.at(1000), Some(10_000));
+    }
+
+    #[test]
+    fn replayed_commits_below_the_published_one_count_as_of_that() {
+        let snapshots = Snapshots::new(500);
+        let counts = RowCounts::new(500, 50);
+        for csn in 300..=700 {
+            counts.push(csn, csn, &snapshots);
+        }
+        snapshots.publish(700);
+        assert_eq!(counts.at(700), Some(700));
     }
 
     #[test]

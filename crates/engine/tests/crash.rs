@@ -20,7 +20,7 @@ use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
 use support::{agreed_rows, integer, small_options};
 
 /// Histories in a test run, and how often the power goes in each.
-const HISTORIES: u64 = 40;
+const HISTORIES: u64 = 100;
 const CUTS: u64 = 6;
 
 /// Rows of the first table by primary key. The second one repeats key and `a`.
