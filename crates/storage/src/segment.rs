@@ -23,12 +23,14 @@ use crate::context::StorageContext;
 use crate::file::FileReader;
 
 mod scan;
+mod skip;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use scan::{ScanBlock, SegmentScan};
+pub use skip::SkipBits;
 pub use writer::{SegmentSpec, SegmentWriter};
 
 /// A block of a segment, held in memory.
@@ -40,6 +42,7 @@ pub struct Segment {
     footer: SegmentFooter,
     /// Zones per column, decoded when first asked for.
     zones: Vec<OnceLock<(Arc<[Zone]>, Charge)>>,
+    skip: SkipBits,
     _charge: Charge,
 }
 
@@ -52,9 +55,11 @@ impl Segment {
         if footer.blocks.iter().any(|b| b.offset.saturating_add(u64::from(b.len)) > at) {
             return Err(file.damaged(at, "a block lies outside of the blocks' part of the file"));
         }
-        let charge = context.memory.charge(Part::Resident, footer.heap_bytes() as u64);
+        let skip = SkipBits::new(footer.blocks.len());
+        let heap = footer.heap_bytes() + skip.heap_bytes();
+        let charge = context.memory.charge(Part::Resident, heap as u64);
         let zones = footer.columns.iter().map(|_| OnceLock::new()).collect();
-        Ok(Segment { file, footer, zones, _charge: charge })
+        Ok(Segment { file, footer, zones, skip, _charge: charge })
     }
 
     /// The file's id.
@@ -89,6 +94,11 @@ impl Segment {
         let charge = self.file.context().memory.charge(Part::Resident, bytes as u64);
         let (zones, _) = self.zones[k].get_or_init(|| (zones.into(), charge));
         Ok(Some(zones.clone()))
+    }
+
+    /// The blocks known to be wholly dead.
+    pub fn skip(&self) -> &SkipBits {
+        &self.skip
     }
 
     /// Block `i`, from the cache or the file.

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use onlap_base::{Csn, Result, RowId};
 use onlap_storage::Direction;
+use onlap_storage::segment::ScanBlock;
 
 use super::ReadView;
 use crate::table::TableView;
@@ -55,4 +56,25 @@ impl DeadRows {
         let to = from + self.rows[from..].partition_point(|&r| r < end);
         Ok(&self.rows[from..to])
     }
+
+    /// Whether all rows of a block that a walk came to are dead.
+    pub(super) fn all(
+        &mut self,
+        view: &ReadView,
+        direction: Direction,
+        found: &ScanBlock,
+    ) -> Result<bool> {
+        let (block, rows) = (&found.block, block_rows(found));
+        let dead = self.within(view, direction, rows)?;
+        // Marks of rows that the segment no longer has may be among them.
+        let enough = dead.len() >= found.rows.len();
+        let is_dead = |i| dead.binary_search(&block.row_id(i)).is_ok();
+        Ok(enough && found.rows.clone().all(is_dead))
+    }
+}
+
+/// Ids from the first to the last row of a block that are in the scan's range.
+fn block_rows(found: &ScanBlock) -> Range<RowId> {
+    let Range { start, end } = found.rows;
+    found.block.row_id(start)..found.block.row_id(end - 1) + 1
 }

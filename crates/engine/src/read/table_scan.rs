@@ -2,7 +2,9 @@
 //!
 //! In the order of their ids: segment by segment and block by block, then the memtables. Only the
 //! wanted columns are decoded. The dead rows of a long stretch of ids are asked for once; a block
-//! without any, the common case, is decoded as a whole, without a look at single rows.
+//! without any, the common case, is decoded as a whole, without a look at single rows. A block all of
+//! whose rows are dead is noted as such and not looked at again, nor are segments of such blocks: a
+//! scan of a queue begins where its living rows do.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -64,7 +66,8 @@ impl TableScan {
         let mut parts = VecDeque::new();
         for segment in view.view.version.segments() {
             let ids = segment.row_ids();
-            if ids.start < rows.end && rows.start < ids.end {
+            let asked = ids.start < rows.end && rows.start < ids.end;
+            if asked && !segment.skip().all_dead(view.csn) {
                 parts.push_back(Part::Segment(Arc::clone(segment)));
             }
         }
@@ -110,7 +113,10 @@ impl TableScan {
     fn enter(&self, part: &Part) -> Place {
         match part {
             Part::Segment(segment) => {
-                let scan = SegmentScan::new(segment, self.rows.clone(), self.direction);
+                let mut scan = SegmentScan::new(segment, self.rows.clone(), self.direction);
+                if segment.skip().any_dead(self.view.csn) {
+                    scan.retain(|block| !segment.skip().is_dead(block, self.view.csn));
+                }
                 Place::Segment(Box::new(InSegment { scan, block: None }))
             }
             Part::Memory(memtable) => {
@@ -136,7 +142,13 @@ impl TableScan {
                 Some(found) => {
                     counters.blocks_read += 1;
                     let rows = found.rows.clone();
-                    *block = Some((found, rows));
+                    if rows == (0..found.block.rows())
+                        && self.dead.all(&self.view, self.direction, &found)?
+                    {
+                        scan.segment().skip().note(found.number, self.view.csn);
+                    } else {
+                        *block = Some((found, rows));
+                    }
                 }
                 None => self.place = Place::Between,
             }

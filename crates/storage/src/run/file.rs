@@ -118,6 +118,32 @@ impl RunFile {
         &self.stats
     }
 
+    /// Appends about `count` keys at even distances, in key order, each with the number of entries
+    /// from it up to the next. Keys may be cut off, as fences are. Reads nothing.
+    pub fn samples(&self, count: usize, out: &mut Vec<(Vec<u8>, u64)>) -> Result<()> {
+        match &self.content {
+            Content::Blocks { fences, .. } | Content::Rows(fences) => {
+                let step = fences.len().div_ceil(count.max(1)).max(1);
+                for (i, part) in fences.entries.chunks(step).enumerate() {
+                    let entries = part.iter().map(|e| u64::from(e.entries)).sum();
+                    out.push((fences.keys.get(i * step).to_vec(), entries));
+                }
+            }
+            Content::Affine(affine) => {
+                let unit = Unit::Affine(affine.clone());
+                let step = unit.len().div_ceil(count.max(1)).max(1);
+                let wants = EntryWants { keys: true, ..EntryWants::default() };
+                let mut batch = EntryBatch::default();
+                for at in (0..unit.len()).step_by(step) {
+                    batch.reset(&[]);
+                    unit.read(at..at + 1, &wants, &mut batch)?;
+                    out.push((batch.keys.get(0).to_vec(), step.min(unit.len() - at) as u64));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Row ids that the run stands for.
     pub fn rows(&self) -> &Range<RowId> {
         &self.rows

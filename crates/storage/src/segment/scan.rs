@@ -75,6 +75,11 @@ impl SegmentScan {
         Ok(())
     }
 
+    /// The segment.
+    pub fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
     /// How many blocks are still to come.
     pub fn blocks_left(&self) -> usize {
         self.blocks.len()
