@@ -48,7 +48,7 @@ pub use onlap_storage::written::{IndexWritten, WrittenReport};
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
 pub use spec::{IndexSpec, TableSpec};
-pub use stats::{IndexStats, RunStats, Stats, TableStats};
+pub use stats::{IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats};
 pub use transaction::Transaction;
 
 /// Names and versions of the file formats that this release writes; it reads these and all below.

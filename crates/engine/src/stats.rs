@@ -18,6 +18,10 @@ use crate::database::{Database, Shared};
 use crate::read::{ReadCounters, ReadView, Scan};
 use crate::table::{TableState, index_positions, key_def};
 
+mod keys;
+
+pub use keys::{KeyEstimates, QUANTILE_PARTS};
+
 /// A database in numbers. Sizes are in bytes.
 #[derive(Clone, Debug)]
 pub struct Stats {
@@ -91,6 +95,8 @@ pub struct IndexStats {
     pub written: IndexWritten,
     /// The order in which the newest keys arrived.
     pub pattern: InsertPattern,
+    /// Estimates about the keys in runs, from what stays in memory of them.
+    pub keys: KeyEstimates,
 }
 
 /// A run in numbers.
@@ -167,7 +173,8 @@ fn index_stats(
     index: &IndexSchema,
 ) -> Result<IndexStats> {
     let view = state.view();
-    let entries = view.version.index(index.id).map_or(&[][..], |i| &i.runs);
+    let files = view.version.index(index.id);
+    let entries = files.map_or(&[][..], |i| &i.runs);
     let mut runs = Vec::with_capacity(entries.len());
     for run in entries {
         let form = run.run.files().first().map_or("empty", |f| f.form());
@@ -190,6 +197,7 @@ fn index_stats(
         runs,
         written: written.indexes.get(&index.id).copied().unwrap_or_default(),
         pattern: insert_pattern(shared, state, index)?,
+        keys: files.map(keys::key_estimates).transpose()?.unwrap_or_default(),
     })
 }
 
