@@ -205,7 +205,12 @@ impl Leader {
     fn run_group(&mut self, shared: &Shared, requests: Vec<Arc<Request>>) {
         let mut admitted = Vec::with_capacity(requests.len());
         let bytes = requests.iter().map(|r| r.body.record_bytes(true)).sum();
-        let ready = shared.check_writable().and_then(|()| self.log.reserve(bytes));
+        let ready = shared.check_writable().and_then(|()| {
+            self.log.reserve(bytes).map_err(|e| match e.kind() {
+                ErrorKind::DiskFull => e,
+                _ => shared.poison("beginning a log file", e),
+            })
+        });
         if let Err(e) = ready {
             requests.iter().for_each(|r| r.finish(Err(e.clone())));
             return;

@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use onlap_base::{Csn, ErrorKind, FileId, IndexId, Result, TableId};
+use onlap_base::{Csn, FileId, IndexId, Result, TableId};
 use onlap_format::manifest::Edit;
 use onlap_storage::StorageContext;
 use onlap_storage::compact;
@@ -40,7 +40,7 @@ impl Editor for Shared {
     }
 
     fn commit(&self, edits: &[Edit]) -> Result<()> {
-        let changed = self.versions.commit(edits, |changed| {
+        self.commit_edits(edits, |changed| {
             for (id, version) in changed {
                 if let (Some(state), Some(version)) = (self.catalog.by_id(*id), version) {
                     state.change_view(|old| TableView {
@@ -49,10 +49,6 @@ impl Editor for Shared {
                     });
                 }
             }
-        });
-        changed.map_err(|e| match e.kind() {
-            ErrorKind::Conflict => e,
-            _ => self.poison("writing the manifest", e),
         })
     }
 

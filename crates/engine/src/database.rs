@@ -15,9 +15,10 @@ use onlap_base::clock::Clock;
 use onlap_base::memory::{Part, PartReport};
 use onlap_base::tasks::Tasks;
 use onlap_base::{Csn, Error, ErrorKind, Result};
+use onlap_format::manifest::Edit;
 use onlap_format::{Batch, TableSchema, Value};
 use onlap_storage::StorageContext;
-use onlap_storage::version::{TableVersion, Versions};
+use onlap_storage::version::{Changed, TableVersion, Versions};
 use parking_lot::Mutex;
 
 use crate::background::Background;
@@ -151,6 +152,19 @@ impl Shared {
              again, what was acknowledged is kept"
         );
         self.poisoned.get_or_init(|| Error::new(ErrorKind::ReadOnly, text)).clone()
+    }
+
+    /// Makes a change of the set of files durable. "Disk full" and a conflict leave everything as it
+    /// was; after any other failure nothing is known about the manifest's last record (I6).
+    pub(crate) fn commit_edits<T>(
+        &self,
+        edits: &[Edit],
+        publish: impl FnOnce(&[Changed]) -> T,
+    ) -> Result<T> {
+        self.versions.commit(edits, publish).map_err(|e| match e.kind() {
+            ErrorKind::Conflict | ErrorKind::DiskFull => e,
+            _ => self.poison("writing the manifest", e),
+        })
     }
 
     pub(crate) fn has_frozen(&self) -> bool {

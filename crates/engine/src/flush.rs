@@ -25,7 +25,8 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use onlap_base::{Csn, Result, RowId, TableId};
+use onlap_base::names::FileKind;
+use onlap_base::{Csn, ErrorKind, Result, RowId, TableId};
 use onlap_format::key::{ColumnStats, Packing};
 use onlap_format::manifest::{Edit, RunMeta};
 use onlap_format::marks::Mark;
@@ -81,22 +82,64 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
     let dead = DeadRows::new(dead);
     let mut edits = Vec::new();
+    let written = write_files(shared, &state, &view.schema, &frozen, &dead, csn, &mut edits);
+    let installed = written.and_then(|()| install(shared, &state, &frozen, &edits));
+    if let Err(e) = installed {
+        // After any other failure the record that names the files may be there.
+        if e.kind() != ErrorKind::ReadOnly {
+            discard(shared, &edits);
+        }
+        return Err(e);
+    }
+    shared.pressure.drained(bytes, shared.clock.monotonic_ns().saturating_sub(started));
+    Ok(())
+}
+
+/// Step 2: `edits` name what is written, also when not all of it could be.
+fn write_files(
+    shared: &Shared,
+    state: &TableState,
+    schema: &TableSchema,
+    frozen: &Memtable,
+    dead: &DeadRows,
+    csn: Csn,
+    edits: &mut Vec<Edit>,
+) -> Result<()> {
+    let table = state.id;
     if (frozen.rows() as u64) > dead.len() as u64 {
-        write_rows(shared, &view.schema, table, &frozen, &dead, csn, &mut edits)?;
-        for index in &view.schema.indexes {
-            let run = write_index(shared, &view.schema, index, &frozen, &dead)?;
+        write_rows(shared, schema, table, frozen, dead, csn, edits)?;
+        for index in &schema.indexes {
+            let run = write_index(shared, schema, index, frozen, dead)?;
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
-    write_marks(shared, table, &frozen, &dead, &mut edits)?;
+    write_marks(shared, table, frozen, dead, edits)?;
     edits.push(Edit::Flushed(table, frozen.end_row(), csn));
-    if let Some(serial) = view.schema.columns.iter().find(|c| c.serial) {
+    if let Some(serial) = schema.columns.iter().find(|c| c.serial) {
         edits.push(Edit::Serial(table, serial.id, state.serial_now()));
     }
-    shared.storage.sync_dir()?;
-    install(shared, &state, &frozen, &edits)?;
-    shared.pressure.drained(bytes, shared.clock.monotonic_ns().saturating_sub(started));
-    Ok(())
+    shared.storage.sync_dir()
+}
+
+/// Removes files that the manifest will never name, so that a flush that is tried again and again on
+/// a full disk does not fill it further. What cannot be removed now goes with the next open.
+fn discard(shared: &Shared, edits: &[Edit]) {
+    let mut kinds = Vec::new();
+    for edit in edits {
+        match edit {
+            Edit::AddSegment(_, segment) => kinds.push(FileKind::Segment(segment.file)),
+            Edit::AddRun(_, _, run) => {
+                kinds.extend(run.files.iter().map(|f| FileKind::Run(f.file)));
+            }
+            Edit::AddMarks(_, marks) => kinds.push(FileKind::Marks(marks.file)),
+            _ => {}
+        }
+    }
+    for kind in kinds {
+        if let Err(e) = shared.storage.fs.remove(&shared.storage.dir.join(kind.name())) {
+            shared.background.note_error(e);
+        }
+    }
 }
 
 /// Step 3.
@@ -106,7 +149,7 @@ fn install(
     frozen: &Arc<Memtable>,
     edits: &[Edit],
 ) -> Result<()> {
-    let installed = shared.versions.commit(edits, |changed| {
+    shared.commit_edits(edits, |changed| {
         let version = changed[0].1.clone().expect("a flushed table has a version");
         state.change_view(|old| TableView {
             schema: Arc::clone(&old.schema),
@@ -119,10 +162,6 @@ fn install(
                 .collect(),
             active: Arc::clone(&old.active),
         });
-    });
-    installed.map_err(|e| match e.kind() {
-        onlap_base::ErrorKind::Conflict => e,
-        _ => shared.poison("writing the manifest", e),
     })
 }
 
@@ -247,8 +286,10 @@ pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
     if files.is_empty() {
         return Ok(());
     }
-    let noted = shared.versions.commit(&[Edit::LogOldest(oldest)], |_| ());
-    noted.map_err(|e| shared.poison("writing the manifest", e))?;
+    if let Err(e) = shared.commit_edits(&[Edit::LogOldest(oldest)], |_| ()) {
+        shared.commits().exclusively(|leader| leader.log.take_back(files));
+        return Err(e);
+    }
     shared.commits().exclusively(|leader| leader.log.recycle(files))
 }
 

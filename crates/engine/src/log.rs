@@ -12,11 +12,11 @@
 //! Thread safety: owned by the commit leader; [`LogSync`] is shared with the interval syncer.
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onlap_base::names::{self, FileKind};
-use onlap_base::{Csn, Result};
+use onlap_base::{Csn, Error, ErrorKind, Result};
 use onlap_format::log::{self as format, FileHeader, GroupPart, LogPosition};
 use onlap_storage::StorageContext;
 use onlap_storage::written::Purpose;
@@ -128,7 +128,7 @@ impl LogWriter {
             storage,
             mode,
             file_bytes,
-            file,
+            file: Arc::clone(&file),
             at: tail.end,
             capacity: file_bytes,
             last_csn: tail.csn,
@@ -137,7 +137,8 @@ impl LogWriter {
                 .collect(),
             spares: Vec::new(),
         };
-        writer.begin_file(tail.next_file)?;
+        writer.write_header(&*file, tail.next_file)?;
+        writer.go_on(file, tail.next_file);
         Ok(writer)
     }
 
@@ -156,6 +157,10 @@ impl LogWriter {
     }
 
     /// Makes room for `bytes` of records; afterwards [`LogWriter::append`] needs no new space.
+    ///
+    /// # Errors
+    /// `DiskFull` with nothing changed: the writer goes on when there is space. Any other error ends
+    /// its life (I6), as that of a sync may be among them.
     pub(crate) fn reserve(&mut self, bytes: usize) -> Result<()> {
         if self.at.offset() + bytes as u64 <= self.capacity {
             return Ok(());
@@ -213,6 +218,13 @@ impl LogWriter {
         (files, self.closed.front().map_or(self.at.file(), |c| c.number))
     }
 
+    /// Takes files back on the list that [`LogWriter::take_flushed`] took off it.
+    pub(crate) fn take_back(&mut self, files: Vec<ObsoleteFile>) {
+        for ObsoleteFile(file) in files.into_iter().rev() {
+            self.closed.push_front(file);
+        }
+    }
+
     /// Keeps obsolete files for reuse, or removes them.
     pub(crate) fn recycle(&mut self, files: Vec<ObsoleteFile>) -> Result<()> {
         for ObsoleteFile(file) in files {
@@ -249,56 +261,73 @@ impl LogWriter {
         Ok(path)
     }
 
+    /// Goes on in a new file. The writer changes once everything that can fail has succeeded.
     fn roll(&mut self, bytes: u64) -> Result<()> {
         let capacity = self.file_bytes.max(bytes + format::HEADER_BYTES as u64);
         let number = self.at.file() + 1;
-        let fs = &self.storage.fs;
         let path = self.storage.dir.join(FileKind::Log(number).name());
-        let spare = if capacity == self.file_bytes { self.spares.pop() } else { None };
-        let file = match spare {
-            Some(spare) => {
-                fs.rename(&spare, &path)?;
-                fs.open(&path, Access::ReadWrite)?
-            }
-            None => {
-                let file = fs.create(&path, Access::ReadWrite)?;
-                if let Err(e) = file.allocate(capacity) {
-                    fs.remove(&path)?;
-                    return Err(e);
-                }
-                file
-            }
-        };
+        let file = self.create_file(&path, capacity)?;
         if self.mode != SyncMode::Os {
-            self.sync.sync()?;
+            self.sync.sync().map_err(beyond_space)?;
         }
+        self.write_header(&*file, number)?;
         let closed =
             ClosedFile { number: self.at.file(), last_csn: self.last_csn, bytes: self.capacity };
         self.closed.push_back(closed);
-        self.file = file;
         self.capacity = capacity;
-        self.begin_file(number)
+        self.go_on(file, number);
+        Ok(())
     }
 
-    fn begin_file(&mut self, number: u64) -> Result<()> {
+    /// A file with room for `capacity` bytes. Nothing is left of it when the disk is full.
+    fn create_file(&mut self, path: &Path, capacity: u64) -> Result<Arc<dyn File>> {
+        let fs = &self.storage.fs;
+        let spare = if capacity == self.file_bytes { self.spares.pop() } else { None };
+        if let Some(spare) = spare {
+            fs.rename(&spare, path)?;
+            return fs.open(path, Access::ReadWrite);
+        }
+        let file = fs.create(path, Access::ReadWrite)?;
+        if let Err(e) = file.allocate(capacity) {
+            fs.remove(path)?;
+            return Err(e);
+        }
+        Ok(file)
+    }
+
+    /// Writes the header of file `number`, which has its bytes already.
+    fn write_header(&self, file: &dyn File, number: u64) -> Result<()> {
         let durable = self.sync.durable();
         let header =
             FileHeader { file: number, previous_end: self.at, durable, csn: self.last_csn };
         let header = header.encode();
-        self.file.write_at(&header, 0)?;
+        file.write_at(&header, 0).map_err(beyond_space)?;
         if self.mode != SyncMode::Os {
-            self.file.sync_all()?;
-            self.storage.sync_dir()?;
+            file.sync_all().map_err(beyond_space)?;
+            self.storage.sync_dir().map_err(beyond_space)?;
         }
         self.storage.written.add(Purpose::Log, header.len() as u64);
-        self.at = LogPosition::new(number, header.len() as u64);
+        Ok(())
+    }
+
+    /// The next record goes into file `number`, whose header is written.
+    fn go_on(&mut self, file: Arc<dyn File>, number: u64) {
+        self.file = file;
+        self.at = LogPosition::new(number, format::HEADER_BYTES as u64);
         let mut state = self.sync.state.lock();
         state.current = Arc::clone(&self.file);
         state.written = self.at;
         if self.mode != SyncMode::Os {
             state.durable = self.at;
         }
-        Ok(())
+    }
+}
+
+/// A full disk met after bytes may have landed is a failure like any other (I6).
+fn beyond_space(e: Error) -> Error {
+    match e.kind() {
+        ErrorKind::DiskFull => Error::new(ErrorKind::Io, e.message()),
+        _ => e,
     }
 }
 

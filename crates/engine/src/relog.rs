@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use onlap_base::{Csn, Error, Result, RowId};
+use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
 use onlap_format::Batch;
 use onlap_format::log::{RelogBody, RelogMark, RelogTable};
 
@@ -52,7 +52,10 @@ pub(crate) fn relog(leader: &mut Leader, state: &TableState) -> Result<bool> {
         marks: marks.collect(),
     });
     let csn = leader.next_csn - 1;
-    leader.log.reserve(body.record_bytes())?;
+    match leader.log.reserve(body.record_bytes()) {
+        Err(e) if e.kind() == ErrorKind::DiskFull => return Ok(false),
+        reserved => reserved?,
+    }
     let mut record = Vec::with_capacity(body.record_bytes());
     body.append_to(&mut record, leader.log.position(), csn);
     leader.log.append(&record, csn)?;

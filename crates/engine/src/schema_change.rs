@@ -32,7 +32,7 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
         let edits = [Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
-        shared.versions.commit(&edits, |changed| {
+        shared.commit_edits(&edits, |changed| {
             let version = changed[0].1.clone().expect("a created table has a version");
             let state = shared.new_table(version, csn, 1, Vec::new());
             shared.catalog.insert(schema.name.clone(), Arc::clone(&state));
@@ -51,7 +51,7 @@ pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
     let state = shared.catalog.by_name(name).ok_or_else(|| unknown_table(name))?;
     shared.commits().exclusively(|_| {
         state.dropped.store(true, Ordering::Release);
-        let dropped = shared.versions.commit(&[Edit::DropTable(state.id)], |_| ());
+        let dropped = shared.commit_edits(&[Edit::DropTable(state.id)], |_| ());
         if dropped.is_ok() {
             shared.catalog.remove(name);
             shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
@@ -129,7 +129,7 @@ fn change(
         schema.indexes.iter().map(|i| i.id).collect::<HashSet<_>>().len(),
         schema.indexes.len()
     );
-    shared.versions.commit(edits, |changed| {
+    shared.commit_edits(edits, |changed| {
         let version = changed[0].1.clone().expect("a changed table has a version");
         state.change_view(|old| TableView {
             active: state.new_memtable(&schema, old.active.end_row()),

@@ -151,6 +151,10 @@ fn check_header(number: u64, bytes: &[u8]) -> Result<()> {
 fn body_at(number: u64, at: usize, bytes: &[u8]) -> Option<&[u8]> {
     let frame = bytes.get(at..at + FRAME_BYTES)?;
     let word = |i: usize| u32::from_le_bytes(frame[i..i + 4].try_into().expect("4 bytes"));
+    // A body holds a count at least. Zeros allocated ahead must not be left to the checksums alone.
+    if word(4) == 0 {
+        return None;
+    }
     let start = at + FRAME_BYTES;
     let body = bytes.get(start..start.checked_add(word(4) as usize)?)?;
     let whole =

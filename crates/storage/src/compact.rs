@@ -111,12 +111,12 @@ pub fn compact(editor: &dyn Editor, table: TableId, candidate: &Candidate) -> Re
     }
     match editor.commit(&edits) {
         Ok(()) => Ok(true),
-        Err(e) if e.kind() == ErrorKind::Conflict => {
+        Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DiskFull) => {
             if let Some(new) = new {
                 let name = FileKind::Segment(new.file).name();
                 editor.context().fs.remove(&editor.context().dir.join(name))?;
             }
-            Ok(false)
+            if e.kind() == ErrorKind::Conflict { Ok(false) } else { Err(e) }
         }
         Err(e) => Err(e),
     }

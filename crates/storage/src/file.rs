@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Charge, Error, FileId, Part, Result, TaskHandle};
+use onlap_base::{Charge, Error, ErrorKind, FileId, Part, Result, TaskHandle};
 use onlap_format::frame::{HEADER_BYTES, Kind, TRAILER_BYTES, check_header, parse_trailer};
 use onlap_vfs::{Access, File, ReadBuf};
 use parking_lot::Mutex;
@@ -157,7 +157,12 @@ impl FileReader {
         id: FileId,
     ) -> Result<FileReader> {
         let name = kind(id).name();
-        let file = context.fs.open(&context.dir.join(&name), Access::ReadDirect)?;
+        let path = context.dir.join(&name);
+        let file = context.fs.open(&path, Access::ReadDirect).map_err(|e| match e.kind() {
+            // The manifest names it.
+            ErrorKind::NotFound => Error::corruption(&name, 0, "the file is missing"),
+            _ => e,
+        })?;
         let bytes = file.len()?;
         Ok(FileReader { context: context.clone(), id, name, file, bytes })
     }

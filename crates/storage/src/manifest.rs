@@ -13,8 +13,9 @@
 //!
 //! The state is changed before the bytes land, so a failure in between leaves it ahead of the disk;
 //! from then on the manifest refuses everything (I6), as nothing is known about bytes whose sync
-//! failed. "Disk full" is no exception: room for a record is not reserved ahead, so that one in the
-//! manifest needs a reopen too.
+//! failed. "Disk full" comes before that: room for the record is allocated before the state changes,
+//! and a turnover that finds no room leaves the old file in force and is tried again by a later
+//! commit. So a full disk ends by itself.
 //!
 //! Must not know of open readers ([`crate::version`]). Thread safety: one lock, held across the
 //! sync; callers are flushes, merges and schema changes, never commits of rows.
@@ -39,6 +40,8 @@ mod tests;
 const TURNOVER_BYTES: u64 = 256 << 10;
 /// With this ratio a byte of edits costs at most half a byte of snapshots.
 const TURNOVER_RATIO: u64 = 2;
+/// Bytes allocated ahead of the records: some hundred edits per call, and nothing beside a table.
+const AHEAD_BYTES: u64 = 32 << 10;
 
 /// The manifest of an open database.
 pub struct Manifest {
@@ -50,6 +53,8 @@ struct Inner {
     number: u64,
     file: Arc<dyn File>,
     end: u64,
+    /// Up to here the file has its bytes; zeros behind `end`, which are no record.
+    allocated: u64,
     snapshot_bytes: u64,
     state: ManifestState,
     broken: Option<Error>,
@@ -72,7 +77,8 @@ impl Manifest {
         }
         let state = ManifestState::default();
         let (file, end) = begin_file(context, 1, &state)?;
-        let inner = Inner { number: 1, file, end, snapshot_bytes: end, state, broken: None };
+        let (allocated, snapshot_bytes) = (end, end);
+        let inner = Inner { number: 1, file, end, allocated, snapshot_bytes, state, broken: None };
         Ok(Manifest { context: Arc::clone(context), inner: Mutex::new(inner) })
     }
 
@@ -87,7 +93,13 @@ impl Manifest {
         }
         let number = read_current(context)?;
         let name = FileKind::Manifest(number).name();
-        let file = context.fs.open(&context.dir.join(&name), Access::ReadWrite)?;
+        let path = context.dir.join(&name);
+        let file = context.fs.open(&path, Access::ReadWrite).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => {
+                Error::corruption(CURRENT, 0, format!("CURRENT names {name}, which is missing"))
+            }
+            _ => e,
+        })?;
         let length = file.len()?;
         let bytes = file.read_at(0, length as usize)?;
         let loaded = format::load(&name, number, &bytes)?;
@@ -107,6 +119,7 @@ impl Manifest {
             number,
             file,
             end: loaded.end,
+            allocated: loaded.end,
             snapshot_bytes: loaded.snapshot_end,
             state: loaded.state,
             broken: None,
@@ -122,8 +135,8 @@ impl Manifest {
     /// Makes a change durable: all of the edits or none.
     ///
     /// # Errors
-    /// `Conflict` when an edit does not fit the state, with nothing changed; anything else means
-    /// that the manifest is unusable until reopened (I6).
+    /// `Conflict` when an edit does not fit the state, and `DiskFull`, with nothing changed; anything
+    /// else means that the manifest is unusable until reopened (I6).
     pub fn commit(&self, edits: &[Edit]) -> Result<()> {
         self.commit_with(edits, |_| ())
     }
@@ -139,17 +152,23 @@ impl Manifest {
             let text = format!("the manifest failed earlier, reopen the database: {e}");
             return Err(Error::new(ErrorKind::ReadOnly, text));
         }
+        let record = format::encode_record(inner.number, inner.end, edits);
+        let needed = inner.end + record.len() as u64;
+        if needed > inner.allocated {
+            inner.file.allocate(needed + AHEAD_BYTES)?;
+            inner.allocated = needed + AHEAD_BYTES;
+        }
         apply_all(&mut inner.state, edits)?;
-        if let Err(e) = self.append(inner, edits) {
+        if let Err(e) = self.append(inner, &record) {
+            let e = beyond_space(e);
             inner.broken = Some(e.clone());
             return Err(e);
         }
         Ok(then(&inner.state))
     }
 
-    fn append(&self, inner: &mut Inner, edits: &[Edit]) -> Result<()> {
-        let record = format::encode_record(inner.number, inner.end, edits);
-        inner.file.write_at(&record, inner.end)?;
+    fn append(&self, inner: &mut Inner, record: &[u8]) -> Result<()> {
+        inner.file.write_at(record, inner.end)?;
         inner.file.sync_data()?;
         inner.end += record.len() as u64;
         self.context.written.add(Purpose::Manifest, record.len() as u64);
@@ -162,9 +181,15 @@ impl Manifest {
 
     fn turn_over(&self, inner: &mut Inner) -> Result<()> {
         let number = inner.number + 1;
-        let (file, end) = begin_file(&self.context, number, &inner.state)?;
+        let begun = begin_file(&self.context, number, &inner.state);
+        let (file, end) = match begun {
+            // The record is in the old file, which stays in force.
+            Err(e) if e.kind() == ErrorKind::DiskFull => return Ok(()),
+            begun => begun?,
+        };
         let old = FileKind::Manifest(inner.number).name();
         (inner.number, inner.file, inner.end, inner.snapshot_bytes) = (number, file, end, end);
+        inner.allocated = end;
         self.context.fs.remove(&self.context.dir.join(old))
     }
 }
@@ -228,10 +253,18 @@ fn begin_file(
     pointer.sync_all()?;
     // The new file's name must be durable before anything points to it.
     fs.sync_dir(dir)?;
-    fs.rename(&temporary, &dir.join(CURRENT))?;
-    fs.sync_dir(dir)?;
+    fs.rename(&temporary, &dir.join(CURRENT)).map_err(beyond_space)?;
+    fs.sync_dir(dir).map_err(beyond_space)?;
     context.written.add(Purpose::Manifest, (bytes.len() + current.len()) as u64);
     Ok((file, bytes.len() as u64))
+}
+
+/// A full disk met after bytes may have landed is a failure like any other (I6).
+fn beyond_space(e: Error) -> Error {
+    match e.kind() {
+        ErrorKind::DiskFull => Error::new(ErrorKind::Io, e.message()),
+        _ => e,
+    }
 }
 
 fn read_current(context: &StorageContext) -> Result<u64> {

@@ -63,10 +63,10 @@ pub fn merge(editor: &dyn Editor, table: TableId, inputs: &[FileId]) -> Result<b
     edits.push(Edit::AddMarks(table, meta.clone()));
     match editor.commit(&edits) {
         Ok(()) => Ok(true),
-        Err(e) if e.kind() == ErrorKind::Conflict => {
+        Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DiskFull) => {
             let name = FileKind::Marks(meta.file).name();
             editor.context().fs.remove(&editor.context().dir.join(name))?;
-            Ok(false)
+            if e.kind() == ErrorKind::Conflict { Ok(false) } else { Err(e) }
         }
         Err(e) => Err(e),
     }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use onlap_base::limits::{BLOCK_BYTES, RUN_FILE_BYTES};
 use onlap_base::names::FileKind;
-use onlap_base::{ErrorKind, IndexId, Part, Result, RowId, TableId};
+use onlap_base::{Error, ErrorKind, IndexId, Part, Result, RowId, TableId};
 use onlap_format::Batch;
 use onlap_format::key::{Entries, Packing};
 use onlap_format::manifest::{Edit, RunFileMeta, RunMeta};
@@ -351,7 +351,8 @@ impl<'a> Rewrite<'a> {
         }
         let done = self.job.editor.commit(edits);
         // After any other failure the edit may have landed, and with it the need for the files.
-        if !done.as_ref().is_err_and(|e| e.kind() == ErrorKind::Conflict) {
+        let refused = |e: &Error| matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DiskFull);
+        if !done.as_ref().is_err_and(refused) {
             self.finished.files.clear();
         }
         done

@@ -118,6 +118,16 @@ pub struct RunWriter {
     bytes: Vec<u8>,
 }
 
+impl Drop for RunWriter {
+    fn drop(&mut self) {
+        for file in &self.finished {
+            let path = self.context.dir.join(FileKind::Run(file.file).name());
+            // Nobody knows the file; if it cannot be removed now, the next open does it.
+            let _ = self.context.fs.remove(&path);
+        }
+    }
+}
+
 impl RunWriter {
     /// A writer; files appear as they are needed.
     pub fn new(context: &Arc<StorageContext>, spec: RunSpec) -> RunWriter {
@@ -177,7 +187,8 @@ impl RunWriter {
         }
     }
 
-    /// Writes what is left and gives the files that [`RunWriter::take_finished`] did not.
+    /// Writes what is left and gives the files that [`RunWriter::take_finished`] did not. A writer
+    /// dropped before, or by an error, removes them.
     pub fn finish(mut self) -> Result<Vec<RunFileMeta>> {
         let rest = std::mem::replace(&mut self.pending, empty(&self.spec));
         self.write_blocks(&rest, 0, true)?;
@@ -191,7 +202,7 @@ impl RunWriter {
             }
             _ => {}
         }
-        Ok(self.finished)
+        Ok(std::mem::take(&mut self.finished))
     }
 
     /// Takes entries into pieces. When they turn out to be too many, writes those taken so far as
