@@ -257,7 +257,8 @@ impl TableCheck<'_> {
             key_columns: Vec::new(),
             include: (0..index.include.len()).collect(),
         };
-        let mut cursor = run.run.cursor(KeyBounds::all(), Direction::Forward, wants);
+        let forward = Direction::Forward;
+        let mut cursor = self.version.run_cursor(&run.run, KeyBounds::all(), forward, wants);
         let mut batch = EntryBatch::default();
         let mut last: Option<(Vec<u8>, RowId)> = None;
         let mut n = 0;
@@ -277,7 +278,10 @@ impl TableCheck<'_> {
             self.add_entries(&batch, sums)?;
         }
         self.report.entries += n;
-        if run.meta.trim.is_none() && n != run.meta.entries() {
+        // A compaction takes rows from under a fences-only run; which, the sums tell.
+        let known = run.meta.entries();
+        let fewer = run.run.files().iter().any(|f| !f.has_entries()) && n < known;
+        if run.meta.trim.is_none() && n != known && !fewer {
             let text = format!("{n} entries, the manifest says {}", run.meta.entries());
             self.find(format!("index {}, run {}: {text}", index.name, run.meta.id));
         }

@@ -202,30 +202,45 @@ fn write_index(
 ) -> Result<RunMeta> {
     let packing = fit_packing(schema, index, frozen);
     let rows = frozen.first_row()..frozen.end_row();
-    let mut writer =
-        run_writer(shared, schema, index, packing.clone(), rows.clone(), frozen.rows() as u64)?;
+    let mut spec =
+        run_spec(shared, schema, index, packing.clone(), rows.clone(), frozen.rows() as u64)?;
+    spec.fences_only = index.fences_only
+        && rises(frozen.entries(index.id, &packing, dead.clone()).map(|e| e.row_ids));
+    let mut writer = RunWriter::new(&shared.storage, spec);
     for entries in frozen.entries(index.id, &packing, dead.clone()) {
         writer.push(&entries)?;
     }
     run_meta(shared, writer, rows)
 }
 
-/// A writer of a new run of an index.
-pub(crate) fn run_writer(
+/// Whether row ids rise, over all steps.
+fn rises(steps: impl Iterator<Item = Vec<RowId>>) -> bool {
+    let mut last = None;
+    for rows in steps {
+        if !rows.is_sorted_by(|a, b| a < b) || rows.first().is_some_and(|r| last >= Some(*r)) {
+            return false;
+        }
+        last = rows.last().copied().or(last);
+    }
+    true
+}
+
+/// A new run of an index.
+pub(crate) fn run_spec(
     shared: &Shared,
     schema: &TableSchema,
     index: &IndexSchema,
     packing: Packing,
     rows: Range<RowId>,
     entries_max: u64,
-) -> Result<RunWriter> {
+) -> Result<RunSpec> {
     let shape = IndexShape::of(schema, index)?;
     let purpose = Purpose::Index(index.id);
     let mut spec =
         RunSpec::new(shape, schema.version, rows, Arc::new(packing), entries_max, purpose);
     spec.file_bytes = shared.options.tuning.run_file_bytes;
     spec.block_bytes = shared.options.tuning.block_bytes;
-    Ok(RunWriter::new(&shared.storage, spec))
+    Ok(spec)
 }
 
 /// Ends a run as flushed.

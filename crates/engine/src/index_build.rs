@@ -17,7 +17,7 @@ use onlap_base::{ColumnId, IndexId, Result, RowId};
 use onlap_format::key::{ColumnStats, Entries, Packing};
 use onlap_format::manifest::RunMeta;
 use onlap_format::{Batch, Column, IndexSchema};
-use onlap_storage::run::{IndexShape, Run, RunFile};
+use onlap_storage::run::{IndexShape, Run, RunFile, RunWriter};
 use onlap_storage::segment::SegmentScan;
 use onlap_storage::{Direction, EntryCursor, EntryWants, KeyBounds};
 
@@ -96,8 +96,8 @@ fn write_piece(
     let mut entries = Entries { keys: packing.new_keys(), row_ids: piece.row_ids.clone(), include };
     let packed = packing.pack(&columns, 0..n, &mut entries.keys);
     assert!(packed, "a packing that was fitted to the columns holds them");
-    let mut writer =
-        flush::run_writer(shared, &view.schema, index, packing, piece.first..end, n as u64)?;
+    let spec = flush::run_spec(shared, &view.schema, index, packing, piece.first..end, n as u64)?;
+    let mut writer = RunWriter::new(&shared.storage, spec);
     writer.push(&entries.sorted())?;
     flush::run_meta(shared, writer, piece.first..end)
 }

@@ -32,6 +32,7 @@ pub struct IndexSpec {
     key: Vec<(String, bool)>,
     include: Vec<String>,
     unique: bool,
+    fences_only: bool,
 }
 
 impl TableSpec {
@@ -147,12 +148,22 @@ impl IndexSpec {
             key: columns.into_iter().map(|c| (c.into(), false)).collect(),
             include: Vec::new(),
             unique: false,
+            fences_only: false,
         }
     }
     /// Refuses two live rows with equal keys (rows with a NULL in the key never clash).
     #[must_use]
     pub fn unique(mut self) -> IndexSpec {
         self.unique = true;
+        self
+    }
+    /// For ascending columns that are not looked up by equality, such as the time of an event, which
+    /// only the user knows: where keys arrive in order, files keep one key per thousand rows and no
+    /// entries, and reads find the rest in the rows. Where they do not, the index is an ordinary one.
+    /// Not for unique indexes.
+    #[must_use]
+    pub fn fences_only(mut self) -> IndexSpec {
+        self.fences_only = true;
         self
     }
     /// Sorts a key column descending, NULL first.
@@ -201,6 +212,10 @@ impl IndexSpec {
                 Error::new(ErrorKind::UnknownColumn, text)
             })
         };
+        if self.fences_only && self.unique {
+            let text = format!("index {}: a unique index cannot be fences-only", self.name);
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
         let mut seen = HashSet::new();
         let mut key = Vec::new();
         for (name, descending) in &self.key {
@@ -230,6 +245,7 @@ impl IndexSpec {
             include,
             unique: self.unique,
             primary: false,
+            fences_only: self.fences_only,
         })
     }
 

@@ -112,7 +112,7 @@ pub struct RunStats {
     pub entries: u64,
     /// Its size.
     pub bytes: u64,
-    /// explicit, affine or fences.
+    /// explicit, affine or fences-only.
     pub form: &'static str,
 }
 

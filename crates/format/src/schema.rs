@@ -46,6 +46,9 @@ pub struct IndexSchema {
     pub unique: bool,
     /// Whether this is the primary key (unique, no NULL).
     pub primary: bool,
+    /// Whether runs may hold fences only, because keys hardly ever fall as row ids rise and are not
+    /// looked up by equality. Never of a unique index.
+    pub fences_only: bool,
 }
 
 /// A table.

@@ -47,6 +47,7 @@ fn schema() -> TableSchema {
         include: vec![ColumnId(1)],
         unique,
         primary: unique,
+        fences_only: !unique,
     };
     TableSchema {
         id: T,

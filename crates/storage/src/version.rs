@@ -24,6 +24,7 @@ use crate::run::{IndexShape, Run, RunFile};
 use crate::segment::Segment;
 
 mod read;
+mod row_cursor;
 mod set;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@
 //! as byte strings behind their length; options as a flag byte before the value.
 //!
 //! A schema: table id, version, name, next column id, columns (count; each id, name, type, flags:
-//! 1 nullable, 2 serial), indexes (count; each id, name, flags: 1 unique, 2 primary, key parts
+//! 1 nullable, 2 serial), indexes (count; each id, name, flags: 1 unique, 2 primary, 4 fences-only, key parts
 //! (count; each column id, descending), included column ids (count)). A type: one byte of kind, and
 //! for numeric its flag, precision and scale, for varchar and char the length.
 
@@ -224,7 +224,8 @@ fn put_schema(out: &mut Vec<u8>, schema: &TableSchema) {
     for i in &schema.indexes {
         put_varint(out, i.id.0.into());
         put_bytes(out, i.name.as_bytes());
-        out.push(u8::from(i.unique) | u8::from(i.primary) << 1);
+        let fences_only = u8::from(i.fences_only) << 2;
+        out.push(u8::from(i.unique) | u8::from(i.primary) << 1 | fences_only);
         put_varint(out, i.key.len() as u64);
         for part in &i.key {
             put_varint(out, part.column.0.into());
@@ -246,25 +247,27 @@ fn read_schema(r: &mut Reader<'_>) -> Result<TableSchema> {
     Ok(TableSchema { id, name, version, columns, indexes, next_column })
 }
 
-fn read_flags(r: &mut Reader<'_>) -> Result<(bool, bool)> {
-    match r.u8()? {
-        flags @ 0..=3 => Ok((flags & 1 != 0, flags & 2 != 0)),
-        _ => Err(r.error("unknown flags in a schema")),
+/// Reads a byte of `N` flags, the lowest bit first.
+fn read_flags<const N: usize>(r: &mut Reader<'_>) -> Result<[bool; N]> {
+    let flags = r.u8()?;
+    if flags >> N != 0 {
+        return Err(r.error("unknown flags in a schema"));
     }
+    Ok(std::array::from_fn(|i| flags >> i & 1 != 0))
 }
 
 fn read_column(r: &mut Reader<'_>) -> Result<ColumnSchema> {
     let id = ColumnId(r.varint32()?);
     let name = r.text()?.to_owned();
     let ty = read_type(r)?;
-    let (nullable, serial) = read_flags(r)?;
+    let [nullable, serial] = read_flags(r)?;
     Ok(ColumnSchema { id, name, ty, nullable, serial })
 }
 
 fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
     let id = read_index(r)?;
     let name = r.text()?.to_owned();
-    let (unique, primary) = read_flags(r)?;
+    let [unique, primary, fences_only] = read_flags(r)?;
     let n = r.count(2)?;
     let mut key = Vec::with_capacity(n);
     for _ in 0..n {
@@ -272,7 +275,7 @@ fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
     }
     let n = r.count(1)?;
     let include = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
-    Ok(IndexSchema { id, name, key, include, unique, primary })
+    Ok(IndexSchema { id, name, key, include, unique, primary, fences_only })
 }
 
 fn put_type(out: &mut Vec<u8>, ty: DataType) {

@@ -65,6 +65,7 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         include: if include { vec![ColumnId(2)] } else { vec![] },
         unique: false,
         primary: false,
+        fences_only: false,
     };
     TableSchema {
         id: TABLE,

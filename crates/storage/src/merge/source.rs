@@ -10,14 +10,57 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use onlap_base::Result;
-use onlap_format::key::{Entries, Packing, sort_permutation};
+use onlap_format::key::{Entries, Keys, Packing, sort_permutation};
 
-use crate::entry::KeyBounds;
+use crate::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 use crate::run::{IndexShape, Run, RunScan};
+use crate::version::TableVersion;
+
+/// Entries taken at a time from the rows of a fences-only run.
+const ROW_ENTRIES: usize = 4096;
+
+/// How a run is read.
+enum Input {
+    /// By its blocks.
+    Scan(RunScan),
+    /// A fences-only one, by its rows; keys come as key bytes.
+    Rows { cursor: Box<dyn EntryCursor>, batch: EntryBatch, packing: Arc<Packing> },
+}
+
+impl Input {
+    fn new(version: &TableVersion, run: &Arc<Run>) -> Input {
+        if run.files().iter().all(|f| f.has_entries()) {
+            return Input::Scan(RunScan::new(run, KeyBounds::all()));
+        }
+        let shape = run.shape();
+        let include = (0..shape.include.len()).collect();
+        let wants = EntryWants { keys: true, key_columns: Vec::new(), include };
+        let cursor = version.run_cursor(run, KeyBounds::all(), Direction::Forward, wants);
+        let packing = Arc::new(Packing::bytes(&shape.key));
+        Input::Rows { cursor, batch: EntryBatch::default(), packing }
+    }
+
+    /// Empties `out` and fills it; gives the packing of the keys, and `None` at the end.
+    fn next(&mut self, out: &mut Entries) -> Result<Option<Arc<Packing>>> {
+        match self {
+            Input::Scan(scan) => scan.next(out),
+            Input::Rows { cursor, batch, packing } => {
+                out.clear();
+                if !cursor.next(ROW_ENTRIES, batch)? {
+                    return Ok(None);
+                }
+                out.keys = Keys::Bytes(std::mem::take(&mut batch.keys));
+                out.row_ids.append(&mut batch.row_ids);
+                out.include = std::mem::take(&mut batch.columns);
+                Ok(Some(Arc::clone(packing)))
+            }
+        }
+    }
+}
 
 /// A run that is being read, a block at a time.
 struct Source {
-    scan: RunScan,
+    input: Input,
     /// A block as it was read.
     raw: Entries,
     /// The same with keys of the output's packing, of which the first `taken` were taken.
@@ -49,10 +92,15 @@ fn empty(shape: &IndexShape, packing: &Packing) -> Entries {
 }
 
 impl Merger {
-    /// Merges these runs, which are in row-id order, each from its trim on.
-    pub(super) fn new(shape: &IndexShape, runs: &[Arc<Run>], packing: &Arc<Packing>) -> Merger {
+    /// Merges these runs of a version, which are in row-id order, each from its trim on.
+    pub(super) fn new(
+        version: &TableVersion,
+        shape: &IndexShape,
+        runs: &[Arc<Run>],
+        packing: &Arc<Packing>,
+    ) -> Merger {
         let source = |run: &Arc<Run>| Source {
-            scan: RunScan::new(run, KeyBounds::all()),
+            input: Input::new(version, run),
             raw: empty(shape, packing),
             block: empty(shape, packing),
             taken: 0,
@@ -119,7 +167,7 @@ impl Source {
         }
         self.block.clear();
         self.taken = 0;
-        let Some(from) = self.scan.next(&mut self.raw)? else {
+        let Some(from) = self.input.next(&mut self.raw)? else {
             self.ended = true;
             return Ok(true);
         };

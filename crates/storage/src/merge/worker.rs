@@ -141,7 +141,10 @@ impl<'a> Job<'a> {
 
     fn plan(&self, reason: Reason) -> Plan {
         let fences_only = |r: &&Arc<RunEntry>| r.run.files().iter().any(|f| !f.has_entries());
-        let joinable = self.output.is_none() && reason != Reason::Dead && are_apart(&self.inputs);
+        // A run is fences-only in all of its files or in none.
+        let alike = self.inputs.iter().all(fences_only) || !self.inputs.iter().any(fences_only);
+        let joinable =
+            self.output.is_none() && reason != Reason::Dead && alike && are_apart(&self.inputs);
         let large = self.inputs.iter().filter(|r| is_large(r, self.options)).count();
         // One small run behind large ones is not worth rewriting them.
         let enough = large + 1 >= self.inputs.len() || self.inputs.iter().any(fences_only);
@@ -189,10 +192,12 @@ impl<'a> Job<'a> {
             .inputs
             .iter()
             .flat_map(|r| r.run.files())
+            .filter(|f| f.has_entries())
             .map(|f| f.packing())
             .collect::<Result<_>>()?;
         let bytes = Packing::bytes(&self.index.shape.key);
-        let union = match packings.is_empty() {
+        let all_have = packings.len() == self.inputs.iter().map(|r| r.run.files().len()).sum();
+        let union = match packings.is_empty() || !all_have {
             true => bytes.clone(),
             false => Packing::union(&packings.iter().map(|p| &***p).collect::<Vec<_>>()),
         };
@@ -257,7 +262,7 @@ impl<'a> Rewrite<'a> {
         let job = self.job;
         let editor = job.editor;
         let runs: Vec<Arc<Run>> = job.inputs.iter().map(|r| Arc::clone(&r.run)).collect();
-        let mut merger = Merger::new(&job.index.shape, &runs, &packing);
+        let mut merger = Merger::new(job.version, &job.index.shape, &runs, &packing);
         let mut writer = job.writer(&packing);
         let mut dead = DeadRows::new(job.version, job.rows(), editor.horizon());
         let include = Batch::new(job.index.shape.include_forms());

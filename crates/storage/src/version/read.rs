@@ -162,7 +162,7 @@ impl TableVersion {
     ) -> Result<()> {
         let Some(index) = self.index(index) else { return Ok(()) };
         for entry in index.runs_below(upto) {
-            out.push(Box::new(entry.run.cursor(bounds.clone(), direction, wants.clone())));
+            out.push(self.run_cursor(&entry.run, bounds.clone(), direction, wants.clone()));
         }
         Ok(())
     }

@@ -31,6 +31,7 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         include: include.iter().map(|&c| ColumnId(c as u32)).collect(),
         unique: *unique,
         primary: false,
+        fences_only: false,
     };
     Arc::new(TableSchema {
         id: TableId(1),

@@ -82,6 +82,7 @@ fn parse_schema(input: &str) -> TableSchema {
             name: words.next().unwrap().to_owned(),
             unique: words.next() == Some("unique"),
             primary: false,
+            fences_only: false,
             key: key.split(',').map(part).collect(),
             include: include
                 .split(',')

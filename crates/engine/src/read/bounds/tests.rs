@@ -29,6 +29,7 @@ fn schema() -> TableSchema {
             include: vec![ColumnId(14), ColumnId(10)],
             unique: false,
             primary: false,
+            fences_only: false,
         }],
         next_column: 15,
     }
