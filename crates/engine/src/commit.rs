@@ -137,7 +137,7 @@ impl Commits {
             unique::look_up(w)?;
         }
         let body = encode(&writes)?;
-        shared.pressure.admit(shared, body.body_bytes());
+        shared.pressure.admit(shared, body.body_bytes())?;
         let request = Arc::new(Request {
             writes,
             body,

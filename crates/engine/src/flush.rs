@@ -89,6 +89,7 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         if e.kind() != ErrorKind::ReadOnly {
             discard(shared, &edits);
         }
+        shared.pressure.flush_failed(e.clone());
         return Err(e);
     }
     shared.pressure.drained(bytes, shared.clock.monotonic_ns().saturating_sub(started));

@@ -4,14 +4,18 @@
 //! world. Two debts count: bytes in memtables over their soft limit, and merge debt over its limit.
 //! Between soft and hard limit a writer is paced to a falling share of the rate at which flushes
 //! have been draining memtables; at the hard limit of the memtables, which memory depends on, it
-//! waits in short steps until a flush has finished.
+//! waits in short steps until a flush has finished. When flushes fail, it is told why instead: a full
+//! disk is an error that the caller can do something about, a wait without end is not.
 //!
-//! Thread safety: atomics only; waits go through [`onlap_base::tasks::Tasks`] and hold no lock.
+//! Thread safety: atomics and a lock held for an instant; waits go through
+//! [`onlap_base::tasks::Tasks`] and hold no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use onlap_base::memory::Part;
+use onlap_base::{Error, Result};
+use parking_lot::Mutex;
 
 use crate::database::Shared;
 
@@ -35,6 +39,8 @@ pub(crate) struct Pressure {
     merge_debt: AtomicU64,
     merge_debt_limit: u64,
     delayed_us: AtomicU64,
+    /// Why the last flush failed; nothing once one has succeeded.
+    stuck: Mutex<Option<Error>>,
 }
 
 impl Pressure {
@@ -44,14 +50,21 @@ impl Pressure {
             merge_debt: AtomicU64::new(0),
             merge_debt_limit,
             delayed_us: AtomicU64::new(0),
+            stuck: Mutex::new(None),
         }
     }
 
     /// Notes that a flush drained `bytes` of memtable in `nanos`.
     pub(crate) fn drained(&self, bytes: u64, nanos: u64) {
+        *self.stuck.lock() = None;
         let rate = (bytes as f64 * 1e9 / nanos.max(1) as f64) as u64;
         let old = self.drain_rate.load(Ordering::Relaxed);
         self.drain_rate.store((old + rate) / 2, Ordering::Relaxed);
+    }
+
+    /// Notes that a flush failed.
+    pub(crate) fn flush_failed(&self, e: Error) {
+        *self.stuck.lock() = Some(e);
     }
 
     /// Notes what a table's merges owed and now owe, in bytes.
@@ -73,12 +86,15 @@ impl Pressure {
     }
 
     /// Holds a writer of a commit of `body_bytes` back for its share.
-    pub(crate) fn admit(&self, shared: &Shared, body_bytes: usize) {
+    ///
+    /// # Errors
+    /// Memory is full and the last flush failed: its error.
+    pub(crate) fn admit(&self, shared: &Shared, body_bytes: usize) -> Result<()> {
         let memory = &shared.storage.memory;
         let limit = memory.limit(Part::Memtables);
         let (mut used, merge_debt) = (memory.used(Part::Memtables), self.merge_debt());
         if used <= limit / 100 * SOFT_PERCENT && merge_debt <= self.merge_debt_limit {
-            return;
+            return Ok(());
         }
         let started = shared.clock.monotonic_ns();
         let delay = delay(
@@ -94,12 +110,16 @@ impl Pressure {
             shared.tasks.sleep(delay);
         }
         while used > limit && shared.check_writable().is_ok() && shared.has_frozen() {
+            if let Some(e) = self.stuck.lock().clone() {
+                return Err(e);
+            }
             shared.background.wake();
             shared.tasks.sleep(HARD_STEP);
             used = memory.used(Part::Memtables);
         }
         let waited = shared.clock.monotonic_ns().saturating_sub(started) / 1000;
         self.delayed_us.fetch_add(waited, Ordering::Relaxed);
+        Ok(())
     }
 }
 

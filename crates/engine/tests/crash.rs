@@ -8,6 +8,8 @@
 //!
 //! `ONLAP_SEED=n` replays a history as far as threads allow, `ONLAP_HISTORIES=n` runs more.
 
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
 mod support;
 
 use std::collections::BTreeMap;
@@ -52,7 +54,7 @@ fn random_row(rng: &mut Rng, id: i64) -> Row {
     };
     let b = match rng.below(6) {
         0 => Value::Null,
-        n => Value::Text("some text to fill a block".repeat(n as usize).into()),
+        n => Value::Text("some text to fill a block".repeat(n as usize)),
     };
     vec![Value::Int(id), a, b]
 }

@@ -4,6 +4,8 @@
 //! file (I8), a second opener, a newer format, bad input: each is a typed error that says what to do,
 //! reads go on, and nothing acknowledged is lost.
 
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
 mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -43,7 +45,7 @@ fn spec() -> TableSpec {
 
 fn row(id: i64) -> Row {
     let b = "words, words".repeat(1 + id as usize % 9);
-    vec![Value::Int(id), Value::Int(id * 7 % 100), Value::Text(b.into())]
+    vec![Value::Int(id), Value::Int(id * 7 % 100), Value::Text(b)]
 }
 
 /// A database with a table of the rows `1..=rows`, one commit each.
@@ -124,6 +126,35 @@ fn a_full_disk_is_an_error_that_ends_when_space_returns() {
         let db = Database::open(DIR, options(disk.clone(), mode)).unwrap();
         assert_rows(&db, 1..=rows);
     }
+}
+
+#[test]
+fn memory_that_cannot_be_flushed_is_an_error_and_no_endless_wait() {
+    let fs = FaultFs::new(Arc::new(MemFs::new()));
+    let db = open(fs.clone()).unwrap();
+    let spec = TableSpec::new("t")
+        .column("id", DataType::Int8)
+        .column("long", DataType::Bytea)
+        .primary_key(["id"]);
+    let table = db.create_table(spec).unwrap();
+    let row = |id: i64| vec![Value::Int(id), Value::Bytes(vec![id as u8; 100_000].into())];
+    fs.fail(Fault::on(Operation::Create).named(".seg").with(ErrorKind::DiskFull).for_ever());
+    let mut rows = 0;
+    let e = loop {
+        match table.insert(&row(rows + 1)) {
+            Ok(_) => rows += 1,
+            Err(e) => break e,
+        }
+        assert!(rows < 3000, "memory has a limit");
+    };
+    assert_eq!(e.kind(), ErrorKind::DiskFull, "{e}");
+    fs.heal();
+    db.flush().unwrap();
+    for _ in 0..20 {
+        rows += 1;
+        table.insert(&row(rows)).unwrap();
+    }
+    assert_eq!(agreed_rows(&db, "t").unwrap().len() as i64, rows);
 }
 
 #[test]
@@ -455,7 +486,7 @@ fn a_missing_database_is_not_created_unasked() {
 #[test]
 fn bad_input_is_a_typed_error_and_the_handle_goes_on() {
     let (db, table) = filled(MemFs::new(), 5);
-    let text = |n: usize| Value::Text("x".repeat(n).into());
+    let text = |n: usize| Value::Text("x".repeat(n));
     let id = Value::Int(6);
     let cases: [(ErrorKind, Row); 8] = [
         (ErrorKind::WrongType, vec![text(1), Value::Null, Value::Null]),
@@ -533,8 +564,8 @@ fn keys_and_values_above_the_limits_are_refused_before_the_log_sees_them() {
         .primary_key(["id"])
         .index(IndexSpec::new("by_key", ["key"]));
     let table = db.create_table(spec).unwrap();
-    let text = |n: usize| Value::Text("k".repeat(n).into());
-    let bytes = |n: usize| Value::Bytes(vec![7; n].into());
+    let text = |n: usize| Value::Text("k".repeat(n));
+    let bytes = |n: usize| Value::Bytes(vec![7; n]);
     let cases = [
         (text(4000), Value::Null),
         (Value::Null, bytes((16 << 20) + 1)),

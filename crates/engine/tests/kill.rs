@@ -7,6 +7,8 @@
 //!
 //! `ONLAP_KILLS=n` makes the loops longer, `ONLAP_SEED=n` kills at other moments.
 
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
 mod support;
 
 use std::collections::BTreeMap;
@@ -69,12 +71,12 @@ fn changes(thread: u64, commit: u64) -> Vec<Change> {
     for ordinal in 0..2 + (commit * 7 + thread) % 4 {
         let b = match commit % 5 {
             0 => Value::Null,
-            n => Value::Text("text of a row".repeat(n as usize).into()),
+            n => Value::Text("text of a row".repeat(n as usize)),
         };
         let a = Value::Int(((commit * 31 + ordinal) % 1000) as i64);
         out.push(Change::Insert(vec![Value::Int(id(thread, commit, ordinal)), a, b]));
     }
-    if commit > 2 && commit % 3 == 0 {
+    if commit > 2 && commit.is_multiple_of(3) {
         out.push(Change::Delete(id(thread, commit - 2, 0)));
     }
     if commit > 40 && commit % 4 == 1 {
