@@ -137,7 +137,7 @@ fn memory_that_cannot_be_flushed_is_an_error_and_no_endless_wait() {
         .column("long", DataType::Bytea)
         .primary_key(["id"]);
     let table = db.create_table(spec).unwrap();
-    let row = |id: i64| vec![Value::Int(id), Value::Bytes(vec![id as u8; 100_000].into())];
+    let row = |id: i64| vec![Value::Int(id), Value::Bytes(vec![id as u8; 100_000])];
     fs.fail(Fault::on(Operation::Create).named(".seg").with(ErrorKind::DiskFull).for_ever());
     let mut rows = 0;
     let e = loop {

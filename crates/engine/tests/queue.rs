@@ -19,7 +19,8 @@ fn open(dir: &tempfile::TempDir) -> (Database, Table) {
 }
 
 fn insert(table: &Table, ids: std::ops::Range<i64>) {
-    let text = |id: i64| Value::Text(format!("{:032x}", (id as u128 + 1) << 90 | 77 * id as u128));
+    let text =
+        |id: i64| Value::Text(format!("{:032x}", ((id as u128 + 1) << 90) | (77 * id as u128)));
     table.insert_many(ids.map(|id| vec![Value::Int(id), text(id)])).unwrap();
 }
 
