@@ -81,6 +81,8 @@ impl Request {
 pub(crate) struct Leader {
     pub next_csn: Csn,
     pub log: LogWriter,
+    /// Rows were logged again, and the log may not have been synced since.
+    pub relogged: bool,
     buffer: Vec<u8>,
 }
 
@@ -98,7 +100,7 @@ impl Commits {
     pub(crate) fn new(tasks: &dyn Tasks, next_csn: Csn, log: LogWriter) -> Commits {
         Commits {
             queue: Mutex::default(),
-            leader: Mutex::new(Leader { next_csn, log, buffer: Vec::new() }),
+            leader: Mutex::new(Leader { next_csn, log, relogged: false, buffer: Vec::new() }),
             finished: tasks.event(),
         }
     }

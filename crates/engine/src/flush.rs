@@ -13,6 +13,11 @@
 //! 4. **Cut the log** below what every table has flushed. This alone needs the commit lock, and is
 //!    done by whoever finds time, not by the flush job.
 //!
+//! In the modes that do not sync commits, what 3 makes durable must not run ahead of the log where
+//! other tables have unflushed rows in it: after a power cut commits would be there by half. So the
+//! log is synced first. (Nothing is when one table is written to alone.) The same holds before the
+//! log is cut above rows that were logged again.
+//!
 //! A crash before 3 leaves orphans that the next open removes; after 3 replay skips what was
 //! flushed. Files are synced before the record names them (I3, I5).
 //!
@@ -40,6 +45,7 @@ use crate::background::{self, Claim, Job};
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::memtable::{DeadRows, Memtable};
+use crate::options::SyncMode;
 use crate::relog;
 use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
 
@@ -82,7 +88,8 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
     let dead = DeadRows::new(dead);
     let mut edits = Vec::new();
-    let written = write_files(shared, &state, &view.schema, &frozen, &dead, csn, &mut edits);
+    let written = sync_shared_log(shared, &state, csn)
+        .and_then(|()| write_files(shared, &state, &view.schema, &frozen, &dead, csn, &mut edits));
     let installed = written.and_then(|()| install(shared, &state, &frozen, &edits));
     if let Err(e) = installed {
         // After any other failure the record that names the files may be there.
@@ -94,6 +101,18 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     }
     shared.pressure.drained(bytes, shared.clock.monotonic_ns().saturating_sub(started));
     Ok(())
+}
+
+/// Syncs the log when other tables have rows up to `csn` in it alone.
+fn sync_shared_log(shared: &Shared, state: &TableState, csn: Csn) -> Result<()> {
+    let tables = shared.catalog.all();
+    let mut others = tables.iter().filter(|t| t.id != state.id);
+    if shared.options.sync == SyncMode::Fsync
+        || !others.any(|t| t.oldest_unflushed().is_some_and(|since| since <= csn))
+    {
+        return Ok(());
+    }
+    shared.sync_log().map_err(|e| shared.poison("syncing the log", e))
 }
 
 /// Step 2: `edits` name what is written, also when not all of it could be.
@@ -294,13 +313,19 @@ pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
     if !shared.has_commits() {
         return Ok(());
     }
-    let (files, oldest) = shared.commits().exclusively(|leader| {
+    let (files, oldest, relogged) = shared.commits().exclusively(|leader| {
         let last = leader.next_csn - 1;
         let pinned = shared.catalog.all().iter().filter_map(|t| t.oldest_unflushed()).min();
-        leader.log.take_flushed(pinned.map_or(last, |csn| csn - 1))
+        let (files, oldest) = leader.log.take_flushed(pinned.map_or(last, |csn| csn - 1));
+        let relogged = !files.is_empty() && std::mem::take(&mut leader.relogged);
+        (files, oldest, relogged)
     });
     if files.is_empty() {
         return Ok(());
+    }
+    if relogged && shared.options.sync != SyncMode::Fsync {
+        let synced = shared.sync_log().and_then(|()| shared.storage.sync_dir());
+        synced.map_err(|e| shared.poison("syncing the log", e))?;
     }
     if let Err(e) = shared.commit_edits(&[Edit::LogOldest(oldest)], |_| ()) {
         shared.commits().exclusively(|leader| leader.log.take_back(files));

@@ -49,6 +49,8 @@ pub(crate) struct LogSync {
 
 struct SyncState {
     current: Arc<dyn File>,
+    /// Files before it that were never synced, by number; in mode `os` alone.
+    unsynced: Vec<(u64, Arc<dyn File>)>,
     written: LogPosition,
     durable: LogPosition,
 }
@@ -56,15 +58,17 @@ struct SyncState {
 impl LogSync {
     /// Syncs what has been written so far. The lock is not held while the disk works.
     pub(crate) fn sync(&self) -> Result<()> {
-        let (file, written) = {
+        let (file, unsynced, written) = {
             let state = self.state.lock();
             if state.durable >= state.written {
                 return Ok(());
             }
-            (Arc::clone(&state.current), state.written)
+            (Arc::clone(&state.current), state.unsynced.clone(), state.written)
         };
+        unsynced.iter().try_for_each(|(_, file)| file.sync_data())?;
         file.sync_data()?;
         let mut state = self.state.lock();
+        state.unsynced.retain(|(number, _)| *number >= written.file());
         state.durable = state.durable.max(written);
         Ok(())
     }
@@ -121,7 +125,12 @@ impl LogWriter {
             }
             _ => file.allocate(file_bytes)?,
         }
-        let state = SyncState { current: Arc::clone(&file), written: tail.end, durable: tail.end };
+        let state = SyncState {
+            current: Arc::clone(&file),
+            unsynced: Vec::new(),
+            written: tail.end,
+            durable: tail.end,
+        };
         let closed = tail.files.into_iter();
         let mut writer = LogWriter {
             sync: Arc::new(LogSync { state: Mutex::new(state) }),
@@ -215,7 +224,9 @@ impl LogWriter {
         while self.closed.front().is_some_and(|c| c.last_csn <= flushed) {
             files.extend(self.closed.pop_front().map(ObsoleteFile));
         }
-        (files, self.closed.front().map_or(self.at.file(), |c| c.number))
+        let oldest = self.closed.front().map_or(self.at.file(), |c| c.number);
+        self.sync.state.lock().unsynced.retain(|(number, _)| *number >= oldest);
+        (files, oldest)
     }
 
     /// Takes files back on the list that [`LogWriter::take_flushed`] took off it.
@@ -313,8 +324,13 @@ impl LogWriter {
     /// The next record goes into file `number`, whose header is written.
     fn go_on(&mut self, file: Arc<dyn File>, number: u64) {
         self.file = file;
+        let before = self.at.file();
         self.at = LogPosition::new(number, format::HEADER_BYTES as u64);
         let mut state = self.sync.state.lock();
+        if self.mode == SyncMode::Os && state.durable < state.written {
+            let file = Arc::clone(&state.current);
+            state.unsynced.push((before, file));
+        }
         state.current = Arc::clone(&self.file);
         state.written = self.at;
         if self.mode != SyncMode::Os {

@@ -4,7 +4,7 @@
 //! a random file operation: in the middle of commits, flushes, merges, schema changes, closing, and
 //! of the recovery from the cut before. Of everything unsynced a random share survives. Whatever a
 //! database shows when it is open again is acknowledged or was asked for, is there as a whole, and
-//! from then on never goes away (I3).
+//! from then on never goes away (I3). In the other modes the last commits may go, in order and whole.
 //!
 //! `ONLAP_SEED=n` replays a history as far as threads allow, `ONLAP_HISTORIES=n` runs more.
 
@@ -63,16 +63,22 @@ fn random_row(rng: &mut Rng, id: i64) -> Row {
 struct History {
     rng: Rng,
     disk: MemFs,
+    mode: SyncMode,
     /// What was acknowledged, or seen since the last cut.
     kept: Model,
+    /// Outside mode `fsync`: what it was after each commit that the last cut may have undone.
+    before: Vec<Model>,
+    /// The power has gone since `kept` was last seen.
+    cut: bool,
     /// With the commit that was under way when the power went.
     asked: Option<Model>,
     next_id: i64,
 }
 
 impl History {
-    fn new(rng: Rng) -> History {
-        History { rng, disk: MemFs::new(), kept: Model::new(), asked: None, next_id: 0 }
+    fn new(rng: Rng, mode: SyncMode) -> History {
+        let (kept, before) = (Model::new(), Vec::new());
+        History { rng, disk: MemFs::new(), mode, kept, before, cut: false, asked: None, next_id: 0 }
     }
 
     /// Opens the database and works on it until the power goes, at a file operation of the recovery
@@ -88,6 +94,7 @@ impl History {
         }
         let share = [0.0, 0.1, 0.5, 0.9, 1.0][self.rng.index(5)];
         self.disk = self.disk.crash(self.rng.next_u64(), share);
+        self.cut = true;
     }
 
     fn work(&mut self, fs: &FaultFs, steps: u64) -> Result<()> {
@@ -114,7 +121,7 @@ impl History {
 
     /// Opens the database and finds out whether the commit that the cut met is there.
     fn open(&mut self, fs: Arc<dyn Fs>) -> Result<Database> {
-        let mut options = small_options(SyncMode::Fsync);
+        let mut options = small_options(self.mode);
         options.fs = fs;
         let db = Database::open("/db", options)?;
         for spec in [first_spec(), second_spec()] {
@@ -137,6 +144,11 @@ impl History {
             && found == asked
         {
             self.kept = asked;
+        }
+        if std::mem::take(&mut self.cut) {
+            let before = std::mem::take(&mut self.before);
+            let same = before.into_iter().find(|model| *model == found);
+            self.kept = same.unwrap_or(std::mem::take(&mut self.kept));
         }
         if found != self.kept {
             let lost: Vec<_> = self.kept.iter().filter(|(k, v)| found.get(k) != Some(v)).collect();
@@ -184,7 +196,11 @@ impl History {
         }
         self.asked = Some(model.clone());
         tx.commit()?;
-        (self.kept, self.asked) = (model, None);
+        let before = std::mem::replace(&mut self.kept, model);
+        self.asked = None;
+        if self.mode != SyncMode::Fsync {
+            self.before.push(before);
+        }
         Ok(())
     }
 }
@@ -198,24 +214,36 @@ fn toggle_index(db: &Database) -> Result<()> {
     }
 }
 
+fn histories() -> u64 {
+    let histories = std::env::var("ONLAP_HISTORIES").ok();
+    histories.map_or(HISTORIES, |n| n.parse().expect("a number of histories"))
+}
+
 #[test]
 fn power_goes_at_random_operations_and_again_during_recovery() {
-    let histories = std::env::var("ONLAP_HISTORIES").ok();
-    let histories = histories.map_or(HISTORIES, |n| n.parse().expect("a number of histories"));
-    for_seeds("power cuts", histories, |rng| {
-        let mut history = History::new(rng);
-        for _ in 0..CUTS {
-            history.live();
-        }
-        let disk: Arc<dyn Fs> = Arc::new(history.disk.clone());
-        let db = history.open(Arc::clone(&disk)).unwrap();
-        db.settle().unwrap();
-        history.compare(&db).unwrap();
-        db.close().unwrap();
-        let mut options = onlap::CheckOptions { options: small_options(SyncMode::Fsync) };
-        options.options.fs = disk;
-        let report = onlap::check("/db", &options).unwrap();
-        assert!(report.findings.is_empty(), "{:?}", report.findings);
-        assert_eq!(report.rows as usize, 2 * history.kept.len());
-    });
+    for_seeds("power cuts", histories(), |rng| cut_again_and_again(rng, SyncMode::Fsync));
+}
+
+#[test]
+fn without_syncs_the_power_leaves_whole_commits_in_order() {
+    for_seeds("power cuts, os", histories() / 2, |rng| cut_again_and_again(rng, SyncMode::Os));
+    let interval = SyncMode::Interval(std::time::Duration::from_millis(1));
+    for_seeds("power cuts, interval", histories() / 2, |rng| cut_again_and_again(rng, interval));
+}
+
+fn cut_again_and_again(rng: Rng, mode: SyncMode) {
+    let mut history = History::new(rng, mode);
+    for _ in 0..CUTS {
+        history.live();
+    }
+    let disk: Arc<dyn Fs> = Arc::new(history.disk.clone());
+    let db = history.open(Arc::clone(&disk)).unwrap();
+    db.settle().unwrap();
+    history.compare(&db).unwrap();
+    db.close().unwrap();
+    let mut options = onlap::CheckOptions { options: small_options(mode) };
+    options.options.fs = disk;
+    let report = onlap::check("/db", &options).unwrap();
+    assert!(report.findings.is_empty(), "{:?}", report.findings);
+    assert_eq!(report.rows as usize, 2 * history.kept.len());
 }
