@@ -81,7 +81,7 @@ impl Request {
 pub(crate) struct Leader {
     pub next_csn: Csn,
     pub log: LogWriter,
-    /// Rows were logged again, and the log may not have been synced since.
+    /// Rows were logged again in this life: cutting the log relies on the records behind it.
     pub relogged: bool,
     buffer: Vec<u8>,
 }

@@ -317,8 +317,7 @@ pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
         let last = leader.next_csn - 1;
         let pinned = shared.catalog.all().iter().filter_map(|t| t.oldest_unflushed()).min();
         let (files, oldest) = leader.log.take_flushed(pinned.map_or(last, |csn| csn - 1));
-        let relogged = !files.is_empty() && std::mem::take(&mut leader.relogged);
-        (files, oldest, relogged)
+        (files, oldest, leader.relogged)
     });
     if files.is_empty() {
         return Ok(());

@@ -189,7 +189,8 @@ impl ManifestState {
                 self.next_table = self.next_table.max(*table);
                 self.next_index = self.next_index.max(*index);
             }
-            Edit::LogOldest(number) => self.log_oldest = *number,
+            // Two who cut the log may come here in either order.
+            Edit::LogOldest(number) => self.log_oldest = self.log_oldest.max(*number),
             Edit::Csn(csn) => self.csn = self.csn.max(*csn),
             Edit::Written(totals) => self.written = *totals,
             Edit::WrittenIndex(index, flushed, merged) => {
