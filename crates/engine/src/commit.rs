@@ -29,6 +29,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use onlap_base::memory::Part;
 use onlap_base::tasks::{Event, Tasks};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
 use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
@@ -40,7 +41,7 @@ use crate::flush;
 use crate::log::LogWriter;
 use crate::memtable::Mark;
 use crate::table::TableState;
-use crate::unique::{self, UniqueKeys};
+use crate::unique::{self, Claimed, UniqueKeys};
 
 /// A row version that a transaction deletes, and the ordinal among the transaction's own rows of the
 /// one that replaces it.
@@ -155,7 +156,9 @@ impl Commits {
                     if group.is_empty() {
                         break;
                     }
-                    leader.run_group(shared, group);
+                    let guard = Unfinished { shared, commits: self, group: &group };
+                    leader.run_group(shared, &group);
+                    drop(guard);
                 }
                 drop(leader);
                 self.finished.notify();
@@ -165,6 +168,26 @@ impl Commits {
         }
         let result = request.result.lock().take();
         result.expect("a finished request holds its result")
+    }
+}
+
+/// Tells the clients of a group whose leader panicked, which would wait for ever, and ends all
+/// writing: nobody knows how far the group came.
+struct Unfinished<'a> {
+    shared: &'a Shared,
+    commits: &'a Commits,
+    group: &'a [Arc<Request>],
+}
+
+impl Drop for Unfinished<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let cause = Error::new(ErrorKind::Io, "a commit panicked");
+            let e = self.shared.poison("committing", cause);
+            let open = self.group.iter().filter(|r| !r.done.load(Ordering::Acquire));
+            open.for_each(|r| r.finish(Err(e.clone())));
+            self.commits.finished.notify();
+        }
     }
 }
 
@@ -192,7 +215,49 @@ fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
 struct Group {
     marked: HashSet<(TableId, RowId)>,
     keys: HashSet<(IndexId, Vec<u8>)>,
+    /// Keys that were not written out: index, smallest and largest, and whose they are.
+    intervals: Vec<Interval>,
     next_rows: HashMap<TableId, RowId>,
+}
+
+/// Keys of one part of an admitted transaction that rise from `min` to `max`.
+struct Interval {
+    index: IndexId,
+    min: Vec<u8>,
+    max: Vec<u8>,
+    request: Arc<Request>,
+    write: usize,
+}
+
+impl Group {
+    fn has_key(&self, index: IndexId, key: &[u8]) -> bool {
+        self.keys.contains(&(index, key.to_vec()))
+            || self.intervals.iter().any(|i| {
+                let inside = i.index == index && key >= &i.min[..] && key <= &i.max[..];
+                inside && unique::has_key(&i.request.writes[i.write], index, key)
+            })
+    }
+
+    /// Notes what later members of the group must not do again.
+    fn note(&mut self, request: &Arc<Request>, write: usize) {
+        let w = &request.writes[write];
+        self.marked.extend(w.marks.iter().map(|m| (w.state.id, m.row)));
+        for claim in &w.unique {
+            let index = claim.index;
+            match claim.claimed() {
+                Claimed::Keys(keys) => {
+                    self.keys.extend(keys.iter().map(|k| (index, k.to_vec())));
+                }
+                Claimed::Interval(min, max) => self.intervals.push(Interval {
+                    index,
+                    min: min.to_vec(),
+                    max: max.to_vec(),
+                    request: Arc::clone(request),
+                    write,
+                }),
+            }
+        }
+    }
 }
 
 /// An admitted transaction: its CSN and one base row id per table.
@@ -204,7 +269,7 @@ struct Admitted {
 
 impl Leader {
     /// Steps 2 to 5.
-    fn run_group(&mut self, shared: &Shared, requests: Vec<Arc<Request>>) {
+    fn run_group(&mut self, shared: &Shared, requests: &[Arc<Request>]) {
         let mut admitted = Vec::with_capacity(requests.len());
         let bytes = requests.iter().map(|r| r.body.record_bytes(true)).sum();
         let ready = shared.check_writable().and_then(|()| {
@@ -223,7 +288,7 @@ impl Leader {
         let mut part = Some(self.log.group_part(shared.clock.unix_us()));
         let alone = requests.len() == 1;
         for request in requests {
-            match self.admit(&mut group, request.clone(), alone) {
+            match self.admit(&mut group, request, alone) {
                 Ok(a) => {
                     let at = start.forward(self.buffer.len());
                     a.request.body.append_to(&mut self.buffer, at, a.csn, &a.bases, part.take());
@@ -251,27 +316,29 @@ impl Leader {
     }
 
     /// Step 3 for one transaction. Nothing is changed unless all of it is admitted.
-    fn admit(&mut self, group: &mut Group, request: Arc<Request>, alone: bool) -> Result<Admitted> {
+    fn admit(
+        &mut self,
+        group: &mut Group,
+        request: &Arc<Request>,
+        alone: bool,
+    ) -> Result<Admitted> {
         for w in &request.writes {
             validate(group, w)?;
         }
         let mut bases = Vec::with_capacity(request.writes.len());
-        for w in &request.writes {
+        for (at, w) in request.writes.iter().enumerate() {
             let mut writer = w.state.writer.lock();
             let next = group.next_rows.entry(w.state.id).or_insert(writer.next_row);
             bases.push(*next);
             *next += w.rows.rows as RowId;
             unique::raise_highs(&mut writer.highs, &w.unique);
             if !alone {
-                group.marked.extend(w.marks.iter().map(|m| (w.state.id, m.row)));
-                for keys in &w.unique {
-                    group.keys.extend(keys.looked_up().map(|k| (keys.index, k.to_vec())));
-                }
+                group.note(request, at);
             }
         }
         let csn = self.next_csn;
         self.next_csn += 1;
-        Ok(Admitted { request, csn, bases })
+        Ok(Admitted { request: Arc::clone(request), csn, bases })
     }
 }
 
@@ -301,7 +368,7 @@ fn validate(group: &Group, w: &TableWrite) -> Result<()> {
     }
     let writer = w.state.writer.lock();
     unique::validate(w, &view, &writer.highs, &mut |index, key, live| {
-        if group.keys.contains(&(index, key.to_vec())) {
+        if group.has_key(index, key) {
             return true;
         }
         live.is_some_and(|row| !group.marked.contains(&(w.state.id, row)))
@@ -335,6 +402,15 @@ fn relieve(shared: &Shared, admitted: &[Admitted], leader: &mut Leader) {
     for w in admitted.iter().flat_map(|a| &a.request.writes) {
         if w.state.count_memory() >= shared.memtable_bytes {
             flush::freeze(shared, &w.state, csn);
+        }
+    }
+    let memory = &shared.storage.memory;
+    let half = memory.limit(Part::Memtables) / 2;
+    if memory.used(Part::Memtables) > half && !shared.has_frozen() {
+        // None is full, all together are: the largest makes the most room.
+        let active = |t: &Arc<TableState>| t.view().active.heap_bytes();
+        if let Some(largest) = shared.catalog.all().into_iter().max_by_key(active) {
+            flush::freeze(shared, &largest, csn);
         }
     }
     if leader.log.bytes() > shared.options.log_limit

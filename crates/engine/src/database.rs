@@ -216,11 +216,13 @@ pub struct Database {
     _owner: Arc<Owner>,
 }
 
-/// Stops the background when the last handle goes.
+/// Stops the background when the last handle goes. Without it nobody would make room for writers, so
+/// tables and transactions that are still held are closed with it.
 struct Owner(Arc<Shared>);
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        self.0.closed.store(true, Ordering::Release);
         self.0.background.stop();
     }
 }

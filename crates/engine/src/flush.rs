@@ -28,6 +28,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use onlap_base::names::FileKind;
@@ -55,6 +56,9 @@ const CLAIM_LOOK: Duration = Duration::from_millis(50);
 
 /// Step 1. The caller holds the commit lock; `csn` is the last applied commit.
 pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
+    if state.dropped.load(Ordering::Relaxed) {
+        return;
+    }
     let since = state.writer.lock().active_since.take();
     let Some(since) = since else { return };
     state.change_view(|old| {
@@ -95,6 +99,9 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         // After any other failure the record that names the files may be there.
         if e.kind() != ErrorKind::ReadOnly {
             discard(shared, &edits);
+        }
+        if state.dropped.load(Ordering::Relaxed) {
+            return Ok(());
         }
         shared.pressure.flush_failed(e.clone());
         return Err(e);
@@ -343,7 +350,7 @@ pub(crate) fn flush_table(shared: &Shared, state: &Arc<TableState>) -> Result<()
 /// Flushes what is frozen of a table, or waits for the job that does. May be called with the commit
 /// lock held: flushes do not need it.
 pub(crate) fn drain(shared: &Shared, state: &TableState) -> Result<()> {
-    while has_frozen(state) {
+    while has_frozen(state) && !state.dropped.load(Ordering::Relaxed) {
         let seen = shared.background.idle_event().epoch();
         shared.check_writable()?;
         if shared.background.claim(Claim::Flush(state.id)) {

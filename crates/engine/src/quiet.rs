@@ -2,7 +2,8 @@
 //!
 //! Rows in memory cost readers more than rows in files, and a log that nobody cuts makes the next
 //! open slow. So a table that has had no commit for a while is flushed without being asked (I10);
-//! what merges make of it is the merge policy's business.
+//! what merges make of it is the merge policy's business. A small memtable stays: it costs readers
+//! little, the log keeps it, and a file for every few rows of a trickle would be dearer than both.
 //!
 //! Thread safety: called by background tasks between jobs.
 
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use onlap_storage::merge::Calm;
 
 use crate::database::Shared;
-use crate::flush;
+use crate::{flush, relog};
 
 /// Silence after which memtables are flushed: long beside the pauses of a busy client, short beside
 /// what a person waits for.
@@ -44,6 +45,9 @@ impl Quiet {
     }
 }
 
+/// Memtables below this stay in memory.
+const SMALL_BYTES: usize = relog::RELOG_BYTES;
+
 /// Freezes the memtables of a database that has had no commit for a while.
 pub(crate) fn look(shared: &Shared) {
     if shared.check_writable().is_err() {
@@ -66,11 +70,12 @@ pub(crate) fn look(shared: &Shared) {
     if !quiet.quiet.swap(true, Ordering::Relaxed) {
         shared.background.wake();
     }
-    let unflushed = shared.catalog.all().iter().any(|t| t.writer.lock().active_since.is_some());
-    if unflushed {
+    let mut worth_it = shared.catalog.all();
+    worth_it.retain(|t| t.view().active.heap_bytes() > SMALL_BYTES);
+    if !worth_it.is_empty() {
         shared.commits().exclusively(|leader| {
             let csn = leader.next_csn - 1;
-            shared.catalog.all().iter().for_each(|t| flush::freeze(shared, t, csn));
+            worth_it.iter().for_each(|t| flush::freeze(shared, t, csn));
         });
     }
 }

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use onlap_base::memory::{Memory, Part};
-use onlap_base::{Csn, IndexId, Result, RowId, TableId};
+use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::key::{KeyColumn, KeyDef};
 use onlap_format::{Batch, TableSchema, Vector};
 use onlap_storage::version::TableVersion;
@@ -214,8 +214,19 @@ impl TableState {
     }
 
     /// Takes `n` counter values and returns the first.
-    pub(crate) fn take_serial(&self, n: i64) -> i64 {
-        self.serial.fetch_add(n, Ordering::Relaxed)
+    ///
+    /// # Errors
+    /// The counter has come to its end.
+    pub(crate) fn take_serial(&self, n: i64) -> Result<i64> {
+        let next = |now: i64| now.checked_add(n);
+        self.serial.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).map_err(|now| {
+            let text = format!(
+                "the serial column of table {} has no {n} values left after {now}; give the values \
+                 yourself",
+                self.schema().name
+            );
+            Error::new(ErrorKind::OutOfRange, text)
+        })
     }
 
     /// The next counter value.
@@ -235,10 +246,10 @@ impl TableState {
 
     /// Notes values that a caller chose for the serial column.
     pub(crate) fn note_serial(&self, min: i64, max: i64) {
-        if min < self.serial.load(Ordering::Relaxed) {
+        let before = self.serial.fetch_max(max.saturating_add(1), Ordering::Relaxed);
+        if min < before || max == i64::MAX {
             self.serial_mixed.store(true, Ordering::Relaxed);
         }
-        self.serial.fetch_max(max.saturating_add(1), Ordering::Relaxed);
     }
 }
 

@@ -32,6 +32,11 @@ pub struct Transaction {
     memory: Charge,
 }
 
+/// Memory that a transaction may use however much the others have: none is refused its first rows.
+const ROOM_OF_EACH: u64 = 64 << 10;
+/// Bytes that a mark takes with the tables that find it.
+const MARK_BYTES: usize = 64;
+
 /// The changes to one table.
 struct Buffer {
     table: Table,
@@ -73,9 +78,10 @@ impl Transaction {
     /// the column refuses it. The transaction stays usable. A duplicate key is reported here when
     /// both rows are in this batch, else by [`Transaction::commit`].
     pub fn insert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
-        let buffer = self.buffer(table)?;
-        buffer.push_row(row)?;
-        self.charge()
+        self.make_room(row_bytes(row))?;
+        self.buffer(table)?.push_row(row)?;
+        self.charge();
+        Ok(())
     }
 
     /// Inserts many rows in column form. The batch has the table's columns in order, in physical
@@ -84,9 +90,10 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::insert`]; nothing of the batch is kept.
     pub fn insert_batch(&mut self, table: &Table, batch: Batch) -> Result<()> {
-        let buffer = self.buffer(table)?;
-        buffer.push_batch(batch)?;
-        self.charge()
+        self.make_room(batch.heap_bytes())?;
+        self.buffer(table)?.push_batch(batch)?;
+        self.charge();
+        Ok(())
     }
 
     /// Deletes the row with this primary key; false when there is none.
@@ -96,8 +103,9 @@ impl Transaction {
     pub fn delete(&mut self, table: &Table, key: &[Value]) -> Result<bool> {
         match self.find(table, key)? {
             Some(found) => {
+                self.make_room(MARK_BYTES)?;
                 self.buffer(table)?.delete(found);
-                self.charge()?;
+                self.charge();
                 Ok(true)
             }
             None => Ok(false),
@@ -110,7 +118,8 @@ impl Transaction {
         sorted.sort_unstable();
         sorted.dedup();
         let view = self.view(table)?;
-        let visible = view.visible(&sorted)?;
+        let visible = view.existing(view.visible(&sorted)?)?;
+        self.make_room(visible.len() * MARK_BYTES)?;
         let buffer = self.buffer(table)?;
         let mut deleted = 0;
         for row in visible {
@@ -119,7 +128,7 @@ impl Transaction {
                 deleted += 1;
             }
         }
-        self.charge()?;
+        self.charge();
         Ok(deleted)
     }
 
@@ -136,8 +145,9 @@ impl Transaction {
     ) -> Result<bool> {
         let Some(found) = self.find(table, key)? else { return Ok(false) };
         let row = self.read_found(table, found)?;
+        self.make_room(MARK_BYTES + changed_bytes(&row, changes))?;
         self.replace(table, found, row, changes)?;
-        self.charge()?;
+        self.charge();
         Ok(true)
     }
 
@@ -157,10 +167,11 @@ impl Transaction {
         let view = self.view(table)?;
         let (found, values) = view.fetch_rows(&sorted)?;
         let n = found.len() as u64;
+        self.make_room(values.iter().map(|row| MARK_BYTES + changed_bytes(row, changes)).sum())?;
         for (row_id, row) in found.into_iter().zip(values) {
             self.replace(table, Found::Committed(row_id), row, changes)?;
         }
-        self.charge()?;
+        self.charge();
         Ok(n)
     }
 
@@ -207,19 +218,26 @@ impl Transaction {
         Ok(&mut self.tables[at])
     }
 
-    /// Counts the buffers' memory; a transaction that outgrows its part is refused.
-    fn charge(&mut self) -> Result<()> {
-        let bytes: usize = self.tables.iter().map(|b| b.bytes).sum();
-        let limit = self.shared.storage.memory.limit(Part::Transactions);
-        if bytes as u64 > limit {
-            let text = format!(
-                "the transaction's changes take {bytes} bytes; at most {limit} fit in memory: \
-                 commit in smaller parts or raise memory_limit"
-            );
-            return Err(Error::new(ErrorKind::LimitExceeded, text));
+    /// Refuses a change that would outgrow the memory of transactions, before any of it is made.
+    fn make_room(&self, more: usize) -> Result<()> {
+        let own = self.memory.bytes() + more as u64;
+        let memory = &self.shared.storage.memory;
+        let limit = memory.limit(Part::Transactions);
+        let all = memory.used(Part::Transactions) + more as u64;
+        if own <= ROOM_OF_EACH.min(limit) || all <= limit {
+            return Ok(());
         }
+        let text = format!(
+            "the transaction's changes would take {own} bytes, those of all open transactions {all}; \
+             at most {limit} fit in memory: commit in smaller parts or raise memory_limit"
+        );
+        Err(Error::new(ErrorKind::LimitExceeded, text))
+    }
+
+    /// Counts the buffers' memory.
+    fn charge(&mut self) {
+        let bytes: usize = self.tables.iter().map(|b| b.bytes).sum();
         self.memory.resize(bytes as u64);
-        Ok(())
     }
 
     fn find(&mut self, table: &Table, key: &[Value]) -> Result<Option<Found>> {
@@ -326,13 +344,12 @@ impl Buffer {
             );
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
-        let mut bytes = 0;
         for ((schema, column), value) in
             self.schema.columns.iter().zip(&mut self.rows.columns).zip(row)
         {
             match value {
                 Value::Null if schema.serial => {
-                    let next = self.table.state.take_serial(1);
+                    let next = self.table.state.take_serial(1)?;
                     convert::push_value(schema.ty, &Value::Int(next), column, &schema.name)?;
                 }
                 Value::Null if !schema.nullable => return Err(not_null(&self.schema, schema)),
@@ -345,14 +362,14 @@ impl Buffer {
                     }
                 }
             }
-            bytes += value_bytes(value);
         }
+        let bytes = row_bytes(row);
         if bytes > limits::ROW_BYTES {
             let text = format!("row of {bytes} bytes; at most {} fit", limits::ROW_BYTES);
             return Err(Error::new(ErrorKind::TooLong, text));
         }
         self.rows.rows += 1;
-        self.bytes += bytes + 8;
+        self.bytes += bytes;
         Ok(())
     }
 
@@ -379,7 +396,7 @@ impl Buffer {
         }
         let nulls = column.nulls.take();
         let missing = nulls.as_ref().map_or(0, |n| n.count());
-        let first = self.table.state.take_serial(missing as i64);
+        let first = self.table.state.take_serial(missing as i64)?;
         let mut next = first;
         let (mut min, mut max) = (i64::MAX, i64::MIN);
         for (i, v) in values.iter_mut().enumerate() {
@@ -402,7 +419,7 @@ impl Buffer {
             Found::Committed(row) => {
                 self.marked.insert(row, self.marks.len());
                 self.marks.push(PendingMark { row, successor: None });
-                self.bytes += 64;
+                self.bytes += MARK_BYTES;
             }
             Found::Own(ordinal) => {
                 self.forget(ordinal);
@@ -485,6 +502,15 @@ impl Buffer {
         }
         self.rows = rows;
     }
+}
+
+fn row_bytes(row: &[Value]) -> usize {
+    8 + row.iter().map(value_bytes).sum::<usize>()
+}
+
+/// Bytes, at most, of a row after changes.
+fn changed_bytes(row: &[Value], changes: &[(&str, Value)]) -> usize {
+    row_bytes(row) + changes.iter().map(|(_, value)| value_bytes(value)).sum::<usize>()
 }
 
 fn value_bytes(value: &Value) -> usize {

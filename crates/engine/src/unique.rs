@@ -23,8 +23,8 @@ pub(crate) struct UniqueKeys {
 
 #[derive(Debug)]
 enum Claim {
-    /// Values of the table's counter; `max` is the key bytes of the largest.
-    Counter { max: Vec<u8> },
+    /// Values of the table's counter, rising from `min` to `max`.
+    Counter { min: Vec<u8>, max: Vec<u8> },
     /// Strictly rising from `min` to `max`.
     Rising { min: Vec<u8>, max: Vec<u8>, keys: Option<Probed> },
     /// Anything else.
@@ -41,14 +41,17 @@ struct Probed {
 }
 
 impl UniqueKeys {
-    /// Keys that had to be looked up.
-    pub(crate) fn looked_up(&self) -> impl Iterator<Item = &[u8]> {
-        let probed = match &self.how {
-            Claim::Counter { .. } => None,
-            Claim::Rising { keys, .. } => keys.as_ref(),
-            Claim::Any { keys, .. } => Some(keys),
-        };
-        probed.into_iter().flat_map(|p| p.keys.iter())
+    /// What later members of a commit group have to know of the claim: its keys where they are
+    /// written out, else the interval that they rise through.
+    pub(crate) fn claimed(&self) -> Claimed<'_> {
+        match &self.how {
+            Claim::Rising { keys: Some(probed), .. } | Claim::Any { keys: probed, .. } => {
+                Claimed::Keys(&probed.keys)
+            }
+            Claim::Counter { min, max } | Claim::Rising { min, max, keys: None } => {
+                Claimed::Interval(min, max)
+            }
+        }
     }
 
     fn max(&self) -> Option<&Vec<u8>> {
@@ -57,6 +60,17 @@ impl UniqueKeys {
             Claim::Any { max, .. } => max.as_ref(),
         }
     }
+}
+
+/// See [`UniqueKeys::claimed`].
+pub(crate) enum Claimed<'a> {
+    Keys(&'a BytesVec),
+    Interval(&'a [u8], &'a [u8]),
+}
+
+/// Whether one of a transaction's rows has this key in an index.
+pub(crate) fn has_key(w: &TableWrite, index: IndexId, key: &[u8]) -> bool {
+    row_keys(&w.schema, index, &w.rows).keys.iter().any(|k| k == key)
 }
 
 /// The claims of `rows` on every unique index. `counter` is the position of the serial column when
@@ -88,9 +102,10 @@ pub(crate) fn claims(
 }
 
 fn counter_claim(def: &KeyDef, columns: &[&Column], rows: usize) -> Option<Claim> {
-    let mut max = Vec::new();
+    let (mut min, mut max) = (Vec::new(), Vec::new());
+    def.encode_row(columns, 0, &mut min);
     def.encode_row(columns, rows - 1, &mut max);
-    Some(Claim::Counter { max })
+    Some(Claim::Counter { min, max })
 }
 
 fn claim(
@@ -162,6 +177,10 @@ pub(crate) fn look_up(w: &mut TableWrite) -> Result<()> {
         return Ok(());
     }
     let view = w.state.view();
+    if view.schema.version != w.schema.version {
+        // The leader refuses the transaction; indexes of the claims may be gone.
+        return Ok(());
+    }
     for claim in &mut w.unique {
         let above = |min: &[u8]| {
             let writer = w.state.writer.lock();
@@ -215,7 +234,7 @@ pub(crate) fn validate(
         let own;
         let probed = match &claim.how {
             Claim::Counter { .. } if !w.state.serial_mixed.load(Ordering::Relaxed) => continue,
-            Claim::Rising { min, .. } if above(min) => continue,
+            Claim::Rising { min, .. } | Claim::Counter { min, .. } if above(min) => continue,
             Claim::Rising { keys: Some(probed), .. } | Claim::Any { keys: probed, .. } => probed,
             Claim::Counter { .. } | Claim::Rising { keys: None, .. } => {
                 own = row_keys(&w.schema, claim.index, &w.rows);

@@ -67,6 +67,20 @@ impl ReadView {
         Ok(kept.map(|(&row, _)| row).collect())
     }
 
+    /// Those of visible rows (ascending) that are there: an id whose row a compaction has left out
+    /// carries no mark any more. Reads only from segments that have such gaps.
+    pub(crate) fn existing(&self, rows: Vec<RowId>) -> Result<Vec<RowId>> {
+        let gaps = |r: &RowId| self.view.version.has_gaps_at(*r);
+        if !rows.iter().any(gaps) {
+            return Ok(rows);
+        }
+        let (unsure, mut found): (Vec<RowId>, Vec<RowId>) = rows.into_iter().partition(gaps);
+        let mut nothing = Batch::new(std::iter::empty());
+        self.view.version.read_rows(&unsure, &[], &mut nothing, &mut found)?;
+        found.sort_unstable();
+        Ok(found)
+    }
+
     /// Fills `picks` with the places in `rows`, which come in any order, of those that are visible.
     /// False, and `picks` untouched, where all are: the common case, which costs one look at each id.
     pub(super) fn pick_visible(&self, rows: &[RowId], picks: &mut Vec<u32>) -> Result<bool> {

@@ -30,6 +30,14 @@ impl TableVersion {
         self.segments.get(at).filter(|s| s.meta.rows.contains(&row))
     }
 
+    /// Whether a row id may be of a row that was left out when files were written.
+    pub fn has_gaps_at(&self, row: RowId) -> bool {
+        row < self.flushed_rows
+            && self
+                .segment_of(row)
+                .is_none_or(|s| s.meta.count < s.meta.rows.end - s.meta.rows.start)
+    }
+
     /// Appends the rows with these ids (rising) to `out`, whose columns are those of the projection,
     /// and the ids of those found to `found`; returns how many blocks were read, each once. Asks no mark.
     pub fn read_rows(
