@@ -78,8 +78,13 @@ impl Transaction {
     /// the column refuses it. The transaction stays usable. A duplicate key is reported here when
     /// both rows are in this batch, else by [`Transaction::commit`].
     pub fn insert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
-        self.make_room(row_bytes(row))?;
-        self.buffer(table)?.push_row(row)?;
+        let room = self.make_room(row_bytes(row));
+        let buffer = self.buffer(table)?;
+        buffer.push_row(row)?;
+        if room.is_err() {
+            buffer.pop_row(row);
+            return room;
+        }
         self.charge();
         Ok(())
     }
@@ -332,6 +337,12 @@ impl Buffer {
             self.rows.truncate(n);
         }
         result
+    }
+
+    /// Takes the last row back.
+    fn pop_row(&mut self, row: &[Value]) {
+        self.rows.truncate(self.rows.rows - 1);
+        self.bytes -= row_bytes(row);
     }
 
     fn try_push_row(&mut self, row: &[Value]) -> Result<()> {
