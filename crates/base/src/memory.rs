@@ -39,8 +39,8 @@ pub const PARTS: [Part; 6] =
 /// Sixty-fourths of the limit per part, in the order of [`PARTS`].
 ///
 /// * Memtables, 24: bytes written per row by merges fall with the logarithm of what one flush holds,
-///   so they get the largest part; a frozen one being flushed counts here too, so each table set can
-///   fill 12 while 12 are on their way out.
+///   so they get the largest part; frozen ones being flushed count here too, so each table set can
+///   fill 11 while 11 are on their way out and 2 are left for flushes that take longer.
 /// * Transactions, 6: buffers beyond it spill into files.
 /// * Cache, 18: reads gain from every block, and nothing is lost below it.
 /// * Resident, 8: a filter costs 2 bytes per unique key, fences about 20 bytes per 16-KiB block.

@@ -39,6 +39,15 @@ pub trait Tasks: Send + Sync {
     /// When the operating system refuses another thread.
     fn spawn(&self, name: &str, body: Body) -> TaskHandle;
 
+    /// Starts `body` as a task that gives way to others where the scheduler can tell them apart:
+    /// nobody waits for it.
+    ///
+    /// # Panics
+    /// As [`Tasks::spawn`].
+    fn spawn_patient(&self, name: &str, body: Body) -> TaskHandle {
+        self.spawn(name, body)
+    }
+
     /// A new event for tasks of this scheduler to wait for.
     fn event(&self) -> Arc<Event>;
 

@@ -19,6 +19,10 @@ mod interrupt;
 mod stats;
 mod version;
 
+/// Memtables and merges free large blocks on other threads than those that took them.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// A table store whose inserts do not slow down for indexes.
 #[derive(Parser)]
 #[command(name = "onlap", version = version::SHORT, long_version = version::long())]

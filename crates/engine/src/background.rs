@@ -2,7 +2,9 @@
 //!
 //! Background tasks run three kinds of jobs, the most urgent first: flushes of frozen memtables
 //! (memory waits for them), joins inside memtables (reads get faster), merges and compactions (files
-//! get fewer). Each job is picked under no lock and runs on immutable inputs; its result is installed
+//! get fewer). Where there are several tasks, one is kept for the urgent kinds, since writers wait for
+//! flushes, and the others do merges with low priority: nobody waits for those until their debt is
+//! over its limit. Each job is picked under no lock and runs on immutable inputs; its result is installed
 //! in a step. All tasks and waits go through `base::Tasks` (I9).
 //!
 //! A job that fails with "disk full" is tried again later; any other failure is kept and shown by
@@ -68,10 +70,19 @@ impl Background {
     /// Starts the tasks.
     pub(crate) fn start(shared: &Arc<Shared>, jobs: usize) {
         let mut handles = shared.background.handles.lock();
-        for i in 0..jobs.max(1) {
+        let jobs = jobs.max(1);
+        for i in 0..jobs {
             let worker = Arc::clone(shared);
-            let body = Box::new(move || run(&worker));
-            handles.push(shared.tasks.spawn(&format!("onlap-work-{i}"), body));
+            let kinds = match (i, jobs) {
+                (_, 1) => Kinds::All,
+                (0, _) => Kinds::Urgent,
+                _ => Kinds::Patient,
+            };
+            let body = Box::new(move || run(&worker, kinds));
+            handles.push(match kinds {
+                Kinds::Patient => shared.tasks.spawn_patient(&format!("onlap-merge-{i}"), body),
+                _ => shared.tasks.spawn(&format!("onlap-work-{i}"), body),
+            });
         }
         if let crate::SyncMode::Interval(every) = shared.options.sync {
             let syncer = Arc::clone(shared);
@@ -136,6 +147,16 @@ pub(crate) enum Job {
     Memtable(Arc<TableState>, Work),
 }
 
+/// Kinds of jobs that a task does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kinds {
+    All,
+    /// What writers wait for, and joins inside memtables.
+    Urgent,
+    /// Merges and compactions, and joins.
+    Patient,
+}
+
 /// Runs a job and notes its failure.
 pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
     let background = &shared.background;
@@ -170,21 +191,26 @@ fn run_claimed(shared: &Shared, claim: Claim) -> Result<()> {
 }
 
 /// The most urgent unclaimed job, claimed.
-pub(crate) fn pick(shared: &Shared) -> Option<Job> {
+pub(crate) fn pick(shared: &Shared, kinds: Kinds) -> Option<Job> {
     let background = &shared.background;
     let tables = shared.catalog.all();
-    for t in &tables {
-        if flush::has_frozen(t) && background.claim(Claim::Flush(t.id)) {
-            return Some(Job::Claimed(Claim::Flush(t.id)));
+    if kinds != Kinds::Patient {
+        for t in &tables {
+            if flush::has_frozen(t) && background.claim(Claim::Flush(t.id)) {
+                return Some(Job::Claimed(Claim::Flush(t.id)));
+            }
         }
-    }
-    if shared.wants_log_spare() && background.claim(Claim::LogSpare) {
-        return Some(Job::Claimed(Claim::LogSpare));
+        if shared.wants_log_spare() && background.claim(Claim::LogSpare) {
+            return Some(Job::Claimed(Claim::LogSpare));
+        }
     }
     for t in &tables {
         if let Some(work) = t.view().active.pending_work() {
             return Some(Job::Memtable(Arc::clone(t), work));
         }
+    }
+    if kinds == Kinds::Urgent {
+        return None;
     }
     for t in &tables {
         if compaction::is_due(shared, t) && background.claim(Claim::Files(t.id)) {
@@ -195,11 +221,11 @@ pub(crate) fn pick(shared: &Shared) -> Option<Job> {
 }
 
 /// A background task.
-fn run(shared: &Arc<Shared>) {
+fn run(shared: &Arc<Shared>, kinds: Kinds) {
     let background = &shared.background;
     while !background.stopping() {
         let seen = background.event.epoch();
-        match pick(shared) {
+        match pick(shared, kinds) {
             Some(job) => {
                 let flushed = matches!(job, Job::Claimed(Claim::Flush(_)));
                 let done = run_job(shared, job);

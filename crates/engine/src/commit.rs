@@ -166,6 +166,9 @@ impl Commits {
                 self.finished.wait(seen, None);
             }
         }
+        for w in request.writes.iter().filter(|w| w.rows.rows > 0) {
+            w.state.help_sort();
+        }
         let result = request.result.lock().take();
         result.expect("a finished request holds its result")
     }

@@ -203,7 +203,7 @@ fn work_until_done(shared: &Arc<Shared>) -> Result<()> {
     let background = &shared.background;
     loop {
         let seen = background.idle_event().epoch();
-        match background::pick(shared) {
+        match background::pick(shared, background::Kinds::All) {
             Some(job) => background::run_job(shared, job)?,
             None if background.is_running() => {
                 background.idle_event().wait(seen, None);

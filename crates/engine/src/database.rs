@@ -71,10 +71,11 @@ impl Shared {
         csn: Csn,
     ) -> Shared {
         let memory = &storage.memory;
-        let half = (memory.limit(Part::Memtables) / 2) as usize;
-        // What merges may owe before writers are paced: enough for the largest merge of a level to
-        // be under way while the next builds up.
-        let merge_debt_limit = (memory.total_limit() * 16).max(1 << 30);
+        // One that fills, one in the flush, and a little for flushes that take longer.
+        let memtable_bytes = (memory.limit(Part::Memtables) / 20 * 9) as usize;
+        // What merges may owe before writers are paced: they get what flushes leave of the machine,
+        // and a load of some tens of millions of rows should be over before its debt is due.
+        let merge_debt_limit = (memory.total_limit() * 4).clamp(1 << 30, 16 << 30);
         Shared {
             clock: Arc::clone(&options.clock),
             tasks: Arc::clone(&options.tasks),
@@ -85,7 +86,7 @@ impl Shared {
             commits: OnceLock::new(),
             pressure: Pressure::new(merge_debt_limit),
             background: Background::new(&*options.tasks),
-            memtable_bytes: options.tuning.memtable_bytes.unwrap_or(half),
+            memtable_bytes: options.tuning.memtable_bytes.unwrap_or(memtable_bytes),
             schema_lock: Mutex::default(),
             quiet: Quiet::default(),
             counters: crate::read::ReadTotals::default(),

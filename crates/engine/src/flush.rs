@@ -26,6 +26,7 @@
 //!
 //! Thread safety: any thread; `Claim::Flush` keeps two jobs off one table.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,6 +55,28 @@ use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
 /// released without a job having run.
 const CLAIM_LOOK: Duration = Duration::from_millis(50);
 
+/// Work of writing a row, in that of writing an index entry.
+const ROW_WEIGHT: usize = 2;
+
+/// How far a flush has come; writers are paced by it.
+struct Progress<'a> {
+    shared: &'a Shared,
+    bytes: u64,
+    work: usize,
+    done: Cell<usize>,
+    /// In nanoseconds of the monotonic clock.
+    started: u64,
+}
+
+impl Progress<'_> {
+    fn add(&self, work: usize) {
+        self.done.set(self.done.get() + work);
+        let now = self.shared.clock.monotonic_ns();
+        let share = (self.done.get() as f64 / self.work.max(1) as f64).min(1.0);
+        self.shared.pressure.progress(self.bytes, share, now.saturating_sub(self.started), now);
+    }
+}
+
 /// Step 1. The caller holds the commit lock; `csn` is the last applied commit.
 pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
     if state.dropped.load(Ordering::Relaxed) {
@@ -61,10 +84,12 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
     }
     let since = state.writer.lock().active_since.take();
     let Some(since) = since else { return };
+    let mut bytes = 0;
     state.change_view(|old| {
         old.active.freeze();
+        bytes = old.active.heap_bytes() as u64;
         let mut frozen = old.frozen.clone();
-        frozen.push(Frozen { memtable: Arc::clone(&old.active), csns: (since, csn) });
+        frozen.push(Frozen { memtable: Arc::clone(&old.active), csns: (since, csn), bytes });
         TableView {
             schema: Arc::clone(&old.schema),
             version: Arc::clone(&old.version),
@@ -72,6 +97,7 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
             frozen,
         }
     });
+    shared.pressure.frozen(bytes, shared.clock.monotonic_ns());
     shared.background.wake();
 }
 
@@ -83,17 +109,20 @@ pub(crate) fn has_frozen(state: &TableState) -> bool {
 pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let Some(state) = shared.catalog.by_id(table) else { return Ok(()) };
     let view = state.view();
-    let Some(Frozen { memtable: frozen, csns: (_, csn) }) = view.frozen.first().cloned() else {
+    let Some(Frozen { memtable: frozen, csns: (_, csn), bytes }) = view.frozen.first().cloned()
+    else {
         return Ok(());
     };
     let started = shared.clock.monotonic_ns();
-    let bytes = frozen.heap_bytes() as u64;
     let seen_dead = csn.min(shared.snapshots.horizon());
     let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
     let dead = DeadRows::new(dead);
     let mut edits = Vec::new();
-    let written = sync_shared_log(shared, &state, csn)
-        .and_then(|()| write_files(shared, &state, &view.schema, &frozen, &dead, csn, &mut edits));
+    let work = frozen.rows() * (ROW_WEIGHT + view.schema.indexes.len());
+    let progress = Progress { shared, bytes, work, done: Cell::new(0), started };
+    let written = sync_shared_log(shared, &state, csn).and_then(|()| {
+        write_files(shared, &state, &view.schema, &frozen, &dead, csn, &progress, &mut edits)
+    });
     let installed = written.and_then(|()| install(shared, &state, &frozen, &edits));
     if let Err(e) = installed {
         // After any other failure the record that names the files may be there.
@@ -106,7 +135,8 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         shared.pressure.flush_failed(e.clone());
         return Err(e);
     }
-    shared.pressure.drained(bytes, shared.clock.monotonic_ns().saturating_sub(started));
+    let now = shared.clock.monotonic_ns();
+    shared.pressure.drained(bytes, now.saturating_sub(started), now);
     Ok(())
 }
 
@@ -130,13 +160,14 @@ fn write_files(
     frozen: &Memtable,
     dead: &DeadRows,
     csn: Csn,
+    progress: &Progress<'_>,
     edits: &mut Vec<Edit>,
 ) -> Result<()> {
     let table = state.id;
     if (frozen.rows() as u64) > dead.len() as u64 {
-        write_rows(shared, schema, table, frozen, dead, csn, edits)?;
+        write_rows(shared, schema, table, frozen, dead, csn, progress, edits)?;
         for index in &schema.indexes {
-            let run = write_index(shared, schema, index, frozen, dead)?;
+            let run = write_index(shared, schema, index, frozen, dead, progress)?;
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
@@ -199,6 +230,7 @@ fn write_rows(
     frozen: &Memtable,
     dead: &DeadRows,
     csn: Csn,
+    progress: &Progress<'_>,
     edits: &mut Vec<Edit>,
 ) -> Result<()> {
     let spec = SegmentSpec {
@@ -214,6 +246,7 @@ fn write_rows(
     let mut writer = SegmentWriter::create(&shared.storage, spec)?;
     for (batch, row_ids) in frozen.batches(dead.clone()) {
         writer.push(&batch, &row_ids)?;
+        progress.add(row_ids.len() * ROW_WEIGHT);
     }
     writer.push_commits(&frozen.commit_map());
     edits.push(Edit::AddSegment(table, writer.finish()?));
@@ -226,6 +259,7 @@ fn write_index(
     index: &IndexSchema,
     frozen: &Memtable,
     dead: &DeadRows,
+    progress: &Progress<'_>,
 ) -> Result<RunMeta> {
     let packing = fit_packing(schema, index, frozen);
     let rows = frozen.first_row()..frozen.end_row();
@@ -236,6 +270,7 @@ fn write_index(
     let mut writer = RunWriter::new(&shared.storage, spec);
     for entries in frozen.entries(index.id, &packing, dead.clone()) {
         writer.push(&entries)?;
+        progress.add(entries.row_ids.len());
     }
     run_meta(shared, writer, rows)
 }

@@ -1,13 +1,23 @@
 //! How fast may writers go while background work is behind?
 //!
 //! A rule of I10: delay grows smoothly with what is owed, and there is no switch that stops the
-//! world. Two debts count: bytes in memtables over their soft limit, and merge debt over its limit.
-//! Between soft and hard limit a writer is paced to a falling share of the rate at which flushes
-//! have been draining memtables; at the hard limit of the memtables, which memory depends on, it
-//! waits in short steps until a flush has finished. When flushes fail, it is told why instead: a full
-//! disk is an error that the caller can do something about, a wait without end is not.
+//! world. Two debts count.
 //!
-//! Thread safety: atomics and a lock held for an instant; waits go through
+//! **Memtables.** While frozen memtables are being flushed, writers share what is left of the
+//! memtables' part so that it lasts until the flush is expected to end: a writer that fills memory
+//! faster than flushes drain it settles at the rate of the flushes from their first moment on,
+//! instead of running into a wall at their end. Flushes take now more, now less time; so that this
+//! does not show, writers do not go faster meanwhile than the last few flushes on average, and
+//! memory has room for more than the active memtable and one in the flush. Should it come to that all the same, it waits in
+//! short steps until a flush has finished. When flushes fail, it is told why instead: a full disk is
+//! an error that the caller can do something about, a wait without end is not.
+//!
+//! **Merges.** Over its limit, merge debt paces writers to a falling share of the rate of flushes.
+//!
+//! Delays of single commits are far shorter than a thread can sleep. So they are added up on a clock
+//! of what writers have paid for, and a writer sleeps when that is ahead of the time.
+//!
+//! Thread safety: atomics and locks held for an instant; waits go through
 //! [`onlap_base::tasks::Tasks`] and hold no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,23 +29,43 @@ use parking_lot::Mutex;
 
 use crate::database::Shared;
 
-/// Share of the memtables' limit, in percent, at which pacing begins. Half of the part is the active
-/// memtables' and half is being flushed, so that an ordinary flush ends before this.
-const SOFT_PERCENT: u64 = 80;
-/// Drain rate assumed before the first flush was measured: a slow disk's.
-const DRAIN_RATE_START: u64 = 20 << 20;
+/// Bytes of memtable per second that a flush is expected to drain before the first was measured.
+const DRAIN_RATE_START: u64 = 100 << 20;
+/// Share of the memtables' limit, in percent, that writers may plan with: the rest is for what many
+/// of them add at once.
+const PLANNED_PERCENT: u64 = 97;
+/// Share of a flush's work from which on its progress tells when it will end.
+const EARLY: f64 = 0.05;
+/// A flush that takes longer than expected is given this share of its expected time again.
+const OVERTIME_SHARE: u64 = 10;
+/// Weight of a flush in the average that writers follow.
+const AVERAGE_SHARE: f64 = 0.25;
+/// A writer that slept too long may catch up with as much.
+const CATCH_UP_NS: u64 = 4_000_000;
+/// Writers sleep when they are ahead of what they have paid for by this much.
+const STEP_NS: u64 = 500_000;
 /// A paced writer never waits longer than this for one commit.
-const DELAY_MAX: Duration = Duration::from_millis(20);
+const DELAY_MAX_NS: u64 = 20_000_000;
 /// Step in which the hard limit is waited out.
-const HARD_STEP: Duration = Duration::from_millis(2);
-/// Bytes of memtable per byte of log body, about: vectors are wider than packed bits.
-const MEMTABLE_PER_BODY: u64 = 3;
+const HARD_STEP: Duration = Duration::from_millis(1);
+/// Bytes of memtable per byte of log body, before it was measured: vectors are wider than packed bits.
+const GROWTH_START: f64 = 3.0;
 
 /// Pacing of writers.
 #[derive(Debug)]
 pub(crate) struct Pressure {
-    /// Memtable bytes per second that recent flushes drained.
-    drain_rate: AtomicU64,
+    flushes: Mutex<Flushes>,
+    /// When all frozen memtables are expected to be flushed; 0 when there are none. In nanoseconds of
+    /// the monotonic clock, as is `paid_until`.
+    drained_at: AtomicU64,
+    /// The average rate of recent flushes, in memtable bytes per second, while it binds writers:
+    /// until `bound_until`. 0 before the first flush.
+    average: AtomicU64,
+    bound_until: AtomicU64,
+    /// Until when writers have paid.
+    paid_until: AtomicU64,
+    /// Bytes of log bodies admitted so far.
+    bodies: AtomicU64,
     merge_debt: AtomicU64,
     merge_debt_limit: u64,
     delayed_us: AtomicU64,
@@ -43,10 +73,33 @@ pub(crate) struct Pressure {
     stuck: Mutex<Option<Error>>,
 }
 
+/// What is known of flushes.
+#[derive(Clone, Copy, Debug)]
+struct Flushes {
+    /// Memtable bytes per second that recent ones drained.
+    drain_rate: u64,
+    /// Bytes of memtables that are frozen.
+    frozen: u64,
+    /// Memtable bytes per byte of log body.
+    growth: f64,
+    /// `bodies` at the last freeze.
+    bodies: u64,
+}
+
 impl Pressure {
     pub(crate) fn new(merge_debt_limit: u64) -> Pressure {
         Pressure {
-            drain_rate: AtomicU64::new(DRAIN_RATE_START),
+            flushes: Mutex::new(Flushes {
+                drain_rate: DRAIN_RATE_START,
+                frozen: 0,
+                growth: GROWTH_START,
+                bodies: 0,
+            }),
+            drained_at: AtomicU64::new(0),
+            average: AtomicU64::new(0),
+            bound_until: AtomicU64::new(0),
+            paid_until: AtomicU64::new(0),
+            bodies: AtomicU64::new(0),
             merge_debt: AtomicU64::new(0),
             merge_debt_limit,
             delayed_us: AtomicU64::new(0),
@@ -54,12 +107,58 @@ impl Pressure {
         }
     }
 
-    /// Notes that a flush drained `bytes` of memtable in `nanos`.
-    pub(crate) fn drained(&self, bytes: u64, nanos: u64) {
+    /// Notes that a memtable of `bytes` was frozen.
+    pub(crate) fn frozen(&self, bytes: u64, now_ns: u64) {
+        let mut flushes = self.flushes.lock();
+        flushes.frozen += bytes;
+        let bodies = self.bodies.load(Ordering::Relaxed);
+        let admitted = bodies - std::mem::replace(&mut flushes.bodies, bodies);
+        if admitted > 0 {
+            flushes.growth = (bytes as f64 / admitted as f64).clamp(0.5, 20.0);
+        }
+        let begun = self.drained_at.load(Ordering::Relaxed).max(now_ns);
+        self.drained_at.store(begun + time_of(bytes, flushes.drain_rate), Ordering::Relaxed);
+    }
+
+    /// Notes how far a flush of `bytes` has come: `share` of its work in `took_ns`.
+    pub(crate) fn progress(&self, bytes: u64, share: f64, took_ns: u64, now_ns: u64) {
+        if share < EARLY {
+            return;
+        }
+        let flushes = self.flushes.lock();
+        let rest = took_ns as f64 * (1.0 / share - 1.0);
+        let others = time_of(flushes.frozen.saturating_sub(bytes), flushes.drain_rate);
+        self.drained_at.store(now_ns + rest as u64 + others, Ordering::Relaxed);
+    }
+
+    /// Notes that a flush drained `bytes` of memtable in `took_ns`.
+    pub(crate) fn drained(&self, bytes: u64, took_ns: u64, now_ns: u64) {
         *self.stuck.lock() = None;
-        let rate = (bytes as f64 * 1e9 / nanos.max(1) as f64) as u64;
-        let old = self.drain_rate.load(Ordering::Relaxed);
-        self.drain_rate.store((old + rate) / 2, Ordering::Relaxed);
+        let mut flushes = self.flushes.lock();
+        let rate = (bytes as f64 * 1e9 / took_ns.max(1) as f64) as u64;
+        flushes.drain_rate = (flushes.drain_rate / 2 + rate / 2).max(1 << 20);
+        let average = match self.average.load(Ordering::Relaxed) {
+            0 => rate,
+            old => old + ((rate as f64 - old as f64) * AVERAGE_SHARE) as i64 as u64,
+        };
+        self.average.store(average.max(1 << 20), Ordering::Relaxed);
+        // Flushes that follow each other at such distances keep writers bound.
+        self.bound_until.store(now_ns + took_ns / 8, Ordering::Relaxed);
+        self.given_up(&mut flushes, bytes, now_ns);
+    }
+
+    /// Notes that `bytes` of frozen memtable went away with their table.
+    pub(crate) fn dropped(&self, bytes: u64, now_ns: u64) {
+        self.given_up(&mut self.flushes.lock(), bytes, now_ns);
+    }
+
+    fn given_up(&self, flushes: &mut Flushes, bytes: u64, now_ns: u64) {
+        flushes.frozen = flushes.frozen.saturating_sub(bytes);
+        let at = match flushes.frozen {
+            0 => 0,
+            left => now_ns + time_of(left, flushes.drain_rate),
+        };
+        self.drained_at.store(at, Ordering::Relaxed);
     }
 
     /// Notes that a flush failed.
@@ -90,35 +189,67 @@ impl Pressure {
     /// # Errors
     /// Memory is full and the last flush failed: its error.
     pub(crate) fn admit(&self, shared: &Shared, body_bytes: usize) -> Result<()> {
-        let memory = &shared.storage.memory;
-        let limit = memory.limit(Part::Memtables);
-        let (mut used, merge_debt) = (memory.used(Part::Memtables), self.merge_debt());
-        if used <= limit / 100 * SOFT_PERCENT && merge_debt <= self.merge_debt_limit {
+        self.bodies.fetch_add(body_bytes as u64, Ordering::Relaxed);
+        let drained_at = self.drained_at.load(Ordering::Relaxed);
+        let debt = over(self.merge_debt(), self.merge_debt_limit, 2 * self.merge_debt_limit);
+        let bound_until = self.bound_until.load(Ordering::Relaxed);
+        if drained_at == 0 && bound_until == 0 && debt <= 0.0 {
             return Ok(());
         }
-        let started = shared.clock.monotonic_ns();
-        let delay = delay(
-            body_bytes as u64 * MEMTABLE_PER_BODY,
-            self.drain_rate.load(Ordering::Relaxed),
-            over(used, limit / 100 * SOFT_PERCENT, limit).max(over(
-                merge_debt,
-                self.merge_debt_limit,
-                2 * self.merge_debt_limit,
-            )),
-        );
-        if !delay.is_zero() {
-            shared.tasks.sleep(delay);
+        let now = shared.clock.monotonic_ns();
+        if drained_at == 0 && bound_until < now && debt <= 0.0 {
+            self.bound_until.store(0, Ordering::Relaxed);
+            return Ok(());
         }
-        while used > limit && shared.check_writable().is_ok() && shared.has_frozen() {
+        let memory = &shared.storage.memory;
+        let limit = memory.limit(Part::Memtables);
+        let used = memory.used(Part::Memtables);
+        let flushes = *self.flushes.lock();
+        let bytes = (body_bytes as f64 * flushes.growth) as u64;
+        let average = self.average.load(Ordering::Relaxed);
+        let mut delay = if average > 0 { time_of(bytes, average) } else { 0 };
+        if drained_at > 0 {
+            let overtime = time_of(flushes.frozen, flushes.drain_rate) / OVERTIME_SHARE;
+            let room = (limit / 100 * PLANNED_PERCENT).saturating_sub(used);
+            delay = delay.max(share(bytes, room, drained_at.saturating_sub(now).max(overtime)));
+        }
+        if debt > 0.0 {
+            let rate = flushes.drain_rate as f64 * 2.0 * (1.0 - debt);
+            delay = delay.max(time_of(bytes, rate as u64).min(DELAY_MAX_NS));
+        }
+        self.pay(shared, now, delay);
+        self.wait_for_room(shared, limit)
+    }
+
+    /// Adds a delay to what writers owe, and sleeps where that is ahead of the time.
+    fn pay(&self, shared: &Shared, now: u64, delay: u64) {
+        let paid = |until: u64| until.max(now.saturating_sub(CATCH_UP_NS)) + delay;
+        let add = |until: u64| Some(paid(until));
+        let before = self.paid_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        let ahead = paid(before.unwrap_or(0)).saturating_sub(now);
+        if ahead >= STEP_NS {
+            shared.tasks.sleep(Duration::from_nanos(ahead.min(DELAY_MAX_NS)));
+            self.delayed_us.fetch_add(ahead.min(DELAY_MAX_NS) / 1000, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits at the hard limit.
+    fn wait_for_room(&self, shared: &Shared, limit: u64) -> Result<()> {
+        let full = || shared.storage.memory.used(Part::Memtables) > limit;
+        let started = shared.clock.monotonic_ns();
+        let mut waited = false;
+        while full() && shared.check_writable().is_ok() && shared.has_frozen() {
             if let Some(e) = self.stuck.lock().clone() {
                 return Err(e);
             }
             shared.background.wake();
             shared.tasks.sleep(HARD_STEP);
-            used = memory.used(Part::Memtables);
+            waited = true;
         }
-        let waited = shared.clock.monotonic_ns().saturating_sub(started) / 1000;
-        self.delayed_us.fetch_add(waited, Ordering::Relaxed);
+        if waited {
+            let took = shared.clock.monotonic_ns().saturating_sub(started);
+            self.delayed_us.fetch_add(took / 1000, Ordering::Relaxed);
+        }
         Ok(())
     }
 }
@@ -131,33 +262,66 @@ fn over(used: u64, soft: u64, hard: u64) -> f64 {
     ((used - soft) as f64 / (hard - soft).max(1) as f64).min(1.0)
 }
 
-/// The time in which `bytes` pass at the share of the drain rate that is left: twice the rate at the
-/// soft limit, nothing at the hard one.
-fn delay(bytes: u64, drain_rate: u64, over: f64) -> Duration {
-    if over <= 0.0 {
-        return Duration::ZERO;
-    }
-    let rate = drain_rate as f64 * 2.0 * (1.0 - over);
-    let seconds = bytes as f64 / rate.max(1.0);
-    Duration::from_secs_f64(seconds.min(DELAY_MAX.as_secs_f64()))
+/// Nanoseconds in which `bytes` pass at a rate per second.
+fn time_of(bytes: u64, rate: u64) -> u64 {
+    (bytes as f64 * 1e9 / rate.max(1) as f64) as u64
+}
+
+/// The share of `time_ns` that `bytes` of the `room` take, at most the longest delay.
+fn share(bytes: u64, room: u64, time_ns: u64) -> u64 {
+    let share = time_ns as f64 * bytes as f64 / room.max(1) as f64;
+    (share as u64).min(DELAY_MAX_NS)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn delay_grows_smoothly_from_nothing_to_the_longest() {
-        let rate = 100 << 20;
-        let mut last = Duration::ZERO;
-        for percent in 0..=100 {
-            let over = over(8000 + percent * 20, 8000, 10_000);
-            let d = delay(10 << 10, rate, over);
-            assert!(d >= last, "delay falls at {percent} percent");
-            assert!(percent > 97 || d < Duration::from_millis(5), "{percent} percent: {d:?}");
-            last = d;
+    /// A writer that pays its delays, against a flush of `flush_ns`: how much room is left at the end.
+    fn room_left(room: u64, commit: u64, natural_ns: u64, flush_ns: u64) -> u64 {
+        let (mut now, mut left) = (0, room);
+        while now < flush_ns {
+            now += natural_ns.max(share(commit, left, flush_ns - now));
+            left = left.saturating_sub(commit);
         }
-        assert_eq!(delay(1, rate, 0.0), Duration::ZERO);
-        assert_eq!(last, DELAY_MAX);
+        left
+    }
+
+    #[test]
+    fn room_lasts_until_the_flush_ends() {
+        let (room, flush) = (48 << 20, 250_000_000);
+        let fast = room_left(room, 5000, 10_000, flush);
+        assert!(fast > 0 && fast < room / 20, "{fast} bytes left of a writer that was held back");
+        // A writer that is slower than the flush is not held back: it uses what it would use anyway.
+        let slow = room_left(room, 5000, 50_000, flush);
+        assert_eq!(room - slow, flush / 50_000 * 5000);
+    }
+
+    #[test]
+    fn delay_grows_as_room_shrinks_and_has_an_end() {
+        let mut last = 0;
+        for room in (0..=100).rev() {
+            let delay = share(5000, room << 20, 200_000_000);
+            assert!(delay >= last, "less delay with {room} MiB left");
+            last = delay;
+        }
+        assert_eq!(last, DELAY_MAX_NS);
+        assert_eq!(share(5000, 1 << 20, 0), 0);
+    }
+
+    #[test]
+    fn expectations_follow_freezes_and_flushes() {
+        let pressure = Pressure::new(1 << 30);
+        pressure.frozen(100 << 20, 7);
+        assert_eq!(pressure.drained_at.load(Ordering::Relaxed), 7 + 1_000_000_000);
+        pressure.frozen(50 << 20, 9);
+        assert_eq!(pressure.drained_at.load(Ordering::Relaxed), 7 + 1_500_000_000);
+        pressure.drained(100 << 20, 500_000_000, 600_000_000);
+        let rate = pressure.flushes.lock().drain_rate;
+        assert_eq!(rate, 150 << 20);
+        let left = pressure.drained_at.load(Ordering::Relaxed) - 600_000_000;
+        assert_eq!(left, time_of(50 << 20, rate));
+        pressure.dropped(50 << 20, 700_000_000);
+        assert_eq!(pressure.drained_at.load(Ordering::Relaxed), 0);
     }
 }

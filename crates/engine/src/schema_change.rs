@@ -55,6 +55,8 @@ pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
         if dropped.is_ok() {
             shared.catalog.remove(name);
             shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
+            let frozen = state.view().frozen.iter().map(|f| f.bytes).sum();
+            shared.pressure.dropped(frozen, shared.clock.monotonic_ns());
         } else {
             state.dropped.store(false, Ordering::Release);
         }

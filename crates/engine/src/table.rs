@@ -30,6 +30,8 @@ pub(crate) struct Frozen {
     pub memtable: Arc<Memtable>,
     /// The first and the last commit in it.
     pub csns: (Csn, Csn),
+    /// Its bytes when it was frozen.
+    pub bytes: u64,
 }
 
 /// Everything a reader needs of a table, pinned together.
@@ -192,6 +194,11 @@ impl TableState {
             self.memory.sub(Part::Memtables, before - now);
         }
         active
+    }
+
+    /// Lets a writer take its share of the sorting, where background work is behind.
+    pub(crate) fn help_sort(&self) {
+        self.view.load().active.help();
     }
 
     /// The view of the moment.

@@ -82,7 +82,10 @@ pub struct StepReport {
     /// Size of the log's files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_disk_bytes: Option<u64>,
-    /// Median of the rates in intervals of 100 ms.
+    /// Rates in intervals of 100 ms, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interval_ips: Vec<u64>,
+    /// Median of these.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ips: Option<f64>,
     /// First percentile of these.

@@ -7,6 +7,9 @@ use std::time::Duration;
 
 use super::{Body, Ending, Event, TaskHandle, Tasks, start_thread};
 
+/// Nice value of patient tasks: about a tenth of the share of others where they compete.
+const PATIENT_NICE: i32 = 10;
+
 /// Tasks on threads of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThreadTasks;
@@ -24,6 +27,15 @@ impl Tasks for ThreadTasks {
         let ending = Arc::clone(&shared);
         let thread = start_thread(name, move || ending.run(body));
         TaskHandle { shared, thread }
+    }
+
+    fn spawn_patient(&self, name: &str, body: Body) -> TaskHandle {
+        let patient = move || {
+            // On Linux a priority belongs to a thread. Where it is refused the task runs like others.
+            let _ = rustix::process::setpriority_process(None, PATIENT_NICE);
+            body();
+        };
+        self.spawn(name, Box::new(patient))
     }
 
     fn event(&self) -> Arc<Event> {

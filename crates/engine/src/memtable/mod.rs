@@ -9,7 +9,8 @@
 //! 2. A sealed piece is a source of its own ([`group`]), sorted for an index by whoever first reads
 //!    it through that index.
 //! 3. Background work ([`work`]) joins pieces into chunks of 16K rows and sorts those for all
-//!    indexes, then merges the permutations eightfold, so that a reader meets few sources.
+//!    indexes, then merges the permutations eightfold, so that a reader meets few sources. Where it
+//!    falls behind, writers take a share ([`Memtable::help`]).
 //! 4. The flush ([`flush`]) takes rows in row order, and entries per index from one last merge, in
 //!    bounded steps.
 //!
@@ -108,6 +109,12 @@ impl Default for Tuning {
 }
 
 impl Tuning {
+    /// Small pieces from which on writers help: two chunks, so that background work, where it has
+    /// time, comes first.
+    fn help_pieces(&self) -> usize {
+        2 * self.chunk_rows.div_ceil(self.piece_rows) + 1
+    }
+
     fn check(&self) {
         assert!(self.piece_rows > 0 && self.piece_rows <= self.chunk_rows);
         assert!(
@@ -139,6 +146,8 @@ struct Shared {
     /// Whether the list of groups changed since nothing was found worth doing.
     changed: AtomicBool,
     groups_seen: AtomicUsize,
+    /// Groups shorter than a chunk.
+    small_groups: AtomicUsize,
     rows_heap: AtomicUsize,
     marks_heap: AtomicUsize,
 }
@@ -160,6 +169,7 @@ impl Memtable {
             marked: AtomicBool::new(false),
             changed: AtomicBool::new(false),
             groups_seen: AtomicUsize::new(0),
+            small_groups: AtomicUsize::new(0),
             rows_heap: AtomicUsize::new(0),
             marks_heap: AtomicUsize::new(0),
         };
@@ -337,6 +347,17 @@ impl Memtable {
         Some(Work::new(&self.shared, Job::Marks(pieces)))
     }
 
+    /// Does a piece of work if there is much left undone: called by those who append, so that rows
+    /// do not come in faster than they are sorted. A flush of many small pieces takes several times
+    /// as long as one of chunks.
+    pub fn help(&self) {
+        if self.shared.small_groups.load(Ordering::Relaxed) >= self.shared.tuning.help_pieces()
+            && let Some(work) = self.pending_work()
+        {
+            work.run();
+        }
+    }
+
     /// Sources that a reader of an index meets, the open piece not counted.
     pub fn sources(&self) -> usize {
         self.shared.rows.read().groups.len()
@@ -349,6 +370,8 @@ impl Shared {
             || rows.groups.len() != self.groups_seen.swap(rows.groups.len(), Ordering::Relaxed)
         {
             self.changed.store(true, Ordering::Release);
+            let small = rows.groups.iter().filter(|g| g.rows() < self.tuning.chunk_rows).count();
+            self.small_groups.store(small, Ordering::Relaxed);
         }
         self.rows_heap.store(rows.heap_bytes(), Ordering::Relaxed);
     }

@@ -16,6 +16,10 @@ impl Tasks for Restless {
         self.0.spawn(name, body)
     }
 
+    fn spawn_patient(&self, name: &str, body: Body) -> TaskHandle {
+        self.0.spawn_patient(name, body)
+    }
+
     fn event(&self) -> Arc<Event> {
         self.0.event()
     }

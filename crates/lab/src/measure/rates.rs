@@ -83,6 +83,12 @@ impl Recorder {
         self.rows() as f64 / self.elapsed().as_secs_f64().max(1e-9)
     }
 
+    /// Rates per second of the intervals, in order.
+    pub fn interval_rates(&self) -> impl Iterator<Item = u64> {
+        let per_second = 1000 / INTERVAL.as_millis() as u64;
+        self.intervals.iter().map(move |rows| rows * per_second)
+    }
+
     /// Rate per second at a percentile of the complete intervals, by nearest rank. `None` where no
     /// interval was complete.
     pub fn interval_rate(&self, percentile: f64) -> Option<f64> {
