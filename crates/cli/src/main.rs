@@ -12,16 +12,13 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use onlap_base::{Error, ErrorKind, Result};
 
+mod allocator;
 mod bench;
 mod check;
 mod demo;
 mod interrupt;
 mod stats;
 mod version;
-
-/// Memtables and merges free large blocks on other threads than those that took them.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// A table store whose inserts do not slow down for indexes.
 #[derive(Parser)]
@@ -54,6 +51,7 @@ pub enum Outcome {
 }
 
 fn main() -> ExitCode {
+    allocator::configure();
     interrupt::install();
     // Wrong usage ends here, with exit code 2.
     let cli = Cli::parse();

@@ -67,6 +67,11 @@ pub trait Engine: Sync {
     /// Bytes that background work still has to rewrite.
     fn merge_debt_bytes(&self) -> Result<u64>;
 
+    /// Bytes of memory in use by part, where the engine says so.
+    fn memory_parts(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
+    }
+
     /// Number of live rows, by a scan or an exact count.
     fn count(&self) -> Result<u64>;
 

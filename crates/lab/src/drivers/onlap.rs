@@ -2,6 +2,7 @@
 //!
 //! Through the embedded API, as any program would: one transaction per commit, a batch or row by row.
 
+use std::collections::BTreeMap;
 use std::sync::RwLock;
 
 use onlap::{Batch, Row, Value};
@@ -87,6 +88,10 @@ impl Engine for Onlap {
 
     fn merge_debt_bytes(&self) -> Result<u64> {
         Ok(self.db.stats()?.merge_debt_bytes)
+    }
+
+    fn memory_parts(&self) -> BTreeMap<String, u64> {
+        self.db.memory().iter().map(|p| (p.part.name().to_owned(), p.used)).collect()
     }
 
     fn count(&self) -> Result<u64> {
