@@ -161,25 +161,47 @@ pub(crate) enum Kinds {
 pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
     let background = &shared.background;
     background.running.fetch_add(1, Ordering::AcqRel);
+    let claim = match &job {
+        Job::Claimed(claim) => Some(*claim),
+        Job::Memtable(..) => None,
+    };
+    let ending = JobEnd { shared, claim };
     let result = match job {
-        Job::Claimed(claim) => {
-            let result = run_claimed(shared, claim);
-            background.claims.lock().remove(&claim);
-            result
-        }
+        Job::Claimed(claim) => run_claimed(shared, claim),
         Job::Memtable(state, work) => {
             work.run();
             state.count_memory();
             Ok(())
         }
     };
-    background.running.fetch_sub(1, Ordering::AcqRel);
     if let Err(e) = &result {
         background.note_error(e.clone());
     }
-    background.event.notify();
-    background.idle.notify();
+    drop(ending);
     result
+}
+
+/// Ends a job, also one that panicked: nobody knows what that one left half done, so all writing ends
+/// and whoever waits for the job is told.
+struct JobEnd<'a> {
+    shared: &'a Shared,
+    claim: Option<Claim>,
+}
+
+impl Drop for JobEnd<'_> {
+    fn drop(&mut self) {
+        let background = &self.shared.background;
+        if std::thread::panicking() {
+            let cause = Error::new(onlap_base::ErrorKind::Io, "a background job panicked");
+            background.note_error(self.shared.poison("background work", cause));
+        }
+        if let Some(claim) = self.claim {
+            background.claims.lock().remove(&claim);
+        }
+        background.running.fetch_sub(1, Ordering::AcqRel);
+        background.event.notify();
+        background.idle.notify();
+    }
 }
 
 fn run_claimed(shared: &Shared, claim: Claim) -> Result<()> {

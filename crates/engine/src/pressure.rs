@@ -139,7 +139,7 @@ impl Pressure {
         flushes.drain_rate = (flushes.drain_rate / 2 + rate / 2).max(1 << 20);
         let average = match self.average.load(Ordering::Relaxed) {
             0 => rate,
-            old => old + ((rate as f64 - old as f64) * AVERAGE_SHARE) as i64 as u64,
+            old => (old as f64 + (rate as f64 - old as f64) * AVERAGE_SHARE) as u64,
         };
         self.average.store(average.max(1 << 20), Ordering::Relaxed);
         // Flushes that follow each other at such distances keep writers bound.
@@ -277,24 +277,29 @@ fn share(bytes: u64, room: u64, time_ns: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// A writer that pays its delays, against a flush of `flush_ns`: how much room is left at the end.
-    fn room_left(room: u64, commit: u64, natural_ns: u64, flush_ns: u64) -> u64 {
-        let (mut now, mut left) = (0, room);
+    /// A writer that pays its delays, against a flush of `flush_ns`: when a hundredth of the room is
+    /// left, and how much is left at the end.
+    fn writer(room: u64, commit: u64, natural_ns: u64, flush_ns: u64) -> (u64, u64) {
+        let (mut now, mut left, mut short_at) = (0, room, flush_ns);
         while now < flush_ns {
             now += natural_ns.max(share(commit, left, flush_ns - now));
             left = left.saturating_sub(commit);
+            if left < room / 100 {
+                short_at = short_at.min(now);
+            }
         }
-        left
+        (short_at, left)
     }
 
     #[test]
     fn room_lasts_until_the_flush_ends() {
         let (room, flush) = (48 << 20, 250_000_000);
-        let fast = room_left(room, 5000, 10_000, flush);
-        assert!(fast > 0 && fast < room / 20, "{fast} bytes left of a writer that was held back");
+        let (short_at, left) = writer(room, 5000, 10_000, flush);
+        assert!(short_at > flush / 100 * 97, "room is short after {short_at} ns of {flush}");
+        assert!(left < room / 100, "{left} bytes left: the writer was held back for nothing");
         // A writer that is slower than the flush is not held back: it uses what it would use anyway.
-        let slow = room_left(room, 5000, 50_000, flush);
-        assert_eq!(room - slow, flush / 50_000 * 5000);
+        let (short_at, left) = writer(room, 5000, 50_000, flush);
+        assert_eq!((short_at, room - left), (flush, flush / 50_000 * 5000));
     }
 
     #[test]
