@@ -204,7 +204,7 @@ fn a_cold_scan_takes_few_reads_and_leaves_the_cache_in_peace() {
     }
 }
 
-const SCAN_READ: usize = crate::file::SCAN_READ_BYTES;
+const SCAN_READ: usize = ahead::SPAN_BYTES;
 
 #[test]
 fn zones_rule_blocks_out() {
