@@ -19,12 +19,13 @@ use parking_lot::Mutex;
 
 use super::{BlockRef, Segment};
 
-/// Bytes of a span at most: some milliseconds of a fast device, so that handing over from the task
-/// that reads it is a small part of it.
-pub(crate) const SPAN_BYTES: usize = 2 << 20;
+/// Bytes of a span at most: a millisecond of a fast device, so that starting the task that reads it
+/// is a small part of it.
+pub(super) const SPAN_BYTES: usize = 1 << 20;
 
-/// Spans under way: while the blocks of one are unpacked, the device works on the other.
-pub(super) const AHEAD_SPANS: usize = 2;
+/// Spans under way: while the blocks of some are unpacked, the device works on the others. With the
+/// span at hand a scan holds 5 MiB at most.
+pub(super) const AHEAD_SPANS: usize = 4;
 
 /// Neighbouring blocks, and where they lie in the file.
 pub(super) struct SpanPlan {

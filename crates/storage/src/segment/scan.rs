@@ -127,19 +127,22 @@ impl SegmentScan {
         if let Some(block) = self.at_hand.take(number) {
             return block;
         }
-        let (entry, file) = (&self.segment.footer.blocks[number], &self.segment.file);
-        if let Some(block) = file.context().cache.get(file.id(), entry.offset) {
-            return Ok(block);
-        }
-        // Let go of the old span first: there is never more than one per scan, and those to come.
-        self.at_hand = Span::default();
-        while self.coming.front().is_some_and(|span| !self.is_after(number, &span.numbers())) {
+        // Before the cache: a span under way has its blocks there too, and has to make room for the
+        // next one.
+        while self.coming.front().is_some_and(|span| !self.is_before(number, &span.numbers())) {
             let span = self.coming.pop_front().expect("it was looked at");
             if span.numbers().contains(&number) {
+                // Let go of the old one first: there is never more than one at hand.
+                self.at_hand = Span::default();
                 self.at_hand = span.wait()?;
             }
         }
         if !self.at_hand.numbers().contains(&number) {
+            let (entry, file) = (&self.segment.footer.blocks[number], &self.segment.file);
+            if let Some(block) = file.context().cache.get(file.id(), entry.offset) {
+                return Ok(block);
+            }
+            self.at_hand = Span::default();
             let plan = self.span_from(number);
             self.span = (plan.bytes * GROWTH).max(self.span).min(SPAN_BYTES);
             self.at_hand = Span::read(&self.segment, plan, number)?;
@@ -151,7 +154,7 @@ impl SegmentScan {
     }
 
     /// Whether the scan comes to block `number` before it comes to `blocks`.
-    fn is_after(&self, number: usize, blocks: &Range<usize>) -> bool {
+    fn is_before(&self, number: usize, blocks: &Range<usize>) -> bool {
         match self.direction {
             Direction::Forward => blocks.start > number,
             Direction::Backward => blocks.end <= number,

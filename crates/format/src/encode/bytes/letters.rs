@@ -14,10 +14,13 @@
 //! | runs | with a run flag: integer streams of letters (byte values), then of lengths (at most 255) |
 //! | codes | packed |
 
+mod unpack;
+
 use std::ops::Range;
 
 use onlap_base::{Error, Result};
 
+use self::unpack::{SPREAD, join, put_run, spread, translate_in_steps};
 use super::super::int::{self, IntView};
 use super::super::{Effort, bits};
 use super::places::{self, Places};
@@ -34,14 +37,8 @@ const RUN_MAX: usize = 255;
 const SAMPLE: usize = 16;
 /// Most letters: codes of 7 bits.
 const LETTERS_MAX: usize = 128;
-/// Codes that are turned into letters at a time.
-const SPREAD: usize = 32;
-/// Most gaps of an alphabet for which adding them up beats a table.
-const STEPS_MAX: usize = 8;
 /// Fewer codes than this do not pay for finding the gaps.
 const TRANSLATE_MIN: usize = 256;
-/// Bytes that short heads and runs are written in.
-const STORE: usize = 16;
 
 /// What the encoder found out, and the size it leads to.
 pub(super) struct Plan {
@@ -304,124 +301,11 @@ impl<'a> LettersView<'a> {
         runs.iter_mut().for_each(|n| *n = run_of(*n) as i64);
         let run_total = runs.iter().sum::<i64>() as usize;
         super::room_for(out, total + run_total)?;
-        let runs_first = self.flags & RUN_AT_START != 0;
-        join(heads, &lengths, &letters, &runs, runs_first, total + run_total, &mut out.data);
+        let join = if self.flags & RUN_AT_START != 0 { join::<true> } else { join::<false> };
+        join(heads, &lengths, &letters, &runs, total + run_total, &mut out.data);
         lengths.iter_mut().zip(&runs).for_each(|(n, run)| *n += run);
         super::append_ends(&lengths, out);
         Ok(())
-    }
-}
-
-/// Appends heads and runs in turn, `total` bytes in all.
-fn join(
-    mut heads: Vec<u8>,
-    lengths: &[i64],
-    letters: &[i64],
-    runs: &[i64],
-    runs_first: bool,
-    total: usize,
-    out: &mut Vec<u8>,
-) {
-    // Short heads and runs, which most are, take one store of a fixed size each; what it writes too
-    // much, the next ones write over.
-    heads.resize(heads.len() + STORE, 0);
-    let start = out.len();
-    out.resize(start + total + STORE, 0);
-    let target = &mut out[start..];
-    let (mut at, mut from) = (0, 0);
-    for ((&head, &run), &letter) in lengths.iter().zip(runs).zip(letters) {
-        let (head, run, letter) = (head as usize, run as usize, letter as u8);
-        let (head_at, run_at) = if runs_first { (at + run, at) } else { (at, at + head) };
-        if head <= STORE && run <= STORE {
-            let bytes: [u8; STORE] =
-                *heads[from..].first_chunk().expect("a store's bytes follow the last head");
-            if runs_first {
-                target[run_at..][..STORE].fill(letter);
-                target[head_at..][..STORE].copy_from_slice(&bytes);
-            } else {
-                target[head_at..][..STORE].copy_from_slice(&bytes);
-                target[run_at..][..STORE].fill(letter);
-            }
-        } else {
-            target[head_at..][..head].copy_from_slice(&heads[from..][..head]);
-            target[run_at..][..run].fill(letter);
-        }
-        at += head + run;
-        from += head;
-    }
-    out.truncate(start + total);
-}
-
-/// Writes the codes from `first` on over `out`, a byte each. Codes past the end are 0.
-fn spread(codes: &[u8], width: u32, first: usize, out: &mut [u8]) {
-    match width {
-        1 => spread_width::<1>(codes, first, out),
-        2 => spread_width::<2>(codes, first, out),
-        3 => spread_width::<3>(codes, first, out),
-        4 => spread_width::<4>(codes, first, out),
-        5 => spread_width::<5>(codes, first, out),
-        6 => spread_width::<6>(codes, first, out),
-        _ => spread_width::<7>(codes, first, out),
-    }
-}
-
-fn spread_width<const W: usize>(codes: &[u8], first: usize, out: &mut [u8]) {
-    let w = W as u32;
-    let one = bits::mask_of(w) * 0x0001_0001_0001_0001;
-    let two = bits::mask_of(2 * w) * 0x0000_0001_0000_0001;
-    let four = bits::mask_of(4 * w);
-    // Eight codes of at most 7 bits begin within a byte and end within eight.
-    let (mut at, shift) = (first * W / 8, first * W % 8);
-    for eight in out.as_chunks_mut::<8>().0 {
-        let mut x = word_at(codes, at) >> shift;
-        x = x & four | x >> (4 * w) << 32 & four << 32;
-        x = x & two | x << (16 - 2 * w) & two << 16;
-        x = x & one | x << (8 - w) & one << 8;
-        *eight = x.to_le_bytes();
-        at += W;
-    }
-}
-
-/// Replaces codes, a multiple of [`SPREAD`], by their letters, where that is faster than a table:
-/// where the alphabet is few stretches of neighbouring letters (that of base64 is four). Then the
-/// first letter is added to all, and each gap to those behind it, many at a time. Leaves damaged
-/// codes to the table.
-fn translate_in_steps(alphabet: &[u8], codes: &mut [u8]) -> bool {
-    // Where a gap begins, and how many letters are missing there.
-    let mut steps = [(0u8, 0u8); STEPS_MAX];
-    let mut count = 0;
-    for pair in alphabet.windows(2) {
-        if pair[0] >= pair[1] {
-            return false;
-        }
-        if pair[1] - pair[0] > 1 {
-            let Some(step) = steps.get_mut(count) else { return false };
-            *step = (pair[0] + 1, pair[1] - pair[0] - 1);
-            count += 1;
-        }
-    }
-    let largest = codes.iter().fold(0, |max, code| max.max(*code));
-    if usize::from(largest) >= alphabet.len() {
-        return false;
-    }
-    for some in codes.as_chunks_mut::<SPREAD>().0 {
-        some.iter_mut().for_each(|c| *c += alphabet[0]);
-        for (from, gap) in &steps[..count] {
-            some.iter_mut().for_each(|c| *c += if *c >= *from { *gap } else { 0 });
-        }
-    }
-    true
-}
-
-/// Appends a run. Short ones, which most are, take one store of a fixed size.
-#[inline]
-fn put_run(run: usize, letter: u8, out: &mut Vec<u8>) {
-    let end = out.len() + run;
-    if run <= 16 {
-        out.extend_from_slice(&[letter; 16]);
-        out.truncate(end);
-    } else {
-        out.resize(end, letter);
     }
 }
 
@@ -431,20 +315,9 @@ fn run_of(v: i64) -> usize {
     v.clamp(0, RUN_MAX as i64) as usize
 }
 
-/// Eight bytes from `at`, with zeros after the end.
-#[inline]
-fn word_at(bytes: &[u8], at: usize) -> u64 {
-    let rest = bytes.get(at..).unwrap_or(&[]);
-    match rest.first_chunk::<8>() {
-        Some(word) => u64::from_le_bytes(*word),
-        None => {
-            let mut word = [0; 8];
-            word[..rest.len()].copy_from_slice(rest);
-            u64::from_le_bytes(word)
-        }
-    }
-}
-
 fn damaged() -> Error {
     Error::damaged("strings reach past the end of their column")
 }
+
+#[cfg(test)]
+mod tests;
