@@ -6,15 +6,13 @@
 //!
 //! Thread safety: a [`FileReader`] is shared freely, a [`FileWriter`] belongs to one thread.
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Charge, Error, ErrorKind, FileId, Part, Result, TaskHandle};
+use onlap_base::{Charge, Error, ErrorKind, FileId, Part, Result};
 use onlap_format::frame::{HEADER_BYTES, Kind, TRAILER_BYTES, check_header, parse_trailer};
 use onlap_vfs::{Access, File, ReadBuf};
-use parking_lot::Mutex;
 
 use crate::cache::Loaded;
 use crate::context::StorageContext;
@@ -29,10 +27,6 @@ pub const WRITE_CHUNK_BYTES: usize = 1 << 20;
 
 /// Bytes read at once where a reader walks a file in order.
 pub const READ_AHEAD_BYTES: usize = 256 << 10;
-
-/// Bytes read at once by a scan of all rows of a table: some milliseconds of a fast device, so that
-/// handing over from the task that reads ahead is a small part of it.
-pub const SCAN_READ_BYTES: usize = 2 << 20;
 
 /// Bytes read at the end of a file when it is opened, in the hope that the footer is among them.
 const TAIL_BYTES: u64 = 16 << 10;
@@ -266,33 +260,18 @@ impl FileReader {
     }
 }
 
-/// Holds one span of a file that was read at once, for readers that walk many blocks, while the next
-/// may be on its way. What it reads does not go through the cache.
+/// Holds one span of a file that was read at once, for readers that walk many blocks. What it reads
+/// does not go through the cache.
 pub struct SpanReader {
     file: Arc<FileReader>,
     at: u64,
     span: ReadBuf,
-    ahead: Option<Ahead>,
-}
-
-/// A span that a task is reading.
-struct Ahead {
-    at: u64,
-    len: usize,
-    slot: Arc<AheadSlot>,
-    task: TaskHandle,
-}
-
-/// Where the task leaves it; lives as long as either side.
-struct AheadSlot {
-    span: Mutex<Option<Result<ReadBuf>>>,
-    _charge: Charge,
 }
 
 impl SpanReader {
     /// A reader that holds nothing yet.
     pub fn new(file: Arc<FileReader>) -> SpanReader {
-        SpanReader { file, at: 0, span: ReadBuf::default(), ahead: None }
+        SpanReader { file, at: 0, span: ReadBuf::default() }
     }
 
     /// Whether the range is in memory.
@@ -300,45 +279,13 @@ impl SpanReader {
         offset >= self.at && offset + len as u64 <= self.at + self.span.len() as u64
     }
 
-    /// The range of the file that is in memory.
-    pub fn range(&self) -> Range<u64> {
-        self.at..self.at + self.span.len() as u64
-    }
-
     /// Replaces what is in memory by this range.
     pub fn read(&mut self, offset: u64, len: usize) -> Result<()> {
-        // Let go of the old span first: there is never more than one per reader, and one to come.
+        // Let go of the old span first: there is never more than one per reader.
         self.span = ReadBuf::default();
         self.span = self.file.read(offset, len)?;
         self.at = offset;
         Ok(())
-    }
-
-    /// Starts reading a range in the background, if the budget has room for it.
-    pub fn read_ahead(&mut self, offset: u64, len: usize) {
-        let context = self.file.context();
-        let Some(charge) = context.memory.try_charge(Part::Background, len as u64) else { return };
-        let slot = Arc::new(AheadSlot { span: Mutex::new(None), _charge: charge });
-        let (file, to) = (self.file.clone(), slot.clone());
-        let body = Box::new(move || {
-            let span = file.read(offset, len);
-            *to.span.lock() = Some(span);
-        });
-        let task = context.tasks.spawn("read-ahead", body);
-        self.ahead = Some(Ahead { at: offset, len, slot, task });
-    }
-
-    /// Waits for what is being read ahead and makes it the span at hand, if the range lies in it.
-    pub fn take_ahead(&mut self, offset: u64, len: usize) -> Result<bool> {
-        let covers = |a: &mut Ahead| offset >= a.at && offset + len as u64 <= a.at + a.len as u64;
-        let Some(ahead) = self.ahead.take_if(covers) else { return Ok(false) };
-        self.span = ReadBuf::default();
-        // A task that panicked left nothing; then the caller reads for itself.
-        let _ = ahead.task.join();
-        let Some(span) = ahead.slot.span.lock().take() else { return Ok(false) };
-        self.span = span?;
-        self.at = ahead.at;
-        Ok(true)
     }
 
     /// A range that [`SpanReader::holds`].

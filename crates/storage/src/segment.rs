@@ -22,6 +22,7 @@ use crate::cache::Loaded;
 use crate::context::StorageContext;
 use crate::file::FileReader;
 
+mod ahead;
 mod scan;
 mod skip;
 mod writer;

@@ -29,6 +29,12 @@ enum Part {
     Memory(Arc<Memtable>),
 }
 
+impl Part {
+    fn is_segment(&mut self) -> bool {
+        matches!(self, Part::Segment(_))
+    }
+}
+
 /// A scan inside a segment, and the block at hand with its rows that are left.
 struct InSegment {
     scan: SegmentScan,
@@ -53,6 +59,8 @@ pub(super) struct TableScan {
     direction: Direction,
     parts: VecDeque<Part>,
     place: Place,
+    /// The scan of the next segment, where it reads while the blocks before it are worked on.
+    next: Option<SegmentScan>,
     dead: DeadRows,
     places: Vec<u32>,
 }
@@ -84,6 +92,7 @@ impl TableScan {
             direction,
             parts,
             place: Place::Between,
+            next: None,
             dead: DeadRows::default(),
             places: Vec::new(),
         }
@@ -113,10 +122,7 @@ impl TableScan {
     fn enter(&self, part: &Part) -> Place {
         match part {
             Part::Segment(segment) => {
-                let mut scan = SegmentScan::new(segment, self.rows.clone(), self.direction);
-                if segment.skip().any_dead(self.view.csn) {
-                    scan.retain(|block| !segment.skip().is_dead(block, self.view.csn));
-                }
+                let scan = scan_of(&self.view, segment, &self.rows, self.direction);
                 Place::Segment(Box::new(InSegment { scan, block: None }))
             }
             Part::Memory(memtable) => {
@@ -137,10 +143,21 @@ impl TableScan {
             unreachable!("called inside a segment")
         };
         let InSegment { scan, block } = &mut **place;
+        let mut follower = |scan: &SegmentScan| match self.parts.pop_front_if(Part::is_segment)? {
+            Part::Segment(segment) => {
+                let mut next = scan_of(&self.view, &segment, &self.rows, self.direction);
+                next.follow(scan);
+                Some(next)
+            }
+            Part::Memory(_) => None,
+        };
         let Some((found, left)) = block else {
             match scan.next_block()? {
                 Some(found) => {
                     counters.blocks_read += 1;
+                    if self.next.is_none() && scan.is_read_out() {
+                        self.next = follower(scan);
+                    }
                     let rows = found.rows.clone();
                     if rows == (0..found.block.rows())
                         && self.dead.all(&self.view, self.direction, &found)?
@@ -150,7 +167,12 @@ impl TableScan {
                         *block = Some((found, rows));
                     }
                 }
-                None => self.place = Place::Between,
+                None => {
+                    self.place = match self.next.take().or_else(|| follower(scan)) {
+                        Some(scan) => Place::Segment(Box::new(InSegment { scan, block: None })),
+                        None => Place::Between,
+                    };
+                }
             }
             return Ok(());
         };
@@ -206,6 +228,20 @@ impl TableScan {
         }
         Ok(())
     }
+}
+
+/// A scan of the segment that leaves out blocks known to be wholly dead.
+fn scan_of(
+    view: &ReadView,
+    segment: &Arc<Segment>,
+    rows: &Range<RowId>,
+    direction: Direction,
+) -> SegmentScan {
+    let mut scan = SegmentScan::new(segment, rows.clone(), direction);
+    if segment.skip().any_dead(view.csn) {
+        scan.retain(|block| !segment.skip().is_dead(block, view.csn));
+    }
+    scan
 }
 
 /// Takes at most `max` off the end of the range where the direction begins.

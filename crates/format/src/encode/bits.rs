@@ -98,9 +98,10 @@ const fn reach(width: usize) -> usize {
     width + 9
 }
 
-/// Eight values of `W` bits from the front of `src`, which has at least `reach(W)` bytes.
+/// Eight values of `W` bits from the front of `src`, which has at least `reach(W)` bytes, each above
+/// `base`.
 #[inline(always)]
-fn unpack8<const W: usize>(src: &[u8], out: &mut [i64; 8]) {
+fn unpack8<const W: usize>(src: &[u8], base: i64, out: &mut [i64; 8]) {
     let src = &src[..reach(W)];
     for (k, value) in out.iter_mut().enumerate() {
         let (at, shift) = (k * W / 8, k * W % 8);
@@ -109,24 +110,24 @@ fn unpack8<const W: usize>(src: &[u8], out: &mut [i64; 8]) {
         if shift + W > 64 {
             v |= u64::from(src[at + 8]) << (64 - shift);
         }
-        *value = (v & mask_of(W as u32)) as i64;
+        *value = base.wrapping_add((v & mask_of(W as u32)) as i64);
     }
 }
 
 /// All of `out`, which begins at value `first`, a multiple of 8.
-fn unpack_width<const W: usize>(bytes: &[u8], first: usize, out: &mut [i64]) {
+fn unpack_width<const W: usize>(bytes: &[u8], base: i64, first: usize, out: &mut [i64]) {
     let mut at = first / 8 * W;
     let (groups, last) = out.as_chunks_mut::<8>();
     for group in groups {
         match bytes.get(at..) {
-            Some(src) if src.len() >= reach(W) => unpack8::<W>(src, group),
-            _ => unpack8::<W>(&padded(bytes, at), group),
+            Some(src) if src.len() >= reach(W) => unpack8::<W>(src, base, group),
+            _ => unpack8::<W>(&padded(bytes, at), base, group),
         }
         at += W;
     }
     if !last.is_empty() {
         let mut group = [0; 8];
-        unpack8::<W>(&padded(bytes, at), &mut group);
+        unpack8::<W>(&padded(bytes, at), base, &mut group);
         last.copy_from_slice(&group[..last.len()]);
     }
 }
@@ -142,9 +143,9 @@ fn padded(bytes: &[u8], at: usize) -> [u8; reach(64)] {
 }
 
 macro_rules! by_width {
-    ($width:expr, $bytes:expr, $first:expr, $out:expr; $($w:literal)*) => {
+    ($width:expr, $bytes:expr, $base:expr, $first:expr, $out:expr; $($w:literal)*) => {
         match $width {
-            $($w => unpack_width::<$w>($bytes, $first, $out),)*
+            $($w => unpack_width::<$w>($bytes, $base, $first, $out),)*
             _ => unreachable!("widths are checked when a stream is parsed"),
         }
     };
@@ -156,17 +157,22 @@ macro_rules! by_width {
 /// Every width has code of its own, so that offsets, shifts and masks of eight values at a time are
 /// constants; only the values before the first multiple of 8 are read one by one.
 pub fn unpack(bytes: &[u8], width: u32, first: usize, out: &mut [i64]) {
+    unpack_above(0, bytes, width, first, out);
+}
+
+/// [`unpack`], with `base` added to each value (modulo 2^64).
+pub fn unpack_above(base: i64, bytes: &[u8], width: u32, first: usize, out: &mut [i64]) {
     debug_assert!(width <= 64);
     let single = (first.next_multiple_of(8) - first).min(out.len());
     let (ahead, rest) = out.split_at_mut(single);
     for (k, value) in ahead.iter_mut().enumerate() {
-        *value = get(bytes, width, first + k) as i64;
+        *value = base.wrapping_add(get(bytes, width, first + k) as i64);
     }
     if rest.is_empty() {
         return;
     }
     let first = first + single;
-    by_width!(width, bytes, first, rest;
+    by_width!(width, bytes, base, first, rest;
         0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32
         33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62
         63 64)

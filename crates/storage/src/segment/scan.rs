@@ -2,9 +2,10 @@
 //!
 //! Blocks that are in the cache are taken from there. Others are read many at once: the first read
 //! is one block, so that a scan with a small limit stays cheap, and each following one four times as
-//! large up to 2 MiB; from then on the next one is under way while the caller works. What was read
-//! goes into the cache only while that has free space, so a scan of a table larger than memory
-//! leaves the cache as it is. Blocks that zone maps rule out are not read.
+//! large up to [`SPAN_BYTES`]; from then on tasks read ahead ([`super::ahead`]), into the next segment
+//! too where the caller has one ([`SegmentScan::follow`]). What was read goes into the cache only
+//! while that has free space, so a scan of a table larger than memory leaves the cache as it is.
+//! Blocks that zone maps rule out are not read.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,11 +16,11 @@ use onlap_format::Batch;
 use onlap_format::block::Block;
 use onlap_format::zone::ZoneProbe;
 
+use super::ahead::{AHEAD_SPANS, Coming, SPAN_BYTES, Span, SpanPlan};
 use super::{BlockRef, Segment};
 use crate::entry::Direction;
-use crate::file::{SCAN_READ_BYTES, SpanReader};
 
-/// Read-ahead grows by this factor from one block to [`SCAN_READ_BYTES`].
+/// Spans grow by this factor from one block to [`SPAN_BYTES`].
 const GROWTH: usize = 4;
 
 /// A block that a scan came to.
@@ -39,9 +40,14 @@ pub struct SegmentScan {
     direction: Direction,
     /// Blocks still to come, in the order of the file.
     blocks: VecDeque<u32>,
-    reader: SpanReader,
-    /// Bytes of the next read.
+    /// Blocks read last.
+    at_hand: Span,
+    /// Spans under way, in the order of the scan.
+    coming: VecDeque<Coming>,
+    /// Bytes of the next span.
     span: usize,
+    /// Whether no block is left for which a read would have to be started.
+    all_asked: bool,
 }
 
 impl SegmentScan {
@@ -55,8 +61,10 @@ impl SegmentScan {
             direction,
             row_ids,
             blocks: (first as u32..end as u32).collect(),
-            reader: SpanReader::new(segment.file.clone()),
+            at_hand: Span::default(),
+            coming: VecDeque::new(),
             span: 0,
+            all_asked: false,
         }
     }
 
@@ -101,60 +109,91 @@ impl SegmentScan {
         }
     }
 
-    fn load(&mut self, number: usize) -> Result<BlockRef> {
-        let segment = self.segment.clone();
-        let (entry, file) = (&segment.footer.blocks[number], &segment.file);
-        let cache = &file.context().cache;
-        if let Some(block) = cache.get(file.id(), entry.offset) {
-            return Ok(block);
-        }
-        let len = entry.len as usize;
-        if !self.reader.holds(entry.offset, len) {
-            if !self.reader.take_ahead(entry.offset, len)? {
-                let (offset, bytes) = self.span_from(number);
-                self.reader.read(offset, bytes)?;
-                self.span = (bytes * GROWTH).max(self.span).min(SCAN_READ_BYTES);
-            }
-            if self.span == SCAN_READ_BYTES {
-                self.read_ahead();
-            }
-        }
-        let bytes = self.reader.get(entry.offset, len);
-        let (block, heap) =
-            segment.parse(number, bytes).map_err(|e| file.place(e, entry.offset))?;
-        Ok(cache.insert_if_room(file.id(), entry.offset, block, heap))
+    /// Whether this scan reads ahead and has nothing left to read: time for the scan of the next
+    /// segment to [`follow`](SegmentScan::follow).
+    pub fn is_read_out(&self) -> bool {
+        self.all_asked && self.coming.is_empty()
     }
 
-    /// Has the span read that follows the one at hand.
-    fn read_ahead(&mut self) {
-        let (entries, held) = (&self.segment.footer.blocks, self.reader.range());
-        let outside = |i: &&u32| {
-            let offset = entries[**i as usize].offset;
-            if self.direction == Direction::Forward {
-                offset >= held.end
-            } else {
-                offset < held.start
+    /// Goes on as the scan before this one did, which may mean to read ahead at once.
+    pub fn follow(&mut self, before: &SegmentScan) {
+        self.span = before.span;
+        if self.span == SPAN_BYTES {
+            self.read_ahead();
+        }
+    }
+
+    fn load(&mut self, number: usize) -> Result<BlockRef> {
+        if let Some(block) = self.at_hand.take(number) {
+            return block;
+        }
+        // Before the cache: a span under way has its blocks there too, and has to make room for the
+        // next one.
+        while self.coming.front().is_some_and(|span| !self.is_before(number, &span.numbers())) {
+            let span = self.coming.pop_front().expect("it was looked at");
+            if span.numbers().contains(&number) {
+                // Let go of the old one first: there is never more than one at hand.
+                self.at_hand = Span::default();
+                self.at_hand = span.wait()?;
             }
-        };
-        let next = match self.direction {
-            Direction::Forward => self.blocks.iter().find(outside),
-            Direction::Backward => self.blocks.iter().rev().find(outside),
-        };
-        let Some(number) = next.map(|i| *i as usize) else { return };
-        let file = &self.segment.file;
-        if file.context().cache.get::<Block>(file.id(), entries[number].offset).is_none() {
-            let (offset, bytes) = self.span_from(number);
-            self.reader.read_ahead(offset, bytes);
+        }
+        if !self.at_hand.numbers().contains(&number) {
+            let (entry, file) = (&self.segment.footer.blocks[number], &self.segment.file);
+            if let Some(block) = file.context().cache.get(file.id(), entry.offset) {
+                return Ok(block);
+            }
+            self.at_hand = Span::default();
+            let plan = self.span_from(number);
+            self.span = (plan.bytes * GROWTH).max(self.span).min(SPAN_BYTES);
+            self.at_hand = Span::read(&self.segment, plan, number)?;
+        }
+        if self.span == SPAN_BYTES {
+            self.read_ahead();
+        }
+        self.at_hand.take(number).expect("a span has each of its blocks")
+    }
+
+    /// Whether the scan comes to block `number` before it comes to `blocks`.
+    fn is_before(&self, number: usize, blocks: &Range<usize>) -> bool {
+        match self.direction {
+            Direction::Forward => blocks.start > number,
+            Direction::Backward => blocks.end <= number,
+        }
+    }
+
+    /// Has spans read that follow those at hand and under way.
+    fn read_ahead(&mut self) {
+        while self.coming.len() < AHEAD_SPANS {
+            let asked = self.coming.back().map_or(self.at_hand.numbers(), Coming::numbers);
+            let next = match self.direction {
+                Direction::Forward => {
+                    let at = self.blocks.partition_point(|i| (*i as usize) < asked.end);
+                    self.blocks.get(at)
+                }
+                Direction::Backward if asked.is_empty() => self.blocks.back(),
+                Direction::Backward => {
+                    let at = self.blocks.partition_point(|i| (*i as usize) < asked.start);
+                    at.checked_sub(1).and_then(|at| self.blocks.get(at))
+                }
+            };
+            let Some(number) = next.map(|i| *i as usize) else {
+                self.all_asked = true;
+                return;
+            };
+            let (entry, file) = (&self.segment.footer.blocks[number], &self.segment.file);
+            if file.context().cache.get::<Block>(file.id(), entry.offset).is_some() {
+                return;
+            }
+            let Some(span) = Coming::start(&self.segment, self.span_from(number)) else { return };
+            self.coming.push_back(span);
         }
     }
 
     /// What to read so that block `number` and as many of those after it as the read-ahead allows
     /// are there.
-    fn span_from(&self, number: usize) -> (u64, usize) {
+    fn span_from(&self, number: usize) -> SpanPlan {
         let entries = &self.segment.footer.blocks;
-        let mut start = entries[number].offset;
-        let mut end = start + u64::from(entries[number].len);
-        let mut last = number;
+        let mut plan = SpanPlan::of_block(&self.segment, number);
         let after = self.blocks.partition_point(|i| *i as usize <= number);
         let before = self.blocks.partition_point(|i| (*i as usize) < number);
         let mut next: Box<dyn Iterator<Item = &u32>> = match self.direction {
@@ -163,14 +202,15 @@ impl SegmentScan {
         };
         for i in next.by_ref().map(|i| *i as usize) {
             let entry = &entries[i];
-            let entry_end = entry.offset + u64::from(entry.len);
-            let (from, to) = (start.min(entry.offset), end.max(entry_end));
-            if i.abs_diff(last) > 1 || (to - from) as usize > self.span {
+            let start = plan.offset.min(entry.offset);
+            let end = (plan.offset + plan.bytes as u64).max(entry.offset + u64::from(entry.len));
+            if i + 1 < plan.blocks.start || i > plan.blocks.end || end - start > self.span as u64 {
                 break;
             }
-            (start, end, last) = (from, to, i);
+            plan.blocks = i.min(plan.blocks.start)..(i + 1).max(plan.blocks.end);
+            (plan.offset, plan.bytes) = (start, (end - start) as usize);
         }
-        (start, (end - start) as usize)
+        plan
     }
 
     /// Empties `out` and `row_ids` and fills them with the rows of the next block, decoding only the

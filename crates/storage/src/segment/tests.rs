@@ -2,10 +2,13 @@ use onlap_base::{ErrorKind, Rng, TableId};
 use onlap_format::zone::ZoneProbe;
 use onlap_format::{BytesVec, DataType, NullMask, Physical, Value, Vector};
 
+use super::ahead::SPAN_BYTES;
 use super::*;
 use crate::entry::Direction;
 use crate::testing::{damage, disk, memory};
 use crate::written::Purpose;
+
+mod read_ahead;
 
 const COLUMNS: [(ColumnId, Physical); 4] = [
     (ColumnId(1), Physical::Int),
@@ -197,14 +200,12 @@ fn a_cold_scan_takes_few_reads_and_leaves_the_cache_in_peace() {
         let before = reads();
         let (_, ids) = case.scan(0..RowId::MAX, direction);
         assert_eq!(ids.len(), 400_000);
-        let expected = case.segment.bytes() / SCAN_READ as u64 + 12;
+        let expected = case.segment.bytes() / SPAN_BYTES as u64 + 12;
         assert!(reads() - before <= expected, "{} reads, expected {expected}", reads() - before);
         assert!(context.memory.used(Part::Cache) <= context.cache.capacity());
         assert_eq!(context.memory.used(Part::Background), 0, "read-ahead gives back what it took");
     }
 }
-
-const SCAN_READ: usize = crate::file::SCAN_READ_BYTES;
 
 #[test]
 fn zones_rule_blocks_out() {

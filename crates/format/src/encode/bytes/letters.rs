@@ -14,10 +14,13 @@
 //! | runs | with a run flag: integer streams of letters (byte values), then of lengths (at most 255) |
 //! | codes | packed |
 
+mod unpack;
+
 use std::ops::Range;
 
 use onlap_base::{Error, Result};
 
+use self::unpack::{SPREAD, join, put_run, spread, translate_in_steps};
 use super::super::int::{self, IntView};
 use super::super::{Effort, bits};
 use super::places::{self, Places};
@@ -34,6 +37,8 @@ const RUN_MAX: usize = 255;
 const SAMPLE: usize = 16;
 /// Most letters: codes of 7 bits.
 const LETTERS_MAX: usize = 128;
+/// Fewer codes than this do not pay for finding the gaps.
+const TRANSLATE_MIN: usize = 256;
 
 /// What the encoder found out, and the size it leads to.
 pub(super) struct Plan {
@@ -241,32 +246,20 @@ impl<'a> LettersView<'a> {
         Ok(LettersView { flags, width, alphabet, places, runs, codes })
     }
 
-    /// The letter of each code; damaged codes without a letter stand for 0.
-    fn letters(&self) -> [u8; LETTERS_MAX] {
-        let mut letters = [0; LETTERS_MAX];
-        letters[..self.alphabet.len()].copy_from_slice(self.alphabet);
-        letters
-    }
-
-    /// Appends the letters `range` of all strings together, eight at a time.
-    fn append_letters(&self, range: Range<usize>, letters: &[u8; LETTERS_MAX], out: &mut Vec<u8>) {
-        let w = self.width;
-        let one = bits::mask_of(w) * 0x0001_0001_0001_0001;
-        let two = bits::mask_of(2 * w) * 0x0000_0001_0000_0001;
-        let four = bits::mask_of(4 * w);
-        let end = out.len() + range.len();
-        out.reserve(range.len().next_multiple_of(8));
-        for first in range.step_by(8) {
-            // Eight codes of at most 7 bits begin within a byte and end within eight.
-            let bit = first * w as usize;
-            let mut x = word_at(self.codes, bit / 8) >> (bit % 8);
-            x = x & four | x >> (4 * w) << 32 & four << 32;
-            x = x & two | x << (16 - 2 * w) & two << 16;
-            x = x & one | x << (8 - w) & one << 8;
-            let eight = x.to_le_bytes().map(|code| letters[usize::from(code & 127)]);
-            out.extend_from_slice(&eight);
+    /// Appends the letters `range` of all strings together.
+    fn append_letters(&self, range: Range<usize>, out: &mut Vec<u8>) {
+        let start = out.len();
+        let many = range.len() >= TRANSLATE_MIN;
+        let padded = range.len().next_multiple_of(if many { SPREAD } else { 8 });
+        out.resize(start + padded, 0);
+        let codes = &mut out[start..];
+        spread(self.codes, self.width, range.start, codes);
+        if !(many && translate_in_steps(self.alphabet, codes)) {
+            let mut letters = [0; LETTERS_MAX];
+            letters[..self.alphabet.len()].copy_from_slice(self.alphabet);
+            codes.iter_mut().for_each(|code| *code = letters[usize::from(*code & 127)]);
         }
-        out.truncate(end);
+        out.truncate(start + range.len());
     }
 
     /// Appends string `i`.
@@ -275,16 +268,15 @@ impl<'a> LettersView<'a> {
         if range.end > self.places.total() {
             return;
         }
-        let letters = self.letters();
         match self.runs {
-            None => self.append_letters(range, &letters, out),
+            None => self.append_letters(range, out),
             Some((run_letters, runs)) => {
                 let (letter, run) = (run_letters.get(i) as u8, run_of(runs.get(i)));
                 if self.flags & RUN_AT_START != 0 {
                     put_run(run, letter, out);
-                    self.append_letters(range, &letters, out);
+                    self.append_letters(range, out);
                 } else {
-                    self.append_letters(range, &letters, out);
+                    self.append_letters(range, out);
                     put_run(run, letter, out);
                 }
             }
@@ -293,49 +285,27 @@ impl<'a> LettersView<'a> {
 
     /// Appends the strings of a range.
     pub(super) fn append_to(&self, range: Range<usize>, out: &mut BytesVec) -> Result<()> {
-        let (start, lengths) = self.places.lengths(range.clone()).ok_or_else(damaged)?;
+        let (start, mut lengths) = self.places.lengths(range.clone()).ok_or_else(damaged)?;
         let total = lengths.iter().sum::<i64>() as usize;
-        let mut heads = Vec::with_capacity(total + 8);
-        self.append_letters(start..start + total, &self.letters(), &mut heads);
+        let Some((run_letters, run_lengths)) = self.runs else {
+            super::room_for(out, total)?;
+            self.append_letters(start..start + total, &mut out.data);
+            super::append_ends(&lengths, out);
+            return Ok(());
+        };
+        let mut heads = Vec::new();
+        self.append_letters(start..start + total, &mut heads);
         let (mut letters, mut runs) = (Vec::new(), Vec::new());
-        if let Some((run_letters, run_lengths)) = self.runs {
-            run_letters.append_to(range.clone(), &mut letters);
-            run_lengths.append_to(range.clone(), &mut runs);
-        }
-        let run_total: usize = runs.iter().map(|n| run_of(*n)).sum();
+        run_letters.append_to(range.clone(), &mut letters);
+        run_lengths.append_to(range, &mut runs);
+        runs.iter_mut().for_each(|n| *n = run_of(*n) as i64);
+        let run_total = runs.iter().sum::<i64>() as usize;
         super::room_for(out, total + run_total)?;
-        let BytesVec { offsets, data } = out;
-        offsets.reserve(range.len());
-        let mut rest = heads.as_slice();
-        for k in 0..range.len() {
-            let (head, tail) = rest.split_at(lengths[k] as usize);
-            rest = tail;
-            match self.flags & !WIDTH_MASK {
-                RUN_AT_END => {
-                    data.extend_from_slice(head);
-                    put_run(run_of(runs[k]), letters[k] as u8, data);
-                }
-                RUN_AT_START => {
-                    put_run(run_of(runs[k]), letters[k] as u8, data);
-                    data.extend_from_slice(head);
-                }
-                _ => data.extend_from_slice(head),
-            }
-            offsets.push(data.len() as u32);
-        }
+        let join = if self.flags & RUN_AT_START != 0 { join::<true> } else { join::<false> };
+        join(heads, &lengths, &letters, &runs, total + run_total, &mut out.data);
+        lengths.iter_mut().zip(&runs).for_each(|(n, run)| *n += run);
+        super::append_ends(&lengths, out);
         Ok(())
-    }
-}
-
-/// Appends a run. Short ones, which most are, take one store of a fixed size.
-#[inline]
-fn put_run(run: usize, letter: u8, out: &mut Vec<u8>) {
-    let end = out.len() + run;
-    if run <= 16 {
-        out.extend_from_slice(&[letter; 16]);
-        out.truncate(end);
-    } else {
-        out.resize(end, letter);
     }
 }
 
@@ -345,20 +315,9 @@ fn run_of(v: i64) -> usize {
     v.clamp(0, RUN_MAX as i64) as usize
 }
 
-/// Eight bytes from `at`, with zeros after the end.
-#[inline]
-fn word_at(bytes: &[u8], at: usize) -> u64 {
-    let rest = bytes.get(at..).unwrap_or(&[]);
-    match rest.first_chunk::<8>() {
-        Some(word) => u64::from_le_bytes(*word),
-        None => {
-            let mut word = [0; 8];
-            word[..rest.len()].copy_from_slice(rest);
-            u64::from_le_bytes(word)
-        }
-    }
-}
-
 fn damaged() -> Error {
     Error::damaged("strings reach past the end of their column")
 }
+
+#[cfg(test)]
+mod tests;

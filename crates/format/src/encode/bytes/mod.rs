@@ -158,6 +158,15 @@ fn room_for(out: &BytesVec, more: usize) -> Result<()> {
     }
 }
 
+/// Appends where strings of these lengths end; their bytes are, or will be, in `data`.
+fn append_ends(lengths: &[i64], out: &mut BytesVec) {
+    let mut end = *out.offsets.last().expect("offsets begin with 0");
+    out.offsets.extend(lengths.iter().map(|n| {
+        end += *n as u32;
+        end
+    }));
+}
+
 /// Strings without reference to others.
 #[derive(Clone, Copy, Debug)]
 enum Plain<'a> {
@@ -198,12 +207,8 @@ impl<'a> Plain<'a> {
             .ok_or_else(|| Error::damaged("strings reach past the end of their column"))?;
         let total = lengths.iter().sum::<i64>() as usize;
         room_for(out, total)?;
-        let mut end = out.data.len() as u32;
         out.data.extend_from_slice(&data[start..start + total]);
-        out.offsets.extend(lengths.iter().map(|n| {
-            end += *n as u32;
-            end
-        }));
+        append_ends(&lengths, out);
         Ok(())
     }
 }

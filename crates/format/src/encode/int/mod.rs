@@ -254,12 +254,12 @@ impl<'a> IntView<'a> {
         }
         if self.width == 0 {
             out.fill(self.base);
+        } else if self.factor == 1 {
+            bits::unpack_above(self.base, self.packed, self.width.into(), first, out);
         } else {
             bits::unpack(self.packed, self.width.into(), first, out);
-            if self.factor != 1 {
-                out.iter_mut().for_each(|v| *v = v.wrapping_mul(self.factor));
-            }
-            out.iter_mut().for_each(|v| *v = v.wrapping_add(self.base));
+            let value = |v: i64| v.wrapping_mul(self.factor).wrapping_add(self.base);
+            out.iter_mut().for_each(|v| *v = value(*v));
         }
         if self.slope != 0 {
             for (i, v) in out.iter_mut().enumerate() {
