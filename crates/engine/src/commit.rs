@@ -14,27 +14,34 @@
 //! 4. One write, and in mode `fsync` one `fdatasync`, per group. A failure here poisons the database
 //!    (I6) and nothing of the group appears.
 //! 5. The group is **applied** to the memtables in CSN order, **published** with one release store,
-//!    and acknowledged.
+//!    and acknowledged. The leader goes on with whoever queued meanwhile, for some rounds, then lets
+//!    the lock go.
+//!
+//! Nobody is woken for nothing: each client waits for an event of its own, which happens when its
+//! transaction is decided, or when it is to lead. Who lets the commit lock go looks at the queue
+//! *afterwards* and wakes its first ([`Commits::let_go`]); who queues tries the lock *afterwards*.
+//! One of the two sees the other, so that no transaction is left in the queue without a leader.
+//! A decided request goes back to its client, which frees the memory that it took.
 //!
 //! Invariants that complicate it: transactions of one group do not see each other in the memtables
-//! during step 3, so the group carries its own set of marks and keys; the largest known key of a
-//! unique index moves at admission already, which is safe because a group that fails afterwards
-//! poisons the database. A freeze happens at the end of step 5 only, so that a memtable never holds
+//! during step 3, so the group carries its own set of marks and keys; a table's next row id and the
+//! largest known key of a unique index move at admission already, which is safe because a group that
+//! fails afterwards poisons the database. A freeze happens at the end of step 5 only, so that a memtable never holds
 //! part of a commit.
 //!
 //! The simpler way, every client writing and syncing for itself under a lock, was rejected because
 //! a sync costs a thousand times what a commit of one row does.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use onlap_base::memory::Part;
 use onlap_base::tasks::{Event, Tasks};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
 use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
 use onlap_format::{Batch, TableSchema};
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::database::Shared;
 use crate::flush;
@@ -67,15 +74,20 @@ pub(crate) struct TableWrite {
 struct Request {
     writes: Vec<TableWrite>,
     body: CommitBody,
-    done: AtomicBool,
-    result: Mutex<Option<Result<Csn>>>,
+    client: Arc<Client>,
 }
 
 impl Request {
-    fn finish(&self, result: Result<Csn>) {
-        *self.result.lock() = Some(result);
-        self.done.store(true, Ordering::Release);
+    fn finish(self, result: Result<Csn>) {
+        *self.client.decided.lock() = Some((result, self.writes, self.body));
+        self.client.called.notify();
     }
+}
+
+/// Where a client waits for what becomes of its transaction.
+struct Client {
+    decided: Mutex<Option<(Result<Csn>, Vec<TableWrite>, CommitBody)>>,
+    called: Arc<Event>,
 }
 
 /// State of the commit leader, behind the commit lock.
@@ -85,24 +97,34 @@ pub(crate) struct Leader {
     /// Rows were logged again in this life: cutting the log relies on the records behind it.
     pub relogged: bool,
     buffer: Vec<u8>,
+    /// Memory of the last group.
+    group: Vec<Request>,
 }
 
 /// The commit queue of a database.
 pub(crate) struct Commits {
-    queue: Mutex<Vec<Arc<Request>>>,
+    queue: Mutex<Vec<Request>>,
     leader: Mutex<Leader>,
-    finished: Arc<Event>,
+    /// The commit lock was let go; for those who want it to themselves.
+    free: Arc<Event>,
 }
 
-/// Rounds a leader runs before another client takes over, so that none serves for ever.
-const ROUNDS_PER_LEADER: usize = 8;
+/// Rounds a leader runs before another client takes over: its own next commit waits for as many syncs,
+/// and more than this many made no difference to the rate.
+const ROUNDS_PER_LEADER: usize = 4;
 
 impl Commits {
     pub(crate) fn new(tasks: &dyn Tasks, next_csn: Csn, log: LogWriter) -> Commits {
         Commits {
             queue: Mutex::default(),
-            leader: Mutex::new(Leader { next_csn, log, relogged: false, buffer: Vec::new() }),
-            finished: tasks.event(),
+            leader: Mutex::new(Leader {
+                next_csn,
+                log,
+                relogged: false,
+                buffer: Vec::new(),
+                group: Vec::new(),
+            }),
+            free: tasks.event(),
         }
     }
 
@@ -110,22 +132,33 @@ impl Commits {
     /// so that whoever holds it may wait for background work.
     pub(crate) fn exclusively<T>(&self, f: impl FnOnce(&mut Leader) -> T) -> T {
         loop {
-            let seen = self.finished.epoch();
+            let seen = self.free.epoch();
             if let Some(mut leader) = self.leader.try_lock() {
                 let out = f(&mut leader);
-                drop(leader);
-                self.finished.notify();
+                self.let_go(leader);
                 return out;
             }
-            self.finished.wait(seen, None);
+            self.free.wait(seen, None);
         }
     }
 
     /// Runs `f` unless a commit is under way.
     pub(crate) fn if_free<T>(&self, f: impl FnOnce(&Leader) -> T) -> Option<T> {
-        let out = self.leader.try_lock().map(|leader| f(&leader));
-        self.finished.notify();
-        out
+        let leader = self.leader.try_lock()?;
+        let out = f(&leader);
+        self.let_go(leader);
+        Some(out)
+    }
+
+    /// Lets the commit lock go and wakes whoever may want it: the first of those who queued and found
+    /// it taken, which look at no lock but when called.
+    fn let_go(&self, leader: MutexGuard<'_, Leader>) {
+        drop(leader);
+        self.free.notify();
+        let first = self.queue.lock().first().map(|r| Arc::clone(&r.client));
+        if let Some(client) = first {
+            client.called.notify();
+        }
     }
 
     /// Commits a transaction and returns its CSN once it is visible (and durable as the sync mode
@@ -141,56 +174,65 @@ impl Commits {
         }
         let body = encode(&writes)?;
         shared.pressure.admit(shared, body.body_bytes())?;
-        let request = Arc::new(Request {
-            writes,
-            body,
-            done: AtomicBool::new(false),
-            result: Mutex::default(),
-        });
-        self.queue.lock().push(Arc::clone(&request));
-        while !request.done.load(Ordering::Acquire) {
-            let seen = self.finished.epoch();
-            if let Some(mut leader) = self.leader.try_lock() {
-                for _ in 0..ROUNDS_PER_LEADER {
-                    let group = std::mem::take(&mut *self.queue.lock());
-                    if group.is_empty() {
-                        break;
-                    }
-                    let guard = Unfinished { shared, commits: self, group: &group };
-                    leader.run_group(shared, &group);
-                    drop(guard);
+        let client = Arc::new(Client { decided: Mutex::default(), called: shared.tasks.event() });
+        let request = Request { writes, body, client: Arc::clone(&client) };
+        self.queue.lock().push(request);
+        loop {
+            let seen = client.called.epoch();
+            let decided = client.decided.lock().take();
+            if let Some((result, writes, _)) = decided {
+                writes.iter().filter(|w| w.rows.rows > 0).for_each(|w| w.state.help_sort());
+                return result;
+            }
+            match self.leader.try_lock() {
+                Some(leader) => Leading::new(shared, self, leader).serve(),
+                None => {
+                    client.called.wait(seen, None);
                 }
-                drop(leader);
-                self.finished.notify();
-            } else if !request.done.load(Ordering::Acquire) {
-                self.finished.wait(seen, None);
             }
         }
-        for w in request.writes.iter().filter(|w| w.rows.rows > 0) {
-            w.state.help_sort();
-        }
-        let result = request.result.lock().take();
-        result.expect("a finished request holds its result")
     }
 }
 
-/// Tells the clients of a group whose leader panicked, which would wait for ever, and ends all
-/// writing: nobody knows how far the group came.
-struct Unfinished<'a> {
+/// A client that leads. When it panics, the clients of its group, which would wait for ever, are told,
+/// and all writing ends: nobody knows how far the group came.
+struct Leading<'a> {
     shared: &'a Shared,
     commits: &'a Commits,
-    group: &'a [Arc<Request>],
+    leader: Option<MutexGuard<'a, Leader>>,
+    group: Vec<Request>,
 }
 
-impl Drop for Unfinished<'_> {
+impl<'a> Leading<'a> {
+    fn new(shared: &'a Shared, commits: &'a Commits, mut leader: MutexGuard<'a, Leader>) -> Self {
+        let group = std::mem::take(&mut leader.group);
+        Leading { shared, commits, leader: Some(leader), group }
+    }
+
+    /// Serves the queue.
+    fn serve(mut self) {
+        let leader = self.leader.as_mut().expect("taken when dropped");
+        for _ in 0..ROUNDS_PER_LEADER {
+            std::mem::swap(&mut self.group, &mut *self.commits.queue.lock());
+            if self.group.is_empty() {
+                break;
+            }
+            let results = leader.run_group(self.shared, &self.group);
+            self.group.drain(..).zip(results).for_each(|(request, result)| request.finish(result));
+        }
+    }
+}
+
+impl Drop for Leading<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let cause = Error::new(ErrorKind::Io, "a commit panicked");
             let e = self.shared.poison("committing", cause);
-            let open = self.group.iter().filter(|r| !r.done.load(Ordering::Acquire));
-            open.for_each(|r| r.finish(Err(e.clone())));
-            self.commits.finished.notify();
+            self.group.drain(..).for_each(|r| r.finish(Err(e.clone())));
         }
+        let mut leader = self.leader.take().expect("taken when dropped");
+        leader.group = std::mem::take(&mut self.group);
+        self.commits.let_go(leader);
     }
 }
 
@@ -215,35 +257,32 @@ fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
 
 /// What the admitted transactions of a group did, which the memtables do not show yet.
 #[derive(Default)]
-struct Group {
+struct Group<'a> {
     marked: HashSet<(TableId, RowId)>,
     keys: HashSet<(IndexId, Vec<u8>)>,
-    /// Keys that were not written out: index, smallest and largest, and whose they are.
-    intervals: Vec<Interval>,
-    next_rows: HashMap<TableId, RowId>,
+    /// Keys that were not written out.
+    intervals: Vec<Interval<'a>>,
 }
 
 /// Keys of one part of an admitted transaction that rise from `min` to `max`.
-struct Interval {
+struct Interval<'a> {
     index: IndexId,
-    min: Vec<u8>,
-    max: Vec<u8>,
-    request: Arc<Request>,
-    write: usize,
+    min: &'a [u8],
+    max: &'a [u8],
+    write: &'a TableWrite,
 }
 
-impl Group {
+impl<'a> Group<'a> {
     fn has_key(&self, index: IndexId, key: &[u8]) -> bool {
         self.keys.contains(&(index, key.to_vec()))
             || self.intervals.iter().any(|i| {
-                let inside = i.index == index && key >= &i.min[..] && key <= &i.max[..];
-                inside && unique::has_key(&i.request.writes[i.write], index, key)
+                let inside = i.index == index && key >= i.min && key <= i.max;
+                inside && unique::has_key(i.write, index, key)
             })
     }
 
     /// Notes what later members of the group must not do again.
-    fn note(&mut self, request: &Arc<Request>, write: usize) {
-        let w = &request.writes[write];
+    fn note(&mut self, w: &'a TableWrite) {
         self.marked.extend(w.marks.iter().map(|m| (w.state.id, m.row)));
         for claim in &w.unique {
             let index = claim.index;
@@ -251,29 +290,25 @@ impl Group {
                 Claimed::Keys(keys) => {
                     self.keys.extend(keys.iter().map(|k| (index, k.to_vec())));
                 }
-                Claimed::Interval(min, max) => self.intervals.push(Interval {
-                    index,
-                    min: min.to_vec(),
-                    max: max.to_vec(),
-                    request: Arc::clone(request),
-                    write,
-                }),
+                Claimed::Interval(min, max) => {
+                    self.intervals.push(Interval { index, min, max, write: w });
+                }
             }
         }
     }
 }
 
 /// An admitted transaction: its CSN and one base row id per table.
-struct Admitted {
-    request: Arc<Request>,
+struct Admitted<'a> {
+    request: &'a Request,
     csn: Csn,
     bases: Vec<RowId>,
 }
 
 impl Leader {
-    /// Steps 2 to 5.
-    fn run_group(&mut self, shared: &Shared, requests: &[Arc<Request>]) {
-        let mut admitted = Vec::with_capacity(requests.len());
+    /// Steps 2 to 5; what became of each request.
+    fn run_group(&mut self, shared: &Shared, requests: &[Request]) -> Vec<Result<Csn>> {
+        let all = |e: Error| requests.iter().map(|_| Err(e.clone())).collect();
         let bytes = requests.iter().map(|r| r.body.record_bytes(true)).sum();
         let ready = shared.check_writable().and_then(|()| {
             self.log.reserve(bytes).map_err(|e| match e.kind() {
@@ -282,76 +317,75 @@ impl Leader {
             })
         });
         if let Err(e) = ready {
-            requests.iter().for_each(|r| r.finish(Err(e.clone())));
-            return;
+            return all(e);
         }
+        let mut results = Vec::with_capacity(requests.len());
+        let mut admitted = Vec::with_capacity(requests.len());
         let mut group = Group::default();
         self.buffer.clear();
         let start = self.log.position();
         let mut part = Some(self.log.group_part(shared.clock.unix_us()));
         let alone = requests.len() == 1;
         for request in requests {
-            match self.admit(&mut group, request, alone) {
-                Ok(a) => {
-                    let at = start.forward(self.buffer.len());
-                    a.request.body.append_to(&mut self.buffer, at, a.csn, &a.bases, part.take());
-                    admitted.push(a);
-                }
-                Err(e) => request.finish(Err(e)),
-            }
+            let outcome = self.admit(&mut group, request, alone);
+            results.push(outcome.map(|a| {
+                let at = start.forward(self.buffer.len());
+                request.body.append_to(&mut self.buffer, at, a.csn, &a.bases, part.take());
+                let csn = a.csn;
+                admitted.push(a);
+                csn
+            }));
         }
         if admitted.is_empty() {
-            return;
+            return results;
         }
         if let Err(e) = self.log.append(&self.buffer, self.next_csn - 1) {
             let e = shared.poison("writing the log", e);
-            admitted.iter().for_each(|a| a.request.finish(Err(e.clone())));
-            return;
+            results.iter_mut().filter(|r| r.is_ok()).for_each(|r| *r = Err(e.clone()));
+            return results;
         }
         for a in &admitted {
             apply(shared, a);
         }
         shared.snapshots.publish(self.next_csn - 1);
         relieve(shared, &admitted, self);
-        for a in &admitted {
-            a.request.finish(Ok(a.csn));
-        }
+        results
     }
 
     /// Step 3 for one transaction. Nothing is changed unless all of it is admitted.
-    fn admit(
+    fn admit<'a>(
         &mut self,
-        group: &mut Group,
-        request: &Arc<Request>,
+        group: &mut Group<'a>,
+        request: &'a Request,
         alone: bool,
-    ) -> Result<Admitted> {
+    ) -> Result<Admitted<'a>> {
         for w in &request.writes {
             validate(group, w)?;
         }
-        let mut bases = Vec::with_capacity(request.writes.len());
-        for (at, w) in request.writes.iter().enumerate() {
+        let admit = |w: &'a TableWrite| {
             let mut writer = w.state.writer.lock();
-            let next = group.next_rows.entry(w.state.id).or_insert(writer.next_row);
-            bases.push(*next);
-            *next += w.rows.rows as RowId;
             unique::raise_highs(&mut writer.highs, &w.unique);
             if !alone {
-                group.note(request, at);
+                group.note(w);
             }
-        }
+            let base = writer.next_row;
+            writer.next_row += w.rows.rows as RowId;
+            base
+        };
+        let bases = request.writes.iter().map(admit).collect();
         let csn = self.next_csn;
         self.next_csn += 1;
-        Ok(Admitted { request: Arc::clone(request), csn, bases })
+        Ok(Admitted { request, csn, bases })
     }
 }
 
 /// Last validation of one table's part against everything committed and the group so far.
-fn validate(group: &Group, w: &TableWrite) -> Result<()> {
+fn validate(group: &Group<'_>, w: &TableWrite) -> Result<()> {
     if w.state.dropped.load(Ordering::Relaxed) {
         let text = format!("table {} was dropped", w.schema.name);
         return Err(Error::new(ErrorKind::UnknownTable, text));
     }
-    let view = w.state.view();
+    let view = w.state.view_now();
     if view.schema.version != w.schema.version {
         let text = format!(
             "table {} changed its schema meanwhile; run the transaction again",
@@ -379,30 +413,32 @@ fn validate(group: &Group, w: &TableWrite) -> Result<()> {
 }
 
 /// Step 5 for one transaction: rows and marks go into the memtables.
-fn apply(shared: &Shared, a: &Admitted) {
+fn apply(shared: &Shared, a: &Admitted<'_>) {
     for (w, &base) in a.request.writes.iter().zip(&a.bases) {
-        let active = Arc::clone(&w.state.view().active);
+        let view = w.state.view_now();
         if w.rows.rows > 0 {
-            active.append(&w.rows, a.csn);
+            view.active.append(&w.rows, a.csn);
         }
-        active.mark_all(w.marks.iter().map(|m| Mark {
+        view.active.mark_all(w.marks.iter().map(|m| Mark {
             row: m.row,
             csn: a.csn,
             successor: m.successor.map(|ordinal| base + RowId::from(ordinal)),
         }));
-        let next_row = base + w.rows.rows as RowId;
-        let mut writer = w.state.writer.lock();
-        writer.next_row = next_row;
-        writer.active_since.get_or_insert(a.csn);
-        drop(writer);
-        w.state.counts.push(a.csn, next_row, &shared.snapshots);
+        drop(view);
+        w.state.writer.lock().active_since.get_or_insert(a.csn);
+        w.state.counts.push(a.csn, base + w.rows.rows as RowId, &shared.snapshots);
     }
 }
 
 /// After a group: full memtables are frozen, and so are those that keep an over-long log alive.
-fn relieve(shared: &Shared, admitted: &[Admitted], leader: &mut Leader) {
+fn relieve(shared: &Shared, admitted: &[Admitted<'_>], leader: &mut Leader) {
     let csn = leader.next_csn - 1;
+    let mut last = None;
     for w in admitted.iter().flat_map(|a| &a.request.writes) {
+        // Members of a group mostly write to the same table.
+        if last.replace(w.state.id) == Some(w.state.id) {
+            continue;
+        }
         if w.state.count_memory() >= shared.memtable_bytes {
             flush::freeze(shared, &w.state, csn);
         }

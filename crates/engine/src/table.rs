@@ -206,6 +206,11 @@ impl TableState {
         self.view.load_full()
     }
 
+    /// The view of the moment for a short look, which counts no user.
+    pub(crate) fn view_now(&self) -> arc_swap::Guard<Arc<TableView>> {
+        self.view.load()
+    }
+
     /// The schema of the moment.
     pub(crate) fn schema(&self) -> Arc<TableSchema> {
         Arc::clone(&self.view.load().schema)

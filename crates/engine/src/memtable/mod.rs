@@ -4,8 +4,8 @@
 //! to an open piece of at most [`Tuning::piece_rows`] plain columns; a full piece is sealed into a
 //! chunk that never changes again. What happens to a row then:
 //!
-//! 1. `append` copies columns under the write lock; no index is touched, but for the hash of unique
-//!    indexes whose keys do not rise.
+//! 1. `append` copies columns under the write lock; no index is touched, but for what unique
+//!    indexes note: where keys rise, and a hash of keys that come in no order.
 //! 2. A sealed piece is a source of its own ([`group`]), sorted for an index by whoever first reads
 //!    it through that index.
 //! 3. Background work ([`work`]) joins pieces into chunks of 16K rows and sorts those for all

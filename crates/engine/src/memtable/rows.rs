@@ -4,7 +4,7 @@
 //! never changed, so that readers take it with one count), the commits, the hashes.
 //!
 //! Every method runs under the lock and does work bounded by the open piece, but for unique indexes
-//! whose keys do not rise.
+//! whose keys come in no order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -197,28 +197,43 @@ impl Rows {
         if let Some(row) = keys.newest_hashed(shape, key, below, &|row| self.locate(row)) {
             return Some(row);
         }
-        let end = keys.rising_end().min(below);
-        if self.count() == 0 || end <= self.first_row()? {
+        if !keys.has_stretches() {
             return None;
         }
         let bound = Bound::new(shape, key);
-        if let Some(row) = self.guess(shape, &bound, end) {
+        if let Some(row) = self.guess(shape, &bound, below) {
             return Some(row);
         }
-        let above = |rows: &Batch, i: usize| bound.compare_row(shape, rows, i).is_gt();
-        let same = |rows: &Batch, i: usize| bound.compare_row(shape, rows, i).is_eq();
-        if self.open.rows > 0 && self.open_first < end && !above(&self.open, 0) {
-            let len = self.open.rows.min((end - self.open_first) as usize);
-            let at = search(0..len, |i| !above(&self.open, i)) - 1;
+        let stretch = keys.stretch(shape, &bound, &|row| self.locate(row))?;
+        self.find_rising(shape, &bound, stretch.start..stretch.end.min(below))
+    }
+
+    /// The row with a key among rows that rise; that of the first one is not above it.
+    fn find_rising(
+        &self,
+        index: &IndexShape,
+        bound: &Bound,
+        Range { start, end }: Range<RowId>,
+    ) -> Option<RowId> {
+        if start >= end {
+            return None;
+        }
+        let above = |rows: &Batch, i: usize| bound.compare_row(index, rows, i).is_gt();
+        let same = |rows: &Batch, i: usize| bound.compare_row(index, rows, i).is_eq();
+        if self.open_first < end && (self.open_first <= start || !above(&self.open, 0)) {
+            let from = start.saturating_sub(self.open_first) as usize;
+            let at = search(from..(end - self.open_first) as usize, |i| !above(&self.open, i)) - 1;
             return same(&self.open, at).then_some(self.open_first + at as RowId);
         }
-        let group =
-            self.groups.partition_point(|g| g.first() < end && !above(&g.chunks[0].rows, 0));
+        let begins =
+            |g: &Arc<Group>| g.first() <= start || g.first() < end && !above(&g.chunks[0].rows, 0);
+        let group = self.groups.partition_point(begins);
         let group = &self.groups[group.checked_sub(1)?];
         let count = search(0..group.rows(), |at| {
             let (chunk, i) = picked(group.pick_row(at));
             let chunk = &group.chunks[chunk];
-            chunk.row_id(i) < end && !above(&chunk.rows, i)
+            let row = chunk.row_id(i);
+            row < start || row < end && !above(&chunk.rows, i)
         });
         let (chunk, i) = picked(group.pick_row(count.checked_sub(1)?));
         let chunk = &group.chunks[chunk];
@@ -226,7 +241,7 @@ impl Rows {
     }
 
     /// The row of a key that counts with the rows, as serial keys do: looked up at its distance from
-    /// the first key. Rows below `end` rise, so that a hit is the only one.
+    /// the first key. No key lies in two stretches, so that a hit is the only one.
     fn guess(&self, index: &IndexShape, bound: &Bound, end: RowId) -> Option<RowId> {
         let first = self.first_row()?;
         let (rows, at) = self.locate(first)?;

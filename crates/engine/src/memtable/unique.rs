@@ -1,12 +1,19 @@
 //! Which row carries a key of a unique index?
 //!
-//! Rows whose keys rise from the first on need nothing: they are searched where they lie. From the
-//! first row that does not rise, rows are hashed: key hash to the newest row of that key, and from
-//! there to the previous one. Tables with counters for keys never hash.
+//! Rows whose keys rise need nothing but a note where they begin and end: they are searched where
+//! they lie. Several clients that take keys from one counter commit out of its order; their rows
+//! still are a few [`Stretch`]es of rising keys, 16 bytes each, and are found through the list of
+//! those in key order. Keys of different stretches do not interleave: a stretch is split when a
+//! later key lies within it.
+//!
+//! From the first key that is there already, or when keys arrive so wildly that keeping the order
+//! would cost more, rows are hashed: key hash to the newest row of that key, and from there to the
+//! previous one. Every hashed row is newer than every row of a stretch.
 //!
 //! The tables are split in [`SHARDS`], so that growing one stalls a commit for a short time only.
 //! Owned by the memtable, under its lock.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use hashbrown::{HashMap, HashTable};
@@ -14,12 +21,19 @@ use onlap_base::RowId;
 use onlap_format::{Batch, Column, Vector};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::bound::row_key;
-use super::rank::is_float;
+use super::bound::{Bound, row_key};
+use super::group::search;
+use super::rank::{compare_rows, is_float};
 use super::shape::IndexShape;
 
 /// A million keys are 16K per shard, moved in a quarter of a millisecond.
 const SHARDS: usize = 64;
+/// Places by which stretches may be moved to let others in, at the start and for each one that
+/// there is. A client that was held up for 10 ms finds some hundred commits before it; single rows in
+/// random order are given up after about 650.
+const MOVES: (usize, usize) = (1 << 16, 1 << 6);
+/// Rows of stretches that are hashed as well when hashing begins, so that one search is enough.
+const REHASHED_ROWS: RowId = 1 << 10;
 
 /// Finds a row's columns.
 pub(crate) type Locate<'a> = &'a dyn Fn(RowId) -> Option<(&'a Batch, usize)>;
@@ -30,12 +44,15 @@ pub(crate) struct UniqueKeys {
     /// Position of the index.
     pub index: usize,
     first: RowId,
-    /// Rows below this rise strictly by key.
-    rising_end: RowId,
-    /// Key bytes of the last of them.
-    last: Vec<u8>,
+    /// In key order.
+    stretches: Vec<Stretch>,
+    /// Places by which stretches were moved.
+    moves: usize,
     hashed: Option<Hashed>,
 }
+
+/// Rows of consecutive ids whose keys rise strictly, never empty.
+type Stretch = Range<RowId>;
 
 #[derive(Debug)]
 struct Hashed {
@@ -46,12 +63,26 @@ struct Hashed {
 
 impl UniqueKeys {
     pub(crate) fn new(index: usize, first: RowId) -> UniqueKeys {
-        UniqueKeys { index, first, rising_end: first, last: Vec::new(), hashed: None }
+        UniqueKeys { index, first, stretches: Vec::new(), moves: 0, hashed: None }
     }
 
-    /// End of the rows that must be searched by key order.
-    pub(crate) fn rising_end(&self) -> RowId {
-        self.rising_end
+    /// The only stretch whose keys may include this one.
+    pub(crate) fn stretch(
+        &self,
+        index: &IndexShape,
+        bound: &Bound,
+        locate: Locate<'_>,
+    ) -> Option<Range<RowId>> {
+        let at = self.stretches.partition_point(|s| {
+            let (rows, i) = noted(locate, s.start);
+            bound.compare_row(index, rows, i).is_le()
+        });
+        Some(self.stretches[at.checked_sub(1)?].clone())
+    }
+
+    /// Whether any row must be searched by key order.
+    pub(crate) fn has_stretches(&self) -> bool {
+        !self.stretches.is_empty()
     }
 
     /// Notes rows `range` of a batch, which `locate` finds already from `first` on.
@@ -68,54 +99,103 @@ impl UniqueKeys {
         }
         let mut from = range.start;
         if self.hashed.is_none() {
-            from = self.rise(index, rows, range.clone());
-            let end = first + (from - range.start) as RowId;
+            let end = rising_end(index, rows, range.clone());
+            from = self.insert(index, rows, from..end, first, locate);
             if from == range.end {
-                self.rising_end = end;
                 return;
             }
-            self.rising_end = self.rising_end.max(end);
-            let shards = (0..SHARDS).map(|_| HashTable::new()).collect();
-            self.hashed = Some(Hashed { shards, older: HashMap::new() });
+            self.hashed = Some(self.begin_hashing(index, locate));
         }
         let hashed = self.hashed.as_mut().expect("made above");
-        let mut key = Vec::new();
         for i in from..range.end {
-            key.clear();
-            row_key(index, rows, i, &mut key);
-            let row = u32::try_from(first + (i - range.start) as RowId - self.first)
-                .expect("a memtable spans fewer than 2^32 row ids");
-            hashed.insert(index, &key, row, self.first, locate);
+            let row = first + (i - range.start) as RowId;
+            hashed.insert(index, (rows, i), row, self.first, locate);
         }
     }
 
-    /// End of the leading rows that go on rising; remembers the last of them.
-    fn rise(&mut self, index: &IndexShape, rows: &Batch, range: Range<usize>) -> usize {
-        let mut key = Vec::new();
-        row_key(index, rows, range.start, &mut key);
-        if !self.last.is_empty() && key <= self.last {
-            return range.start;
-        }
-        let end = match rising_ints(index, rows, range.clone()) {
-            Some(end) => end,
-            None => {
-                let mut before = key.clone();
-                let mut end = range.start + 1;
-                while end < range.end {
-                    key.clear();
-                    row_key(index, rows, end, &mut key);
-                    if key <= before {
-                        break;
-                    }
-                    std::mem::swap(&mut before, &mut key);
-                    end += 1;
-                }
-                end
+    /// Puts rising rows into the gaps between stretches and within them; the place of the first row
+    /// that cannot be, or the end.
+    fn insert(
+        &mut self,
+        index: &IndexShape,
+        rows: &Batch,
+        range: Range<usize>,
+        first: RowId,
+        locate: Locate<'_>,
+    ) -> usize {
+        let mut from = range.start;
+        while from < range.end {
+            let compare = |row: RowId, i: usize| {
+                let (other, at) = noted(locate, row);
+                compare_rows(&index.fields, other, at, rows, i)
+            };
+            let Some((at, next)) = self.gap(&|row| compare(row, from)) else { break };
+            let fits = |i: usize| next.is_none_or(|next| compare(next, i).is_gt());
+            // Mostly all of them fit.
+            let end = if fits(range.end - 1) { range.end } else { search(from..range.end, fits) };
+            let new = first + (from - range.start) as RowId;
+            if !self.put(at, next, new..new + (end - from) as RowId) {
+                break;
             }
-        };
-        self.last.clear();
-        row_key(index, rows, end - 1, &mut self.last);
-        end
+            from = end;
+        }
+        from
+    }
+
+    /// Where a key belongs, given how a row's key compares with it: how many stretches begin below
+    /// it, and the row with the next key. `None` if a row has the key.
+    fn gap(&self, compare: &dyn Fn(RowId) -> Ordering) -> Option<(usize, Option<RowId>)> {
+        let last = self.stretches.last();
+        if last.is_none_or(|s| compare(s.end - 1).is_lt()) {
+            return Some((self.stretches.len(), None));
+        }
+        let at = self.stretches.partition_point(|s| compare(s.start).is_lt());
+        let mut next = self.stretches.get(at).map(|s| s.start);
+        if let Some(Range { start, end }) = at.checked_sub(1).map(|b| self.stretches[b].clone())
+            && compare(end - 1).is_ge()
+        {
+            let rows = search(0..(end - start) as usize, |i| compare(start + i as RowId).is_lt());
+            next = Some(start + rows as RowId);
+        }
+        next.is_none_or(|row| compare(row).is_ne()).then_some((at, next))
+    }
+
+    /// Puts rows behind the first `at` stretches, the last of which is split if the row with the next
+    /// key lies in it; false when keys arrive too wildly.
+    fn put(&mut self, at: usize, next: Option<RowId>, new: Stretch) -> bool {
+        let before = at.checked_sub(1).map(|b| &mut self.stretches[b]);
+        let split = before.as_ref().and_then(|s| next.filter(|row| s.contains(row)));
+        if split.is_none()
+            && let Some(before) = before
+            && before.end == new.start
+        {
+            before.end = new.end;
+            return true;
+        }
+        self.moves += self.stretches.len() - at;
+        if self.moves > MOVES.0 + MOVES.1 * self.stretches.len() {
+            return false;
+        }
+        match split {
+            None => self.stretches.insert(at, new),
+            Some(row) => {
+                let end = std::mem::replace(&mut self.stretches[at - 1].end, row);
+                self.stretches.splice(at..at, [new, row..end]);
+            }
+        }
+        true
+    }
+
+    /// The hash, with what few rows there are in stretches.
+    fn begin_hashing(&mut self, index: &IndexShape, locate: Locate<'_>) -> Hashed {
+        let shards = (0..SHARDS).map(|_| HashTable::new()).collect();
+        let mut hashed = Hashed { shards, older: HashMap::new() };
+        if self.stretches.iter().map(|s| s.end - s.start).sum::<RowId>() <= REHASHED_ROWS {
+            for row in std::mem::take(&mut self.stretches).into_iter().flatten() {
+                hashed.insert(index, noted(locate, row), row, self.first, locate);
+            }
+        }
+        hashed
     }
 
     /// The newest hashed row below `below` with this key.
@@ -135,10 +215,11 @@ impl UniqueKeys {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        let Some(hashed) = &self.hashed else { return 0 };
+        let stretches = self.stretches.capacity() * size_of::<Stretch>();
+        let Some(hashed) = &self.hashed else { return stretches };
         let slots: usize = hashed.shards.iter().map(HashTable::capacity).sum();
         // 8 bytes and a control byte per slot, of which 7 in 8 may be used.
-        slots * 9 * 8 / 7 + hashed.older.capacity() * 10
+        stretches + slots * 9 * 8 / 7 + hashed.older.capacity() * 10
     }
 }
 
@@ -153,11 +234,14 @@ impl Hashed {
     fn insert(
         &mut self,
         index: &IndexShape,
-        key: &[u8],
-        row: u32,
+        (rows, i): (&Batch, usize),
+        row: RowId,
         base: RowId,
         locate: Locate<'_>,
     ) {
+        let key = &mut Vec::new();
+        row_key(index, rows, i, key);
+        let row = u32::try_from(row - base).expect("a memtable spans fewer than 2^32 row ids");
         let (shard, short) = split(xxh3_64(key));
         let table = &mut self.shards[shard];
         let same =
@@ -182,12 +266,25 @@ fn has_key(index: &IndexShape, key: &[u8], base: RowId, row: u32, locate: Locate
     })
 }
 
+fn noted<'a>(locate: Locate<'a>, row: RowId) -> (&'a Batch, usize) {
+    locate(row).expect("rows stay where they were noted")
+}
+
 fn split(hash: u64) -> (usize, u32) {
     ((hash >> 32) as usize % SHARDS, hash as u32)
 }
 
 fn spread(short: u32) -> u64 {
     u64::from(short).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// End of the leading rows that rise strictly.
+fn rising_end(index: &IndexShape, rows: &Batch, range: Range<usize>) -> usize {
+    if let Some(end) = rising_ints(index, rows, range.clone()) {
+        return end;
+    }
+    let falls = |&i: &usize| compare_rows(&index.fields, rows, i - 1, rows, i).is_ge();
+    (range.start + 1..range.end).find(falls).unwrap_or(range.end)
 }
 
 /// End of the leading rows that rise, for keys of one number.

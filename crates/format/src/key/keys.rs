@@ -30,7 +30,7 @@ pub(crate) trait PackedKey: Copy + Ord + Send + Sync + 'static {
     const BITS: u32;
     /// All bits 0.
     const ZERO: Self;
-    /// Ors in a field.
+    /// Ors in a field. One of no bits, whose value is 0, may lie at the very end, behind the last bit.
     fn put(&mut self, offset: u32, value: u128);
     /// Ors in a field of at most 64 bits.
     fn put64(&mut self, offset: u32, value: u64);
@@ -54,11 +54,11 @@ impl PackedKey for u64 {
     const ZERO: u64 = 0;
     #[inline]
     fn put(&mut self, offset: u32, value: u128) {
-        *self |= (value as u64) << offset;
+        *self |= (value as u64).wrapping_shl(offset);
     }
     #[inline]
     fn put64(&mut self, offset: u32, value: u64) {
-        *self |= value << offset;
+        *self |= value.wrapping_shl(offset);
     }
     #[inline]
     fn get(&self, offset: u32) -> u128 {
@@ -84,11 +84,11 @@ impl PackedKey for u128 {
     const ZERO: u128 = 0;
     #[inline]
     fn put(&mut self, offset: u32, value: u128) {
-        *self |= value << offset;
+        *self |= value.wrapping_shl(offset);
     }
     #[inline]
     fn put64(&mut self, offset: u32, value: u64) {
-        *self |= u128::from(value) << offset;
+        *self |= u128::from(value).wrapping_shl(offset);
     }
     #[inline]
     fn get(&self, offset: u32) -> u128 {

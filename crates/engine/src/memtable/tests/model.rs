@@ -9,7 +9,7 @@ use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, Tasks};
 use onlap_base::{Csn, RowId};
 use onlap_format::key::{ColumnStats, KeyDef, Packing};
-use onlap_format::{Batch, BytesVec, Column, DataType, TableSchema};
+use onlap_format::{Batch, BytesVec, Column, DataType, TableSchema, Vector};
 use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 use parking_lot::Mutex;
 
@@ -320,7 +320,20 @@ fn check_flush(memtable: &Memtable, model: &Model, rng: &mut Rng) {
     }
 }
 
-fn step(memtable: &Memtable, model: &mut Model, counter: &mut i64, rng: &mut Rng) {
+/// Counters of clients that commit in turns: their keys interleave.
+struct Counters(Vec<i64>);
+
+impl Counters {
+    fn rows(&mut self, schema: &TableSchema, rng: &mut Rng, count: usize) -> Batch {
+        let (clients, client) = (self.0.len() as i64, rng.index(self.0.len()));
+        let mut batch = random_rows(schema, rng, count, Some(&mut self.0[client]));
+        let Vector::Int(keys) = &mut batch.columns[0].data else { panic!("column 0 counts") };
+        keys.iter_mut().for_each(|k| *k = *k * clients + client as i64);
+        batch
+    }
+}
+
+fn step(memtable: &Memtable, model: &mut Model, counters: &mut Counters, rng: &mut Rng) {
     match rng.index(10) {
         0..=4 => {
             let count = match rng.index(6) {
@@ -329,8 +342,11 @@ fn step(memtable: &Memtable, model: &mut Model, counter: &mut i64, rng: &mut Rng
                 _ => rng.index(12) + 1,
             };
             model.csn += 1 + rng.below(3);
-            let rising = rng.chance(0.97).then_some(counter);
-            let batch = random_rows(&model.schema, rng, count, rising);
+            let batch = if rng.chance(0.97) {
+                counters.rows(&model.schema, rng, count)
+            } else {
+                random_rows(&model.schema, rng, count, None)
+            };
             let first = memtable.append(&batch, model.csn);
             model.append(&batch, first);
         }
@@ -350,7 +366,7 @@ fn step(memtable: &Memtable, model: &mut Model, counter: &mut i64, rng: &mut Rng
             model.csn += 1;
             let buffer = Memtable::new(model.schema.clone(), onlap_base::PROVISIONAL_BASE, tiny());
             let count = rng.index(80);
-            let batch = random_rows(&model.schema, rng, count, Some(counter));
+            let batch = counters.rows(&model.schema, rng, count);
             buffer.append(&batch, 0);
             let dead: Vec<usize> = (0..count).filter(|_| rng.chance(0.1)).collect();
             dead.iter().for_each(|&i| {
@@ -387,10 +403,10 @@ fn run(seed: u64) {
     let first = if rng.chance(0.5) { 0 } else { 1000 };
     let memtable = Memtable::new(schema.clone(), first, tiny());
     let mut model = Model::new(&schema);
-    let mut counter = 0;
+    let mut counters = Counters(vec![0; rng.index(3) + 1]);
     let mut works: Vec<Work> = Vec::new();
     for _ in 0..rng.index(120) {
-        step(&memtable, &mut model, &mut counter, rng);
+        step(&memtable, &mut model, &mut counters, rng);
         if rng.chance(0.6) {
             works.extend(memtable.pending_work());
         }
@@ -442,9 +458,9 @@ fn run_with_tasks(seed: u64) {
         let (memtable, model, mut rng) = (memtable.clone(), model.clone(), rng.fork());
         let tasks = tasks.clone();
         move || {
-            let mut counter = 0;
+            let mut counters = Counters(vec![0; rng.index(3) + 1]);
             for _ in 0..60 {
-                step(&memtable, &mut model.lock(), &mut counter, &mut rng);
+                step(&memtable, &mut model.lock(), &mut counters, &mut rng);
                 tasks.yield_now();
             }
         }

@@ -1,5 +1,6 @@
 //! Do the parts hold on their own, with sizes and values that the model does not reach?
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use onlap_base::rng::Rng;
@@ -306,4 +307,72 @@ fn savepoints_roll_back_rows_and_marks() {
         let first = buffer.append(&counted(3, 500, &mut rng), 3);
         assert_eq!((first, find(502)), (savepoint.0, Some(first + 2)));
     }
+}
+
+/// Appends commits of `rows` keys each and looks every version of every key up.
+fn find_all(commits: &[Vec<i64>]) {
+    let memtable = Memtable::new(schema(&[DataType::Int8], &[(&[0], &[], true)]), 7, tiny());
+    let def = KeyDef::of_index(memtable.schema(), &memtable.schema().indexes[0]).unwrap();
+    let key = |value: i64| def.encode_values(&[Value::Int(value)]).unwrap();
+    let mut versions: HashMap<i64, Vec<RowId>> = HashMap::new();
+    for (csn, keys) in commits.iter().enumerate() {
+        let column = Column { data: Vector::Int(keys.clone()), nulls: None };
+        let first = memtable.append(&Batch { rows: keys.len(), columns: vec![column] }, csn as u64);
+        for (&value, row) in keys.iter().zip(first..) {
+            versions.entry(value).or_default().push(row);
+        }
+        if csn % 3 == 0 {
+            while let Some(work) = memtable.pending_work() {
+                work.run();
+            }
+        }
+    }
+    for (&value, rows) in &versions {
+        let mut below = RowId::MAX;
+        for &row in rows.iter().rev() {
+            let found = memtable.newest_with_key(IndexId(10), &key(value), below);
+            assert_eq!(found, Some(row), "key {value} below {below}");
+            below = row;
+        }
+        assert_eq!(memtable.newest_with_key(IndexId(10), &key(value), below), None);
+    }
+    assert_eq!(memtable.newest_with_key(IndexId(10), &key(-1), RowId::MAX), None);
+}
+
+#[test]
+fn keys_are_found_in_whatever_order_commits_bring_them() {
+    let mut rng = Rng::new(11);
+    // Clients that took stretches of a counter and commit them late.
+    let mut late: Vec<Vec<i64>> = (0..300).map(|c| (c * 10..c * 10 + 10).collect()).collect();
+    (0..290).for_each(|c| late.swap(c, c + rng.index(10)));
+    find_all(&late);
+    // Clients that took single values in turns.
+    let turns: Vec<Vec<i64>> =
+        (0..300).map(|c| (0..10).map(|i| c / 4 * 40 + i * 4 + c % 4).collect()).collect();
+    find_all(&turns);
+    // Keys that come again: the rows before are stretches still, or few enough to be hashed as well.
+    for count in [50, 300] {
+        let again = late[..10].iter().chain(&late[count - 5..count]).cloned();
+        find_all(&late[..count].iter().cloned().chain(again).collect::<Vec<_>>());
+    }
+    // Single rows in random order.
+    let mut random: Vec<Vec<i64>> = (0..2000).map(|value| vec![value]).collect();
+    rng.shuffle(&mut random);
+    find_all(&random);
+}
+
+#[test]
+fn a_counter_that_several_clients_use_costs_little_memory() {
+    let memtable = |late: bool| {
+        let schema = schema(&[DataType::Int8], &[(&[0], &[], true)]);
+        let memtable = Memtable::new(schema, 0, Tuning::default());
+        for commit in 0..1000_i64 {
+            let from = if late { commit ^ 3 } else { commit } * 100;
+            let keys = Column { data: Vector::Int((from..from + 100).collect()), nulls: None };
+            memtable.append(&Batch { rows: 100, columns: vec![keys] }, commit as u64);
+        }
+        memtable.heap_bytes()
+    };
+    let (ordered, late) = (memtable(false), memtable(true));
+    assert!(late < ordered + ordered / 20, "{ordered} and {late} bytes");
 }
