@@ -1,6 +1,6 @@
 //! Which names do rows, commits and schema objects carry?
 //!
-//! Ids are never reused (rule I1 for rows, design.md section 2 for columns and files).
+//! Ids are never reused (rule I1 for rows; the manifest keeps those of columns and files).
 
 use std::fmt;
 

@@ -7,7 +7,7 @@
 //!    ([`crate::pressure`]) and queue.
 //! 2. One of them becomes the **leader** by taking the commit lock. It reserves log space for the
 //!    whole group before anything is assigned: failing here is an ordinary "disk full", nothing has
-//!    happened yet (design.md section 4).
+//!    happened yet.
 //! 3. In queue order the leader **admits** each transaction: last validation against everything
 //!    before it (marks on the same rows, unique keys), then a CSN, one base row id per table, the
 //!    patched log header.

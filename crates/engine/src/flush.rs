@@ -181,7 +181,7 @@ fn write_files(
 
 /// Removes files that the manifest will never name, so that a flush that is tried again and again on
 /// a full disk does not fill it further. What cannot be removed now goes with the next open.
-fn discard(shared: &Shared, edits: &[Edit]) {
+pub(crate) fn discard(shared: &Shared, edits: &[Edit]) {
     let mut kinds = Vec::new();
     for edit in edits {
         match edit {

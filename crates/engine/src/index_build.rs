@@ -15,7 +15,7 @@ use std::sync::Arc;
 use onlap_base::memory::Part;
 use onlap_base::{ColumnId, IndexId, Result, RowId};
 use onlap_format::key::{ColumnStats, Entries, Packing};
-use onlap_format::manifest::RunMeta;
+use onlap_format::manifest::{Edit, RunMeta};
 use onlap_format::{Batch, Column, IndexSchema};
 use onlap_storage::run::{IndexShape, Run, RunFile, RunWriter};
 use onlap_storage::segment::SegmentScan;
@@ -39,12 +39,15 @@ struct Piece {
     row_ids: Vec<RowId>,
 }
 
-/// Writes the runs of a new index over all rows of a table, which are all in files.
+/// Writes the runs of a new index over all rows of a table, which are all in files. `edits` name what
+/// is written, also when it is not to be.
 pub(crate) fn build(
     shared: &Shared,
     state: &TableState,
     index: &IndexSchema,
-) -> Result<Vec<RunMeta>> {
+    edits: &mut Vec<Edit>,
+) -> Result<()> {
+    let mut add = |run| edits.push(Edit::AddRun(state.id, index.id, run));
     let view = state.view();
     let (mut positions, include) = index_positions(&view.schema, index);
     let keys = positions.len();
@@ -53,14 +56,13 @@ pub(crate) fn build(
     let ids: Vec<ColumnId> = positions.iter().map(|&p| view.schema.columns[p].id).collect();
     let limit = shared.storage.memory.limit(Part::Background) as usize / 3;
     let mut piece = Piece { first: 0, rows: Batch::new(forms()), row_ids: Vec::new() };
-    let mut runs = Vec::new();
     let (mut block, mut block_ids) = (Batch::new(forms()), Vec::new());
     for segment in view.version.segments() {
         let mut scan = SegmentScan::new(segment, segment.row_ids(), Direction::Forward);
         while scan.next(&ids, &mut block, &mut block_ids)? {
             if piece.row_ids.len() >= PIECE_ROWS || piece.rows.heap_bytes() > limit {
                 let end = block_ids[0];
-                runs.push(write_piece(shared, &view, index, keys, &piece, end)?);
+                add(write_piece(shared, &view, index, keys, &piece, end)?);
                 piece = Piece { first: end, rows: Batch::new(forms()), row_ids: Vec::new() };
             }
             piece.rows.extend_range(&block, 0..block.rows);
@@ -69,13 +71,13 @@ pub(crate) fn build(
     }
     if !piece.row_ids.is_empty() {
         let end = view.version.flushed_rows;
-        runs.push(write_piece(shared, &view, index, keys, &piece, end)?);
+        add(write_piece(shared, &view, index, keys, &piece, end)?);
     }
     shared.storage.sync_dir()?;
     if index.unique {
-        judge(shared, &view, index, &runs)?;
+        judge(shared, &view, index, edits)?;
     }
-    Ok(runs)
+    Ok(())
 }
 
 fn write_piece(
@@ -103,12 +105,13 @@ fn write_piece(
 }
 
 /// Refuses two live rows with equal keys.
-fn judge(shared: &Shared, view: &TableView, index: &IndexSchema, runs: &[RunMeta]) -> Result<()> {
+fn judge(shared: &Shared, view: &TableView, index: &IndexSchema, edits: &[Edit]) -> Result<()> {
     let shape = IndexShape::of(&view.schema, index)?;
     let wants =
         EntryWants { keys: true, key_columns: (0..index.key.len()).collect(), include: Vec::new() };
     let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::new();
-    for meta in runs {
+    for edit in edits {
+        let Edit::AddRun(_, _, meta) = edit else { continue };
         let open = |f: &onlap_format::manifest::RunFileMeta| {
             RunFile::open(&shared.storage, &shape, f.file).map(Arc::new)
         };

@@ -112,7 +112,7 @@ impl Default for Tuning {
             run_file_bytes: limits::RUN_FILE_BYTES,
             merge_fan_in: 8,
             compact_dead_percent: 20,
-            log_file_bytes: 32 << 20,
+            log_file_bytes: limits::LOG_FILE_BYTES,
         }
     }
 }
@@ -122,7 +122,7 @@ impl Default for Options {
         Options {
             memory_limit: None,
             sync: SyncMode::Fsync,
-            log_limit: 256 << 20,
+            log_limit: limits::LOG_LIMIT_DEFAULT,
             background_jobs: 2,
             create: true,
             tuning: Tuning::default(),
@@ -151,6 +151,24 @@ impl Options {
     pub fn create(mut self, create: bool) -> Options {
         self.create = create;
         self
+    }
+
+    /// Refuses what the engine cannot work with.
+    pub(crate) fn check(&self) -> Result<()> {
+        let least = limits::LOG_LIMIT_MIN.min(2 * self.tuning.log_file_bytes);
+        if self.log_limit < least {
+            let text = format!("log_limit of {} bytes is below the least, {least}", self.log_limit);
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        if self.background_jobs > limits::BACKGROUND_JOBS {
+            let text = format!(
+                "{} background jobs are more than the most, {}",
+                self.background_jobs,
+                limits::BACKGROUND_JOBS
+            );
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        Ok(())
     }
 
     /// The limit in force, checked.

@@ -47,6 +47,7 @@ const REWRITE_BYTES: u64 = 1 << 20;
 
 /// Steps 1 to 4.
 pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
+    options.check()?;
     let limit = options.resolved_memory_limit()?;
     let fs = Arc::clone(&options.fs);
     if !fs.exists(&dir.join(names::CURRENT))? {

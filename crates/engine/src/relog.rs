@@ -2,7 +2,7 @@
 //!
 //! A table with a trickle of writes would pin the log for ever, or be flushed into one tiny file
 //! after another. Instead its few unflushed rows and marks are logged again, with their own CSNs,
-//! at the end of the log; the old file is then no longer needed for them (design.md section 2).
+//! at the end of the log; the old file is then no longer needed for them.
 //!
 //! Invariant: after relogging, the table pins the file that holds the new record. Files are given up
 //! by the last CSN in them, and the record's file holds at least the last CSN assigned before it.

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::{Error, ErrorKind, IndexId, Result, TableId};
+use onlap_base::{Error, ErrorKind, IndexId, Result, TableId, limits};
 use onlap_format::manifest::Edit;
 use onlap_format::{IndexSchema, TableSchema};
 
@@ -26,6 +26,10 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
     if shared.catalog.by_name(spec.name()).is_some() {
         let text = format!("there is a table named {} already", spec.name());
         return Err(Error::new(ErrorKind::AlreadyExists, text));
+    }
+    if shared.catalog.all().len() >= limits::TABLES {
+        let text = format!("there are {} tables, the most of a database", limits::TABLES);
+        return Err(Error::new(ErrorKind::LimitExceeded, text));
     }
     let (table, mut index) = shared.versions.state(|s| (TableId(s.next_table), s.next_index));
     let schema = spec.build(table, &mut || take(&mut index))?;
@@ -75,10 +79,12 @@ pub(crate) fn create_index(shared: &Arc<Shared>, table: &str, spec: &IndexSpec) 
         let csn = leader.next_csn - 1;
         flush::freeze(shared, &state, csn);
         flush::drain(shared, &state)?;
-        let runs = index_build::build(shared, &state, &index)?;
         let schema = with_index(&state.schema(), &index);
         let mut edits = vec![Edit::ChangeTable(schema.clone())];
-        edits.extend(runs.into_iter().map(|run| Edit::AddRun(state.id, index.id, run)));
+        if let Err(e) = index_build::build(shared, &state, &index, &mut edits) {
+            flush::discard(shared, &edits);
+            return Err(e);
+        }
         change(shared, &state, schema, &edits)?;
         if index.unique {
             state.writer.lock().highs.push((index.id, index_build::high(&state, index.id)));

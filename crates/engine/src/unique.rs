@@ -1,6 +1,6 @@
 //! Is a key of a primary key or unique index free?
 //!
-//! Three answers, from cheap to dear (design.md section 3): keys taken from the table's own counter
+//! Three answers, from cheap to dear: keys taken from the table's own counter
 //! are new by construction; a batch of rising keys above everything known needs one comparison; all
 //! others are looked up. The lookup in files is made by the client thread before it queues
 //! ([`look_up`]); the leader repeats it only for what came since ([`validate`]). Keys with a NULL

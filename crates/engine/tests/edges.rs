@@ -5,12 +5,13 @@
 
 mod support;
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier};
 
-use onlap::{DataType, Database, ErrorKind, Options, SyncMode, Table, TableSpec, Value};
+use onlap::{DataType, Database, ErrorKind, IndexSpec, Options, SyncMode, Table, TableSpec, Value};
 use onlap_base::memory::Part;
-use onlap_vfs::MemFs;
+use onlap_vfs::{Fs, MemFs};
 use support::{agreed_rows, integer, small_options};
 
 fn open_with(mut options: Options) -> Database {
@@ -206,4 +207,36 @@ fn many_tables_share_the_memory_of_memtables() {
     assert!(most <= part().limit, "{most} bytes in memtables; the limit is {}", part().limit);
     let rows: u64 = tables.iter().map(|t| db.snapshot().unwrap().count(t).unwrap()).sum();
     assert_eq!(rows, 15_000);
+}
+
+#[test]
+fn options_beyond_their_limits_are_refused() {
+    let refused = |change: fn(&mut Options)| {
+        let mut options = Options { fs: Arc::new(MemFs::new()), ..Options::default() };
+        change(&mut options);
+        let e = Database::open("/db", options).map(drop).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::InvalidInput, "{e}");
+    };
+    refused(|o| o.log_limit = 1 << 20);
+    refused(|o| o.background_jobs = 65);
+    refused(|o| o.memory_limit = Some(1 << 20));
+}
+
+#[test]
+fn a_unique_index_that_cannot_be_leaves_no_files() {
+    let mut options = small_options(SyncMode::Os);
+    let fs = MemFs::new();
+    options.fs = Arc::new(fs.clone());
+    let db = Database::open("/db", options).unwrap();
+    let table = keyed(&db, "t");
+    table.insert_many((0..500).map(|i| row(i, "same"))).unwrap();
+    db.settle().unwrap();
+    let files = || fs.list(Path::new("/db")).unwrap().len();
+    let before = files();
+    for _ in 0..3 {
+        let spec = IndexSpec::new("by_what", ["what"]).unique();
+        let e = db.create_index("t", spec).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::DuplicateKey, "{e}");
+        assert_eq!(files(), before);
+    }
 }

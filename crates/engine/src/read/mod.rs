@@ -2,7 +2,7 @@
 //!
 //! Every read is a function of a [`ReadView`]: the files and memtables of a table pinned together, a
 //! CSN, and the row count at that CSN. Row r is visible when r < count and no mark of r has a CSN at
-//! or below it (design.md section 4); so a snapshot costs nothing until it is used, and entries of
+//! or below it; so a snapshot costs nothing until it is used, and entries of
 //! indexes need one test each, no look at the row (I4).
 //!
 //! * a row by its key: the newest version below the count decides ([`get`])
