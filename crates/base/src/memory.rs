@@ -38,16 +38,16 @@ pub const PARTS: [Part; 6] =
 
 /// Sixty-fourths of the limit per part, in the order of [`PARTS`].
 ///
-/// * Memtables, 24: bytes written per row by merges fall with the logarithm of what one flush holds,
+/// * Memtables, 22: bytes written per row by merges fall with the logarithm of what one flush holds,
 ///   so they get the largest part; frozen ones being flushed count here too, so each table set can
-///   fill 11 while 11 are on their way out and 2 are left for flushes that take longer.
+///   fill 10 while 10 are on their way out and 2 are left for flushes that take longer.
 /// * Transactions, 6: buffers beyond it spill into files.
 /// * Cache, 18: reads gain from every block, and nothing is lost below it.
 /// * Resident, 8: a filter costs 2 bytes per unique key, fences about 20 bytes per 16-KiB block.
-/// * Background, 7: two jobs of T + 1 = 9 streams with two 16-KiB blocks each take 0.6 MiB; the
+/// * Background, 9: two jobs of T + 1 = 9 streams with two 16-KiB blocks each take 0.6 MiB; the
 ///   output of 1-MiB chunks and the sort buffers of a flush take the rest.
 /// * Log, 1: one group in assembly and one in flight.
-const SHARES: [u64; 6] = [24, 6, 18, 8, 7, 1];
+const SHARES: [u64; 6] = [22, 6, 18, 8, 9, 1];
 const SHARES_SUM: u64 = 64;
 
 const _: () = {

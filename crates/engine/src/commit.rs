@@ -47,6 +47,7 @@ use crate::database::Shared;
 use crate::flush;
 use crate::log::LogWriter;
 use crate::memtable::Mark;
+use crate::options::SyncMode;
 use crate::table::TableState;
 use crate::unique::{self, Claimed, UniqueKeys};
 
@@ -113,6 +114,11 @@ pub(crate) struct Commits {
 /// and more than this many made no difference to the rate.
 const ROUNDS_PER_LEADER: usize = 4;
 
+/// Looks that a client takes before it sleeps where no sync is waited for: a group then takes about as
+/// long as putting a thread to sleep and waking it.
+const LOOKS_BEFORE_WAIT: usize = 12;
+const SPINS_PER_LOOK: usize = 40;
+
 impl Commits {
     pub(crate) fn new(tasks: &dyn Tasks, next_csn: Csn, log: LogWriter) -> Commits {
         Commits {
@@ -177,6 +183,10 @@ impl Commits {
         let client = Arc::new(Client { decided: Mutex::default(), called: shared.tasks.event() });
         let request = Request { writes, body, client: Arc::clone(&client) };
         self.queue.lock().push(request);
+        let mut looks = match shared.options.sync {
+            SyncMode::Fsync => 0,
+            SyncMode::Interval(_) | SyncMode::Os => LOOKS_BEFORE_WAIT,
+        };
         loop {
             let seen = client.called.epoch();
             let decided = client.decided.lock().take();
@@ -186,6 +196,10 @@ impl Commits {
             }
             match self.leader.try_lock() {
                 Some(leader) => Leading::new(shared, self, leader).serve(),
+                None if looks > 0 => {
+                    looks -= 1;
+                    (0..SPINS_PER_LOOK).for_each(|_| std::hint::spin_loop());
+                }
                 None => {
                     client.called.wait(seen, None);
                 }
