@@ -118,6 +118,9 @@ pub struct StepReport {
     /// Most that was resident during the step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
+    /// CPU time that a hypervisor took away during the step, of all cores, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stolen_cpu_ms: Option<u64>,
     /// Memory in use at the end of the step, by part, as the engine counts it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub memory_bytes: BTreeMap<String, u64>,

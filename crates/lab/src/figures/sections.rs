@@ -229,6 +229,11 @@ impl<'a, 'b> Bench<'a, 'b> {
             (0.7, 0.9),
             "x",
         );
+        let step = run[0].steps.iter().find(|s| s.step == "l.i1");
+        if let Some((stolen, seconds)) = step.and_then(|s| s.stolen_cpu_ms.map(|n| (n, s.seconds)))
+        {
+            self.note(1, &format!("{stolen} ms of CPU stolen in {seconds:.1} s"));
+        }
         self.lower(
             &format!("{work}longest commit"),
             value("l.i1", |s| s.max_commit_ms),

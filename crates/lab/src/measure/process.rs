@@ -19,6 +19,8 @@ pub struct Usage {
     pub read_from_device: u64,
     /// Read calls, whatever they read from (`syscr`).
     pub read_calls: u64,
+    /// CPU time that a hypervisor took from this machine, in milliseconds of all its cores.
+    pub stolen_ms: u64,
 }
 
 impl Usage {
@@ -33,6 +35,7 @@ impl Usage {
             written_to_device: field(&io, "write_bytes:"),
             read_from_device: field(&io, "read_bytes:"),
             read_calls: field(&io, "syscr:"),
+            stolen_ms: stolen_ms(&fs::read_to_string("/proc/stat").unwrap_or_default()),
         }
     }
 
@@ -46,8 +49,16 @@ impl Usage {
             written_to_device: self.written_to_device - earlier.written_to_device,
             read_from_device: self.read_from_device - earlier.read_from_device,
             read_calls: (self.read_calls - earlier.read_calls).saturating_sub(reads_of_a_look()),
+            stolen_ms: self.stolen_ms.saturating_sub(earlier.stolen_ms),
         }
     }
+}
+
+/// The eighth number of the first line of `/proc/stat`, which counts hundredths of a second.
+fn stolen_ms(stat: &str) -> u64 {
+    const PLACE: usize = 8;
+    let ticks = stat.lines().next().and_then(|cpu| cpu.split_whitespace().nth(PLACE));
+    ticks.and_then(|n| n.parse::<u64>().ok()).unwrap_or(0) * 10
 }
 
 /// Read calls that a look at the counters makes, which the next look finds counted.

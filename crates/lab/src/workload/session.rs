@@ -274,6 +274,7 @@ impl Session<'_> {
             log_disk_bytes: Some(disk.log),
             merge_debt_bytes: Some(self.engine().merge_debt_bytes()?),
             rss_bytes: Some(resident.now),
+            stolen_cpu_ms: Some(usage.stolen_ms),
             memory_bytes: self.engine().memory_parts(),
             peak_rss_bytes: Some(resident.peak),
             context_switches_per_insert: per_row(usage.context_switches),
