@@ -20,8 +20,8 @@ unsafe extern "C" {
 
 /// Sets the allocator's options; the first thing that the process does.
 pub fn configure() {
-    // SAFETY: the allocator is linked in with this function, which stores a number under a lock of its
-    // own and ignores options that it does not know.
+    // SAFETY: the allocator is linked in with this function, which stores a number and ignores options
+    // that it does not know. No other thread runs yet.
     unsafe {
         mi_option_set(PURGE_DELAY, DELAY_MS);
         mi_option_set(PAGE_RECLAIM_ON_FREE, 1);

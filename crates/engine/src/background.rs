@@ -4,7 +4,7 @@
 //! (memory waits for them), joins inside memtables (reads get faster), merges and compactions (files
 //! get fewer). Where there are several tasks, one is kept for the urgent kinds, since writers wait for
 //! flushes, and the others do merges with low priority: nobody waits for those until their debt is
-//! over its limit. Each job is picked under no lock and runs on immutable inputs; its result is installed
+//! over its limit. Each job is picked without waiting for a lock and runs on immutable inputs; its result is installed
 //! in a step. All tasks and waits go through `base::Tasks` (I9).
 //!
 //! A job that fails with "disk full" is tried again later; any other failure is kept and shown by
@@ -13,6 +13,7 @@
 //!
 //! Thread safety: any thread may wake or stop; each task claims a job before it runs it.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -151,9 +152,9 @@ pub(crate) enum Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kinds {
     All,
-    /// What writers wait for, and joins inside memtables.
+    /// Flushes, log spares, and joins inside memtables.
     Urgent,
-    /// Merges and compactions, and joins.
+    /// Joins, merges and compactions; flushes too where several tables wait for one.
     Patient,
 }
 
@@ -165,7 +166,7 @@ pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
         Job::Claimed(claim) => Some(*claim),
         Job::Memtable(..) => None,
     };
-    let ending = JobEnd { shared, claim };
+    let mut ending = JobEnd { shared, claim, done: false };
     let result = match job {
         Job::Claimed(claim) => run_claimed(shared, claim),
         Job::Memtable(state, work) => {
@@ -177,6 +178,7 @@ pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
     if let Err(e) = &result {
         background.note_error(e.clone());
     }
+    ending.done = true;
     drop(ending);
     result
 }
@@ -186,14 +188,14 @@ pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
 struct JobEnd<'a> {
     shared: &'a Shared,
     claim: Option<Claim>,
+    done: bool,
 }
 
 impl Drop for JobEnd<'_> {
     fn drop(&mut self) {
         let background = &self.shared.background;
-        if std::thread::panicking() {
-            let cause = Error::new(onlap_base::ErrorKind::Io, "a background job panicked");
-            background.note_error(self.shared.poison("background work", cause));
+        if !self.done {
+            note_panic(self.shared);
         }
         if let Some(claim) = self.claim {
             background.claims.lock().remove(&claim);
@@ -202,6 +204,14 @@ impl Drop for JobEnd<'_> {
         background.event.notify();
         background.idle.notify();
     }
+}
+
+/// A background task panicked: writers that wait for it have to be told.
+fn note_panic(shared: &Shared) {
+    let cause = Error::new(onlap_base::ErrorKind::Io, "a background job panicked");
+    shared.background.note_error(shared.poison("background work", cause));
+    shared.background.event.notify();
+    shared.background.idle.notify();
 }
 
 fn run_claimed(shared: &Shared, claim: Claim) -> Result<()> {
@@ -216,15 +226,16 @@ fn run_claimed(shared: &Shared, claim: Claim) -> Result<()> {
 pub(crate) fn pick(shared: &Shared, kinds: Kinds) -> Option<Job> {
     let background = &shared.background;
     let tables = shared.catalog.all();
-    if kinds != Kinds::Patient {
-        for t in &tables {
-            if flush::has_frozen(t) && background.claim(Claim::Flush(t.id)) {
-                return Some(Job::Claimed(Claim::Flush(t.id)));
-            }
-        }
-        if shared.wants_log_spare() && background.claim(Claim::LogSpare) {
-            return Some(Job::Claimed(Claim::LogSpare));
-        }
+    if let Some(table) = next_flush(shared, &tables, kinds) {
+        return Some(Job::Claimed(Claim::Flush(table)));
+    }
+    let writable = shared.check_writable().is_ok();
+    if kinds != Kinds::Patient
+        && writable
+        && shared.wants_log_spare()
+        && background.claim(Claim::LogSpare)
+    {
+        return Some(Job::Claimed(Claim::LogSpare));
     }
     for t in &tables {
         if let Some(work) = t.view().active.pending_work() {
@@ -234,17 +245,31 @@ pub(crate) fn pick(shared: &Shared, kinds: Kinds) -> Option<Job> {
     if kinds == Kinds::Urgent {
         return None;
     }
-    for t in &tables {
-        if compaction::is_due(shared, t) && background.claim(Claim::Files(t.id)) {
-            return Some(Job::Claimed(Claim::Files(t.id)));
-        }
+    // The table that owes most first, so that none waits for ever behind a busy one.
+    let mut due: Vec<_> = tables.iter().filter(|t| compaction::is_due(shared, t)).collect();
+    due.sort_by_key(|t| Reverse(t.merge_debt.load(Ordering::Relaxed)));
+    let claimed = due.into_iter().find(|t| background.claim(Claim::Files(t.id)));
+    claimed.map(|t| Job::Claimed(Claim::Files(t.id)))
+}
+
+/// The table whose frozen memtable is the oldest, claimed. Patient tasks flush where several wait.
+fn next_flush(shared: &Shared, tables: &[Arc<TableState>], kinds: Kinds) -> Option<TableId> {
+    // After a failed write a flush cannot be installed, whatever it writes.
+    shared.check_writable().ok()?;
+    let since = |t: &Arc<TableState>| t.view().frozen.first().map(|f| (f.csns.0, t.id));
+    let mut waiting: Vec<_> = tables.iter().filter_map(since).collect();
+    if kinds == Kinds::Patient && waiting.len() < 2 {
+        return None;
     }
-    None
+    waiting.sort_unstable();
+    let claim = |&(_, id): &(_, TableId)| shared.background.claim(Claim::Flush(id));
+    waiting.into_iter().find(claim).map(|(_, id)| id)
 }
 
 /// A background task.
 fn run(shared: &Arc<Shared>, kinds: Kinds) {
     let background = &shared.background;
+    let mut ending = TaskEnd { shared, done: false };
     while !background.stopping() {
         let seen = background.event.epoch();
         match pick(shared, kinds) {
@@ -259,8 +284,25 @@ fn run(shared: &Arc<Shared>, kinds: Kinds) {
             }
             None => {
                 background.event.wait(seen, Some(LOOK_EVERY));
-                quiet::look(shared);
+                if kinds != Kinds::Patient {
+                    quiet::look(shared);
+                }
             }
+        }
+    }
+    ending.done = true;
+}
+
+/// Ends a task, also one that panicked outside a job.
+struct TaskEnd<'a> {
+    shared: &'a Shared,
+    done: bool,
+}
+
+impl Drop for TaskEnd<'_> {
+    fn drop(&mut self) {
+        if !self.done {
+            note_panic(self.shared);
         }
     }
 }

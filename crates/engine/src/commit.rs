@@ -21,20 +21,21 @@
 //! transaction is decided, or when it is to lead. Who lets the commit lock go looks at the queue
 //! *afterwards* and wakes its first ([`Commits::let_go`]); who queues tries the lock *afterwards*.
 //! One of the two sees the other, so that no transaction is left in the queue without a leader.
+//! Schema changes and freezes want the lock to themselves; clients leave it to them ([`Commits::lead`]).
 //! A decided request goes back to its client, which frees the memory that it took.
 //!
 //! Invariants that complicate it: transactions of one group do not see each other in the memtables
 //! during step 3, so the group carries its own set of marks and keys; a table's next row id and the
 //! largest known key of a unique index move at admission already, which is safe because a group that
-//! fails afterwards poisons the database. A freeze happens at the end of step 5 only, so that a memtable never holds
-//! part of a commit.
+//! fails afterwards poisons the database. A freeze happens at the end of step 5 only, so that a
+//! memtable never holds part of a commit.
 //!
 //! The simpler way, every client writing and syncing for itself under a lock, was rejected because
 //! a sync costs a thousand times what a commit of one row does.
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onlap_base::memory::Part;
 use onlap_base::tasks::{Event, Tasks};
@@ -108,6 +109,8 @@ pub(crate) struct Commits {
     leader: Mutex<Leader>,
     /// The commit lock was let go; for those who want it to themselves.
     free: Arc<Event>,
+    /// How many of those wait. Clients leave the lock to them.
+    wanted: AtomicUsize,
 }
 
 /// Rounds a leader runs before another client takes over: its own next commit waits for as many syncs,
@@ -131,18 +134,20 @@ impl Commits {
                 group: Vec::new(),
             }),
             free: tasks.event(),
+            wanted: AtomicUsize::new(0),
         }
     }
 
     /// Runs `f` while no commit is under way. The wait for the lock goes through the scheduler seam,
     /// so that whoever holds it may wait for background work.
     pub(crate) fn exclusively<T>(&self, f: impl FnOnce(&mut Leader) -> T) -> T {
+        self.wanted.fetch_add(1, Ordering::SeqCst);
         loop {
             let seen = self.free.epoch();
-            if let Some(mut leader) = self.leader.try_lock() {
-                let out = f(&mut leader);
-                self.let_go(leader);
-                return out;
+            if let Some(leader) = self.leader.try_lock() {
+                self.wanted.fetch_sub(1, Ordering::SeqCst);
+                let mut held = Held { commits: self, leader: Some(leader) };
+                return f(held.leader.as_mut().expect("taken when dropped"));
             }
             self.free.wait(seen, None);
         }
@@ -150,10 +155,14 @@ impl Commits {
 
     /// Runs `f` unless a commit is under way.
     pub(crate) fn if_free<T>(&self, f: impl FnOnce(&Leader) -> T) -> Option<T> {
-        let leader = self.leader.try_lock()?;
-        let out = f(&leader);
-        self.let_go(leader);
-        Some(out)
+        let held = Held { commits: self, leader: Some(self.leader.try_lock()?) };
+        held.leader.as_ref().map(|leader| f(leader))
+    }
+
+    /// The commit lock for a client that leads, unless somebody wants it to himself.
+    fn lead(&self) -> Option<MutexGuard<'_, Leader>> {
+        // Who counts itself out later looks at the queue after that, where this client is by now.
+        if self.wanted.load(Ordering::SeqCst) > 0 { None } else { self.leader.try_lock() }
     }
 
     /// Lets the commit lock go and wakes whoever may want it: the first of those who queued and found
@@ -194,7 +203,7 @@ impl Commits {
                 writes.iter().filter(|w| w.rows.rows > 0).for_each(|w| w.state.help_sort());
                 return result;
             }
-            match self.leader.try_lock() {
+            match self.lead() {
                 Some(leader) => Leading::new(shared, self, leader).serve(),
                 None if looks > 0 => {
                     looks -= 1;
@@ -208,6 +217,20 @@ impl Commits {
     }
 }
 
+/// The commit lock, let go also when its holder panics.
+struct Held<'a> {
+    commits: &'a Commits,
+    leader: Option<MutexGuard<'a, Leader>>,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Some(leader) = self.leader.take() {
+            self.commits.let_go(leader);
+        }
+    }
+}
+
 /// A client that leads. When it panics, the clients of its group, which would wait for ever, are told,
 /// and all writing ends: nobody knows how far the group came.
 struct Leading<'a> {
@@ -215,12 +238,13 @@ struct Leading<'a> {
     commits: &'a Commits,
     leader: Option<MutexGuard<'a, Leader>>,
     group: Vec<Request>,
+    done: bool,
 }
 
 impl<'a> Leading<'a> {
     fn new(shared: &'a Shared, commits: &'a Commits, mut leader: MutexGuard<'a, Leader>) -> Self {
         let group = std::mem::take(&mut leader.group);
-        Leading { shared, commits, leader: Some(leader), group }
+        Leading { shared, commits, leader: Some(leader), group, done: false }
     }
 
     /// Serves the queue.
@@ -233,13 +257,17 @@ impl<'a> Leading<'a> {
             }
             let results = leader.run_group(self.shared, &self.group);
             self.group.drain(..).zip(results).for_each(|(request, result)| request.finish(result));
+            if self.commits.wanted.load(Ordering::SeqCst) > 0 {
+                break;
+            }
         }
+        self.done = true;
     }
 }
 
 impl Drop for Leading<'_> {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if !self.done {
             let cause = Error::new(ErrorKind::Io, "a commit panicked");
             let e = self.shared.poison("committing", cause);
             self.group.drain(..).for_each(|r| r.finish(Err(e.clone())));

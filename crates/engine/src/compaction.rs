@@ -114,6 +114,9 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
     let debt = debt_bytes(shared, version);
     let before = state.merge_debt.swap(debt, Ordering::Relaxed);
     shared.pressure.change_merge_debt(before, debt);
+    if state.dropped.load(Ordering::Acquire) {
+        shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
+    }
     match next_task(shared, version, calm) {
         Ok(Some(_)) => true,
         Ok(None) => {

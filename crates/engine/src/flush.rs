@@ -11,7 +11,7 @@
 //! 3. **Install**: one manifest record adds the files and moves the table's flushed rows and CSN;
 //!    the new version and the shorter list of frozen memtables become visible in one step (I4).
 //! 4. **Cut the log** below what every table has flushed. This alone needs the commit lock, and is
-//!    done by whoever finds time, not by the flush job.
+//!    done after the flush job, when a task finds time.
 //!
 //! In the modes that do not sync commits, what 3 makes durable must not run ahead of the log where
 //! other tables have unflushed rows in it: after a power cut commits would be there by half. So the
@@ -99,10 +99,6 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
     });
     shared.pressure.frozen(bytes, shared.clock.monotonic_ns());
     shared.background.wake();
-}
-
-pub(crate) fn has_frozen(state: &TableState) -> bool {
-    !state.view().frozen.is_empty()
 }
 
 /// Steps 2 and 3 for the oldest frozen memtable of a table.
@@ -352,7 +348,7 @@ fn write_marks(
 
 /// Step 4. Files are given up only after the manifest says that they are not needed.
 pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
-    if !shared.has_commits() {
+    if !shared.has_commits() || !may_cut(shared) {
         return Ok(());
     }
     let (files, oldest, relogged) = shared.commits().exclusively(|leader| {
@@ -375,17 +371,28 @@ pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
     shared.commits().exclusively(|leader| leader.log.recycle(files))
 }
 
+/// Whether a log file may have become unnecessary; looked at before the commit lock is waited for.
+fn may_cut(shared: &Shared) -> bool {
+    let pinned = shared.catalog.all().iter().filter_map(|t| t.oldest_unflushed()).min();
+    let oldest = shared.commits().if_free(|leader| leader.log.oldest_closed_csn());
+    oldest.is_none_or(|oldest| oldest.is_some_and(|csn| pinned.is_none_or(|p| csn < p)))
+}
+
 /// Freezes and flushes one table.
 pub(crate) fn flush_table(shared: &Shared, state: &Arc<TableState>) -> Result<()> {
-    shared.commits().exclusively(|leader| freeze(shared, state, leader.next_csn - 1));
-    drain(shared, state)?;
+    let upto = shared.commits().exclusively(|leader| {
+        freeze(shared, state, leader.next_csn - 1);
+        leader.next_csn - 1
+    });
+    drain(shared, state, upto)?;
     cut_log(shared)
 }
 
-/// Flushes what is frozen of a table, or waits for the job that does. May be called with the commit
+/// Flushes what is frozen of a table with commits up to `upto`, or waits for the job that does. May be called with the commit
 /// lock held: flushes do not need it.
-pub(crate) fn drain(shared: &Shared, state: &TableState) -> Result<()> {
-    while has_frozen(state) && !state.dropped.load(Ordering::Relaxed) {
+pub(crate) fn drain(shared: &Shared, state: &TableState, upto: Csn) -> Result<()> {
+    let waits = || state.view().frozen.first().is_some_and(|f| f.csns.0 <= upto);
+    while waits() && !state.dropped.load(Ordering::Relaxed) {
         let seen = shared.background.idle_event().epoch();
         shared.check_writable()?;
         if shared.background.claim(Claim::Flush(state.id)) {

@@ -266,8 +266,11 @@ impl LogWriter {
     pub(crate) fn prepare_spare(storage: &StorageContext, bytes: u64) -> Result<PathBuf> {
         let path = storage.dir.join(names::temporary("log"));
         let file = storage.fs.create(&path, Access::ReadWrite)?;
-        fill(&*file, bytes)?;
-        file.sync_all()?;
+        if let Err(e) = fill(&*file, bytes).and_then(|()| file.sync_all()) {
+            // Others need the space more.
+            let _ = storage.fs.remove(&path);
+            return Err(e);
+        }
         storage.written.add(Purpose::Log, bytes);
         Ok(path)
     }

@@ -65,9 +65,9 @@ pub struct Options {
     pub memory_limit: Option<u64>,
     /// When a commit is acknowledged.
     pub sync: SyncMode,
-    /// Bytes of log kept before tables that pin it are flushed.
+    /// Bytes of log kept before tables that pin it are flushed or, if small, logged again.
     pub log_limit: u64,
-    /// Background tasks for flushes and merges.
+    /// Background tasks for flushes and merges; from two on, the first is kept for flushes.
     pub background_jobs: usize,
     /// Create the database where there is none.
     pub create: bool,

@@ -38,13 +38,15 @@ const PLANNED_PERCENT: u64 = 97;
 const EARLY: f64 = 0.05;
 /// A flush that takes longer than expected is given this share of its expected time again.
 const OVERTIME_SHARE: u64 = 10;
-/// Weight of a flush in the average that writers follow.
-const AVERAGE_SHARE: f64 = 0.25;
+/// Weight of what was before in the averages that writers follow, at each flush.
+const KEPT_SHARE: f64 = 0.75;
+/// The same where the next flush is foretold.
+const KEPT_SHARE_NEXT: f64 = 0.5;
 /// A writer that slept too long may catch up with as much.
 const CATCH_UP_NS: u64 = 4_000_000;
 /// Writers sleep when they are ahead of what they have paid for by this much.
 const STEP_NS: u64 = 500_000;
-/// A paced writer never waits longer than this for one commit.
+/// A writer never waits longer than this for one commit, but for a flush at the hard limit.
 const DELAY_MAX_NS: u64 = 20_000_000;
 /// Step in which the hard limit is waited out.
 const HARD_STEP: Duration = Duration::from_millis(1);
@@ -78,12 +80,34 @@ pub(crate) struct Pressure {
 struct Flushes {
     /// Memtable bytes per second that recent ones drained.
     drain_rate: u64,
+    /// Bytes and nanoseconds of the last one or two.
+    last: Fraction,
+    /// Bytes and nanoseconds of the last few.
+    few: Fraction,
     /// Bytes of memtables that are frozen.
     frozen: u64,
     /// Memtable bytes per byte of log body.
     growth: f64,
+    /// Bytes of recently frozen memtables, and of the log bodies meanwhile.
+    grown: Fraction,
     /// `bodies` at the last freeze.
     bodies: u64,
+}
+
+/// Two sums whose older parts fade, so that the weight of an event is its size: the flush of a small
+/// memtable, which is all syncs, tells little about that of a large one.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fraction {
+    over: f64,
+    under: f64,
+}
+
+impl Fraction {
+    fn add(&mut self, kept: f64, over: u64, under: u64) -> f64 {
+        self.over = self.over * kept + over as f64;
+        self.under = self.under * kept + under as f64;
+        self.over / self.under.max(1.0)
+    }
 }
 
 impl Pressure {
@@ -91,8 +115,11 @@ impl Pressure {
         Pressure {
             flushes: Mutex::new(Flushes {
                 drain_rate: DRAIN_RATE_START,
+                last: Fraction::default(),
+                few: Fraction::default(),
                 frozen: 0,
                 growth: GROWTH_START,
+                grown: Fraction::default(),
                 bodies: 0,
             }),
             drained_at: AtomicU64::new(0),
@@ -113,9 +140,8 @@ impl Pressure {
         flushes.frozen += bytes;
         let bodies = self.bodies.load(Ordering::Relaxed);
         let admitted = bodies - std::mem::replace(&mut flushes.bodies, bodies);
-        if admitted > 0 {
-            flushes.growth = (bytes as f64 / admitted as f64).clamp(0.5, 20.0);
-        }
+        let growth = flushes.grown.add(KEPT_SHARE, bytes, admitted);
+        flushes.growth = growth.clamp(0.5, 20.0);
         let begun = self.drained_at.load(Ordering::Relaxed).max(now_ns);
         self.drained_at.store(begun + time_of(bytes, flushes.drain_rate), Ordering::Relaxed);
     }
@@ -126,6 +152,10 @@ impl Pressure {
             return;
         }
         let flushes = self.flushes.lock();
+        if flushes.frozen == 0 {
+            // Its table was dropped.
+            return;
+        }
         let rest = took_ns as f64 * (1.0 / share - 1.0);
         let others = time_of(flushes.frozen.saturating_sub(bytes), flushes.drain_rate);
         self.drained_at.store(now_ns + rest as u64 + others, Ordering::Relaxed);
@@ -135,13 +165,10 @@ impl Pressure {
     pub(crate) fn drained(&self, bytes: u64, took_ns: u64, now_ns: u64) {
         *self.stuck.lock() = None;
         let mut flushes = self.flushes.lock();
-        let rate = (bytes as f64 * 1e9 / took_ns.max(1) as f64) as u64;
-        flushes.drain_rate = (flushes.drain_rate / 2 + rate / 2).max(1 << 20);
-        let average = match self.average.load(Ordering::Relaxed) {
-            0 => rate,
-            old => (old as f64 + (rate as f64 - old as f64) * AVERAGE_SHARE) as u64,
-        };
-        self.average.store(average.max(1 << 20), Ordering::Relaxed);
+        let per_second = |per_ns: f64| ((per_ns * 1e9) as u64).max(1 << 20);
+        flushes.drain_rate = per_second(flushes.last.add(KEPT_SHARE_NEXT, bytes, took_ns));
+        let average = per_second(flushes.few.add(KEPT_SHARE, bytes, took_ns));
+        self.average.store(average, Ordering::Relaxed);
         // Flushes that follow each other at such distances keep writers bound.
         self.bound_until.store(now_ns + took_ns / 8, Ordering::Relaxed);
         self.given_up(&mut flushes, bytes, now_ns);
@@ -149,6 +176,7 @@ impl Pressure {
 
     /// Notes that `bytes` of frozen memtable went away with their table.
     pub(crate) fn dropped(&self, bytes: u64, now_ns: u64) {
+        *self.stuck.lock() = None;
         self.given_up(&mut self.flushes.lock(), bytes, now_ns);
     }
 
@@ -223,7 +251,12 @@ impl Pressure {
 
     /// Adds a delay to what writers owe, and sleeps where that is ahead of the time.
     fn pay(&self, shared: &Shared, now: u64, delay: u64) {
-        let paid = |until: u64| until.max(now.saturating_sub(CATCH_UP_NS)) + delay;
+        // What is owed is bounded, so that a large commit or many writers at once do not hold up those
+        // that come long after; the hard limit bounds memory.
+        let paid = |until: u64| {
+            until.clamp(now.saturating_sub(CATCH_UP_NS), now + DELAY_MAX_NS)
+                + delay.min(DELAY_MAX_NS)
+        };
         let add = |until: u64| Some(paid(until));
         let before = self.paid_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
         let ahead = paid(before.unwrap_or(0)).saturating_sub(now);
@@ -315,6 +348,22 @@ mod tests {
     }
 
     #[test]
+    fn small_memtables_say_little_about_large_ones() {
+        let pressure = Pressure::new(1 << 30);
+        pressure.bodies.store(10 << 20, Ordering::Relaxed);
+        pressure.frozen(40 << 20, 0);
+        pressure.drained(40 << 20, 100_000_000, 0);
+        for _ in 0..5 {
+            pressure.bodies.fetch_add(1000, Ordering::Relaxed);
+            pressure.frozen(300 << 10, 0);
+            pressure.drained(300 << 10, 5_000_000, 0);
+        }
+        let average = pressure.average.load(Ordering::Relaxed);
+        assert!(average > 250 << 20, "{average} of 400 MiB a second");
+        assert!((3.5..5.5).contains(&pressure.flushes.lock().growth));
+    }
+
+    #[test]
     fn expectations_follow_freezes_and_flushes() {
         let pressure = Pressure::new(1 << 30);
         pressure.frozen(100 << 20, 7);
@@ -323,7 +372,7 @@ mod tests {
         assert_eq!(pressure.drained_at.load(Ordering::Relaxed), 7 + 1_500_000_000);
         pressure.drained(100 << 20, 500_000_000, 600_000_000);
         let rate = pressure.flushes.lock().drain_rate;
-        assert_eq!(rate, 150 << 20);
+        assert_eq!(rate, 200 << 20);
         let left = pressure.drained_at.load(Ordering::Relaxed) - 600_000_000;
         assert_eq!(left, time_of(50 << 20, rate));
         pressure.dropped(50 << 20, 700_000_000);

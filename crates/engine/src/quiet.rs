@@ -1,7 +1,7 @@
 //! What is done when writers fall silent?
 //!
 //! Rows in memory cost readers more than rows in files, and a log that nobody cuts makes the next
-//! open slow. So a table that has had no commit for a while is flushed without being asked (I10);
+//! open slow. So when a database has had no commit for a while, it is flushed without being asked (I10);
 //! what merges make of it is the merge policy's business. A small memtable stays: it costs readers
 //! little, the log keeps it, and a file for every few rows of a trickle would be dearer than both.
 //!
@@ -72,6 +72,14 @@ pub(crate) fn look(shared: &Shared) {
     }
     let mut worth_it = shared.catalog.all();
     worth_it.retain(|t| t.view().active.heap_bytes() > SMALL_BYTES);
+    // Small ones are logged again instead, so that they do not keep old log files.
+    if shared.commits().if_free(|leader| leader.log.oldest_closed_csn()).flatten().is_some() {
+        shared.commits().exclusively(|leader| {
+            if let Some(oldest) = leader.log.oldest_closed_csn() {
+                flush::relieve_log(shared, leader, oldest);
+            }
+        });
+    }
     if !worth_it.is_empty() {
         shared.commits().exclusively(|leader| {
             let csn = leader.next_csn - 1;

@@ -78,7 +78,7 @@ pub(crate) fn create_index(shared: &Arc<Shared>, table: &str, spec: &IndexSpec) 
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
         flush::freeze(shared, &state, csn);
-        flush::drain(shared, &state)?;
+        flush::drain(shared, &state, csn)?;
         let schema = with_index(&state.schema(), &index);
         let mut edits = vec![Edit::ChangeTable(schema.clone())];
         if let Err(e) = index_build::build(shared, &state, &index, &mut edits) {
@@ -118,7 +118,7 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
         let csn = leader.next_csn - 1;
         // Frozen memtables are written with the schema they were filled under.
         flush::freeze(shared, &state, csn);
-        flush::drain(shared, &state)?;
+        flush::drain(shared, &state, csn)?;
         change(shared, &state, schema.clone(), &[Edit::ChangeTable(schema)])?;
         state.writer.lock().highs.retain(|h| h.0 != index.id);
         Ok(())

@@ -1,8 +1,8 @@
 //! Which commits may someone still be looking at?
 //!
 //! The registry of open snapshots and the published CSN. A snapshot registers first, under the lock,
-//! and reads the published CSN there, so that nothing it needs can be given up in between
-//!. It also decides which entries of a table's (CSN, row count) list are kept.
+//! and reads the published CSN there, so that nothing it needs can be given up in between.
+//! It also decides which entries of a table's (CSN, row count) list are kept.
 //!
 //! Thread safety: any number of threads; the lock is held for a few map operations only.
 

@@ -123,7 +123,7 @@ pub(crate) struct TableState {
     pub nothing_due: Mutex<Option<NothingDue>>,
     memory: Arc<Memory>,
     /// Bytes of its memtables counted against the budget.
-    charged: AtomicU64,
+    charged: Mutex<u64>,
     tuning: memtable::Tuning,
 }
 
@@ -160,7 +160,7 @@ impl TableState {
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
             memory: Arc::clone(memory),
-            charged: AtomicU64::new(0),
+            charged: Mutex::new(0),
             tuning,
         })
     }
@@ -183,11 +183,13 @@ impl TableState {
 
     /// Counts the memtables' bytes of the moment against the budget; returns those of the active one.
     pub(crate) fn count_memory(&self) -> usize {
+        // From the look at the view to the charge, so that nobody charges what was before.
+        let mut charged = self.charged.lock();
         let view = self.view.load();
         let active = view.active.heap_bytes();
         let frozen: usize = view.frozen.iter().map(|f| f.memtable.heap_bytes()).sum();
         let now = (active + frozen) as u64;
-        let before = self.charged.swap(now, Ordering::Relaxed);
+        let before = std::mem::replace(&mut *charged, now);
         if now >= before {
             self.memory.add(Part::Memtables, now - before);
         } else {

@@ -75,12 +75,12 @@ impl Transaction {
     ///
     /// # Errors
     /// Wrong number or type of values, a value above a limit or outside its type's range, NULL where
-    /// the column refuses it. The transaction stays usable. A duplicate key is reported here when
-    /// both rows are in this batch, else by [`Transaction::commit`].
+    /// the column refuses it. The transaction stays usable. A duplicate key is reported by
+    /// [`Transaction::commit`].
     pub fn insert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
         let room = self.make_room(row_bytes(row));
         let buffer = self.buffer(table)?;
-        buffer.push_row(row)?;
+        buffer.push_row(row, true)?;
         if room.is_err() {
             buffer.pop_row(row);
             return room;
@@ -299,7 +299,9 @@ impl Transaction {
             })?;
             row[at] = value.clone();
         }
-        buffer.push_row(&row)?;
+        let serial = buffer.schema.columns.iter().find(|c| c.serial).map(|c| c.name.as_str());
+        let chosen = changes.iter().any(|(name, _)| Some(*name) == serial);
+        buffer.push_row(&row, chosen)?;
         buffer.succeed(found, buffer.rows.rows - 1);
         Ok(())
     }
@@ -330,8 +332,10 @@ impl Buffer {
         }
     }
 
-    fn push_row(&mut self, row: &[Value]) -> Result<()> {
-        let result = self.try_push_row(row);
+    /// `chosen`: a value in the serial column is the caller's, not that of the row's old version,
+    /// which no counter gives again.
+    fn push_row(&mut self, row: &[Value], chosen: bool) -> Result<()> {
+        let result = self.try_push_row(row, chosen);
         if result.is_err() {
             let n = self.rows.rows;
             self.rows.truncate(n);
@@ -345,7 +349,7 @@ impl Buffer {
         self.bytes -= row_bytes(row);
     }
 
-    fn try_push_row(&mut self, row: &[Value]) -> Result<()> {
+    fn try_push_row(&mut self, row: &[Value], chosen: bool) -> Result<()> {
         if row.len() != self.schema.columns.len() {
             let text = format!(
                 "table {} has {} columns; {} values were given",
@@ -369,7 +373,9 @@ impl Buffer {
                     convert::push_value(schema.ty, value, column, &schema.name)?;
                     if let (true, Value::Int(v)) = (schema.serial, value) {
                         self.counter_only = false;
-                        self.table.state.note_serial(*v, *v);
+                        if chosen {
+                            self.table.state.note_serial(*v, *v);
+                        }
                     }
                 }
             }

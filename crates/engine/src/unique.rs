@@ -68,9 +68,25 @@ pub(crate) enum Claimed<'a> {
     Interval(&'a [u8], &'a [u8]),
 }
 
-/// Whether one of a transaction's rows has this key in an index.
+/// Whether one of a transaction's rows, whose keys in an index rise, has this one.
 pub(crate) fn has_key(w: &TableWrite, index: IndexId, key: &[u8]) -> bool {
-    row_keys(&w.schema, index, &w.rows).keys.iter().any(|k| k == key)
+    let index = w.schema.index(index).expect("a claim names an index of its table");
+    let (positions, _) = index_positions(&w.schema, index);
+    let columns: Vec<&Column> = positions.iter().map(|&p| &w.rows.columns[p]).collect();
+    let def = key_def(&w.schema, index);
+    let (mut low, mut high) = (0, w.rows.rows);
+    let mut found = Vec::new();
+    while low < high {
+        let middle = low + (high - low) / 2;
+        found.clear();
+        def.encode_row(&columns, middle, &mut found);
+        match found.as_slice().cmp(key) {
+            std::cmp::Ordering::Less => low = middle + 1,
+            std::cmp::Ordering::Equal => return true,
+            std::cmp::Ordering::Greater => high = middle,
+        }
+    }
+    false
 }
 
 /// The claims of `rows` on every unique index. `counter` is the position of the serial column when

@@ -240,3 +240,50 @@ fn a_unique_index_that_cannot_be_leaves_no_files() {
         assert_eq!(files(), before);
     }
 }
+
+#[test]
+fn keys_that_fill_their_packing_to_the_last_bit_behind_a_constant_column() {
+    for uuids in [2, 4] {
+        let db = open_with(small_options(SyncMode::Os));
+        let names: Vec<String> = (0..uuids).map(|i| format!("u{i}")).collect();
+        let key = std::iter::once("tenant").chain(names.iter().map(String::as_str));
+        let mut spec =
+            TableSpec::new("t").column("id", DataType::Int8).column("tenant", DataType::Int8);
+        for name in &names {
+            spec = spec.column(name, DataType::Uuid);
+        }
+        let spec = spec.primary_key(["id"]).index(IndexSpec::new("by_key", key));
+        let table = db.create_table(spec).unwrap();
+        let mut rng = onlap_base::rng::Rng::new(7);
+        for id in 0..600 {
+            let mut row = vec![Value::Int(id), Value::Int(5)];
+            let mut uuid = || u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
+            row.extend(names.iter().map(|_| Value::Uuid(uuid().to_be_bytes())));
+            table.insert(&row).unwrap();
+        }
+        assert_eq!(agreed_rows(&db, "t").unwrap().len(), 600);
+        db.settle().unwrap();
+        assert_eq!(agreed_rows(&db, "t").unwrap().len(), 600);
+    }
+}
+
+#[test]
+fn schema_changes_get_their_turn_beside_a_busy_writer() {
+    let db = open_with(small_options(SyncMode::Os));
+    let busy = keyed(&db, "busy");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let writer = || {
+            (0..).take_while(|_| !done.load(Ordering::Acquire)).for_each(|i| {
+                busy.insert(&row(i, "text")).unwrap();
+            });
+        };
+        scope.spawn(writer);
+        for i in 0..20 {
+            keyed(&db, &format!("t{i}"));
+            db.flush().unwrap();
+        }
+        done.store(true, Ordering::Release);
+    });
+    assert_eq!(db.tables().len(), 21);
+}

@@ -370,7 +370,11 @@ impl Shared {
             || rows.groups.len() != self.groups_seen.swap(rows.groups.len(), Ordering::Relaxed)
         {
             self.changed.store(true, Ordering::Release);
-            let small = rows.groups.iter().filter(|g| g.rows() < self.tuning.chunk_rows).count();
+            let chunk_bytes = self.tuning.chunk_bytes;
+            let small = |g: &&Arc<group::Group>| {
+                g.rows() < self.tuning.chunk_rows && g.data_bytes < chunk_bytes
+            };
+            let small = rows.groups.iter().filter(small).count();
             self.small_groups.store(small, Ordering::Relaxed);
         }
         self.rows_heap.store(rows.heap_bytes(), Ordering::Relaxed);

@@ -122,6 +122,11 @@ impl<const N: usize> PackedKey for [u64; N] {
     }
     #[inline]
     fn put64(&mut self, offset: u32, value: u64) {
+        if offset >= Self::BITS {
+            // A field without bits, behind the last one.
+            debug_assert_eq!(value, 0);
+            return;
+        }
         let (word, shift) = (N - 1 - (offset / 64) as usize, offset % 64);
         self[word] |= value << shift;
         if shift > 0 && word > 0 {
