@@ -163,6 +163,11 @@ impl Coming {
         self.numbers.clone()
     }
 
+    /// Whether the task has left the span.
+    pub(super) fn is_there(&self) -> bool {
+        self.slot.lock().is_some()
+    }
+
     /// Waits until the span is there. A task that panicked leaves nothing.
     pub(super) fn wait(self) -> Result<Span> {
         // Whatever the outcome, the slot tells.

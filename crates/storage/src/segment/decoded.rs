@@ -2,15 +2,20 @@
 //!
 //! A scan that says which columns it wants ([`DecodeAhead`]) gets blocks whose rows the read-ahead
 //! has decoded already, and only exchanges buffers with them: the full ones for those that it is
-//! done with, which go back to the tasks. Where no buffer is free, or the budget has no room for
-//! one, a block comes as it is and the scan decodes it itself; so the work spreads over as many
-//! cores as there are. What a task cannot decode it leaves to the scan, which reports the damage.
+//! done with, which go back to the tasks. The other blocks come as they are and the scan decodes
+//! them itself. The share of the tasks grows a little each time when what they prepared was there
+//! before the scan came to it, and is halved when the scan had to wait; so the work spreads over as
+//! many cores as there are. (Tasks that decode everything finish at the same time and begin to read at
+//! the same time: then either the device or the cores have nothing to do.) Where no buffer is free,
+//! or the budget has no room for one, a task leaves a block to the scan, and so it does with one
+//! that it cannot decode: the scan reports the damage.
 //!
 //! Memory (I7): at most [`BATCHES_MAX`] buffers per scan, each charged to [`Part::Background`] until
 //! the scan and its tasks have ended.
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use onlap_base::{Charge, ColumnId, Memory, Part, Result};
 use onlap_format::block::Block;
@@ -20,7 +25,11 @@ use parking_lot::Mutex;
 use super::Segment;
 
 /// Decoded blocks that wait or are at hand, at most. One of the usual 16 KiB becomes some 100 KiB.
-const BATCHES_MAX: usize = 64;
+const BATCHES_MAX: usize = 128;
+
+/// Of this many blocks in a row tasks decode the first ones: from [`SHARE_MIN`] to all.
+const SHARE_OF: usize = 32;
+const SHARE_MIN: usize = 4;
 
 /// A buffer that has grown larger than this, by large values, is not used again.
 const BATCH_BYTES_MAX: usize = 1 << 20;
@@ -30,6 +39,8 @@ pub struct DecodeAhead {
     columns: Vec<ColumnId>,
     forms: Vec<Physical>,
     buffers: Mutex<Buffers>,
+    /// How many of [`SHARE_OF`] blocks tasks decode.
+    share: AtomicUsize,
 }
 
 #[derive(Default)]
@@ -56,16 +67,32 @@ impl DecodeAhead {
     pub fn new(columns: &[(ColumnId, Physical)]) -> Arc<DecodeAhead> {
         let (columns, forms) = columns.iter().copied().unzip();
         let buffers = Mutex::default();
-        Arc::new(DecodeAhead { columns, forms, buffers })
+        let share = AtomicUsize::new(SHARE_OF / 4);
+        Arc::new(DecodeAhead { columns, forms, buffers, share })
     }
 
-    /// Decodes a block, if there is room for its rows.
+    /// Whether there is anything to decode.
+    pub(super) fn has_columns(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
+    /// The scan came to what a task prepares, and had to wait for it or not.
+    pub(super) fn note(&self, waited: bool) {
+        let share = self.share.load(Relaxed);
+        let share = if waited { share / 2 } else { share + 1 };
+        self.share.store(share.clamp(SHARE_MIN, SHARE_OF), Relaxed);
+    }
+
+    /// Decodes a block, if it is of the share that tasks take and there is room for its rows.
     pub(super) fn decode(
         self: &Arc<Self>,
         segment: &Segment,
         number: usize,
         block: &Block,
     ) -> Option<Decoded> {
+        if number % SHARE_OF >= self.share.load(Relaxed) {
+            return None;
+        }
         let memory = &segment.file.context().memory;
         let buffer = Some(self.buffer(memory)?);
         let mut decoded = Decoded { buffer, home: self.clone() };
@@ -91,7 +118,9 @@ impl DecodeAhead {
         if let Some(buffer) = buffers.free.pop() {
             return Some(buffer);
         }
-        if buffers.count == BATCHES_MAX {
+        // Half of the part is left to those who cannot do without.
+        let room = memory.free(Part::Background) > memory.limit(Part::Background) / 2;
+        if !room || buffers.count == BATCHES_MAX {
             return None;
         }
         buffers.count += 1;

@@ -77,7 +77,7 @@ impl SegmentScan {
 
     /// Has tasks decode the rows of blocks ahead; the scan's projection is that of `decode`.
     pub fn decode_ahead(mut self, decode: &Arc<DecodeAhead>) -> SegmentScan {
-        self.decode = Some(decode.clone());
+        self.decode = decode.has_columns().then(|| decode.clone());
         self
     }
 
@@ -148,6 +148,9 @@ impl SegmentScan {
             if span.numbers().contains(&number) {
                 // Let go of the old one first: there is never more than one at hand.
                 self.at_hand = Span::default();
+                if let Some(decode) = &self.decode {
+                    decode.note(!span.is_there());
+                }
                 self.at_hand = span.wait()?;
             }
         }
