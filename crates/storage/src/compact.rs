@@ -188,7 +188,7 @@ impl<'a> Survivors<'a> {
         batch.truncate(0);
         batch.columns.iter_mut().for_each(|c| c.nulls = None);
         ids.clear();
-        let Some(found) = self.scan.next_block()? else { return Ok(false) };
+        let Some(mut found) = self.scan.next_block()? else { return Ok(false) };
         found.block.row_ids(found.rows.clone(), ids);
         let (Some(first), Some(last)) = (ids.first(), ids.last()) else { return Ok(true) };
         if *last >= self.known.end {
@@ -205,7 +205,8 @@ impl<'a> Survivors<'a> {
             }
         }
         if positions.len() == ids.len() {
-            self.scan.append(&found, found.rows.clone(), projection, batch)?;
+            let rows = found.rows.clone();
+            self.scan.append(&mut found, rows, projection, batch)?;
             return Ok(true);
         }
         let start = found.rows.start;

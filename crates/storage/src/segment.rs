@@ -23,6 +23,7 @@ use crate::context::StorageContext;
 use crate::file::FileReader;
 
 mod ahead;
+mod decoded;
 mod scan;
 mod skip;
 mod writer;
@@ -30,6 +31,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub use decoded::DecodeAhead;
 pub use scan::{ScanBlock, SegmentScan};
 pub use skip::SkipBits;
 pub use writer::{SegmentSpec, SegmentWriter};

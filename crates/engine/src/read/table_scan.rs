@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use onlap_base::{ColumnId, Result, RowId};
 use onlap_storage::Direction;
-use onlap_storage::segment::{ScanBlock, Segment, SegmentScan};
+use onlap_storage::segment::{DecodeAhead, ScanBlock, Segment, SegmentScan};
 
 use super::counters::ReadCounters;
 use super::dead::DeadRows;
@@ -56,6 +56,7 @@ pub(super) struct TableScan {
     rows: Range<RowId>,
     columns: Vec<usize>,
     ids: Vec<ColumnId>,
+    decode: Arc<DecodeAhead>,
     direction: Direction,
     parts: VecDeque<Part>,
     place: Place,
@@ -83,12 +84,16 @@ impl TableScan {
         if direction == Direction::Backward {
             parts.make_contiguous().reverse();
         }
-        let ids = columns.iter().map(|&c| view.view.schema.columns[c].id).collect();
+        let wanted = columns.iter().map(|&c| &view.view.schema.columns[c]);
+        let wanted: Vec<_> = wanted.map(|c| (c.id, c.ty.physical())).collect();
+        let decode = DecodeAhead::new(&wanted);
+        let ids = wanted.into_iter().map(|(id, _)| id).collect();
         TableScan {
             view,
             rows,
             columns: columns.to_vec(),
             ids,
+            decode,
             direction,
             parts,
             place: Place::Between,
@@ -122,7 +127,7 @@ impl TableScan {
     fn enter(&self, part: &Part) -> Place {
         match part {
             Part::Segment(segment) => {
-                let scan = scan_of(&self.view, segment, &self.rows, self.direction);
+                let scan = scan_of(&self.view, segment, &self.rows, self.direction, &self.decode);
                 Place::Segment(Box::new(InSegment { scan, block: None }))
             }
             Part::Memory(memtable) => {
@@ -145,7 +150,8 @@ impl TableScan {
         let InSegment { scan, block } = &mut **place;
         let mut follower = |scan: &SegmentScan| match self.parts.pop_front_if(Part::is_segment)? {
             Part::Segment(segment) => {
-                let mut next = scan_of(&self.view, &segment, &self.rows, self.direction);
+                let (view, rows) = (&self.view, &self.rows);
+                let mut next = scan_of(view, &segment, rows, self.direction, &self.decode);
                 next.follow(scan);
                 Some(next)
             }
@@ -155,8 +161,10 @@ impl TableScan {
             match scan.next_block()? {
                 Some(found) => {
                     counters.blocks_read += 1;
-                    if self.next.is_none() && scan.is_read_out() {
-                        self.next = follower(scan);
+                    match &mut self.next {
+                        Some(next) => next.follow(scan),
+                        None if scan.is_read_out() => self.next = follower(scan),
+                        None => {}
                     }
                     let rows = found.rows.clone();
                     if rows == (0..found.block.rows())
@@ -236,8 +244,9 @@ fn scan_of(
     segment: &Arc<Segment>,
     rows: &Range<RowId>,
     direction: Direction,
+    decode: &Arc<DecodeAhead>,
 ) -> SegmentScan {
-    let mut scan = SegmentScan::new(segment, rows.clone(), direction);
+    let mut scan = SegmentScan::new(segment, rows.clone(), direction).decode_ahead(decode);
     if segment.skip().any_dead(view.csn) {
         scan.retain(|block| !segment.skip().is_dead(block, view.csn));
     }

@@ -1,8 +1,9 @@
 //! How do the blocks of a scan get into memory, many at a time and before they are asked for?
 //!
-//! Neighbouring blocks make a span, which is read at once. A task reads a span, checks and unpacks
-//! its blocks and leaves them for the scan, so that the device, this work and the scan's own go on
-//! side by side. Tasks are few and short: a scan that is dropped leaves at most [`AHEAD_SPANS`] of
+//! Neighbouring blocks make a span, which is read at once. A task reads a span, checks, unpacks and
+//! decodes ([`super::decoded`]) its blocks and leaves them for the scan, so that the device, this
+//! work and the scan's own go on side by side. Blocks that are in the cache are not read, only
+//! decoded. Tasks are few and short: a scan that is dropped leaves at most [`AHEAD_SPANS`] of
 //! them, which notice at the next block and end. A failed read is reported when the scan comes to
 //! the span, a damaged block when it comes to the block: read-ahead changes when bytes are looked at
 //! and never what a scan gives.
@@ -17,6 +18,7 @@ use onlap_base::{Charge, Part, Result, TaskHandle};
 use onlap_vfs::ReadBuf;
 use parking_lot::Mutex;
 
+use super::decoded::{DecodeAhead, Decoded};
 use super::{BlockRef, Segment};
 
 /// Bytes of a span at most: a millisecond of a fast device, so that starting the task that reads it
@@ -46,44 +48,77 @@ impl SpanPlan {
     }
 }
 
+/// A block in memory, and its rows where a task has decoded them.
+pub(super) struct Ready {
+    pub(super) block: BlockRef,
+    pub(super) decoded: Option<Decoded>,
+}
+
+impl Ready {
+    /// A block that is still to be decoded.
+    pub(super) fn plain(block: BlockRef) -> Ready {
+        Ready { block, decoded: None }
+    }
+}
+
 /// The blocks of a span in memory, each until it is taken.
 #[derive(Default)]
 pub(super) struct Span {
     first: usize,
-    blocks: Vec<Option<Result<BlockRef>>>,
+    blocks: Vec<Option<Result<Ready>>>,
     _charge: Option<Charge>,
 }
 
 impl Span {
+    /// A span of which block `number` was taken.
+    pub(super) fn taken(number: usize) -> Span {
+        Span { first: number, blocks: vec![None], _charge: None }
+    }
+
     /// Reads the span; without room in the budget no more of it than block `first`.
     pub(super) fn read(segment: &Segment, plan: SpanPlan, first: usize) -> Result<Span> {
         let block = SpanPlan::of_block(segment, first);
-        if plan.blocks == block.blocks {
-            return Self::read_while(segment, &block, None, || true);
-        }
-        let charge = plan.try_charge(segment);
+        let charge = if plan.blocks == block.blocks { None } else { plan.try_charge(segment) };
         let plan = if charge.is_some() { plan } else { block };
-        Self::read_while(segment, &plan, charge, || true)
+        let bytes = segment.file.read(plan.offset, plan.bytes)?;
+        let ready = |i| Some(unpack(segment, &plan, &bytes, i).map(Ready::plain));
+        let blocks = plan.blocks.clone().map(ready).collect();
+        Ok(Span { first: plan.blocks.start, blocks, _charge: charge })
     }
 
-    /// Reads the span; gives up, and gives what it has by then, where it is not wanted any more.
-    fn read_while(
+    /// The work of a task; gives up, and gives what it has by then, where it is not wanted any more
+    /// or the budget has no room.
+    fn prepare(
         segment: &Segment,
         plan: &SpanPlan,
-        charge: Option<Charge>,
+        mut charge: Option<Charge>,
+        decode: Option<&Arc<DecodeAhead>>,
         wanted: impl Fn() -> bool,
     ) -> Result<Span> {
-        let mut span = Span { first: plan.blocks.start, blocks: Vec::new(), _charge: charge };
-        if wanted() {
-            let bytes = segment.file.read(plan.offset, plan.bytes)?;
-            let blocks = plan.blocks.clone().take_while(|_| wanted());
-            span.blocks.extend(blocks.map(|i| Some(unpack(segment, plan, &bytes, i))));
+        let numbers = || plan.blocks.clone().take_while(|_| wanted());
+        let decoded = |number: usize, block: BlockRef| {
+            let decoded = decode.and_then(|decode| decode.decode(segment, number, &block));
+            Some(Ok(Ready { block, decoded }))
+        };
+        let mut blocks = Vec::with_capacity(plan.blocks.len());
+        let cached: Option<Vec<BlockRef>> = numbers().map(|i| segment.cached(i)).collect();
+        if let Some(cached) = cached {
+            blocks.extend(numbers().zip(cached).map(|(i, block)| decoded(i, block)));
+        } else {
+            charge = charge.or_else(|| plan.try_charge(segment));
+            if charge.is_some() && wanted() {
+                let bytes = segment.file.read(plan.offset, plan.bytes)?;
+                blocks.extend(numbers().map(|i| match unpack(segment, plan, &bytes, i) {
+                    Ok(block) => decoded(i, block),
+                    Err(e) => Some(Err(e)),
+                }));
+            }
         }
-        Ok(span)
+        Ok(Span { first: plan.blocks.start, blocks, _charge: charge })
     }
 
     /// Takes a block, if it is here.
-    pub(super) fn take(&mut self, number: usize) -> Option<Result<BlockRef>> {
+    pub(super) fn take(&mut self, number: usize) -> Option<Result<Ready>> {
         self.blocks.get_mut(number.checked_sub(self.first)?)?.take()
     }
 
@@ -102,15 +137,21 @@ pub(super) struct Coming {
 }
 
 impl Coming {
-    /// Starts reading a span, if the budget has room for it.
-    pub(super) fn start(segment: &Arc<Segment>, plan: SpanPlan) -> Option<Coming> {
-        let charge = plan.try_charge(segment)?;
+    /// Starts on a span whose first block is `cached` or not, if the budget has room for it.
+    pub(super) fn start(
+        segment: &Arc<Segment>,
+        plan: SpanPlan,
+        cached: bool,
+        decode: Option<&Arc<DecodeAhead>>,
+    ) -> Option<Coming> {
+        // What is in the cache has its charge there.
+        let charge = if cached { None } else { Some(plan.try_charge(segment)?) };
         let slot = Arc::new(Mutex::new(None));
         let numbers = plan.blocks.clone();
-        let (of, to) = (segment.clone(), slot.clone());
+        let (of, to, decode) = (segment.clone(), slot.clone(), decode.cloned());
         let body = Box::new(move || {
             let wanted = || Arc::strong_count(&to) > 1;
-            let span = Span::read_while(&of, &plan, Some(charge), wanted);
+            let span = Span::prepare(&of, &plan, charge, decode.as_ref(), wanted);
             *to.lock() = Some(span);
         });
         let task = segment.file.context().tasks.spawn("read-ahead", body);
@@ -122,6 +163,11 @@ impl Coming {
         self.numbers.clone()
     }
 
+    /// Whether the task has left the span.
+    pub(super) fn is_there(&self) -> bool {
+        self.slot.lock().is_some()
+    }
+
     /// Waits until the span is there. A task that panicked leaves nothing.
     pub(super) fn wait(self) -> Result<Span> {
         // Whatever the outcome, the slot tells.
@@ -131,15 +177,21 @@ impl Coming {
     }
 }
 
+impl Segment {
+    /// Block `number`, if it is in the cache.
+    pub(super) fn cached(&self, number: usize) -> Option<BlockRef> {
+        self.file.context().cache.get(self.file.id(), self.footer.blocks[number].offset)
+    }
+}
+
 /// Block `number` of a span that was read: the one in the cache, if there is one.
 fn unpack(segment: &Segment, plan: &SpanPlan, bytes: &ReadBuf, number: usize) -> Result<BlockRef> {
-    let (entry, file) = (&segment.footer.blocks[number], &segment.file);
-    let cache = &file.context().cache;
-    if let Some(block) = cache.get(file.id(), entry.offset) {
+    if let Some(block) = segment.cached(number) {
         return Ok(block);
     }
+    let (entry, file) = (&segment.footer.blocks[number], &segment.file);
     let from = (entry.offset - plan.offset) as usize;
     let bytes = &bytes[from..from + entry.len as usize];
     let (block, heap) = segment.parse(number, bytes).map_err(|e| file.place(e, entry.offset))?;
-    Ok(cache.insert_if_room(file.id(), entry.offset, block, heap))
+    Ok(file.context().cache.insert_if_room(file.id(), entry.offset, block, heap))
 }

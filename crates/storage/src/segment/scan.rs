@@ -1,6 +1,7 @@
 //! How are all rows of a segment's range read at the device's speed?
 //!
-//! Blocks that are in the cache are taken from there. Others are read many at once: the first read
+//! Blocks that are in the cache are taken from there, and decoded ahead by tasks where the scan says
+//! which columns it wants ([`SegmentScan::decode_ahead`]) and has come past a mebibyte. Others are read many at once: the first read
 //! is one block, so that a scan with a small limit stays cheap, and each following one four times as
 //! large up to [`SPAN_BYTES`]; from then on tasks read ahead ([`super::ahead`]), into the next segment
 //! too where the caller has one ([`SegmentScan::follow`]). What was read goes into the cache only
@@ -13,10 +14,10 @@ use std::sync::Arc;
 
 use onlap_base::{ColumnId, Result, RowId};
 use onlap_format::Batch;
-use onlap_format::block::Block;
 use onlap_format::zone::ZoneProbe;
 
-use super::ahead::{AHEAD_SPANS, Coming, SPAN_BYTES, Span, SpanPlan};
+use super::ahead::{AHEAD_SPANS, Coming, Ready, SPAN_BYTES, Span, SpanPlan};
+use super::decoded::{DecodeAhead, Decoded};
 use super::{BlockRef, Segment};
 use crate::entry::Direction;
 
@@ -31,6 +32,7 @@ pub struct ScanBlock {
     pub number: usize,
     /// Its rows that lie in the scan's range.
     pub rows: Range<usize>,
+    decoded: Option<Decoded>,
 }
 
 /// Walks the blocks of a row-id range.
@@ -46,6 +48,9 @@ pub struct SegmentScan {
     coming: VecDeque<Coming>,
     /// Bytes of the next span.
     span: usize,
+    /// Bytes of blocks that were found in the cache, up to the first task.
+    cached: usize,
+    decode: Option<Arc<DecodeAhead>>,
     /// Whether no block is left for which a read would have to be started.
     all_asked: bool,
 }
@@ -64,8 +69,16 @@ impl SegmentScan {
             at_hand: Span::default(),
             coming: VecDeque::new(),
             span: 0,
+            cached: 0,
+            decode: None,
             all_asked: false,
         }
+    }
+
+    /// Has tasks decode the rows of blocks ahead; the scan's projection is that of `decode`.
+    pub fn decode_ahead(mut self, decode: &Arc<DecodeAhead>) -> SegmentScan {
+        self.decode = decode.has_columns().then(|| decode.clone());
+        self
     }
 
     /// Leaves out the blocks of which `keep`, given the block's number, says that nothing in them is
@@ -101,29 +114,30 @@ impl SegmentScan {
                 Direction::Backward => self.blocks.pop_back(),
             };
             let Some(number) = next.map(|i| i as usize) else { return Ok(None) };
-            let block = self.load(number)?;
+            let Ready { block, decoded } = self.load(number)?;
             let rows = block.lower_bound(self.row_ids.start)..block.lower_bound(self.row_ids.end);
             if !rows.is_empty() {
-                return Ok(Some(ScanBlock { block, number, rows }));
+                return Ok(Some(ScanBlock { block, number, rows, decoded }));
             }
         }
     }
 
-    /// Whether this scan reads ahead and has nothing left to read: time for the scan of the next
-    /// segment to [`follow`](SegmentScan::follow).
+    /// Whether this scan reads ahead and has its last blocks under way: time for the scan of the
+    /// next segment to [`follow`](SegmentScan::follow).
     pub fn is_read_out(&self) -> bool {
-        self.all_asked && self.coming.is_empty()
+        self.all_asked && self.coming.len() < AHEAD_SPANS
     }
 
-    /// Goes on as the scan before this one did, which may mean to read ahead at once.
+    /// Goes on as the scan before this one did, which may mean to read ahead, with the spans that
+    /// the one before does not need any more.
     pub fn follow(&mut self, before: &SegmentScan) {
         self.span = before.span;
         if self.span == SPAN_BYTES {
-            self.read_ahead();
+            self.read_ahead(AHEAD_SPANS - before.coming.len());
         }
     }
 
-    fn load(&mut self, number: usize) -> Result<BlockRef> {
+    fn load(&mut self, number: usize) -> Result<Ready> {
         if let Some(block) = self.at_hand.take(number) {
             return block;
         }
@@ -134,13 +148,16 @@ impl SegmentScan {
             if span.numbers().contains(&number) {
                 // Let go of the old one first: there is never more than one at hand.
                 self.at_hand = Span::default();
+                if let Some(decode) = &self.decode {
+                    decode.note(!span.is_there());
+                }
                 self.at_hand = span.wait()?;
             }
         }
         if !self.at_hand.numbers().contains(&number) {
-            let (entry, file) = (&self.segment.footer.blocks[number], &self.segment.file);
-            if let Some(block) = file.context().cache.get(file.id(), entry.offset) {
-                return Ok(block);
+            if let Some(block) = self.segment.cached(number) {
+                self.pass_cached(number);
+                return Ok(Ready::plain(block));
             }
             self.at_hand = Span::default();
             let plan = self.span_from(number);
@@ -148,9 +165,24 @@ impl SegmentScan {
             self.at_hand = Span::read(&self.segment, plan, number)?;
         }
         if self.span == SPAN_BYTES {
-            self.read_ahead();
+            self.read_ahead(AHEAD_SPANS);
         }
         self.at_hand.take(number).expect("a span has each of its blocks")
+    }
+
+    /// Notes that a block was in the cache; after many of them the next ones are decoded ahead.
+    fn pass_cached(&mut self, number: usize) {
+        if self.decode.is_none() {
+            return;
+        }
+        self.cached += self.segment.footer.blocks[number].len as usize;
+        if self.cached >= SPAN_BYTES {
+            self.span = SPAN_BYTES;
+        }
+        if self.span == SPAN_BYTES {
+            self.at_hand = Span::taken(number);
+            self.read_ahead(AHEAD_SPANS);
+        }
     }
 
     /// Whether the scan comes to block `number` before it comes to `blocks`.
@@ -161,9 +193,9 @@ impl SegmentScan {
         }
     }
 
-    /// Has spans read that follow those at hand and under way.
-    fn read_ahead(&mut self) {
-        while self.coming.len() < AHEAD_SPANS {
+    /// Has spans read or decoded that follow those at hand and under way, up to `spans` of them.
+    fn read_ahead(&mut self, spans: usize) {
+        while self.coming.len() < spans {
             let asked = self.coming.back().map_or(self.at_hand.numbers(), Coming::numbers);
             let next = match self.direction {
                 Direction::Forward => {
@@ -180,11 +212,12 @@ impl SegmentScan {
                 self.all_asked = true;
                 return;
             };
-            let (entry, file) = (&self.segment.footer.blocks[number], &self.segment.file);
-            if file.context().cache.get::<Block>(file.id(), entry.offset).is_some() {
+            let cached = self.segment.cached(number).is_some();
+            if cached && self.decode.is_none() {
                 return;
             }
-            let Some(span) = Coming::start(&self.segment, self.span_from(number)) else { return };
+            let (plan, decode) = (self.span_from(number), self.decode.as_ref());
+            let Some(span) = Coming::start(&self.segment, plan, cached, decode) else { return };
             self.coming.push_back(span);
         }
     }
@@ -225,7 +258,7 @@ impl SegmentScan {
         out.truncate(0);
         out.columns.iter_mut().for_each(|c| c.nulls = None);
         row_ids.clear();
-        let Some(found) = self.next_block()? else { return Ok(false) };
+        let Some(mut found) = self.next_block()? else { return Ok(false) };
         let backward = self.direction == Direction::Backward;
         found.block.row_ids(found.rows.clone(), row_ids);
         out.rows = 0;
@@ -234,7 +267,8 @@ impl SegmentScan {
             let positions: Vec<u32> = found.rows.clone().rev().map(|i| i as u32).collect();
             self.append_selected(&found, &positions, projection, out)?;
         } else {
-            self.append(&found, found.rows.clone(), projection, out)?;
+            let rows = found.rows.clone();
+            self.append(&mut found, rows, projection, out)?;
         }
         Ok(true)
     }
@@ -243,23 +277,18 @@ impl SegmentScan {
     /// segment does not have reads as NULL.
     pub fn append(
         &self,
-        found: &ScanBlock,
+        found: &mut ScanBlock,
         rows: Range<usize>,
         projection: &[ColumnId],
         out: &mut Batch,
     ) -> Result<()> {
-        for (id, to) in projection.iter().zip(&mut out.columns) {
-            match self.segment.footer.position(*id) {
-                Some(k) => found
-                    .block
-                    .column(k)
-                    .and_then(|view| view.append_to(rows.clone(), to))
-                    .map_err(|e| self.segment.place(found.number, e))?,
-                None => rows.clone().for_each(|_| to.push_null()),
-            }
+        if let Some(mut decoded) = found.decoded.take() {
+            let all = rows.len() == found.block.rows();
+            decoded.append(rows, out);
+            found.decoded = Some(decoded).filter(|_| !all);
+            return Ok(());
         }
-        out.rows += rows.len();
-        Ok(())
+        self.segment.append(found.number, &found.block, rows, projection, out)
     }
 
     /// As [`SegmentScan::append`] for rows in any order.
@@ -270,6 +299,10 @@ impl SegmentScan {
         projection: &[ColumnId],
         out: &mut Batch,
     ) -> Result<()> {
+        if let Some(decoded) = &found.decoded {
+            decoded.append_selected(positions, out);
+            return Ok(());
+        }
         for (id, to) in projection.iter().zip(&mut out.columns) {
             let k = self.segment.footer.position(*id);
             self.segment.append_selected(found.number, &found.block, k, positions, to)?;
