@@ -32,7 +32,7 @@ pub struct ScanBlock {
     pub number: usize,
     /// Its rows that lie in the scan's range.
     pub rows: Range<usize>,
-    decoded: Option<Decoded>,
+    pub(super) decoded: Option<Decoded>,
 }
 
 /// Walks the blocks of a row-id range.

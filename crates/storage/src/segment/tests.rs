@@ -8,6 +8,7 @@ use crate::entry::Direction;
 use crate::testing::{damage, disk, memory};
 use crate::written::Purpose;
 
+mod decode_ahead;
 mod read_ahead;
 
 const COLUMNS: [(ColumnId, Physical); 4] = [
@@ -113,7 +114,10 @@ impl Case {
     }
 
     fn scan(&self, range: Range<RowId>, direction: Direction) -> (Batch, Vec<RowId>) {
-        let mut scan = SegmentScan::new(&self.segment, range, direction);
+        self.rows_of(SegmentScan::new(&self.segment, range, direction))
+    }
+
+    fn rows_of(&self, mut scan: SegmentScan) -> (Batch, Vec<RowId>) {
         let (wanted, mut out) = projection();
         let (_, mut all) = projection();
         let (mut ids, mut all_ids) = (Vec::new(), Vec::new());

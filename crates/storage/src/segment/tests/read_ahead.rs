@@ -7,10 +7,10 @@ use onlap_vfs::{Access, Fs, MemFs};
 
 use super::*;
 
-const ROWS: usize = 300_000;
+pub(super) const ROWS: usize = 300_000;
 
 /// A segment of several spans in a simulation.
-fn simulated(seed: u64, limit: u64) -> (SimTasks, Case) {
+pub(super) fn simulated(seed: u64, limit: u64) -> (SimTasks, Case) {
     let tasks = SimTasks::new(seed);
     let (fs, dir) = (MemFs::new(), PathBuf::from("/db"));
     fs.create_dir_all(&dir).unwrap();
@@ -22,7 +22,7 @@ fn simulated(seed: u64, limit: u64) -> (SimTasks, Case) {
     (tasks, case)
 }
 
-fn background(case: &Case) -> u64 {
+pub(super) fn background(case: &Case) -> u64 {
     case.context.memory.used(Part::Background)
 }
 
