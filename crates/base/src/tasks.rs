@@ -39,6 +39,12 @@ pub trait Tasks: Send + Sync {
     /// When the operating system refuses another thread.
     fn spawn(&self, name: &str, body: Body) -> TaskHandle;
 
+    /// Starts `body` as a task that is of use but not needed; `None` where the operating system
+    /// refuses another thread.
+    fn try_spawn(&self, name: &str, body: Body) -> Option<TaskHandle> {
+        Some(self.spawn(name, body))
+    }
+
     /// Starts `body` as a task that gives way to others where the scheduler can tell them apart:
     /// nobody waits for it.
     ///
@@ -229,12 +235,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Starts the thread behind a task of either scheduler.
-#[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
 fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
-    std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(run)
+    try_thread(name, run)
         .unwrap_or_else(|e| panic!("the operating system refused a thread for task {name}: {e}"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the seam the other layers use")]
+fn try_thread(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(run)
 }
 
 #[cfg(test)]

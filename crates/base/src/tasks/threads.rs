@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Body, Ending, Event, TaskHandle, Tasks, start_thread};
+use super::{Body, Ending, Event, TaskHandle, Tasks, start_thread, try_thread};
 
 /// Nice value of patient tasks: about a tenth of the share of others where they compete.
 const PATIENT_NICE: i32 = 10;
@@ -27,6 +27,13 @@ impl Tasks for ThreadTasks {
         let ending = Arc::clone(&shared);
         let thread = start_thread(name, move || ending.run(body));
         TaskHandle { shared, thread }
+    }
+
+    fn try_spawn(&self, name: &str, body: Body) -> Option<TaskHandle> {
+        let shared = Ending::new(self.event());
+        let ending = Arc::clone(&shared);
+        let thread = try_thread(name, move || ending.run(body)).ok()?;
+        Some(TaskHandle { shared, thread })
     }
 
     fn spawn_patient(&self, name: &str, body: Body) -> TaskHandle {

@@ -154,7 +154,7 @@ impl Coming {
             let span = Span::prepare(&of, &plan, charge, decode.as_ref(), wanted);
             *to.lock() = Some(span);
         });
-        let task = segment.file.context().tasks.spawn("read-ahead", body);
+        let task = segment.file.context().tasks.try_spawn("read-ahead", body)?;
         Some(Coming { numbers, slot, task })
     }
 
