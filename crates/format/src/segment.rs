@@ -31,7 +31,7 @@ use crate::zone::{Bounds, Zone, stored_form};
 mod tests;
 
 /// Version of segment files that this release writes.
-pub const SEGMENT_VERSION: u16 = 1;
+pub const SEGMENT_VERSION: u16 = 2;
 /// Most columns in a footer; tables have at most 1600.
 const COLUMNS_MAX: usize = 4096;
 /// Most blocks of a segment: 2^30 row ids of 64 rows per block.

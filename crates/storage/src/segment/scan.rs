@@ -17,6 +17,7 @@ use onlap_format::block::Block;
 use onlap_format::zone::ZoneProbe;
 
 use super::ahead::{AHEAD_SPANS, Coming, SPAN_BYTES, Span, SpanPlan};
+use super::blobs::Keep;
 use super::{BlockRef, Segment};
 use crate::entry::Direction;
 
@@ -207,6 +208,10 @@ impl SegmentScan {
             if i + 1 < plan.blocks.start || i > plan.blocks.end || end - start > self.span as u64 {
                 break;
             }
+            if end - start > plan.bytes as u64 + u64::from(entry.len) {
+                // Blobs lie between.
+                break;
+            }
             plan.blocks = i.min(plan.blocks.start)..(i + 1).max(plan.blocks.end);
             (plan.offset, plan.bytes) = (start, (end - start) as usize);
         }
@@ -249,20 +254,25 @@ impl SegmentScan {
         out: &mut Batch,
     ) -> Result<()> {
         for (id, to) in projection.iter().zip(&mut out.columns) {
-            match self.segment.footer.position(*id) {
-                Some(k) => found
-                    .block
-                    .column(k)
-                    .and_then(|view| view.append_to(rows.clone(), to))
-                    .map_err(|e| self.segment.place(found.number, e))?,
-                None => rows.clone().for_each(|_| to.push_null()),
+            let Some(k) = self.segment.footer.position(*id) else {
+                rows.clone().for_each(|_| to.push_null());
+                continue;
+            };
+            let (block, number) = (&found.block, found.number);
+            if let Some(blobs) = block.blobs(k) {
+                let all: Vec<u32> = rows.clone().map(|i| i as u32).collect();
+                self.segment.append_blobs(number, block, k, &blobs, &all, Keep::IfRoom, to)?;
+                continue;
             }
+            let appended = block.column(k).and_then(|view| view.append_to(rows.clone(), to));
+            appended.map_err(|e| self.segment.place(number, e))?;
         }
         out.rows += rows.len();
         Ok(())
     }
 
-    /// As [`SegmentScan::append`] for rows in any order.
+    /// As [`SegmentScan::append`] for rows in any order. Blobs are read once each where the order
+    /// rises or falls.
     pub fn append_selected(
         &self,
         found: &ScanBlock,
@@ -272,7 +282,8 @@ impl SegmentScan {
     ) -> Result<()> {
         for (id, to) in projection.iter().zip(&mut out.columns) {
             let k = self.segment.footer.position(*id);
-            self.segment.append_selected(found.number, &found.block, k, positions, to)?;
+            let (segment, number) = (&self.segment, found.number);
+            segment.append_selected(number, &found.block, k, positions, Keep::IfRoom, to)?;
         }
         out.rows += positions.len();
         Ok(())
