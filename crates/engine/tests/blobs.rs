@@ -100,7 +100,8 @@ fn long_values_survive_flush_compaction_and_reopen() {
     let table = db.table("docs").unwrap();
     check_rows(&db, &table, &live);
     // An index built later reads around them.
-    db.create_index("docs", IndexSpec::new("by_title", ["kind", "id"])).unwrap();
+    db.create_index("docs", IndexSpec::new("later", ["kind", "id"])).unwrap();
+    drop(table);
     db.close().unwrap();
     let report = check(dir.path(), &CheckOptions { options: options().0 }).unwrap();
     assert_eq!(report.findings, []);

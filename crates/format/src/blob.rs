@@ -48,11 +48,13 @@
 //! ```
 
 use std::borrow::Cow;
+use std::io::Cursor;
 use std::ops::Range;
 
 use onlap_base::limits::{BLOCK_BLOB_BYTES, BLOCK_BYTES, INLINE_VALUE_BYTES, VALUE_BYTES};
 use onlap_base::{Error, ErrorKind, Result, RowId};
 use zstd::bulk::Compressor;
+use zstd::zstd_safe::compress_bound;
 
 use crate::batch::{Batch, BytesVec, Vector};
 use crate::block::decompress;
@@ -286,13 +288,18 @@ impl FrameWriter {
         self.bytes.extend_from_slice(&row_id.to_le_bytes());
         let len = u32::try_from(values.len()).expect("a value is at most 16 MiB");
         self.bytes.extend_from_slice(&len.to_le_bytes());
-        let compressed = self.compressor.as_mut().and_then(|c| c.compress(values).ok());
-        match compressed.filter(|c| c.len() <= values.len() / 8 * 7) {
-            Some(compressed) => {
-                self.bytes[start + 5] = FLAG_ZSTD;
-                self.bytes.extend_from_slice(&compressed);
-            }
-            None => self.bytes.extend_from_slice(values),
+        let body = self.bytes.len();
+        let compressed = self.compressor.as_mut().and_then(|compressor| {
+            self.bytes.reserve(compress_bound(values.len()));
+            let mut end = Cursor::new(&mut self.bytes);
+            end.set_position(body as u64);
+            compressor.compress_to_buffer(values, &mut end).ok()
+        });
+        if compressed.is_some_and(|len| len <= values.len() / 8 * 7) {
+            self.bytes[start + 5] = FLAG_ZSTD;
+        } else {
+            self.bytes.truncate(body);
+            self.bytes.extend_from_slice(values);
         }
         let sum = crc32c::crc32c(&self.bytes[start + 4..]);
         self.bytes[start..start + 4].copy_from_slice(&sum.to_le_bytes());
