@@ -8,7 +8,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Longest value in bytes. A value travels through the log, a memtable and a blob block in one
+/// Longest value in bytes. A value travels through the log, a memtable and a blob frame in one
 /// piece; 16 MiB keeps each of those copies below a sixteenth of the smallest useful budget
 /// (256 MiB).
 pub const VALUE_BYTES: usize = (16 * MIB) as usize;
@@ -55,9 +55,15 @@ pub const BLOCK_ROWS_MIN: usize = 64;
 /// eight bytes fits the first-level cache (32 KiB).
 pub const BLOCK_ROWS_MAX: usize = 4096;
 
-/// Values longer than this leave their segment block for a blob block: two of them in every row
+/// Values longer than this leave their segment block for a blob frame: two of them in every row
 /// would otherwise make each block larger than [`BLOCK_BYTES`] many times over.
 pub const INLINE_VALUE_BYTES: usize = (2 * KIB) as usize;
+
+/// Most bytes of long values, all columns together, that the rows of one segment block have, but for
+/// a single row: a reader that takes a block whole holds no more, and reads them at once. With
+/// values of a little over 2 KiB that is 500 rows, whose other columns and references are worth a
+/// block.
+pub const BLOCK_BLOB_BYTES: usize = MIB as usize;
 
 /// Size at which a run's file is closed and the next begun, in bytes. A merge replaces a run file by
 /// file; its transient space is a few of them, below 10 percent of any run over 1 GiB.
@@ -106,6 +112,7 @@ const _: () = assert!(ROW_BYTES >= 2 * VALUE_BYTES, "a row holds two of the long
 const _: () = assert!(LOG_RECORD_BYTES >= 2 * ROW_BYTES, "a log record holds any row");
 const _: () = assert!(LOG_LIMIT_DEFAULT >= LOG_LIMIT_MIN, "the default is allowed");
 const _: () = assert!(BLOCK_BYTES >= 8 * KEY_BYTES, "a block holds eight of the longest keys");
+const _: () = assert!(BLOCK_BLOB_BYTES <= VALUE_BYTES, "a value is the most of a column and block");
 const _: () = assert!(BLOCK_ROWS_MIN < BLOCK_ROWS_MAX, "the two ends are in order");
 const _: () = assert!(INDEXES <= u64::BITS as usize, "a set of indexes is one word");
 
@@ -131,7 +138,7 @@ macro_rules! limits {
 /// All limits, in the order of the documentation.
 pub const LIMITS: &[Limit] = limits![
     VALUE_BYTES, "value", "bytes",
-        "travels through log, memtable and blob block in one piece, a sixteenth of 256 MiB";
+        "travels through log, memtable and blob frame in one piece, a sixteenth of 256 MiB";
     ROW_BYTES, "row", "bytes", "two of the longest values; fits one log record";
     KEY_BYTES, "index key, encoded", "bytes", "eight fit one block";
     COLUMNS, "columns of a table", "columns", "as in PostgreSQL; a null bitmap of 200 bytes";
@@ -142,7 +149,8 @@ pub const LIMITS: &[Limit] = limits![
     NUMERIC_DIGITS, "digits of a numeric", "digits", "fit a 128-bit integer";
     CHARACTERS, "declared length of varchar and char", "characters", "as in PostgreSQL";
     BATCH_ROWS, "rows of one batch", "rows", "a position in a batch fits 32 bits";
-    INLINE_VALUE_BYTES, "value kept inside its block", "bytes", "longer ones go to blob blocks";
+    INLINE_VALUE_BYTES, "value kept inside its block", "bytes", "longer ones go to blob frames";
+    BLOCK_BLOB_BYTES, "longer values of the rows of a block", "bytes", "held and read at once; or one row";
     BLOCK_BYTES, "block, when it is closed", "bytes", "one I/O of a slow device, one flash page";
     BLOCK_ROWS_MIN, "rows of a full block, at least", "rows", "block overhead below 2 bytes a row";
     BLOCK_ROWS_MAX, "rows of a block, at most", "rows",

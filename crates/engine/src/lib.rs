@@ -52,11 +52,12 @@ pub use stats::{IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, Table
 pub use transaction::Transaction;
 
 /// Names and versions of the file formats that this release writes; it reads these and all below.
-pub const FORMAT_VERSIONS: [(&str, u32); 6] = [
+pub const FORMAT_VERSIONS: [(&str, u32); 7] = [
     ("manifest", onlap_format::manifest::VERSION),
     ("log", onlap_format::log::VERSION),
     ("segment", onlap_format::segment::SEGMENT_VERSION as u32),
     ("block", onlap_format::block::BLOCK_VERSION as u32),
+    ("blob", onlap_format::blob::BLOB_VERSION as u32),
     ("run", onlap_format::run::RUN_VERSION as u32),
     ("marks", onlap_format::marks::MARKS_VERSION as u32),
 ];

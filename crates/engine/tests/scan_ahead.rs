@@ -1,5 +1,7 @@
 //! Scans of tables of many mebibytes, which read and decode ahead where memory allows it.
 
+#![allow(clippy::disallowed_methods, reason = "this test is about real files and threads")]
+
 use onlap::{DataType, Database, Options, Row, Scan, SyncMode, Table, TableSpec, Value};
 use onlap_base::limits::MEMORY_LIMIT_MIN;
 use onlap_base::memory::PartReport;
@@ -21,7 +23,7 @@ fn row(id: i64) -> Row {
         0 => Value::Null,
         n => {
             let letters = (0..8 * n).map(|_| char::from(b'a' + rng.below(26) as u8));
-            Value::Text(letters.collect::<String>().into())
+            Value::Text(letters.collect::<String>())
         }
     };
     vec![
@@ -113,7 +115,7 @@ fn scans_agree_with_and_without_room_to_read_ahead() {
                 (0..SEGMENT_ROWS / 2).step_by(4096).for_each(read);
             }
             let part = part(&db);
-            assert!(part.used + (1 << 20) > part.limit, "{part:?}");
+            assert!(part.used + (5 << 18) > part.limit, "{part:?}");
         }
         for _ in 0..2 {
             check(&db, &table, |_| true);

@@ -122,7 +122,7 @@ fn blocks(rng: &mut Rng) {
             let mut encoder = BlockEncoder::new(batch.columns.len(), compress);
             let mut start = 0;
             while start < batch.rows {
-                let n = encoder.rows_that_fit(&batch, start);
+                let n = encoder.rows_that_fit(&batch, start, false);
                 let ids = RowIds::Dense(start as u64);
                 encoder.encode(&batch, start..start + n, ids, &mut out);
                 start += n;

@@ -8,8 +8,8 @@
 //! | offset | bytes | what |
 //! |---|---|---|
 //! | 0 | 4 | CRC-32C of everything after it |
-//! | 4 | 1 | version, 1 |
-//! | 5 | 1 | flags: 1 the body is compressed by zstd |
+//! | 4 | 1 | version, 1; 2 with flag 2 |
+//! | 5 | 1 | flags: 1 the body is compressed by zstd, 2 it ends in lists of blobs |
 //! | 6 | 2 | number of columns |
 //! | 8 | 4 | number of rows, at least 1 |
 //! | 12 | 4 | length of the body before compression |
@@ -17,7 +17,9 @@
 //!
 //! The body: per column the end (4 bytes) of its bytes, counted from the first column's start; the
 //! row ids as an [integer stream](crate::encode::int) (a dense block costs a few bytes: base and
-//! slope 1); the columns ([`encode::column`](crate::encode::column)).
+//! slope 1); the columns ([`encode::column`](crate::encode::column)); with flag 2 the
+//! [lists](crate::blob::list) of values that lie in [blob frames](crate::blob). Such a value reads as
+//! the empty string from its column: ask [`Block::blobs`] too.
 //!
 //! ```
 //! use onlap_format::block::{Block, BlockEncoder, RowIds};
@@ -36,142 +38,35 @@
 
 use std::ops::Range;
 
-use onlap_base::limits::{BLOCK_BYTES, BLOCK_ROWS_MAX, BLOCK_ROWS_MIN};
+use onlap_base::limits::BLOCK_ROWS_MAX;
 use onlap_base::{Error, ErrorKind, Result, RowId};
 
-use crate::batch::{Batch, Column, Vector};
-use crate::encode::int::{self, IntView};
-use crate::encode::{ColumnEncoder, ColumnView, Effort, column};
+use crate::batch::Column;
+use crate::blob::list::{Blobs, check_lists};
+use crate::encode::int::IntView;
+use crate::encode::{ColumnView, column};
 use crate::wire::Reader;
+
+mod encoder;
 
 #[cfg(test)]
 mod tests;
 
-/// Version of the block layout that this release writes.
-pub const BLOCK_VERSION: u8 = 1;
+pub use encoder::{BlockEncoder, RowIds};
+
+/// Newest version of the block layout that this release reads and writes.
+pub const BLOCK_VERSION: u8 = VERSION_BLOBS;
+/// Version of a block without lists of blobs.
+const VERSION_PLAIN: u8 = 1;
+/// Version of a block with lists of blobs.
+const VERSION_BLOBS: u8 = 2;
 /// Bytes before the body.
 pub const BLOCK_HEADER_BYTES: usize = 16;
 /// Most bytes of a body: 64 rows of the row limit.
 const BODY_BYTES_MAX: usize = u32::MAX as usize;
 
 const FLAG_ZSTD: u8 = 1;
-
-/// Which row ids the rows of a block have.
-#[derive(Clone, Copy, Debug)]
-pub enum RowIds<'a> {
-    /// Consecutive ones from the first.
-    Dense(RowId),
-    /// One per row, ascending.
-    List(&'a [RowId]),
-}
-
-/// Encodes the blocks of one segment, learning their size as it goes.
-#[derive(Debug)]
-pub struct BlockEncoder {
-    columns: Vec<ColumnEncoder>,
-    compress: bool,
-    /// Encoded bytes per 1024 raw bytes in the blocks so far.
-    ratio: usize,
-}
-
-impl BlockEncoder {
-    /// For rows of `columns` columns; `compress` adds zstd where it saves an eighth.
-    pub fn new(columns: usize, compress: bool) -> BlockEncoder {
-        let columns = (0..columns).map(|_| ColumnEncoder::default()).collect();
-        BlockEncoder { columns, compress, ratio: 512 }
-    }
-
-    /// How many rows from `start` make a block of about [`BLOCK_BYTES`], at least 1 where there are
-    /// any, judged by how well the rows before them were encoded.
-    pub fn rows_that_fit(&self, batch: &Batch, start: usize) -> usize {
-        let left = batch.rows - start;
-        if left <= BLOCK_ROWS_MIN {
-            return left;
-        }
-        let raw_wanted = BLOCK_BYTES * 1024 / self.ratio.max(1);
-        let most = left.min(BLOCK_ROWS_MAX);
-        let (mut low, mut high) = (BLOCK_ROWS_MIN, most);
-        while low < high {
-            let middle = (low + high).div_ceil(2);
-            if raw_bytes(batch, start..start + middle) <= raw_wanted {
-                low = middle;
-            } else {
-                high = middle - 1;
-            }
-        }
-        low
-    }
-
-    /// Appends rows `range` (at least one, at most [`BLOCK_ROWS_MAX`]) as a block.
-    pub fn encode(
-        &mut self,
-        batch: &Batch,
-        range: Range<usize>,
-        row_ids: RowIds<'_>,
-        out: &mut Vec<u8>,
-    ) {
-        let columns = self.columns.len();
-        assert_eq!(batch.columns.len(), columns, "a segment's rows have the same columns");
-        assert!((1..=BLOCK_ROWS_MAX).contains(&range.len()), "1 to 4096 rows per block");
-        let start = out.len();
-        out.extend_from_slice(&[0; BLOCK_HEADER_BYTES]);
-        let body = out.len();
-        out.resize(body + 4 * columns, 0);
-        put_row_ids(row_ids, range.len(), out);
-        let first_column = out.len();
-        for (k, (column, encoder)) in batch.columns.iter().zip(&mut self.columns).enumerate() {
-            encoder.encode(column, range.clone(), out);
-            let end = u32::try_from(out.len() - first_column).expect("a block is below 4 GiB");
-            out[body + 4 * k..][..4].copy_from_slice(&end.to_le_bytes());
-        }
-        let body_len = out.len() - body;
-        self.ratio = (body_len * 1024 / raw_bytes(batch, range.clone()).max(1)).clamp(1, 4096);
-        let flags = if self.compress && compress_body(out, body) { FLAG_ZSTD } else { 0 };
-        let header = &mut out[start..body];
-        header[4] = BLOCK_VERSION;
-        header[5] = flags;
-        header[6..8].copy_from_slice(&(columns as u16).to_le_bytes());
-        header[8..12].copy_from_slice(&(range.len() as u32).to_le_bytes());
-        header[12..16].copy_from_slice(&(body_len as u32).to_le_bytes());
-        let sum = crc32c::crc32c(&out[start + 4..]);
-        out[start..start + 4].copy_from_slice(&sum.to_le_bytes());
-    }
-}
-
-/// Bytes of the values as they lie in memory.
-fn raw_bytes(batch: &Batch, range: Range<usize>) -> usize {
-    let n = range.len();
-    let of = |data: &Vector| match data {
-        Vector::Int(_) => 8 * n,
-        Vector::Wide(_) => 16 * n,
-        Vector::Numeric(..) => 17 * n,
-        Vector::Bytes(v) => 2 * n + (v.offsets[range.end] - v.offsets[range.start]) as usize,
-    };
-    batch.columns.iter().map(|c| of(&c.data)).sum()
-}
-
-fn put_row_ids(row_ids: RowIds<'_>, rows: usize, out: &mut Vec<u8>) {
-    match row_ids {
-        RowIds::Dense(first) => int::put_line(first as i64, 1, out),
-        RowIds::List(ids) => {
-            assert_eq!(ids.len(), rows, "one row id per row");
-            debug_assert!(ids.is_sorted());
-            let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
-            int::encode(&ids, Effort::Fast, out);
-        }
-    }
-}
-
-/// Replaces the body by its compressed form where that saves an eighth.
-fn compress_body(out: &mut Vec<u8>, body: usize) -> bool {
-    let Ok(compressed) = zstd::bulk::compress(&out[body..], 1) else { return false };
-    if compressed.len() > (out.len() - body) / 8 * 7 {
-        return false;
-    }
-    out.truncate(body);
-    out.extend_from_slice(&compressed);
-    true
-}
+const FLAG_BLOBS: u8 = 2;
 
 /// A block in memory, checked and uncompressed.
 #[derive(Debug)]
@@ -183,6 +78,8 @@ pub struct Block {
     first_column: usize,
     first_row_id: RowId,
     dense: bool,
+    /// Columns with values in blob frames, and where their lists begin in the body.
+    lists: Box<[(u32, u32)]>,
 }
 
 impl Block {
@@ -212,7 +109,8 @@ impl Block {
         if rows == 0 || rows > BLOCK_ROWS_MAX {
             return Err(r.damaged(format!("a block of {rows} rows")));
         }
-        let body: Box<[u8]> = match flags {
+        let has_lists = flags & FLAG_BLOBS != 0 && version >= VERSION_BLOBS && columns > 0;
+        let body: Box<[u8]> = match if has_lists { flags & !FLAG_BLOBS } else { flags } {
             0 if r.remaining() == body_len => r.rest().into(),
             FLAG_ZSTD if body_len <= BODY_BYTES_MAX => decompress(r.rest(), body_len)?.into(),
             _ => return Err(r.damaged(format!("block flags {flags} with {body_len} bytes"))),
@@ -226,7 +124,14 @@ impl Block {
             return Err(r.damaged("row ids run over"));
         }
         let first_column = r.position();
-        Ok(Block { rows, columns, first_column, first_row_id, dense, body })
+        let mut block =
+            Block { rows, columns, body, first_column, first_row_id, dense, lists: Box::default() };
+        if has_lists {
+            let mut r = Reader::new(&block.body);
+            r.take(block.column_end(columns - 1))?;
+            block.lists = check_lists(&mut r, rows, columns)?;
+        }
+        Ok(block)
     }
 
     /// Number of rows, at least 1.
@@ -298,15 +203,25 @@ impl Block {
         column::append_selected(bytes, self.rows, rows, out).map_err(|e| e.at("", start))
     }
 
+    /// The values of column `k` that lie in blob frames, if any do. Costs a comparison where the
+    /// block has none.
+    #[inline]
+    pub fn blobs(&self, k: usize) -> Option<Blobs<'_>> {
+        let (_, at) = self.lists.iter().find(|(column, _)| *column as usize == k)?;
+        Some(Blobs::new(self, &self.body[*at as usize..]))
+    }
+
+    /// Where column `k` ends in the body.
+    fn column_end(&self, k: usize) -> usize {
+        let bytes = self.body[4 * k..].first_chunk::<4>().expect("checked when parsed");
+        self.first_column.saturating_add(u32::from_le_bytes(*bytes) as usize)
+    }
+
     /// Where column `k` begins in the block, and its bytes.
     fn column_bytes(&self, k: usize) -> Result<(u64, &[u8])> {
         assert!(k < self.columns, "column {k} of {}", self.columns);
-        let end = |k: usize| {
-            let bytes = self.body[4 * k..].first_chunk::<4>().expect("checked when parsed");
-            self.first_column.saturating_add(u32::from_le_bytes(*bytes) as usize)
-        };
-        let start = if k == 0 { self.first_column } else { end(k - 1) };
-        match self.body.get(start..end(k)) {
+        let start = if k == 0 { self.first_column } else { self.column_end(k - 1) };
+        match self.body.get(start..self.column_end(k)) {
             Some(bytes) => Ok(((BLOCK_HEADER_BYTES + start) as u64, bytes)),
             None => Err(Error::damaged(format!("column {k} lies outside of its block"))),
         }
@@ -314,19 +229,22 @@ impl Block {
 
     /// Heap bytes in use.
     pub fn heap_bytes(&self) -> usize {
-        self.body.len()
+        self.body.len() + size_of_val(&*self.lists)
     }
 }
 
-fn decompress(compressed: &[u8], len: usize) -> Result<Vec<u8>> {
+/// Decompresses what becomes `len` bytes.
+pub(crate) fn decompress(compressed: &[u8], len: usize) -> Result<Vec<u8>> {
     // The header's length is not believed before the frame agrees with it.
     match zstd::zstd_safe::get_frame_content_size(compressed) {
         Ok(Some(n)) if n == len as u64 => {}
-        _ => return Err(Error::damaged("a compressed block states another length")),
+        _ => return Err(Error::damaged("compressed bytes state another length")),
     }
     match zstd::bulk::decompress(compressed, len) {
         Ok(body) if body.len() == len => Ok(body),
-        Ok(body) => Err(Error::damaged(format!("a block of {} bytes, expected {len}", body.len()))),
+        Ok(body) => {
+            Err(Error::damaged(format!("{} bytes after decompression, expected {len}", body.len())))
+        }
         Err(e) => Err(Error::damaged(format!("zstd: {e}"))),
     }
 }

@@ -8,6 +8,7 @@
 
 pub mod affine;
 pub mod batch;
+pub mod blob;
 pub mod block;
 pub mod convert;
 pub mod encode;

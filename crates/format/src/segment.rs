@@ -1,6 +1,7 @@
 //! What does a segment file say of its rows?
 //!
-//! A segment is a [header](crate::frame), [blocks](crate::block) in row order, and a footer: whose
+//! A segment is a [header](crate::frame), [blocks](crate::block) in row order, among them the
+//! [frames](crate::blob) of long values, each before the block that names it, and a footer: whose
 //! rows they are, where the blocks lie, between which values each column of each block lies, and
 //! which commit each row came with. The footer is all that stays in memory of an open segment; zones
 //! and commit map stay encoded until asked. A finished segment is never modified (I5).
@@ -16,7 +17,7 @@
 //! | per column | zones: NULLs (integer stream), minima and maxima ([columns](crate::encode::column); a NULL minimum: no value, a NULL maximum: unbounded), preceded by their length (varint) |
 //! | commit map | length (varint), entries (varint), integer streams: end row ids, CSNs |
 //!
-//! The worked example of the bytes is the golden file `crates/format/tests/golden/segment-footer.bin`.
+//! Version 1 has no blob frames; the footer is the same. The worked example of the bytes is the golden file `crates/format/tests/golden/segment-footer.bin`.
 
 use onlap_base::{ColumnId, Csn, Error, Result, RowId, TableId};
 
@@ -31,7 +32,7 @@ use crate::zone::{Bounds, Zone, stored_form};
 mod tests;
 
 /// Version of segment files that this release writes.
-pub const SEGMENT_VERSION: u16 = 1;
+pub const SEGMENT_VERSION: u16 = 2;
 /// Most columns in a footer; tables have at most 1600.
 const COLUMNS_MAX: usize = 4096;
 /// Most blocks of a segment: 2^30 row ids of 64 rows per block.

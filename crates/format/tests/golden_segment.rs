@@ -4,6 +4,7 @@ mod golden_files;
 
 use onlap_base::rng::Rng;
 use onlap_base::{ColumnId, TableId};
+use onlap_format::blob::FrameWriter;
 use onlap_format::block::{Block, BlockEncoder, RowIds};
 use onlap_format::convert::order_f64;
 use onlap_format::encode::{ColumnView, Effort, encode_column};
@@ -117,9 +118,15 @@ fn symbols_by_hand() {
 
 #[test]
 fn segment_file() {
+    // Version 1 is version 2 in a segment that has no blobs.
+    segment_file_of(1, "segment-trailer.bin");
+    segment_file_of(SEGMENT_VERSION, "segment-trailer-2.bin");
+}
+
+fn segment_file_of(version: u16, trailer: &str) {
     let batch = Batch { columns: columns(), rows: ROWS };
     let mut file = Vec::new();
-    frame::put_header(Kind::Segment, SEGMENT_VERSION, &mut file);
+    frame::put_header(Kind::Segment, version, &mut file);
     let mut encoder = BlockEncoder::new(batch.columns.len(), false);
     let mut packer = BlockEncoder::new(batch.columns.len(), true);
     let listed: Vec<u64> = (0..50).map(|i| 2000 + i * i).collect();
@@ -161,8 +168,8 @@ fn segment_file() {
     footer.encode(&mut bytes);
     golden_files::check("segment-footer.bin", &bytes);
     let offset = file.len() as u64;
-    frame::put_footer(Kind::Segment, SEGMENT_VERSION, &bytes, offset, &mut file);
-    golden_files::check("segment-trailer.bin", &frame_ends(&file, blocks[1], bytes.len()));
+    frame::put_footer(Kind::Segment, version, &bytes, offset, &mut file);
+    golden_files::check(trailer, &frame_ends(&file, blocks[1], bytes.len()));
     read_back(&file, &blocks, &batch, &footer);
 }
 
@@ -200,4 +207,37 @@ fn read_back(file: &[u8], blocks: &[BlockEntry], batch: &Batch, footer: &Segment
     assert_eq!(footer.commits.end_at(69), None);
     assert_eq!(footer.commits.end_at(74), Some(1050));
     assert_eq!(footer.commits.end_at(u64::MAX), Some(5000));
+}
+
+#[test]
+fn blocks_with_blobs() {
+    let rng = &mut Rng::new(7);
+    let mut random = |len| (0..len).map(|_| rng.next_u64() as u8).collect::<Vec<_>>();
+    let mut long = Column::new(Physical::Bytes);
+    for len in [3, 2048, 2049, 3000, 0, 9000, 20_000, 2500] {
+        let Vector::Bytes(v) = &mut long.data else { unreachable!() };
+        v.push(&random(len));
+    }
+    long.push_null();
+    let ints = Column { data: Vector::Int((0..9).collect()), nulls: None };
+    let batch = Batch { columns: vec![ints, long], rows: 9 };
+    let (mut frames, mut bytes) = (FrameWriter::new(), Vec::new());
+    frames.start(16);
+    let mut encoder = BlockEncoder::new(2, false);
+    encoder.encode_apart(&batch, 0..9, RowIds::Dense(500), &mut frames, &mut bytes);
+    golden_files::check("block-blobs.bin", &bytes);
+    golden_files::check("blob-frames.bin", frames.bytes());
+
+    let block = Block::parse(&bytes).expect("a golden block parses");
+    let blobs = block.blobs(1).expect("it has blobs");
+    let Vector::Bytes(v) = &batch.columns[1].data else { unreachable!() };
+    let found: Vec<usize> = (0..9).filter(|i| blobs.find(*i).is_some()).collect();
+    assert_eq!((found, blobs.frames()), (vec![2, 3, 5, 6, 7], 3));
+    for i in 0..9 {
+        let Some(blob) = blobs.find(i) else { continue };
+        let frame = blobs.frame(blob.frame);
+        let bytes = &frames.bytes()[frame.offset as usize - 16..][..frame.len as usize];
+        let values = frame.open(bytes).expect("a golden frame opens");
+        assert_eq!(&values[blob.at..][..blob.len], v.get(i));
+    }
 }

@@ -154,6 +154,11 @@ impl BlockCache {
         self.slots.remove(&BlockKey { file, offset });
     }
 
+    /// Lets all blocks of a file go, at the cost of a look at every block.
+    pub fn remove_file(&self, file: FileId) {
+        self.slots.retain(|key, _| key.file != file);
+    }
+
     /// A block that counts as long as its reader has it and is not kept. Counts a miss.
     pub fn uncached<T>(&self, block: T, bytes: usize) -> Arc<Loaded<T>> {
         self.misses.fetch_add(1, Relaxed);

@@ -8,6 +8,7 @@
 //! Thread safety: shared freely behind an `Arc`; a scan belongs to one thread.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 
 use onlap_base::names::FileKind;
@@ -21,8 +22,10 @@ use onlap_format::{Batch, Column, Physical};
 use crate::cache::Loaded;
 use crate::context::StorageContext;
 use crate::file::FileReader;
+use blobs::Keep;
 
 mod ahead;
+mod blobs;
 mod decoded;
 mod scan;
 mod skip;
@@ -43,6 +46,10 @@ pub type BlockRef = Arc<Loaded<Block>>;
 pub struct Segment {
     file: Arc<FileReader>,
     footer: SegmentFooter,
+    /// Where the footer begins: everything else lies before it.
+    footer_at: u64,
+    /// Whether blobs were put into the cache.
+    has_cached_blobs: AtomicBool,
     /// Zones per column, decoded when first asked for.
     zones: Vec<OnceLock<(Arc<[Zone]>, Charge)>>,
     skip: SkipBits,
@@ -62,7 +69,15 @@ impl Segment {
         let heap = footer.heap_bytes() + skip.heap_bytes();
         let charge = context.memory.charge(Part::Resident, heap as u64);
         let zones = footer.columns.iter().map(|_| OnceLock::new()).collect();
-        Ok(Segment { file, footer, zones, skip, _charge: charge })
+        Ok(Segment {
+            file,
+            footer,
+            footer_at: at,
+            has_cached_blobs: AtomicBool::new(false),
+            zones,
+            skip,
+            _charge: charge,
+        })
     }
 
     /// The file's id.
@@ -127,7 +142,8 @@ impl Segment {
     /// Reads the rows with these ids, which rise; each block is read once and only the projection's
     /// columns are decoded. Appends the rows that are here to `out`, whose columns are those of the
     /// projection, and their ids to `found`. A column that the segment does not have reads as NULL.
-    /// Returns how many blocks that took.
+    /// Blobs are read where the projection wants their columns, each once. Returns how many blocks,
+    /// without blobs, that took.
     pub fn read_rows(
         &self,
         rows: &[RowId],
@@ -162,7 +178,7 @@ impl Segment {
                 }
             }
             for (column, to) in columns.iter().zip(&mut out.columns) {
-                self.append_selected(i, &block, *column, &positions, to)?;
+                self.append_selected(i, &block, *column, &positions, Keep::Always, to)?;
             }
             out.rows += positions.len();
         }
@@ -175,14 +191,16 @@ impl Segment {
         block: &Block,
         column: Option<usize>,
         positions: &[u32],
+        keep: Keep,
         out: &mut Column,
     ) -> Result<()> {
-        match column {
-            Some(k) => block.append_selected(k, positions, out).map_err(|e| self.place(i, e)),
-            None => {
-                positions.iter().for_each(|_| out.push_null());
-                Ok(())
-            }
+        let Some(k) = column else {
+            positions.iter().for_each(|_| out.push_null());
+            return Ok(());
+        };
+        match block.blobs(k) {
+            Some(blobs) => self.append_blobs(i, block, k, &blobs, positions, keep, out),
+            None => block.append_selected(k, positions, out).map_err(|e| self.place(i, e)),
         }
     }
 
@@ -196,5 +214,8 @@ impl Drop for Segment {
     fn drop(&mut self) {
         let cache = &self.file.context().cache;
         self.footer.blocks.iter().for_each(|b| cache.remove(self.file.id(), b.offset));
+        if self.has_cached_blobs.load(Relaxed) {
+            cache.remove_file(self.file.id());
+        }
     }
 }

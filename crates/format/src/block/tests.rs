@@ -3,8 +3,10 @@
 use onlap_base::rng::Rng;
 use proptest::prelude::*;
 
+use onlap_base::limits::{BLOCK_BYTES, BLOCK_ROWS_MIN};
+
 use super::*;
-use crate::batch::BytesVec;
+use crate::batch::{Batch, BytesVec, Vector};
 
 fn batch(rows: usize, text_max: u64, seed: u64) -> Batch {
     let rng = &mut Rng::new(seed);
@@ -28,7 +30,7 @@ fn blocks_are_closed_by_size() {
         let mut encoder = BlockEncoder::new(2, false);
         let (mut start, mut sizes) = (0, Vec::new());
         while start < batch.rows {
-            let rows = encoder.rows_that_fit(&batch, start);
+            let rows = encoder.rows_that_fit(&batch, start, false);
             let mut out = Vec::new();
             encoder.encode(&batch, start..start + rows, RowIds::Dense(start as u64), &mut out);
             start += rows;
@@ -74,7 +76,7 @@ fn newer_blocks_are_refused_by_name() {
     out[..4].copy_from_slice(&sum.to_le_bytes());
     let error = Block::parse(&out).expect_err("a newer version");
     assert_eq!(error.kind(), ErrorKind::NewerFormat);
-    assert!(error.message().contains("version 2"), "{error}");
+    assert!(error.message().contains("version 3"), "{error}");
 }
 
 proptest! {

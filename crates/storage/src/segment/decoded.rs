@@ -23,6 +23,7 @@ use onlap_format::{Batch, Physical};
 use parking_lot::Mutex;
 
 use super::Segment;
+use super::blobs::Keep;
 
 /// Decoded blocks that wait or are at hand, at most. One of the usual 16 KiB becomes some 100 KiB.
 const BATCHES_MAX: usize = 128;
@@ -91,6 +92,11 @@ impl DecodeAhead {
         block: &Block,
     ) -> Option<Decoded> {
         if number % SHARE_OF >= self.share.load(Relaxed) {
+            return None;
+        }
+        // Long values take reads and memory of their own, which the scan takes one block at a time.
+        let long = |id: &ColumnId| segment.footer.position(*id).and_then(|k| block.blobs(k));
+        if self.columns.iter().any(|id| long(id).is_some()) {
             return None;
         }
         let memory = &segment.file.context().memory;
@@ -173,13 +179,17 @@ impl Segment {
         out: &mut Batch,
     ) -> Result<()> {
         for (id, to) in projection.iter().zip(&mut out.columns) {
-            match self.footer.position(*id) {
-                Some(k) => block
-                    .column(k)
-                    .and_then(|view| view.append_to(rows.clone(), to))
-                    .map_err(|e| self.place(number, e))?,
-                None => rows.clone().for_each(|_| to.push_null()),
+            let Some(k) = self.footer.position(*id) else {
+                rows.clone().for_each(|_| to.push_null());
+                continue;
+            };
+            if let Some(blobs) = block.blobs(k) {
+                let all: Vec<u32> = rows.clone().map(|i| i as u32).collect();
+                self.append_blobs(number, block, k, &blobs, &all, Keep::IfRoom, to)?;
+                continue;
             }
+            let appended = block.column(k).and_then(|view| view.append_to(rows.clone(), to));
+            appended.map_err(|e| self.place(number, e))?;
         }
         out.rows += rows.len();
         Ok(())

@@ -17,6 +17,7 @@ use onlap_format::Batch;
 use onlap_format::zone::ZoneProbe;
 
 use super::ahead::{AHEAD_SPANS, Coming, Ready, SPAN_BYTES, Span, SpanPlan};
+use super::blobs::Keep;
 use super::decoded::{DecodeAhead, Decoded};
 use super::{BlockRef, Segment};
 use crate::entry::Direction;
@@ -240,6 +241,10 @@ impl SegmentScan {
             if i + 1 < plan.blocks.start || i > plan.blocks.end || end - start > self.span as u64 {
                 break;
             }
+            if end - start > plan.bytes as u64 + u64::from(entry.len) {
+                // Blobs lie between.
+                break;
+            }
             plan.blocks = i.min(plan.blocks.start)..(i + 1).max(plan.blocks.end);
             (plan.offset, plan.bytes) = (start, (end - start) as usize);
         }
@@ -291,7 +296,8 @@ impl SegmentScan {
         self.segment.append(found.number, &found.block, rows, projection, out)
     }
 
-    /// As [`SegmentScan::append`] for rows in any order.
+    /// As [`SegmentScan::append`] for rows in any order. Blobs are read once each where the order
+    /// rises or falls.
     pub fn append_selected(
         &self,
         found: &ScanBlock,
@@ -305,7 +311,8 @@ impl SegmentScan {
         }
         for (id, to) in projection.iter().zip(&mut out.columns) {
             let k = self.segment.footer.position(*id);
-            self.segment.append_selected(found.number, &found.block, k, positions, to)?;
+            let (segment, number) = (&self.segment, found.number);
+            segment.append_selected(number, &found.block, k, positions, Keep::IfRoom, to)?;
         }
         out.rows += positions.len();
         Ok(())

@@ -8,6 +8,7 @@ use crate::entry::Direction;
 use crate::testing::{damage, disk, memory};
 use crate::written::Purpose;
 
+mod blobs;
 mod decode_ahead;
 mod read_ahead;
 

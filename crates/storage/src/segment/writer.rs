@@ -3,6 +3,10 @@
 //! Rows come in batches in row order and leave in blocks closed by encoded size. Nothing is read
 //! back; memory is one block's rows beside the batch at hand and the footer under construction.
 //!
+//! Long values leave as blob frames before the block that names them. So that a scan which wants no
+//! long values reads blocks in one go, the blocks of a segment that has some are held back and
+//! written [`HELD_BYTES`] at a time.
+//!
 //! Thread safety: a writer belongs to one thread.
 
 use std::mem::take;
@@ -11,7 +15,8 @@ use std::sync::Arc;
 
 use onlap_base::limits::{BLOCK_BYTES, BLOCK_ROWS_MAX};
 use onlap_base::names::FileKind;
-use onlap_base::{ColumnId, Csn, Result, RowId, TableId};
+use onlap_base::{Charge, ColumnId, Csn, Part, Result, RowId, TableId};
+use onlap_format::blob::{self, FrameWriter};
 use onlap_format::block::{Block, BlockEncoder, RowIds};
 use onlap_format::frame::{self, Kind};
 use onlap_format::manifest::SegmentMeta;
@@ -19,6 +24,7 @@ use onlap_format::segment::{BlockEntry, CommitMap, SEGMENT_VERSION, SegmentFoote
 use onlap_format::zone::Zone;
 use onlap_format::{Batch, Physical, Vector};
 
+use super::ahead::SPAN_BYTES;
 use crate::context::StorageContext;
 use crate::file::FileWriter;
 use crate::written::Purpose;
@@ -27,6 +33,9 @@ use crate::written::Purpose;
 /// fetching one row must not read a gigabyte because its neighbours are large. Four blocks' worth, so
 /// that strings which compress well still fill a block.
 const BLOCK_RAW_BYTES_MAX: usize = 4 * BLOCK_BYTES;
+
+/// Bytes of blocks that wait while blobs are written: what a scan reads at once.
+const HELD_BYTES: usize = SPAN_BYTES;
 
 /// What a new segment is.
 #[derive(Clone, Debug)]
@@ -54,6 +63,7 @@ pub struct SegmentWriter {
     spec: SegmentSpec,
     file: FileWriter,
     encoder: BlockEncoder,
+    /// Blocks so far; of those held back, the offset counts from the first of them.
     blocks: Vec<BlockEntry>,
     /// Per column, per block.
     zones: Vec<Vec<Zone>>,
@@ -61,8 +71,16 @@ pub struct SegmentWriter {
     /// Rows that do not fill a block yet.
     pending: Batch,
     pending_ids: Vec<RowId>,
+    /// Whether there are long values among them.
+    pending_long: bool,
     next_row_id: RowId,
-    bytes: Vec<u8>,
+    /// Blocks held back.
+    held: Vec<u8>,
+    /// How many blocks are not held back.
+    released: usize,
+    /// Blobs of the block at hand; there once the segment has a long value.
+    frames: Option<FrameWriter>,
+    charge: Charge,
 }
 
 impl SegmentWriter {
@@ -73,6 +91,7 @@ impl SegmentWriter {
         let mut bytes = Vec::new();
         frame::put_header(Kind::Segment, SEGMENT_VERSION, &mut bytes);
         file.write(&bytes)?;
+        bytes.clear();
         Ok(SegmentWriter {
             encoder: BlockEncoder::new(spec.columns.len(), spec.compress),
             blocks: Vec::new(),
@@ -80,8 +99,12 @@ impl SegmentWriter {
             commits: Vec::new(),
             pending: Batch::new(spec.columns.iter().map(|(_, form)| *form)),
             pending_ids: Vec::new(),
+            pending_long: false,
             next_row_id: spec.row_ids.start,
-            bytes,
+            held: bytes,
+            released: 0,
+            frames: None,
+            charge: context.memory.charge(Part::Background, 0),
             file,
             spec,
         })
@@ -94,6 +117,7 @@ impl SegmentWriter {
         assert!(*first >= self.next_row_id && *last < self.spec.row_ids.end, "ids in range");
         debug_assert!(row_ids.is_sorted_by(|a, b| a < b), "row ids rise");
         self.next_row_id = last + 1;
+        let long = blob::has_long(batch);
         let mut start = 0;
         let held = self.pending.rows;
         if held > 0 {
@@ -102,7 +126,8 @@ impl SegmentWriter {
             self.pending.extend_range(batch, 0..taken);
             self.pending_ids.extend_from_slice(&row_ids[..taken]);
             let (pending, ids) = (take(&mut self.pending), take(&mut self.pending_ids));
-            let done = self.write_blocks(&pending, &ids, 0)?;
+            self.pending_long |= long;
+            let done = self.write_blocks(&pending, &ids, 0, self.pending_long)?;
             if taken == batch.rows {
                 self.keep(pending, ids, done);
                 return Ok(());
@@ -110,7 +135,8 @@ impl SegmentWriter {
             assert!(done >= held, "what is left over is less than a block");
             start = done - held;
         }
-        let done = self.write_blocks(batch, row_ids, start)?;
+        let done = self.write_blocks(batch, row_ids, start, long)?;
+        self.pending_long = long && done < batch.rows;
         if self.pending.columns.is_empty() {
             self.pending = Batch::new(self.spec.columns.iter().map(|(_, form)| *form));
         }
@@ -136,19 +162,29 @@ impl SegmentWriter {
     }
 
     /// Writes blocks that are full, from row `start` on; returns where the first that is not begins.
-    fn write_blocks(&mut self, batch: &Batch, ids: &[RowId], mut start: usize) -> Result<usize> {
+    /// `long` says whether there are long values in the batch.
+    fn write_blocks(
+        &mut self,
+        batch: &Batch,
+        ids: &[RowId],
+        mut start: usize,
+        long: bool,
+    ) -> Result<usize> {
         while start < batch.rows {
-            let rows = self.rows_that_fit(batch, start);
+            let rows = self.rows_that_fit(batch, start, long);
             if start + rows == batch.rows && rows < self.spec.block_rows {
                 break;
             }
-            start += self.write_block(batch, ids, start..start + rows)?;
+            start += self.write_block(batch, ids, start..start + rows, long)?;
         }
         Ok(start)
     }
 
-    fn rows_that_fit(&self, batch: &Batch, start: usize) -> usize {
-        let fit = self.encoder.rows_that_fit(batch, start).min(self.spec.block_rows);
+    fn rows_that_fit(&self, batch: &Batch, start: usize, long: bool) -> usize {
+        let fit = self.encoder.rows_that_fit(batch, start, long).min(self.spec.block_rows);
+        if long {
+            return blob::rows_within(batch, start, fit, BLOCK_RAW_BYTES_MAX);
+        }
         let strings = batch.columns.iter().filter_map(|c| match &c.data {
             Vector::Bytes(v) => Some(v),
             _ => None,
@@ -162,54 +198,88 @@ impl SegmentWriter {
 
     /// Writes a block of these rows, or of the first of them when they turn out too large; returns
     /// how many it took.
-    fn write_block(&mut self, batch: &Batch, ids: &[RowId], rows: Range<usize>) -> Result<usize> {
+    fn write_block(
+        &mut self,
+        batch: &Batch,
+        ids: &[RowId],
+        rows: Range<usize>,
+        long: bool,
+    ) -> Result<usize> {
         let mut rows = rows;
+        let start = self.held.len();
         loop {
             let ids = &ids[rows.clone()];
             let dense = ids[ids.len() - 1] - ids[0] == ids.len() as u64 - 1;
             let row_ids = if dense { RowIds::Dense(ids[0]) } else { RowIds::List(ids) };
-            self.bytes.clear();
-            self.encoder.encode(batch, rows.clone(), row_ids, &mut self.bytes);
+            self.held.truncate(start);
+            if long {
+                let frames = self.frames.get_or_insert_default();
+                frames.start(self.file.offset());
+                self.encoder.encode_apart(batch, rows.clone(), row_ids, frames, &mut self.held);
+            } else {
+                self.encoder.encode(batch, rows.clone(), row_ids, &mut self.held);
+            }
             // Encoding taught the encoder the ratio of these rows, so the next try is smaller.
-            let fit = self.rows_that_fit(batch, rows.start);
-            if self.bytes.len() <= BLOCK_BYTES / 4 * 5 || fit >= rows.len() {
+            let fit = self.rows_that_fit(batch, rows.start, long);
+            if self.held.len() - start <= BLOCK_BYTES / 4 * 5 || fit >= rows.len() {
                 break;
             }
             rows.end = rows.start + fit;
         }
         let ids = &ids[rows.clone()];
         self.blocks.push(BlockEntry {
-            offset: self.file.offset(),
-            len: u32::try_from(self.bytes.len()).expect("64 rows of at most 32 MiB"),
+            offset: start as u64,
+            len: u32::try_from(self.held.len() - start).expect("64 rows of at most 32 MiB"),
             rows: rows.len() as u32,
             first_row_id: ids[0],
         });
         for (zones, column) in self.zones.iter_mut().zip(&batch.columns) {
             zones.push(Zone::of(column, rows.clone()));
         }
-        let cache = &self.file.context().cache;
-        if cache.has_room(2 * self.bytes.len()) {
-            let block = Block::parse(&self.bytes)?;
-            let heap = block.heap_bytes();
-            cache.insert_if_room(self.file.id(), self.file.offset(), block, heap);
+        if let Some(frames) = self.frames.as_mut() {
+            self.charge.resize((self.held.capacity() + frames.heap_bytes()) as u64);
+            self.file.write(frames.bytes())?;
+            frames.start(0);
         }
-        self.file.write(&self.bytes)?;
+        if self.frames.is_none() || self.held.len() >= HELD_BYTES {
+            self.release()?;
+        }
         Ok(rows.len())
+    }
+
+    /// Writes the blocks held back.
+    fn release(&mut self) -> Result<()> {
+        let base = self.file.offset();
+        let cache = &self.file.context().cache;
+        for entry in &mut self.blocks[self.released..] {
+            let bytes = &self.held[entry.offset as usize..][..entry.len as usize];
+            entry.offset += base;
+            if cache.has_room(2 * bytes.len()) {
+                let block = Block::parse(bytes)?;
+                let heap = block.heap_bytes();
+                cache.insert_if_room(self.file.id(), entry.offset, block, heap);
+            }
+        }
+        self.released = self.blocks.len();
+        self.file.write(&self.held)?;
+        self.held.clear();
+        Ok(())
     }
 
     /// Bytes written so far, without the footer.
     pub fn bytes(&self) -> u64 {
-        self.file.offset()
+        self.file.offset() + self.held.len() as u64
     }
 
     /// Writes the rest and the footer and makes the file durable.
     pub fn finish(mut self) -> Result<SegmentMeta> {
         let (batch, ids) = (take(&mut self.pending), take(&mut self.pending_ids));
-        let mut start = 0;
+        let (mut start, long) = (0, self.pending_long);
         while start < batch.rows {
-            let rows = self.rows_that_fit(&batch, start);
-            start += self.write_block(&batch, &ids, start..start + rows)?;
+            let rows = self.rows_that_fit(&batch, start, long);
+            start += self.write_block(&batch, &ids, start..start + rows, long)?;
         }
+        self.release()?;
         let footer = SegmentFooter::new(
             self.spec.table,
             self.spec.schema_version,
@@ -222,10 +292,9 @@ impl SegmentWriter {
         );
         let mut encoded = Vec::new();
         footer.encode(&mut encoded);
-        self.bytes.clear();
         let offset = self.file.offset();
-        frame::put_footer(Kind::Segment, SEGMENT_VERSION, &encoded, offset, &mut self.bytes);
-        self.file.write(&self.bytes)?;
+        frame::put_footer(Kind::Segment, SEGMENT_VERSION, &encoded, offset, &mut self.held);
+        self.file.write(&self.held)?;
         let (file, bytes) = self.file.finish()?;
         Ok(SegmentMeta {
             file,
