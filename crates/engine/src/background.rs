@@ -70,7 +70,7 @@ impl Background {
 
     /// Starts the tasks.
     pub(crate) fn start(shared: &Arc<Shared>, jobs: usize) {
-        let mut handles = shared.background.handles.lock();
+        let mut handles = Vec::new();
         let jobs = jobs.max(1);
         for i in 0..jobs {
             let worker = Arc::clone(shared);
@@ -90,6 +90,7 @@ impl Background {
             let body = Box::new(move || sync_at_intervals(&syncer, every));
             handles.push(shared.tasks.spawn("onlap-sync", body));
         }
+        *shared.background.handles.lock() = handles;
     }
 
     /// Tells the tasks that there may be work.
@@ -126,7 +127,9 @@ impl Background {
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.event.notify();
-        for handle in std::mem::take(&mut *self.handles.lock()) {
+        // No lock is held across a wait; in the head of the loop it would be held to its end.
+        let handles = std::mem::take(&mut *self.handles.lock());
+        for handle in handles {
             if let Err(panic) = handle.join() {
                 let text = format!("a background task panicked: {panic}");
                 *self.last_error.lock() = Some(Error::new(onlap_base::ErrorKind::Io, text));

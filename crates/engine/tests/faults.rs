@@ -420,6 +420,7 @@ fn assert_damage(e: &Error, what: &str) {
 #[test]
 fn a_newer_format_is_refused() {
     let (disk, _) = closed_database();
+    let mut refused = 0;
     for name in files(&disk) {
         let version_at = match FileKind::parse(&name) {
             Some(FileKind::Manifest(_) | FileKind::Log(_)) => 8,
@@ -433,10 +434,16 @@ fn a_newer_format_is_refused() {
         }
         bytes[version_at] = 2;
         write(&copy, &name, &bytes);
-        let e = read_everything(&copy).map(drop).unwrap_err();
+        let Err(e) = read_everything(&copy) else {
+            // What a merge replaced just before the close is removed by the next open, unread.
+            assert!(!files(&copy).contains(&name), "{name} is in force in a newer format");
+            continue;
+        };
+        refused += 1;
         assert_eq!(e.kind(), ErrorKind::NewerFormat, "{name}: {e:?}");
         assert!(e.message().contains("reads up to 1"), "{name}: {e}");
     }
+    assert!(refused > 1, "the manifest and a log at least");
 }
 
 // Callers.

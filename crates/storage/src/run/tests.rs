@@ -13,6 +13,7 @@ use crate::testing::{damage, disk, memory};
 use crate::written::Purpose;
 
 mod forms;
+mod stories;
 
 /// Entries of an index in order, straight from the rows.
 struct Model {

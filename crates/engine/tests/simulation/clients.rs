@@ -1,0 +1,295 @@
+//! The tasks of a simulation: writers, readers, and one that looks after the database.
+
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use onlap::{
+    DataType, Database, ErrorKind, IndexSpec, KeyRange, Row, Scan, Snapshot, Table, TableSpec,
+    Transaction, Value,
+};
+use onlap_base::rng::Rng;
+use onlap_base::tasks::{SimTasks, Tasks};
+
+use crate::history::{Changes, History, Rows, int};
+
+pub fn spec() -> TableSpec {
+    TableSpec::new("t")
+        .column("id", DataType::Int8)
+        .nullable_column("a", DataType::Int4)
+        .column("b", DataType::Text)
+        .column("u", DataType::Int8)
+        .primary_key(["id"])
+        .index(IndexSpec::new("by_a", ["a"]))
+        .index(IndexSpec::new("by_b_a", ["b", "a"]).include(["u"]))
+        .index(IndexSpec::new("by_u", ["u"]).unique())
+}
+
+/// Positions of the key columns of an index.
+fn key_columns(index: &str) -> &'static [usize] {
+    match index {
+        "by_a" => &[1],
+        "by_b_a" => &[2, 1],
+        "by_u" => &[3],
+        "extra" => &[1, 3],
+        _ => &[0],
+    }
+}
+
+/// A value of a key as it sorts: NULL last.
+type Part = (bool, i64, String);
+
+fn key(row: &Row, index: &str) -> Vec<Part> {
+    let part = |&at: &usize| match &row[at] {
+        Value::Null => (true, 0, String::new()),
+        Value::Int(v) => (false, *v, String::new()),
+        Value::Text(v) => (false, 0, v.to_string()),
+        other => panic!("{other:?} is in no key"),
+    };
+    key_columns(index).iter().map(part).collect()
+}
+
+/// What the tasks of a run share.
+pub struct World {
+    pub db: Database,
+    pub table: Table,
+    pub tasks: SimTasks,
+    pub history: History,
+    pub next_id: AtomicI64,
+    /// Keys arrive in rising order.
+    pub rising: bool,
+    pub writers: AtomicUsize,
+}
+
+impl World {
+    fn rest(&self, rng: &mut Rng) {
+        match rng.below(20) {
+            0..3 => self.tasks.sleep(Duration::from_micros(rng.below(60))),
+            3..12 => self.tasks.yield_now(),
+            _ => {}
+        }
+    }
+
+    /// A new id, or one of few that everybody wants.
+    fn id(&self, rng: &mut Rng, contested: f64) -> i64 {
+        let next = self.next_id.load(Ordering::Relaxed);
+        if rng.chance(contested) {
+            rng.range(0..40)
+        } else if self.rising {
+            self.next_id.fetch_add(1, Ordering::Relaxed)
+        } else {
+            self.next_id.store(next + 1, Ordering::Relaxed);
+            100 + (next * 7919) % 100_000
+        }
+    }
+
+    fn row(&self, rng: &mut Rng, id: i64) -> Row {
+        let a = if rng.chance(0.1) { Value::Null } else { Value::Int(rng.range(-10..10)) };
+        let texts = ["", "a", "ab", "the same long text again and again, 35 bytes"];
+        let u =
+            if rng.chance(0.02) { rng.range(0..50) } else { 1000 + (rng.next_u64() >> 8) as i64 };
+        vec![Value::Int(id), a, Value::Text((*rng.pick(&texts)).into()), Value::Int(u)]
+    }
+}
+
+/// A transaction that notes what it does.
+struct Noting<'a> {
+    world: &'a World,
+    tx: Transaction,
+    changes: Changes,
+}
+
+impl<'a> Noting<'a> {
+    fn begin(world: &'a World) -> Noting<'a> {
+        // No task comes in between, so both see the same commits.
+        let began = world.db.snapshot().unwrap().csn();
+        let tx = world.db.begin().unwrap();
+        Noting { world, tx, changes: Changes { began, ..Changes::default() } }
+    }
+
+    fn own(&mut self, id: i64) -> Option<&mut Option<Row>> {
+        let is = |row: &Option<Row>| row.as_ref().is_some_and(|r| int(r, 0) == id);
+        self.changes.inserted.iter_mut().find(|row| is(row))
+    }
+
+    fn insert(&mut self, row: Row) {
+        if self.own(int(&row, 0)).is_none() {
+            self.tx.insert(&self.world.table, &row).unwrap();
+            self.changes.inserted.push(Some(row));
+        }
+    }
+
+    /// Notes that a row is gone for this transaction; false when there was none.
+    fn end(&mut self, id: i64, found: bool) {
+        if let Some(own) = self.own(id) {
+            assert!(found, "the transaction's own row {id} is gone");
+            *own = None;
+        } else if self.changes.ended.contains(&id) {
+            assert!(!found, "row {id} is back after its delete");
+        } else {
+            self.world.history.looked(self.changes.began, id, found);
+            self.changes.ended.extend(found.then_some(id));
+        }
+    }
+
+    fn delete(&mut self, id: i64) {
+        let found = self.tx.delete(&self.world.table, &[Value::Int(id)]).unwrap();
+        self.end(id, found);
+    }
+
+    fn update(&mut self, rng: &mut Rng, id: i64) {
+        let (table, id_value) = (&self.world.table, [Value::Int(id)]);
+        let Some(mut row) = self.tx.get(table, &id_value).unwrap() else {
+            return self.end(id, false);
+        };
+        row[1] = Value::Int(rng.range(-10..10));
+        assert!(self.tx.update(table, &id_value, &[("a", row[1].clone())]).unwrap());
+        self.end(id, true);
+        self.changes.inserted.push(Some(row));
+    }
+
+    fn commit(self) {
+        let nothing =
+            self.changes.ended.is_empty() && self.changes.inserted.iter().all(|r| r.is_none());
+        match self.tx.commit() {
+            Ok(_) if nothing => {}
+            Ok(csn) => self.world.history.committed(csn, self.changes),
+            Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DuplicateKey) => {
+                // A schema change in between is a conflict with nobody.
+                if !e.message().contains("schema") {
+                    self.world.history.refused(self.changes, e.kind());
+                }
+            }
+            Err(e) => panic!("{e}"),
+        }
+    }
+}
+
+pub fn write(world: &World, mut rng: Rng, transactions: u64) {
+    for _ in 0..transactions {
+        if rng.chance(0.5) {
+            world.rest(&mut rng);
+        }
+        let mut tx = Noting::begin(world);
+        if rng.chance(0.4) {
+            contend(&mut tx, &mut rng);
+            tx.commit();
+            continue;
+        }
+        let many = if rng.chance(0.1) { 60 } else { 8 };
+        for _ in 0..rng.below(many) {
+            match rng.below(10) {
+                0..6 => {
+                    let id = world.id(&mut rng, 0.04);
+                    tx.insert(world.row(&mut rng, id));
+                }
+                6..8 => tx.delete(some_id(world, &mut rng)),
+                _ => {
+                    let id = some_id(world, &mut rng);
+                    tx.update(&mut rng, id);
+                }
+            }
+            world.rest(&mut rng);
+        }
+        if rng.chance(0.1) { tx.tx.rollback() } else { tx.commit() }
+    }
+    world.writers.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// Takes one of few rows on, without a rest, so that several do so in one commit group.
+fn contend(tx: &mut Noting<'_>, rng: &mut Rng) {
+    let id = rng.range(0..4);
+    match rng.below(8) {
+        0 => tx.delete(id),
+        1 => tx.insert(tx.world.row(rng, id)),
+        _ => tx.update(rng, id),
+    }
+}
+
+fn some_id(world: &World, rng: &mut Rng) -> i64 {
+    let next = world.next_id.load(Ordering::Relaxed);
+    match rng.below(4) {
+        0..2 => rng.range(0..40),
+        _ if world.rising => rng.range(0..next),
+        _ => 100 + (rng.range(0..next) * 7919) % 100_000,
+    }
+}
+
+pub fn read(world: &World, mut rng: Rng) {
+    let mut held: Vec<(Snapshot, Rows)> = Vec::new();
+    let mut last = 0;
+    while world.writers.load(Ordering::Relaxed) > 0 {
+        world.rest(&mut rng);
+        if held.len() == 3 {
+            let (snapshot, rows) = held.swap_remove(rng.index(3));
+            assert!(
+                look(world, &mut rng, &snapshot) == rows,
+                "snapshot {} changed",
+                snapshot.csn()
+            );
+        }
+        let snapshot = world.db.snapshot().unwrap();
+        assert!(snapshot.csn() >= last, "snapshots go forward");
+        last = snapshot.csn();
+        let rows = look(world, &mut rng, &snapshot);
+        world.history.scanned(last, rows.clone());
+        if rng.chance(0.3) {
+            held.push((snapshot, rows));
+        }
+        world.tasks.sleep(Duration::from_micros(rng.below(1500)));
+    }
+    for (snapshot, rows) in held {
+        assert!(look(world, &mut rng, &snapshot) == rows, "snapshot {} changed", snapshot.csn());
+    }
+}
+
+/// The rows of a snapshot, after every index was found to agree with them (I4).
+pub fn look(world: &World, rng: &mut Rng, snapshot: &Snapshot) -> Rows {
+    let (table, csn) = (&world.table, snapshot.csn());
+    let rows = collect(world, rng, snapshot.scan(table, Scan::all()).unwrap());
+    world.rest(rng);
+    assert_eq!(snapshot.count(table).unwrap() as usize, rows.len(), "count at {csn}");
+    for index in &table.schema().indexes {
+        world.rest(rng);
+        let name = &index.name;
+        let found = match snapshot.index_scan(table, name, KeyRange::all(), Scan::all()) {
+            Err(e) if name == "extra" && e.kind() == ErrorKind::UnknownIndex => continue,
+            found => collect(world, rng, found.unwrap()),
+        };
+        let mut expected = rows.clone();
+        expected.sort_by_cached_key(|(id, row)| (key(row, name), *id));
+        assert!(found == expected, "snapshot {csn}: index {name} disagrees with the table");
+    }
+    let id = some_id(world, rng);
+    let got = snapshot.get(table, &[Value::Int(id)], None).unwrap();
+    let expected = rows.iter().find(|(_, row)| int(row, 0) == id).map(|(_, row)| row);
+    assert_eq!(got.as_ref(), expected, "snapshot {csn}: id {id}");
+    rows
+}
+
+fn collect(world: &World, rng: &mut Rng, batches: onlap::Rows) -> Rows {
+    let mut rows = Vec::new();
+    for batch in batches {
+        let batch = batch.unwrap();
+        rows.extend((0..batch.len()).map(|i| (batch.row_ids[i], batch.row(i))));
+        if rng.chance(0.3) {
+            world.tasks.yield_now();
+        }
+    }
+    rows
+}
+
+/// Flushes, settles and changes the schema; alone, since a schema change keeps its lock while it waits.
+pub fn look_after(world: &World, mut rng: Rng) {
+    while world.writers.load(Ordering::Relaxed) > 0 {
+        world.tasks.sleep(Duration::from_micros(rng.below(4000)));
+        let extra = world.table.schema().indexes.iter().any(|i| i.name == "extra");
+        match rng.below(10) {
+            0..3 => world.db.flush().unwrap(),
+            3 => world.db.settle().unwrap(),
+            4 if extra => world.db.drop_index("t", "extra").unwrap(),
+            4 => world.db.create_index("t", IndexSpec::new("extra", ["a", "u"])).unwrap(),
+            5 => drop(world.db.stats().unwrap()),
+            _ => {}
+        }
+    }
+}
