@@ -1,0 +1,136 @@
+//! Does a row fit its table?
+//!
+//! Values become columns here: counter values where a serial column has NULL, types, lengths and NULL
+//! checked. What is refused leaves the buffer as it was.
+//!
+//! Thread safety: belongs to its transaction.
+
+use onlap_base::{Error, ErrorKind, Result, limits};
+use onlap_format::convert;
+use onlap_format::{Batch, TableSchema, Value, Vector};
+
+use super::buffer::Buffer;
+
+impl Buffer {
+    /// `chosen`: a value in the serial column is the caller's, not that of the row's old version,
+    /// which no counter gives again.
+    pub(super) fn push_row(&mut self, row: &[Value], chosen: bool) -> Result<()> {
+        let result = self.try_push_row(row, chosen);
+        if result.is_err() {
+            let n = self.rows.rows;
+            self.rows.truncate(n);
+        }
+        result
+    }
+
+    /// Takes the last row back.
+    pub(super) fn pop_row(&mut self, row: &[Value]) {
+        self.rows.truncate(self.rows.rows - 1);
+        self.bytes -= row_bytes(row);
+    }
+
+    fn try_push_row(&mut self, row: &[Value], chosen: bool) -> Result<()> {
+        if row.len() != self.schema.columns.len() {
+            let text = format!(
+                "table {} has {} columns; {} values were given",
+                self.schema.name,
+                self.schema.columns.len(),
+                row.len()
+            );
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        for ((schema, column), value) in
+            self.schema.columns.iter().zip(&mut self.rows.columns).zip(row)
+        {
+            match value {
+                Value::Null if schema.serial => {
+                    let next = self.table.state.take_serial(1)?;
+                    convert::push_value(schema.ty, &Value::Int(next), column, &schema.name)?;
+                }
+                Value::Null if !schema.nullable => return Err(not_null(&self.schema, schema)),
+                Value::Null => column.push_null(),
+                value => {
+                    convert::push_value(schema.ty, value, column, &schema.name)?;
+                    if let (true, Value::Int(v)) = (schema.serial, value) {
+                        self.counter_only = false;
+                        if chosen {
+                            self.table.state.note_serial(*v, *v);
+                        }
+                    }
+                }
+            }
+        }
+        let bytes = row_bytes(row);
+        if bytes > limits::ROW_BYTES {
+            let text = format!("row of {bytes} bytes; at most {} fit", limits::ROW_BYTES);
+            return Err(Error::new(ErrorKind::TooLong, text));
+        }
+        self.rows.rows += 1;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    pub(super) fn push_batch(&mut self, mut batch: Batch) -> Result<()> {
+        self.fill_serial(&mut batch)?;
+        convert::check_batch(&self.schema, &batch)?;
+        self.bytes += batch.heap_bytes();
+        if self.rows.rows == 0 {
+            self.rows = batch;
+        } else {
+            self.rows.extend_range(&batch, 0..batch.rows);
+        }
+        Ok(())
+    }
+
+    /// Gives counter values to the NULLs of a serial column.
+    fn fill_serial(&mut self, batch: &mut Batch) -> Result<()> {
+        let Some(at) = self.schema.columns.iter().position(|c| c.serial) else { return Ok(()) };
+        let rows = batch.rows;
+        let Some(column) = batch.columns.get_mut(at) else { return Ok(()) };
+        let Vector::Int(values) = &mut column.data else { return Ok(()) };
+        if values.len() != rows {
+            return Ok(());
+        }
+        let nulls = column.nulls.take();
+        let missing = nulls.as_ref().map_or(0, |n| n.count());
+        let first = self.table.state.take_serial(missing as i64)?;
+        let mut next = first;
+        let (mut min, mut max) = (i64::MAX, i64::MIN);
+        for (i, v) in values.iter_mut().enumerate() {
+            if nulls.as_ref().is_some_and(|n| n.get(i)) {
+                *v = next;
+                next += 1;
+            } else {
+                (min, max) = (min.min(*v), max.max(*v));
+            }
+        }
+        if missing < rows {
+            self.counter_only = false;
+            self.table.state.note_serial(min, max);
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn row_bytes(row: &[Value]) -> usize {
+    8 + row.iter().map(value_bytes).sum::<usize>()
+}
+
+/// Bytes, at most, of a row after changes.
+pub(super) fn changed_bytes(row: &[Value], changes: &[(&str, Value)]) -> usize {
+    row_bytes(row) + changes.iter().map(|(_, value)| value_bytes(value)).sum::<usize>()
+}
+
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::Text(s) => s.len() + 4,
+        Value::Bytes(b) => b.len() + 4,
+        Value::Numeric(_) | Value::Uuid(_) => 17,
+        _ => 8,
+    }
+}
+
+fn not_null(table: &TableSchema, column: &onlap_format::ColumnSchema) -> Error {
+    let text = format!("column {} of table {} does not take NULL", column.name, table.name);
+    Error::new(ErrorKind::NotNull, text)
+}
