@@ -273,7 +273,7 @@ impl Transaction {
             })?;
             row[at] = value.clone();
         }
-        let serial = buffer.schema.columns.iter().find(|c| c.serial).map(|c| c.name.as_str());
+        let serial = buffer.schema.serial().map(|c| buffer.schema.columns[c].name.as_str());
         let chosen = changes.iter().any(|(name, _)| Some(*name) == serial);
         buffer.push_row(&row, chosen)?;
         buffer.succeed(found, buffer.rows.rows - 1);
