@@ -11,11 +11,18 @@ use onlap_base::{ColumnId, Error, ErrorKind, Result, limits};
 
 use crate::value::Value;
 
+mod bind;
 mod build;
+mod cell;
 mod codec;
+mod eval;
+mod like;
+mod number;
 #[cfg(test)]
 mod tests;
 
+pub use bind::Condition;
+pub use cell::{BatchRow, Cell, Cells};
 pub use codec::{put_expr, read_expr};
 
 /// An expression over the columns of one row.

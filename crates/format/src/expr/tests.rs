@@ -1,6 +1,8 @@
 use onlap_base::{ColumnId, ErrorKind, limits};
 use proptest::prelude::*;
 
+mod eval;
+
 use super::*;
 use crate::value::Numeric;
 use crate::wire::Reader;
