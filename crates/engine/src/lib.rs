@@ -30,6 +30,7 @@ mod read;
 mod recovery;
 mod relog;
 mod schema_change;
+mod sequences;
 mod snapshots;
 mod spec;
 mod stats;
@@ -49,7 +50,8 @@ pub use onlap_format::{
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
-pub use spec::{IndexSpec, TableSpec};
+pub use sequences::Sequence;
+pub use spec::{IndexSpec, SequenceSpec, TableSpec};
 pub use stats::{IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats};
 pub use transaction::Transaction;
 

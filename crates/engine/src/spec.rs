@@ -8,6 +8,10 @@ use std::collections::HashSet;
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
 use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, KeyPart, TableSchema};
 
+mod sequence;
+
+pub use sequence::SequenceSpec;
+
 /// A table to create.
 #[derive(Clone, Debug)]
 pub struct TableSpec {
