@@ -95,6 +95,8 @@ pub(crate) struct TableWriter {
     pub next_row: RowId,
     /// The first commit in the active memtable.
     pub active_since: Option<Csn>,
+    /// The last commit that changed the table.
+    pub last_csn: Csn,
     /// Per unique index the largest key bytes ever committed: a key above needs no lookup.
     pub highs: Highs,
 }
@@ -156,7 +158,12 @@ impl TableState {
             view: ArcSwap::from_pointee(view),
             change: Mutex::default(),
             counts: RowCounts::new(csn, rows),
-            writer: Mutex::new(TableWriter { next_row: rows, active_since: None, highs }),
+            writer: Mutex::new(TableWriter {
+                next_row: rows,
+                active_since: None,
+                last_csn: csn,
+                highs,
+            }),
             locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
