@@ -301,7 +301,7 @@ impl Database {
     /// A snapshot of everything committed.
     pub fn snapshot(&self) -> Result<Snapshot> {
         self.shared.check_open()?;
-        Ok(Snapshot::new(Arc::clone(&self.shared)))
+        Ok(Snapshot::new(&self.shared))
     }
 
     /// The memory budget: limits and use of its parts; the limits add up to `memory_limit`.

@@ -19,6 +19,7 @@ mod compaction;
 mod database;
 mod flush;
 mod index_build;
+mod locks;
 mod log;
 #[doc(hidden)]
 pub mod memtable;
@@ -38,6 +39,7 @@ mod unique;
 
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
+pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
 pub use onlap_format::{

@@ -21,6 +21,7 @@ use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
 use crate::compaction::NothingDue;
+use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
 use crate::snapshots::RowCounts;
 
@@ -110,6 +111,8 @@ pub(crate) struct TableState {
     change: Mutex<()>,
     pub counts: RowCounts,
     pub writer: Mutex<TableWriter>,
+    /// Rows and keys that open transactions have locked.
+    pub locks: LockSpace,
     /// Next value of the serial column.
     serial: AtomicI64,
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
@@ -154,6 +157,7 @@ impl TableState {
             change: Mutex::default(),
             counts: RowCounts::new(csn, rows),
             writer: Mutex::new(TableWriter { next_row: rows, active_since: None, highs }),
+            locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
