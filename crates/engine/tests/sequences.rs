@@ -12,6 +12,7 @@ use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
 
 fn options(fs: Arc<dyn Fs>) -> Options {
     let mut options = Options::default().sync(SyncMode::Os).memory_limit(32 << 20);
+    options.tuning.log_file_bytes = 64 << 10;
     options.fs = fs;
     options
 }
@@ -47,6 +48,7 @@ fn values_come_once_and_in_order() {
     // Closing skips nothing.
     db.close().unwrap();
     assert_eq!(round.next_value().unwrap_err().kind(), ErrorKind::Closed);
+    drop((s, round));
     let db = open(&disk);
     assert_eq!(take(&db.sequence("round").unwrap(), 2), [2, 3]);
     assert_eq!(take(&db.sequence("s").unwrap(), 2), [5, 3]);
@@ -95,7 +97,7 @@ fn threads_share_a_sequence() {
 /// whatever was handed out is never handed out again.
 #[test]
 fn no_value_comes_twice_across_power_cuts() {
-    for_seeds("sequences", 40, |mut rng| {
+    for_seeds("sequences", 150, |mut rng| {
         let mut disk = MemFs::new();
         let mut seen = HashSet::new();
         let db = open(&disk);

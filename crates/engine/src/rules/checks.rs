@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use onlap_base::{Error, ErrorKind, Result};
 use onlap_format::expr::Condition;
-use onlap_format::{Batch, CheckSchema, TableSchema, convert};
+use onlap_format::{Batch, CheckSchema, TableSchema, Value, convert};
 
 /// The checks of one schema version of a table.
 #[derive(Debug)]
@@ -17,7 +17,8 @@ pub(crate) struct Checks {
 
 impl Checks {
     pub(crate) fn of(schema: &TableSchema) -> Result<Checks> {
-        let conditions = schema.checks.iter().map(|c| c.expr.bind(schema)).collect::<Result<_>>()?;
+        let conditions =
+            schema.checks.iter().map(|c| c.expr.bind(schema)).collect::<Result<_>>()?;
         Ok(Checks { version: schema.version, conditions })
     }
 
@@ -48,8 +49,12 @@ fn violated(schema: &TableSchema, check: &CheckSchema, batch: &Batch, row: usize
         let at = schema.position(id)?;
         let column = &schema.columns[at];
         let value = convert::read_value(column.ty, &batch.columns[at], row);
-        let text = convert::format_text(column.ty, &value);
-        Some(format!("{} = {}", column.name, text.as_deref().map_or("NULL", short)))
+        let mut text = String::new();
+        match value {
+            Value::Null => text.push_str("NULL"),
+            value => convert::format_text(column.ty, &value, &mut text),
+        }
+        Some(format!("{} = {}", column.name, short(text.trim_end())))
     };
     let values: Vec<String> = check.expr.columns().into_iter().filter_map(shown).collect();
     let text = format!(

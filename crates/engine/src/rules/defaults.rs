@@ -50,9 +50,8 @@ pub(crate) fn complete_batch(
 
 fn default_column(shared: &Shared, described: &ColumnSchema, rows: usize) -> Result<Column> {
     let mut column = Column::new(described.ty.physical());
-    let mut push = |value: &Value| {
-        convert::push_value(described.ty, value, &mut column, &described.name)
-    };
+    let mut push =
+        |value: &Value| convert::push_value(described.ty, value, &mut column, &described.name);
     match &described.default {
         None => (0..rows).try_for_each(|_| push(&Value::Null))?,
         Some(ColumnDefault::Constant(value)) => (0..rows).try_for_each(|_| push(value))?,
@@ -79,7 +78,11 @@ fn take(shared: &Shared, id: SequenceId, wanted: u32) -> Result<(i64, u32, i64)>
 /// Per column of the table, which of the given values is its.
 fn places(schema: &TableSchema, columns: &[&str], values: usize) -> Result<Vec<Option<usize>>> {
     if columns.len() != values {
-        let text = format!("{} columns of table {} are named; {values} values were given", columns.len(), schema.name);
+        let text = format!(
+            "{} columns of table {} are named; {values} values were given",
+            columns.len(),
+            schema.name
+        );
         return Err(Error::new(ErrorKind::InvalidInput, text));
     }
     let mut places = vec![None; schema.columns.len()];

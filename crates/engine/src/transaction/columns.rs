@@ -45,8 +45,9 @@ impl Transaction {
 impl Table {
     /// Commits one row, of which the named columns are given. The others take their defaults.
     pub fn insert_columns(&self, columns: &[&str], values: &[Value]) -> Result<Csn> {
-        self.check_open()?;
-        let row = defaults::complete_row(self.shared(), &self.schema(), columns, values)?;
+        let shared = self.shared();
+        shared.check_open()?;
+        let row = defaults::complete_row(shared, &self.schema(), columns, values)?;
         self.insert(&row)
     }
 }
