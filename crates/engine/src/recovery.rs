@@ -40,6 +40,7 @@ use crate::database::Shared;
 use crate::flush;
 use crate::log::{LogTail, LogWriter};
 use crate::options::Options;
+use crate::sequences;
 use crate::table::{Highs, TableState};
 
 /// Bytes of log written again at once.
@@ -70,6 +71,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     // The log ends where replay ends; until then commits cannot happen and the writer's place is
     // taken by the tail that replay returns.
     let shared = Shared::new(options, storage, versions, lock, flushed_csn);
+    sequences::load(&shared);
     for (id, version) in shared.versions.tables() {
         let state = table_state(&shared, id, version, flushed_csn);
         shared.catalog.insert(state.schema().name.clone(), state);
