@@ -33,6 +33,8 @@ pub enum ErrorKind {
     UnknownIndex,
     /// A table, index or column of that name is there already.
     AlreadyExists,
+    /// A change in a transaction that was begun read-only.
+    ReadOnlyTransaction,
     /// Any other unusable argument.
     InvalidInput,
     /// A documented limit on counts (columns, indexes, tables, memory) was reached.
@@ -43,6 +45,10 @@ pub enum ErrorKind {
     // Try again.
     /// Another transaction changed the same row first; run the transaction again.
     Conflict,
+    /// Transactions wait for each other and this one was chosen to end; run it again.
+    Deadlock,
+    /// A lock is held by another transaction and was not to be waited for any longer.
+    LockNotAvailable,
     /// The snapshot was revoked, or lies below the horizon.
     SnapshotTooOld,
     /// The caller cancelled the work.
@@ -89,6 +95,9 @@ impl ErrorKind {
             ErrorKind::LimitExceeded => "54000",
             ErrorKind::Unsupported => "0A000",
             ErrorKind::Conflict => "40001",
+            ErrorKind::Deadlock => "40P01",
+            ErrorKind::LockNotAvailable => "55P03",
+            ErrorKind::ReadOnlyTransaction => "25006",
             ErrorKind::SnapshotTooOld => "72000",
             ErrorKind::Cancelled => "57014",
             ErrorKind::DiskFull => "53100",

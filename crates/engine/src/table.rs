@@ -21,6 +21,7 @@ use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
 use crate::compaction::NothingDue;
+use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
 use crate::snapshots::RowCounts;
 
@@ -94,6 +95,8 @@ pub(crate) struct TableWriter {
     pub next_row: RowId,
     /// The first commit in the active memtable.
     pub active_since: Option<Csn>,
+    /// The last commit that changed the table.
+    pub last_csn: Csn,
     /// Per unique index the largest key bytes ever committed: a key above needs no lookup.
     pub highs: Highs,
 }
@@ -110,6 +113,8 @@ pub(crate) struct TableState {
     change: Mutex<()>,
     pub counts: RowCounts,
     pub writer: Mutex<TableWriter>,
+    /// Rows and keys that open transactions have locked.
+    pub locks: LockSpace,
     /// Next value of the serial column.
     serial: AtomicI64,
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
@@ -153,7 +158,13 @@ impl TableState {
             view: ArcSwap::from_pointee(view),
             change: Mutex::default(),
             counts: RowCounts::new(csn, rows),
-            writer: Mutex::new(TableWriter { next_row: rows, active_since: None, highs }),
+            writer: Mutex::new(TableWriter {
+                next_row: rows,
+                active_since: None,
+                last_csn: csn,
+                highs,
+            }),
+            locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
             dropped: AtomicBool::new(false),

@@ -21,10 +21,17 @@ const STEP: usize = 16;
 impl ReadView {
     /// The visible row with a whole key (key bytes without NULL) of a unique index.
     pub(crate) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
+        if let Some(own) = &self.own
+            && let Some(row) = own.memtable.newest_with_key(index, key, own.end)
+            && !own.is_dead(row)
+        {
+            return Ok(Some(row));
+        }
         let Some(row) = self.view.newest_with_key(index, key, self.count)? else {
             return Ok(None);
         };
-        let deleted = self.view.mark_of(row)?.is_some_and(|(csn, _)| csn <= self.csn);
+        let deleted = self.view.mark_of(row)?.is_some_and(|(csn, _)| csn <= self.csn)
+            || self.own.as_ref().is_some_and(|own| own.is_dead(row));
         Ok((!deleted).then_some(row))
     }
 
