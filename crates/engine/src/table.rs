@@ -261,7 +261,7 @@ impl TableState {
 
     /// Keeps the counter above every value of logged rows.
     pub(crate) fn note_serials(&self, rows: &Batch) {
-        let Some(at) = self.schema().columns.iter().position(|c| c.serial) else { return };
+        let Some(at) = self.schema().serial() else { return };
         if let Some(Vector::Int(values)) = rows.columns.get(at).map(|c| &c.data)
             && let Some(&max) = values.iter().max()
         {

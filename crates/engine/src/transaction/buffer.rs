@@ -298,7 +298,7 @@ impl Buffer {
         if !self.dead.is_empty() {
             self.compact();
         }
-        let counter = self.schema.columns.iter().position(|c| c.serial);
+        let counter = self.schema.serial();
         unique::check_key_lengths(&self.schema, &self.rows)?;
         let unique =
             unique::claims(&self.schema, &self.rows, counter.filter(|_| self.counter_only))?;

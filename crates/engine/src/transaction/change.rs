@@ -223,7 +223,7 @@ impl Transaction {
         columns: &[&str],
     ) -> Result<()> {
         let buffer = self.buffer(table)?;
-        let serial = buffer.schema.columns.iter().find(|c| c.serial).map(|c| c.name.as_str());
+        let serial = buffer.schema.columns.iter().find(|c| c.is_serial()).map(|c| c.name.as_str());
         let chosen = columns.iter().any(|name| Some(*name) == serial);
         buffer.push_row(row, chosen)?;
         let at = buffer.rows.rows - 1;

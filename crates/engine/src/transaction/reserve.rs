@@ -45,7 +45,7 @@ impl Transaction {
         let buffer = &self.tables[at.expect("made above")];
         let to = buffer.rows.rows;
         let (positions, _) = index_positions(&buffer.schema, index);
-        let serial = buffer.schema.columns.iter().position(|c| c.serial);
+        let serial = buffer.schema.serial();
         if from == to || buffer.counter_only && positions.len() == 1 && Some(positions[0]) == serial
         {
             return Ok(());
