@@ -238,6 +238,7 @@ fn write_rows(
         compress: false,
         block_rows: shared.options.tuning.block_rows,
         purpose: Purpose::Segment,
+        cache: true,
     };
     let mut writer = SegmentWriter::create(&shared.storage, spec)?;
     for (batch, row_ids) in frozen.batches(dead.clone()) {

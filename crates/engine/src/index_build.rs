@@ -113,7 +113,7 @@ fn judge(shared: &Shared, view: &TableView, index: &IndexSchema, edits: &[Edit])
     for edit in edits {
         let Edit::AddRun(_, _, meta) = edit else { continue };
         let open = |f: &onlap_format::manifest::RunFileMeta| {
-            RunFile::open(&shared.storage, &shape, f.file).map(Arc::new)
+            RunFile::open(&shared.storage, &shape, f.file, f.base).map(Arc::new)
         };
         let files = meta.files.iter().map(open).collect::<Result<Vec<_>>>()?;
         let run = Arc::new(Run::new(Arc::clone(&shape), files, None));

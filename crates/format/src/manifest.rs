@@ -37,7 +37,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
+pub use edit::{Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
 pub use state::{IndexState, ManifestState, SequenceState, TableState};
 
 /// Version of the manifest's format; a newer one is refused.

@@ -4,9 +4,10 @@ mod golden_files;
 
 use onlap_base::{ColumnId, FileId, IndexId, SequenceId, TableId};
 use onlap_format::manifest::{
-    Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals, encode_header,
+    Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals, encode_header,
     encode_record, load,
 };
+use onlap_format::marks::MarkShift;
 use onlap_format::{
     Action, CheckSchema, ColumnDefault, ColumnSchema, DataType, Expr, ForeignKeySchema, Identity,
     IndexSchema, KeyPart, Numeric, SequenceSchema, TableSchema, Value,
@@ -118,7 +119,7 @@ fn sequence(id: SequenceId) -> SequenceSchema {
 
 fn file(id: u64, first: u8, last: u8) -> RunFileMeta {
     let (first_key, last_key) = (vec![first], vec![last]);
-    RunFileMeta { file: FileId(id), bytes: id * 100, entries: id, first_key, last_key }
+    RunFileMeta { file: FileId(id), bytes: id * 100, entries: id, first_key, last_key, base: 0 }
 }
 
 fn run(id: u64, level: u32, group: Option<u64>, files: Vec<RunFileMeta>) -> RunMeta {
@@ -134,6 +135,7 @@ fn records() -> Vec<Vec<Edit>> {
         count: 490,
         schema: 3,
         folded_csn: 12,
+        adopted: None,
     };
     let marks = |file: u64| MarkRunMeta {
         file: FileId(file),
@@ -142,6 +144,7 @@ fn records() -> Vec<Vec<Edit>> {
         csns: 5..9,
         marks: 6,
         level: 1,
+        adopted: None,
     };
     let written =
         WrittenTotals { log: 1, segments: 200, compaction: 3, marks: 40_000, manifest: 5 };
@@ -219,6 +222,48 @@ fn the_first_version_still_reads() {
     let state = load("manifest-00000004", 4, bytes).unwrap().state;
     assert_eq!(state.tables[&T].schema, schema());
     assert!(state.sequences.is_empty());
+}
+
+/// Files that were written before their commit.
+#[test]
+fn adopted_files() {
+    let adopted = Some(Adopted { base: 1_000_000, csn: 44 });
+    let rows = 1_000_000..1_000_500;
+    let segment = SegmentMeta {
+        file: FileId(10),
+        bytes: 4000,
+        rows: rows.clone(),
+        count: 490,
+        schema: 3,
+        folded_csn: 0,
+        adopted,
+    };
+    let base = |f: RunFileMeta| RunFileMeta { base: 1_000_000, ..f };
+    let files = vec![base(file(11, 1, 5)), file(12, 5, 9)];
+    let marks = MarkRunMeta {
+        file: FileId(13),
+        bytes: 77,
+        rows: 3..400,
+        csns: 44..45,
+        marks: 6,
+        level: 0,
+        adopted: Some(MarkShift { rows: 0, successors: 1_000_000, csn: 44 }),
+    };
+    let edits = [
+        Edit::CreateTable(schema()),
+        Edit::AddSegment(T, segment),
+        Edit::AddRun(T, I, RunMeta { rows, ..run(11, 0, None, files) }),
+        Edit::AddMarks(T, marks),
+        Edit::Flushed(T, 1_000_500, 44),
+    ];
+    let mut bytes = encode_header(4).to_vec();
+    bytes.extend(encode_record(4, bytes.len() as u64, &edits));
+    golden_files::check("manifest-adopted.bin", &bytes);
+    let state = load("manifest-00000004", 4, &bytes).unwrap().state;
+    let table = &state.tables[&T];
+    assert_eq!(edits[1], Edit::AddSegment(T, table.segments[0].clone()));
+    assert_eq!(edits[2], Edit::AddRun(T, I, table.indexes[&I].runs[0].clone()));
+    assert_eq!(edits[3], Edit::AddMarks(T, table.marks[0].clone()));
 }
 
 #[test]

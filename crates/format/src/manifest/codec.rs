@@ -4,6 +4,9 @@
 //! and CSNs as varints; ranges as start and length; serial values as signed varints; keys and names
 //! as byte strings behind their length; options as a flag byte before the value.
 //!
+//! What was written before its commit has kinds of its own, 40 to 42, which end in the bases and the
+//! CSN: of the segment, of each file of the run, of marked rows and successors.
+//!
 //! Schemas of tables and sequences lie as [`schema`] says. Kinds 1 and 2 are what version 1 of the
 //! format had for kinds 21 and 22, without rules; they are read, never written.
 
@@ -11,12 +14,17 @@ use std::ops::Range;
 
 use onlap_base::{ColumnId, FileId, IndexId, Result, SequenceId, TableId};
 
-use super::edit::{Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
+use super::edit::{Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
+use crate::marks::MarkShift;
 use crate::schema::TableSchema;
 use crate::wire::{Reader, put_bytes, put_signed, put_varint};
 use schema::{Rules, put_sequence, put_table, read_sequence, read_table_schema};
 
 mod schema;
+
+const ADOPT_SEGMENT: u8 = 40;
+const ADOPT_RUN: u8 = 41;
+const ADOPT_MARKS: u8 = 42;
 
 /// Appends an edit.
 pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
@@ -25,14 +33,23 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
         Edit::ChangeTable(schema) => put_kind_schema(out, 22, schema),
         Edit::DropTable(table) => put_numbers(out, 3, &[table.0.into()]),
         Edit::AddSegment(table, s) => {
-            put_numbers(out, 4, &[table.0.into(), s.file.0, s.bytes]);
+            let kind = if s.adopted.is_some() { ADOPT_SEGMENT } else { 4 };
+            put_numbers(out, kind, &[table.0.into(), s.file.0, s.bytes]);
             put_range(out, &s.rows);
             [s.count, s.schema.into(), s.folded_csn].iter().for_each(|v| put_varint(out, *v));
+            if let Some(Adopted { base, csn }) = s.adopted {
+                [base, csn].iter().for_each(|v| put_varint(out, *v));
+            }
         }
         Edit::RemoveSegment(table, file) => put_numbers(out, 5, &[table.0.into(), file.0]),
         Edit::AddRun(table, index, run) => {
-            put_numbers(out, 6, &[table.0.into(), index.0.into()]);
+            let adopted = run.files.iter().any(|f| f.base > 0);
+            let kind = if adopted { ADOPT_RUN } else { 6 };
+            put_numbers(out, kind, &[table.0.into(), index.0.into()]);
             put_run(out, run);
+            if adopted {
+                run.files.iter().for_each(|f| put_varint(out, f.base));
+            }
         }
         Edit::ExtendRun(table, index, run, files) => {
             put_numbers(out, 7, &[table.0.into(), index.0.into(), *run]);
@@ -49,11 +66,15 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
             put_numbers(out, 10, &[table.0.into(), index.0.into(), *run]);
         }
         Edit::AddMarks(table, m) => {
-            put_numbers(out, 11, &[table.0.into(), m.file.0, m.bytes]);
+            let kind = if m.adopted.is_some() { ADOPT_MARKS } else { 11 };
+            put_numbers(out, kind, &[table.0.into(), m.file.0, m.bytes]);
             put_range(out, &m.rows);
             put_range(out, &m.csns);
             put_varint(out, m.marks);
             put_varint(out, m.level.into());
+            if let Some(MarkShift { rows, successors, csn }) = m.adopted {
+                [rows, successors, csn].iter().for_each(|v| put_varint(out, *v));
+            }
         }
         Edit::RemoveMarks(table, file) => put_numbers(out, 12, &[table.0.into(), file.0]),
         Edit::Flushed(table, rows, csn) => put_numbers(out, 13, &[table.0.into(), *rows, *csn]),
@@ -132,6 +153,24 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
             Edit::SequenceNext(id, if r.flag()? { Some(r.signed()?) } else { None })
         }
         27 => Edit::NextSequence(r.varint32()?),
+        ADOPT_SEGMENT => {
+            let (table, segment) = (read_table(r)?, read_segment(r)?);
+            let adopted = Some(Adopted { base: r.varint()?, csn: r.varint()? });
+            Edit::AddSegment(table, SegmentMeta { adopted, ..segment })
+        }
+        ADOPT_RUN => {
+            let (table, index, mut run) = (read_table(r)?, read_index(r)?, read_run(r)?);
+            for file in &mut run.files {
+                file.base = r.varint()?;
+            }
+            Edit::AddRun(table, index, run)
+        }
+        ADOPT_MARKS => {
+            let (table, marks) = (read_table(r)?, read_marks(r)?);
+            let (rows, successors, csn) = (r.varint()?, r.varint()?, r.varint()?);
+            let adopted = Some(MarkShift { rows, successors, csn });
+            Edit::AddMarks(table, MarkRunMeta { adopted, ..marks })
+        }
         _ => return Err(r.error("an unknown kind of manifest edit")),
     })
 }
@@ -173,6 +212,7 @@ fn read_segment(r: &mut Reader<'_>) -> Result<SegmentMeta> {
         count: r.varint()?,
         schema: r.varint32()?,
         folded_csn: r.varint()?,
+        adopted: None,
     })
 }
 
@@ -184,6 +224,7 @@ fn read_marks(r: &mut Reader<'_>) -> Result<MarkRunMeta> {
         csns: read_range(r)?,
         marks: r.varint()?,
         level: r.varint32()?,
+        adopted: None,
     })
 }
 
@@ -228,6 +269,7 @@ fn read_files(r: &mut Reader<'_>) -> Result<Vec<RunFileMeta>> {
             entries: r.varint()?,
             first_key: r.bytes()?.to_vec(),
             last_key: r.bytes()?.to_vec(),
+            base: 0,
         });
     }
     Ok(files)

@@ -4,7 +4,17 @@ use std::ops::Range;
 
 use onlap_base::{ColumnId, Csn, FileId, IndexId, RowId, SequenceId, TableId};
 
+use crate::marks::MarkShift;
 use crate::schema::{SequenceSchema, TableSchema};
+
+/// How a file of rows that was written before their commit is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adopted {
+    /// The file's row ids count from here.
+    pub base: RowId,
+    /// The commit that all rows came with.
+    pub csn: Csn,
+}
 
 /// A segment: rows of a row-id range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +31,8 @@ pub struct SegmentMeta {
     pub schema: u32,
     /// Marks up to this CSN are folded into it.
     pub folded_csn: Csn,
+    /// Written before its commit.
+    pub adopted: Option<Adopted>,
 }
 
 /// A file of a run.
@@ -36,6 +48,8 @@ pub struct RunFileMeta {
     pub first_key: Vec<u8>,
     /// Key bytes of its last entry.
     pub last_key: Vec<u8>,
+    /// Its row ids count from here: above 0 where it was written before its commit.
+    pub base: RowId,
 }
 
 /// An index run: entries of the rows of a contiguous row-id range, sorted by (key, row id), in one
@@ -84,6 +98,8 @@ pub struct MarkRunMeta {
     pub marks: u64,
     /// 0 as flushed; merges move marks up.
     pub level: u32,
+    /// Written before its commit.
+    pub adopted: Option<MarkShift>,
 }
 
 /// Bytes written since the database was created, by purpose.

@@ -134,6 +134,7 @@ impl Bare {
             compress: false,
             block_rows: 100,
             purpose: Purpose::Segment,
+            cache: true,
         };
         let mut writer = SegmentWriter::create(&self.context, spec).expect("memory");
         let ids: Vec<RowId> = rows.clone().collect();

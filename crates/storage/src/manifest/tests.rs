@@ -27,6 +27,7 @@ fn segment(file: u64, start: u64) -> SegmentMeta {
         count: 10,
         schema: 1,
         folded_csn: 0,
+        adopted: None,
     }
 }
 
