@@ -12,6 +12,7 @@
 //! together.
 
 mod background;
+mod backup;
 mod catalog;
 mod check;
 mod commit;
@@ -39,6 +40,9 @@ mod table;
 mod transaction;
 mod unique;
 
+pub use backup::{
+    BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
+};
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
 pub use locks::{LockWait, RowLock};

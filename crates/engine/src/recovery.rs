@@ -34,7 +34,7 @@ use onlap_storage::StorageContext;
 use onlap_storage::manifest::Manifest;
 use onlap_storage::version::{TableVersion, Versions};
 use onlap_storage::written::Purpose;
-use onlap_vfs::Access;
+use onlap_vfs::{Access, Fs};
 
 use crate::database::Shared;
 use crate::flush;
@@ -59,6 +59,9 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
         fs.create_dir_all(dir)?;
     }
     let lock = fs.lock(&dir.join(names::LOCK))?;
+    if !fs.exists(&dir.join(names::CURRENT))? {
+        refuse_remains(&*fs, dir)?;
+    }
     let memory = Arc::new(Memory::new(limit));
     let storage = StorageContext::new(fs, dir.to_owned(), memory, Arc::clone(&options.tasks));
     let versions = match Manifest::exists(&storage)? {
@@ -88,6 +91,23 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     )?;
     shared.start_commits(csn + 1, log);
     Ok(shared)
+}
+
+/// Files without `CURRENT` are an interrupted backup or a damaged database. A new one in their place
+/// would take them for leftovers and remove them.
+fn refuse_remains(fs: &dyn Fs, dir: &Path) -> Result<()> {
+    for name in fs.list(dir)? {
+        let kind = FileKind::parse(&name);
+        if kind.is_some_and(|k| k.file_id().is_some() || matches!(k, FileKind::Log(_))) {
+            let text = format!(
+                "{} holds {name} but no {}: an interrupted backup or restore, or a damaged database",
+                dir.display(),
+                names::CURRENT
+            );
+            return Err(Error::corruption(names::CURRENT, 0, text));
+        }
+    }
+    Ok(())
 }
 
 /// The log files that are there, rising.
