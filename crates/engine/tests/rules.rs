@@ -38,6 +38,7 @@ impl Story {
     fn new() -> Story {
         let tasks = SimTasks::new(1);
         let mut options = Options::default().sync(SyncMode::Fsync).memory_limit(32 << 20);
+        options.tuning.log_file_bytes = 64 << 10;
         options.clock = Arc::new(tasks.clone());
         options.tasks = Arc::new(tasks);
         options.fs = Arc::new(MemFs::new());
