@@ -34,6 +34,7 @@ mod reserve;
 mod rows;
 
 use buffer::{Buffer, BufferMark};
+pub(crate) use parents::{Parent, no_parent};
 pub(crate) use reads::{ReadSet, TransactionCounters};
 
 /// What a transaction sees of others, and what it may do beside them: PostgreSQL's levels.
