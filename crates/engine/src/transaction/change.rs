@@ -227,7 +227,8 @@ impl Transaction {
         let chosen = columns.iter().any(|name| Some(*name) == serial);
         buffer.push_row(row, chosen)?;
         let at = buffer.rows.rows - 1;
-        buffer.succeed(found, at);
+        let keeps = lock_for(&buffer.schema, columns) == RowLock::NoKeyUpdate;
+        buffer.succeed(found, at, keeps);
         Ok(())
     }
 
