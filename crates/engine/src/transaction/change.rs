@@ -260,7 +260,8 @@ impl Transaction {
         let chosen = columns.iter().any(|name| Some(name.as_ref()) == serial);
         buffer.push_row(row, chosen)?;
         let at = buffer.rows.rows - 1;
-        buffer.succeed(found, at);
+        let keeps = lock_for(&buffer.schema, columns) == RowLock::NoKeyUpdate;
+        buffer.succeed(found, at, keeps);
         Ok(())
     }
 
