@@ -51,6 +51,7 @@ use crate::memtable::Mark;
 use crate::options::SyncMode;
 use crate::table::TableState;
 use crate::unique::{self, Claimed, UniqueKeys};
+use crate::upgrade;
 
 /// A row version that a transaction deletes, and the ordinal among the transaction's own rows of the
 /// one that replaces it.
@@ -184,6 +185,22 @@ impl Commits {
         if writes.is_empty() {
             return Ok(shared.snapshots.published());
         }
+        loop {
+            writes.iter_mut().try_for_each(upgrade::upgrade)?;
+            let (result, back) = self.queue_up(shared, writes)?;
+            match result {
+                Err(e) if upgrade::is_outdated(&e, &back) => writes = back,
+                result => return result,
+            }
+        }
+    }
+
+    /// One try; gives the changes back when they were decided.
+    fn queue_up(
+        &self,
+        shared: &Shared,
+        mut writes: Vec<TableWrite>,
+    ) -> Result<(Result<Csn>, Vec<TableWrite>)> {
         for w in &mut writes {
             unique::look_up(w)?;
         }
@@ -201,7 +218,7 @@ impl Commits {
             let decided = client.decided.lock().take();
             if let Some((result, writes, _)) = decided {
                 writes.iter().filter(|w| w.rows.rows > 0).for_each(|w| w.state.help_sort());
-                return result;
+                return Ok((result, writes));
             }
             match self.lead() {
                 Some(leader) => Leading::new(shared, self, leader).serve(),

@@ -35,9 +35,11 @@ mod stats;
 mod table;
 mod transaction;
 mod unique;
+mod upgrade;
 
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
+pub use index_build::{BuildControl, BuildProgress};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
 pub use onlap_format::{

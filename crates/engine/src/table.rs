@@ -17,11 +17,14 @@ use onlap_base::memory::{Memory, Part};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::key::{KeyColumn, KeyDef};
 use onlap_format::{Batch, TableSchema, Vector};
+use onlap_storage::StorageContext;
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
 use crate::compaction::NothingDue;
+use crate::index_build::Building;
 use crate::memtable::{self, Memtable};
+use crate::schema_change::ChangeLock;
 use crate::snapshots::RowCounts;
 
 /// A memtable that gets no more rows.
@@ -38,6 +41,8 @@ pub(crate) struct Frozen {
 #[derive(Clone, Debug)]
 pub(crate) struct TableView {
     pub schema: Arc<TableSchema>,
+    /// The schema of new memtables: that of the table, and the indexes that are being built.
+    pub landing: Arc<TableSchema>,
     /// Files: all rows below `version.flushed_rows`.
     pub version: Arc<TableVersion>,
     /// Memtables that are being written to files, oldest first.
@@ -121,6 +126,11 @@ pub(crate) struct TableState {
     pub merge_debt: AtomicU64,
     /// When no merge or compaction was due.
     pub nothing_due: Mutex<Option<NothingDue>>,
+    /// Held while its schema changes.
+    pub changing: ChangeLock,
+    /// Indexes under construction. Who installs flushed files or changes the schema holds it from the
+    /// look at the schema to the new view.
+    pub building: Mutex<Building>,
     memory: Arc<Memory>,
     /// Bytes of its memtables counted against the budget.
     charged: Mutex<u64>,
@@ -136,7 +146,7 @@ impl Drop for TableState {
 impl TableState {
     /// A table whose rows are all in files; nobody sees it at a commit before `csn`.
     pub(crate) fn new(
-        memory: &Arc<Memory>,
+        storage: &StorageContext,
         tuning: memtable::Tuning,
         version: Arc<TableVersion>,
         csn: Csn,
@@ -147,7 +157,8 @@ impl TableState {
         let rows = version.flushed_rows;
         let active = Arc::new(Memtable::new(Arc::clone(&schema), rows, tuning));
         let id = schema.id;
-        let view = TableView { schema, version, frozen: Vec::new(), active };
+        let landing = Arc::clone(&schema);
+        let view = TableView { schema, landing, version, frozen: Vec::new(), active };
         Arc::new(TableState {
             id,
             view: ArcSwap::from_pointee(view),
@@ -159,7 +170,9 @@ impl TableState {
             dropped: AtomicBool::new(false),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
-            memory: Arc::clone(memory),
+            changing: ChangeLock::new(&*storage.tasks),
+            building: Mutex::default(),
+            memory: Arc::clone(&storage.memory),
             charged: Mutex::new(0),
             tuning,
         })
