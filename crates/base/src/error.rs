@@ -23,6 +23,18 @@ pub enum ErrorKind {
     TooLong,
     /// NULL in a column that refuses it.
     NotNull,
+    /// A row for which a CHECK constraint is false.
+    CheckViolation,
+    /// A child row without its parent row, or a parent row that still has children.
+    ForeignKeyViolation,
+    /// A value for a column that the table's counter always fills.
+    GeneratedAlways,
+    /// A division by zero.
+    DivisionByZero,
+    /// A sequence that has come to its end.
+    SequenceExhausted,
+    /// An object that others depend on.
+    InUse,
     /// A second row with the same key in a primary key or unique index.
     DuplicateKey,
     /// No table of that name.
@@ -33,6 +45,8 @@ pub enum ErrorKind {
     UnknownIndex,
     /// A table, index or column of that name is there already.
     AlreadyExists,
+    /// A change in a transaction that was begun read-only.
+    ReadOnlyTransaction,
     /// Any other unusable argument.
     InvalidInput,
     /// A documented limit on counts (columns, indexes, tables, memory) was reached.
@@ -43,6 +57,10 @@ pub enum ErrorKind {
     // Try again.
     /// Another transaction changed the same row first; run the transaction again.
     Conflict,
+    /// Transactions wait for each other and this one was chosen to end; run it again.
+    Deadlock,
+    /// A lock is held by another transaction and was not to be waited for any longer.
+    LockNotAvailable,
     /// The snapshot was revoked, or lies below the horizon.
     SnapshotTooOld,
     /// The caller cancelled the work.
@@ -80,6 +98,12 @@ impl ErrorKind {
             ErrorKind::InvalidText => "22P02",
             ErrorKind::TooLong => "22001",
             ErrorKind::NotNull => "23502",
+            ErrorKind::CheckViolation => "23514",
+            ErrorKind::ForeignKeyViolation => "23503",
+            ErrorKind::GeneratedAlways => "428C9",
+            ErrorKind::DivisionByZero => "22012",
+            ErrorKind::SequenceExhausted => "2200H",
+            ErrorKind::InUse => "2BP01",
             ErrorKind::DuplicateKey => "23505",
             ErrorKind::UnknownTable => "42P01",
             ErrorKind::UnknownColumn => "42703",
@@ -89,6 +113,9 @@ impl ErrorKind {
             ErrorKind::LimitExceeded => "54000",
             ErrorKind::Unsupported => "0A000",
             ErrorKind::Conflict => "40001",
+            ErrorKind::Deadlock => "40P01",
+            ErrorKind::LockNotAvailable => "55P03",
+            ErrorKind::ReadOnlyTransaction => "25006",
             ErrorKind::SnapshotTooOld => "72000",
             ErrorKind::Cancelled => "57014",
             ErrorKind::DiskFull => "53100",

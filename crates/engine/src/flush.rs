@@ -169,7 +169,7 @@ fn write_files(
     }
     write_marks(shared, table, frozen, dead, edits)?;
     edits.push(Edit::Flushed(table, frozen.end_row(), csn));
-    if let Some(serial) = schema.columns.iter().find(|c| c.serial) {
+    if let Some(serial) = schema.columns.iter().find(|c| c.is_serial()) {
         edits.push(Edit::Serial(table, serial.id, state.serial_now()));
     }
     shared.storage.sync_dir()
@@ -253,6 +253,7 @@ fn write_rows(
         compress: false,
         block_rows: shared.options.tuning.block_rows,
         purpose: Purpose::Segment,
+        cache: true,
     };
     let mut writer = SegmentWriter::create(&shared.storage, spec)?;
     for (batch, row_ids) in frozen.batches(dead.clone()) {

@@ -19,6 +19,7 @@ mod compaction;
 mod database;
 mod flush;
 mod index_build;
+mod locks;
 mod log;
 #[doc(hidden)]
 pub mod memtable;
@@ -40,6 +41,7 @@ mod upgrade;
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
 pub use index_build::{BuildControl, BuildProgress};
+pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
 pub use onlap_format::{
@@ -47,11 +49,15 @@ pub use onlap_format::{
     Vector, convert,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
+#[doc(hidden)]
+pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
 pub use spec::{IndexSpec, TableSpec};
-pub use stats::{IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats};
-pub use transaction::Transaction;
+pub use stats::{
+    IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
+};
+pub use transaction::{Isolation, Savepoint, Transaction, TransactionOptions};
 
 /// Names and versions of the file formats that this release writes; it reads these and all below.
 pub const FORMAT_VERSIONS: [(&str, u32); 7] = [

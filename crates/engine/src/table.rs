@@ -23,6 +23,7 @@ use parking_lot::Mutex;
 
 use crate::compaction::NothingDue;
 use crate::index_build::Building;
+use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
 use crate::schema_change::ChangeLock;
 use crate::snapshots::RowCounts;
@@ -65,6 +66,10 @@ impl TableView {
         key: &[u8],
         below: RowId,
     ) -> Result<Option<RowId>> {
+        if self.schema.index(index).is_none() {
+            // It was dropped.
+            return Ok(None);
+        }
         for memtable in self.memtables_newest_first() {
             if let Some(row) = memtable.newest_with_key(index, key, below) {
                 return Ok(Some(row));
@@ -99,6 +104,8 @@ pub(crate) struct TableWriter {
     pub next_row: RowId,
     /// The first commit in the active memtable.
     pub active_since: Option<Csn>,
+    /// The last commit that changed the table.
+    pub last_csn: Csn,
     /// Per unique index the largest key bytes ever committed: a key above needs no lookup.
     pub highs: Highs,
 }
@@ -115,6 +122,8 @@ pub(crate) struct TableState {
     change: Mutex<()>,
     pub counts: RowCounts,
     pub writer: Mutex<TableWriter>,
+    /// Rows and keys that open transactions have locked.
+    pub locks: LockSpace,
     /// Next value of the serial column.
     serial: AtomicI64,
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
@@ -164,7 +173,13 @@ impl TableState {
             view: ArcSwap::from_pointee(view),
             change: Mutex::default(),
             counts: RowCounts::new(csn, rows),
-            writer: Mutex::new(TableWriter { next_row: rows, active_since: None, highs }),
+            writer: Mutex::new(TableWriter {
+                next_row: rows,
+                active_since: None,
+                last_csn: csn,
+                highs,
+            }),
+            locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
             dropped: AtomicBool::new(false),
@@ -263,7 +278,7 @@ impl TableState {
 
     /// Keeps the counter above every value of logged rows.
     pub(crate) fn note_serials(&self, rows: &Batch) {
-        let Some(at) = self.schema().columns.iter().position(|c| c.serial) else { return };
+        let Some(at) = self.schema().serial() else { return };
         if let Some(Vector::Int(values)) = rows.columns.get(at).map(|c| &c.data)
             && let Some(&max) = values.iter().max()
         {

@@ -9,10 +9,11 @@
 use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, limits};
 use onlap_format::key::KeyDef;
 use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Vector};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use crate::commit::TableWrite;
-use crate::table::{Highs, TableView, index_positions, key_def};
+use crate::table::{Highs, TableState, TableView, index_positions, key_def};
 
 /// Keys that a transaction brings to one unique index.
 #[derive(Debug)]
@@ -131,7 +132,7 @@ fn claim(
     columns: &[&Column],
     rows: usize,
 ) -> Result<Option<Claim>> {
-    if rising_ints(def, columns) {
+    if rising_ints(def, columns, 0..rows) {
         let (mut min, mut max) = (Vec::new(), Vec::new());
         def.encode_row(columns, 0, &mut min);
         def.encode_row(columns, rows - 1, &mut max);
@@ -161,11 +162,11 @@ fn claim(
 }
 
 /// Whether a key of one ascending integer column rises strictly: the common case, worth a short way.
-fn rising_ints(def: &KeyDef, columns: &[&Column]) -> bool {
+pub(crate) fn rising_ints(def: &KeyDef, columns: &[&Column], rows: Range<usize>) -> bool {
     let [column] = columns else { return false };
     match &column.data {
         Vector::Int(v) if column.nulls.is_none() && !def.columns[0].descending => {
-            !def.columns[0].ty.key_is_lossy() && v.windows(2).all(|w| w[0] < w[1])
+            !def.columns[0].ty.key_is_lossy() && v[rows].windows(2).all(|w| w[0] < w[1])
         }
         _ => false,
     }
@@ -230,7 +231,12 @@ fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Probed {
 }
 
 /// The live row below `below` that carries a key. Only the newest carrier can be alive.
-fn live_row(view: &TableView, index: IndexId, key: &[u8], below: RowId) -> Result<Option<RowId>> {
+pub(crate) fn live_row(
+    view: &TableView,
+    index: IndexId,
+    key: &[u8],
+    below: RowId,
+) -> Result<Option<RowId>> {
     match view.newest_with_key(index, key, below)? {
         Some(row) if view.mark_of(row)?.is_none() => Ok(Some(row)),
         _ => Ok(None),
@@ -303,6 +309,11 @@ fn live_row_since(
     }
 }
 
+/// Whether a key lies above every key that was ever committed to a unique index.
+pub(crate) fn is_above_all(state: &TableState, index: IndexId, key: &[u8]) -> bool {
+    high_of(&state.writer.lock().highs, index).is_none_or(|high| key > high)
+}
+
 fn high_of(highs: &Highs, index: IndexId) -> Option<&[u8]> {
     highs.iter().find(|h| h.0 == index).and_then(|h| h.1.as_deref())
 }
@@ -334,7 +345,7 @@ pub(crate) fn raise_highs_of_rows(schema: &TableSchema, rows: &Batch, highs: &mu
         let (positions, _) = index_positions(schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
         let def = key_def(schema, index);
-        if rising_ints(&def, &columns) {
+        if rising_ints(&def, &columns, 0..rows.rows) {
             let mut max = Vec::new();
             def.encode_row(&columns, rows.rows - 1, &mut max);
             raise(highs, index.id, &max);

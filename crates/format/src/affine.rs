@@ -123,6 +123,22 @@ impl Affine {
         self.pieces.capacity() * size_of::<Piece>()
     }
 
+    /// Counts every row id from `base` on.
+    ///
+    /// # Errors
+    /// `Corruption` where row ids leave 64 bits.
+    pub fn shift(&mut self, base: RowId) -> Result<()> {
+        for p in 0..self.pieces.len() {
+            let len = self.piece_len(p);
+            let piece = &mut self.pieces[p];
+            let first = piece.first_row.checked_add(base);
+            let first = first.filter(|row| row.checked_add(len).is_some());
+            piece.first_row =
+                first.ok_or_else(|| Error::damaged("a piece leaves the range of row ids"))?;
+        }
+        Ok(())
+    }
+
     fn piece_len(&self, p: usize) -> u64 {
         self.pieces.get(p + 1).map_or(self.len, |next| next.start) - self.pieces[p].start
     }

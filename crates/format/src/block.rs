@@ -77,6 +77,8 @@ pub struct Block {
     /// Start of the first column in the body.
     first_column: usize,
     first_row_id: RowId,
+    /// Added to the row ids of the body; see [`Block::shifted`].
+    base: RowId,
     dense: bool,
     /// Columns with values in blob frames, and where their lists begin in the body.
     lists: Box<[(u32, u32)]>,
@@ -124,14 +126,29 @@ impl Block {
             return Err(r.damaged("row ids run over"));
         }
         let first_column = r.position();
+        let lists = Box::default();
         let mut block =
-            Block { rows, columns, body, first_column, first_row_id, dense, lists: Box::default() };
+            Block { rows, columns, body, first_column, first_row_id, base: 0, dense, lists };
         if has_lists {
             let mut r = Reader::new(&block.body);
             r.take(block.column_end(columns - 1))?;
             block.lists = check_lists(&mut r, rows, columns)?;
         }
         Ok(block)
+    }
+
+    /// The same block, every row id `base` higher: of a file whose row ids count from there.
+    ///
+    /// # Errors
+    /// `Corruption` where row ids leave 64 bits.
+    pub fn shifted(mut self, base: RowId) -> Result<Block> {
+        let last = self.row_id(self.rows - 1);
+        if last.checked_add(base).is_none_or(|last| last == RowId::MAX) {
+            return Err(Error::damaged("row ids run over"));
+        }
+        self.first_row_id += base;
+        self.base += base;
+        Ok(self)
     }
 
     /// Number of rows, at least 1.
@@ -162,7 +179,11 @@ impl Block {
     /// Id of row `i`.
     pub fn row_id(&self, i: usize) -> RowId {
         assert!(i < self.rows);
-        if self.dense { self.first_row_id + i as u64 } else { self.ids().get(i) as RowId }
+        if self.dense {
+            self.first_row_id + i as u64
+        } else {
+            self.base.wrapping_add(self.ids().get(i) as RowId)
+        }
     }
 
     /// Appends the ids of rows `range`.
@@ -172,8 +193,8 @@ impl Block {
             let first = self.first_row_id;
             out.extend(range.map(|i| first + i as u64));
         } else {
-            let ids = self.ids();
-            out.extend(range.map(|i| ids.get(i) as RowId));
+            let (ids, base) = (self.ids(), self.base);
+            out.extend(range.map(|i| base.wrapping_add(ids.get(i) as RowId)));
         }
     }
 
@@ -182,6 +203,7 @@ impl Block {
         if self.dense {
             return id.saturating_sub(self.first_row_id).min(self.rows as u64) as usize;
         }
+        let Some(id) = id.checked_sub(self.base) else { return 0 };
         self.ids().lower_bound(i64::try_from(id).unwrap_or(i64::MAX))
     }
 

@@ -37,6 +37,7 @@ use crate::batch::{Batch, Column, Vector};
 use crate::block::{Block, BlockEncoder, RowIds};
 use crate::encode::Effort;
 use crate::encode::int::{self, IntView};
+use crate::run::shifted;
 use crate::types::Physical;
 use crate::wire::{self, Reader};
 
@@ -83,9 +84,23 @@ pub fn encode_mark_block(marks: &[Mark], out: &mut Vec<u8>) {
     BlockEncoder::new(2, false).encode(&batch, 0..marks.len(), RowIds::List(&rows), out);
 }
 
+/// How the marks of a file that was written before their commit are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MarkShift {
+    /// Added to the marked rows.
+    pub rows: RowId,
+    /// Added to the successors.
+    pub successors: RowId,
+    /// The commit that all marks came with.
+    pub csn: Csn,
+}
+
 /// A parsed block of marks.
 #[derive(Debug)]
-pub struct MarkBlock(Block);
+pub struct MarkBlock {
+    block: Block,
+    shift: Option<MarkShift>,
+}
 
 impl MarkBlock {
     /// Checks and opens a block.
@@ -97,36 +112,53 @@ impl MarkBlock {
         if block.columns() != 2 {
             return Err(Error::damaged("a mark block has two columns"));
         }
-        Ok(MarkBlock(block))
+        Ok(MarkBlock { block, shift: None })
+    }
+    /// The same block, read as `shift` says.
+    ///
+    /// # Errors
+    /// `Corruption` where row ids leave 64 bits.
+    pub fn shifted(self, shift: MarkShift) -> Result<MarkBlock> {
+        Ok(MarkBlock { block: self.block.shifted(shift.rows)?, shift: Some(shift) })
+    }
+    fn mark(&self, row: RowId, csn: i64, successor: Option<i64>) -> Mark {
+        let successor = successor.map(|s| s as RowId);
+        match self.shift {
+            None => Mark { row, csn: csn as Csn, successor },
+            Some(shift) => {
+                let successor = successor.map(|s| shift.successors.wrapping_add(s));
+                Mark { row, csn: shift.csn, successor }
+            }
+        }
     }
     /// Number of marks, at least 1.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
-        self.0.rows()
+        self.block.rows()
     }
     /// Heap bytes in use.
     pub fn heap_bytes(&self) -> usize {
-        self.0.heap_bytes()
+        self.block.heap_bytes()
     }
     /// Number of marks of rows below `row`.
     pub fn lower_bound(&self, row: RowId) -> usize {
-        self.0.lower_bound(row)
+        self.block.lower_bound(row)
     }
     /// The mark of a row.
     pub fn get(&self, row: RowId) -> Result<Option<Mark>> {
-        let Some(i) = self.0.position(row) else { return Ok(None) };
-        let successors = self.0.column(1)?;
-        let successor = (!successors.is_null(i)).then(|| successors.int(i) as RowId);
-        Ok(Some(Mark { row, csn: self.0.column(0)?.int(i) as Csn, successor }))
+        let Some(i) = self.block.position(row) else { return Ok(None) };
+        let successors = self.block.column(1)?;
+        let successor = (!successors.is_null(i)).then(|| successors.int(i));
+        Ok(Some(self.mark(row, self.block.column(0)?.int(i), successor)))
     }
     /// Appends marks `range`.
     pub fn marks(&self, range: Range<usize>, out: &mut Vec<Mark>) -> Result<()> {
         let mut rows = Vec::with_capacity(range.len());
-        self.0.row_ids(range.clone(), &mut rows);
-        let (csns, successors) = (self.0.column(0)?, self.0.column(1)?);
+        self.block.row_ids(range.clone(), &mut rows);
+        let (csns, successors) = (self.block.column(0)?, self.block.column(1)?);
         out.extend(range.zip(rows).map(|(i, row)| {
-            let successor = (!successors.is_null(i)).then(|| successors.int(i) as RowId);
-            Mark { row, csn: csns.int(i) as Csn, successor }
+            let successor = (!successors.is_null(i)).then(|| successors.int(i));
+            self.mark(row, csns.int(i), successor)
         }));
         Ok(())
     }
@@ -209,6 +241,24 @@ impl MarkFooter {
     /// Heap bytes in use.
     pub fn heap_bytes(&self) -> usize {
         (self.marks.capacity() + self.dead.capacity()) * size_of::<MarkBlockEntry>()
+    }
+
+    /// Reads the run as `shift` says.
+    ///
+    /// # Errors
+    /// `Corruption` where row ids leave 64 bits, and for dead blocks, whose places are not to be
+    /// shifted: they have no commit either.
+    pub fn shift(&mut self, shift: MarkShift) -> Result<()> {
+        if !self.dead.is_empty() {
+            return Err(Error::damaged("a mark run with dead blocks was adopted"));
+        }
+        self.rows = shifted(&self.rows, shift.rows)?;
+        self.csns = shift.csn..shift.csn.saturating_add(1);
+        for block in &mut self.marks {
+            let first = block.first.checked_add(shift.rows);
+            block.first = first.ok_or_else(|| Error::damaged("row ids leave 64 bits"))?;
+        }
+        Ok(())
     }
 
     /// Appends the footer's bytes.

@@ -168,6 +168,16 @@ pub fn separator<'a>(last: Option<&[u8]>, first: &'a [u8]) -> &'a [u8] {
     &first[..first.len().min(shared + 1)]
 }
 
+/// A range of row ids counted from `base`.
+pub(crate) fn shifted(rows: &Range<RowId>, base: RowId) -> Result<Range<RowId>> {
+    let end = rows.end.checked_add(base).ok_or_else(row_ids_run_over)?;
+    Ok(rows.start.saturating_add(base)..end)
+}
+
+fn row_ids_run_over() -> Error {
+    Error::damaged("row ids leave 64 bits")
+}
+
 /// How a file holds its entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunForm {
@@ -221,6 +231,24 @@ impl RunFooter {
             RunForm::Explicit { fences, .. } | RunForm::FencesOnly(fences) => fences.heap_bytes(),
         };
         size_of::<RunFooter>() + form + self.stats.heap_bytes()
+    }
+
+    /// Counts every row id from `base` on.
+    ///
+    /// # Errors
+    /// `Corruption` where row ids leave 64 bits.
+    pub fn shift(&mut self, base: RowId) -> Result<()> {
+        self.rows = shifted(&self.rows, base)?;
+        match &mut self.form {
+            RunForm::Affine(affine) => affine.shift(base),
+            RunForm::Explicit { fences, .. } | RunForm::FencesOnly(fences) => {
+                for entry in &mut fences.entries {
+                    let first = entry.first_row.checked_add(base);
+                    entry.first_row = first.ok_or_else(row_ids_run_over)?;
+                }
+                Ok(())
+            }
+        }
     }
 
     /// Appends the footer's bytes.

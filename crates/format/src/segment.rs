@@ -24,6 +24,7 @@ use onlap_base::{ColumnId, Csn, Error, Result, RowId, TableId};
 use crate::batch::{Column, Vector};
 use crate::encode::int::{self, IntView};
 use crate::encode::{ColumnView, Effort, encode_column};
+use crate::run::shifted;
 use crate::types::Physical;
 use crate::wire::{self, Reader};
 use crate::zone::{Bounds, Zone, stored_form};
@@ -176,6 +177,23 @@ impl SegmentFooter {
             zones,
             commits,
         })
+    }
+
+    /// Counts every row id from `base` on; all rows came with commit `csn`.
+    ///
+    /// # Errors
+    /// `Corruption` where row ids leave 64 bits.
+    pub fn shift(&mut self, base: RowId, csn: Csn) -> Result<()> {
+        let rows = shifted(&(self.first_row_id..self.end_row_id), base)?;
+        (self.first_row_id, self.end_row_id) = (rows.start, rows.end);
+        for block in &mut self.blocks {
+            let first = block.first_row_id.checked_add(base);
+            block.first_row_id = first
+                .filter(|row| row.checked_add(block.rows.into()).is_some())
+                .ok_or_else(|| Error::damaged("a block's row ids run over"))?;
+        }
+        self.commits = CommitMap::new(&[(rows.end, csn)]);
+        Ok(())
     }
 
     /// The block that has the row, if one does.

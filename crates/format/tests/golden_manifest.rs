@@ -2,15 +2,20 @@
 
 mod golden_files;
 
-use onlap_base::{ColumnId, FileId, IndexId, TableId};
+use onlap_base::{ColumnId, FileId, IndexId, SequenceId, TableId};
 use onlap_format::manifest::{
-    Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals, encode_header,
+    Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals, encode_header,
     encode_record, load,
 };
-use onlap_format::{ColumnSchema, DataType, IndexSchema, KeyPart, TableSchema};
+use onlap_format::marks::MarkShift;
+use onlap_format::{
+    Action, CheckSchema, ColumnDefault, ColumnSchema, DataType, Expr, ForeignKeySchema, Identity,
+    IndexSchema, KeyPart, Numeric, SequenceSchema, TableSchema, Value,
+};
 
 const T: TableId = TableId(1);
 const I: IndexId = IndexId(2);
+const S: SequenceId = SequenceId(6);
 
 fn schema() -> TableSchema {
     let types = [
@@ -34,11 +39,8 @@ fn schema() -> TableSchema {
         DataType::Json,
     ];
     let column = |(i, ty): (usize, &DataType)| ColumnSchema {
-        id: ColumnId(i as u32 + 1),
-        name: format!("c{i}"),
-        ty: *ty,
-        nullable: i > 3,
-        serial: i == 3,
+        identity: if i == 3 { Identity::ByDefault } else { Identity::None },
+        ..ColumnSchema::new(ColumnId(i as u32 + 1), format!("c{i}"), *ty, i > 3)
     };
     let index = |id: u32, unique: bool| IndexSchema {
         id: IndexId(id),
@@ -48,6 +50,7 @@ fn schema() -> TableSchema {
         unique,
         primary: unique,
         fences_only: !unique,
+        since: 0,
     };
     TableSchema {
         id: T,
@@ -56,12 +59,68 @@ fn schema() -> TableSchema {
         columns: types.iter().enumerate().map(column).collect(),
         indexes: vec![index(1, true), index(2, false)],
         next_column: 30,
+        ..TableSchema::default()
+    }
+}
+
+/// The table with every kind of rule, default and missing value.
+fn ruled() -> TableSchema {
+    let mut schema = TableSchema { version: 4, history_us: 60_000_000, ..schema() };
+    schema.columns[3].identity = Identity::Always;
+    schema.columns[1].default = Some(ColumnDefault::NextVal(S));
+    let values = [
+        (4, Value::Float(-0.5)),
+        (6, Value::Numeric(Numeric { mantissa: -1234, scale: 2 })),
+        (8, Value::Text("text".into())),
+        (11, Value::Bytes(vec![0, 255])),
+        (12, Value::Uuid([7; 16])),
+        (13, Value::Date(-3)),
+        (14, Value::Time(1)),
+        (15, Value::Timestamp(300)),
+    ];
+    for (at, value) in values {
+        schema.columns[at].default = Some(ColumnDefault::Constant(value.clone()));
+        schema.columns[at].missing = Some(value);
+    }
+    schema.columns[0].missing = Some(Value::Bool(true));
+    schema.columns[9].default = Some(ColumnDefault::Constant(Value::Null));
+    let c = |id: u32| Expr::Column(ColumnId(id));
+    let checks = [
+        c(4).greater(Value::Int(0)).and(c(9).like("a%")),
+        c(9).length().between(Value::Int(1), Value::Int(5)).or(c(10).is_null()),
+        c(3).one_of([Value::Int(1), Value::Int(2)]).negated(),
+        c(2).plus(c(3)).minus_sign().distinct(c(4).remainder(Value::Int(2))),
+    ];
+    for (i, expr) in checks.into_iter().enumerate() {
+        schema.checks.push(CheckSchema { name: format!("check{i}"), expr });
+    }
+    schema.foreign_keys.push(ForeignKeySchema {
+        name: "parent".into(),
+        columns: vec![ColumnId(4)],
+        parent: T,
+        parent_index: IndexId(1),
+        on_delete: Action::Cascade,
+        on_update: Action::SetNull,
+    });
+    schema
+}
+
+fn sequence(id: SequenceId) -> SequenceSchema {
+    SequenceSchema {
+        id,
+        name: format!("s{id}"),
+        start: 5,
+        increment: -2,
+        min: i64::MIN,
+        max: 9,
+        cycle: true,
+        cache: 32,
     }
 }
 
 fn file(id: u64, first: u8, last: u8) -> RunFileMeta {
     let (first_key, last_key) = (vec![first], vec![last]);
-    RunFileMeta { file: FileId(id), bytes: id * 100, entries: id, first_key, last_key }
+    RunFileMeta { file: FileId(id), bytes: id * 100, entries: id, first_key, last_key, base: 0 }
 }
 
 fn run(id: u64, level: u32, group: Option<u64>, files: Vec<RunFileMeta>) -> RunMeta {
@@ -77,6 +136,7 @@ fn records() -> Vec<Vec<Edit>> {
         count: 490,
         schema: 3,
         folded_csn: 12,
+        adopted: None,
     };
     let marks = |file: u64| MarkRunMeta {
         file: FileId(file),
@@ -85,6 +145,7 @@ fn records() -> Vec<Vec<Edit>> {
         csns: 5..9,
         marks: 6,
         level: 1,
+        adopted: None,
     };
     let written =
         WrittenTotals { log: 1, segments: 200, compaction: 3, marks: 40_000, manifest: 5 };
@@ -107,6 +168,15 @@ fn records() -> Vec<Vec<Edit>> {
             Edit::TrimRun(T, I, 12, vec![6]),
         ],
         vec![Edit::RemoveSegment(T, FileId(10)), Edit::RemoveMarks(T, FileId(14))],
+        vec![
+            Edit::CreateSequence(sequence(S)),
+            Edit::CreateSequence(sequence(SequenceId(7))),
+            Edit::SequenceNext(S, Some(-300)),
+            Edit::SequenceNext(SequenceId(7), None),
+            Edit::ChangeSequence(SequenceSchema { cycle: false, ..sequence(SequenceId(7)) }),
+            Edit::NextSequence(10),
+            Edit::ChangeTable(ruled()),
+        ],
     ]
 }
 
@@ -120,7 +190,8 @@ fn manifest_file() {
     let half = load("manifest-00000004", 4, &bytes).unwrap();
     assert_eq!(half.end, bytes.len() as u64);
     let table = &half.state.tables[&T];
-    assert_eq!((half.state.next_file, half.state.csn, &table.schema), (17, 33, &schema()));
+    assert_eq!((half.state.next_file, half.state.csn, &table.schema), (17, 33, &ruled()));
+    assert_eq!((half.state.sequences[&S].next, half.state.next_sequence), (Some(-300), 10));
     let runs = &table.indexes[&I].runs;
     assert_eq!((runs[0].id, runs[1].id, runs[1].files.len()), (16, 12, 1));
     assert_eq!((table.segments.len(), table.marks.len(), table.serials[&ColumnId(4)]), (1, 1, -7));
@@ -137,11 +208,63 @@ fn manifest_file() {
         Edit::FinishRun(T, I, 16),
         Edit::ChangeTable(TableSchema { version: 4, ..schema() }),
         Edit::DropTable(T),
+        Edit::DropSequence(S),
     ];
     let end = encode_record(4, bytes.len() as u64, &ends);
     golden_files::check("manifest-ends.bin", &end);
     bytes.extend(end);
-    assert!(load("manifest-00000004", 4, &bytes).unwrap().state.tables.is_empty());
+    let state = load("manifest-00000004", 4, &bytes).unwrap().state;
+    assert!(state.tables.is_empty() && state.sequences.len() == 1);
+}
+
+#[test]
+fn the_first_version_still_reads() {
+    let bytes = include_bytes!("golden/manifest-1.bin");
+    let state = load("manifest-00000004", 4, bytes).unwrap().state;
+    assert_eq!(state.tables[&T].schema, schema());
+    assert!(state.sequences.is_empty());
+}
+
+/// Files that were written before their commit.
+#[test]
+fn adopted_files() {
+    let adopted = Some(Adopted { base: 1_000_000, csn: 44 });
+    let rows = 1_000_000..1_000_500;
+    let segment = SegmentMeta {
+        file: FileId(10),
+        bytes: 4000,
+        rows: rows.clone(),
+        count: 490,
+        schema: 3,
+        folded_csn: 0,
+        adopted,
+    };
+    let base = |f: RunFileMeta| RunFileMeta { base: 1_000_000, ..f };
+    let files = vec![base(file(11, 1, 5)), file(12, 5, 9)];
+    let marks = MarkRunMeta {
+        file: FileId(13),
+        bytes: 77,
+        rows: 3..400,
+        csns: 44..45,
+        marks: 6,
+        level: 0,
+        adopted: Some(MarkShift { rows: 0, successors: 1_000_000, csn: 44 }),
+    };
+    let edits = [
+        Edit::CreateTable(schema()),
+        Edit::AddSegment(T, segment),
+        Edit::AddRun(T, I, RunMeta { rows, ..run(11, 0, None, files) }),
+        Edit::AddMarks(T, marks),
+        Edit::Flushed(T, 1_000_500, 44),
+    ];
+    let mut bytes = encode_header(4).to_vec();
+    bytes.extend(encode_record(4, bytes.len() as u64, &edits));
+    golden_files::check("manifest-adopted.bin", &bytes);
+    let state = load("manifest-00000004", 4, &bytes).unwrap().state;
+    let table = &state.tables[&T];
+    assert_eq!(edits[1], Edit::AddSegment(T, table.segments[0].clone()));
+    assert_eq!(edits[2], Edit::AddRun(T, I, table.indexes[&I].runs[0].clone()));
+    assert_eq!(edits[3], Edit::AddMarks(T, table.marks[0].clone()));
 }
 
 #[test]

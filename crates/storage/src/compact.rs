@@ -141,6 +141,7 @@ fn rewrite(
         compress: false,
         block_rows: onlap_base::limits::BLOCK_ROWS_MAX,
         purpose: Purpose::Compaction,
+        cache: true,
     };
     let mut writer = SegmentWriter::create(editor.context(), spec)?;
     let mut survivors = Survivors::new(version, &entry.segment, horizon);

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Charge, Error, ErrorKind, FileId, Part, Result};
+use onlap_base::{Charge, Error, ErrorKind, FileId, PROVISIONAL_BASE, Part, Result, RowId};
 use onlap_format::frame::{HEADER_BYTES, Kind, TRAILER_BYTES, check_header, parse_trailer};
 use onlap_vfs::{Access, File, ReadBuf};
 
@@ -138,10 +138,17 @@ impl Drop for FileWriter {
 pub struct FileReader {
     context: Arc<StorageContext>,
     id: FileId,
+    cache_id: FileId,
     name: String,
     file: Arc<dyn File>,
     bytes: u64,
 }
+
+/// Set in the id under which blocks of an adopted file are cached, and of one that still belongs to
+/// its transaction: cached blocks know their row ids, and a file is read with the one and then with
+/// the other. Ids of files stay far below.
+const ADOPTED_BIT: u64 = 1 << 62;
+const PRIVATE_BIT: u64 = 1 << 63;
 
 impl FileReader {
     /// Opens a finished file.
@@ -158,7 +165,18 @@ impl FileReader {
             _ => e,
         })?;
         let bytes = file.len()?;
-        Ok(FileReader { context: context.clone(), id, name, file, bytes })
+        Ok(FileReader { context: context.clone(), id, cache_id: id, name, file, bytes })
+    }
+
+    /// A reader of a file whose row ids count from `base`.
+    #[must_use]
+    pub fn counting_from(mut self, base: RowId) -> FileReader {
+        self.cache_id = match base {
+            0 => self.id,
+            PROVISIONAL_BASE.. => FileId(self.id.0 | PRIVATE_BIT),
+            _ => FileId(self.id.0 | ADOPTED_BIT),
+        };
+        self
     }
 
     /// What this file shares with the others.
@@ -169,6 +187,11 @@ impl FileReader {
     /// The file's id.
     pub fn id(&self) -> FileId {
         self.id
+    }
+
+    /// What stands for the file in the block cache.
+    pub fn cache_id(&self) -> FileId {
+        self.cache_id
     }
 
     /// The file's name relative to the data directory.
@@ -202,7 +225,7 @@ impl FileReader {
         len: usize,
         parse: impl FnOnce(&[u8]) -> Result<(T, usize)>,
     ) -> Result<Arc<Loaded<T>>> {
-        match self.context.cache.get(self.id, offset) {
+        match self.context.cache.get(self.cache_id, offset) {
             Some(block) => Ok(block),
             None => self.load(offset, len, parse),
         }
@@ -217,7 +240,7 @@ impl FileReader {
     ) -> Result<Arc<Loaded<T>>> {
         let bytes = self.read(offset, len)?;
         let (block, heap) = parse(&bytes).map_err(|e| self.place(e, offset))?;
-        Ok(self.context.cache.insert(self.id, offset, block, heap))
+        Ok(self.context.cache.insert(self.cache_id, offset, block, heap))
     }
 
     /// Checks header and trailer of the file and reads its footer; returns it and its offset.

@@ -14,7 +14,8 @@ use onlap_base::names::FileKind;
 use onlap_base::{Charge, Csn, FileId, Part, Result, RowId};
 use onlap_format::frame::Kind;
 use onlap_format::marks::{
-    DEAD_BLOCK_ROWS, MARKS_VERSION, Mark, MarkBlock, MarkBlockEntry, MarkFooter, parse_dead_block,
+    DEAD_BLOCK_ROWS, MARKS_VERSION, Mark, MarkBlock, MarkBlockEntry, MarkFooter, MarkShift,
+    parse_dead_block,
 };
 use roaring::RoaringBitmap;
 
@@ -35,22 +36,31 @@ const SINGLE_LOOKUPS: usize = 16;
 /// An open mark run.
 pub struct MarkRun {
     file: FileReader,
+    adopted: Option<MarkShift>,
     footer: MarkFooter,
     _charge: Charge,
 }
 
 impl MarkRun {
-    /// Opens a finished file and checks header and footer.
-    pub fn open(context: &Arc<StorageContext>, id: FileId) -> Result<MarkRun> {
+    /// Opens a finished file and checks header and footer. `adopted` says how to read a file that
+    /// was written before its commit.
+    pub fn open(
+        context: &Arc<StorageContext>,
+        id: FileId,
+        adopted: Option<MarkShift>,
+    ) -> Result<MarkRun> {
         let file = FileReader::open(context, FileKind::Marks, id)?;
         let (bytes, at) = file.footer(Kind::Marks, MARKS_VERSION)?;
-        let footer = MarkFooter::parse(&bytes).map_err(|e| file.place(e, at))?;
+        let mut footer = MarkFooter::parse(&bytes).map_err(|e| file.place(e, at))?;
+        if let Some(shift) = adopted {
+            footer.shift(shift).map_err(|e| file.place(e, at))?;
+        }
         let outside = |b: &MarkBlockEntry| b.offset.saturating_add(u64::from(b.len)) > at;
         if footer.marks.iter().chain(&footer.dead).any(outside) {
             return Err(file.damaged(at, "a block lies outside of the blocks' part of the file"));
         }
         let charge = context.memory.charge(Part::Resident, footer.heap_bytes() as u64);
-        Ok(MarkRun { file, footer, _charge: charge })
+        Ok(MarkRun { file, adopted, footer, _charge: charge })
     }
 
     /// The file's id.
@@ -209,6 +219,10 @@ impl MarkRun {
         let entry = &self.footer.marks[i];
         let block = self.file.block(entry.offset, entry.len as usize, |bytes| {
             let block = MarkBlock::parse(bytes)?;
+            let block = match self.adopted {
+                Some(shift) => block.shifted(shift)?,
+                None => block,
+            };
             let heap = block.heap_bytes();
             Ok((block, heap))
         })?;

@@ -15,6 +15,7 @@ use onlap_base::names::FileKind;
 use onlap_base::{Charge, ColumnId, Error, FileId, Part, Result, RowId};
 use onlap_format::block::Block;
 use onlap_format::frame::Kind;
+use onlap_format::manifest::Adopted;
 use onlap_format::segment::{SEGMENT_VERSION, SegmentFooter};
 use onlap_format::zone::{ZONE_BYTES, Zone};
 use onlap_format::{Batch, Column, Physical};
@@ -45,6 +46,8 @@ pub type BlockRef = Arc<Loaded<Block>>;
 /// An open segment.
 pub struct Segment {
     file: Arc<FileReader>,
+    /// The file's row ids count from here.
+    base: RowId,
     footer: SegmentFooter,
     /// Where the footer begins: everything else lies before it.
     footer_at: u64,
@@ -57,11 +60,20 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Opens a finished file and checks header and footer.
-    pub fn open(context: &Arc<StorageContext>, id: FileId) -> Result<Segment> {
-        let file = Arc::new(FileReader::open(context, FileKind::Segment, id)?);
+    /// Opens a finished file and checks header and footer. `adopted` says how to read a file that
+    /// was written before its commit.
+    pub fn open(
+        context: &Arc<StorageContext>,
+        id: FileId,
+        adopted: Option<Adopted>,
+    ) -> Result<Segment> {
+        let base = adopted.map_or(0, |a| a.base);
+        let file = FileReader::open(context, FileKind::Segment, id)?.counting_from(base);
         let (bytes, at) = file.footer(Kind::Segment, SEGMENT_VERSION)?;
-        let footer = SegmentFooter::parse(&bytes).map_err(|e| file.place(e, at))?;
+        let mut footer = SegmentFooter::parse(&bytes).map_err(|e| file.place(e, at))?;
+        if let Some(Adopted { base, csn }) = adopted {
+            footer.shift(base, csn).map_err(|e| file.place(e, at))?;
+        }
         if footer.blocks.iter().any(|b| b.offset.saturating_add(u64::from(b.len)) > at) {
             return Err(file.damaged(at, "a block lies outside of the blocks' part of the file"));
         }
@@ -70,7 +82,8 @@ impl Segment {
         let charge = context.memory.charge(Part::Resident, heap as u64);
         let zones = footer.columns.iter().map(|_| OnceLock::new()).collect();
         Ok(Segment {
-            file,
+            file: Arc::new(file),
+            base,
             footer,
             footer_at: at,
             has_cached_blobs: AtomicBool::new(false),
@@ -128,7 +141,7 @@ impl Segment {
     /// Parses block `i` and holds it against what the footer says.
     fn parse(&self, i: usize, bytes: &[u8]) -> Result<(Block, usize)> {
         let entry = &self.footer.blocks[i];
-        let block = Block::parse(bytes)?;
+        let block = Block::parse(bytes)?.shifted(self.base)?;
         if block.rows() != entry.rows as usize
             || block.first_row_id() != entry.first_row_id
             || block.columns() != self.footer.columns.len()
@@ -213,9 +226,9 @@ impl Segment {
 impl Drop for Segment {
     fn drop(&mut self) {
         let cache = &self.file.context().cache;
-        self.footer.blocks.iter().for_each(|b| cache.remove(self.file.id(), b.offset));
+        self.footer.blocks.iter().for_each(|b| cache.remove(self.file.cache_id(), b.offset));
         if self.has_cached_blobs.load(Relaxed) {
-            cache.remove_file(self.file.id());
+            cache.remove_file(self.file.cache_id());
         }
     }
 }

@@ -23,12 +23,14 @@ use crate::marks::MarkRun;
 use crate::run::{IndexShape, Run, RunFile};
 use crate::segment::Segment;
 
+mod private;
 mod read;
 mod row_cursor;
 mod set;
 #[cfg(test)]
 mod tests;
 
+pub use private::PrivateFiles;
 pub use set::{Changed, Versions};
 
 /// A segment of a version.
@@ -177,7 +179,7 @@ impl<'a> Known<'a> {
         if let Some(entry) = self.segments.get(&meta.file) {
             return Ok(SegmentEntry { meta: meta.clone(), ..(*entry).clone() });
         }
-        let segment = Arc::new(Segment::open(files.context(), meta.file)?);
+        let segment = Arc::new(Segment::open(files.context(), meta.file, meta.adopted)?);
         let file = files.pin(FileKind::Segment(meta.file));
         Ok(SegmentEntry { meta: meta.clone(), file, segment, dead: Arc::default() })
     }
@@ -186,7 +188,7 @@ impl<'a> Known<'a> {
         if let Some(entry) = self.marks.get(&meta.file) {
             return Ok(MarksEntry { meta: meta.clone(), ..(*entry).clone() });
         }
-        let run = Arc::new(MarkRun::open(files.context(), meta.file)?);
+        let run = Arc::new(MarkRun::open(files.context(), meta.file, meta.adopted)?);
         let file = files.pin(FileKind::Marks(meta.file));
         Ok(MarksEntry { meta: meta.clone(), file, run })
     }
@@ -209,7 +211,8 @@ impl<'a> Known<'a> {
                     open.push(Arc::clone(known));
                 }
                 None => {
-                    open.push(Arc::new(RunFile::open(files.context(), shape, file.file)?));
+                    let run = RunFile::open(files.context(), shape, file.file, file.base)?;
+                    open.push(Arc::new(run));
                     pins.push(files.pin(FileKind::Run(file.file)));
                 }
             }

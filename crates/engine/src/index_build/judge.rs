@@ -93,7 +93,7 @@ impl Sources {
         let shape = IndexShape::of(&view.schema, index)?;
         let open = |meta: &RunMeta| {
             let file = |f: &onlap_format::manifest::RunFileMeta| {
-                RunFile::open(&build.shared.storage, &shape, f.file).map(Arc::new)
+                RunFile::open(&build.shared.storage, &shape, f.file, f.base).map(Arc::new)
             };
             let files = meta.files.iter().map(file).collect::<Result<Vec<_>>>()?;
             Ok(Arc::new(Run::new(Arc::clone(&shape), files, None)))

@@ -186,6 +186,8 @@ impl Build<'_> {
         }
         let mut schema = with_indexes(&view.schema, self.indexes);
         schema.version += 1;
+        let new = schema.indexes.iter_mut().filter(|i| building.has(i.id));
+        new.for_each(|i| i.since = csn);
         let runs = self.runs.iter().chain(&building.runs);
         let runs = runs.map(|(index, run)| Edit::AddRun(state.id, *index, run.clone()));
         let edits: Vec<Edit> =

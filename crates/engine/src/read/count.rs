@@ -23,7 +23,7 @@ impl ReadView {
             n += self.count_segment(segment, &mut dead)?;
         }
         for memtable in self.memtables() {
-            for piece in memtable.pieces(memtable.first_row()..self.count, &[]) {
+            for piece in memtable.pieces(memtable.first_row()..self.upto(memtable), &[]) {
                 n += self.count_piece(&piece, &mut dead)?;
             }
         }
@@ -36,7 +36,7 @@ impl ReadView {
             return Ok(0);
         }
         let footer = segment.footer();
-        if end <= self.count && !self.view.has_marks() {
+        if end <= self.count && !self.has_marks() {
             return Ok(footer.rows);
         }
         let mut n = 0;

@@ -51,6 +51,10 @@ impl DeadRows {
                 Direction::Backward => start.min(end.saturating_sub(STRETCH_ROWS))..end,
             };
             self.rows = view.view.dead_rows(self.stretch.clone(), view.csn)?;
+            if let Some(own) = &view.own {
+                self.rows.extend(own.dead_rows(self.stretch.clone()));
+                self.rows.sort_unstable();
+            }
         }
         let from = self.rows.partition_point(|&r| r < start);
         let to = from + self.rows[from..].partition_point(|&r| r < end);

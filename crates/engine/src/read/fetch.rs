@@ -17,7 +17,9 @@ impl TableView {
     pub(super) fn has_marks(&self) -> bool {
         self.version.has_marks() || self.memtables_newest_first().any(|m| m.marks() > 0)
     }
+}
 
+impl ReadView {
     /// Appends the rows with these ids (ascending) to `out`, whose columns are those at positions
     /// `columns` of the table, and the ids of those found to `found`. Asks no mark.
     fn read_rows(
@@ -29,19 +31,21 @@ impl TableView {
         counters: &mut ReadCounters,
     ) -> Result<()> {
         let before = found.len();
-        let flushed = rows.partition_point(|&r| r < self.version.flushed_rows);
+        let view = &self.view;
+        let flushed = rows.partition_point(|&r| r < view.version.flushed_rows);
         let (in_files, mut rest) = rows.split_at(flushed);
         if !in_files.is_empty() {
-            let ids: Vec<ColumnId> = columns.iter().map(|&c| self.schema.columns[c].id).collect();
-            counters.blocks_read += self.version.read_rows(in_files, &ids, out, found)?;
+            let ids: Vec<ColumnId> = columns.iter().map(|&c| view.schema.columns[c].id).collect();
+            counters.blocks_read += view.version.read_rows(in_files, &ids, out, found)?;
         }
         if rest.is_empty() {
             counters.rows_read += (found.len() - before) as u64;
             return Ok(());
         }
         let mut places = Vec::new();
-        let mut memtables: Vec<_> = self.memtables_newest_first().collect();
+        let mut memtables: Vec<_> = view.memtables_newest_first().collect();
         memtables.reverse();
+        memtables.extend(self.own.iter().map(|own| &own.memtable));
         for (i, memtable) in memtables.iter().enumerate() {
             let end = memtables.get(i + 1).map_or(RowId::MAX, |next| next.first_row());
             let (here, later) = rest.split_at(rest.partition_point(|&r| r < end));
@@ -55,15 +59,12 @@ impl TableView {
         counters.rows_read += (found.len() - before) as u64;
         Ok(())
     }
-}
 
-impl ReadView {
     /// Those of the rows (ascending) that are visible.
     pub(crate) fn visible(&self, rows: &[RowId]) -> Result<Vec<RowId>> {
-        let below = &rows[..rows.partition_point(|&r| r < self.count)];
-        let mut keep = vec![true; below.len()];
-        self.view.drop_dead(below, self.csn, &mut keep)?;
-        let kept = below.iter().zip(keep).filter(|(_, keep)| *keep);
+        let mut keep: Vec<bool> = rows.iter().map(|&r| self.in_sight(r)).collect();
+        self.drop_dead(rows, &mut keep)?;
+        let kept = rows.iter().zip(keep).filter(|(_, keep)| *keep);
         Ok(kept.map(|(&row, _)| row).collect())
     }
 
@@ -84,20 +85,20 @@ impl ReadView {
     /// Fills `picks` with the places in `rows`, which come in any order, of those that are visible.
     /// False, and `picks` untouched, where all are: the common case, which costs one look at each id.
     pub(super) fn pick_visible(&self, rows: &[RowId], picks: &mut Vec<u32>) -> Result<bool> {
-        let all_below = rows.iter().fold(true, |all, &r| all & (r < self.count));
-        if !self.view.has_marks() {
+        let all_below = rows.iter().fold(true, |all, &r| all & self.in_sight(r));
+        if !self.has_marks() {
             if !all_below {
                 picks.clear();
-                picks.extend(places_where(rows, |r| r < self.count));
+                picks.extend(places_where(rows, |r| self.in_sight(r)));
             }
             return Ok(!all_below);
         }
         let mut order: Vec<(RowId, u32)> =
-            rows.iter().zip(0..).map(|(&row, i)| (row, i)).filter(|e| e.0 < self.count).collect();
+            rows.iter().zip(0..).map(|(&row, i)| (row, i)).filter(|e| self.in_sight(e.0)).collect();
         order.sort_unstable();
         let sorted: Vec<RowId> = order.iter().map(|e| e.0).collect();
         let mut keep = vec![true; sorted.len()];
-        self.view.drop_dead(&sorted, self.csn, &mut keep)?;
+        self.drop_dead(&sorted, &mut keep)?;
         if all_below && keep.iter().all(|&k| k) {
             return Ok(false);
         }
@@ -116,7 +117,7 @@ impl ReadView {
         counters: &mut ReadCounters,
     ) -> Result<()> {
         let mut found = Vec::with_capacity(rows.len());
-        self.view.read_rows(rows, columns, out, &mut found, counters)?;
+        self.read_rows(rows, columns, out, &mut found, counters)?;
         if found.len() == rows.len() {
             return Ok(());
         }
@@ -162,7 +163,7 @@ impl ReadView {
         let mut out = Batch::new(columns.iter().map(|&c| schema.columns[c].ty.physical()));
         let mut found = Vec::with_capacity(visible.len());
         // An id that a compaction has forgotten is not visible, so what is missing is left out.
-        self.view.read_rows(&visible, columns, &mut out, &mut found, counters)?;
+        self.read_rows(&visible, columns, &mut out, &mut found, counters)?;
         Ok((found, out))
     }
 

@@ -39,7 +39,7 @@ impl<'a> Range<'a> {
 impl ReadView {
     /// A cursor per source of an index, newest first, whose batches have key bytes where `wants` says
     /// so, and where `merged` and there is more than one source.
-    pub(super) fn sources(
+    pub(crate) fn sources(
         &self,
         index: IndexId,
         bounds: &KeyBounds,
@@ -60,7 +60,13 @@ impl ReadView {
         };
         let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::with_capacity(count);
         for memtable in memtables.into_iter().rev() {
-            cursors.push(Box::new(memtable.cursor(index, bounds, direction, wants, self.count)));
+            cursors.push(Box::new(memtable.cursor(
+                index,
+                bounds,
+                direction,
+                wants,
+                self.upto(memtable),
+            )));
         }
         version.cursors(index, bounds, direction, wants, self.count, &mut cursors)?;
         debug_assert_eq!(cursors.len(), count);
@@ -87,12 +93,12 @@ impl ReadView {
         range: &Range<'_>,
         counters: &mut ReadCounters,
     ) -> Result<u64> {
-        if self.view.has_marks() {
+        if self.has_marks() {
             return Ok(self.index_row_ids(range, counters)?.len() as u64);
         }
         let mut n = 0;
         self.each_entry(range, counters, |ids| {
-            n += ids.iter().filter(|&&r| r < self.count).count() as u64;
+            n += ids.iter().filter(|&&r| self.in_sight(r)).count() as u64;
         })?;
         Ok(n)
     }

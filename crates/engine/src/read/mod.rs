@@ -28,6 +28,8 @@ mod fetch;
 mod get;
 mod index_scan;
 pub(crate) mod merge;
+mod own;
+mod reader;
 mod rows;
 mod snapshot;
 mod table_scan;
@@ -36,11 +38,13 @@ pub use bounds::{KeyRange, Scan};
 pub use counters::ReadCounters;
 pub(crate) use counters::ReadTotals;
 pub(crate) use merge::merge_cursors;
+pub(crate) use own::OwnRows;
+pub(crate) use reader::Reader;
 pub use rows::{RowBatch, Rows};
+pub(crate) use snapshot::Registration;
 pub use snapshot::Snapshot;
 
 use rows::Source;
-use snapshot::Registration;
 use table_scan::TableScan;
 
 /// A table as one snapshot sees it.
@@ -50,6 +54,8 @@ pub(crate) struct ReadView {
     pub csn: Csn,
     /// Rows from this id on came later.
     pub count: RowId,
+    /// What the reading transaction itself has done so far.
+    pub own: Option<Arc<OwnRows>>,
 }
 
 impl ReadView {
@@ -64,7 +70,7 @@ impl ReadView {
             let text = format!("table {} was created after this snapshot", view.schema.name);
             return Err(Error::new(ErrorKind::UnknownTable, text));
         };
-        Ok(ReadView { view, csn, count })
+        Ok(ReadView { view, csn, count, own: None })
     }
 
     /// The memtables that may hold rows of this view, oldest first.
@@ -72,6 +78,7 @@ impl ReadView {
         let mut memtables: Vec<_> = self.view.memtables_newest_first().collect();
         memtables.retain(|m| m.first_row() < self.count);
         memtables.reverse();
+        memtables.extend(self.own.iter().map(|own| &own.memtable));
         memtables
     }
 

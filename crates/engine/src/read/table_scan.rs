@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use onlap_base::{ColumnId, Result, RowId};
+use onlap_base::{ColumnId, PROVISIONAL_BASE, Result, RowId};
 use onlap_storage::Direction;
 use onlap_storage::segment::{DecodeAhead, ScanBlock, Segment, SegmentScan};
 
@@ -54,6 +54,8 @@ pub(super) struct TableScan {
     view: ReadView,
     /// Ids of the wanted rows.
     rows: Range<RowId>,
+    /// Those of the reading transaction.
+    own_rows: Range<RowId>,
     columns: Vec<usize>,
     ids: Vec<ColumnId>,
     decode: Arc<DecodeAhead>,
@@ -70,6 +72,8 @@ impl TableScan {
     /// `columns` are the wanted ones, by position in the table.
     pub(super) fn new(view: ReadView, columns: &[usize], scan: &Scan) -> TableScan {
         let mut rows = scan.row_range();
+        let own_end = view.own.as_ref().map_or(0, |own| own.end);
+        let own_rows = rows.start.max(PROVISIONAL_BASE)..rows.end.min(own_end);
         rows.end = rows.end.min(view.count);
         let direction = scan.direction();
         let mut parts = VecDeque::new();
@@ -91,6 +95,7 @@ impl TableScan {
         TableScan {
             view,
             rows,
+            own_rows,
             columns: columns.to_vec(),
             ids,
             decode,
@@ -131,7 +136,11 @@ impl TableScan {
                 Place::Segment(Box::new(InSegment { scan, block: None }))
             }
             Part::Memory(memtable) => {
-                let pieces = memtable.pieces(self.rows.clone(), &self.columns);
+                let rows = match memtable.first_row() {
+                    PROVISIONAL_BASE.. => self.own_rows.clone(),
+                    _ => self.rows.clone(),
+                };
+                let pieces = memtable.pieces(rows, &self.columns);
                 Place::Memory(pieces.into_iter().map(|p| (p.range(), p)).collect())
             }
         }

@@ -2,9 +2,19 @@
 
 use std::ops::Range;
 
-use onlap_base::{ColumnId, Csn, FileId, IndexId, RowId, TableId};
+use onlap_base::{ColumnId, Csn, FileId, IndexId, RowId, SequenceId, TableId};
 
-use crate::schema::TableSchema;
+use crate::marks::MarkShift;
+use crate::schema::{SequenceSchema, TableSchema};
+
+/// How a file of rows that was written before their commit is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Adopted {
+    /// The file's row ids count from here.
+    pub base: RowId,
+    /// The commit that all rows came with.
+    pub csn: Csn,
+}
 
 /// A segment: rows of a row-id range.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +31,8 @@ pub struct SegmentMeta {
     pub schema: u32,
     /// Marks up to this CSN are folded into it.
     pub folded_csn: Csn,
+    /// Written before its commit.
+    pub adopted: Option<Adopted>,
 }
 
 /// A file of a run.
@@ -36,6 +48,8 @@ pub struct RunFileMeta {
     pub first_key: Vec<u8>,
     /// Key bytes of its last entry.
     pub last_key: Vec<u8>,
+    /// Its row ids count from here: above 0 where it was written before its commit.
+    pub base: RowId,
 }
 
 /// An index run: entries of the rows of a contiguous row-id range, sorted by (key, row id), in one
@@ -84,6 +98,8 @@ pub struct MarkRunMeta {
     pub marks: u64,
     /// 0 as flushed; merges move marks up.
     pub level: u32,
+    /// Written before its commit.
+    pub adopted: Option<MarkShift>,
 }
 
 /// Bytes written since the database was created, by purpose.
@@ -102,7 +118,7 @@ pub struct WrittenTotals {
 }
 
 /// One change. The edits of one record take effect together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// A new table.
     CreateTable(TableSchema),
@@ -151,6 +167,17 @@ pub enum Edit {
     Written(WrittenTotals),
     /// Bytes written so far for an index: at flush, by merges.
     WrittenIndex(IndexId, u64, u64),
+    /// A new sequence, whose next value is its first.
+    CreateSequence(SequenceSchema),
+    /// Another description of a sequence; its next value stays.
+    ChangeSequence(SequenceSchema),
+    /// A sequence goes.
+    DropSequence(SequenceId),
+    /// Every value of a sequence before this one may have been handed out; `None` where the sequence
+    /// has come to its end.
+    SequenceNext(SequenceId, Option<i64>),
+    /// Every sequence id below is taken; only ever raised.
+    NextSequence(u32),
 }
 
 impl Edit {
@@ -175,8 +202,24 @@ impl Edit {
             | Edit::LogOldest(_)
             | Edit::Csn(_)
             | Edit::Written(_)
-            | Edit::WrittenIndex(..) => None,
+            | Edit::WrittenIndex(..)
+            | Edit::CreateSequence(_)
+            | Edit::ChangeSequence(_)
+            | Edit::DropSequence(_)
+            | Edit::SequenceNext(..)
+            | Edit::NextSequence(_) => None,
         }
+    }
+
+    /// Whether the edit changes a sequence.
+    pub fn is_of_sequence(&self) -> bool {
+        matches!(
+            self,
+            Edit::CreateSequence(_)
+                | Edit::ChangeSequence(_)
+                | Edit::DropSequence(_)
+                | Edit::SequenceNext(..)
+        )
     }
 
     /// The index whose runs the edit changes.

@@ -117,6 +117,13 @@ impl RunBlock {
         Ok(block)
     }
 
+    /// The same block, every row id `base` higher: of a file whose row ids count from there.
+    #[must_use]
+    pub fn shifted(mut self, base: RowId) -> RunBlock {
+        self.row_base = self.row_base.wrapping_add(base);
+        self
+    }
+
     fn parse_body(&self, form: u8, at: usize) -> Result<Body> {
         let bytes = &self.bytes;
         let distinct = half(bytes, 8);

@@ -8,20 +8,14 @@ use super::*;
 use crate::testing::{disk, memory};
 
 fn schema(id: u32) -> TableSchema {
-    let column = ColumnSchema {
-        id: onlap_base::ColumnId(1),
-        name: "a".into(),
-        ty: DataType::Int8,
-        nullable: false,
-        serial: false,
-    };
+    let column = ColumnSchema::new(onlap_base::ColumnId(1), "a", DataType::Int8, false);
     TableSchema {
         id: TableId(id),
         name: format!("t{id}"),
         version: 1,
         columns: vec![column],
-        indexes: vec![],
         next_column: 2,
+        ..TableSchema::default()
     }
 }
 
@@ -33,6 +27,7 @@ fn segment(file: u64, start: u64) -> SegmentMeta {
         count: 10,
         schema: 1,
         folded_csn: 0,
+        adopted: None,
     }
 }
 

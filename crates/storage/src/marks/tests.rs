@@ -34,7 +34,7 @@ fn written(context: &Arc<StorageContext>, rows: Range<RowId>, model: &Model) -> 
         writer.push_dead(*number, bits).unwrap();
     }
     let meta = writer.finish().unwrap();
-    let run = MarkRun::open(context, meta.file).unwrap();
+    let run = MarkRun::open(context, meta.file, None).unwrap();
     assert_eq!((meta.marks, meta.bytes, meta.rows), (model.len() as u64, run.bytes(), rows));
     run
 }
@@ -105,7 +105,7 @@ fn planted_damage_is_found_and_placed() {
     for _ in 0..200 {
         let offset = 16 + rng.below(run.bytes() - 16);
         damage(&context, &name, offset);
-        let error = MarkRun::open(&context, run.id())
+        let error = MarkRun::open(&context, run.id(), None)
             .and_then(|run| run.dead_in(0..200_000, 100, &mut vec![0; 4000]))
             .expect_err("every byte counts");
         assert!(matches!(error.kind(), ErrorKind::Corruption | ErrorKind::NewerFormat));

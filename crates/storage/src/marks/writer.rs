@@ -117,6 +117,6 @@ impl MarkRunWriter {
         let (file, bytes) = self.file.finish()?;
         let marks = self.footer.mark_count() + self.footer.dead_count();
         let MarkFooter { rows, csns, .. } = self.footer;
-        Ok(MarkRunMeta { file, bytes, rows, csns, marks, level: 0 })
+        Ok(MarkRunMeta { file, bytes, rows, csns, marks, level: 0, adopted: None })
     }
 }

@@ -50,6 +50,8 @@ enum Content {
 /// An open file of a run.
 pub struct RunFile {
     file: Arc<FileReader>,
+    /// Row ids of its blocks count from here.
+    base: RowId,
     content: Content,
     stats: KeyStats,
     rows: Range<RowId>,
@@ -61,11 +63,17 @@ pub struct RunFile {
 }
 
 impl RunFile {
-    /// Opens a finished file and checks header and footer.
-    pub fn open(context: &Arc<StorageContext>, shape: &IndexShape, id: FileId) -> Result<RunFile> {
-        let file = Arc::new(FileReader::open(context, FileKind::Run, id)?);
+    /// Opens a finished file, whose row ids count from `base`, and checks header and footer.
+    pub fn open(
+        context: &Arc<StorageContext>,
+        shape: &IndexShape,
+        id: FileId,
+        base: RowId,
+    ) -> Result<RunFile> {
+        let file = FileReader::open(context, FileKind::Run, id)?.counting_from(base);
         let (bytes, at) = file.footer(Kind::Run, RUN_VERSION)?;
-        let footer = RunFooter::parse(&shape.key, &bytes).map_err(|e| file.place(e, at))?;
+        let mut footer = RunFooter::parse(&shape.key, &bytes).map_err(|e| file.place(e, at))?;
+        footer.shift(base).map_err(|e| file.place(e, at))?;
         check(&footer, shape, at).map_err(|text| file.damaged(at, text))?;
         let charge = context.memory.charge(Part::Resident, footer.heap_bytes() as u64);
         let RunFooter { filter: filter_at, form, stats, rows, .. } = footer;
@@ -78,7 +86,8 @@ impl RunFile {
             }
         };
         Ok(RunFile {
-            file,
+            file: Arc::new(file),
+            base,
             content,
             stats,
             rows,
@@ -218,7 +227,7 @@ impl RunFile {
         };
         let cache = &self.file.context().cache;
         let entry = &fences.entries[i];
-        if let Some(block) = cache.get(self.file.id(), entry.offset) {
+        if let Some(block) = cache.get(self.file.cache_id(), entry.offset) {
             return Ok(Unit::Block(block));
         }
         let blocks = match ahead {
@@ -233,12 +242,12 @@ impl RunFile {
         for k in blocks {
             let entry = &fences.entries[k];
             let from = (entry.offset - first.offset) as usize;
-            if k != i && cache.get::<RunBlock>(self.file.id(), entry.offset).is_some() {
+            if k != i && cache.get::<RunBlock>(self.file.cache_id(), entry.offset).is_some() {
                 continue;
             }
             let block = self.parse(k, &span[from..from + entry.len as usize])?;
             let heap = block.heap_bytes();
-            let block = cache.insert(self.file.id(), entry.offset, block, heap);
+            let block = cache.insert(self.file.cache_id(), entry.offset, block, heap);
             if k == i {
                 found = Some(block);
             }
@@ -252,7 +261,7 @@ impl RunFile {
         let cache = &self.file.context().cache;
         let entry = &fences.entries[i];
         if !reader.holds(entry.offset, entry.len as usize) {
-            if let Some(block) = cache.get::<RunBlock>(self.file.id(), entry.offset) {
+            if let Some(block) = cache.get::<RunBlock>(self.file.cache_id(), entry.offset) {
                 return Ok(Unit::Block(block));
             }
             let last = &fences.entries[span_end(&fences.entries, i) - 1];
@@ -275,6 +284,7 @@ impl RunFile {
             return Err(self.no_entries());
         };
         let block = RunBlock::parse(bytes.into(), packing).map_err(|e| self.place(i, e))?;
+        let block = block.shifted(self.base);
         if block.len() != fences.entries[i].entries as usize {
             let text = "a block differs from what its fence says of it";
             return Err(self.place(i, Error::damaged(text)));
@@ -382,7 +392,7 @@ impl Drop for RunFile {
     fn drop(&mut self) {
         if let Content::Blocks { fences, .. } = &self.content {
             let cache = &self.file.context().cache;
-            fences.entries.iter().for_each(|e| cache.remove(self.file.id(), e.offset));
+            fences.entries.iter().for_each(|e| cache.remove(self.file.cache_id(), e.offset));
         }
     }
 }

@@ -157,7 +157,7 @@ impl Model {
         let bytes: u64 = metas.iter().map(|m| m.bytes).sum();
         assert_eq!(context.written.report().total(), bytes);
         assert!(metas.windows(2).all(|w| w[0].last_key <= w[1].first_key));
-        let open = |id: FileId| Arc::new(RunFile::open(context, &self.shape, id).unwrap());
+        let open = |id: FileId| Arc::new(RunFile::open(context, &self.shape, id, 0).unwrap());
         Run::new(self.shape.clone(), metas.iter().map(|m| open(m.file)).collect(), None)
     }
 

@@ -61,6 +61,8 @@ pub struct RunSpec {
     pub block_bytes: usize,
     /// What the bytes are counted as.
     pub purpose: Purpose,
+    /// Whether its blocks may be put into the cache; not where row ids count from elsewhere.
+    pub cache: bool,
 }
 
 impl RunSpec {
@@ -83,6 +85,7 @@ impl RunSpec {
             file_bytes: RUN_FILE_BYTES,
             block_bytes: BLOCK_BYTES,
             purpose,
+            cache: true,
         }
     }
 }
@@ -364,7 +367,7 @@ impl RunWriter {
         open.fences.push(last, &first, entry);
         open.stats.observe(packing, &entries.keys, range.clone())?;
         let cache = &self.context.cache;
-        if cache.has_room(2 * self.bytes.len()) {
+        if self.spec.cache && cache.has_room(2 * self.bytes.len()) {
             let block = RunBlock::parse(self.bytes[..].into(), packing)?;
             let heap = block.heap_bytes();
             cache.insert_if_room(open.file.id(), open.file.offset(), block, heap);
@@ -428,7 +431,7 @@ impl RunWriter {
         file.write(&self.bytes)?;
         let (file, bytes) = file.finish()?;
         let KeyStats { entries, min: first_key, max: last_key, .. } = footer.stats;
-        self.finished.push(RunFileMeta { file, bytes, entries, first_key, last_key });
+        self.finished.push(RunFileMeta { file, bytes, entries, first_key, last_key, base: 0 });
         Ok(())
     }
 }

@@ -180,7 +180,7 @@ impl Coming {
 impl Segment {
     /// Block `number`, if it is in the cache.
     pub(super) fn cached(&self, number: usize) -> Option<BlockRef> {
-        self.file.context().cache.get(self.file.id(), self.footer.blocks[number].offset)
+        self.file.context().cache.get(self.file.cache_id(), self.footer.blocks[number].offset)
     }
 }
 
@@ -193,5 +193,5 @@ fn unpack(segment: &Segment, plan: &SpanPlan, bytes: &ReadBuf, number: usize) ->
     let from = (entry.offset - plan.offset) as usize;
     let bytes = &bytes[from..from + entry.len as usize];
     let (block, heap) = segment.parse(number, bytes).map_err(|e| file.place(e, entry.offset))?;
-    Ok(file.context().cache.insert_if_room(file.id(), entry.offset, block, heap))
+    Ok(file.context().cache.insert_if_room(file.cache_id(), entry.offset, block, heap))
 }

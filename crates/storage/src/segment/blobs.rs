@@ -134,7 +134,7 @@ impl Frames<'_> {
         let bytes = &self.span[from..from + frame.len as usize];
         let opened = frame.open(bytes).map_err(|e| segment.file.place(e, frame.offset))?;
         if frame.values_len <= BLOCK_BYTES {
-            let (cache, id) = (&segment.file.context().cache, segment.file.id());
+            let (cache, id) = (&segment.file.context().cache, segment.file.cache_id());
             let boxed = opened.into_owned().into_boxed_slice();
             let kept = match self.keep {
                 Keep::Always => cache.insert(id, frame.offset, boxed, frame.values_len),
@@ -154,7 +154,7 @@ impl Frames<'_> {
     fn cached(&self, frame: &FrameRef) -> Option<Arc<CachedFrame>> {
         let file = &self.segment.file;
         let may_be = frame.values_len <= BLOCK_BYTES;
-        may_be.then(|| file.context().cache.get(file.id(), frame.offset)).flatten()
+        may_be.then(|| file.context().cache.get(file.cache_id(), frame.offset)).flatten()
     }
 
     fn holds(&self, frame: &FrameRef) -> bool {

@@ -29,6 +29,7 @@ fn spec(row_ids: Range<RowId>, block_rows: usize) -> SegmentSpec {
         compress: block_rows % 2 == 1,
         block_rows,
         purpose: Purpose::Segment,
+        cache: true,
     }
 }
 
@@ -89,7 +90,7 @@ fn written(context: Arc<StorageContext>, seed: u64, n: usize, block_rows: usize,
         at += take;
     }
     let meta = writer.finish().unwrap();
-    let segment = Arc::new(Segment::open(&context, meta.file).unwrap());
+    let segment = Arc::new(Segment::open(&context, meta.file, None).unwrap());
     assert_eq!((meta.bytes, meta.count), (segment.bytes(), n as u64));
     assert_eq!(context.written.report().segments, meta.bytes);
     assert_eq!(segment.row_ids(), 1000..end);
@@ -247,7 +248,7 @@ fn large_values_do_not_share_a_block() {
     let mut writer = SegmentWriter::create(&context, spec(0..40, 4096)).unwrap();
     writer.push(&batch, &(0..40).collect::<Vec<_>>()).unwrap();
     let meta = writer.finish().unwrap();
-    let segment = Segment::open(&context, meta.file).unwrap();
+    let segment = Segment::open(&context, meta.file, None).unwrap();
     assert!(segment.footer().blocks.iter().all(|b| b.len < 110_000));
     let mut out = Batch::new([Physical::Bytes]);
     segment.read_rows(&[3, 17], &[ColumnId(2)], &mut out, &mut Vec::new()).unwrap();
@@ -265,7 +266,7 @@ fn planted_damage_is_found_and_placed() {
     let tail = (bytes - 40..bytes).chain(0..10);
     for offset in (0..300).map(|_| 16 + rng.below(bytes - 16)).chain(tail) {
         damage(&case.context, &name, offset);
-        let read = Segment::open(&case.context, case.segment.id()).and_then(|segment| {
+        let read = Segment::open(&case.context, case.segment.id(), None).and_then(|segment| {
             let mut scan = SegmentScan::new(&Arc::new(segment), 0..u64::MAX, Direction::Forward);
             let (wanted, mut out) = projection();
             while scan.next(&wanted, &mut out, &mut Vec::new())? {}

@@ -56,6 +56,8 @@ pub struct SegmentSpec {
     pub block_rows: usize,
     /// What the bytes are counted as.
     pub purpose: Purpose,
+    /// Whether its blocks may be put into the cache; not where row ids count from elsewhere.
+    pub cache: bool,
 }
 
 /// Writes one segment.
@@ -254,7 +256,7 @@ impl SegmentWriter {
         for entry in &mut self.blocks[self.released..] {
             let bytes = &self.held[entry.offset as usize..][..entry.len as usize];
             entry.offset += base;
-            if cache.has_room(2 * bytes.len()) {
+            if self.spec.cache && cache.has_room(2 * bytes.len()) {
                 let block = Block::parse(bytes)?;
                 let heap = block.heap_bytes();
                 cache.insert_if_room(self.file.id(), entry.offset, block, heap);
@@ -303,6 +305,7 @@ impl SegmentWriter {
             count: footer.rows,
             schema: self.spec.schema_version,
             folded_csn: self.spec.folded_csn,
+            adopted: None,
         })
     }
 }

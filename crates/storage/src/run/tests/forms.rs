@@ -83,7 +83,7 @@ fn fences_only_names_stretches_of_rows() {
     writer.push(&entries).unwrap();
     let metas = writer.finish().unwrap();
     assert!(metas[0].bytes < 1000);
-    let file = Arc::new(RunFile::open(&context, &model.shape, metas[0].file).unwrap());
+    let file = Arc::new(RunFile::open(&context, &model.shape, metas[0].file, 0).unwrap());
     assert_eq!((file.form(), file.entries()), ("fences-only", 10_000));
     let run = Arc::new(Run::new(model.shape.clone(), vec![file], None));
     let mut rng = Rng::new(4);
@@ -249,7 +249,7 @@ fn planted_damage_is_found_and_placed() {
     for _ in 0..400 {
         let offset = 16 + rng.below(bytes - 16);
         damage(&context, &name, offset);
-        let error = RunFile::open(&context, &model.shape, id)
+        let error = RunFile::open(&context, &model.shape, id, 0)
             .and_then(|file| {
                 let run = Arc::new(Run::new(model.shape.clone(), vec![Arc::new(file)], None));
                 run.probe(&some, &mut Vec::new())?;
@@ -274,6 +274,6 @@ fn a_file_of_another_index_is_refused() {
     let run = model.write(&context, &mut rng, 2000, 1 << 25);
     let mut other = (*model.shape).clone();
     other.index = IndexId(3);
-    let error = RunFile::open(&context, &other, run.files()[0].id()).err().expect("refused");
+    let error = RunFile::open(&context, &other, run.files()[0].id(), 0).err().expect("refused");
     assert_eq!(error.kind(), ErrorKind::Corruption);
 }

@@ -91,7 +91,7 @@ impl Story {
         let mut writer = RunWriter::new(&context, spec);
         writer.push(&entries).unwrap();
         let metas = writer.finish().unwrap();
-        let open = |m: &RunFileMeta| Arc::new(RunFile::open(&context, &shape, m.file).unwrap());
+        let open = |m: &RunFileMeta| Arc::new(RunFile::open(&context, &shape, m.file, 0).unwrap());
         let run = Run::new(shape.clone(), metas.iter().map(open).collect(), None);
         let mut out = String::new();
         for file in run.files() {

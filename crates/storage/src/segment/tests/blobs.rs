@@ -39,7 +39,7 @@ fn case(context: Arc<StorageContext>, batch: Batch, gap: u64, block_rows: usize)
     }
     let meta = writer.finish().unwrap();
     assert_eq!(context.memory.used(Part::Background), 0, "a writer gives back what it took");
-    let segment = Arc::new(Segment::open(&context, meta.file).unwrap());
+    let segment = Arc::new(Segment::open(&context, meta.file, None).unwrap());
     assert_eq!((meta.bytes, meta.count), (segment.bytes(), batch.rows as u64));
     context.cache.clear();
     Case { context, segment, batch, ids }
@@ -169,7 +169,7 @@ fn damage_in_and_around_blobs_is_found_and_placed() {
     let bytes = case.segment.bytes();
     for offset in (0..200).map(|_| 16 + rng.below(bytes - 16)) {
         damage(&case.context, &name, offset);
-        let read = Segment::open(&case.context, case.segment.id()).and_then(|segment| {
+        let read = Segment::open(&case.context, case.segment.id(), None).and_then(|segment| {
             let mut scan = SegmentScan::new(&Arc::new(segment), 0..u64::MAX, Direction::Forward);
             let (wanted, mut out) = projection();
             while scan.next(&wanted, &mut out, &mut Vec::new())? {

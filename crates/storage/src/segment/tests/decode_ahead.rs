@@ -105,7 +105,7 @@ fn damage_in_a_block_decoded_ahead_has_its_place() {
     let name = FileKind::Segment(case.segment.id()).name();
     let bad = entries.len() / 2;
     damage(&case.context, &name, entries[bad].offset + 100);
-    let segment = Arc::new(Segment::open(&case.context, case.segment.id()).unwrap());
+    let segment = Arc::new(Segment::open(&case.context, case.segment.id(), None).unwrap());
     let damaged = Case { segment, ..case };
     let mut scan = scan_of(&damaged, 0..RowId::MAX, Direction::Forward);
     let (wanted, mut out) = projection();

@@ -85,7 +85,7 @@ fn damage_ahead_is_reported_where_the_scan_comes_to_it() {
     let bad = entries.len() * 2 / 3;
     damage(&case.context, &name, entries[bad].offset + 100);
     // The open segment still reads the old file.
-    let segment = Arc::new(Segment::open(&case.context, case.segment.id()).unwrap());
+    let segment = Arc::new(Segment::open(&case.context, case.segment.id(), None).unwrap());
     for direction in [Direction::Forward, Direction::Backward] {
         let mut scan = SegmentScan::new(&segment, 0..RowId::MAX, direction);
         let good = match direction {

@@ -1,0 +1,314 @@
+//! Who may change what, before it is committed?
+//!
+//! A transaction locks the rows that it marks, the keys that it brings to unique indexes and those
+//! that it relies on, until it ends. Locks are kept per table ([`LockSpace`]); waits go through
+//! events of [`onlap_base::tasks`] (I9), first come, first served, and the ended transaction hands its
+//! locks over. Whoever begins to wait looks for a cycle first ([`Waits`]): the last of a deadlock to
+//! arrive always sees the whole of it, so no detector runs in the background.
+//!
+//! Locks are in memory only: a crash ends all transactions that hold any.
+//!
+//! A transaction that locks many rows of a table keeps them in one bitmap; such a row gets an entry
+//! and a queue of its own once somebody else wants it.
+//!
+//! Thread safety: any number of transactions; each belongs to one thread at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use onlap_base::clock::Clock;
+use onlap_base::tasks::Tasks;
+use onlap_base::{Error, ErrorKind, IndexId, Result, RowId};
+
+use crate::table::TableState;
+
+mod mode;
+mod space;
+#[cfg(test)]
+mod tests;
+mod waits;
+
+pub use mode::{LockWait, RowLock};
+pub(crate) use space::LockSpace;
+use space::{Request, Waiter};
+use waits::Waits;
+
+/// A running transaction; never reused while the database is open.
+pub(crate) type TxId = u64;
+
+/// What can be locked in a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Target {
+    /// A row version.
+    Row(RowId),
+    /// A key of a unique index, whether a row has it or not.
+    Key(IndexId, Arc<[u8]>),
+    /// Keys of a unique index that one transaction brings in rising order, by a number of its own.
+    Interval(IndexId, u64),
+}
+
+/// What the locks of all tables have in common.
+pub(crate) struct Locks {
+    next: AtomicU64,
+    lock_waits: AtomicU64,
+    deadlocks: AtomicU64,
+    waits: Waits,
+}
+
+impl Locks {
+    pub(crate) fn new() -> Locks {
+        Locks {
+            next: AtomicU64::new(1),
+            lock_waits: AtomicU64::new(0),
+            deadlocks: AtomicU64::new(0),
+            waits: Waits::default(),
+        }
+    }
+
+    /// How many waits and deadlocks there were.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.lock_waits.load(Ordering::Relaxed), self.deadlocks.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn next_id(&self) -> TxId {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// What came of asking for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Locked {
+    /// At once.
+    Free,
+    /// Somebody held it: what it protects may have changed.
+    Waited,
+    /// Somebody holds it, and nobody wanted to wait.
+    Skipped,
+}
+
+/// Time and tasks for those who wait.
+#[derive(Clone, Copy)]
+pub(crate) struct WaitContext<'a> {
+    pub locks: &'a Locks,
+    pub tasks: &'a dyn Tasks,
+    pub clock: &'a dyn Clock,
+    /// Whether the wait makes sense any more: looked at from time to time.
+    pub go_on: &'a dyn Fn() -> Result<()>,
+    /// How long to wait at most.
+    pub timeout: Option<Duration>,
+}
+
+/// A wait looks this often whether it still makes sense.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The locks of one transaction. They go when this is dropped.
+pub(crate) struct HeldLocks {
+    id: TxId,
+    tables: Vec<OfTable>,
+}
+
+struct OfTable {
+    state: Arc<TableState>,
+    /// Targets, and the mode in which each was held before it was locked (again).
+    targets: Vec<(Target, Option<RowLock>)>,
+}
+
+/// How many locks a transaction had in each table.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LockMark(Vec<usize>);
+
+impl HeldLocks {
+    pub(crate) fn new(id: TxId) -> HeldLocks {
+        HeldLocks { id, tables: Vec::new() }
+    }
+
+    pub(crate) fn id(&self) -> TxId {
+        self.id
+    }
+
+    fn of_table(&mut self, state: &Arc<TableState>) -> &mut OfTable {
+        let at = match self.tables.iter().position(|t| t.state.id == state.id) {
+            Some(at) => at,
+            None => {
+                self.tables.push(OfTable { state: Arc::clone(state), targets: Vec::new() });
+                self.tables.len() - 1
+            }
+        };
+        &mut self.tables[at]
+    }
+
+    /// Locks a target of a table, and waits for whoever holds it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LockNotAvailable`] after the timeout or where waiting was not wanted;
+    /// [`ErrorKind::Deadlock`]; what `go_on` says.
+    pub(crate) fn lock(
+        &mut self,
+        state: &Arc<TableState>,
+        target: Target,
+        mode: RowLock,
+        wait: LockWait,
+        context: WaitContext<'_>,
+    ) -> Result<Locked> {
+        let id = self.id;
+        let of_table = self.of_table(state);
+        let space = &state.locks;
+        let request = Request { tx: id, mode, bulk: of_table.targets.len() >= space::BULK_AT };
+        let waiter = match space.try_lock(&target, request, wait == LockWait::Block, context) {
+            space::Answer::Held => return Ok(Locked::Free),
+            space::Answer::Bulk => return Ok(Locked::Free),
+            space::Answer::Granted(before) => {
+                of_table.targets.push((target, before));
+                return Ok(Locked::Free);
+            }
+            space::Answer::Taken if wait == LockWait::SkipLocked => return Ok(Locked::Skipped),
+            space::Answer::Taken => return Err(not_available(state, &target, None)),
+            space::Answer::Queued(waiter) => waiter,
+        };
+        match await_grant(space, &target, &waiter, context) {
+            Ok(before) => {
+                of_table.targets.push((target, before));
+                Ok(Locked::Waited)
+            }
+            Err(e) if e.kind() == ErrorKind::LockNotAvailable => {
+                Err(not_available(state, &target, context.timeout))
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Locks a key of a unique index, alone or in an interval, and waits for whoever holds it.
+    ///
+    /// # Errors
+    /// As [`HeldLocks::lock`].
+    pub(crate) fn lock_key(
+        &mut self,
+        state: &Arc<TableState>,
+        index: IndexId,
+        key: &[u8],
+        mode: RowLock,
+        context: WaitContext<'_>,
+    ) -> Result<Locked> {
+        let target = Target::Key(index, key.into());
+        let mut locked = self.lock(state, target, mode, LockWait::Block, context)?;
+        // The owner of an interval ends, and its keys are to be looked at again.
+        while let Some(interval) = state.locks.interval_over(self.id, index, key) {
+            self.lock(state, interval, RowLock::KeyShare, LockWait::Block, context)?;
+            locked = Locked::Waited;
+        }
+        Ok(locked)
+    }
+
+    /// Locks rising keys of a unique index at once; false where some may be locked already.
+    pub(crate) fn lock_interval(
+        &mut self,
+        state: &Arc<TableState>,
+        index: IndexId,
+        min: &[u8],
+        max: &[u8],
+    ) -> bool {
+        let Some(target) = state.locks.try_interval(self.id, index, min, max) else {
+            return false;
+        };
+        let targets = &mut self.of_table(state).targets;
+        if targets.last().is_none_or(|(last, _)| *last != target) {
+            targets.push((target, None));
+        }
+        true
+    }
+
+    /// The place to come back to.
+    pub(crate) fn mark(&self) -> LockMark {
+        LockMark(self.tables.iter().map(|t| t.targets.len()).collect())
+    }
+
+    /// Gives up the locks taken since. Rows that were locked in bulk stay locked.
+    pub(crate) fn release_since(&mut self, mark: &LockMark, locks: &Locks) {
+        for (i, table) in self.tables.iter_mut().enumerate() {
+            let keep = mark.0.get(i).copied().unwrap_or(0);
+            if keep < table.targets.len() {
+                let targets = table.targets.drain(keep..).rev();
+                table.state.locks.restore(self.id, targets, &locks.waits);
+            }
+        }
+    }
+
+    /// Gives up all locks.
+    pub(crate) fn release(&mut self) {
+        for table in self.tables.drain(..) {
+            let targets = table.targets.into_iter().map(|(target, _)| target);
+            table.state.locks.release(self.id, targets);
+        }
+    }
+}
+
+impl Drop for HeldLocks {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+/// Waits in the queue; the mode held before.
+fn await_grant(
+    space: &LockSpace,
+    target: &Target,
+    waiter: &Arc<Waiter>,
+    context: WaitContext<'_>,
+) -> Result<Option<RowLock>> {
+    let began = context.clock.monotonic_ns();
+    let waits = &context.locks.waits;
+    context.locks.lock_waits.fetch_add(1, Ordering::Relaxed);
+    if waits.closes_cycle(waiter.tx()) {
+        return match space.give_up(target, waiter, waits) {
+            // Granted in the same moment.
+            Some(before) => Ok(before),
+            None => {
+                context.locks.deadlocks.fetch_add(1, Ordering::Relaxed);
+                Err(deadlock())
+            }
+        };
+    }
+    loop {
+        let seen = waiter.event().epoch();
+        if let Some(before) = waiter.granted() {
+            waits.remove(waiter.tx());
+            return Ok(before);
+        }
+        let waited = Duration::from_nanos(context.clock.monotonic_ns().saturating_sub(began));
+        let left = context.timeout.map(|t| t.saturating_sub(waited));
+        let ended = match left {
+            Some(Duration::ZERO) => Err(Error::new(ErrorKind::LockNotAvailable, String::new())),
+            _ => (context.go_on)(),
+        };
+        if let Err(e) = ended {
+            return match space.give_up(target, waiter, waits) {
+                Some(before) => Ok(before),
+                None => Err(e),
+            };
+        }
+        waiter.event().wait(seen, Some(left.map_or(LOOK_EVERY, |l| l.min(LOOK_EVERY))));
+    }
+}
+
+fn deadlock() -> Error {
+    let text = "two or more transactions wait for each other; this one was chosen to end: roll it \
+                back and run it again";
+    Error::new(ErrorKind::Deadlock, text)
+}
+
+fn not_available(state: &TableState, target: &Target, timeout: Option<Duration>) -> Error {
+    let what = match target {
+        Target::Row(_) => "a row",
+        Target::Key(..) | Target::Interval(..) => "a key",
+    };
+    let name = &state.schema().name;
+    let text = match timeout {
+        Some(time) => format!(
+            "{what} of table {name} was still locked by another transaction after {} ms",
+            time.as_millis()
+        ),
+        None => format!("{what} of table {name} is locked by another transaction"),
+    };
+    Error::new(ErrorKind::LockNotAvailable, text)
+}

@@ -1,0 +1,403 @@
+//! Who holds the locks of one table, and who waits for them?
+//!
+//! Thread safety: one lock for all of a table's entries, held for a few map operations.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onlap_base::tasks::Event;
+use onlap_base::{IndexId, RowId};
+use parking_lot::Mutex;
+use roaring::RoaringTreemap;
+
+use super::waits::Waits;
+use super::{RowLock, Target, TxId, WaitContext};
+
+/// Locks of a transaction in one table from which on rows are kept in a bitmap: an entry takes about
+/// 100 bytes.
+pub(super) const BULK_AT: usize = 1024;
+
+/// The locks of a table.
+#[derive(Debug, Default)]
+pub(crate) struct LockSpace {
+    inner: Mutex<Inner>,
+    /// Whether anything is locked: if not, who reserves nothing need not look.
+    used: AtomicBool,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    entries: HashMap<Target, Entry>,
+    bulk: Vec<Bulk>,
+    reserved: HashMap<IndexId, Reserved>,
+    intervals: u64,
+}
+
+/// What is locked of the keys of one unique index.
+#[derive(Debug, Default)]
+struct Reserved {
+    /// Entries of keys and intervals.
+    entries: usize,
+    /// No key that was ever locked since the first of them is above.
+    high: Arc<[u8]>,
+    intervals: Vec<Interval>,
+}
+
+#[derive(Debug)]
+struct Interval {
+    number: u64,
+    tx: TxId,
+    min: Arc<[u8]>,
+    max: Arc<[u8]>,
+}
+
+#[derive(Debug, Default)]
+struct Entry {
+    holders: Vec<(TxId, RowLock)>,
+    queue: VecDeque<Arc<Waiter>>,
+}
+
+/// Rows that one transaction holds in one mode.
+#[derive(Debug)]
+struct Bulk {
+    tx: TxId,
+    mode: RowLock,
+    rows: RoaringTreemap,
+    /// Rows that have entries by now.
+    contended: Vec<RowId>,
+}
+
+/// A place in a queue.
+#[derive(Debug)]
+pub(super) struct Waiter {
+    tx: TxId,
+    mode: RowLock,
+    /// Set once: the mode held before, if any.
+    granted: Mutex<Option<Option<RowLock>>>,
+    event: Arc<Event>,
+}
+
+impl Waiter {
+    pub(super) fn tx(&self) -> TxId {
+        self.tx
+    }
+
+    pub(super) fn event(&self) -> &Event {
+        &self.event
+    }
+
+    pub(super) fn granted(&self) -> Option<Option<RowLock>> {
+        *self.granted.lock()
+    }
+}
+
+/// Who wants what.
+#[derive(Clone, Copy)]
+pub(super) struct Request {
+    pub tx: TxId,
+    pub mode: RowLock,
+    /// It has many locks in this table.
+    pub bulk: bool,
+}
+
+pub(super) enum Answer {
+    /// It was held in this mode or a stronger one.
+    Held,
+    /// It is held from now on, with many others.
+    Bulk,
+    /// It is held from now on; the mode before.
+    Granted(Option<RowLock>),
+    /// Somebody else has it.
+    Taken,
+    /// Wait.
+    Queued(Arc<Waiter>),
+}
+
+impl Entry {
+    fn held(&self, tx: TxId) -> Option<RowLock> {
+        self.holders.iter().find(|h| h.0 == tx).map(|h| h.1)
+    }
+
+    fn blocked(&self, tx: TxId, mode: RowLock) -> bool {
+        self.holders.iter().any(|h| h.0 != tx && h.1.conflicts(mode))
+    }
+
+    /// Notes a holder; the mode before.
+    fn hold(&mut self, tx: TxId, mode: RowLock) -> Option<RowLock> {
+        match self.holders.iter_mut().find(|h| h.0 == tx) {
+            Some(held) => {
+                let before = held.1;
+                held.1 = before.max(mode);
+                Some(before)
+            }
+            None => {
+                self.holders.push((tx, mode));
+                None
+            }
+        }
+    }
+
+    /// Hands the lock to those first in the queue who can have it now.
+    fn grant(&mut self) {
+        while let Some(first) = self.queue.front() {
+            if self.blocked(first.tx, first.mode) {
+                return;
+            }
+            let waiter = self.queue.pop_front().expect("looked at above");
+            let before = self.hold(waiter.tx, waiter.mode);
+            *waiter.granted.lock() = Some(before);
+            waiter.event.notify();
+        }
+    }
+}
+
+impl LockSpace {
+    /// Whether anything is locked.
+    pub(crate) fn is_used(&self) -> bool {
+        self.used.load(Ordering::Acquire)
+    }
+
+    fn note_use(&self, inner: &Inner) {
+        let used = !inner.entries.is_empty() || !inner.bulk.is_empty();
+        self.used.store(used, Ordering::Release);
+    }
+
+    /// Whether another transaction holds a row so that this mode could not be had.
+    pub(crate) fn is_taken(&self, row: RowId, tx: TxId, mode: RowLock) -> bool {
+        let inner = self.inner.lock();
+        let entry = inner.entries.get(&Target::Row(row));
+        entry.is_some_and(|e| e.blocked(tx, mode))
+            || inner.bulk.iter().any(|b| b.blocks(row, tx, mode))
+    }
+
+    /// Locks a target, or queues for it where `queue` says so.
+    pub(super) fn try_lock(
+        &self,
+        target: &Target,
+        request: Request,
+        queue: bool,
+        context: WaitContext<'_>,
+    ) -> Answer {
+        let Request { tx, mode, bulk } = request;
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        if let Target::Row(row) = *target
+            && !inner.bulk.is_empty()
+        {
+            if inner.bulk.iter().any(|b| b.tx == tx && b.mode >= mode && b.rows.contains(row)) {
+                return Answer::Held;
+            }
+            inner.expose(row, tx, mode);
+        }
+        if bulk
+            && !inner.entries.contains_key(target)
+            && let Target::Row(row) = *target
+        {
+            inner.add_bulk(row, tx, mode);
+            self.used.store(true, Ordering::Release);
+            return Answer::Bulk;
+        }
+        if !inner.entries.contains_key(target) {
+            inner.count_in(target);
+            self.used.store(true, Ordering::Release);
+        }
+        let entry = inner.entries.entry(target.clone()).or_default();
+        let held = entry.held(tx);
+        if held.is_some_and(|h| h >= mode) {
+            return Answer::Held;
+        }
+        // Who holds it already goes before those who wait.
+        let waits_its_turn = held.is_none() && !entry.queue.is_empty();
+        if !waits_its_turn && !entry.blocked(tx, mode) {
+            let before = entry.hold(tx, mode);
+            entry.queue.iter().for_each(|w| context.locks.waits.add(w.tx, tx));
+            return Answer::Granted(before);
+        }
+        if !queue {
+            return Answer::Taken;
+        }
+        let event = context.tasks.event();
+        let waiter = Arc::new(Waiter { tx, mode, granted: Mutex::default(), event });
+        let waits = &context.locks.waits;
+        let mut blockers: Vec<TxId> =
+            entry.holders.iter().map(|h| h.0).filter(|&h| h != tx).collect();
+        if held.is_some() {
+            entry.queue.iter().for_each(|w| waits.add(w.tx, tx));
+            entry.queue.push_front(Arc::clone(&waiter));
+        } else {
+            blockers.extend(entry.queue.iter().map(|w| w.tx));
+            entry.queue.push_back(Arc::clone(&waiter));
+        }
+        waits.insert(tx, blockers);
+        Answer::Queued(waiter)
+    }
+
+    /// Leaves a queue; the mode held before where the lock was granted meanwhile.
+    pub(super) fn give_up(
+        &self,
+        target: &Target,
+        waiter: &Arc<Waiter>,
+        waits: &Waits,
+    ) -> Option<Option<RowLock>> {
+        let mut inner = self.inner.lock();
+        waits.remove(waiter.tx);
+        if let Some(before) = waiter.granted() {
+            return Some(before);
+        }
+        let entry = inner.entries.get_mut(target).expect("who waits keeps the entry");
+        entry.queue.retain(|w| !Arc::ptr_eq(w, waiter));
+        if entry.held(waiter.tx).is_none() {
+            entry.queue.iter().for_each(|w| waits.leave(w.tx, waiter.tx));
+        }
+        entry.grant();
+        None
+    }
+
+    /// Ends all locks of a transaction.
+    pub(super) fn release(&self, tx: TxId, targets: impl Iterator<Item = Target>) {
+        let mut inner = self.inner.lock();
+        for target in targets {
+            inner.end(tx, &target);
+        }
+        while let Some(at) = inner.bulk.iter().position(|b| b.tx == tx) {
+            let bulk = inner.bulk.swap_remove(at);
+            for row in bulk.contended {
+                inner.end(tx, &Target::Row(row));
+            }
+        }
+        self.note_use(&inner);
+    }
+
+    /// Takes locks back to the modes before.
+    pub(super) fn restore(
+        &self,
+        tx: TxId,
+        targets: impl Iterator<Item = (Target, Option<RowLock>)>,
+        waits: &Waits,
+    ) {
+        let mut inner = self.inner.lock();
+        for (target, before) in targets {
+            let Some(mode) = before else {
+                inner.end(tx, &target);
+                if let Some(entry) = inner.entries.get(&target) {
+                    entry.queue.iter().for_each(|w| waits.leave(w.tx, tx));
+                }
+                continue;
+            };
+            if let Some(entry) = inner.entries.get_mut(&target) {
+                entry.holders.iter_mut().filter(|h| h.0 == tx).for_each(|h| h.1 = mode);
+                entry.grant();
+            }
+        }
+    }
+
+    /// Locks all keys from `min` to `max`, provided that they lie above every locked one. The target
+    /// may be one that the transaction has already.
+    pub(super) fn try_interval(
+        &self,
+        tx: TxId,
+        index: IndexId,
+        min: &[u8],
+        max: &[u8],
+    ) -> Option<Target> {
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        if let Some(reserved) = inner.reserved.get_mut(&index) {
+            if *min <= *reserved.high {
+                return None;
+            }
+            // Single rows that rise need one entry together.
+            let last = reserved.intervals.last_mut();
+            if let Some(last) = last.filter(|i| i.tx == tx && i.max == reserved.high) {
+                last.max = max.into();
+                reserved.high = Arc::clone(&last.max);
+                return Some(Target::Interval(index, last.number));
+            }
+        }
+        inner.intervals += 1;
+        let number = inner.intervals;
+        let target = Target::Interval(index, number);
+        inner.count_in(&target);
+        self.used.store(true, Ordering::Release);
+        let reserved = inner.reserved.get_mut(&index).expect("counted above");
+        let (min, max): (Arc<[u8]>, Arc<[u8]>) = (min.into(), max.into());
+        reserved.high = Arc::clone(&max);
+        reserved.intervals.push(Interval { number, tx, min, max });
+        inner.entries.entry(target.clone()).or_default().hold(tx, RowLock::Update);
+        Some(target)
+    }
+
+    /// The interval of another transaction that a key lies in.
+    pub(super) fn interval_over(&self, tx: TxId, index: IndexId, key: &[u8]) -> Option<Target> {
+        let inner = self.inner.lock();
+        let intervals = &inner.reserved.get(&index)?.intervals;
+        let over = |i: &&Interval| i.tx != tx && *i.min <= *key && *key <= *i.max;
+        intervals.iter().find(over).map(|i| Target::Interval(index, i.number))
+    }
+
+    #[cfg(test)]
+    pub(super) fn entries(&self) -> usize {
+        self.inner.lock().entries.len()
+    }
+}
+
+impl Bulk {
+    fn blocks(&self, row: RowId, tx: TxId, mode: RowLock) -> bool {
+        self.tx != tx && self.mode.conflicts(mode) && self.rows.contains(row)
+    }
+}
+
+impl Inner {
+    fn end(&mut self, tx: TxId, target: &Target) {
+        let Some(entry) = self.entries.get_mut(target) else { return };
+        entry.holders.retain(|h| h.0 != tx);
+        entry.grant();
+        let gone = entry.holders.is_empty() && entry.queue.is_empty();
+        if gone {
+            self.entries.remove(target);
+        }
+        let (Target::Key(index, _) | Target::Interval(index, _)) = target else { return };
+        let reserved = self.reserved.get_mut(index).expect("a locked key is counted");
+        if let Target::Interval(_, number) = target {
+            reserved.intervals.retain(|i| i.number != *number || i.tx != tx);
+        }
+        if gone {
+            reserved.entries -= 1;
+            if reserved.entries == 0 {
+                self.reserved.remove(index);
+            }
+        }
+    }
+
+    /// Counts a key or interval that gets an entry.
+    fn count_in(&mut self, target: &Target) {
+        let (Target::Key(index, _) | Target::Interval(index, _)) = target else { return };
+        let reserved = self.reserved.entry(*index).or_default();
+        reserved.entries += 1;
+        if let Target::Key(_, key) = target
+            && *key > reserved.high
+        {
+            reserved.high = Arc::clone(key);
+        }
+    }
+
+    /// Gives a row that others hold in bulk an entry, where the request has to wait for it.
+    fn expose(&mut self, row: RowId, tx: TxId, mode: RowLock) {
+        for bulk in self.bulk.iter_mut().filter(|b| b.blocks(row, tx, mode)) {
+            bulk.rows.remove(row);
+            bulk.contended.push(row);
+            self.entries.entry(Target::Row(row)).or_default().hold(bulk.tx, bulk.mode);
+        }
+    }
+
+    fn add_bulk(&mut self, row: RowId, tx: TxId, mode: RowLock) {
+        let at = self.bulk.iter().position(|b| b.tx == tx && b.mode == mode);
+        let at = at.unwrap_or_else(|| {
+            let (rows, contended) = (RoaringTreemap::new(), Vec::new());
+            self.bulk.push(Bulk { tx, mode, rows, contended });
+            self.bulk.len() - 1
+        });
+        self.bulk[at].rows.insert(row);
+    }
+}

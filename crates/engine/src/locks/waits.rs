@@ -1,0 +1,64 @@
+//! Does everybody wait for everybody?
+//!
+//! Who waits for whom. Edges are written down when a transaction begins to wait, and when somebody
+//! gets ahead of those who wait already. A deadlock is found by the last one to arrive, whose search
+//! sees all edges of the cycle. Edges to a transaction that has ended lead nowhere, as it waits for
+//! nobody.
+//!
+//! Thread safety: one lock, held for a walk over transactions that wait. Who holds the lock of a
+//! table's locks may take it; never the other way round.
+
+use std::collections::{HashMap, HashSet};
+
+use parking_lot::Mutex;
+
+use super::TxId;
+
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    edges: Mutex<HashMap<TxId, Vec<TxId>>>,
+}
+
+impl Waits {
+    /// A transaction waits for these.
+    pub(super) fn insert(&self, tx: TxId, blockers: Vec<TxId>) {
+        self.edges.lock().insert(tx, blockers);
+    }
+
+    /// A transaction that waits already waits for one more.
+    pub(super) fn add(&self, tx: TxId, blocker: TxId) {
+        if let Some(blockers) = self.edges.lock().get_mut(&tx) {
+            blockers.push(blocker);
+        }
+    }
+
+    /// One of those that a transaction waits for has left the queue before it.
+    pub(super) fn leave(&self, tx: TxId, blocker: TxId) {
+        if let Some(blockers) = self.edges.lock().get_mut(&tx) {
+            blockers.retain(|&b| b != blocker);
+        }
+    }
+
+    /// A transaction waits no more.
+    pub(super) fn remove(&self, tx: TxId) {
+        self.edges.lock().remove(&tx);
+    }
+
+    /// Whether a transaction waits for itself, over others.
+    pub(super) fn closes_cycle(&self, tx: TxId) -> bool {
+        let edges = self.edges.lock();
+        let mut seen = HashSet::new();
+        let mut next: Vec<TxId> = edges.get(&tx).cloned().unwrap_or_default();
+        while let Some(at) = next.pop() {
+            if at == tx {
+                return true;
+            }
+            if seen.insert(at)
+                && let Some(further) = edges.get(&at)
+            {
+                next.extend(further);
+            }
+        }
+        false
+    }
+}

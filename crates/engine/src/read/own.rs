@@ -1,0 +1,66 @@
+//! What does a transaction see of its own work?
+//!
+//! Its rows lie in a private memtable under provisional ids, which are above all others, so they come
+//! last in row order; its marks lie there too, numbered in the order of its statements. A statement
+//! sees the rows and marks that were there when it began, and so never meets its own output.
+//!
+//! Thread safety: immutable but for the memtable, which grows at its end.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use onlap_base::{Csn, PROVISIONAL_BASE, Result, RowId};
+
+use super::ReadView;
+use crate::memtable::Memtable;
+
+/// A transaction's own rows and marks as of a statement.
+#[derive(Debug)]
+pub(crate) struct OwnRows {
+    pub memtable: Arc<Memtable>,
+    /// Rows below are seen.
+    pub end: RowId,
+    /// Marks up to this number are seen.
+    pub marks: Csn,
+}
+
+impl OwnRows {
+    pub(super) fn is_dead(&self, row: RowId) -> bool {
+        self.memtable.mark_of(row).is_some_and(|(number, _)| number <= self.marks)
+    }
+
+    /// Rows of a range of ids, the table's or its own, that the transaction deleted, ascending.
+    pub(super) fn dead_rows(&self, rows: Range<RowId>) -> Vec<RowId> {
+        self.memtable.dead_rows(rows, self.marks)
+    }
+}
+
+impl ReadView {
+    /// Whether a row was there, dead or not.
+    pub(super) fn in_sight(&self, row: RowId) -> bool {
+        row < self.count
+            || row >= PROVISIONAL_BASE && self.own.as_ref().is_some_and(|own| row < own.end)
+    }
+
+    /// Rows of a memtable from this id on are not seen.
+    pub(super) fn upto(&self, memtable: &Memtable) -> RowId {
+        match &self.own {
+            Some(own) if memtable.first_row() >= PROVISIONAL_BASE => own.end,
+            _ => self.count,
+        }
+    }
+
+    /// Whether any row is marked as deleted.
+    pub(super) fn has_marks(&self) -> bool {
+        self.own.as_ref().is_some_and(|own| own.memtable.marks() > 0) || self.view.has_marks()
+    }
+
+    /// Clears `keep[i]` where row `rows[i]` (ascending) is deleted.
+    pub(super) fn drop_dead(&self, rows: &[RowId], keep: &mut [bool]) -> Result<()> {
+        self.view.drop_dead(rows, self.csn, keep)?;
+        if let Some(own) = &self.own {
+            own.memtable.drop_dead(rows, own.marks, keep);
+        }
+        Ok(())
+    }
+}

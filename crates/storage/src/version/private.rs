@@ -1,0 +1,82 @@
+//! Which files belong to a transaction that has not committed yet?
+//!
+//! Their row ids count from the transaction's first row in the table (ordinals), as nobody knows its
+//! row id before the commit, and no CSN is in them. They become part of the table by one edit each,
+//! which names base and CSN ([`PrivateFiles::edits`]); until then [`TableVersion::private`] shows them
+//! to the transaction under provisional ids. No manifest names them: a crash leaves orphans.
+//!
+//! Thread safety: plain data.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use onlap_base::names::FileKind;
+use onlap_base::{Csn, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
+use onlap_format::TableSchema;
+use onlap_format::manifest::{Adopted, Edit, ManifestState, RunMeta, SegmentMeta};
+
+use super::TableVersion;
+use crate::files::Files;
+
+#[cfg(test)]
+mod tests;
+
+/// Files of one table, in the order in which they were written.
+#[derive(Clone, Debug, Default)]
+pub struct PrivateFiles {
+    /// Rows, by ordinal.
+    pub segments: Vec<SegmentMeta>,
+    /// Entries of the rows of each segment.
+    pub runs: Vec<(IndexId, RunMeta)>,
+}
+
+impl PrivateFiles {
+    /// One behind the last ordinal that is in files.
+    pub fn end(&self) -> RowId {
+        self.segments.last().map_or(0, |s| s.rows.end)
+    }
+
+    /// Names of all files.
+    pub fn files(&self) -> impl Iterator<Item = FileKind> {
+        let segments = self.segments.iter().map(|s| FileKind::Segment(s.file));
+        let runs = self.runs.iter().flat_map(|(_, run)| &run.files);
+        segments.chain(runs.map(|f| FileKind::Run(f.file)))
+    }
+
+    /// What makes them files of the table, with ordinal 0 as row `base`, from commit `csn` on.
+    pub fn edits(&self, table: TableId, base: RowId, csn: Csn) -> impl Iterator<Item = Edit> {
+        let place = move |rows: &Range<RowId>| base + rows.start..base + rows.end;
+        let segment = move |s: &SegmentMeta| {
+            let adopted = Some(Adopted { base, csn });
+            Edit::AddSegment(table, SegmentMeta { rows: place(&s.rows), adopted, ..s.clone() })
+        };
+        let run = move |(index, run): &(IndexId, RunMeta)| {
+            let mut run = RunMeta { rows: place(&run.rows), ..run.clone() };
+            run.files.iter_mut().for_each(|f| f.base = base);
+            Edit::AddRun(table, *index, run)
+        };
+        self.segments.iter().map(segment).chain(self.runs.iter().map(run))
+    }
+}
+
+impl TableVersion {
+    /// The files as their transaction sees them: row ids count from [`PROVISIONAL_BASE`]. What
+    /// `old`, an earlier such version, has open is taken over.
+    ///
+    /// # Errors
+    /// Those of opening files.
+    pub fn private(
+        files: &Arc<Files>,
+        schema: &TableSchema,
+        private: &PrivateFiles,
+        old: Option<&TableVersion>,
+    ) -> Result<TableVersion> {
+        let mut state = ManifestState::default();
+        state.apply(&Edit::CreateTable(schema.clone()))?;
+        for edit in private.edits(schema.id, PROVISIONAL_BASE, 0) {
+            state.apply(&edit)?;
+        }
+        state.apply(&Edit::Flushed(schema.id, PROVISIONAL_BASE + private.end(), 0))?;
+        TableVersion::build(files, &state.tables[&schema.id], old)
+    }
+}
