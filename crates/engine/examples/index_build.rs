@@ -4,6 +4,8 @@
 //!
 //! A last argument of 1 leaves the writer out.
 
+#![allow(clippy::disallowed_methods, reason = "a program that uses the library")]
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -21,7 +23,7 @@ fn purchases(first: u64, rows: u64) -> Batch {
     let draw = |i: u64, salt: u64, below: u64| {
         let mixed =
             (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ salt).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        (u128::from(mixed) * u128::from(below) >> 64) as i64
+        ((u128::from(mixed) * u128::from(below)) >> 64) as i64
     };
     let column = |f: &dyn Fn(u64) -> i64| Column {
         data: Vector::Int((first..first + rows).map(f).collect()),

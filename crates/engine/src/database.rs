@@ -418,7 +418,13 @@ impl Table {
 
     /// Columns and indexes.
     pub fn schema(&self) -> Arc<TableSchema> {
-        self.state.schema()
+        let schema = self.state.schema();
+        if schema.indexes.iter().all(|i| i.ready) {
+            return schema;
+        }
+        let mut ready = (*schema).clone();
+        ready.indexes.retain(|i| i.ready);
+        Arc::new(ready)
     }
 
     /// Commits one row. NULL in a serial column takes the next counter value.

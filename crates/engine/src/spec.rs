@@ -245,6 +245,7 @@ impl IndexSpec {
             primary: false,
             fences_only: self.fences_only,
             since: 0,
+            ready: true,
         })
     }
 

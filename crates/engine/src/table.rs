@@ -16,12 +16,14 @@ use arc_swap::ArcSwap;
 use onlap_base::memory::{Memory, Part};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::key::{KeyColumn, KeyDef};
+use onlap_format::manifest::Edit;
 use onlap_format::{Batch, TableSchema, Vector};
 use onlap_storage::StorageContext;
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
 use crate::compaction::NothingDue;
+use crate::database::Shared;
 use crate::index_build::Building;
 use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
@@ -253,6 +255,28 @@ impl TableState {
         self.view.store(Arc::new(f(&old)));
         drop(serial);
         self.count_memory();
+    }
+
+    /// Makes a schema durable and visible, together with further edits of the table; memtables and
+    /// their columns stay. The caller holds the commit lock and `building`.
+    pub(crate) fn change_schema(
+        &self,
+        shared: &Shared,
+        schema: TableSchema,
+        further: Vec<Edit>,
+    ) -> Result<()> {
+        let schema = Arc::new(schema);
+        let mut edits = vec![Edit::ChangeTable((*schema).clone())];
+        edits.extend(further);
+        shared.commit_edits(&edits, |changed| {
+            let version = changed[0].1.clone().expect("a changed table has a version");
+            self.change_view(|old| TableView {
+                schema: Arc::clone(&schema),
+                landing: Arc::clone(&schema),
+                version,
+                ..old.clone()
+            });
+        })
     }
 
     /// Takes `n` counter values and returns the first.

@@ -80,6 +80,9 @@ pub struct IndexSchema {
     /// The newest commit when it was built on a table with rows. It answers for snapshots before, but
     /// in these several visible rows may have a key, were it unique or not.
     pub since: Csn,
+    /// Whether it is read. One that is not is maintained, and judges new rows where it is unique, while
+    /// rows from before are searched for duplicates; it goes at the next open.
+    pub ready: bool,
 }
 
 /// A condition on each row of a table; it holds where it is true or NULL.

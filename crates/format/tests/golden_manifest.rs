@@ -51,6 +51,7 @@ fn schema() -> TableSchema {
         primary: unique,
         fences_only: !unique,
         since: 0,
+        ready: true,
     };
     TableSchema {
         id: T,

@@ -11,14 +11,20 @@
 //!    each piece is sorted and written as one run per index, which ordinary merges join later. Memory
 //!    is bounded by the piece. Rows that are dead get entries too: somebody may still see them.
 //!    Segments from X on that no memtable was flushed to are scanned as well.
-//! 4. **Judge** unique indexes ([`judge`]).
-//! 5. **End**, under the commit lock for an instant: one manifest record makes the indexes part of
+//! 4. **End**, under the commit lock for an instant: one manifest record makes the indexes part of
 //!    the schema, with all their runs.
+//! 5. Where some are unique, that record calls the indexes not ready: nobody reads them yet. New rows
+//!    are judged by them from then on, so that no duplicate can come in any more, and those from before
+//!    are searched for duplicates ([`judge`]). Another record makes them ready, or takes them away.
 //!
-//! Until then the manifest does not know of the build: runs of new rows are written by flushes but
+//! Until step 4 the manifest does not know of the build: runs of new rows are written by flushes but
 //! wait in [`Building`]. A crash leaves orphans that the next open removes; an error or a cancel
-//! removes the files at once. Recording a build in the manifest, to go on after a crash, was left
-//! out: it would make every reader and every merge tell finished from unfinished indexes.
+//! removes the files at once. Indexes that are not ready at an open go too. Recording a build in the
+//! manifest, to go on after a crash, was left out: what is lost is work that takes seconds.
+//!
+//! A writer whose row clashes during step 5 is refused, although the index may turn out to be
+//! impossible. Letting it pass and looking up what came in since, again and again, was tried: with
+//! many small flushes rows came in faster than they were looked up.
 //!
 //! Invariants: every row from X on has its entry in a memtable or in a run listed in `Building` or in
 //! the manifest (I4): whoever installs files of the table or changes its schema holds `building`
@@ -76,14 +82,13 @@ pub(crate) fn run(
     let runs = Vec::new();
     let mut build = Build { shared, state, indexes, control, first_maintained, runs, ended: false };
     flush::drain(shared, state, csn)?;
-    let mut todo = Vec::from([0..first_maintained]);
+    let mut todo: Vec<Range<RowId>> = std::iter::once(0..first_maintained).collect();
     while !build.ended {
         build.cover(todo)?;
-        let judged = build.judge()?;
         // Mostly nothing.
-        todo = shared.commits().exclusively(|leader| build.end(leader, judged))?;
+        todo = shared.commits().exclusively(|leader| build.end(leader))?;
     }
-    Ok(())
+    if indexes.iter().any(|i| i.unique) { build.approve() } else { Ok(()) }
 }
 
 /// Step 1; returns X.
@@ -158,50 +163,30 @@ impl Build<'_> {
         landed.filter(|rows| !has_run(rows)).cloned().collect()
     }
 
-    /// Step 4; returns the snapshot up to which no duplicates were found.
-    fn judge(&self) -> Result<Csn> {
-        let mut judged = 0;
-        for index in self.indexes.iter().filter(|i| i.unique) {
-            judged = judge::judge(self, index)?;
-        }
-        Ok(judged)
-    }
-
-    /// Step 5; returns the rows that turn out to need a scan before.
-    fn end(&mut self, leader: &Leader, judged: Csn) -> Result<Vec<Range<RowId>>> {
+    /// Step 4; returns the rows that turn out to need a scan before.
+    fn end(&mut self, leader: &Leader) -> Result<Vec<Range<RowId>>> {
         self.check()?;
-        let (shared, state) = (self.shared, self.state);
-        let csn = leader.next_csn - 1;
-        let unique: Vec<&IndexSchema> = self.indexes.iter().filter(|i| i.unique).collect();
-        let mut highs = Vec::new();
-        for index in unique {
-            judge::judge_since(self, index, judged, csn)?;
-            highs.push((index.id, judge::highest(self, index)?));
-        }
+        let state = self.state;
         let mut building = state.building.lock();
         let view = state.view();
         let todo = self.uncovered(&view.version, &building);
         if !todo.is_empty() {
             return Ok(todo);
         }
+        let runs = || self.runs.iter().chain(&building.runs);
+        let mut highs = Vec::new();
+        for index in self.indexes.iter().filter(|i| i.unique) {
+            let runs = runs().filter(|r| r.0 == index.id).map(|r| &r.1);
+            highs.push((index.id, judge::highest(&view, index.id, runs)?));
+        }
         let mut schema = with_indexes(&view.schema, self.indexes);
         schema.version += 1;
+        let ready = highs.is_empty();
+        let csn = leader.next_csn - 1;
         let new = schema.indexes.iter_mut().filter(|i| building.has(i.id));
-        new.for_each(|i| i.since = csn);
-        let runs = self.runs.iter().chain(&building.runs);
-        let runs = runs.map(|(index, run)| Edit::AddRun(state.id, *index, run.clone()));
-        let edits: Vec<Edit> =
-            std::iter::once(Edit::ChangeTable(schema.clone())).chain(runs).collect();
-        let schema = Arc::new(schema);
-        let ended = shared.commit_edits(&edits, |changed| {
-            let version = changed[0].1.clone().expect("a changed table has a version");
-            state.change_view(|old| TableView {
-                version,
-                landing: Arc::clone(&schema),
-                schema: Arc::clone(&schema),
-                ..old.clone()
-            });
-        });
+        new.for_each(|i| (i.since, i.ready) = (csn, ready));
+        let added = runs().map(|(index, run)| Edit::AddRun(state.id, *index, run.clone()));
+        let ended = state.change_schema(self.shared, schema, added.collect());
         // After any other failure the record that names the files may be there.
         self.ended = ended.as_ref().map_or_else(|e| e.kind() == ErrorKind::ReadOnly, |()| true);
         if ended.is_ok() {
@@ -209,6 +194,31 @@ impl Build<'_> {
             state.writer.lock().highs.extend(highs);
         }
         ended.map(|()| todo)
+    }
+
+    /// Step 5.
+    fn approve(&self) -> Result<()> {
+        let unique = self.indexes.iter().filter(|i| i.unique);
+        let judged = unique.into_iter().try_for_each(|index| judge::judge(self, index));
+        self.shared.commits().exclusively(|leader| {
+            let judged = judged.and_then(|()| self.check());
+            let _installing = self.state.building.lock();
+            let mut schema = (*self.state.schema()).clone();
+            schema.version += 1;
+            let mine = |i: &IndexSchema| self.indexes.iter().any(|new| new.id == i.id);
+            if judged.is_ok() {
+                let new = schema.indexes.iter_mut().filter(|i| mine(i));
+                new.for_each(|i| (i.since, i.ready) = (leader.next_csn - 1, true));
+            } else {
+                schema.indexes.retain(|i| !mine(i));
+            }
+            self.state.change_schema(self.shared, schema, Vec::new())?;
+            if judged.is_err() {
+                let mut writer = self.state.writer.lock();
+                writer.highs.retain(|h| self.indexes.iter().all(|i| i.id != h.0));
+            }
+            judged
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use onlap_format::{IndexSchema, TableSchema};
 use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
 use crate::spec::{IndexSpec, TableSpec};
-use crate::table::{TableState, TableView};
+use crate::table::TableState;
 
 mod lock;
 
@@ -132,16 +132,7 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
     shared.commits().exclusively(|_| {
         // Flushes under way leave the index out when they see the new schema.
         let _installing = state.building.lock();
-        let schema = Arc::new(schema);
-        shared.commit_edits(&[Edit::ChangeTable((*schema).clone())], |changed| {
-            let version = changed[0].1.clone().expect("a changed table has a version");
-            state.change_view(|old| TableView {
-                schema: Arc::clone(&schema),
-                landing: Arc::clone(&schema),
-                version,
-                ..old.clone()
-            });
-        })?;
+        state.change_schema(shared, schema, Vec::new())?;
         state.writer.lock().highs.retain(|h| h.0 != index.id);
         Ok(())
     })

@@ -62,6 +62,7 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         primary: false,
         fences_only: false,
         since: 0,
+        ready: true,
     };
     TableSchema {
         id: TABLE,

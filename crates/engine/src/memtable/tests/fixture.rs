@@ -29,6 +29,7 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         primary: false,
         fences_only: false,
         since: 0,
+        ready: true,
     };
     Arc::new(TableSchema {
         id: TableId(1),

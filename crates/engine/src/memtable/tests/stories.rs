@@ -71,6 +71,7 @@ fn parse_schema(input: &str) -> TableSchema {
             primary: false,
             fences_only: false,
             since: 0,
+            ready: true,
             key: key.split(',').map(part).collect(),
             include: include
                 .split(',')

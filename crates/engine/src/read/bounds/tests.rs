@@ -25,6 +25,7 @@ fn schema() -> TableSchema {
             primary: false,
             fences_only: false,
             since: 0,
+            ready: true,
         }],
         next_column: 15,
         ..TableSchema::default()
