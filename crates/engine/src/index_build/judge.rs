@@ -77,7 +77,7 @@ pub(super) fn highest<'a>(
     let mut batch = EntryBatch::default();
     for memtable in view.memtables_newest_first() {
         let (all, backward) = (KeyBounds::all(), Direction::Backward);
-        let mut cursor = memtable.cursor(index, &all, backward, &wants, RowId::MAX);
+        let mut cursor = memtable.cursor(index, &all, backward, &wants, 0..RowId::MAX);
         if cursor.next(1, &mut batch)? {
             highest = highest.max(Some(batch.keys.get(0).to_vec()));
         }
