@@ -21,7 +21,7 @@ use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Action, Batch, Expr, ForeignKeySchema, TableSchema, Value, convert};
 
 use super::{Checks, Reference};
-use crate::database::{Shared, Table, unknown_table};
+use crate::database::{Shared, unknown_table};
 use crate::read::{ReadView, Reader, Registration, Scan};
 use crate::schema_change::lock_table;
 use crate::spec::{ForeignKeySpec, build_check};
@@ -80,8 +80,9 @@ pub(crate) fn add_foreign_key(
     }
     let columns = key.columns.clone();
     let add_to = |schema: &mut TableSchema| schema.foreign_keys.push(key.clone());
-    let mut judge =
-        |rows: &TableSchema, batch: &Batch, may_wait: bool| judge_key(shared, &key, rows, batch, may_wait);
+    let mut judge = |rows: &TableSchema, batch: &Batch, may_wait: bool| {
+        judge_key(shared, &key, rows, batch, may_wait)
+    };
     Addition { shared, state: &state, columns, judge: &mut judge }.run(&add_to)
 }
 
@@ -204,9 +205,8 @@ fn judge_key(
     let places: Option<Vec<usize>> = key.columns.iter().map(|id| schema.position(*id)).collect();
     let places = places.expect("the columns were asked for");
     for row in 0..rows.rows {
-        let value = |&at: &usize| {
-            convert::read_value(schema.columns[at].ty, &rows.columns[at], row)
-        };
+        let value =
+            |&at: &usize| convert::read_value(schema.columns[at].ty, &rows.columns[at], row);
         let values: Vec<Value> = places.iter().map(value).collect();
         if !values.contains(&Value::Null) {
             let bytes = parent.def.encode_values(&values);
