@@ -179,7 +179,7 @@ impl TableScan {
                     if rows == (0..found.block.rows())
                         && self.dead.all(&self.view, self.direction, &found)?
                     {
-                        scan.segment().skip().note(found.number, self.view.csn);
+                        note_dead(&self.view, scan.segment(), &found);
                     } else {
                         *block = Some((found, rows));
                     }
@@ -260,6 +260,15 @@ fn scan_of(
         scan.retain(|block| !segment.skip().is_dead(block, view.csn));
     }
     scan
+}
+
+/// Tells later scans that a block is wholly dead, unless only this transaction deleted rows of it.
+fn note_dead(view: &ReadView, segment: &Segment, found: &ScanBlock) {
+    let last = found.block.rows() - 1;
+    let ids = found.block.row_id(0)..found.block.row_id(last) + 1;
+    if view.own.as_ref().is_none_or(|own| own.dead_rows(ids).is_empty()) {
+        segment.skip().note(found.number, view.csn);
+    }
 }
 
 /// Takes at most `max` off the end of the range where the direction begins.
