@@ -30,6 +30,7 @@ use crate::options::{Options, Rule};
 use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
+use crate::rules::References;
 use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
 use crate::spec::{IndexSpec, SequenceSpec, TableSpec};
@@ -48,6 +49,7 @@ pub(crate) struct Shared {
     pub catalog: Catalog,
     pub snapshots: Snapshots,
     pub sequences: Sequences,
+    pub references: References,
     pub locks: Locks,
     pub transactions: TransactionCounters,
     /// Set when recovery has found the end of the log.
@@ -88,6 +90,7 @@ impl Shared {
             versions,
             catalog: Catalog::default(),
             sequences: Sequences::default(),
+            references: References::default(),
             snapshots: Snapshots::new(csn),
             locks: Locks::new(),
             transactions: TransactionCounters::default(),
@@ -396,7 +399,7 @@ impl Database {
     }
 
     fn handle(&self, state: Arc<TableState>) -> Table {
-        Table { state, shared: Arc::clone(&self.shared) }
+        Table::new(state, &self.shared)
     }
 }
 
@@ -412,6 +415,10 @@ pub struct Table {
 }
 
 impl Table {
+    pub(crate) fn new(state: Arc<TableState>, shared: &Arc<Shared>) -> Table {
+        Table { state, shared: Arc::clone(shared) }
+    }
+
     /// The table's name.
     pub fn name(&self) -> String {
         self.state.schema().name.clone()
