@@ -11,6 +11,7 @@
 //! See [`Database`] for an example, and the repository's ARCHITECTURE.md for how the parts work
 //! together.
 
+mod adopt;
 mod background;
 mod catalog;
 mod check;
@@ -32,6 +33,7 @@ mod relog;
 mod schema_change;
 mod snapshots;
 mod spec;
+mod spill;
 mod stats;
 mod table;
 mod transaction;

@@ -12,7 +12,7 @@ use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Vector};
 use std::sync::atomic::Ordering;
 
 use crate::commit::TableWrite;
-use crate::table::{Highs, TableView, index_positions, key_def};
+use crate::table::{Highs, TableState, TableView, index_positions, key_def};
 
 /// Keys that a transaction brings to one unique index.
 #[derive(Debug)]
@@ -230,7 +230,12 @@ fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Probed {
 }
 
 /// The live row below `below` that carries a key. Only the newest carrier can be alive.
-fn live_row(view: &TableView, index: IndexId, key: &[u8], below: RowId) -> Result<Option<RowId>> {
+pub(crate) fn live_row(
+    view: &TableView,
+    index: IndexId,
+    key: &[u8],
+    below: RowId,
+) -> Result<Option<RowId>> {
     match view.newest_with_key(index, key, below)? {
         Some(row) if view.mark_of(row)?.is_none() => Ok(Some(row)),
         _ => Ok(None),
@@ -303,6 +308,11 @@ fn live_row_since(
     }
 }
 
+/// Whether a key lies above every key that was ever committed to a unique index.
+pub(crate) fn is_above_all(state: &TableState, index: IndexId, key: &[u8]) -> bool {
+    high_of(&state.writer.lock().highs, index).is_none_or(|high| key > high)
+}
+
 fn high_of(highs: &Highs, index: IndexId) -> Option<&[u8]> {
     highs.iter().find(|h| h.0 == index).and_then(|h| h.1.as_deref())
 }
@@ -316,7 +326,7 @@ pub(crate) fn raise_highs(highs: &mut Highs, claims: &[UniqueKeys]) {
     }
 }
 
-fn raise(highs: &mut Highs, index: IndexId, max: &[u8]) {
+pub(crate) fn raise(highs: &mut Highs, index: IndexId, max: &[u8]) {
     match highs.iter_mut().find(|h| h.0 == index) {
         Some((_, Some(high))) if max <= high.as_slice() => {}
         Some((_, high)) => *high = Some(max.to_vec()),
