@@ -23,6 +23,18 @@ pub enum ErrorKind {
     TooLong,
     /// NULL in a column that refuses it.
     NotNull,
+    /// A row for which a CHECK constraint is false.
+    CheckViolation,
+    /// A child row without its parent row, or a parent row that still has children.
+    ForeignKeyViolation,
+    /// A value for a column that the table's counter always fills.
+    GeneratedAlways,
+    /// A division by zero.
+    DivisionByZero,
+    /// A sequence that has come to its end.
+    SequenceExhausted,
+    /// An object that others depend on.
+    InUse,
     /// A second row with the same key in a primary key or unique index.
     DuplicateKey,
     /// No table of that name.
@@ -86,6 +98,12 @@ impl ErrorKind {
             ErrorKind::InvalidText => "22P02",
             ErrorKind::TooLong => "22001",
             ErrorKind::NotNull => "23502",
+            ErrorKind::CheckViolation => "23514",
+            ErrorKind::ForeignKeyViolation => "23503",
+            ErrorKind::GeneratedAlways => "428C9",
+            ErrorKind::DivisionByZero => "22012",
+            ErrorKind::SequenceExhausted => "2200H",
+            ErrorKind::InUse => "2BP01",
             ErrorKind::DuplicateKey => "23505",
             ErrorKind::UnknownTable => "42P01",
             ErrorKind::UnknownColumn => "42703",

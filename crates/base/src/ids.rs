@@ -40,6 +40,10 @@ id!(
     IndexId(u32)
 );
 id!(
+    /// A sequence; unique within the database.
+    SequenceId(u32)
+);
+id!(
     /// A segment, run or mark file; unique within the database.
     FileId(u64)
 );

@@ -23,7 +23,7 @@ pub mod tasks;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use error::{Error, ErrorKind, Result};
-pub use ids::{ColumnId, Csn, FileId, IndexId, PROVISIONAL_BASE, RowId, TableId};
+pub use ids::{ColumnId, Csn, FileId, IndexId, PROVISIONAL_BASE, RowId, SequenceId, TableId};
 pub use memory::{Charge, Memory, Part};
 pub use rng::Rng;
 pub use tasks::{Event, SimTasks, TaskHandle, Tasks, ThreadTasks};

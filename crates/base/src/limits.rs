@@ -37,6 +37,27 @@ pub const NAME_BYTES: usize = 63;
 /// header): 400 MiB at the limit, the quarter of a 1.6 GiB budget.
 pub const TABLES: usize = 100_000;
 
+/// Most sequences in a database: one per table, as many as there may be of those.
+pub const SEQUENCES: usize = TABLES;
+
+/// Most checks on one table: each is evaluated for each row; a schema that needs more than this many
+/// takes fewer, larger ones.
+pub const CHECKS: usize = 64;
+
+/// Most foreign keys of which one table is the child; each costs a lookup per row.
+pub const FOREIGN_KEYS: usize = 64;
+
+/// Most parts of one expression: a list of a thousand values, and conditions around it. The largest
+/// takes some 100 KiB in memory, small beside a table's header times the columns it may have.
+pub const EXPR_NODES: usize = 2048;
+
+/// Deepest nesting of an expression. It is walked by recursion, a frame of at most 1 KiB a level;
+/// the smallest stack that anything runs on has 2 MiB.
+pub const EXPR_DEPTH: usize = 128;
+
+/// Most values of a sequence set aside at a time: what a crash may skip.
+pub const SEQUENCE_CACHE: u32 = 1 << 20;
+
 /// Most digits of a numeric: 38 decimal digits fit a 128-bit integer.
 pub const NUMERIC_DIGITS: usize = 38;
 
@@ -146,6 +167,12 @@ pub const LIMITS: &[Limit] = limits![
     KEY_COLUMNS, "key columns of an index", "columns", "as in PostgreSQL";
     NAME_BYTES, "name of a table, column or index", "bytes", "as in PostgreSQL";
     TABLES, "tables of a database", "tables", "some 4 KiB resident each when idle";
+    SEQUENCES, "sequences of a database", "sequences", "one per table";
+    CHECKS, "checks on a table", "checks", "each is evaluated for each row";
+    FOREIGN_KEYS, "foreign keys of a child table", "foreign keys", "each is a lookup per row";
+    EXPR_NODES, "parts of an expression", "parts", "a list of a thousand values and more";
+    EXPR_DEPTH, "nesting of an expression", "levels", "walked by recursion, 1 KiB of stack a level";
+    SEQUENCE_CACHE, "values of a sequence set aside at a time", "values", "what a crash may skip";
     NUMERIC_DIGITS, "digits of a numeric", "digits", "fit a 128-bit integer";
     CHARACTERS, "declared length of varchar and char", "characters", "as in PostgreSQL";
     BATCH_ROWS, "rows of one batch", "rows", "a position in a batch fits 32 bits";

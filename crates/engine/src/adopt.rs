@@ -181,7 +181,7 @@ fn edits_of(r: &mut Ready<'_>, base: RowId, csn: Csn, edits: &mut Vec<Edit>) -> 
     edits.extend(part.spill.files()?.edits(table, base, csn));
     edits.extend(r.marks.edits(table, base, csn));
     edits.push(Edit::Flushed(table, end, csn));
-    if let Some(serial) = part.schema.columns.iter().find(|c| c.serial) {
+    if let Some(serial) = part.schema.columns.iter().find(|c| c.is_serial()) {
         edits.push(Edit::Serial(table, serial.id, part.state.serial_now()));
     }
     Ok(())

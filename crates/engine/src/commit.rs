@@ -48,8 +48,9 @@ use crate::database::Shared;
 use crate::flush;
 use crate::log::LogWriter;
 use crate::memtable::Mark;
-use crate::options::SyncMode;
+use crate::options::{Rule, SyncMode};
 use crate::table::TableState;
+use crate::transaction::ReadSet;
 use crate::unique::{self, Claimed, UniqueKeys};
 
 /// A row version that a transaction deletes, and the ordinal among the transaction's own rows of the
@@ -75,6 +76,8 @@ pub(crate) struct TableWrite {
 /// A transaction in the queue.
 struct Request {
     writes: Vec<TableWrite>,
+    /// What has to be still true.
+    reads: Option<ReadSet>,
     body: CommitBody,
     client: Arc<Client>,
 }
@@ -178,7 +181,12 @@ impl Commits {
 
     /// Commits a transaction and returns its CSN once it is visible (and durable as the sync mode
     /// says).
-    pub(crate) fn commit(&self, shared: &Shared, mut writes: Vec<TableWrite>) -> Result<Csn> {
+    pub(crate) fn commit(
+        &self,
+        shared: &Shared,
+        mut writes: Vec<TableWrite>,
+        reads: Option<ReadSet>,
+    ) -> Result<Csn> {
         shared.check_writable()?;
         writes.retain(|w| w.rows.rows > 0 || !w.marks.is_empty());
         if writes.is_empty() {
@@ -190,7 +198,7 @@ impl Commits {
         let body = encode(&writes)?;
         shared.pressure.admit(shared, body.body_bytes())?;
         let client = Arc::new(Client { decided: Mutex::default(), called: shared.tasks.event() });
-        let request = Request { writes, body, client: Arc::clone(&client) };
+        let request = Request { writes, reads, body, client: Arc::clone(&client) };
         self.queue.lock().push(request);
         let mut looks = match shared.options.sync {
             SyncMode::Fsync => 0,
@@ -255,8 +263,11 @@ impl<'a> Leading<'a> {
             if self.group.is_empty() {
                 break;
             }
-            let results = leader.run_group(self.shared, &self.group);
-            self.group.drain(..).zip(results).for_each(|(request, result)| request.finish(result));
+            while !self.group.is_empty() {
+                let results = leader.run_group(self.shared, &self.group);
+                let decided = self.group.drain(..results.len());
+                decided.zip(results).for_each(|(request, result)| request.finish(result));
+            }
             if self.commits.wanted.load(Ordering::SeqCst) > 0 {
                 break;
             }
@@ -302,6 +313,7 @@ fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
 struct Group<'a> {
     marked: HashSet<(TableId, RowId)>,
     keys: HashSet<(IndexId, Vec<u8>)>,
+    tables: HashSet<TableId>,
     /// Keys that were not written out.
     intervals: Vec<Interval<'a>>,
 }
@@ -315,6 +327,11 @@ struct Interval<'a> {
 }
 
 impl<'a> Group<'a> {
+    /// Whether a table that was read has been written to.
+    fn has_written(&self, reads: &ReadSet) -> bool {
+        reads.tables().any(|table| self.tables.contains(&table))
+    }
+
     fn has_key(&self, index: IndexId, key: &[u8]) -> bool {
         self.keys.contains(&(index, key.to_vec()))
             || self.intervals.iter().any(|i| {
@@ -325,6 +342,7 @@ impl<'a> Group<'a> {
 
     /// Notes what later members of the group must not do again.
     fn note(&mut self, w: &'a TableWrite) {
+        self.tables.insert(w.state.id);
         self.marked.extend(w.marks.iter().map(|m| (w.state.id, m.row)));
         for claim in &w.unique {
             let index = claim.index;
@@ -348,7 +366,8 @@ struct Admitted<'a> {
 }
 
 impl Leader {
-    /// Steps 2 to 5; what became of each request.
+    /// Steps 2 to 5; what became of each request, or of the first ones: who relies on what those
+    /// before him change has to wait until that can be seen.
     fn run_group(&mut self, shared: &Shared, requests: &[Request]) -> Vec<Result<Csn>> {
         let all = |e: Error| requests.iter().map(|_| Err(e.clone())).collect();
         let bytes = requests.iter().map(|r| r.body.record_bytes(true)).sum();
@@ -369,7 +388,10 @@ impl Leader {
         let mut part = Some(self.log.group_part(shared.clock.unix_us()));
         let alone = requests.len() == 1;
         for request in requests {
-            let outcome = self.admit(&mut group, request, alone);
+            if request.reads.as_ref().is_some_and(|reads| group.has_written(reads)) {
+                break;
+            }
+            let outcome = self.admit(shared, &mut group, request, alone);
             results.push(outcome.map(|a| {
                 let at = start.forward(self.buffer.len());
                 request.body.append_to(&mut self.buffer, at, a.csn, &a.bases, part.take());
@@ -397,12 +419,16 @@ impl Leader {
     /// Step 3 for one transaction. Nothing is changed unless all of it is admitted.
     fn admit<'a>(
         &mut self,
+        shared: &Shared,
         group: &mut Group<'a>,
         request: &'a Request,
         alone: bool,
     ) -> Result<Admitted<'a>> {
         for w in &request.writes {
-            validate(group, w)?;
+            validate(shared, group, w)?;
+        }
+        if let Some(reads) = &request.reads {
+            reads.validate(shared)?;
         }
         let admit = |w: &'a TableWrite| {
             let mut writer = w.state.writer.lock();
@@ -422,7 +448,7 @@ impl Leader {
 }
 
 /// Last validation of one table's part against everything committed and the group so far.
-fn validate(group: &Group<'_>, w: &TableWrite) -> Result<()> {
+fn validate(shared: &Shared, group: &Group<'_>, w: &TableWrite) -> Result<()> {
     if w.state.dropped.load(Ordering::Relaxed) {
         let text = format!("table {} was dropped", w.schema.name);
         return Err(Error::new(ErrorKind::UnknownTable, text));
@@ -444,6 +470,9 @@ fn validate(group: &Group<'_>, w: &TableWrite) -> Result<()> {
             );
             return Err(Error::new(ErrorKind::Conflict, text));
         }
+    }
+    if !shared.obeys(Rule::UniqueKeys) {
+        return Ok(());
     }
     let writer = w.state.writer.lock();
     unique::validate(w, &view, &writer.highs, &mut |index, key, live| {
@@ -467,7 +496,10 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
             successor: m.successor.map(|ordinal| base + RowId::from(ordinal)),
         }));
         drop(view);
-        w.state.writer.lock().active_since.get_or_insert(a.csn);
+        let mut writer = w.state.writer.lock();
+        writer.active_since.get_or_insert(a.csn);
+        writer.last_csn = a.csn;
+        drop(writer);
         w.state.counts.push(a.csn, base + w.rows.rows as RowId, &shared.snapshots);
     }
 }

@@ -16,7 +16,7 @@ use onlap_base::memory::{Part, PartReport};
 use onlap_base::tasks::Tasks;
 use onlap_base::{Csn, Error, ErrorKind, Result};
 use onlap_format::manifest::Edit;
-use onlap_format::{Batch, TableSchema, Value};
+use onlap_format::{Batch, Row, TableSchema, Value};
 use onlap_storage::StorageContext;
 use onlap_storage::version::{Changed, TableVersion, Versions};
 use parking_lot::Mutex;
@@ -24,15 +24,17 @@ use parking_lot::Mutex;
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
+use crate::locks::Locks;
 use crate::log::{LogSync, LogWriter};
-use crate::options::Options;
+use crate::options::{Options, Rule};
 use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
 use crate::snapshots::Snapshots;
 use crate::spec::{IndexSpec, TableSpec};
+use crate::stats::TransactionStats;
 use crate::table::{Highs, TableState};
-use crate::transaction::Transaction;
+use crate::transaction::{Transaction, TransactionCounters, TransactionOptions};
 use crate::{flush, recovery, schema_change};
 
 /// Everything that the parts of an open database share.
@@ -44,6 +46,8 @@ pub(crate) struct Shared {
     pub versions: Versions,
     pub catalog: Catalog,
     pub snapshots: Snapshots,
+    pub locks: Locks,
+    pub transactions: TransactionCounters,
     /// Set when recovery has found the end of the log.
     commits: OnceLock<Commits>,
     log_sync: OnceLock<Arc<LogSync>>,
@@ -82,6 +86,8 @@ impl Shared {
             versions,
             catalog: Catalog::default(),
             snapshots: Snapshots::new(csn),
+            locks: Locks::new(),
+            transactions: TransactionCounters::default(),
             log_sync: OnceLock::new(),
             commits: OnceLock::new(),
             pressure: Pressure::new(merge_debt_limit),
@@ -153,6 +159,17 @@ impl Shared {
              again, what was acknowledged is kept"
         );
         self.poisoned.get_or_init(|| Error::new(ErrorKind::ReadOnly, text)).clone()
+    }
+
+    pub(crate) fn transaction_stats(&self) -> TransactionStats {
+        let (lock_waits, deadlocks) = self.locks.counts();
+        let (failed_reads, coarse_failed_reads) = self.transactions.failed_reads();
+        TransactionStats { lock_waits, deadlocks, failed_reads, coarse_failed_reads }
+    }
+
+    /// Whether a rule holds: all do but one that a test switches off.
+    pub(crate) fn obeys(&self, rule: Rule) -> bool {
+        self.options.tuning.without != Some(rule)
     }
 
     /// Makes a change of the set of files durable. "Disk full" and a conflict leave everything as it
@@ -292,10 +309,15 @@ impl Database {
         self.shared.catalog.named().into_iter().map(|(_, s)| self.handle(s)).collect()
     }
 
-    /// Begins a transaction.
+    /// Begins a transaction at REPEATABLE READ.
     pub fn begin(&self) -> Result<Transaction> {
+        self.begin_with(TransactionOptions::default())
+    }
+
+    /// Begins a transaction.
+    pub fn begin_with(&self, options: TransactionOptions) -> Result<Transaction> {
         self.shared.check_open()?;
-        Ok(Transaction::new(Arc::clone(&self.shared)))
+        Ok(Transaction::new(&self.shared, options))
     }
 
     /// A snapshot of everything committed.
@@ -372,14 +394,14 @@ impl Table {
 
     /// Commits one row. NULL in a serial column takes the next counter value.
     pub fn insert(&self, row: &[Value]) -> Result<Csn> {
-        let mut tx = Transaction::new(Arc::clone(&self.shared));
+        let mut tx = Transaction::of_statement(&self.shared);
         tx.insert(self, row)?;
         tx.commit()
     }
 
     /// Commits rows together.
     pub fn insert_many<R: AsRef<[Value]>>(&self, rows: impl IntoIterator<Item = R>) -> Result<Csn> {
-        let mut tx = Transaction::new(Arc::clone(&self.shared));
+        let mut tx = Transaction::of_statement(&self.shared);
         for row in rows {
             tx.insert(self, row.as_ref())?;
         }
@@ -388,31 +410,43 @@ impl Table {
 
     /// Commits rows in column form.
     pub fn insert_batch(&self, batch: Batch) -> Result<Csn> {
-        let mut tx = Transaction::new(Arc::clone(&self.shared));
+        let mut tx = Transaction::of_statement(&self.shared);
         tx.insert_batch(self, batch)?;
         tx.commit()
     }
 
-    /// Deletes a row by primary key and commits; false when there is none. Runs again when another
-    /// transaction changed the row meanwhile.
+    /// Deletes a row by primary key and commits; false when there is none. Waits for transactions
+    /// that have the row locked.
     pub fn delete(&self, key: &[Value]) -> Result<bool> {
-        self.retry(|tx| tx.delete(self, key))
+        self.at_once(|tx| tx.delete(self, key))
     }
 
-    /// Changes columns of a row by primary key and commits; false when there is none. Runs again
-    /// when another transaction changed the row meanwhile.
+    /// Changes columns of a row by primary key and commits; false when there is none. Waits for
+    /// transactions that have the row locked.
     pub fn update(&self, key: &[Value], changes: &[(&str, Value)]) -> Result<bool> {
-        self.retry(|tx| tx.update(self, key, changes))
+        self.at_once(|tx| tx.update(self, key, changes))
     }
 
-    fn retry(&self, mut f: impl FnMut(&mut Transaction) -> Result<bool>) -> Result<bool> {
+    /// Changes a row by primary key as `set` does, which gets its newest version and sets no other
+    /// columns than those named, and commits; false when there is none. `set` may be called again.
+    pub fn update_with(
+        &self,
+        key: &[Value],
+        columns: &[&str],
+        mut set: impl FnMut(&mut Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.at_once(|tx| tx.update_with(self, key, columns, &mut set))
+    }
+
+    /// Commits one statement. It runs again where it met a schema change, or a deadlock: nothing was
+    /// done before it that could not be done again.
+    fn at_once(&self, mut f: impl FnMut(&mut Transaction) -> Result<bool>) -> Result<bool> {
         loop {
-            let mut tx = Transaction::new(Arc::clone(&self.shared));
-            let found = f(&mut tx)?;
-            match tx.commit() {
-                Ok(_) => return Ok(found),
-                Err(e) if e.kind() == ErrorKind::Conflict => continue,
-                Err(e) => return Err(e),
+            let mut tx = Transaction::of_statement(&self.shared);
+            let result = f(&mut tx).and_then(|found| tx.commit().map(|_| found));
+            match result {
+                Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::Deadlock) => {}
+                result => return result,
             }
         }
     }

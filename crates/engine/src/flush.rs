@@ -171,7 +171,7 @@ fn write_files(
     }
     write_marks(shared, table, frozen, dead, edits)?;
     edits.push(Edit::Flushed(table, frozen.end_row(), csn));
-    if let Some(serial) = schema.columns.iter().find(|c| c.serial) {
+    if let Some(serial) = schema.columns.iter().find(|c| c.is_serial()) {
         edits.push(Edit::Serial(table, serial.id, state.serial_now()));
     }
     shared.storage.sync_dir()

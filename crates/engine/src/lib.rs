@@ -49,11 +49,15 @@ pub use onlap_format::{
     Vector, convert,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
+#[doc(hidden)]
+pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
 pub use spec::{IndexSpec, TableSpec};
-pub use stats::{IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats};
-pub use transaction::Transaction;
+pub use stats::{
+    IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
+};
+pub use transaction::{Isolation, Savepoint, Transaction, TransactionOptions};
 
 /// Names and versions of the file formats that this release writes; it reads these and all below.
 pub const FORMAT_VERSIONS: [(&str, u32); 7] = [

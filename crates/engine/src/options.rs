@@ -100,6 +100,25 @@ pub struct Tuning {
     pub compact_dead_percent: u8,
     /// Size of one log file.
     pub log_file_bytes: u64,
+    /// A rule that tests switch off, to see that they notice.
+    #[doc(hidden)]
+    pub without: Option<Rule>,
+}
+
+/// What keeps transactions apart; see [`Tuning::without`].
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// Above READ COMMITTED nobody changes a row that was changed since the snapshot.
+    FirstUpdaterWins,
+    /// At READ COMMITTED rows that were changed meanwhile are looked at again.
+    Recheck,
+    /// At SERIALIZABLE reads are validated at commit.
+    ReadValidation,
+    /// No two live rows have one unique key.
+    UniqueKeys,
+    /// A child row's parent is locked.
+    ForeignKeys,
 }
 
 impl Default for Tuning {
@@ -113,6 +132,7 @@ impl Default for Tuning {
             merge_fan_in: 8,
             compact_dead_percent: 20,
             log_file_bytes: limits::LOG_FILE_BYTES,
+            without: None,
         }
     }
 }

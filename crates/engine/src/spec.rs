@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
-use onlap_format::{ColumnSchema, DataType, IndexSchema, KeyPart, TableSchema};
+use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, KeyPart, TableSchema};
 
 /// A table to create.
 #[derive(Clone, Debug)]
@@ -101,8 +101,8 @@ impl TableSpec {
             name: self.name.clone(),
             version: 1,
             columns: Vec::with_capacity(self.columns.len()),
-            indexes: Vec::new(),
             next_column: self.columns.len() as u32,
+            ..TableSchema::default()
         };
         let mut names = HashSet::new();
         for (i, c) in self.columns.iter().enumerate() {
@@ -113,13 +113,11 @@ impl TableSpec {
                 return Err(Error::new(ErrorKind::AlreadyExists, text));
             }
             let nullable = c.nullable && !self.primary_key.contains(&c.name);
-            schema.columns.push(ColumnSchema {
-                id: ColumnId(i as u32),
-                name: c.name.clone(),
-                ty: c.ty,
-                nullable,
-                serial: c.serial,
-            });
+            let mut column = ColumnSchema::new(ColumnId(i as u32), &c.name, c.ty, nullable);
+            if c.serial {
+                column.identity = Identity::ByDefault;
+            }
+            schema.columns.push(column);
         }
         if !self.primary_key.is_empty() {
             let mut primary =

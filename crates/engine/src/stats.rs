@@ -43,12 +43,28 @@ pub struct Stats {
     pub merge_debt_limit: u64,
     /// How long writers have been paced in all, in microseconds.
     pub delayed_us: u64,
+    /// How often transactions were in each other's way since the database was opened.
+    pub transactions: TransactionStats,
     /// Open snapshots.
     pub snapshots: usize,
     /// Commits between the newest and the oldest that an open snapshot sees.
     pub snapshot_debt_commits: u64,
     /// The last failure of a background job.
     pub background_error: Option<Error>,
+}
+
+/// How often transactions were in each other's way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TransactionStats {
+    /// Waits for a lock.
+    pub lock_waits: u64,
+    /// Transactions that had to end because of a deadlock.
+    pub deadlocks: u64,
+    /// Commits at SERIALIZABLE that were refused because of what they had read.
+    pub failed_reads: u64,
+    /// Those of them that were refused without a look at single rows: of a table read whole, or
+    /// flushed meanwhile. Some of these are false alarms.
+    pub coarse_failed_reads: u64,
 }
 
 /// A table in numbers.
@@ -137,6 +153,7 @@ impl Database {
             merge_debt_bytes: shared.pressure.merge_debt(),
             merge_debt_limit: shared.pressure.merge_debt_limit(),
             delayed_us: shared.pressure.delayed_us(),
+            transactions: shared.transaction_stats(),
             snapshots: shared.snapshots.len(),
             snapshot_debt_commits: csn - shared.snapshots.horizon().min(csn),
             background_error: shared.background.last_error(),

@@ -95,6 +95,8 @@ pub(crate) struct TableWriter {
     pub next_row: RowId,
     /// The first commit in the active memtable.
     pub active_since: Option<Csn>,
+    /// The last commit that changed the table.
+    pub last_csn: Csn,
     /// Per unique index the largest key bytes ever committed: a key above needs no lookup.
     pub highs: Highs,
 }
@@ -156,7 +158,12 @@ impl TableState {
             view: ArcSwap::from_pointee(view),
             change: Mutex::default(),
             counts: RowCounts::new(csn, rows),
-            writer: Mutex::new(TableWriter { next_row: rows, active_since: None, highs }),
+            writer: Mutex::new(TableWriter {
+                next_row: rows,
+                active_since: None,
+                last_csn: csn,
+                highs,
+            }),
             locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
@@ -254,7 +261,7 @@ impl TableState {
 
     /// Keeps the counter above every value of logged rows.
     pub(crate) fn note_serials(&self, rows: &Batch) {
-        let Some(at) = self.schema().columns.iter().position(|c| c.serial) else { return };
+        let Some(at) = self.schema().serial() else { return };
         if let Some(Vector::Int(values)) = rows.columns.get(at).map(|c| &c.data)
             && let Some(&max) = values.iter().max()
         {

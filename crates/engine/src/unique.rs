@@ -9,6 +9,7 @@
 use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, limits};
 use onlap_format::key::KeyDef;
 use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Vector};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use crate::commit::TableWrite;
@@ -131,7 +132,7 @@ fn claim(
     columns: &[&Column],
     rows: usize,
 ) -> Result<Option<Claim>> {
-    if rising_ints(def, columns) {
+    if rising_ints(def, columns, 0..rows) {
         let (mut min, mut max) = (Vec::new(), Vec::new());
         def.encode_row(columns, 0, &mut min);
         def.encode_row(columns, rows - 1, &mut max);
@@ -161,11 +162,11 @@ fn claim(
 }
 
 /// Whether a key of one ascending integer column rises strictly: the common case, worth a short way.
-fn rising_ints(def: &KeyDef, columns: &[&Column]) -> bool {
+pub(crate) fn rising_ints(def: &KeyDef, columns: &[&Column], rows: Range<usize>) -> bool {
     let [column] = columns else { return false };
     match &column.data {
         Vector::Int(v) if column.nulls.is_none() && !def.columns[0].descending => {
-            !def.columns[0].ty.key_is_lossy() && v.windows(2).all(|w| w[0] < w[1])
+            !def.columns[0].ty.key_is_lossy() && v[rows].windows(2).all(|w| w[0] < w[1])
         }
         _ => false,
     }
@@ -344,7 +345,7 @@ pub(crate) fn raise_highs_of_rows(schema: &TableSchema, rows: &Batch, highs: &mu
         let (positions, _) = index_positions(schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
         let def = key_def(schema, index);
-        if rising_ints(&def, &columns) {
+        if rising_ints(&def, &columns, 0..rows.rows) {
             let mut max = Vec::new();
             def.encode_row(&columns, rows.rows - 1, &mut max);
             raise(highs, index.id, &max);

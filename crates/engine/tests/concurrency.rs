@@ -199,9 +199,12 @@ fn a_contended_row_has_one_next_version_at_a_time() {
                 while done < ROUNDS {
                     let mut tx = db.begin().unwrap();
                     let n = integer(&tx.get(table, &key).unwrap().expect("the row is there")[1]);
-                    assert!(tx.update(table, &key, &[("n", Value::Int(n + 1))]).unwrap());
-                    match tx.commit() {
-                        Ok(_) => done += 1,
+                    let updated = tx.update(table, &key, &[("n", Value::Int(n + 1))]);
+                    match updated.and_then(|found| tx.commit().map(|_| found)) {
+                        Ok(found) => {
+                            assert!(found);
+                            done += 1;
+                        }
                         Err(e) => {
                             assert_eq!(e.kind(), ErrorKind::Conflict, "{e}");
                             conflicts.fetch_add(1, Ordering::Relaxed);

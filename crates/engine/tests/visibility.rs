@@ -16,12 +16,13 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use datadriven::TestCase;
 use onlap::convert::{format_text, parse_text};
 use onlap::{
     Csn, DataType, Database, IndexSpec, KeyRange, Options, Result, Rows, Scan, Snapshot, SyncMode,
-    Table, TableSpec, Transaction, Value,
+    Table, TableSpec, Transaction, TransactionOptions, Value,
 };
 use onlap_base::tasks::SimTasks;
 use onlap_vfs::MemFs;
@@ -152,7 +153,9 @@ impl Story {
                 String::new()
             }
             "begin" => {
-                let tx = self.db().begin().unwrap();
+                // Nobody else goes on while a command waits.
+                let options = TransactionOptions::default().lock_timeout(Duration::ZERO);
+                let tx = self.db().begin_with(options).unwrap();
                 self.transactions.insert(test.take_arg("tx").unwrap(), tx);
                 String::new()
             }
@@ -208,16 +211,16 @@ impl Story {
             Some((name, tx)) => (Some(name), tx),
             None => (None, self.db().begin().unwrap()),
         };
-        let mut found = true;
+        let mut found = Ok(true);
         match test.directive.as_str() {
             "insert" => {
                 for line in test.input.lines() {
                     let cells = types.iter().zip(line.split_whitespace());
                     let row: Vec<Value> = cells.map(|(ty, text)| value(*ty, text)).collect();
-                    tx.insert(&table, &row).unwrap();
+                    found = found.and_then(|_| tx.insert(&table, &row)).map(|()| true);
                 }
             }
-            "delete" => found = tx.delete(&table, &self.id(test)).unwrap(),
+            "delete" => found = tx.delete(&table, &self.id(test)),
             _ => {
                 let set: Vec<String> = test.take_args("set").unwrap();
                 let schema = table.schema();
@@ -228,13 +231,17 @@ impl Story {
                 let changes: Vec<(String, Value)> = set.chunks(2).map(change).collect();
                 let changes: Vec<(&str, Value)> =
                     changes.iter().map(|(name, v)| (name.as_str(), v.clone())).collect();
-                found = tx.update(&table, &self.id(test), &changes).unwrap();
+                found = tx.update(&table, &self.id(test), &changes);
             }
         }
-        let mut out = if found { String::new() } else { "no such row\n".to_owned() };
+        let mut out = match &found {
+            Ok(true) => String::new(),
+            Ok(false) => "no such row\n".to_owned(),
+            Err(e) => format!("{:?}\n", e.kind()),
+        };
         match name {
             Some(name) => drop(self.transactions.insert(name, tx)),
-            None if found => out += &ended(tx.commit()),
+            None if matches!(found, Ok(true)) => out += &ended(tx.commit()),
             None => {}
         }
         out

@@ -12,6 +12,7 @@ pub mod blob;
 pub mod block;
 pub mod convert;
 pub mod encode;
+pub mod expr;
 pub mod filter;
 pub mod frame;
 pub mod key;
@@ -28,6 +29,10 @@ pub mod wire;
 pub mod zone;
 
 pub use batch::{Batch, BytesVec, Column, NullMask, Vector};
-pub use schema::{ColumnSchema, IndexSchema, KeyPart, TableSchema};
+pub use expr::Expr;
+pub use schema::{
+    Action, CheckSchema, ColumnDefault, ColumnSchema, ForeignKeySchema, Identity, IndexSchema,
+    KeyPart, SequenceSchema, TableSchema,
+};
 pub use types::{DataType, Physical};
 pub use value::{Numeric, Row, Value};

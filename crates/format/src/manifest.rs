@@ -38,10 +38,10 @@ mod state;
 mod tests;
 
 pub use edit::{Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
-pub use state::{IndexState, ManifestState, TableState};
+pub use state::{IndexState, ManifestState, SequenceState, TableState};
 
 /// Version of the manifest's format; a newer one is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Length of the file's header; the first record follows.
 pub const HEADER_BYTES: usize = 24;
 /// Longest body of a record: a snapshot of 100,000 tables of 10 KB each.
@@ -54,7 +54,7 @@ const FRAME_BYTES: usize = 12;
 ///
 /// ```
 /// let bytes = onlap_format::manifest::encode_header(2);
-/// assert_eq!(&bytes[..12], b"ONLAPMAN\x01\0\0\0");
+/// assert_eq!(&bytes[..12], b"ONLAPMAN\x02\0\0\0");
 /// assert_eq!(bytes[16], 2);
 /// ```
 pub fn encode_header(number: u64) -> [u8; HEADER_BYTES] {
@@ -95,7 +95,7 @@ fn frame_crc(number: u64, offset: u64, frame: &[u8]) -> u32 {
 }
 
 /// What a manifest file says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Loaded {
     /// The state after the last valid record.
     pub state: ManifestState,

@@ -3,6 +3,10 @@
 //! [`Value`] is the row-at-a-time form that users see; vectors ([`crate::batch`]) are the form that
 //! the engine works on.
 
+mod codec;
+
+pub(crate) use codec::{put_value, read_value};
+
 /// A row: one value per column of the table, in the order of the schema.
 pub type Row = Vec<Value>;
 

@@ -2,16 +2,20 @@
 
 mod golden_files;
 
-use onlap_base::{ColumnId, FileId, IndexId, TableId};
+use onlap_base::{ColumnId, FileId, IndexId, SequenceId, TableId};
 use onlap_format::manifest::{
     Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals, encode_header,
     encode_record, load,
 };
 use onlap_format::marks::MarkShift;
-use onlap_format::{ColumnSchema, DataType, IndexSchema, KeyPart, TableSchema};
+use onlap_format::{
+    Action, CheckSchema, ColumnDefault, ColumnSchema, DataType, Expr, ForeignKeySchema, Identity,
+    IndexSchema, KeyPart, Numeric, SequenceSchema, TableSchema, Value,
+};
 
 const T: TableId = TableId(1);
 const I: IndexId = IndexId(2);
+const S: SequenceId = SequenceId(6);
 
 fn schema() -> TableSchema {
     let types = [
@@ -35,11 +39,8 @@ fn schema() -> TableSchema {
         DataType::Json,
     ];
     let column = |(i, ty): (usize, &DataType)| ColumnSchema {
-        id: ColumnId(i as u32 + 1),
-        name: format!("c{i}"),
-        ty: *ty,
-        nullable: i > 3,
-        serial: i == 3,
+        identity: if i == 3 { Identity::ByDefault } else { Identity::None },
+        ..ColumnSchema::new(ColumnId(i as u32 + 1), format!("c{i}"), *ty, i > 3)
     };
     let index = |id: u32, unique: bool| IndexSchema {
         id: IndexId(id),
@@ -57,6 +58,62 @@ fn schema() -> TableSchema {
         columns: types.iter().enumerate().map(column).collect(),
         indexes: vec![index(1, true), index(2, false)],
         next_column: 30,
+        ..TableSchema::default()
+    }
+}
+
+/// The table with every kind of rule, default and missing value.
+fn ruled() -> TableSchema {
+    let mut schema = TableSchema { version: 4, history_us: 60_000_000, ..schema() };
+    schema.columns[3].identity = Identity::Always;
+    schema.columns[1].default = Some(ColumnDefault::NextVal(S));
+    let values = [
+        (4, Value::Float(-0.5)),
+        (6, Value::Numeric(Numeric { mantissa: -1234, scale: 2 })),
+        (8, Value::Text("text".into())),
+        (11, Value::Bytes(vec![0, 255])),
+        (12, Value::Uuid([7; 16])),
+        (13, Value::Date(-3)),
+        (14, Value::Time(1)),
+        (15, Value::Timestamp(300)),
+    ];
+    for (at, value) in values {
+        schema.columns[at].default = Some(ColumnDefault::Constant(value.clone()));
+        schema.columns[at].missing = Some(value);
+    }
+    schema.columns[0].missing = Some(Value::Bool(true));
+    schema.columns[9].default = Some(ColumnDefault::Constant(Value::Null));
+    let c = |id: u32| Expr::Column(ColumnId(id));
+    let checks = [
+        c(4).greater(Value::Int(0)).and(c(9).like("a%")),
+        c(9).length().between(Value::Int(1), Value::Int(5)).or(c(10).is_null()),
+        c(3).one_of([Value::Int(1), Value::Int(2)]).negated(),
+        c(2).plus(c(3)).minus_sign().distinct(c(4).remainder(Value::Int(2))),
+    ];
+    for (i, expr) in checks.into_iter().enumerate() {
+        schema.checks.push(CheckSchema { name: format!("check{i}"), expr });
+    }
+    schema.foreign_keys.push(ForeignKeySchema {
+        name: "parent".into(),
+        columns: vec![ColumnId(4)],
+        parent: T,
+        parent_index: IndexId(1),
+        on_delete: Action::Cascade,
+        on_update: Action::SetNull,
+    });
+    schema
+}
+
+fn sequence(id: SequenceId) -> SequenceSchema {
+    SequenceSchema {
+        id,
+        name: format!("s{id}"),
+        start: 5,
+        increment: -2,
+        min: i64::MIN,
+        max: 9,
+        cycle: true,
+        cache: 32,
     }
 }
 
@@ -110,6 +167,15 @@ fn records() -> Vec<Vec<Edit>> {
             Edit::TrimRun(T, I, 12, vec![6]),
         ],
         vec![Edit::RemoveSegment(T, FileId(10)), Edit::RemoveMarks(T, FileId(14))],
+        vec![
+            Edit::CreateSequence(sequence(S)),
+            Edit::CreateSequence(sequence(SequenceId(7))),
+            Edit::SequenceNext(S, Some(-300)),
+            Edit::SequenceNext(SequenceId(7), None),
+            Edit::ChangeSequence(SequenceSchema { cycle: false, ..sequence(SequenceId(7)) }),
+            Edit::NextSequence(10),
+            Edit::ChangeTable(ruled()),
+        ],
     ]
 }
 
@@ -123,7 +189,8 @@ fn manifest_file() {
     let half = load("manifest-00000004", 4, &bytes).unwrap();
     assert_eq!(half.end, bytes.len() as u64);
     let table = &half.state.tables[&T];
-    assert_eq!((half.state.next_file, half.state.csn, &table.schema), (17, 33, &schema()));
+    assert_eq!((half.state.next_file, half.state.csn, &table.schema), (17, 33, &ruled()));
+    assert_eq!((half.state.sequences[&S].next, half.state.next_sequence), (Some(-300), 10));
     let runs = &table.indexes[&I].runs;
     assert_eq!((runs[0].id, runs[1].id, runs[1].files.len()), (16, 12, 1));
     assert_eq!((table.segments.len(), table.marks.len(), table.serials[&ColumnId(4)]), (1, 1, -7));
@@ -140,11 +207,21 @@ fn manifest_file() {
         Edit::FinishRun(T, I, 16),
         Edit::ChangeTable(TableSchema { version: 4, ..schema() }),
         Edit::DropTable(T),
+        Edit::DropSequence(S),
     ];
     let end = encode_record(4, bytes.len() as u64, &ends);
     golden_files::check("manifest-ends.bin", &end);
     bytes.extend(end);
-    assert!(load("manifest-00000004", 4, &bytes).unwrap().state.tables.is_empty());
+    let state = load("manifest-00000004", 4, &bytes).unwrap().state;
+    assert!(state.tables.is_empty() && state.sequences.len() == 1);
+}
+
+#[test]
+fn the_first_version_still_reads() {
+    let bytes = include_bytes!("golden/manifest-1.bin");
+    let state = load("manifest-00000004", 4, bytes).unwrap().state;
+    assert_eq!(state.tables[&T].schema, schema());
+    assert!(state.sequences.is_empty());
 }
 
 /// Files that were written before their commit.

@@ -207,12 +207,15 @@ fn apply_all(state: &mut ManifestState, edits: &[Edit]) -> Result<()> {
     let globals = ManifestState {
         tables: Default::default(),
         written_indexes: state.written_indexes.clone(),
+        sequences: Default::default(),
         ..*state
     };
+    let sequences = edits.iter().any(Edit::is_of_sequence).then(|| state.sequences.clone());
     for edit in edits {
         if let Err(e) = state.apply(edit) {
             let tables = std::mem::take(&mut state.tables);
-            *state = ManifestState { tables, ..globals };
+            let sequences = sequences.unwrap_or_else(|| std::mem::take(&mut state.sequences));
+            *state = ManifestState { tables, sequences, ..globals };
             for (id, table) in touched {
                 match table {
                     Some(table) => state.tables.insert(id, table),

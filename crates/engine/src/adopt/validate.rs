@@ -103,7 +103,7 @@ impl Validated {
 
 /// Whether all keys of the index came from the table's counter, and nobody brings other values.
 fn is_counter(part: &Part, index: &IndexSchema) -> bool {
-    let serial = part.schema.columns.iter().find(|c| c.serial).map(|c| c.id);
+    let serial = part.schema.columns.iter().find(|c| c.is_serial()).map(|c| c.id);
     let [key] = index.key.as_slice() else { return false };
     let counter = serial == Some(key.column) && !key.descending && part.counter_only;
     counter && !part.state.serial_mixed.load(Ordering::Relaxed)

@@ -51,12 +51,24 @@ pub(crate) enum Target {
 /// What the locks of all tables have in common.
 pub(crate) struct Locks {
     next: AtomicU64,
+    lock_waits: AtomicU64,
+    deadlocks: AtomicU64,
     waits: Waits,
 }
 
 impl Locks {
     pub(crate) fn new() -> Locks {
-        Locks { next: AtomicU64::new(1), waits: Waits::default() }
+        Locks {
+            next: AtomicU64::new(1),
+            lock_waits: AtomicU64::new(0),
+            deadlocks: AtomicU64::new(0),
+            waits: Waits::default(),
+        }
+    }
+
+    /// How many waits and deadlocks there were.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        (self.lock_waits.load(Ordering::Relaxed), self.deadlocks.load(Ordering::Relaxed))
     }
 
     pub(crate) fn next_id(&self) -> TxId {
@@ -113,11 +125,6 @@ impl HeldLocks {
 
     pub(crate) fn id(&self) -> TxId {
         self.id
-    }
-
-    /// Whether nothing was ever locked.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.tables.is_empty()
     }
 
     fn of_table(&mut self, state: &Arc<TableState>) -> &mut OfTable {
@@ -204,7 +211,10 @@ impl HeldLocks {
         let Some(target) = state.locks.try_interval(self.id, index, min, max) else {
             return false;
         };
-        self.of_table(state).targets.push((target, None));
+        let targets = &mut self.of_table(state).targets;
+        if targets.last().is_none_or(|(last, _)| *last != target) {
+            targets.push((target, None));
+        }
         true
     }
 
@@ -248,11 +258,15 @@ fn await_grant(
 ) -> Result<Option<RowLock>> {
     let began = context.clock.monotonic_ns();
     let waits = &context.locks.waits;
+    context.locks.lock_waits.fetch_add(1, Ordering::Relaxed);
     if waits.closes_cycle(waiter.tx()) {
         return match space.give_up(target, waiter, waits) {
             // Granted in the same moment.
             Some(before) => Ok(before),
-            None => Err(deadlock()),
+            None => {
+                context.locks.deadlocks.fetch_add(1, Ordering::Relaxed);
+                Err(deadlock())
+            }
         };
     }
     loop {

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use onlap_base::tasks::Event;
 use onlap_base::{IndexId, RowId};
@@ -22,8 +22,8 @@ pub(super) const BULK_AT: usize = 1024;
 #[derive(Debug, Default)]
 pub(crate) struct LockSpace {
     inner: Mutex<Inner>,
-    /// Keys and intervals that are locked: with none, a commit that reserves nothing need not look.
-    keys: AtomicUsize,
+    /// Whether anything is locked: if not, who reserves nothing need not look.
+    used: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -153,9 +153,14 @@ impl Entry {
 }
 
 impl LockSpace {
-    /// Whether any key of a unique index is locked.
-    pub(crate) fn has_keys(&self) -> bool {
-        self.keys.load(Ordering::Acquire) > 0
+    /// Whether anything is locked.
+    pub(crate) fn is_used(&self) -> bool {
+        self.used.load(Ordering::Acquire)
+    }
+
+    fn note_use(&self, inner: &Inner) {
+        let used = !inner.entries.is_empty() || !inner.bulk.is_empty();
+        self.used.store(used, Ordering::Release);
     }
 
     /// Whether another transaction holds a row so that this mode could not be had.
@@ -190,10 +195,12 @@ impl LockSpace {
             && let Target::Row(row) = *target
         {
             inner.add_bulk(row, tx, mode);
+            self.used.store(true, Ordering::Release);
             return Answer::Bulk;
         }
         if !inner.entries.contains_key(target) {
-            self.count_in(inner, target);
+            inner.count_in(target);
+            self.used.store(true, Ordering::Release);
         }
         let entry = inner.entries.entry(target.clone()).or_default();
         let held = entry.held(tx);
@@ -251,14 +258,15 @@ impl LockSpace {
     pub(super) fn release(&self, tx: TxId, targets: impl Iterator<Item = Target>) {
         let mut inner = self.inner.lock();
         for target in targets {
-            self.end(&mut inner, tx, &target);
+            inner.end(tx, &target);
         }
         while let Some(at) = inner.bulk.iter().position(|b| b.tx == tx) {
             let bulk = inner.bulk.swap_remove(at);
             for row in bulk.contended {
-                self.end(&mut inner, tx, &Target::Row(row));
+                inner.end(tx, &Target::Row(row));
             }
         }
+        self.note_use(&inner);
     }
 
     /// Takes locks back to the modes before.
@@ -271,7 +279,7 @@ impl LockSpace {
         let mut inner = self.inner.lock();
         for (target, before) in targets {
             let Some(mode) = before else {
-                self.end(&mut inner, tx, &target);
+                inner.end(tx, &target);
                 if let Some(entry) = inner.entries.get(&target) {
                     entry.queue.iter().for_each(|w| waits.leave(w.tx, tx));
                 }
@@ -284,42 +292,8 @@ impl LockSpace {
         }
     }
 
-    fn end(&self, inner: &mut Inner, tx: TxId, target: &Target) {
-        let Some(entry) = inner.entries.get_mut(target) else { return };
-        entry.holders.retain(|h| h.0 != tx);
-        entry.grant();
-        let gone = entry.holders.is_empty() && entry.queue.is_empty();
-        if gone {
-            inner.entries.remove(target);
-        }
-        let (Target::Key(index, _) | Target::Interval(index, _)) = target else { return };
-        let reserved = inner.reserved.get_mut(index).expect("a locked key is counted");
-        if let Target::Interval(_, number) = target {
-            reserved.intervals.retain(|i| i.number != *number || i.tx != tx);
-        }
-        if gone {
-            self.keys.fetch_sub(1, Ordering::AcqRel);
-            reserved.entries -= 1;
-            if reserved.entries == 0 {
-                inner.reserved.remove(index);
-            }
-        }
-    }
-
-    /// Counts a key or interval that gets an entry.
-    fn count_in(&self, inner: &mut Inner, target: &Target) {
-        let (Target::Key(index, _) | Target::Interval(index, _)) = target else { return };
-        self.keys.fetch_add(1, Ordering::AcqRel);
-        let reserved = inner.reserved.entry(*index).or_default();
-        reserved.entries += 1;
-        if let Target::Key(_, key) = target
-            && *key > reserved.high
-        {
-            reserved.high = Arc::clone(key);
-        }
-    }
-
-    /// Locks all keys from `min` to `max`, provided that they lie above every locked one.
+    /// Locks all keys from `min` to `max`, provided that they lie above every locked one. The target
+    /// may be one that the transaction has already.
     pub(super) fn try_interval(
         &self,
         tx: TxId,
@@ -329,13 +303,23 @@ impl LockSpace {
     ) -> Option<Target> {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
-        if inner.reserved.get(&index).is_some_and(|r| *min <= *r.high) {
-            return None;
+        if let Some(reserved) = inner.reserved.get_mut(&index) {
+            if *min <= *reserved.high {
+                return None;
+            }
+            // Single rows that rise need one entry together.
+            let last = reserved.intervals.last_mut();
+            if let Some(last) = last.filter(|i| i.tx == tx && i.max == reserved.high) {
+                last.max = max.into();
+                reserved.high = Arc::clone(&last.max);
+                return Some(Target::Interval(index, last.number));
+            }
         }
         inner.intervals += 1;
         let number = inner.intervals;
         let target = Target::Interval(index, number);
-        self.count_in(inner, &target);
+        inner.count_in(&target);
+        self.used.store(true, Ordering::Release);
         let reserved = inner.reserved.get_mut(&index).expect("counted above");
         let (min, max): (Arc<[u8]>, Arc<[u8]>) = (min.into(), max.into());
         reserved.high = Arc::clone(&max);
@@ -365,6 +349,39 @@ impl Bulk {
 }
 
 impl Inner {
+    fn end(&mut self, tx: TxId, target: &Target) {
+        let Some(entry) = self.entries.get_mut(target) else { return };
+        entry.holders.retain(|h| h.0 != tx);
+        entry.grant();
+        let gone = entry.holders.is_empty() && entry.queue.is_empty();
+        if gone {
+            self.entries.remove(target);
+        }
+        let (Target::Key(index, _) | Target::Interval(index, _)) = target else { return };
+        let reserved = self.reserved.get_mut(index).expect("a locked key is counted");
+        if let Target::Interval(_, number) = target {
+            reserved.intervals.retain(|i| i.number != *number || i.tx != tx);
+        }
+        if gone {
+            reserved.entries -= 1;
+            if reserved.entries == 0 {
+                self.reserved.remove(index);
+            }
+        }
+    }
+
+    /// Counts a key or interval that gets an entry.
+    fn count_in(&mut self, target: &Target) {
+        let (Target::Key(index, _) | Target::Interval(index, _)) = target else { return };
+        let reserved = self.reserved.entry(*index).or_default();
+        reserved.entries += 1;
+        if let Target::Key(_, key) = target
+            && *key > reserved.high
+        {
+            reserved.high = Arc::clone(key);
+        }
+    }
+
     /// Gives a row that others hold in bulk an entry, where the request has to wait for it.
     fn expose(&mut self, row: RowId, tx: TxId, mode: RowLock) {
         for bulk in self.bulk.iter_mut().filter(|b| b.blocks(row, tx, mode)) {

@@ -137,11 +137,11 @@ fn keys_within_a_reserved_interval_belong_to_its_owner() {
     assert!(stage.space.interval_over(1, index, b"d").is_none());
     assert!(stage.space.try_interval(2, index, b"e", b"k").is_none());
     let next = stage.space.try_interval(2, index, b"g", b"k").expect("above all");
-    assert!(stage.space.has_keys());
+    assert!(stage.space.is_used());
     stage.space.release(1, [interval].into_iter());
     assert!(stage.space.interval_over(2, index, b"d").is_none());
     stage.space.release(2, [next].into_iter());
-    assert!(!stage.space.has_keys());
+    assert!(!stage.space.is_used());
     assert!(stage.space.try_interval(2, index, b"a", b"b").is_some());
 }
 

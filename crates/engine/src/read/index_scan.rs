@@ -39,7 +39,7 @@ impl<'a> Range<'a> {
 impl ReadView {
     /// A cursor per source of an index, newest first, whose batches have key bytes where `wants` says
     /// so, and where `merged` and there is more than one source.
-    pub(super) fn sources(
+    pub(crate) fn sources(
         &self,
         index: IndexId,
         bounds: &KeyBounds,

@@ -28,10 +28,6 @@ impl Reader {
         Reader { view, pin }
     }
 
-    pub(crate) fn view(&self) -> &ReadView {
-        &self.view
-    }
-
     fn count_up(&self, counters: &ReadCounters) {
         self.pin.shared.counters.add(counters);
     }

@@ -1,20 +1,29 @@
 //! What does a transaction do to one table, before anybody sees it?
 //!
-//! New rows in column form with provisional ids (ordinals), marks on committed rows, and the set of
-//! own rows that died again. Rows that die inside the transaction get no row id: the buffer is
-//! compacted before it is handed to [`crate::commit`].
+//! New rows in column form with provisional ids (`PROVISIONAL_BASE` + ordinal), marks on committed
+//! rows, and the set of own rows that died again. Rows that die inside the transaction get no row
+//! id: the buffer is compacted before it is handed to [`crate::commit`].
+//!
+//! Everything but the appending of rows is an event. Rows and events are counted, so a statement's
+//! view, and a savepoint, is two numbers (n, m); going back to one undoes the events behind it.
+//!
+//! Reads through an index or a scan need the rows in order. For them the buffer is copied, once and
+//! when first asked for, into a private memtable ([`Buffer::own_rows`]); transactions that only
+//! write, or look rows up by key, never pay for it.
 //!
 //! Thread safety: belongs to its transaction.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use onlap_base::{PROVISIONAL_BASE, Result, RowId};
-use onlap_format::{Batch, Column, TableSchema};
+use onlap_base::{Csn, IndexId, PROVISIONAL_BASE, Result, RowId};
+use onlap_format::{Batch, Column, IndexSchema, TableSchema};
 
 use super::MARK_BYTES;
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
+use crate::memtable::{Mark, Memtable};
+use crate::read::OwnRows;
 use crate::table::{index_positions, key_def};
 use crate::unique;
 
@@ -24,25 +33,69 @@ pub(super) struct Buffer {
     pub(super) schema: Arc<TableSchema>,
     pub(super) rows: Batch,
     /// Ordinals of own rows that died again.
-    pub(super) dead: HashSet<usize>,
-    pub(super) marks: Vec<PendingMark>,
+    dead: HashSet<usize>,
+    marks: Vec<PendingMark>,
     /// Position in `marks` of a marked row.
-    pub(super) marked: HashMap<RowId, usize>,
+    marked: HashMap<RowId, usize>,
     /// Position in `marks` by the ordinal of the successor.
     successors: HashMap<usize, usize>,
-    /// Own live rows by primary key, built when first asked for, and how many rows it covers.
-    by_key: HashMap<Vec<u8>, usize>,
-    by_key_rows: usize,
+    events: Vec<Event>,
+    /// Own rows by the keys of unique indexes, as far as somebody asked.
+    keys: Vec<OwnKeys>,
     /// Every value of the serial column so far came from the counter.
     pub(super) counter_only: bool,
     pub(super) bytes: usize,
+    own: Option<Mirror>,
+}
+
+/// What happened to a row, in the order in which it did.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A committed row was marked; the newest of `marks`.
+    Marked(RowId),
+    /// An own row died, which had replaced the row of this mark.
+    Died { ordinal: usize, mark: Option<usize> },
+}
+
+/// Own rows, dead or not, by the keys of one unique index.
+struct OwnKeys {
+    index: IndexId,
+    /// The newest ordinal with the key.
+    newest: HashMap<Vec<u8>, usize>,
+    /// How many rows were looked at.
+    rows: usize,
+}
+
+/// A copy of the buffer that can be read in order.
+struct Mirror {
+    memtable: Arc<Memtable>,
+    rows: usize,
+    events: usize,
 }
 
 /// A row as a transaction sees it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     Committed(RowId),
     Own(usize),
+}
+
+impl Found {
+    pub(super) fn of(row: RowId) -> Found {
+        match row.checked_sub(PROVISIONAL_BASE) {
+            Some(ordinal) => Found::Own(ordinal as usize),
+            None => Found::Committed(row),
+        }
+    }
+}
+
+/// A place in the life of a buffer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BufferMark {
+    rows: usize,
+    events: usize,
+    bytes: usize,
+    counter_only: bool,
 }
 
 impl Buffer {
@@ -57,25 +110,39 @@ impl Buffer {
             marks: Vec::new(),
             marked: HashMap::new(),
             successors: HashMap::new(),
-            by_key: HashMap::new(),
-            by_key_rows: 0,
+            events: Vec::new(),
+            keys: Vec::new(),
             counter_only: true,
             bytes: 0,
+            own: None,
         }
+    }
+
+    /// Whether nothing was changed.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.rows.rows == 0 && self.events.is_empty()
+    }
+
+    /// Whether this transaction marked a committed row.
+    pub(super) fn has_marked(&self, row: RowId) -> bool {
+        self.marked.contains_key(&row)
+    }
+
+    /// Whether an own row is there and alive.
+    pub(super) fn is_alive(&self, ordinal: usize) -> bool {
+        ordinal < self.rows.rows && !self.dead.contains(&ordinal)
+    }
+
+    /// Memory in use.
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.bytes + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
     }
 
     pub(super) fn delete(&mut self, found: Found) {
         match found {
-            Found::Committed(row) => {
-                self.marked.insert(row, self.marks.len());
-                self.marks.push(PendingMark { row, successor: None });
-                self.bytes += MARK_BYTES;
-            }
+            Found::Committed(row) => self.mark_row(row),
             Found::Own(ordinal) => {
-                self.forget(ordinal);
-                if let Some(mark) = self.successors.remove(&ordinal) {
-                    self.marks[mark].successor = None;
-                }
+                self.bury(ordinal);
             }
         }
     }
@@ -84,13 +151,10 @@ impl Buffer {
     pub(super) fn succeed(&mut self, found: Found, ordinal: usize) {
         let mark = match found {
             Found::Committed(row) => {
-                self.delete(Found::Committed(row));
+                self.mark_row(row);
                 Some(self.marks.len() - 1)
             }
-            Found::Own(old) => {
-                self.forget(old);
-                self.successors.remove(&old)
-            }
+            Found::Own(old) => self.bury(old),
         };
         if let Some(mark) = mark {
             self.marks[mark].successor = Some(ordinal as u32);
@@ -98,27 +162,135 @@ impl Buffer {
         }
     }
 
-    fn forget(&mut self, ordinal: usize) {
-        self.dead.insert(ordinal);
+    fn mark_row(&mut self, row: RowId) {
+        debug_assert!(row < PROVISIONAL_BASE);
+        let before = self.marked.insert(row, self.marks.len());
+        assert!(before.is_none(), "a row is marked once (I1)");
+        self.marks.push(PendingMark { row, successor: None });
+        self.events.push(Event::Marked(row));
+        self.bytes += MARK_BYTES;
     }
 
-    /// The own live row with a primary key.
-    pub(super) fn own_row(&mut self, key: &[u8]) -> Option<usize> {
-        if self.rows.rows > self.by_key_rows {
-            let primary = self.schema.primary()?;
-            let def = key_def(&self.schema, primary);
-            let (positions, _) = index_positions(&self.schema, primary);
-            let columns: Vec<&Column> = positions.iter().map(|&p| &self.rows.columns[p]).collect();
-            for row in self.by_key_rows..self.rows.rows {
-                if !self.dead.contains(&row) {
-                    let mut bytes = Vec::new();
-                    def.encode_row(&columns, row, &mut bytes);
-                    self.by_key.insert(bytes, row);
+    /// Ends an own row; the mark that it was the successor of.
+    fn bury(&mut self, ordinal: usize) -> Option<usize> {
+        self.dead.insert(ordinal);
+        let mark = self.successors.remove(&ordinal);
+        if let Some(mark) = mark {
+            self.marks[mark].successor = None;
+        }
+        self.events.push(Event::Died { ordinal, mark });
+        self.bytes += MARK_BYTES;
+        mark
+    }
+
+    /// Where the buffer is now.
+    pub(super) fn mark(&self) -> BufferMark {
+        BufferMark {
+            rows: self.rows.rows,
+            events: self.events.len(),
+            bytes: self.bytes,
+            counter_only: self.counter_only,
+        }
+    }
+
+    /// Undoes what came after the mark.
+    pub(super) fn rewind(&mut self, to: BufferMark) {
+        for event in self.events.drain(to.events..).rev() {
+            match event {
+                Event::Marked(row) => {
+                    self.marked.remove(&row);
+                    let mark = self.marks.pop().expect("each event of marking has its mark");
+                    mark.successor.map(|o| self.successors.remove(&(o as usize)));
+                }
+                Event::Died { ordinal, mark } => {
+                    self.dead.remove(&ordinal);
+                    if let Some(mark) = mark {
+                        let heir = self.marks[mark].successor.replace(ordinal as u32);
+                        heir.map(|o| self.successors.remove(&(o as usize)));
+                        self.successors.insert(ordinal, mark);
+                    }
                 }
             }
-            self.by_key_rows = self.rows.rows;
         }
-        self.by_key.get(key).copied().filter(|o| !self.dead.contains(o))
+        if to.rows < self.rows.rows {
+            self.rows.truncate(to.rows);
+            self.keys.clear();
+        }
+        (self.bytes, self.counter_only) = (to.bytes, to.counter_only);
+        // Readers may still be on their way through the copy, so it is not cut but made anew.
+        self.own = None;
+    }
+
+    /// The own live row with a whole key (key bytes) of a unique index.
+    pub(super) fn own_row(&mut self, index: &IndexSchema, key: &[u8]) -> Option<usize> {
+        self.own_row_before(index, key, self.rows.rows)
+    }
+
+    /// The same among rows before ordinal `end`, which is not below that of an earlier question.
+    pub(super) fn own_row_before(
+        &mut self,
+        index: &IndexSchema,
+        key: &[u8],
+        end: usize,
+    ) -> Option<usize> {
+        if end == 0 {
+            return None;
+        }
+        let at = match self.keys.iter().position(|k| k.index == index.id) {
+            Some(at) => at,
+            None => {
+                self.keys.push(OwnKeys { index: index.id, newest: HashMap::new(), rows: 0 });
+                self.keys.len() - 1
+            }
+        };
+        let keys = &mut self.keys[at];
+        debug_assert!(keys.rows <= end);
+        if keys.rows < end {
+            let def = key_def(&self.schema, index);
+            let (positions, _) = index_positions(&self.schema, index);
+            let columns: Vec<&Column> = positions.iter().map(|&p| &self.rows.columns[p]).collect();
+            for row in keys.rows..end {
+                if !columns.iter().any(|c| c.is_null(row)) {
+                    let mut bytes = Vec::new();
+                    def.encode_row(&columns, row, &mut bytes);
+                    keys.newest.insert(bytes, row);
+                }
+            }
+            keys.rows = end;
+        }
+        keys.newest.get(key).copied().filter(|o| !self.dead.contains(o))
+    }
+
+    /// Rows and marks so far, for a reader that needs them in order.
+    pub(super) fn own_rows(&mut self) -> Option<Arc<OwnRows>> {
+        if self.is_untouched() {
+            return None;
+        }
+        let mirror = self.own.get_or_insert_with(|| Mirror {
+            memtable: self.table.state.new_memtable(&self.schema, PROVISIONAL_BASE),
+            rows: 0,
+            events: 0,
+        });
+        if mirror.rows < self.rows.rows {
+            let mut new = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
+            new.extend_range(&self.rows, mirror.rows..self.rows.rows);
+            mirror.memtable.append(&new, 1);
+            mirror.rows = self.rows.rows;
+        }
+        let marks = self.events[mirror.events..].iter().zip(mirror.events as Csn + 1..);
+        mirror.memtable.mark_all(marks.map(|(event, csn)| {
+            let row = match *event {
+                Event::Marked(row) => row,
+                Event::Died { ordinal, .. } => PROVISIONAL_BASE + ordinal as RowId,
+            };
+            Mark { row, csn, successor: None }
+        }));
+        mirror.events = self.events.len();
+        Some(Arc::new(OwnRows {
+            memtable: Arc::clone(&mirror.memtable),
+            end: PROVISIONAL_BASE + mirror.rows as RowId,
+            marks: mirror.events as Csn,
+        }))
     }
 
     /// Leaves dead rows out and makes everything ready for the commit queue.
@@ -126,7 +298,7 @@ impl Buffer {
         if !self.dead.is_empty() {
             self.compact();
         }
-        let counter = self.schema.columns.iter().position(|c| c.serial);
+        let counter = self.schema.serial();
         unique::check_key_lengths(&self.schema, &self.rows)?;
         let unique =
             unique::claims(&self.schema, &self.rows, counter.filter(|_| self.counter_only))?;

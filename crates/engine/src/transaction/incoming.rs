@@ -43,7 +43,7 @@ impl Buffer {
             self.schema.columns.iter().zip(&mut self.rows.columns).zip(row)
         {
             match value {
-                Value::Null if schema.serial => {
+                Value::Null if schema.is_serial() => {
                     let next = self.table.state.take_serial(1)?;
                     convert::push_value(schema.ty, &Value::Int(next), column, &schema.name)?;
                 }
@@ -51,7 +51,7 @@ impl Buffer {
                 Value::Null => column.push_null(),
                 value => {
                     convert::push_value(schema.ty, value, column, &schema.name)?;
-                    if let (true, Value::Int(v)) = (schema.serial, value) {
+                    if let (true, Value::Int(v)) = (schema.is_serial(), value) {
                         self.counter_only = false;
                         if chosen {
                             self.table.state.note_serial(*v, *v);
@@ -84,7 +84,7 @@ impl Buffer {
 
     /// Gives counter values to the NULLs of a serial column.
     fn fill_serial(&mut self, batch: &mut Batch) -> Result<()> {
-        let Some(at) = self.schema.columns.iter().position(|c| c.serial) else { return Ok(()) };
+        let Some(at) = self.schema.serial() else { return Ok(()) };
         let rows = batch.rows;
         let Some(column) = batch.columns.get_mut(at) else { return Ok(()) };
         let Vector::Int(values) = &mut column.data else { return Ok(()) };

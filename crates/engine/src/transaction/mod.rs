@@ -1,36 +1,129 @@
 //! What has a transaction done so far?
 //!
-//! A private buffer per table ([`buffer`]), which nobody else sees before the commit. Values are
-//! checked as they come in ([`incoming`]).
+//! A private buffer per table ([`buffer`]), which nobody else sees before the commit; locks on what it
+//! changes ([`rows`]) and on the keys it brings ([`reserve`]); what it has read, where that matters
+//! ([`reads`]). Values are checked as they come in ([`incoming`]).
 //!
-//! A transaction reads at the snapshot of its start, and its own rows above that. Two transactions
-//! that mark the same row conflict; the first to commit wins.
+//! Every public method is a statement: it sees the triple (S, n, m) of its start, that is the commits
+//! up to S, the first n own rows and the first m own marks, so it never meets its own output; and it
+//! happens as a whole or not at all. S is the start of the statement at READ COMMITTED, that of the
+//! transaction above. An error leaves the transaction usable.
 //!
 //! Thread safety: a transaction belongs to one thread at a time.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use onlap_base::memory::{Charge, Part};
-use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
-use onlap_format::convert;
-use onlap_format::{Batch, Row, Value};
+use onlap_base::{Csn, Error, ErrorKind, Result};
 
 use crate::database::{Shared, Table};
-use crate::read::ReadView;
-use crate::table::key_def;
+use crate::locks::{HeldLocks, LockMark, WaitContext};
+use crate::read::{ReadView, Reader, Registration};
 
 mod buffer;
+mod change;
 mod incoming;
+mod read;
+mod reads;
+mod reserve;
+mod rows;
 
-use buffer::{Buffer, Found};
-use incoming::{changed_bytes, row_bytes};
+use buffer::{Buffer, BufferMark};
+pub(crate) use reads::{ReadSet, TransactionCounters};
+
+/// What a transaction sees of others, and what it may do beside them: PostgreSQL's levels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isolation {
+    /// Each statement sees everything committed before it began. A row that another transaction
+    /// changed meanwhile is looked at again in its newest version.
+    ReadCommitted,
+    /// All statements see what was committed when the transaction began. A row that another
+    /// transaction changed since cannot be changed: [`ErrorKind::Conflict`].
+    #[default]
+    RepeatableRead,
+    /// As if transactions ran one after the other. One whose reads are no longer true when it
+    /// commits fails with [`ErrorKind::Conflict`]; one that only reads never does.
+    Serializable,
+}
+
+/// How a transaction is begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TransactionOptions {
+    /// What it sees of others.
+    pub isolation: Isolation,
+    /// Whether changes are refused.
+    pub read_only: bool,
+    /// How long it waits for a lock; `None`: as long as it takes.
+    pub lock_timeout: Option<Duration>,
+}
+
+impl TransactionOptions {
+    /// At a level of isolation, otherwise as by default.
+    pub fn at(isolation: Isolation) -> TransactionOptions {
+        TransactionOptions { isolation, ..TransactionOptions::default() }
+    }
+    /// Refuses changes.
+    #[must_use]
+    pub fn read_only(mut self) -> TransactionOptions {
+        self.read_only = true;
+        self
+    }
+    /// Waits for no lock longer than this.
+    #[must_use]
+    pub fn lock_timeout(mut self, time: Duration) -> TransactionOptions {
+        self.lock_timeout = Some(time);
+        self
+    }
+}
 
 /// A set of changes that becomes visible as a whole, or not at all. Dropping it rolls it back.
+///
+/// ```
+/// use onlap::{Database, DataType, Isolation, Options, TableSpec, TransactionOptions, Value};
+/// let dir = tempfile::tempdir().unwrap();
+/// let db = Database::open(dir.path(), Options::default())?;
+/// let accounts = db.create_table(
+///     TableSpec::new("accounts").column("id", DataType::Int8).column("cents", DataType::Int8)
+///         .primary_key(["id"]),
+/// )?;
+/// accounts.insert_many([[Value::Int(1), Value::Int(500)], [Value::Int(2), Value::Int(0)]])?;
+/// let mut tx = db.begin_with(TransactionOptions::at(Isolation::Serializable))?;
+/// tx.update(&accounts, &[Value::Int(1)], &[("cents", Value::Int(400))])?;
+/// let before = tx.savepoint();
+/// tx.delete(&accounts, &[Value::Int(2)])?;
+/// tx.rollback_to(&before)?;
+/// tx.update(&accounts, &[Value::Int(2)], &[("cents", Value::Int(100))])?;
+/// tx.commit()?;
+/// let paid = db.snapshot()?.get(&accounts, &[Value::Int(2)], Some(&["cents"]))?;
+/// assert_eq!(paid, Some(vec![Value::Int(100)]));
+/// # Ok::<(), onlap::Error>(())
+/// ```
 pub struct Transaction {
     shared: Arc<Shared>,
-    csn: Csn,
+    options: TransactionOptions,
+    /// S.
+    snapshot: Arc<Registration>,
     tables: Vec<Buffer>,
+    locks: HeldLocks,
+    reads: Option<ReadSet>,
+    /// Unique keys are judged by the statement that brings them, not by the commit alone.
+    eager: bool,
+    /// Number of the next savepoint, and those that were undone.
+    savepoints: u64,
+    undone: Vec<Range<u64>>,
     memory: Charge,
+}
+
+/// A place in a transaction to go back to: [`Transaction::rollback_to`].
+#[derive(Clone, Debug)]
+pub struct Savepoint {
+    transaction: u64,
+    number: u64,
+    tables: Vec<BufferMark>,
+    locks: LockMark,
 }
 
 /// Memory that a transaction may use however much the others have: none is refused its first rows.
@@ -39,149 +132,139 @@ const ROOM_OF_EACH: u64 = 64 << 10;
 const MARK_BYTES: usize = 64;
 
 impl Transaction {
-    pub(crate) fn new(shared: Arc<Shared>) -> Transaction {
-        let csn = shared.snapshots.register();
+    pub(crate) fn new(shared: &Arc<Shared>, options: TransactionOptions) -> Transaction {
         let memory = shared.storage.memory.charge(Part::Transactions, 0);
-        Transaction { shared, csn, tables: Vec::new(), memory }
-    }
-
-    /// Inserts one row: one value per column; NULL in a serial column takes the next counter value.
-    ///
-    /// # Errors
-    /// Wrong number or type of values, a value above a limit or outside its type's range, NULL where
-    /// the column refuses it. The transaction stays usable. A duplicate key is reported by
-    /// [`Transaction::commit`].
-    pub fn insert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
-        let room = self.make_room(row_bytes(row));
-        let buffer = self.buffer(table)?;
-        buffer.push_row(row, true)?;
-        if room.is_err() {
-            buffer.pop_row(row);
-            return room;
-        }
-        self.charge();
-        Ok(())
-    }
-
-    /// Inserts many rows in column form. The batch has the table's columns in order, in physical
-    /// form; NULLs in a serial column take counter values.
-    ///
-    /// # Errors
-    /// As [`Transaction::insert`]; nothing of the batch is kept.
-    pub fn insert_batch(&mut self, table: &Table, batch: Batch) -> Result<()> {
-        self.make_room(batch.heap_bytes())?;
-        self.buffer(table)?.push_batch(batch)?;
-        self.charge();
-        Ok(())
-    }
-
-    /// Deletes the row with this primary key; false when there is none.
-    ///
-    /// # Errors
-    /// The table has no primary key, or the key does not have its types.
-    pub fn delete(&mut self, table: &Table, key: &[Value]) -> Result<bool> {
-        match self.find(table, key)? {
-            Some(found) => {
-                self.make_room(MARK_BYTES)?;
-                self.buffer(table)?.delete(found);
-                self.charge();
-                Ok(true)
-            }
-            None => Ok(false),
+        let snapshot = Registration::new(shared);
+        let serializable = options.isolation == Isolation::Serializable;
+        Transaction {
+            reads: serializable.then(|| ReadSet::new(snapshot.csn())),
+            snapshot,
+            options,
+            tables: Vec::new(),
+            locks: HeldLocks::new(shared.locks.next_id()),
+            eager: true,
+            savepoints: 0,
+            undone: Vec::new(),
+            memory,
+            shared: Arc::clone(shared),
         }
     }
 
-    /// Deletes rows by row id, as index scans return them; returns how many were visible.
-    pub fn delete_rows(&mut self, table: &Table, rows: &[RowId]) -> Result<u64> {
-        let mut sorted: Vec<RowId> = rows.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
-        let view = self.view(table)?;
-        let visible = view.existing(view.visible(&sorted)?)?;
-        self.make_room(visible.len() * MARK_BYTES)?;
-        let buffer = self.buffer(table)?;
-        let mut deleted = 0;
-        for row in visible {
-            if !buffer.marked.contains_key(&row) {
-                buffer.delete(Found::Committed(row));
-                deleted += 1;
-            }
-        }
-        self.charge();
-        Ok(deleted)
-    }
-
-    /// Changes columns of the row with this primary key; false when there is none. The new version
-    /// is a new row; the old one is marked with it as successor.
-    ///
-    /// # Errors
-    /// As [`Transaction::delete`] and [`Transaction::insert`].
-    pub fn update(
-        &mut self,
-        table: &Table,
-        key: &[Value],
-        changes: &[(&str, Value)],
-    ) -> Result<bool> {
-        let Some(found) = self.find(table, key)? else { return Ok(false) };
-        let row = self.read_found(table, found)?;
-        self.make_room(MARK_BYTES + changed_bytes(&row, changes))?;
-        self.replace(table, found, row, changes)?;
-        self.charge();
-        Ok(true)
-    }
-
-    /// Changes columns of rows given by row id, as index scans return them; returns how many were
-    /// visible. Each row is read.
-    pub fn update_rows(
-        &mut self,
-        table: &Table,
-        rows: &[RowId],
-        changes: &[(&str, Value)],
-    ) -> Result<u64> {
-        let mut sorted: Vec<RowId> = rows.to_vec();
-        sorted.sort_unstable();
-        sorted.dedup();
-        let buffer = self.buffer(table)?;
-        sorted.retain(|r| !buffer.marked.contains_key(r));
-        let view = self.view(table)?;
-        let (found, values) = view.fetch_rows(&sorted)?;
-        let n = found.len() as u64;
-        self.make_room(values.iter().map(|row| MARK_BYTES + changed_bytes(row, changes)).sum())?;
-        for (row_id, row) in found.into_iter().zip(values) {
-            self.replace(table, Found::Committed(row_id), row, changes)?;
-        }
-        self.charge();
-        Ok(n)
-    }
-
-    /// Reads the row with this primary key as this transaction sees it.
-    pub fn get(&mut self, table: &Table, key: &[Value]) -> Result<Option<Row>> {
-        match self.find(table, key)? {
-            Some(found) => self.read_found(table, found).map(Some),
-            None => Ok(None),
-        }
+    /// One for a single statement that is committed at once. Unless others have reserved keys, it
+    /// leaves unique keys to the commit, which is where it would wait for nobody.
+    pub(crate) fn of_statement(shared: &Arc<Shared>) -> Transaction {
+        let options = TransactionOptions::at(Isolation::ReadCommitted);
+        Transaction { eager: false, ..Transaction::new(shared, options) }
     }
 
     /// Makes the changes visible to everybody and returns their CSN. What that promises about power
     /// loss is the database's sync mode.
     ///
     /// # Errors
-    /// [`ErrorKind::DuplicateKey`]; [`ErrorKind::Conflict`] when another transaction changed one of
-    /// the rows since this one began; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed
-    /// write. Nothing of a failed commit is visible.
+    /// [`ErrorKind::DuplicateKey`]; [`ErrorKind::Conflict`] when another transaction changed what
+    /// this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
+    /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
         let mut writes = Vec::with_capacity(self.tables.len());
         for buffer in std::mem::take(&mut self.tables) {
-            writes.push(buffer.finish()?);
+            if !buffer.is_untouched() {
+                writes.push(buffer.finish()?);
+            }
         }
-        self.shared.commits().commit(&self.shared, writes)
+        let mut reads = self.reads.take().filter(|_| !writes.is_empty());
+        if let Some(reads) = &mut reads {
+            reads.look(&self.shared)?;
+        }
+        self.shared.commits().commit(&self.shared, writes, reads)
     }
 
     /// Forgets the changes.
     pub fn rollback(self) {}
 
+    /// The place that the transaction has come to.
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.savepoints += 1;
+        Savepoint {
+            transaction: self.locks.id(),
+            number: self.savepoints - 1,
+            tables: self.tables.iter().map(Buffer::mark).collect(),
+            locks: self.locks.mark(),
+        }
+    }
+
+    /// Undoes what was done since the savepoint, which can be gone back to again. Locks taken since
+    /// are given up; what was read since still counts at SERIALIZABLE.
+    ///
+    /// # Errors
+    /// The savepoint is of another transaction, or was made after one that was gone back to.
+    pub fn rollback_to(&mut self, savepoint: &Savepoint) -> Result<()> {
+        let undone = self.undone.iter().any(|range| range.contains(&savepoint.number));
+        if savepoint.transaction != self.locks.id() || undone {
+            let text = "the savepoint is not one of this transaction, or was undone itself";
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        for (i, buffer) in self.tables.iter_mut().enumerate() {
+            buffer.rewind(savepoint.tables.get(i).copied().unwrap_or_default());
+        }
+        self.locks.release_since(&savepoint.locks, &self.shared.locks);
+        self.undone.retain(|range| range.start <= savepoint.number);
+        self.undone.push(savepoint.number + 1..self.savepoints);
+        self.charge();
+        Ok(())
+    }
+
+    /// The newest commit that the transaction has seen.
+    pub fn csn(&self) -> Csn {
+        self.snapshot.csn()
+    }
+
+    /// Begins a statement: at READ COMMITTED it sees everything committed so far.
+    fn statement(&mut self) -> Result<()> {
+        self.shared.check_open()?;
+        if self.options.isolation == Isolation::ReadCommitted
+            && self.snapshot.csn() != self.shared.snapshots.published()
+        {
+            self.snapshot = Registration::new(&self.shared);
+        }
+        Ok(())
+    }
+
+    /// Begins a statement that changes something.
+    fn changing(&mut self) -> Result<()> {
+        if self.options.read_only {
+            let text = "the transaction was begun read-only";
+            return Err(Error::new(ErrorKind::ReadOnlyTransaction, text));
+        }
+        self.shared.check_writable()?;
+        self.statement()
+    }
+
+    /// Runs a statement on a table; what it did is undone when it fails.
+    fn atomically<T>(
+        &mut self,
+        table: &Table,
+        f: impl FnOnce(&mut Transaction) -> Result<T>,
+    ) -> Result<T> {
+        let before = self.buffer(table)?.mark();
+        let result = f(self);
+        if result.is_err() {
+            self.buffer(table)?.rewind(before);
+        }
+        self.charge();
+        result
+    }
+
+    /// The committed rows that the statement sees.
     fn view(&self, table: &Table) -> Result<ReadView> {
-        ReadView::new(&table.state, self.csn)
+        ReadView::new(&table.state, self.snapshot.csn())
+    }
+
+    /// Everything that the statement sees.
+    fn reader(&mut self, table: &Table) -> Result<Reader> {
+        let mut view = self.view(table)?;
+        view.own = self.buffer(table)?.own_rows();
+        self.charge();
+        Ok(Reader::new(view, Arc::clone(&self.snapshot)))
     }
 
     fn buffer(&mut self, table: &Table) -> Result<&mut Buffer> {
@@ -215,74 +298,22 @@ impl Transaction {
 
     /// Counts the buffers' memory.
     fn charge(&mut self) {
-        let bytes: usize = self.tables.iter().map(|b| b.bytes).sum();
+        let bytes: usize = self.tables.iter().map(Buffer::heap_bytes).sum();
         self.memory.resize(bytes as u64);
-    }
-
-    fn find(&mut self, table: &Table, key: &[Value]) -> Result<Option<Found>> {
-        let view = self.view(table)?;
-        let buffer = self.buffer(table)?;
-        let primary = buffer.schema.primary().cloned().ok_or_else(|| {
-            let text = format!("table {} has no primary key", buffer.schema.name);
-            Error::new(ErrorKind::UnknownIndex, text)
-        })?;
-        let def = key_def(&buffer.schema, &primary);
-        if key.len() != def.columns.len() {
-            let text = format!(
-                "the primary key of table {} has {} columns; {} values were given",
-                buffer.schema.name,
-                def.columns.len(),
-                key.len()
-            );
-            return Err(Error::new(ErrorKind::InvalidInput, text));
-        }
-        let bytes = def.encode_values(key)?;
-        if let Some(ordinal) = buffer.own_row(&bytes) {
-            return Ok(Some(Found::Own(ordinal)));
-        }
-        let row = view.row_by_key(primary.id, &bytes)?;
-        Ok(row.filter(|r| !buffer.marked.contains_key(r)).map(Found::Committed))
-    }
-
-    fn read_found(&mut self, table: &Table, found: Found) -> Result<Row> {
-        match found {
-            Found::Own(ordinal) => {
-                let buffer = self.buffer(table)?;
-                let columns = buffer.schema.columns.iter().zip(&buffer.rows.columns);
-                Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, ordinal)).collect())
-            }
-            Found::Committed(row) => {
-                let (_, mut rows) = self.view(table)?.fetch_rows(&[row])?;
-                rows.pop().ok_or_else(|| Error::damaged(format!("row {row} is not in its segment")))
-            }
-        }
-    }
-
-    fn replace(
-        &mut self,
-        table: &Table,
-        found: Found,
-        mut row: Row,
-        changes: &[(&str, Value)],
-    ) -> Result<()> {
-        let buffer = self.buffer(table)?;
-        for (name, value) in changes {
-            let at = buffer.schema.position_by_name(name).ok_or_else(|| {
-                let text = format!("table {} has no column {name}", buffer.schema.name);
-                Error::new(ErrorKind::UnknownColumn, text)
-            })?;
-            row[at] = value.clone();
-        }
-        let serial = buffer.schema.columns.iter().find(|c| c.serial).map(|c| c.name.as_str());
-        let chosen = changes.iter().any(|(name, _)| Some(*name) == serial);
-        buffer.push_row(&row, chosen)?;
-        buffer.succeed(found, buffer.rows.rows - 1);
-        Ok(())
     }
 }
 
-impl Drop for Transaction {
-    fn drop(&mut self) {
-        self.shared.snapshots.release(self.csn);
+/// What a wait for a lock needs.
+fn wait_context<'a>(
+    shared: &'a Shared,
+    options: &TransactionOptions,
+    go_on: &'a dyn Fn() -> Result<()>,
+) -> WaitContext<'a> {
+    WaitContext {
+        locks: &shared.locks,
+        tasks: &*shared.tasks,
+        clock: &*shared.clock,
+        go_on,
+        timeout: options.lock_timeout,
     }
 }

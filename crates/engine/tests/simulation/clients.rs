@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use onlap::{
-    DataType, Database, ErrorKind, IndexSpec, KeyRange, Row, Scan, Snapshot, Table, TableSpec,
-    Transaction, Value,
+    DataType, Database, Error, ErrorKind, IndexSpec, KeyRange, Result, Row, Scan, Snapshot, Table,
+    TableSpec, Transaction, Value,
 };
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, Tasks};
@@ -111,11 +111,12 @@ impl<'a> Noting<'a> {
         self.changes.inserted.iter_mut().find(|row| is(row))
     }
 
-    fn insert(&mut self, row: Row) {
+    fn insert(&mut self, row: Row) -> Result<()> {
         if self.own(int(&row, 0)).is_none() {
-            self.tx.insert(&self.world.table, &row).unwrap();
+            self.tx.insert(&self.world.table, &row)?;
             self.changes.inserted.push(Some(row));
         }
+        Ok(())
     }
 
     /// Notes that a row is gone for this transaction; false when there was none.
@@ -131,20 +132,33 @@ impl<'a> Noting<'a> {
         }
     }
 
-    fn delete(&mut self, id: i64) {
-        let found = self.tx.delete(&self.world.table, &[Value::Int(id)]).unwrap();
-        self.end(id, found);
+    fn delete(&mut self, id: i64) -> Result<()> {
+        let found = self.tx.delete(&self.world.table, &[Value::Int(id)]);
+        self.tried(id, &found);
+        self.end(id, found?);
+        Ok(())
     }
 
-    fn update(&mut self, rng: &mut Rng, id: i64) {
+    fn update(&mut self, rng: &mut Rng, id: i64) -> Result<()> {
         let (table, id_value) = (&self.world.table, [Value::Int(id)]);
-        let Some(mut row) = self.tx.get(table, &id_value).unwrap() else {
-            return self.end(id, false);
+        let Some(mut row) = self.tx.get(table, &id_value)? else {
+            self.end(id, false);
+            return Ok(());
         };
         row[1] = Value::Int(rng.range(-10..10));
-        assert!(self.tx.update(table, &id_value, &[("a", row[1].clone())]).unwrap());
+        let found = self.tx.update(table, &id_value, &[("a", row[1].clone())]);
+        self.tried(id, &found);
+        assert!(found?, "row {id} was there a moment ago");
         self.end(id, true);
         self.changes.inserted.push(Some(row));
+        Ok(())
+    }
+
+    /// A row that could not be changed is the reason of what follows.
+    fn tried(&mut self, id: i64, found: &Result<bool>) {
+        if found.is_err() {
+            self.changes.ended.push(id);
+        }
     }
 
     fn commit(self) {
@@ -153,14 +167,17 @@ impl<'a> Noting<'a> {
         match self.tx.commit() {
             Ok(_) if nothing => {}
             Ok(csn) => self.world.history.committed(csn, self.changes),
-            Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DuplicateKey) => {
-                // A schema change in between is a conflict with nobody.
-                if !e.message().contains("schema") {
-                    self.world.history.refused(self.changes, e.kind());
-                }
-            }
-            Err(e) => panic!("{e}"),
+            Err(e) => refused(self.world, self.changes, &e),
         }
+    }
+}
+
+fn refused(world: &World, changes: Changes, e: &Error) {
+    let kinds = [ErrorKind::Conflict, ErrorKind::DuplicateKey, ErrorKind::Deadlock];
+    assert!(kinds.contains(&e.kind()), "{e}");
+    // A schema change in between is a conflict with nobody.
+    if !e.message().contains("schema") {
+        world.history.refused(changes, e.kind());
     }
 }
 
@@ -170,33 +187,43 @@ pub fn write(world: &World, mut rng: Rng, transactions: u64) {
             world.rest(&mut rng);
         }
         let mut tx = Noting::begin(world);
-        if rng.chance(0.4) {
-            contend(&mut tx, &mut rng);
-            tx.commit();
-            continue;
-        }
-        let many = if rng.chance(0.1) { 60 } else { 8 };
-        for _ in 0..rng.below(many) {
-            match rng.below(10) {
-                0..6 => {
-                    let id = world.id(&mut rng, 0.04);
-                    tx.insert(world.row(&mut rng, id));
-                }
-                6..8 => tx.delete(some_id(world, &mut rng)),
-                _ => {
-                    let id = some_id(world, &mut rng);
-                    tx.update(&mut rng, id);
-                }
+        let done =
+            if rng.chance(0.4) { contend(&mut tx, &mut rng) } else { change(&mut tx, &mut rng) };
+        match done {
+            Err(e) => {
+                let Noting { tx, changes, .. } = tx;
+                tx.rollback();
+                refused(world, changes, &e);
             }
-            world.rest(&mut rng);
+            Ok(()) if rng.chance(0.1) => tx.tx.rollback(),
+            Ok(()) => tx.commit(),
         }
-        if rng.chance(0.1) { tx.tx.rollback() } else { tx.commit() }
     }
     world.writers.fetch_sub(1, Ordering::Relaxed);
 }
 
+fn change(tx: &mut Noting<'_>, rng: &mut Rng) -> Result<()> {
+    let world = tx.world;
+    let many = if rng.chance(0.1) { 60 } else { 8 };
+    for _ in 0..rng.below(many) {
+        match rng.below(10) {
+            0..6 => {
+                let id = world.id(rng, 0.04);
+                tx.insert(world.row(rng, id))?;
+            }
+            6..8 => tx.delete(some_id(world, rng))?,
+            _ => {
+                let id = some_id(world, rng);
+                tx.update(rng, id)?;
+            }
+        }
+        world.rest(rng);
+    }
+    Ok(())
+}
+
 /// Takes one of few rows on, without a rest, so that several do so in one commit group.
-fn contend(tx: &mut Noting<'_>, rng: &mut Rng) {
+fn contend(tx: &mut Noting<'_>, rng: &mut Rng) -> Result<()> {
     let id = rng.range(0..4);
     match rng.below(8) {
         0 => tx.delete(id),

@@ -62,7 +62,7 @@ fn check_column(described: &ColumnSchema, column: &Column, rows: usize) -> Resul
             return invalid(format!("a null mask of {} rows in a batch of {rows}", nulls.len));
         }
         let found = check_nulls(column, nulls)?;
-        if found > 0 && !described.nullable && !described.serial {
+        if found > 0 && !described.nullable && !described.is_serial() {
             return Err(Error::new(ErrorKind::NotNull, format!("column \"{name}\" refuses NULL")));
         }
     }

@@ -5,6 +5,8 @@
 
 use std::cmp::Ordering;
 
+mod arithmetic;
+
 use super::time::Refusal;
 use crate::value::Numeric;
 

@@ -192,14 +192,14 @@ fn orders_are_postgresqls() {
 }
 
 fn schema(ty: DataType, nullable: bool) -> TableSchema {
-    let column = ColumnSchema { id: ColumnId(0), name: "c".into(), ty, nullable, serial: false };
+    let column = ColumnSchema::new(ColumnId(0), "c", ty, nullable);
     TableSchema {
         id: TableId(1),
         name: "t".into(),
         version: 1,
         columns: vec![column],
-        indexes: Vec::new(),
         next_column: 1,
+        ..TableSchema::default()
     }
 }
 

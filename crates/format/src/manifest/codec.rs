@@ -7,20 +7,20 @@
 //! What was written before its commit has kinds of its own, 40 to 42, which end in the bases and the
 //! CSN: of the segment, of each file of the run, of marked rows and successors.
 //!
-//! A schema: table id, version, name, next column id, columns (count; each id, name, type, flags:
-//! 1 nullable, 2 serial), indexes (count; each id, name, flags: 1 unique, 2 primary, 4 fences-only, key parts
-//! (count; each column id, descending), included column ids (count)). A type: one byte of kind, and
-//! for numeric its flag, precision and scale, for varchar and char the length.
+//! Schemas of tables and sequences lie as [`schema`] says. Kinds 1 and 2 are what version 1 of the
+//! format had for kinds 21 and 22, without rules; they are read, never written.
 
 use std::ops::Range;
 
-use onlap_base::{ColumnId, FileId, IndexId, Result, TableId};
+use onlap_base::{ColumnId, FileId, IndexId, Result, SequenceId, TableId};
 
 use super::edit::{Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
 use crate::marks::MarkShift;
-use crate::schema::{ColumnSchema, IndexSchema, KeyPart, TableSchema};
-use crate::types::DataType;
+use crate::schema::TableSchema;
 use crate::wire::{Reader, put_bytes, put_signed, put_varint};
+use schema::{Rules, put_sequence, put_table, read_sequence, read_table_schema};
+
+mod schema;
 
 const ADOPT_SEGMENT: u8 = 40;
 const ADOPT_RUN: u8 = 41;
@@ -29,8 +29,8 @@ const ADOPT_MARKS: u8 = 42;
 /// Appends an edit.
 pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
     match edit {
-        Edit::CreateTable(schema) => put_kind_schema(out, 1, schema),
-        Edit::ChangeTable(schema) => put_kind_schema(out, 2, schema),
+        Edit::CreateTable(schema) => put_kind_schema(out, 21, schema),
+        Edit::ChangeTable(schema) => put_kind_schema(out, 22, schema),
         Edit::DropTable(table) => put_numbers(out, 3, &[table.0.into()]),
         Edit::AddSegment(table, s) => {
             let kind = if s.adopted.is_some() { ADOPT_SEGMENT } else { 4 };
@@ -96,14 +96,29 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
         Edit::JoinMerge(table, index, run, group) => {
             put_numbers(out, 20, &[table.0.into(), index.0.into(), *run, *group]);
         }
+        Edit::CreateSequence(sequence) => {
+            out.push(23);
+            put_sequence(out, sequence);
+        }
+        Edit::ChangeSequence(sequence) => {
+            out.push(24);
+            put_sequence(out, sequence);
+        }
+        Edit::DropSequence(id) => put_numbers(out, 25, &[id.0.into()]),
+        Edit::SequenceNext(id, next) => {
+            put_numbers(out, 26, &[id.0.into()]);
+            out.push(u8::from(next.is_some()));
+            next.iter().for_each(|v| put_signed(out, *v));
+        }
+        Edit::NextSequence(next) => put_numbers(out, 27, &[(*next).into()]),
     }
 }
 
 /// Reads an edit.
 pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
     Ok(match r.u8()? {
-        1 => Edit::CreateTable(read_schema(r)?),
-        2 => Edit::ChangeTable(read_schema(r)?),
+        1 => Edit::CreateTable(read_table_schema(r, Rules::Absent)?),
+        2 => Edit::ChangeTable(read_table_schema(r, Rules::Absent)?),
         3 => Edit::DropTable(read_table(r)?),
         4 => Edit::AddSegment(read_table(r)?, read_segment(r)?),
         5 => Edit::RemoveSegment(read_table(r)?, FileId(r.varint()?)),
@@ -128,6 +143,16 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
         }),
         19 => Edit::WrittenIndex(read_index(r)?, r.varint()?, r.varint()?),
         20 => Edit::JoinMerge(read_table(r)?, read_index(r)?, r.varint()?, r.varint()?),
+        21 => Edit::CreateTable(read_table_schema(r, Rules::Present)?),
+        22 => Edit::ChangeTable(read_table_schema(r, Rules::Present)?),
+        23 => Edit::CreateSequence(read_sequence(r)?),
+        24 => Edit::ChangeSequence(read_sequence(r)?),
+        25 => Edit::DropSequence(SequenceId(r.varint32()?)),
+        26 => {
+            let id = SequenceId(r.varint32()?);
+            Edit::SequenceNext(id, if r.flag()? { Some(r.signed()?) } else { None })
+        }
+        27 => Edit::NextSequence(r.varint32()?),
         ADOPT_SEGMENT => {
             let (table, segment) = (read_table(r)?, read_segment(r)?);
             let adopted = Some(Adopted { base: r.varint()?, csn: r.varint()? });
@@ -157,7 +182,7 @@ fn put_numbers(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
 
 fn put_kind_schema(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
     out.push(kind);
-    put_schema(out, schema);
+    put_table(out, schema);
 }
 
 fn put_range(out: &mut Vec<u8>, range: &Range<u64>) {
@@ -248,126 +273,4 @@ fn read_files(r: &mut Reader<'_>) -> Result<Vec<RunFileMeta>> {
         });
     }
     Ok(files)
-}
-
-fn put_schema(out: &mut Vec<u8>, schema: &TableSchema) {
-    put_varint(out, schema.id.0.into());
-    put_varint(out, schema.version.into());
-    put_bytes(out, schema.name.as_bytes());
-    put_varint(out, schema.next_column.into());
-    put_varint(out, schema.columns.len() as u64);
-    for c in &schema.columns {
-        put_varint(out, c.id.0.into());
-        put_bytes(out, c.name.as_bytes());
-        put_type(out, c.ty);
-        out.push(u8::from(c.nullable) | u8::from(c.serial) << 1);
-    }
-    put_varint(out, schema.indexes.len() as u64);
-    for i in &schema.indexes {
-        put_varint(out, i.id.0.into());
-        put_bytes(out, i.name.as_bytes());
-        let fences_only = u8::from(i.fences_only) << 2;
-        out.push(u8::from(i.unique) | u8::from(i.primary) << 1 | fences_only);
-        put_varint(out, i.key.len() as u64);
-        for part in &i.key {
-            put_varint(out, part.column.0.into());
-            out.push(u8::from(part.descending));
-        }
-        put_varint(out, i.include.len() as u64);
-        i.include.iter().for_each(|c| put_varint(out, c.0.into()));
-    }
-}
-
-fn read_schema(r: &mut Reader<'_>) -> Result<TableSchema> {
-    let (id, version) = (read_table(r)?, r.varint32()?);
-    let name = r.text()?.to_owned();
-    let next_column = r.varint32()?;
-    let n = r.count(4)?;
-    let columns = (0..n).map(|_| read_column(r)).collect::<Result<_>>()?;
-    let n = r.count(5)?;
-    let indexes = (0..n).map(|_| read_index_schema(r)).collect::<Result<_>>()?;
-    Ok(TableSchema { id, name, version, columns, indexes, next_column })
-}
-
-/// Reads a byte of `N` flags, the lowest bit first.
-fn read_flags<const N: usize>(r: &mut Reader<'_>) -> Result<[bool; N]> {
-    let flags = r.u8()?;
-    if flags >> N != 0 {
-        return Err(r.error("unknown flags in a schema"));
-    }
-    Ok(std::array::from_fn(|i| flags >> i & 1 != 0))
-}
-
-fn read_column(r: &mut Reader<'_>) -> Result<ColumnSchema> {
-    let id = ColumnId(r.varint32()?);
-    let name = r.text()?.to_owned();
-    let ty = read_type(r)?;
-    let [nullable, serial] = read_flags(r)?;
-    Ok(ColumnSchema { id, name, ty, nullable, serial })
-}
-
-fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
-    let id = read_index(r)?;
-    let name = r.text()?.to_owned();
-    let [unique, primary, fences_only] = read_flags(r)?;
-    let n = r.count(2)?;
-    let mut key = Vec::with_capacity(n);
-    for _ in 0..n {
-        key.push(KeyPart { column: ColumnId(r.varint32()?), descending: r.flag()? });
-    }
-    let n = r.count(1)?;
-    let include = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
-    Ok(IndexSchema { id, name, key, include, unique, primary, fences_only })
-}
-
-fn put_type(out: &mut Vec<u8>, ty: DataType) {
-    let kind = match ty {
-        DataType::Bool => 1,
-        DataType::Int2 => 2,
-        DataType::Int4 => 3,
-        DataType::Int8 => 4,
-        DataType::Float4 => 5,
-        DataType::Float8 => 6,
-        DataType::Numeric(_) => 7,
-        DataType::Text => 8,
-        DataType::Varchar(_) => 9,
-        DataType::Char(_) => 10,
-        DataType::Bytea => 11,
-        DataType::Uuid => 12,
-        DataType::Date => 13,
-        DataType::Time => 14,
-        DataType::Timestamp => 15,
-        DataType::Timestamptz => 16,
-        DataType::Json => 17,
-    };
-    out.push(kind);
-    match ty {
-        DataType::Numeric(None) => out.push(0),
-        DataType::Numeric(Some((precision, scale))) => out.extend([1, precision, scale]),
-        DataType::Varchar(n) | DataType::Char(n) => put_varint(out, n.into()),
-        _ => {}
-    }
-}
-
-fn read_type(r: &mut Reader<'_>) -> Result<DataType> {
-    Ok(match r.u8()? {
-        1 => DataType::Bool,
-        2 => DataType::Int2,
-        3 => DataType::Int4,
-        4 => DataType::Int8,
-        5 => DataType::Float4,
-        6 => DataType::Float8,
-        7 => DataType::Numeric(if r.flag()? { Some((r.u8()?, r.u8()?)) } else { None }),
-        8 => DataType::Text,
-        9 => DataType::Varchar(r.varint32()?),
-        10 => DataType::Char(r.varint32()?),
-        11 => DataType::Bytea,
-        12 => DataType::Uuid,
-        13 => DataType::Date,
-        14 => DataType::Time,
-        15 => DataType::Timestamp,
-        16 => DataType::Timestamptz,
-        17 => DataType::Json,
-        _ => return Err(r.error("an unknown column type")),
-    })
 }

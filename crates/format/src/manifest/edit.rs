@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use onlap_base::{ColumnId, Csn, FileId, IndexId, RowId, TableId};
+use onlap_base::{ColumnId, Csn, FileId, IndexId, RowId, SequenceId, TableId};
 
 use crate::marks::MarkShift;
-use crate::schema::TableSchema;
+use crate::schema::{SequenceSchema, TableSchema};
 
 /// How a file of rows that was written before their commit is to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ pub struct WrittenTotals {
 }
 
 /// One change. The edits of one record take effect together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Edit {
     /// A new table.
     CreateTable(TableSchema),
@@ -167,6 +167,17 @@ pub enum Edit {
     Written(WrittenTotals),
     /// Bytes written so far for an index: at flush, by merges.
     WrittenIndex(IndexId, u64, u64),
+    /// A new sequence, whose next value is its first.
+    CreateSequence(SequenceSchema),
+    /// Another description of a sequence; its next value stays.
+    ChangeSequence(SequenceSchema),
+    /// A sequence goes.
+    DropSequence(SequenceId),
+    /// Every value of a sequence before this one may have been handed out; `None` where the sequence
+    /// has come to its end.
+    SequenceNext(SequenceId, Option<i64>),
+    /// Every sequence id below is taken; only ever raised.
+    NextSequence(u32),
 }
 
 impl Edit {
@@ -191,8 +202,24 @@ impl Edit {
             | Edit::LogOldest(_)
             | Edit::Csn(_)
             | Edit::Written(_)
-            | Edit::WrittenIndex(..) => None,
+            | Edit::WrittenIndex(..)
+            | Edit::CreateSequence(_)
+            | Edit::ChangeSequence(_)
+            | Edit::DropSequence(_)
+            | Edit::SequenceNext(..)
+            | Edit::NextSequence(_) => None,
         }
+    }
+
+    /// Whether the edit changes a sequence.
+    pub fn is_of_sequence(&self) -> bool {
+        matches!(
+            self,
+            Edit::CreateSequence(_)
+                | Edit::ChangeSequence(_)
+                | Edit::DropSequence(_)
+                | Edit::SequenceNext(..)
+        )
     }
 
     /// The index whose runs the edit changes.

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use onlap_base::names::FileKind;
-use onlap_base::{ColumnId, Csn, Error, FileId, IndexId, Result, RowId, TableId};
+use onlap_base::{ColumnId, Csn, Error, FileId, IndexId, Result, RowId, SequenceId, TableId};
 
 use super::edit::{Edit, MarkRunMeta, RunMeta, SegmentMeta, WrittenTotals};
-use crate::schema::TableSchema;
+use crate::schema::{SequenceSchema, TableSchema};
 
 /// The files of an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,8 +19,17 @@ pub struct IndexState {
     pub runs: Vec<RunMeta>,
 }
 
-/// A table and its files.
+/// A sequence and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SequenceState {
+    /// The description.
+    pub schema: SequenceSchema,
+    /// Every value before this one may have been handed out; `None` at the end.
+    pub next: Option<i64>,
+}
+
+/// A table and its files.
+#[derive(Clone, Debug, PartialEq)]
 pub struct TableState {
     /// The schema.
     pub schema: TableSchema,
@@ -39,7 +48,7 @@ pub struct TableState {
 }
 
 /// Everything the manifest says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ManifestState {
     /// The tables.
     pub tables: BTreeMap<TableId, TableState>,
@@ -57,6 +66,10 @@ pub struct ManifestState {
     pub written: WrittenTotals,
     /// Bytes written per index: at flush, by merges. Dropped indexes keep theirs.
     pub written_indexes: BTreeMap<IndexId, (u64, u64)>,
+    /// The sequences.
+    pub sequences: BTreeMap<SequenceId, SequenceState>,
+    /// Next id of a sequence.
+    pub next_sequence: u32,
 }
 
 impl Default for ManifestState {
@@ -71,6 +84,8 @@ impl Default for ManifestState {
             csn: 0,
             written: WrittenTotals::default(),
             written_indexes: BTreeMap::new(),
+            sequences: BTreeMap::new(),
+            next_sequence: 1,
         }
     }
 }
@@ -196,9 +211,40 @@ impl ManifestState {
             Edit::WrittenIndex(index, flushed, merged) => {
                 self.written_indexes.insert(*index, (*flushed, *merged));
             }
+            Edit::CreateSequence(_)
+            | Edit::ChangeSequence(_)
+            | Edit::DropSequence(_)
+            | Edit::SequenceNext(..)
+            | Edit::NextSequence(_) => return self.apply_to_sequence(edit),
             _ => return self.apply_to_table(edit),
         }
         Ok(())
+    }
+
+    fn apply_to_sequence(&mut self, edit: &Edit) -> Result<()> {
+        match edit {
+            Edit::CreateSequence(schema) => {
+                if self.sequences.contains_key(&schema.id) {
+                    return Err(misfit(format!("sequence {} is there already", schema.id)));
+                }
+                self.next_sequence = self.next_sequence.max(schema.id.0.saturating_add(1));
+                let next = Some(schema.start);
+                self.sequences.insert(schema.id, SequenceState { schema: schema.clone(), next });
+            }
+            Edit::ChangeSequence(schema) => self.sequence_mut(schema.id)?.schema = schema.clone(),
+            Edit::DropSequence(id) => {
+                self.sequence_mut(*id)?;
+                self.sequences.remove(id);
+            }
+            Edit::SequenceNext(id, next) => self.sequence_mut(*id)?.next = *next,
+            Edit::NextSequence(next) => self.next_sequence = self.next_sequence.max(*next),
+            _ => unreachable!("the caller picks the edits of sequences"),
+        }
+        Ok(())
+    }
+
+    fn sequence_mut(&mut self, id: SequenceId) -> Result<&mut SequenceState> {
+        self.sequences.get_mut(&id).ok_or_else(|| misfit(format!("sequence {id} is not there")))
     }
 
     fn apply_to_table(&mut self, edit: &Edit) -> Result<()> {
@@ -273,6 +319,13 @@ impl ManifestState {
             Edit::Csn(self.csn),
             Edit::Written(self.written),
         ];
+        if self.next_sequence > 1 {
+            edits.push(Edit::NextSequence(self.next_sequence));
+        }
+        for (id, sequence) in &self.sequences {
+            edits.push(Edit::CreateSequence(sequence.schema.clone()));
+            edits.push(Edit::SequenceNext(*id, sequence.next));
+        }
         for (index, (flushed, merged)) in &self.written_indexes {
             edits.push(Edit::WrittenIndex(*index, *flushed, *merged));
         }

@@ -51,13 +51,8 @@ impl Editor for Bare {
 }
 
 pub(crate) fn schema(include: bool) -> TableSchema {
-    let column = |id: u32, name: &str, ty: DataType| ColumnSchema {
-        id: ColumnId(id),
-        name: name.into(),
-        ty,
-        nullable: true,
-        serial: false,
-    };
+    let column =
+        |id: u32, name: &str, ty: DataType| ColumnSchema::new(ColumnId(id), name, ty, true);
     let index = IndexSchema {
         id: INDEX,
         name: "i".into(),
@@ -74,6 +69,7 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         columns: vec![column(1, "a", DataType::Int8), column(2, "b", DataType::Text)],
         indexes: vec![index],
         next_column: 3,
+        ..TableSchema::default()
     }
 }
 

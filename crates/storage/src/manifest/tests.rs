@@ -8,20 +8,14 @@ use super::*;
 use crate::testing::{disk, memory};
 
 fn schema(id: u32) -> TableSchema {
-    let column = ColumnSchema {
-        id: onlap_base::ColumnId(1),
-        name: "a".into(),
-        ty: DataType::Int8,
-        nullable: false,
-        serial: false,
-    };
+    let column = ColumnSchema::new(onlap_base::ColumnId(1), "a", DataType::Int8, false);
     TableSchema {
         id: TableId(id),
         name: format!("t{id}"),
         version: 1,
         columns: vec![column],
-        indexes: vec![],
         next_column: 2,
+        ..TableSchema::default()
     }
 }
 

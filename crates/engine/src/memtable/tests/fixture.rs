@@ -12,12 +12,8 @@ use crate::memtable::Tuning;
 
 /// Columns of one type each, named by their position.
 pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -> Arc<TableSchema> {
-    let column = |(i, &ty): (usize, &DataType)| ColumnSchema {
-        id: ColumnId(i as u32),
-        name: format!("c{i}"),
-        ty,
-        nullable: true,
-        serial: false,
+    let column = |(i, &ty): (usize, &DataType)| {
+        ColumnSchema::new(ColumnId(i as u32), format!("c{i}"), ty, true)
     };
     // A negative position, less one, is a descending column.
     let part = |&at: &i32| KeyPart {
@@ -40,6 +36,7 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         columns: types.iter().enumerate().map(column).collect(),
         indexes: indexes.iter().enumerate().map(index).collect(),
         next_column: types.len() as u32,
+        ..TableSchema::default()
     })
 }
 

@@ -44,26 +44,13 @@ fn ty(name: &str) -> DataType {
 }
 
 fn parse_schema(input: &str) -> TableSchema {
-    let mut schema = TableSchema {
-        id: TableId(1),
-        name: "t".into(),
-        version: 1,
-        columns: Vec::new(),
-        indexes: Vec::new(),
-        next_column: 0,
-    };
+    let mut schema =
+        TableSchema { id: TableId(1), name: "t".into(), version: 1, ..TableSchema::default() };
     for line in input.lines() {
         let Some(index) = line.strip_prefix("index ") else {
             let (name, kind) = line.split_once(' ').unwrap();
             let id = ColumnId(schema.columns.len() as u32);
-            let name = name.to_owned();
-            schema.columns.push(ColumnSchema {
-                id,
-                name,
-                ty: ty(kind),
-                nullable: true,
-                serial: false,
-            });
+            schema.columns.push(ColumnSchema::new(id, name, ty(kind), true));
             continue;
         };
         let (head, rest) = index.split_once('(').unwrap();

@@ -3,13 +3,7 @@ use onlap_base::{ColumnId, IndexId, TableId};
 use onlap_format::{ColumnSchema, KeyPart};
 
 fn schema() -> TableSchema {
-    let column = |id: u32, name: &str, ty| ColumnSchema {
-        id: ColumnId(id),
-        name: name.into(),
-        ty,
-        nullable: true,
-        serial: false,
-    };
+    let column = |id: u32, name: &str, ty| ColumnSchema::new(ColumnId(id), name, ty, true);
     let part = |id, descending| KeyPart { column: ColumnId(id), descending };
     TableSchema {
         id: TableId(1),
@@ -32,6 +26,7 @@ fn schema() -> TableSchema {
             fences_only: false,
         }],
         next_column: 15,
+        ..TableSchema::default()
     }
 }
 

@@ -1,0 +1,265 @@
+//! How does a transaction change rows?
+//!
+//! An insert appends to the buffer. A delete marks a row that was locked in its newest version, an
+//! update does so with a new row as successor. Whoever changes many rows locks them by rising id, so
+//! that statements of that kind do not wait for each other in a circle.
+
+use onlap_base::{Error, ErrorKind, Result, RowId};
+use onlap_format::{Batch, Row, TableSchema, Value};
+
+use super::buffer::Found;
+use super::incoming::{changed_bytes, row_bytes};
+use super::rows::Settled;
+use super::{MARK_BYTES, Transaction};
+use crate::database::Table;
+use crate::locks::{LockWait, RowLock};
+use crate::read::{ReadView, Registration};
+
+/// What an update sets.
+pub type Changes<'a> = &'a [(&'a str, Value)];
+
+impl Transaction {
+    /// Inserts one row: one value per column; NULL in a serial column takes the next counter value.
+    ///
+    /// # Errors
+    /// Wrong number or type of values, a value above a limit or outside its type's range, NULL where
+    /// the column refuses it; [`ErrorKind::DuplicateKey`], after waiting for another transaction that
+    /// brings the same key or deletes the row that has it.
+    pub fn insert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
+        self.changing()?;
+        let room = self.make_room(row_bytes(row));
+        let buffer = self.buffer(table)?;
+        buffer.push_row(row, true)?;
+        let at = buffer.rows.rows - 1;
+        if let Err(e) = room.and_then(|()| self.reserve(table, at)) {
+            self.buffer(table)?.pop_row(row);
+            return Err(e);
+        }
+        self.charge();
+        Ok(())
+    }
+
+    /// Inserts many rows in column form. The batch has the table's columns in order, in physical
+    /// form; NULLs in a serial column take counter values.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`]; nothing of the batch is kept.
+    pub fn insert_batch(&mut self, table: &Table, batch: Batch) -> Result<()> {
+        self.changing()?;
+        self.make_room(batch.heap_bytes())?;
+        self.atomically(table, |tx| {
+            let buffer = tx.buffer(table)?;
+            let at = buffer.rows.rows;
+            buffer.push_batch(batch)?;
+            tx.reserve(table, at)
+        })
+    }
+
+    /// Deletes the row with this primary key; false when there is none.
+    ///
+    /// # Errors
+    /// The table has no primary key, or the key does not have its types; those of
+    /// [`Transaction::lock_rows`].
+    pub fn delete(&mut self, table: &Table, key: &[Value]) -> Result<bool> {
+        self.changing()?;
+        let Some(found) = self.find_locked(table, key, RowLock::Update)? else { return Ok(false) };
+        self.make_room(MARK_BYTES)?;
+        self.buffer(table)?.delete(found);
+        self.charge();
+        Ok(true)
+    }
+
+    /// Deletes rows by row id, as index scans return them; returns how many were visible. At READ
+    /// COMMITTED rows that others replaced meanwhile are deleted in their newest version; see
+    /// [`Transaction::lock_rows`] to look at them first.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::lock_rows`].
+    pub fn delete_rows(&mut self, table: &Table, rows: &[RowId]) -> Result<u64> {
+        self.changing()?;
+        let (committed, own) = self.seen(table, rows)?;
+        let any = &mut |_: RowId, _: &Row| Ok(true);
+        let locked = self.lock_all(table, committed, RowLock::Update, LockWait::Block, any)?;
+        let all = locked.rows.into_iter().chain(own);
+        self.atomically(table, |tx| {
+            let mut deleted = 0;
+            tx.make_room(all.size_hint().0 * MARK_BYTES)?;
+            let buffer = tx.buffer(table)?;
+            for row in all {
+                buffer.delete(Found::of(row));
+                deleted += 1;
+            }
+            Ok(deleted)
+        })
+    }
+
+    /// Changes columns of the row with this primary key; false when there is none. The new version
+    /// is a new row; the old one is marked with it as successor.
+    ///
+    /// # Errors
+    /// As [`Transaction::delete`] and [`Transaction::insert`].
+    pub fn update(&mut self, table: &Table, key: &[Value], changes: Changes<'_>) -> Result<bool> {
+        let set = |row: &mut Row, schema: &TableSchema| set_columns(schema, row, changes);
+        self.update_by(table, key, &names(changes), set)
+    }
+
+    /// Changes the row with this primary key as `set` does, which gets the newest version that the
+    /// transaction may change, and sets no other columns than those named; false when there is none.
+    ///
+    /// # Errors
+    /// As [`Transaction::update`], and those of `set`.
+    pub fn update_with(
+        &mut self,
+        table: &Table,
+        key: &[Value],
+        columns: &[&str],
+        mut set: impl FnMut(&mut Row) -> Result<()>,
+    ) -> Result<bool> {
+        self.update_by(table, key, columns, |row, _| set(row))
+    }
+
+    fn update_by(
+        &mut self,
+        table: &Table,
+        key: &[Value],
+        columns: &[&str],
+        mut set: impl FnMut(&mut Row, &TableSchema) -> Result<()>,
+    ) -> Result<bool> {
+        self.changing()?;
+        let mode = lock_for(&self.buffer(table)?.schema, columns);
+        let Some(found) = self.find_locked(table, key, mode)? else { return Ok(false) };
+        let mut row = self.read_found(table, found)?;
+        self.atomically(table, |tx| {
+            let schema = std::sync::Arc::clone(&tx.buffer(table)?.schema);
+            set(&mut row, &schema)?;
+            tx.make_room(MARK_BYTES + row_bytes(&row))?;
+            let from = tx.buffer(table)?.rows.rows;
+            tx.replace(table, found, &row, columns)?;
+            tx.reserve_changed(table, from, mode)
+        })?;
+        Ok(true)
+    }
+
+    /// Changes columns of rows given by row id, as index scans return them; returns how many were
+    /// visible. Each row is read. At READ COMMITTED rows that others replaced meanwhile are changed in
+    /// their newest version.
+    ///
+    /// # Errors
+    /// As [`Transaction::update`].
+    pub fn update_rows(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        changes: Changes<'_>,
+    ) -> Result<u64> {
+        self.changing()?;
+        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        let mode = lock_for(&schema, &names(changes));
+        let (committed, own) = self.seen(table, rows)?;
+        let any = &mut |_: RowId, _: &Row| Ok(true);
+        let locked = self.lock_all(table, committed, mode, LockWait::Block, any)?;
+        let columns = names(changes);
+        self.atomically(table, |tx| {
+            let (found, values) = tx.read_locked(table, &locked.rows, locked.moved)?;
+            let bytes = values.iter().map(|row| MARK_BYTES + changed_bytes(row, changes)).sum();
+            tx.make_room(bytes)?;
+            let n = (found.len() + own.len()) as u64;
+            let from = tx.buffer(table)?.rows.rows;
+            for (row_id, mut row) in found.into_iter().zip(values) {
+                set_columns(&schema, &mut row, changes)?;
+                tx.replace(table, Found::Committed(row_id), &row, &columns)?;
+            }
+            for row_id in own {
+                let mut row = tx.read_found(table, Found::of(row_id))?;
+                tx.make_room(changed_bytes(&row, changes))?;
+                set_columns(&schema, &mut row, changes)?;
+                tx.replace(table, Found::of(row_id), &row, &columns)?;
+            }
+            tx.reserve_changed(table, from, mode)?;
+            Ok(n)
+        })
+    }
+
+    /// Rows that are locked, in the versions that were locked.
+    fn read_locked(
+        &self,
+        table: &Table,
+        rows: &[RowId],
+        moved: bool,
+    ) -> Result<(Vec<RowId>, Vec<Row>)> {
+        if !moved {
+            return self.view(table)?.fetch_rows(rows);
+        }
+        let now = Registration::new(&self.shared);
+        ReadView::new(&table.state, now.csn())?.fetch_rows(rows)
+    }
+
+    /// The row with this primary key, locked. At READ COMMITTED the key is looked up again where
+    /// somebody changed the row meanwhile.
+    fn find_locked(
+        &mut self,
+        table: &Table,
+        key: &[Value],
+        mode: RowLock,
+    ) -> Result<Option<Found>> {
+        loop {
+            let Some(found) = self.find(table, key)? else { return Ok(None) };
+            let Found::Committed(row) = found else { return Ok(Some(found)) };
+            match self.lock_row(table, row, mode, LockWait::Block)? {
+                Settled::Same => return Ok(Some(found)),
+                Settled::Gone(_) | Settled::Skipped => {
+                    self.snapshot = Registration::new(&self.shared);
+                }
+            }
+        }
+    }
+
+    /// Puts a new version in the place of a row, of which these columns were set.
+    fn replace(
+        &mut self,
+        table: &Table,
+        found: Found,
+        row: &[Value],
+        columns: &[&str],
+    ) -> Result<()> {
+        let buffer = self.buffer(table)?;
+        let serial = buffer.schema.columns.iter().find(|c| c.is_serial()).map(|c| c.name.as_str());
+        let chosen = columns.iter().any(|name| Some(*name) == serial);
+        buffer.push_row(row, chosen)?;
+        let at = buffer.rows.rows - 1;
+        buffer.succeed(found, at);
+        Ok(())
+    }
+
+    /// After an update: new keys are judged when all rows have theirs, so that rows may exchange them.
+    fn reserve_changed(&mut self, table: &Table, from: usize, mode: RowLock) -> Result<()> {
+        if mode == RowLock::Update { self.reserve(table, from) } else { Ok(()) }
+    }
+}
+
+fn names<'a>(changes: &'a [(&'a str, Value)]) -> Vec<&'a str> {
+    changes.iter().map(|(name, _)| *name).collect()
+}
+
+fn set_columns(schema: &TableSchema, row: &mut Row, changes: Changes<'_>) -> Result<()> {
+    for (name, value) in changes {
+        let at = schema.position_by_name(name).ok_or_else(|| {
+            let text = format!("table {} has no column {name}", schema.name);
+            Error::new(ErrorKind::UnknownColumn, text)
+        })?;
+        row[at] = value.clone();
+    }
+    Ok(())
+}
+
+/// How a row is to be locked for a change of these columns.
+fn lock_for(schema: &TableSchema, columns: &[&str]) -> RowLock {
+    let in_key = |name: &&str| {
+        let column = schema.columns.iter().find(|c| c.name == **name);
+        column.is_some_and(|column| {
+            let unique = schema.indexes.iter().filter(|i| i.unique);
+            unique.flat_map(|i| &i.key).any(|part| part.column == column.id)
+        })
+    };
+    if columns.iter().any(in_key) { RowLock::Update } else { RowLock::NoKeyUpdate }
+}

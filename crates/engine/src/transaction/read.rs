@@ -1,0 +1,98 @@
+//! How does a transaction read?
+//!
+//! As a snapshot does, with its own rows and marks above the commits that the statement sees. At
+//! SERIALIZABLE, what was asked is noted, whether an answer was found or not.
+
+use onlap_base::{Result, RowId};
+use onlap_format::{Row, Value};
+
+use super::Transaction;
+use crate::database::Table;
+use crate::read::{KeyRange, RowBatch, Rows, Scan};
+
+impl Transaction {
+    /// Reads the row with this primary key as this statement sees it.
+    ///
+    /// # Errors
+    /// As [`crate::Snapshot::get`].
+    pub fn get(&mut self, table: &Table, key: &[Value]) -> Result<Option<Row>> {
+        self.statement()?;
+        match self.find(table, key)? {
+            Some(found) => self.read_found(table, found).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// As [`crate::Snapshot::get_by`].
+    pub fn get_by(
+        &mut self,
+        table: &Table,
+        index: &str,
+        key: &[Value],
+        columns: Option<&[&str]>,
+    ) -> Result<Option<Row>> {
+        self.statement()?;
+        self.note_range(table, index, &KeyRange::eq(key.to_vec()))?;
+        self.reader(table)?.get_by(index, key, columns)
+    }
+
+    /// As [`crate::Snapshot::scan`]; own rows come last. What the transaction does later is not met.
+    pub fn scan(&mut self, table: &Table, scan: Scan) -> Result<Rows> {
+        self.statement()?;
+        self.note_table(table)?;
+        self.reader(table)?.scan(&scan)
+    }
+
+    /// As [`crate::Snapshot::index_scan`]. What the transaction does later is not met.
+    pub fn index_scan(
+        &mut self,
+        table: &Table,
+        index: &str,
+        range: KeyRange,
+        scan: Scan,
+    ) -> Result<Rows> {
+        self.statement()?;
+        self.note_range(table, index, &range)?;
+        self.reader(table)?.index_scan(index, &range, &scan)
+    }
+
+    /// As [`crate::Snapshot::index_row_ids`]. Own rows have ids from 2^63 on, which change with the
+    /// commit.
+    pub fn index_row_ids(
+        &mut self,
+        table: &Table,
+        index: &str,
+        range: KeyRange,
+    ) -> Result<Vec<RowId>> {
+        self.statement()?;
+        self.note_range(table, index, &range)?;
+        self.reader(table)?.index_row_ids(index, &range)
+    }
+
+    /// As [`crate::Snapshot::index_count`].
+    pub fn index_count(&mut self, table: &Table, index: &str, range: KeyRange) -> Result<u64> {
+        self.statement()?;
+        self.note_range(table, index, &range)?;
+        self.reader(table)?.index_count(index, &range)
+    }
+
+    /// As [`crate::Snapshot::fetch`], own rows included.
+    pub fn fetch(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        columns: Option<&[&str]>,
+    ) -> Result<RowBatch> {
+        self.statement()?;
+        let found = self.reader(table)?.fetch(rows, columns)?;
+        self.note_rows(table, &found.row_ids)?;
+        Ok(found)
+    }
+
+    /// As [`crate::Snapshot::count`].
+    pub fn count(&mut self, table: &Table) -> Result<u64> {
+        self.statement()?;
+        self.note_table(table)?;
+        self.reader(table)?.count()
+    }
+}

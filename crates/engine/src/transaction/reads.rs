@@ -1,0 +1,257 @@
+//! Is what a transaction has read still true when it commits?
+//!
+//! At SERIALIZABLE a transaction notes which intervals of indexes it asked for, which rows it read by
+//! id, and which tables it read whole. At commit nothing of that may have changed since its snapshot:
+//! a new row in an interval is an entry whose row id is not below the snapshot's row count, a change is
+//! a mark, newer than the snapshot, on a row that was read. Then the transaction might as well have
+//! run at the moment of its commit, and the commit order is a serial order. This is backward
+//! validation, after Kung and Robinson, "On Optimistic Methods for Concurrency Control" (1981). One
+//! that changes nothing is validated by nobody: it runs at its snapshot.
+//!
+//! The client's thread does the work before it queues ([`ReadSet::look`]), and the leader repeats it
+//! for what came since ([`ReadSet::validate`]).
+//!
+//! It errs on the safe side: a table that was read whole must not have changed at all, an interval is
+//! noted to its end where a scan stops early, and being overwritten alone would not yet be an anomaly.
+//! How often that is the reason is counted: see [`crate::Stats`].
+//!
+//! Thread safety: belongs to its transaction, then to the leader.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
+use onlap_storage::{Direction, EntryBatch, EntryWants, KeyBounds};
+use roaring::RoaringTreemap;
+
+use super::Transaction;
+use crate::database::{Shared, Table};
+use crate::options::Rule;
+use crate::read::{KeyRange, ReadView, Registration};
+use crate::table::{TableState, key_def};
+
+/// How transactions ended that others were in the way of.
+#[derive(Debug, Default)]
+pub(crate) struct TransactionCounters {
+    failed_reads: AtomicU64,
+    coarse: AtomicU64,
+}
+
+impl TransactionCounters {
+    fn count_failed_read(&self, coarse: bool) {
+        self.failed_reads.fetch_add(1, Ordering::Relaxed);
+        self.coarse.fetch_add(u64::from(coarse), Ordering::Relaxed);
+    }
+
+    /// Commits refused at SERIALIZABLE because of what they had read, and how many of them without a
+    /// look at single rows, so that some of these could have been let through.
+    pub(crate) fn failed_reads(&self) -> (u64, u64) {
+        (self.failed_reads.load(Ordering::Relaxed), self.coarse.load(Ordering::Relaxed))
+    }
+}
+
+/// Entries looked at in one step.
+const STEP: usize = 1024;
+
+/// What a transaction has read.
+pub(crate) struct ReadSet {
+    csn: Csn,
+    tables: Vec<TableReads>,
+}
+
+struct TableReads {
+    state: Arc<TableState>,
+    whole: bool,
+    ranges: Vec<(IndexId, KeyBounds)>,
+    /// Rows that were read by id, and those found in the ranges once they were looked at.
+    rows: RoaringTreemap,
+    /// Rows from this id on, and marks above this CSN, have not been looked at.
+    looked_at: (RowId, Csn),
+}
+
+impl ReadSet {
+    pub(super) fn new(csn: Csn) -> ReadSet {
+        ReadSet { csn, tables: Vec::new() }
+    }
+
+    /// The tables that were read.
+    pub(crate) fn tables(&self) -> impl Iterator<Item = TableId> {
+        self.tables.iter().map(|t| t.state.id)
+    }
+
+    fn of_table(&mut self, state: &Arc<TableState>) -> &mut TableReads {
+        let at = match self.tables.iter().position(|t| t.state.id == state.id) {
+            Some(at) => at,
+            None => {
+                self.tables.push(TableReads {
+                    state: Arc::clone(state),
+                    whole: false,
+                    ranges: Vec::new(),
+                    rows: RoaringTreemap::new(),
+                    looked_at: (0, 0),
+                });
+                self.tables.len() - 1
+            }
+        };
+        &mut self.tables[at]
+    }
+
+    /// Looks at everything that was committed so far.
+    pub(crate) fn look(&mut self, shared: &Arc<Shared>) -> Result<()> {
+        let now = Registration::new(shared);
+        let (since, csn) = (self.csn, now.csn());
+        self.tables.iter_mut().try_for_each(|reads| reads.look(shared, since, csn))
+    }
+
+    /// Looks at what came since, under the commit lock.
+    pub(crate) fn validate(&self, shared: &Shared) -> Result<()> {
+        self.tables.iter().try_for_each(|reads| reads.validate(shared, self.csn))
+    }
+}
+
+impl TableReads {
+    /// Whether the table as a whole has changed since a commit.
+    fn is_changed_since(&self, csn: Csn) -> bool {
+        self.state.writer.lock().last_csn > csn
+    }
+
+    fn look(&mut self, shared: &Shared, since: Csn, csn: Csn) -> Result<()> {
+        if self.whole && self.is_changed_since(since) {
+            return Err(self.failed(shared, true));
+        }
+        let view = ReadView::new(&self.state, csn)?;
+        let before = ReadView::new(&self.state, since)?;
+        for (index, bounds) in &self.ranges {
+            let mut seen = Vec::new();
+            each_entry(&view, *index, bounds, &mut |rows| seen.extend_from_slice(rows))?;
+            if seen.iter().any(|&r| r >= before.count && r < view.count) {
+                return Err(self.failed(shared, false));
+            }
+            seen.sort_unstable();
+            self.rows.extend(before.visible(&seen)?);
+        }
+        let rows: Vec<RowId> = self.rows.iter().collect();
+        if view.visible(&rows)?.len() < rows.len() {
+            return Err(self.failed(shared, false));
+        }
+        self.looked_at = (view.count, csn);
+        Ok(())
+    }
+
+    fn validate(&self, shared: &Shared, since: Csn) -> Result<()> {
+        let (count, csn) = self.looked_at;
+        if !self.is_changed_since(csn) {
+            return Ok(());
+        }
+        if self.whole {
+            return Err(self.failed(shared, true));
+        }
+        let view = self.state.view();
+        debug_assert!(csn >= since);
+        if view.version.flushed_rows > count && !self.ranges.is_empty() {
+            // What came since was flushed already; not worth a search under the commit lock.
+            return Err(self.failed(shared, true));
+        }
+        for (index, bounds) in &self.ranges {
+            for memtable in view.memtables_newest_first() {
+                if memtable.end_row() <= count {
+                    break;
+                }
+                let wants = EntryWants::default();
+                let mut cursor =
+                    memtable.cursor(*index, bounds, Direction::Forward, &wants, RowId::MAX);
+                let mut batch = EntryBatch::default();
+                while onlap_storage::EntryCursor::next(&mut cursor, STEP, &mut batch)? {
+                    if batch.row_ids.iter().any(|&r| r >= count) {
+                        return Err(self.failed(shared, false));
+                    }
+                }
+            }
+        }
+        let rows: Vec<RowId> = self.rows.iter().collect();
+        let mut keep = vec![true; rows.len()];
+        view.drop_dead(&rows, Csn::MAX, &mut keep)?;
+        if keep.contains(&false) {
+            return Err(self.failed(shared, false));
+        }
+        Ok(())
+    }
+
+    /// `coarse`: without a look at single rows.
+    fn failed(&self, shared: &Shared, coarse: bool) -> Error {
+        shared.transactions.count_failed_read(coarse);
+        let text = format!(
+            "what this transaction read of table {} was changed by another one before it could \
+             commit; run it again",
+            self.state.schema().name
+        );
+        Error::new(ErrorKind::Conflict, text)
+    }
+}
+
+fn each_entry(
+    view: &ReadView,
+    index: IndexId,
+    bounds: &KeyBounds,
+    f: &mut dyn FnMut(&[RowId]),
+) -> Result<()> {
+    let mut batch = EntryBatch::default();
+    for mut cursor in
+        view.sources(index, bounds, Direction::Forward, &EntryWants::default(), false)?
+    {
+        while cursor.next(STEP, &mut batch)? {
+            f(&batch.row_ids);
+        }
+    }
+    Ok(())
+}
+
+impl Transaction {
+    fn noting(&mut self, table: &Table) -> Option<&mut TableReads> {
+        if !self.shared.obeys(Rule::ReadValidation) {
+            return None;
+        }
+        self.reads.as_mut().map(|reads| reads.of_table(&table.state))
+    }
+
+    /// Notes a table that is read whole.
+    pub(super) fn note_table(&mut self, table: &Table) -> Result<()> {
+        if let Some(reads) = self.noting(table) {
+            reads.whole = true;
+        }
+        Ok(())
+    }
+
+    /// Notes an interval of an index.
+    pub(super) fn note_range(
+        &mut self,
+        table: &Table,
+        index: &str,
+        range: &KeyRange,
+    ) -> Result<()> {
+        let Some(reads) = self.noting(table) else { return Ok(()) };
+        let schema = reads.state.schema();
+        // An unknown index is the read's to complain about.
+        if let Some(index) = schema.index_by_name(index) {
+            let bounds = range.bounds(&schema, index, &key_def(&schema, index))?;
+            reads.ranges.push((index.id, bounds));
+        }
+        Ok(())
+    }
+
+    /// Notes a key that was looked up.
+    pub(super) fn note_key(&mut self, table: &Table, index: IndexId, key: &[u8]) -> Result<()> {
+        if let Some(reads) = self.noting(table) {
+            reads.ranges.push((index, KeyBounds::prefix(key)));
+        }
+        Ok(())
+    }
+
+    /// Notes rows that were read by their ids.
+    pub(super) fn note_rows(&mut self, table: &Table, rows: &[RowId]) -> Result<()> {
+        if let Some(reads) = self.noting(table) {
+            reads.rows.extend(rows.iter().filter(|&&r| r < onlap_base::PROVISIONAL_BASE));
+        }
+        Ok(())
+    }
+}

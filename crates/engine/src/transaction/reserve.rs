@@ -1,0 +1,121 @@
+//! When is a unique key mine?
+//!
+//! A statement reserves the keys that it brings until the transaction ends: each by a lock of its own,
+//! or all at once where they rise above everything known. Then it looks for a row that has the key, in
+//! the newest committed state and not in its snapshot. Such a row is no hindrance if this transaction
+//! deletes it; if another one is about to, that one is waited for; otherwise the key is taken. Sources
+//! whose keys end below are not looked into.
+//!
+//! The commit judges once more ([`crate::unique`]), for those that reserve nothing: single statements
+//! that are committed at once.
+
+use onlap_base::{Result, RowId};
+use onlap_format::{Column, IndexSchema};
+
+use super::{Transaction, wait_context};
+use crate::database::Table;
+use crate::locks::{LockWait, Locked, RowLock, Target};
+use crate::options::Rule;
+use crate::table::{index_positions, key_def};
+use crate::unique;
+
+impl Transaction {
+    /// Reserves the unique keys of own rows from ordinal `from` on.
+    pub(super) fn reserve(&mut self, table: &Table, from: usize) -> Result<()> {
+        if !self.shared.obeys(Rule::UniqueKeys) {
+            return Ok(());
+        }
+        if !self.eager {
+            // Others may have reserved what this one brings.
+            if !table.state.locks.is_used() {
+                return Ok(());
+            }
+            self.eager = true;
+        }
+        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        for index in schema.indexes.iter().filter(|i| i.unique) {
+            self.reserve_in(table, index, from)?;
+        }
+        Ok(())
+    }
+
+    fn reserve_in(&mut self, table: &Table, index: &IndexSchema, from: usize) -> Result<()> {
+        self.buffer(table)?;
+        let at = self.tables.iter().position(|b| b.table.state.id == table.state.id);
+        let buffer = &self.tables[at.expect("made above")];
+        let to = buffer.rows.rows;
+        let (positions, _) = index_positions(&buffer.schema, index);
+        let serial = buffer.schema.serial();
+        if from == to || buffer.counter_only && positions.len() == 1 && Some(positions[0]) == serial
+        {
+            return Ok(());
+        }
+        let def = key_def(&buffer.schema, index);
+        let columns: Vec<&Column> = positions.iter().map(|&p| &buffer.rows.columns[p]).collect();
+        let rising = (from..to).len() == 1 || unique::rising_ints(&def, &columns, from..to);
+        if rising && !columns.iter().any(|c| c.is_null(from)) {
+            let (mut min, mut max) = (Vec::new(), Vec::new());
+            def.encode_row(&columns, from, &mut min);
+            def.encode_row(&columns, to - 1, &mut max);
+            if unique::is_above_all(&table.state, index.id, &min)
+                && self.locks.lock_interval(&table.state, index.id, &min, &max)
+            {
+                return Ok(());
+            }
+        }
+        let mut keys = Vec::with_capacity(to - from);
+        for row in from..to {
+            if !columns.iter().any(|c| c.is_null(row)) {
+                let mut key = Vec::new();
+                def.encode_row(&columns, row, &mut key);
+                keys.push(key);
+            }
+        }
+        // Whoever reserves many does so in the same order.
+        keys.sort_unstable();
+        if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(unique::duplicate(&self.buffer(table)?.schema, index, &pair[0]));
+        }
+        keys.iter().try_for_each(|key| self.reserve_key(table, index, key, from))
+    }
+
+    /// Reserves a key of own rows from ordinal `from` on.
+    fn reserve_key(
+        &mut self,
+        table: &Table,
+        index: &IndexSchema,
+        key: &[u8],
+        from: usize,
+    ) -> Result<()> {
+        loop {
+            self.lock_key(table, index, key)?;
+            let buffer = self.buffer(table)?;
+            if buffer.own_row_before(index, key, from).is_some() {
+                return Err(unique::duplicate(&buffer.schema, index, key));
+            }
+            let taken = unique::live_row(&table.state.view(), index.id, key, RowId::MAX)?;
+            let Some(taken) = taken.filter(|r| !buffer.has_marked(*r)) else { return Ok(()) };
+            let free_again = table.state.locks.is_taken(taken, self.locks.id(), RowLock::KeyShare)
+                && self.wait_for_row(table, taken)? == Locked::Waited;
+            if !free_again {
+                return Err(unique::duplicate(&self.buffer(table)?.schema, index, key));
+            }
+        }
+    }
+
+    fn lock_key(&mut self, table: &Table, index: &IndexSchema, key: &[u8]) -> Result<Locked> {
+        let shared = &self.shared;
+        let go_on = || shared.check_open();
+        let context = wait_context(shared, &self.options, &go_on);
+        self.locks.lock_key(&table.state, index.id, key, RowLock::Update, context)
+    }
+
+    /// Waits until nobody is about to delete a row.
+    fn wait_for_row(&mut self, table: &Table, row: RowId) -> Result<Locked> {
+        let shared = &self.shared;
+        let go_on = || shared.check_open();
+        let context = wait_context(shared, &self.options, &go_on);
+        let target = Target::Row(row);
+        self.locks.lock(&table.state, target, RowLock::KeyShare, LockWait::Block, context)
+    }
+}

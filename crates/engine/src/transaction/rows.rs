@@ -1,0 +1,210 @@
+//! Which version of a row may a transaction change?
+//!
+//! It locks the version that its statement sees, waiting for whoever has it, and then asks the marks:
+//! they are newer than the statement where somebody changed the row meanwhile. At REPEATABLE READ
+//! and above that is a conflict: the first updater wins. At READ COMMITTED the mark leads to the
+//! successor, which is locked and asked in turn, until there is none or none is left; whether the
+//! newest version is still wanted is the caller's to say.
+
+use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
+use onlap_format::convert;
+use onlap_format::{IndexSchema, Row, Value};
+
+use super::buffer::Found;
+use super::{Isolation, Transaction, wait_context};
+use crate::database::Table;
+use crate::locks::{LockWait, Locked, RowLock, Target};
+use crate::options::Rule;
+use crate::read::{ReadView, Registration};
+use crate::table::key_def;
+
+/// Says of a row that another transaction changed meanwhile whether its newest version, with the id
+/// given, still is one of those that the statement is about.
+pub type Recheck<'a> = &'a mut dyn FnMut(RowId, &Row) -> Result<bool>;
+
+/// What locking a row version found.
+pub(super) enum Settled {
+    /// Locked as it was seen.
+    Same,
+    /// Somebody deleted it meanwhile, or replaced it.
+    Gone(Option<RowId>),
+    /// Somebody has it, and nobody wanted to wait.
+    Skipped,
+}
+
+/// Rows that were locked in their newest versions.
+pub(super) struct LockedRows {
+    /// Committed ones, ascending.
+    pub rows: Vec<RowId>,
+    /// Whether any is not the version that the statement sees.
+    pub moved: bool,
+}
+
+impl Transaction {
+    /// Locks rows by row id, as reads return them; returns the ids of those that were locked, which
+    /// at READ COMMITTED may be newer versions: of these `recheck` says whether they are wanted. Own
+    /// rows need no lock and are returned as they are; rows that are not visible are left out.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`] above READ COMMITTED; [`ErrorKind::LockNotAvailable`];
+    /// [`ErrorKind::Deadlock`].
+    pub fn lock_rows(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        mode: RowLock,
+        wait: LockWait,
+        recheck: Recheck<'_>,
+    ) -> Result<Vec<RowId>> {
+        self.statement()?;
+        let (committed, own) = self.seen(table, rows)?;
+        let locked = self.lock_all(table, committed, mode, wait, recheck)?;
+        Ok(locked.rows.into_iter().chain(own).collect())
+    }
+
+    /// Those of the rows that the transaction sees: committed ones, and its own.
+    pub(super) fn seen(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+    ) -> Result<(Vec<RowId>, Vec<RowId>)> {
+        let mut sorted = rows.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let mut own = sorted.split_off(sorted.partition_point(|&r| r < PROVISIONAL_BASE));
+        let buffer = self.buffer(table)?;
+        own.retain(|&row| matches!(Found::of(row), Found::Own(o) if buffer.is_alive(o)));
+        sorted.retain(|&row| !buffer.has_marked(row));
+        let view = self.view(table)?;
+        let visible = view.visible(&sorted)?;
+        Ok((view.existing(visible)?, own))
+    }
+
+    /// Locks the newest versions of rows that the statement sees, ascending.
+    pub(super) fn lock_all(
+        &mut self,
+        table: &Table,
+        rows: Vec<RowId>,
+        mode: RowLock,
+        wait: LockWait,
+        recheck: Recheck<'_>,
+    ) -> Result<LockedRows> {
+        let mut out = LockedRows { rows: Vec::with_capacity(rows.len()), moved: false };
+        for row in rows {
+            let mut at = Some(row);
+            while let Some(version) = at {
+                at = match self.lock_row(table, version, mode, wait)? {
+                    Settled::Same
+                        if version == row
+                            || self.still_wanted(table, version, &mut *recheck)? =>
+                    {
+                        out.moved |= version != row;
+                        out.rows.push(version);
+                        None
+                    }
+                    Settled::Gone(successor) => successor,
+                    Settled::Same | Settled::Skipped => None,
+                };
+            }
+        }
+        if out.moved {
+            out.rows.sort_unstable();
+            out.rows.dedup();
+        }
+        Ok(out)
+    }
+
+    /// Locks one row version and finds out what became of it.
+    pub(super) fn lock_row(
+        &mut self,
+        table: &Table,
+        row: RowId,
+        mode: RowLock,
+        wait: LockWait,
+    ) -> Result<Settled> {
+        let shared = &self.shared;
+        let go_on = || shared.check_open();
+        let context = wait_context(shared, &self.options, &go_on);
+        let locked = self.locks.lock(&table.state, Target::Row(row), mode, wait, context)?;
+        if locked == Locked::Skipped {
+            return Ok(Settled::Skipped);
+        }
+        let Some((_, successor)) = table.state.view_now().mark_of(row)? else {
+            return Ok(Settled::Same);
+        };
+        if self.options.isolation != Isolation::ReadCommitted
+            && shared.obeys(Rule::FirstUpdaterWins)
+        {
+            let text = format!(
+                "a row of table {} was changed by another transaction since this one began; roll it \
+                 back and run it again",
+                table.name()
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
+        }
+        Ok(Settled::Gone(successor))
+    }
+
+    /// Whether the newest version of a row, which is locked, passes.
+    fn still_wanted(&self, table: &Table, row: RowId, recheck: Recheck<'_>) -> Result<bool> {
+        if !self.shared.obeys(Rule::Recheck) {
+            return Ok(true);
+        }
+        let now = Registration::new(&self.shared);
+        let view = ReadView::new(&table.state, now.csn())?;
+        let (_, mut values) = view.fetch_rows(&[row])?;
+        values.pop().map_or(Ok(false), |values| recheck(row, &values))
+    }
+
+    /// The row with this primary key, as the statement sees it.
+    pub(super) fn find(&mut self, table: &Table, key: &[Value]) -> Result<Option<Found>> {
+        let view = self.view(table)?;
+        let buffer = self.buffer(table)?;
+        let primary = buffer.schema.primary().cloned().ok_or_else(|| {
+            let text = format!("table {} has no primary key", buffer.schema.name);
+            Error::new(ErrorKind::UnknownIndex, text)
+        })?;
+        let bytes = primary_key(&buffer.schema, &primary, key)?;
+        if let Some(ordinal) = buffer.own_row(&primary, &bytes) {
+            return Ok(Some(Found::Own(ordinal)));
+        }
+        let row = view.row_by_key(primary.id, &bytes)?;
+        let row = row.filter(|r| !buffer.has_marked(*r));
+        self.note_key(table, primary.id, &bytes)?;
+        Ok(row.map(Found::Committed))
+    }
+
+    /// A row that the transaction sees, whole.
+    pub(super) fn read_found(&mut self, table: &Table, found: Found) -> Result<Row> {
+        match found {
+            Found::Own(ordinal) => {
+                let buffer = self.buffer(table)?;
+                let columns = buffer.schema.columns.iter().zip(&buffer.rows.columns);
+                Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, ordinal)).collect())
+            }
+            Found::Committed(row) => {
+                let (_, mut rows) = self.view(table)?.fetch_rows(&[row])?;
+                rows.pop().ok_or_else(|| Error::damaged(format!("row {row} is not in its segment")))
+            }
+        }
+    }
+}
+
+/// The key bytes of a whole primary key.
+fn primary_key(
+    schema: &onlap_format::TableSchema,
+    primary: &IndexSchema,
+    key: &[Value],
+) -> Result<Vec<u8>> {
+    let def = key_def(schema, primary);
+    if key.len() != def.columns.len() {
+        let text = format!(
+            "the primary key of table {} has {} columns; {} values were given",
+            schema.name,
+            def.columns.len(),
+            key.len()
+        );
+        return Err(Error::new(ErrorKind::InvalidInput, text));
+    }
+    def.encode_values(key)
+}

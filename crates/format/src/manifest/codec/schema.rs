@@ -1,0 +1,274 @@
+//! How does the description of a table or a sequence lie in an edit?
+//!
+//! A table: id, version, name, next column id, columns (count), indexes (count), then its rules. A
+//! column: id, name, type, flags (1 nullable, 2 filled by the counter, 4 always so, 8 default, 16
+//! missing value), the default where there is one (0 and a value, or 1 and a sequence id), the missing
+//! value where there is one. An index: id, name, flags (1 unique, 2 primary, 4 fences-only), key
+//! parts (count; each column id, descending), included column ids (count). Rules: checks (count;
+//! each name, expression), foreign keys (count; each name, child columns (count), parent table,
+//! parent index, action on delete, action on update: 0 restrict, 1 cascade, 2 set null), history in
+//! microseconds.
+//!
+//! A type: one byte of kind, and for numeric its flag, precision and scale, for varchar and char the
+//! length. Values lie as `value::codec` says, expressions as `expr::codec` does. A sequence: id,
+//! name, start, increment, min, max (signed), cycle (a flag), cache.
+
+use onlap_base::{ColumnId, Result, SequenceId, limits};
+
+use super::{read_index, read_table};
+use crate::expr::{put_expr, read_expr};
+use crate::schema::{
+    Action, CheckSchema, ColumnDefault, ColumnSchema, ForeignKeySchema, Identity, IndexSchema,
+    KeyPart, SequenceSchema, TableSchema,
+};
+use crate::types::DataType;
+use crate::value::{put_value, read_value};
+use crate::wire::{Reader, put_bytes, put_signed, put_varint};
+
+/// Whether the rules of a table follow its indexes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rules {
+    /// As version 1 wrote.
+    Absent,
+    Present,
+}
+
+/// Appends a table.
+pub(super) fn put_table(out: &mut Vec<u8>, schema: &TableSchema) {
+    put_varint(out, schema.id.0.into());
+    put_varint(out, schema.version.into());
+    put_bytes(out, schema.name.as_bytes());
+    put_varint(out, schema.next_column.into());
+    put_varint(out, schema.columns.len() as u64);
+    schema.columns.iter().for_each(|c| put_column(out, c));
+    put_varint(out, schema.indexes.len() as u64);
+    for i in &schema.indexes {
+        put_varint(out, i.id.0.into());
+        put_bytes(out, i.name.as_bytes());
+        let fences_only = u8::from(i.fences_only) << 2;
+        out.push(u8::from(i.unique) | u8::from(i.primary) << 1 | fences_only);
+        put_varint(out, i.key.len() as u64);
+        for part in &i.key {
+            put_varint(out, part.column.0.into());
+            out.push(u8::from(part.descending));
+        }
+        put_varint(out, i.include.len() as u64);
+        i.include.iter().for_each(|c| put_varint(out, c.0.into()));
+    }
+    put_rules(out, schema);
+}
+
+fn put_column(out: &mut Vec<u8>, c: &ColumnSchema) {
+    put_varint(out, c.id.0.into());
+    put_bytes(out, c.name.as_bytes());
+    put_type(out, c.ty);
+    let always = c.identity == Identity::Always;
+    let flags = [c.nullable, c.is_serial(), always, c.default.is_some(), c.missing.is_some()];
+    out.push(flags.iter().enumerate().map(|(i, f)| u8::from(*f) << i).sum());
+    match &c.default {
+        None => {}
+        Some(ColumnDefault::Constant(value)) => {
+            out.push(0);
+            put_value(out, value);
+        }
+        Some(ColumnDefault::NextVal(id)) => {
+            out.push(1);
+            put_varint(out, id.0.into());
+        }
+    }
+    if let Some(value) = &c.missing {
+        put_value(out, value);
+    }
+}
+
+fn put_rules(out: &mut Vec<u8>, schema: &TableSchema) {
+    put_varint(out, schema.checks.len() as u64);
+    for c in &schema.checks {
+        put_bytes(out, c.name.as_bytes());
+        put_expr(out, &c.expr);
+    }
+    put_varint(out, schema.foreign_keys.len() as u64);
+    for f in &schema.foreign_keys {
+        put_bytes(out, f.name.as_bytes());
+        put_varint(out, f.columns.len() as u64);
+        f.columns.iter().for_each(|c| put_varint(out, c.0.into()));
+        put_varint(out, f.parent.0.into());
+        put_varint(out, f.parent_index.0.into());
+        out.extend([f.on_delete, f.on_update].map(action_byte));
+    }
+    put_varint(out, schema.history_us);
+}
+
+fn action_byte(action: Action) -> u8 {
+    match action {
+        Action::Restrict => 0,
+        Action::Cascade => 1,
+        Action::SetNull => 2,
+    }
+}
+
+fn read_action(r: &mut Reader<'_>) -> Result<Action> {
+    Ok(match r.u8()? {
+        0 => Action::Restrict,
+        1 => Action::Cascade,
+        2 => Action::SetNull,
+        _ => return Err(r.error("an unknown action of a foreign key")),
+    })
+}
+
+/// Reads a table.
+pub(super) fn read_table_schema(r: &mut Reader<'_>, rules: Rules) -> Result<TableSchema> {
+    let (id, version) = (read_table(r)?, r.varint32()?);
+    let name = r.text()?.to_owned();
+    let next_column = r.varint32()?;
+    let n = r.count(4)?;
+    let columns = (0..n).map(|_| read_column(r)).collect::<Result<_>>()?;
+    let n = r.count(5)?;
+    let indexes = (0..n).map(|_| read_index_schema(r)).collect::<Result<_>>()?;
+    let mut schema =
+        TableSchema { id, name, version, columns, indexes, next_column, ..TableSchema::default() };
+    if rules == Rules::Present {
+        read_rules(r, &mut schema)?;
+    }
+    Ok(schema)
+}
+
+fn read_rules(r: &mut Reader<'_>, schema: &mut TableSchema) -> Result<()> {
+    for _ in 0..r.varint_max(limits::CHECKS, "the number of checks")? {
+        let name = r.text()?.to_owned();
+        schema.checks.push(CheckSchema { name, expr: read_expr(r)? });
+    }
+    for _ in 0..r.varint_max(limits::FOREIGN_KEYS, "the number of foreign keys")? {
+        let name = r.text()?.to_owned();
+        let n = r.count(1)?;
+        let columns = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
+        let (parent, parent_index) = (read_table(r)?, read_index(r)?);
+        let (on_delete, on_update) = (read_action(r)?, read_action(r)?);
+        let key = ForeignKeySchema { name, columns, parent, parent_index, on_delete, on_update };
+        schema.foreign_keys.push(key);
+    }
+    schema.history_us = r.varint()?;
+    Ok(())
+}
+
+/// Appends a sequence.
+pub(super) fn put_sequence(out: &mut Vec<u8>, s: &SequenceSchema) {
+    put_varint(out, s.id.0.into());
+    put_bytes(out, s.name.as_bytes());
+    [s.start, s.increment, s.min, s.max].iter().for_each(|v| put_signed(out, *v));
+    out.push(u8::from(s.cycle));
+    put_varint(out, s.cache.into());
+}
+
+/// Reads a sequence.
+pub(super) fn read_sequence(r: &mut Reader<'_>) -> Result<SequenceSchema> {
+    let s = SequenceSchema {
+        id: SequenceId(r.varint32()?),
+        name: r.text()?.to_owned(),
+        start: r.signed()?,
+        increment: r.signed()?,
+        min: r.signed()?,
+        max: r.signed()?,
+        cycle: r.flag()?,
+        cache: r.varint32()?,
+    };
+    if s.increment == 0 || s.start < s.min || s.start > s.max {
+        return Err(r.error("a sequence that starts outside its range, or stands still"));
+    }
+    Ok(s)
+}
+
+/// Reads a byte of `N` flags, the lowest bit first.
+fn read_flags<const N: usize>(r: &mut Reader<'_>) -> Result<[bool; N]> {
+    let flags = r.u8()?;
+    if flags >> N != 0 {
+        return Err(r.error("unknown flags in a schema"));
+    }
+    Ok(std::array::from_fn(|i| flags >> i & 1 != 0))
+}
+
+fn read_column(r: &mut Reader<'_>) -> Result<ColumnSchema> {
+    let id = ColumnId(r.varint32()?);
+    let name = r.text()?.to_owned();
+    let ty = read_type(r)?;
+    let [nullable, serial, always, has_default, has_missing] = read_flags(r)?;
+    let identity = match (serial, always) {
+        (false, false) => Identity::None,
+        (true, false) => Identity::ByDefault,
+        (true, true) => Identity::Always,
+        (false, true) => return Err(r.error("a column that is always filled by nothing")),
+    };
+    let default = match has_default {
+        false => None,
+        true if r.flag()? => Some(ColumnDefault::NextVal(SequenceId(r.varint32()?))),
+        true => Some(ColumnDefault::Constant(read_value(r)?)),
+    };
+    let missing = if has_missing { Some(read_value(r)?) } else { None };
+    Ok(ColumnSchema { id, name, ty, nullable, identity, default, missing })
+}
+
+fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
+    let id = read_index(r)?;
+    let name = r.text()?.to_owned();
+    let [unique, primary, fences_only] = read_flags(r)?;
+    let n = r.count(2)?;
+    let mut key = Vec::with_capacity(n);
+    for _ in 0..n {
+        key.push(KeyPart { column: ColumnId(r.varint32()?), descending: r.flag()? });
+    }
+    let n = r.count(1)?;
+    let include = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
+    Ok(IndexSchema { id, name, key, include, unique, primary, fences_only })
+}
+
+fn put_type(out: &mut Vec<u8>, ty: DataType) {
+    let kind = match ty {
+        DataType::Bool => 1,
+        DataType::Int2 => 2,
+        DataType::Int4 => 3,
+        DataType::Int8 => 4,
+        DataType::Float4 => 5,
+        DataType::Float8 => 6,
+        DataType::Numeric(_) => 7,
+        DataType::Text => 8,
+        DataType::Varchar(_) => 9,
+        DataType::Char(_) => 10,
+        DataType::Bytea => 11,
+        DataType::Uuid => 12,
+        DataType::Date => 13,
+        DataType::Time => 14,
+        DataType::Timestamp => 15,
+        DataType::Timestamptz => 16,
+        DataType::Json => 17,
+    };
+    out.push(kind);
+    match ty {
+        DataType::Numeric(None) => out.push(0),
+        DataType::Numeric(Some((precision, scale))) => out.extend([1, precision, scale]),
+        DataType::Varchar(n) | DataType::Char(n) => put_varint(out, n.into()),
+        _ => {}
+    }
+}
+
+fn read_type(r: &mut Reader<'_>) -> Result<DataType> {
+    Ok(match r.u8()? {
+        1 => DataType::Bool,
+        2 => DataType::Int2,
+        3 => DataType::Int4,
+        4 => DataType::Int8,
+        5 => DataType::Float4,
+        6 => DataType::Float8,
+        7 => DataType::Numeric(if r.flag()? { Some((r.u8()?, r.u8()?)) } else { None }),
+        8 => DataType::Text,
+        9 => DataType::Varchar(r.varint32()?),
+        10 => DataType::Char(r.varint32()?),
+        11 => DataType::Bytea,
+        12 => DataType::Uuid,
+        13 => DataType::Date,
+        14 => DataType::Time,
+        15 => DataType::Timestamp,
+        16 => DataType::Timestamptz,
+        17 => DataType::Json,
+        _ => return Err(r.error("an unknown column type")),
+    })
+}
