@@ -35,6 +35,7 @@ use onlap_format::TableSchema;
 use onlap_format::log::{LogPosition, put_note};
 use onlap_format::manifest::Edit;
 use onlap_storage::version::{Changed, TableVersion};
+use roaring::RoaringTreemap;
 
 use crate::commit::Leader;
 use crate::database::Shared;
@@ -62,8 +63,8 @@ pub(crate) struct Part {
     pub spill: Spill,
     /// Committed rows that die, rising, and the ordinals of the rows that replace them.
     pub marks: Vec<(RowId, Option<RowId>)>,
-    /// Ordinals of own rows in files that died again, rising.
-    pub dead: Vec<RowId>,
+    /// Ordinals of own rows that died again, or were undone.
+    pub dead: RoaringTreemap,
     /// Every value of the serial column came from the counter.
     pub counter_only: bool,
 }
@@ -201,6 +202,7 @@ fn publish(shared: &Shared, r: &Ready<'_>, base: RowId, csn: Csn, changed: &[Cha
     });
     let mut writer = state.writer.lock();
     writer.next_row = end;
+    writer.last_csn = csn;
     r.validated.highs().for_each(|(index, max)| unique::raise(&mut writer.highs, index, max));
     drop(writer);
     state.counts.push(csn, end, &shared.snapshots);

@@ -11,8 +11,8 @@
 //! holds the part being filled and the part being written, the latter twice for a moment (I7).
 //! Rows that died before their part was spilled are left out; their ids stay unused for ever.
 //!
-//! A part that could not be written is lost, and with it the transaction: whatever is asked of it
-//! afterwards fails with the same error.
+//! A part that could not be written is lost: whatever is asked of the transaction afterwards fails
+//! with the same error, until it goes back to a savepoint before that part.
 //!
 //! Thread safety: belongs to its transaction.
 
@@ -39,7 +39,8 @@ pub(crate) struct Spill {
     end: RowId,
     seen: Option<Arc<TableVersion>>,
     writing: Option<(TaskHandle, Arc<Mutex<Job>>)>,
-    failed: Option<Error>,
+    /// Rows from here on were lost, and why.
+    failed: Option<(RowId, Error)>,
 }
 
 /// A part on its way into files.
@@ -96,6 +97,26 @@ impl Spill {
         Ok(())
     }
 
+    /// Gives up rows from ordinal `from` on, as far as whole files hold no others: [`Spill::end`] then
+    /// says which are left.
+    pub(crate) fn cut(&mut self, from: RowId) {
+        // An error is kept for whoever asks next.
+        let _ = self.wait();
+        let mut gone = PrivateFiles::default();
+        while self.files.segments.last().is_some_and(|s| s.rows.start >= from) {
+            gone.segments.extend(self.files.segments.pop());
+        }
+        self.end = self.files.end();
+        let end = self.end;
+        gone.runs.extend(self.files.runs.extract_if(.., |(_, run)| run.rows.start >= end));
+        if self.failed.as_ref().is_some_and(|(lost, _)| *lost >= from) {
+            self.failed = None;
+        }
+        // Readers who have them open go on reading them.
+        self.seen = None;
+        remove(&self.shared, &gone);
+    }
+
     /// Waits until everything spilled is in files.
     pub(crate) fn wait(&mut self) -> Result<()> {
         if let Some((task, job)) = self.writing.take() {
@@ -103,7 +124,7 @@ impl Spill {
             let _ = task.join();
             self.take(&job)?;
         }
-        self.failed.clone().map_or(Ok(()), Err)
+        self.failed.as_ref().map_or(Ok(()), |(_, e)| Err(e.clone()))
     }
 
     fn take(&mut self, job: &Mutex<Job>) -> Result<()> {
@@ -118,7 +139,7 @@ impl Spill {
                 Ok(())
             }
             Err(e) => {
-                self.failed = Some(e.clone());
+                self.failed = Some((self.files.end(), e.clone()));
                 Err(e)
             }
         }

@@ -30,7 +30,7 @@ impl WrittenMarks<'_> {
         let mark = |row, successor| Mark { row, csn: 0, successor };
         let committed = part.marks.iter().map(|&(row, successor)| mark(row, successor));
         written.committed = write(shared, table, committed)?;
-        let own = part.dead.iter().map(|&row| mark(row, None));
+        let own = part.dead.iter().map(|row| mark(row, None));
         written.own = write(shared, table, own)?;
         Ok(written)
     }

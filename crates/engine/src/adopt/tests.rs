@@ -43,7 +43,14 @@ fn part(db: &Database, table: &Table, batches: Vec<Batch>) -> Part {
         spill.push(batch, Vec::new()).unwrap();
     }
     let state = Arc::clone(&table.state);
-    Part { state, schema, spill, marks: Vec::new(), dead: Vec::new(), counter_only: false }
+    Part {
+        state,
+        schema,
+        spill,
+        marks: Vec::new(),
+        dead: RoaringTreemap::new(),
+        counter_only: false,
+    }
 }
 
 fn adopt_all(db: &Database, parts: Vec<Part>) -> Result<Csn> {

@@ -169,7 +169,7 @@ fn check_keys(
 }
 
 fn is_dead(part: &Part, row: RowId) -> bool {
-    part.dead.binary_search(&(row - PROVISIONAL_BASE)).is_ok()
+    part.dead.contains(row - PROVISIONAL_BASE)
 }
 
 /// The live row that carries a key, if this transaction does not delete it.
