@@ -21,9 +21,13 @@ use crate::database::Shared;
 use crate::spill::Spill;
 use crate::unique;
 
-/// Share of the memory of transactions that one may use before it spills: what is being written
-/// needs memory too, and others are there.
-const SHARE_OF_ONE: u64 = 2;
+/// The memory that a transaction may use before it spills.
+fn share(shared: &Shared) -> u64 {
+    // Others are there, and what is logged in one piece has a limit of its own.
+    let limit = shared.storage.memory.limit(Part::Transactions);
+    let derived = (limit / 4 * 3).min(limits::LOG_RECORD_BYTES as u64 / 2);
+    shared.options.tuning.spill_bytes.unwrap_or(derived)
+}
 
 impl Buffer {
     /// Moves the rows in memory to files.
@@ -109,19 +113,20 @@ impl Transaction {
     pub(super) fn make_room(&mut self, more: usize) -> Result<()> {
         let memory = &self.shared.storage.memory;
         let limit = memory.limit(Part::Transactions);
-        let share = (limit / SHARE_OF_ONE).min(limits::LOG_RECORD_BYTES as u64 / 2);
         let own = self.memory.bytes() + more as u64;
         let all = memory.used(Part::Transactions) + more as u64;
-        if own > ROOM_OF_EACH.min(limit) && (own > share || all > limit) {
-            self.spill_largest()?;
+        let share = share(&self.shared);
+        if own > share || own > ROOM_OF_EACH.min(limit) && all > limit {
+            self.spill_largest(ROOM_OF_EACH.min(share / 2))?;
             self.charge();
         }
         self.check_room(more)
     }
 
-    fn spill_largest(&mut self) -> Result<()> {
+    /// Spills the rows that take most memory, if that is more than `least`.
+    fn spill_largest(&mut self, least: u64) -> Result<()> {
         let largest = self.tables.iter_mut().max_by_key(|b| b.bytes);
-        match largest.filter(|b| b.bytes as u64 > ROOM_OF_EACH) {
+        match largest.filter(|b| b.bytes as u64 > least) {
             Some(buffer) => buffer.spill(&self.shared),
             None => Ok(()),
         }
@@ -129,10 +134,11 @@ impl Transaction {
 
     /// How many rows of a batch are taken at once.
     pub(super) fn rows_at_once(&self, batch: &Batch) -> usize {
-        let limit = self.shared.storage.memory.limit(Part::Transactions);
-        let most = (limit / SHARE_OF_ONE / 2) as usize;
-        let parts = batch.heap_bytes().div_ceil(most.max(1)).max(1);
-        batch.rows.div_ceil(parts).max(1)
+        let (bytes, share) = (batch.heap_bytes() as u64, share(&self.shared));
+        match bytes > share {
+            true => batch.rows.div_ceil(bytes.div_ceil((share / 4).max(1)) as usize),
+            false => batch.rows.max(1),
+        }
     }
 
     /// Commits a transaction some of whose rows are in files.
