@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use onlap::{CheckOptions, ErrorKind, Result};
+use onlap::{CheckOptions, CheckReport, ErrorKind, Result};
 use onlap_lab::units;
 use serde_json::json;
 
@@ -28,33 +28,41 @@ pub fn run(args: &Args) -> Result<Outcome> {
         Err(error) if error.kind() == ErrorKind::Corruption => return Err(error),
         Err(error) => return Ok(Outcome::NotOpened(error)),
     };
-    if args.json {
-        let findings = report.findings.iter().map(|f| json!({"table": f.table, "text": f.text}));
-        let value = json!({
-            "tables": report.tables,
-            "rows": report.rows,
-            "entries": report.entries,
-            "marks": report.marks,
-            "bytes": report.bytes,
-            "findings": findings.collect::<Vec<_>>(),
-        });
-        println!("{value:#}");
-    } else {
-        for finding in &report.findings {
-            match &finding.table {
-                Some(table) => println!("table {table}: {}", finding.text),
-                None => println!("{}", finding.text),
-            }
-        }
-        println!(
-            "{} tables, {} rows, {} index entries, {} marks in {}: {} findings",
-            report.tables,
-            units::grouped(report.rows),
-            units::grouped(report.entries),
-            units::grouped(report.marks),
-            units::size(report.bytes),
-            report.findings.len()
-        );
+    match args.json {
+        true => println!("{:#}", to_json(&report)),
+        false => print(&report),
     }
     Ok(if report.findings.is_empty() { Outcome::Good } else { Outcome::Finding })
+}
+
+/// A report as JSON.
+pub fn to_json(report: &CheckReport) -> serde_json::Value {
+    let findings = report.findings.iter().map(|f| json!({"table": f.table, "text": f.text}));
+    json!({
+        "tables": report.tables,
+        "rows": report.rows,
+        "entries": report.entries,
+        "marks": report.marks,
+        "bytes": report.bytes,
+        "findings": findings.collect::<Vec<_>>(),
+    })
+}
+
+/// Prints a report for people.
+pub fn print(report: &CheckReport) {
+    for finding in &report.findings {
+        match &finding.table {
+            Some(table) => println!("table {table}: {}", finding.text),
+            None => println!("{}", finding.text),
+        }
+    }
+    println!(
+        "{} tables, {} rows, {} index entries, {} marks in {}: {} findings",
+        report.tables,
+        units::grouped(report.rows),
+        units::grouped(report.entries),
+        units::grouped(report.marks),
+        units::size(report.bytes),
+        report.findings.len()
+    );
 }

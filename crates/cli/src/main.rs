@@ -13,6 +13,7 @@ use clap::{Parser, Subcommand};
 use onlap_base::{Error, ErrorKind, Result};
 
 mod allocator;
+mod backup;
 mod bench;
 mod check;
 mod demo;
@@ -36,6 +37,10 @@ enum Command {
     Stats(stats::Args),
     /// Read everything in a database's directory and tell what is wrong
     Check(check::Args),
+    /// Copy a database into a new directory, by hard links where possible
+    Backup(backup::BackupArgs),
+    /// Make a database from a backup, and check it
+    Restore(backup::RestoreArgs),
     /// Measure how fast rows are inserted and read, and compare with other engines
     Bench(bench::Args),
 }
@@ -59,6 +64,8 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Stats(args) => stats::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Backup(args) => backup::backup(&args),
+        Command::Restore(args) => backup::restore(&args),
         Command::Bench(args) => bench::run(&args),
     };
     match result {

@@ -70,6 +70,9 @@ pub(crate) struct TableWrite {
     pub rows: Batch,
     /// Committed rows that die; successors are ordinals of `rows`.
     pub marks: Vec<PendingMark>,
+    /// Ordinals of rows, rising, that have the unique keys of the rows which they replace, and those:
+    /// nobody else can have brought the keys meanwhile.
+    pub kept: Vec<(u32, RowId)>,
     pub unique: Vec<UniqueKeys>,
 }
 
@@ -496,6 +499,8 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
             successor: m.successor.map(|ordinal| base + RowId::from(ordinal)),
         }));
         drop(view);
+        let replaced = w.marks.iter().filter_map(|m| Some((m.row, m.successor?)));
+        w.state.locks.follow(replaced.map(|(row, ordinal)| (row, base + RowId::from(ordinal))));
         let mut writer = w.state.writer.lock();
         writer.active_since.get_or_insert(a.csn);
         writer.last_csn = a.csn;

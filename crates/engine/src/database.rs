@@ -30,8 +30,10 @@ use crate::options::{Options, Rule};
 use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
+use crate::rules::References;
+use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
-use crate::spec::{IndexSpec, TableSpec};
+use crate::spec::{IndexSpec, SequenceSpec, TableSpec};
 use crate::stats::TransactionStats;
 use crate::table::{Highs, TableState};
 use crate::transaction::{Transaction, TransactionCounters, TransactionOptions};
@@ -46,6 +48,8 @@ pub(crate) struct Shared {
     pub versions: Versions,
     pub catalog: Catalog,
     pub snapshots: Snapshots,
+    pub sequences: Sequences,
+    pub references: References,
     pub locks: Locks,
     pub transactions: TransactionCounters,
     /// Set when recovery has found the end of the log.
@@ -85,6 +89,8 @@ impl Shared {
             tasks: Arc::clone(&options.tasks),
             versions,
             catalog: Catalog::default(),
+            sequences: Sequences::default(),
+            references: References::default(),
             snapshots: Snapshots::new(csn),
             locks: Locks::new(),
             transactions: TransactionCounters::default(),
@@ -297,6 +303,33 @@ impl Database {
         schema_change::drop_index(&self.shared, table, index)
     }
 
+    /// Creates a sequence.
+    ///
+    /// # Errors
+    /// A name that is taken or empty; an increment of 0, a start outside the range; a limit.
+    pub fn create_sequence(&self, spec: SequenceSpec) -> Result<Sequence> {
+        self.shared.check_writable()?;
+        let state = sequences::create(&self.shared, &spec)?;
+        Ok(Sequence::new(&self.shared, state))
+    }
+
+    /// Drops a sequence.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownSequence`]; [`ErrorKind::InUse`] while a column takes its default from it.
+    pub fn drop_sequence(&self, name: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        sequences::drop_sequence(&self.shared, name)
+    }
+
+    /// The sequence of a name.
+    pub fn sequence(&self, name: &str) -> Result<Sequence> {
+        self.shared.check_open()?;
+        let state = self.shared.sequences.by_name(name);
+        let state = state.ok_or_else(|| sequences::unknown_sequence(name))?;
+        Ok(Sequence::new(&self.shared, state))
+    }
+
     /// The table of a name.
     pub fn table(&self, name: &str) -> Result<Table> {
         self.shared.check_open()?;
@@ -351,7 +384,7 @@ impl Database {
     pub fn close(self) -> Result<()> {
         self.shared.check_open()?;
         let flushed = match self.shared.check_writable() {
-            Ok(()) => flush::flush_all(&self.shared),
+            Ok(()) => flush::flush_all(&self.shared).and(sequences::close(&self.shared)),
             Err(_) => Ok(()),
         };
         self.shared.closed.store(true, Ordering::Release);
@@ -366,7 +399,7 @@ impl Database {
     }
 
     fn handle(&self, state: Arc<TableState>) -> Table {
-        Table { state, shared: Arc::clone(&self.shared) }
+        Table::new(state, &self.shared)
     }
 }
 
@@ -382,6 +415,10 @@ pub struct Table {
 }
 
 impl Table {
+    pub(crate) fn new(state: Arc<TableState>, shared: &Arc<Shared>) -> Table {
+        Table { state, shared: Arc::clone(shared) }
+    }
+
     /// The table's name.
     pub fn name(&self) -> String {
         self.state.schema().name.clone()
@@ -449,6 +486,10 @@ impl Table {
                 result => return result,
             }
         }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Refuses a table of another database, or of a closed one.

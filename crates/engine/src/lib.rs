@@ -13,6 +13,7 @@
 
 mod adopt;
 mod background;
+mod backup;
 mod catalog;
 mod check;
 mod commit;
@@ -30,7 +31,9 @@ mod quiet;
 mod read;
 mod recovery;
 mod relog;
+mod rules;
 mod schema_change;
+mod sequences;
 mod snapshots;
 mod spec;
 mod spill;
@@ -39,21 +42,26 @@ mod table;
 mod transaction;
 mod unique;
 
+pub use backup::{
+    BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
+};
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
 pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
 pub use onlap_format::{
-    Batch, BytesVec, Column, DataType, IndexSchema, NullMask, Numeric, Row, TableSchema, Value,
-    Vector, convert,
+    Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr,
+    ForeignKeySchema, Identity, IndexSchema, NullMask, Numeric, Row, SequenceSchema, TableSchema,
+    Value, Vector, convert, expr,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
-pub use spec::{IndexSpec, TableSpec};
+pub use sequences::Sequence;
+pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableSpec};
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
 };

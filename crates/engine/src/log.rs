@@ -90,6 +90,8 @@ pub(crate) struct LogWriter {
     closed: VecDeque<ClosedFile>,
     spares: Vec<PathBuf>,
     sync: Arc<LogSync>,
+    /// Oldest files that someone is reading; they and all later ones stay.
+    held: Vec<u64>,
 }
 
 /// What recovery found of the log.
@@ -145,6 +147,7 @@ impl LogWriter {
                 .map(|(number, last_csn, bytes)| ClosedFile { number, last_csn, bytes })
                 .collect(),
             spares: Vec::new(),
+            held: Vec::new(),
         };
         writer.write_header(&*file, tail.next_file)?;
         writer.go_on(file, tail.next_file);
@@ -212,21 +215,40 @@ impl LogWriter {
         self.at.offset() + self.closed.iter().map(|c| c.bytes).sum::<u64>()
     }
 
-    /// Last CSN of the oldest closed file: flushing up to it lets the log shrink.
+    /// Last CSN of the oldest closed file: flushing up to it lets the log shrink. None while someone
+    /// reads that file.
     pub(crate) fn oldest_closed_csn(&self) -> Option<Csn> {
-        self.closed.front().map(|c| c.last_csn)
+        let held = |number| self.held.iter().any(|h| *h <= number);
+        self.closed.front().filter(|c| !held(c.number)).map(|c| c.last_csn)
     }
 
     /// Takes the closed files whose commits are all at or below `flushed` off the list; also returns
     /// the number of the oldest file that is still needed.
     pub(crate) fn take_flushed(&mut self, flushed: Csn) -> (Vec<ObsoleteFile>, u64) {
         let mut files = Vec::new();
-        while self.closed.front().is_some_and(|c| c.last_csn <= flushed) {
+        let held = self.held.iter().copied().min().unwrap_or(u64::MAX);
+        while self.closed.front().is_some_and(|c| c.last_csn <= flushed && c.number < held) {
             files.extend(self.closed.pop_front().map(ObsoleteFile));
         }
         let oldest = self.closed.front().map_or(self.at.file(), |c| c.number);
         self.sync.state.lock().unsynced.retain(|(number, _)| *number >= oldest);
         (files, oldest)
+    }
+
+    /// Keeps every file from the oldest that is needed on until [`LogWriter::release`]. Returns their
+    /// numbers and the bytes of each that belong to the log so far, oldest first.
+    pub(crate) fn hold(&mut self) -> Vec<(u64, u64)> {
+        let mut files: Vec<_> = self.closed.iter().map(|c| (c.number, c.bytes)).collect();
+        files.push((self.at.file(), self.at.offset()));
+        self.held.push(files[0].0);
+        files
+    }
+
+    /// Ends a [`LogWriter::hold`] that began with this file.
+    pub(crate) fn release(&mut self, oldest: u64) {
+        let at =
+            self.held.iter().position(|n| *n == oldest).expect("what is held is released once");
+        self.held.swap_remove(at);
     }
 
     /// Takes files back on the list that [`LogWriter::take_flushed`] took off it.

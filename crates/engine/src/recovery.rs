@@ -34,12 +34,13 @@ use onlap_storage::StorageContext;
 use onlap_storage::manifest::Manifest;
 use onlap_storage::version::{TableVersion, Versions};
 use onlap_storage::written::Purpose;
-use onlap_vfs::Access;
+use onlap_vfs::{Access, Fs};
 
 use crate::database::Shared;
 use crate::flush;
 use crate::log::{LogTail, LogWriter};
 use crate::options::Options;
+use crate::sequences;
 use crate::table::{Highs, TableState};
 
 /// Bytes of log written again at once.
@@ -58,6 +59,9 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
         fs.create_dir_all(dir)?;
     }
     let lock = fs.lock(&dir.join(names::LOCK))?;
+    if !fs.exists(&dir.join(names::CURRENT))? {
+        refuse_remains(&*fs, dir)?;
+    }
     let memory = Arc::new(Memory::new(limit));
     let storage = StorageContext::new(fs, dir.to_owned(), memory, Arc::clone(&options.tasks));
     let versions = match Manifest::exists(&storage)? {
@@ -70,10 +74,12 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     // The log ends where replay ends; until then commits cannot happen and the writer's place is
     // taken by the tail that replay returns.
     let shared = Shared::new(options, storage, versions, lock, flushed_csn);
+    sequences::load(&shared);
     for (id, version) in shared.versions.tables() {
         let state = table_state(&shared, id, version, flushed_csn);
         shared.catalog.insert(state.schema().name.clone(), state);
     }
+    shared.references.rebuild(&shared.catalog, &[]);
     let tail = replay(&shared, &files, oldest, flushed_csn)?;
     shared.snapshots.publish(tail.csn);
     let csn = tail.csn;
@@ -85,6 +91,23 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     )?;
     shared.start_commits(csn + 1, log);
     Ok(shared)
+}
+
+/// Files without `CURRENT` are an interrupted backup or a damaged database. A new one in their place
+/// would take them for leftovers and remove them.
+fn refuse_remains(fs: &dyn Fs, dir: &Path) -> Result<()> {
+    for name in fs.list(dir)? {
+        let kind = FileKind::parse(&name);
+        if kind.is_some_and(|k| k.file_id().is_some() || matches!(k, FileKind::Log(_))) {
+            let text = format!(
+                "{} holds {name} but no {}: an interrupted backup or restore, or a damaged database",
+                dir.display(),
+                names::CURRENT
+            );
+            return Err(Error::corruption(names::CURRENT, 0, text));
+        }
+    }
+    Ok(())
 }
 
 /// The log files that are there, rising.

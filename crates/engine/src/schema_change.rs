@@ -19,7 +19,7 @@ use onlap_format::{IndexSchema, TableSchema};
 use crate::database::{Shared, unknown_table};
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::{TableState, TableView};
-use crate::{flush, index_build};
+use crate::{flush, index_build, rules};
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
     let _one = shared.schema_lock.lock();
@@ -32,7 +32,8 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
         return Err(Error::new(ErrorKind::LimitExceeded, text));
     }
     let (table, mut index) = shared.versions.state(|s| (TableId(s.next_table), s.next_index));
-    let schema = spec.build(table, &mut || take(&mut index))?;
+    let mut schema = spec.build(table, &mut || take(&mut index))?;
+    rules::complete(shared, spec, &mut schema)?;
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
         let edits = [Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
@@ -40,6 +41,7 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
             let version = changed[0].1.clone().expect("a created table has a version");
             let state = shared.new_table(version, csn, 1, Vec::new());
             shared.catalog.insert(schema.name.clone(), Arc::clone(&state));
+            rules::came_or_went(shared, &schema);
             state
         })
     })
@@ -53,11 +55,13 @@ fn take(next: &mut u32) -> IndexId {
 pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
     let _one = shared.schema_lock.lock();
     let state = shared.catalog.by_name(name).ok_or_else(|| unknown_table(name))?;
+    shared.references.check_droppable(&state.schema())?;
     shared.commits().exclusively(|_| {
         state.dropped.store(true, Ordering::Release);
         let dropped = shared.commit_edits(&[Edit::DropTable(state.id)], |_| ());
         if dropped.is_ok() {
             shared.catalog.remove(name);
+            rules::came_or_went(shared, &state.schema());
             shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
             let frozen = state.view().frozen.iter().map(|f| f.bytes).sum();
             shared.pressure.dropped(frozen, shared.clock.monotonic_ns());
@@ -112,6 +116,7 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
         let text = format!("{name} is the primary key of table {table} and cannot be dropped");
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
+    shared.references.check_index_droppable(&schema, index.id)?;
     schema.version += 1;
     schema.indexes.retain(|i| i.id != index.id);
     shared.commits().exclusively(|leader| {

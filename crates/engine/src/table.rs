@@ -23,6 +23,7 @@ use parking_lot::Mutex;
 use crate::compaction::NothingDue;
 use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
+use crate::rules::Checks;
 use crate::snapshots::RowCounts;
 
 /// A memtable that gets no more rows.
@@ -61,7 +62,8 @@ impl TableView {
         key: &[u8],
         below: RowId,
     ) -> Result<Option<RowId>> {
-        for memtable in self.memtables_newest_first() {
+        // A memtable of newer rows alone would be walked along all versions of the key.
+        for memtable in self.memtables_newest_first().filter(|m| m.first_row() < below) {
             if let Some(row) = memtable.newest_with_key(index, key, below) {
                 return Ok(Some(row));
             }
@@ -120,6 +122,8 @@ pub(crate) struct TableState {
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
     /// like any other.
     pub serial_mixed: AtomicBool,
+    /// The checks of the newest schema, when somebody asked for them.
+    checks: Mutex<Option<Arc<Checks>>>,
     /// Set by DROP TABLE; writes that come later are refused.
     pub dropped: AtomicBool,
     /// What its merges owe, in bytes.
@@ -167,6 +171,7 @@ impl TableState {
             locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
+            checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
@@ -236,6 +241,20 @@ impl TableState {
         self.view.store(Arc::new(f(&old)));
         drop(serial);
         self.count_memory();
+    }
+
+    /// The checks of a schema of the table, ready to judge rows; `None` where there are none.
+    pub(crate) fn checks(&self, schema: &TableSchema) -> Result<Option<Arc<Checks>>> {
+        if schema.checks.is_empty() {
+            return Ok(None);
+        }
+        let mut known = self.checks.lock();
+        if let Some(checks) = known.as_ref().filter(|c| c.version == schema.version) {
+            return Ok(Some(Arc::clone(checks)));
+        }
+        let checks = Arc::new(Checks::of(schema)?);
+        *known = Some(Arc::clone(&checks));
+        Ok(Some(checks))
     }
 
     /// Takes `n` counter values and returns the first.

@@ -20,12 +20,13 @@
 //! Must not know of open readers ([`crate::version`]). Thread safety: one lock, held across the
 //! sync; callers are flushes, merges and schema changes, never commits of rows.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use onlap_base::names::{CURRENT, FileKind, temporary};
 use onlap_base::{Error, ErrorKind, Result, TableId};
 use onlap_format::manifest::{self as format, Edit, ManifestState, TableState};
-use onlap_vfs::{Access, File};
+use onlap_vfs::{Access, File, Fs};
 use parking_lot::Mutex;
 
 use crate::context::StorageContext;
@@ -76,7 +77,8 @@ impl Manifest {
             return Err(Error::new(ErrorKind::AlreadyExists, text));
         }
         let state = ManifestState::default();
-        let (file, end) = begin_file(context, 1, &state)?;
+        let (file, end) = begin_file(&*context.fs, &context.dir, 1, &state)?;
+        context.written.add(Purpose::Manifest, end);
         let (allocated, snapshot_bytes) = (end, end);
         let inner = Inner { number: 1, file, end, allocated, snapshot_bytes, state, broken: None };
         Ok(Manifest { context: Arc::clone(context), inner: Mutex::new(inner) })
@@ -91,15 +93,11 @@ impl Manifest {
             let text = format!("there is no database in {}", context.dir.display());
             return Err(Error::new(ErrorKind::NotFound, text));
         }
-        let number = read_current(context)?;
+        let number = read_current(&*context.fs, &context.dir)?;
         let name = FileKind::Manifest(number).name();
         let path = context.dir.join(&name);
-        let file = context.fs.open(&path, Access::ReadWrite).map_err(|e| match e.kind() {
-            ErrorKind::NotFound => {
-                Error::corruption(CURRENT, 0, format!("CURRENT names {name}, which is missing"))
-            }
-            _ => e,
-        })?;
+        let opened = context.fs.open(&path, Access::ReadWrite);
+        let file = opened.map_err(|e| missing(e, &name))?;
         let length = file.len()?;
         let bytes = file.read_at(0, length as usize)?;
         let loaded = format::load(&name, number, &bytes)?;
@@ -181,13 +179,14 @@ impl Manifest {
 
     fn turn_over(&self, inner: &mut Inner) -> Result<()> {
         let number = inner.number + 1;
-        let begun = begin_file(&self.context, number, &inner.state);
+        let begun = begin_file(&*self.context.fs, &self.context.dir, number, &inner.state);
         let (file, end) = match begun {
             // The record is in the old file, which stays in force.
             Err(e) if e.kind() == ErrorKind::DiskFull => return Ok(()),
             begun => begun?,
         };
         let old = FileKind::Manifest(inner.number).name();
+        self.context.written.add(Purpose::Manifest, end);
         (inner.number, inner.file, inner.end, inner.snapshot_bytes) = (number, file, end, end);
         inner.allocated = end;
         self.context.fs.remove(&self.context.dir.join(old))
@@ -236,13 +235,14 @@ pub(crate) fn touched_tables(edits: &[Edit]) -> Vec<TableId> {
     tables
 }
 
-/// Writes manifest file `number` with a snapshot and makes it the one in force.
-fn begin_file(
-    context: &StorageContext,
+/// Writes manifest file `number` with a snapshot and makes it the one in force; returns it and its
+/// length.
+pub(crate) fn begin_file(
+    fs: &dyn Fs,
+    dir: &Path,
     number: u64,
     state: &ManifestState,
 ) -> Result<(Arc<dyn File>, u64)> {
-    let (fs, dir) = (&context.fs, &context.dir);
     let name = FileKind::Manifest(number).name();
     let file = fs.create(&dir.join(&name), Access::ReadWrite)?;
     let mut bytes = format::encode_header(number).to_vec();
@@ -258,7 +258,6 @@ fn begin_file(
     fs.sync_dir(dir)?;
     fs.rename(&temporary, &dir.join(CURRENT)).map_err(beyond_space)?;
     fs.sync_dir(dir).map_err(beyond_space)?;
-    context.written.add(Purpose::Manifest, (bytes.len() + current.len()) as u64);
     Ok((file, bytes.len() as u64))
 }
 
@@ -270,8 +269,30 @@ fn beyond_space(e: Error) -> Error {
     }
 }
 
-fn read_current(context: &StorageContext) -> Result<u64> {
-    let file = context.fs.open(&context.dir.join(CURRENT), Access::Read)?;
+/// The state that the manifest of a directory describes, for those who only look.
+///
+/// # Errors
+/// `NotFound` where there is no database; `Corruption`, `NewerFormat`.
+pub fn load_state(fs: &dyn Fs, dir: &Path) -> Result<ManifestState> {
+    let number = read_current(fs, dir)?;
+    let name = FileKind::Manifest(number).name();
+    let file = fs.open(&dir.join(&name), Access::Read).map_err(|e| missing(e, &name))?;
+    let bytes = file.read_at(0, file.len()? as usize)?;
+    Ok(format::load(&name, number, &bytes)?.state)
+}
+
+/// A manifest that `CURRENT` names and that is not there is damage.
+fn missing(e: Error, name: &str) -> Error {
+    match e.kind() {
+        ErrorKind::NotFound => {
+            Error::corruption(CURRENT, 0, format!("CURRENT names {name}, which is missing"))
+        }
+        _ => e,
+    }
+}
+
+fn read_current(fs: &dyn Fs, dir: &Path) -> Result<u64> {
+    let file = fs.open(&dir.join(CURRENT), Access::Read)?;
     // Longer than any name it may hold; whatever it is, it is not read whole.
     let bytes = file.read_at(0, file.len()?.min(64) as usize)?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();

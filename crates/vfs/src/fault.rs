@@ -22,11 +22,13 @@ pub enum Operation {
     Open,
     /// [`Fs::remove`].
     Remove,
-    /// [`Fs::rename`] and [`Fs::hard_link`].
+    /// [`Fs::rename`].
     Rename,
+    /// [`Fs::hard_link`].
+    Link,
     /// [`Fs::list`] and [`Fs::exists`].
     List,
-    /// [`Fs::create_dir_all`] and [`Fs::sync_dir`].
+    /// [`Fs::create_dir_all`], [`Fs::sync_dir`] and [`Fs::remove_dir`].
     Directory,
     /// [`Fs::lock`].
     Lock,
@@ -233,8 +235,13 @@ impl Fs for FaultFs {
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.strike(Operation::Rename, to)?;
+        self.strike(Operation::Link, to)?;
         self.inner.hard_link(from, to)
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<()> {
+        self.strike(Operation::Directory, dir)?;
+        self.inner.remove_dir(dir)
     }
 
     fn lock(&self, path: &Path) -> Result<LockGuard> {

@@ -81,8 +81,15 @@ pub trait Fs: Send + Sync {
     /// Whether a file or directory of that name exists.
     fn exists(&self, path: &Path) -> Result<bool>;
 
-    /// Gives a file a second name, which must not exist.
+    /// Gives a file a second name, which must not exist. Both names lead to the same bytes from then
+    /// on, and removing one leaves the other. The new name is as durable as any other new one.
+    ///
+    /// # Errors
+    /// `Unsupported` where the two places cannot share a file: copy it instead.
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Removes an empty directory.
+    fn remove_dir(&self, dir: &Path) -> Result<()>;
 
     /// Takes the lock file `path`, making it when missing, until the guard is dropped.
     ///

@@ -282,6 +282,20 @@ impl Fs for MemFs {
         Ok(())
     }
 
+    fn remove_dir(&self, dir: &Path) -> Result<()> {
+        let mut names = self.names.lock();
+        if !names.dirs.contains(dir) {
+            return Err(missing("remove directory", dir));
+        }
+        let mut inside = names.live.keys().chain(&names.dirs);
+        if inside.any(|path| path.file_name().is_some() && parent_of(path) == dir) {
+            let message = format!("cannot remove directory {}: not empty", dir.display());
+            return Err(Error::new(ErrorKind::Io, message));
+        }
+        names.dirs.remove(dir);
+        Ok(())
+    }
+
     fn lock(&self, path: &Path) -> Result<LockGuard> {
         let file = match self.exists(path)? {
             true => self.open(path, Access::ReadWrite)?,

@@ -130,7 +130,17 @@ impl Fs for OsFs {
     }
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        again(|| rustix::fs::link(from, to)).map_err(|e| failed("link", to, e))
+        again(|| rustix::fs::link(from, to)).map_err(|e| match e {
+            // Another file system; one without links; too many links; files of somebody else's.
+            Errno::XDEV | Errno::OPNOTSUPP | Errno::MLINK | Errno::PERM => {
+                Error::new(ErrorKind::Unsupported, failed("link", to, e).message())
+            }
+            e => failed("link", to, e),
+        })
+    }
+
+    fn remove_dir(&self, dir: &Path) -> Result<()> {
+        again(|| rustix::fs::rmdir(dir)).map_err(|e| failed("remove directory", dir, e))
     }
 
     fn lock(&self, path: &Path) -> Result<LockGuard> {

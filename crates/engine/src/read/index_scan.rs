@@ -62,13 +62,8 @@ impl ReadView {
         };
         let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::with_capacity(count);
         for memtable in memtables.into_iter().rev() {
-            cursors.push(Box::new(memtable.cursor(
-                index,
-                bounds,
-                direction,
-                wants,
-                self.upto(memtable),
-            )));
+            let rows = self.rows_of(memtable);
+            cursors.push(Box::new(memtable.cursor(index, bounds, direction, wants, rows)));
         }
         if let Some((files, end)) = own {
             files.cursors(index, bounds, direction, wants, end, &mut cursors)?;

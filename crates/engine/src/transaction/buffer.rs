@@ -49,6 +49,8 @@ pub(super) struct Buffer {
     marked: HashMap<RowId, usize>,
     /// Position in `marks` by the ordinal of the successor.
     successors: HashMap<usize, usize>,
+    /// Ordinals of own rows that have all unique keys of the committed row that they replace.
+    pub(super) kept: RoaringTreemap,
     pub(super) events: Vec<Event>,
     /// Own rows by the keys of unique indexes, as far as somebody asked.
     pub(super) keys: Vec<OwnKeys>,
@@ -124,6 +126,7 @@ impl Buffer {
             marks: Vec::new(),
             marked: HashMap::new(),
             successors: HashMap::new(),
+            kept: RoaringTreemap::new(),
             events: Vec::new(),
             keys: Vec::new(),
             counter_only: true,
@@ -168,8 +171,15 @@ impl Buffer {
         }
     }
 
-    /// Replaces a row by own row `ordinal`.
-    pub(super) fn succeed(&mut self, found: Found, ordinal: usize) {
+    /// Replaces a row by own row `ordinal`; `keeps`: all unique keys are those of the row before.
+    pub(super) fn succeed(&mut self, found: Found, ordinal: usize, keeps: bool) {
+        let kept = match found {
+            Found::Committed(_) => keeps,
+            Found::Own(old) => keeps && self.kept.contains(old as u64),
+        };
+        if kept {
+            self.kept.insert(ordinal as u64);
+        }
         let mark = match found {
             Found::Committed(row) => {
                 self.mark_row(row);
@@ -234,6 +244,7 @@ impl Buffer {
         if to.rows < self.end() {
             self.rows.truncate(to.rows.saturating_sub(self.first));
             self.keys.clear();
+            self.kept.remove_range(to.rows as u64..);
         }
         if to.rows < self.first {
             self.erase(to.rows);
@@ -333,9 +344,15 @@ impl Buffer {
     /// Leaves dead rows out and makes everything ready for the commit queue.
     pub(super) fn finish(mut self) -> Result<TableWrite> {
         debug_assert!(self.spill.is_none(), "files are adopted");
+        let keeps = |m: &PendingMark| m.successor.is_some_and(|s| self.kept.contains(s.into()));
+        let keeps: Vec<bool> = self.marks.iter().map(keeps).collect();
         if !self.dead.is_empty() {
             self.compact();
         }
+        let kept = self.marks.iter().zip(keeps).filter(|(_, keeps)| *keeps);
+        let mut kept: Vec<(u32, RowId)> =
+            kept.filter_map(|(m, _)| Some((m.successor?, m.row))).collect();
+        kept.sort_unstable();
         let counter = self.schema.serial();
         unique::check_key_lengths(&self.schema, &self.rows)?;
         let unique =
@@ -345,6 +362,7 @@ impl Buffer {
             schema: self.schema,
             rows: self.rows,
             marks: self.marks,
+            kept,
             unique,
         })
     }

@@ -59,6 +59,9 @@ impl Fs for SlowFs {
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
         self.inner.hard_link(from, to)
     }
+    fn remove_dir(&self, dir: &Path) -> Result<()> {
+        self.inner.remove_dir(dir)
+    }
     fn lock(&self, path: &Path) -> Result<LockGuard> {
         self.inner.lock(path)
     }

@@ -48,6 +48,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Vec<Figure>> {
             std::thread::sleep(pause.saturating_sub(began.elapsed() / (n as u32 / 1000 + 1)));
         }
     }
+    drop(tables);
     db.close()?;
     let peak = Resident::now().peak;
     let db = stage.open("tables", MEMORY)?;

@@ -87,6 +87,14 @@ impl Versions {
         self.tables.read().iter().map(|(id, version)| (*id, Arc::clone(version))).collect()
     }
 
+    /// The manifest's state and the versions that it describes: whoever holds them holds all files
+    /// that the state names. Waits for a change that is under way.
+    pub fn pinned(&self) -> (ManifestState, Vec<Arc<TableVersion>>) {
+        let _one_at_a_time = self.change.lock();
+        let state = self.manifest.read(ManifestState::clone);
+        (state, self.tables.read().values().map(Arc::clone).collect())
+    }
+
     /// Makes a change durable and visible. `publish` gets the new version of every table that it
     /// touches, and returns before the next change is made, so that changes are published in order;
     /// files to be added are complete and synced.
@@ -119,7 +127,7 @@ impl Versions {
             let tables = touched.iter().filter_map(table).collect();
             ManifestState { tables, ..ManifestState::default() }
         });
-        for edit in edits {
+        for edit in edits.iter().filter(|e| !e.is_of_sequence()) {
             let conflict = |e: Error| Error::new(ErrorKind::Conflict, e.message());
             state.apply(edit).map_err(conflict)?;
         }
