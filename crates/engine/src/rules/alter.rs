@@ -44,10 +44,13 @@ pub(crate) fn add_check(
     let (state, _changing) = lock_table(shared, table)?;
     let check = build_check(&state.schema(), name, condition)?;
     let columns = check.expr.columns();
-    let add_to = |schema: &mut TableSchema| schema.checks.push(check.clone());
+    let add_to = |schema: &mut TableSchema| {
+        schema.checks.push(check.clone());
+        Ok(())
+    };
     let mut judge = |rows: &TableSchema, batch: &Batch, _: bool| {
         let mut alone = rows.clone();
-        add_to(&mut alone);
+        add_to(&mut alone)?;
         Checks::of(&alone)?.judge(&alone, batch, 0..batch.rows).map(|()| true)
     };
     Addition { shared, state: &state, columns, judge: &mut judge }.run(&add_to)
@@ -66,6 +69,7 @@ pub(crate) fn add_foreign_key(
         let parent = parent.ok_or_else(|| unknown_table(spec.parent()))?;
         spec.build(&schema, &parent.schema())
     };
+    let parent_version = || shared.catalog.by_name(spec.parent()).map(|p| p.schema().version);
     let key = build()?;
     let restricted = ForeignKeySchema {
         on_delete: Action::Restrict,
@@ -74,12 +78,20 @@ pub(crate) fn add_foreign_key(
     };
     let reference = Reference { child: state.id, key: restricted };
     let _announced = shared.references.announce(&shared.catalog, reference);
-    if build()? != key {
+    // From now on the parent refuses to be dropped or truncated, unless it has begun to.
+    let version = parent_version();
+    let changed = || {
         let text = format!("table {} changed meanwhile; try again", spec.parent());
-        return Err(Error::new(ErrorKind::Conflict, text));
+        Error::new(ErrorKind::Conflict, text)
+    };
+    if build()? != key {
+        return Err(changed());
     }
     let columns = key.columns.clone();
-    let add_to = |schema: &mut TableSchema| schema.foreign_keys.push(key.clone());
+    let add_to = |schema: &mut TableSchema| {
+        schema.foreign_keys.push(key.clone());
+        if parent_version() == version { Ok(()) } else { Err(changed()) }
+    };
     let mut judge = |rows: &TableSchema, batch: &Batch, may_wait: bool| {
         judge_key(shared, &key, rows, batch, may_wait)
     };
@@ -112,7 +124,7 @@ struct Addition<'a> {
 }
 
 impl Addition<'_> {
-    fn run(mut self, add_to: &dyn Fn(&mut TableSchema)) -> Result<()> {
+    fn run(mut self, add_to: &dyn Fn(&mut TableSchema) -> Result<()>) -> Result<()> {
         let mut from = 0;
         for _ in 0..ROUNDS {
             let to = self.count()?;
@@ -125,7 +137,7 @@ impl Addition<'_> {
                     return Ok(false);
                 }
                 let mut schema = (*state.schema()).clone();
-                add_to(&mut schema);
+                add_to(&mut schema)?;
                 change(shared, state, schema).map(|()| true)
             })?;
             if done {
