@@ -25,6 +25,7 @@ use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
 use crate::locks::Locks;
+use crate::history::Timeline;
 use crate::log::{LogSync, LogWriter};
 use crate::options::{Options, Rule};
 use crate::pressure::Pressure;
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     pub versions: Versions,
     pub catalog: Catalog,
     pub snapshots: Snapshots,
+    pub timeline: Timeline,
     pub locks: Locks,
     pub transactions: TransactionCounters,
     /// Set when recovery has found the end of the log.
@@ -86,6 +88,7 @@ impl Shared {
             versions,
             catalog: Catalog::default(),
             snapshots: Snapshots::new(csn),
+            timeline: Timeline::default(),
             locks: Locks::new(),
             transactions: TransactionCounters::default(),
             log_sync: OnceLock::new(),
@@ -179,6 +182,11 @@ impl Shared {
         edits: &[Edit],
         publish: impl FnOnce(&[Changed]) -> T,
     ) -> Result<T> {
+        let mut floors = self.history_floors(edits);
+        if !floors.is_empty() {
+            floors.splice(0..0, edits.iter().cloned());
+        }
+        let edits = if floors.is_empty() { edits } else { &floors };
         self.versions.commit(edits, publish).map_err(|e| match e.kind() {
             ErrorKind::Conflict | ErrorKind::DiskFull => e,
             _ => self.poison("writing the manifest", e),
@@ -378,7 +386,7 @@ pub(crate) fn unknown_table(name: &str) -> Error {
 #[derive(Clone)]
 pub struct Table {
     pub(crate) state: Arc<TableState>,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Table {

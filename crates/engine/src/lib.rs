@@ -19,6 +19,7 @@ mod commit;
 mod compaction;
 mod database;
 mod flush;
+mod history;
 mod index_build;
 mod locks;
 mod log;
@@ -44,6 +45,7 @@ pub use backup::{
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
 pub use locks::{LockWait, RowLock};
+pub use history::AsOf;
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
 pub use onlap_format::{

@@ -19,7 +19,7 @@ use onlap_format::{IndexSchema, TableSchema};
 use crate::database::{Shared, unknown_table};
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::{TableState, TableView};
-use crate::{flush, index_build};
+use crate::{flush, history, index_build};
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
     let _one = shared.schema_lock.lock();
@@ -35,7 +35,8 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
     let schema = spec.build(table, &mut || take(&mut index))?;
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
-        let edits = [Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
+        let mut edits = vec![Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
+        edits.extend(history::begin(shared, &schema, csn));
         shared.commit_edits(&edits, |changed| {
             let version = changed[0].1.clone().expect("a created table has a version");
             let state = shared.new_table(version, csn, 1, Vec::new());

@@ -15,7 +15,7 @@ use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
 use crate::database::{Database, Shared};
-use crate::read::{ReadCounters, ReadView, Scan};
+use crate::read::{ReadCounters, ReadView, Registration, Scan};
 use crate::table::{TableState, index_positions, key_def};
 
 mod keys;
@@ -155,7 +155,7 @@ impl Database {
             delayed_us: shared.pressure.delayed_us(),
             transactions: shared.transaction_stats(),
             snapshots: shared.snapshots.len(),
-            snapshot_debt_commits: csn - shared.snapshots.horizon().min(csn),
+            snapshot_debt_commits: csn - shared.snapshots.oldest().min(csn),
             background_error: shared.background.last_error(),
         })
     }
@@ -225,14 +225,15 @@ fn insert_pattern(
     state: &TableState,
     index: &IndexSchema,
 ) -> Result<InsertPattern> {
-    let csn = shared.snapshots.register();
-    let result = pattern_at(state, index, csn);
-    shared.snapshots.release(csn);
-    result
+    pattern_at(state, index, &Registration::new(shared))
 }
 
-fn pattern_at(state: &TableState, index: &IndexSchema, csn: Csn) -> Result<InsertPattern> {
-    let view = ReadView::new(state, csn)?;
+fn pattern_at(
+    state: &TableState,
+    index: &IndexSchema,
+    at: &Registration,
+) -> Result<InsertPattern> {
+    let view = ReadView::new(state, at)?;
     let schema = Arc::clone(&view.view.schema);
     let (positions, _) = index_positions(&schema, index);
     let def = key_def(&schema, index);

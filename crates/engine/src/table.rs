@@ -120,6 +120,8 @@ pub(crate) struct TableState {
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
     /// like any other.
     pub serial_mixed: AtomicBool,
+    /// What died at or below this CSN may be gone.
+    pub history_floor: AtomicU64,
     /// Set by DROP TABLE; writes that come later are refused.
     pub dropped: AtomicBool,
     /// What its merges owe, in bytes.
@@ -167,6 +169,7 @@ impl TableState {
             locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
+            history_floor: AtomicU64::new(csn),
             dropped: AtomicBool::new(false),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),

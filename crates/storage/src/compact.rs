@@ -129,7 +129,7 @@ fn rewrite(
     version: &TableVersion,
     entry: &SegmentEntry,
 ) -> Result<Option<Option<SegmentMeta>>> {
-    let horizon = editor.horizon();
+    let horizon = editor.horizon(table);
     let footer = entry.segment.footer();
     let projection: Vec<ColumnId> = footer.columns.iter().map(|(id, _)| *id).collect();
     let spec = SegmentSpec {

@@ -191,7 +191,7 @@ impl Transaction {
             return self.view(table)?.fetch_rows(rows);
         }
         let now = Registration::new(&self.shared);
-        ReadView::new(&table.state, now.csn())?.fetch_rows(rows)
+        ReadView::new(&table.state, &now)?.fetch_rows(rows)
     }
 
     /// The row with this primary key, locked. At READ COMMITTED the key is looked up again where

@@ -173,7 +173,10 @@ impl Transaction {
         }
         let mut reads = self.reads.take().filter(|_| !writes.is_empty());
         if let Some(reads) = &mut reads {
-            reads.look(&self.shared)?;
+            reads.look(&self.shared, &self.snapshot)?;
+        }
+        if self.options.isolation != Isolation::ReadCommitted && !writes.is_empty() {
+            self.snapshot.check()?;
         }
         self.shared.commits().commit(&self.shared, writes, reads)
     }
@@ -226,7 +229,7 @@ impl Transaction {
         {
             self.snapshot = Registration::new(&self.shared);
         }
-        Ok(())
+        self.snapshot.check()
     }
 
     /// Begins a statement that changes something.
@@ -256,7 +259,7 @@ impl Transaction {
 
     /// The committed rows that the statement sees.
     fn view(&self, table: &Table) -> Result<ReadView> {
-        ReadView::new(&table.state, self.snapshot.csn())
+        ReadView::new(&table.state, &self.snapshot)
     }
 
     /// Everything that the statement sees.

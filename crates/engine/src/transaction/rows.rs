@@ -132,6 +132,8 @@ impl Transaction {
         let Some((_, successor)) = table.state.view_now().mark_of(row)? else {
             return Ok(Settled::Same);
         };
+        // Successors of rows that died before every snapshot are forgotten.
+        self.snapshot.check()?;
         if self.options.isolation != Isolation::ReadCommitted
             && shared.obeys(Rule::FirstUpdaterWins)
         {
@@ -151,7 +153,7 @@ impl Transaction {
             return Ok(true);
         }
         let now = Registration::new(&self.shared);
-        let view = ReadView::new(&table.state, now.csn())?;
+        let view = ReadView::new(&table.state, &now)?;
         let (_, mut values) = view.fetch_rows(&[row])?;
         values.pop().map_or(Ok(false), |values| recheck(row, &values))
     }
