@@ -43,6 +43,8 @@ pub enum ErrorKind {
     UnknownColumn,
     /// No index of that name.
     UnknownIndex,
+    /// No sequence of that name.
+    UnknownSequence,
     /// A table, index or column of that name is there already.
     AlreadyExists,
     /// A change in a transaction that was begun read-only.
@@ -108,6 +110,7 @@ impl ErrorKind {
             ErrorKind::UnknownTable => "42P01",
             ErrorKind::UnknownColumn => "42703",
             ErrorKind::UnknownIndex => "42704",
+            ErrorKind::UnknownSequence => "42P01",
             ErrorKind::AlreadyExists => "42P07",
             ErrorKind::InvalidInput => "22023",
             ErrorKind::LimitExceeded => "54000",

@@ -24,15 +24,17 @@ use parking_lot::Mutex;
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
-use crate::locks::Locks;
+use crate::debts::SnapshotDebt;
 use crate::history::Timeline;
+use crate::locks::Locks;
 use crate::log::{LogSync, LogWriter};
 use crate::options::{Options, Rule};
 use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
+use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
-use crate::spec::{IndexSpec, TableSpec};
+use crate::spec::{IndexSpec, SequenceSpec, TableSpec};
 use crate::stats::TransactionStats;
 use crate::table::{Highs, TableState};
 use crate::transaction::{Transaction, TransactionCounters, TransactionOptions};
@@ -48,6 +50,10 @@ pub(crate) struct Shared {
     pub catalog: Catalog,
     pub snapshots: Snapshots,
     pub timeline: Timeline,
+    pub snapshot_debt: SnapshotDebt,
+    /// Bytes above which the oldest snapshot is revoked.
+    pub snapshot_debt_limit: u64,
+    pub sequences: Sequences,
     pub locks: Locks,
     pub transactions: TransactionCounters,
     /// Set when recovery has found the end of the log.
@@ -87,8 +93,11 @@ impl Shared {
             tasks: Arc::clone(&options.tasks),
             versions,
             catalog: Catalog::default(),
+            sequences: Sequences::default(),
             snapshots: Snapshots::new(csn),
             timeline: Timeline::default(),
+            snapshot_debt: SnapshotDebt::default(),
+            snapshot_debt_limit: options.snapshot_debt_limit.unwrap_or(merge_debt_limit),
             locks: Locks::new(),
             transactions: TransactionCounters::default(),
             log_sync: OnceLock::new(),
@@ -305,6 +314,33 @@ impl Database {
         schema_change::drop_index(&self.shared, table, index)
     }
 
+    /// Creates a sequence.
+    ///
+    /// # Errors
+    /// A name that is taken or empty; an increment of 0, a start outside the range; a limit.
+    pub fn create_sequence(&self, spec: SequenceSpec) -> Result<Sequence> {
+        self.shared.check_writable()?;
+        let state = sequences::create(&self.shared, &spec)?;
+        Ok(Sequence::new(&self.shared, state))
+    }
+
+    /// Drops a sequence.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownSequence`]; [`ErrorKind::InUse`] while a column takes its default from it.
+    pub fn drop_sequence(&self, name: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        sequences::drop_sequence(&self.shared, name)
+    }
+
+    /// The sequence of a name.
+    pub fn sequence(&self, name: &str) -> Result<Sequence> {
+        self.shared.check_open()?;
+        let state = self.shared.sequences.by_name(name);
+        let state = state.ok_or_else(|| sequences::unknown_sequence(name))?;
+        Ok(Sequence::new(&self.shared, state))
+    }
+
     /// The table of a name.
     pub fn table(&self, name: &str) -> Result<Table> {
         self.shared.check_open()?;
@@ -359,7 +395,7 @@ impl Database {
     pub fn close(self) -> Result<()> {
         self.shared.check_open()?;
         let flushed = match self.shared.check_writable() {
-            Ok(()) => flush::flush_all(&self.shared),
+            Ok(()) => flush::flush_all(&self.shared).and(sequences::close(&self.shared)),
             Err(_) => Ok(()),
         };
         self.shared.closed.store(true, Ordering::Release);
@@ -457,6 +493,10 @@ impl Table {
                 result => return result,
             }
         }
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Refuses a table of another database, or of a closed one.

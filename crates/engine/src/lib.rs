@@ -18,6 +18,7 @@ mod check;
 mod commit;
 mod compaction;
 mod database;
+mod debts;
 mod flush;
 mod history;
 mod index_build;
@@ -31,7 +32,9 @@ mod quiet;
 mod read;
 mod recovery;
 mod relog;
+mod rules;
 mod schema_change;
+mod sequences;
 mod snapshots;
 mod spec;
 mod stats;
@@ -44,20 +47,22 @@ pub use backup::{
 };
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
-pub use locks::{LockWait, RowLock};
 pub use history::AsOf;
+pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
 pub use onlap_format::{
-    Batch, BytesVec, Column, DataType, IndexSchema, NullMask, Numeric, Row, TableSchema, Value,
-    Vector, convert,
+    Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr,
+    ForeignKeySchema, Identity, IndexSchema, NullMask, Numeric, Row, SequenceSchema, TableSchema,
+    Value, Vector, convert, expr,
 };
 pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
-pub use spec::{IndexSpec, TableSpec};
+pub use sequences::Sequence;
+pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableSpec};
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
 };

@@ -41,6 +41,7 @@ use crate::database::Shared;
 use crate::flush;
 use crate::log::{LogTail, LogWriter};
 use crate::options::Options;
+use crate::sequences;
 use crate::table::{Highs, TableState};
 
 /// Bytes of log written again at once.
@@ -75,6 +76,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     // taken by the tail that replay returns.
     let shared = Shared::new(options, storage, versions, lock, flushed_csn);
     shared.versions.state(|s| shared.timeline.load(&s.timeline));
+    sequences::load(&shared);
     for (id, version) in shared.versions.tables() {
         let state = table_state(&shared, id, version, flushed_csn);
         shared.catalog.insert(state.schema().name.clone(), state);

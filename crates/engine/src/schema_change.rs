@@ -19,7 +19,7 @@ use onlap_format::{IndexSchema, TableSchema};
 use crate::database::{Shared, unknown_table};
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::{TableState, TableView};
-use crate::{flush, history, index_build};
+use crate::{flush, history, index_build, rules};
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
     let _one = shared.schema_lock.lock();
@@ -32,7 +32,8 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
         return Err(Error::new(ErrorKind::LimitExceeded, text));
     }
     let (table, mut index) = shared.versions.state(|s| (TableId(s.next_table), s.next_index));
-    let schema = spec.build(table, &mut || take(&mut index))?;
+    let mut schema = spec.build(table, &mut || take(&mut index))?;
+    rules::complete(shared, spec, &mut schema)?;
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
         let mut edits = vec![Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];

@@ -4,9 +4,18 @@
 //! schema.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
 use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, KeyPart, TableSchema};
+
+mod constraints;
+mod sequence;
+
+pub use constraints::ForeignKeySpec;
+use constraints::RulesSpec;
+pub(crate) use constraints::{build_check, build_default};
+pub use sequence::SequenceSpec;
 
 /// A table to create.
 #[derive(Clone, Debug)]
@@ -15,6 +24,8 @@ pub struct TableSpec {
     columns: Vec<ColumnSpec>,
     primary_key: Vec<String>,
     indexes: Vec<IndexSpec>,
+    rules: RulesSpec,
+    history_us: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -22,7 +33,7 @@ struct ColumnSpec {
     name: String,
     ty: DataType,
     nullable: bool,
-    serial: bool,
+    identity: Identity,
 }
 
 /// An index to create.
@@ -43,26 +54,40 @@ impl TableSpec {
             columns: Vec::new(),
             primary_key: Vec::new(),
             indexes: Vec::new(),
+            rules: RulesSpec::default(),
+            history_us: 0,
         }
     }
-    fn push(mut self, name: impl Into<String>, ty: DataType, nullable: bool, serial: bool) -> Self {
-        self.columns.push(ColumnSpec { name: name.into(), ty, nullable, serial });
+    fn push(
+        mut self,
+        name: impl Into<String>,
+        ty: DataType,
+        nullable: bool,
+        identity: Identity,
+    ) -> TableSpec {
+        self.columns.push(ColumnSpec { name: name.into(), ty, nullable, identity });
         self
     }
     /// Adds a column that refuses NULL.
     #[must_use]
     pub fn column(self, name: impl Into<String>, ty: DataType) -> TableSpec {
-        self.push(name, ty, false, false)
+        self.push(name, ty, false, Identity::None)
     }
     /// Adds a column that takes NULL.
     #[must_use]
     pub fn nullable_column(self, name: impl Into<String>, ty: DataType) -> TableSpec {
-        self.push(name, ty, true, false)
+        self.push(name, ty, true, Identity::None)
     }
     /// Adds an int8 column that is filled from a counter where an inserted row has NULL (bigserial).
     #[must_use]
     pub fn serial(self, name: impl Into<String>) -> TableSpec {
-        self.push(name, DataType::Int8, false, true)
+        self.push(name, DataType::Int8, false, Identity::ByDefault)
+    }
+    /// Adds an int8 column that is always filled from a counter: a value of the caller's is refused
+    /// (generated always as identity).
+    #[must_use]
+    pub fn identity_always(self, name: impl Into<String>) -> TableSpec {
+        self.push(name, DataType::Int8, false, Identity::Always)
     }
     /// Names the columns of the primary key; they refuse NULL.
     #[must_use]
@@ -76,10 +101,21 @@ impl TableSpec {
         self.indexes.push(index);
         self
     }
+    /// Keeps what the table held for so long: [`crate::Database::snapshot_as_of`].
+    #[must_use]
+    pub fn history(mut self, length: Duration) -> TableSpec {
+        self.history_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+        self
+    }
 
     /// The table's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Defaults, checks and foreign keys, which [`crate::rules`] adds.
+    pub(crate) fn rules(&self) -> &RulesSpec {
+        &self.rules
     }
 
     /// Checks everything and gives ids; `next_index` hands out index ids.
@@ -102,6 +138,7 @@ impl TableSpec {
             version: 1,
             columns: Vec::with_capacity(self.columns.len()),
             next_column: self.columns.len() as u32,
+            history_us: self.history_us,
             ..TableSchema::default()
         };
         let mut names = HashSet::new();
@@ -114,9 +151,7 @@ impl TableSpec {
             }
             let nullable = c.nullable && !self.primary_key.contains(&c.name);
             let mut column = ColumnSchema::new(ColumnId(i as u32), &c.name, c.ty, nullable);
-            if c.serial {
-                column.identity = Identity::ByDefault;
-            }
+            column.identity = c.identity;
             schema.columns.push(column);
         }
         if !self.primary_key.is_empty() {

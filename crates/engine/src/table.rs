@@ -23,6 +23,7 @@ use parking_lot::Mutex;
 use crate::compaction::NothingDue;
 use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
+use crate::rules::Checks;
 use crate::snapshots::RowCounts;
 
 /// A memtable that gets no more rows.
@@ -122,6 +123,8 @@ pub(crate) struct TableState {
     pub serial_mixed: AtomicBool,
     /// What died at or below this CSN may be gone.
     pub history_floor: AtomicU64,
+    /// The checks of the newest schema, when somebody asked for them.
+    checks: Mutex<Option<Arc<Checks>>>,
     /// Set by DROP TABLE; writes that come later are refused.
     pub dropped: AtomicBool,
     /// What its merges owe, in bytes.
@@ -170,6 +173,7 @@ impl TableState {
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
             history_floor: AtomicU64::new(csn),
+            checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
@@ -239,6 +243,20 @@ impl TableState {
         self.view.store(Arc::new(f(&old)));
         drop(serial);
         self.count_memory();
+    }
+
+    /// The checks of a schema of the table, ready to judge rows; `None` where there are none.
+    pub(crate) fn checks(&self, schema: &TableSchema) -> Result<Option<Arc<Checks>>> {
+        if schema.checks.is_empty() {
+            return Ok(None);
+        }
+        let mut known = self.checks.lock();
+        if let Some(checks) = known.as_ref().filter(|c| c.version == schema.version) {
+            return Ok(Some(Arc::clone(checks)));
+        }
+        let checks = Arc::new(Checks::of(schema)?);
+        *known = Some(Arc::clone(&checks));
+        Ok(Some(checks))
     }
 
     /// Takes `n` counter values and returns the first.

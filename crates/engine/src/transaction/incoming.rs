@@ -1,13 +1,13 @@
 //! Does a row fit its table?
 //!
-//! Values become columns here: counter values where a serial column has NULL, types, lengths and NULL
-//! checked. What is refused leaves the buffer as it was.
+//! Values become columns here: counter values where a serial column has NULL, types, lengths, NULL and
+//! the table's checks judged. What is refused leaves the buffer as it was.
 //!
 //! Thread safety: belongs to its transaction.
 
 use onlap_base::{Error, ErrorKind, Result, limits};
 use onlap_format::convert;
-use onlap_format::{Batch, TableSchema, Value, Vector};
+use onlap_format::{Batch, ColumnSchema, Identity, TableSchema, Value, Vector};
 
 use super::buffer::Buffer;
 
@@ -49,6 +49,9 @@ impl Buffer {
                 }
                 Value::Null if !schema.nullable => return Err(not_null(&self.schema, schema)),
                 Value::Null => column.push_null(),
+                _ if chosen && schema.identity == Identity::Always => {
+                    return Err(generated_always(&self.schema, schema));
+                }
                 value => {
                     convert::push_value(schema.ty, value, column, &schema.name)?;
                     if let (true, Value::Int(v)) = (schema.is_serial(), value) {
@@ -65,6 +68,10 @@ impl Buffer {
             let text = format!("row of {bytes} bytes; at most {} fit", limits::ROW_BYTES);
             return Err(Error::new(ErrorKind::TooLong, text));
         }
+        let at = self.rows.rows;
+        if let Some(checks) = self.table.state.checks(&self.schema)? {
+            checks.judge(&self.schema, &self.rows, at..at + 1)?;
+        }
         self.rows.rows += 1;
         self.bytes += bytes;
         Ok(())
@@ -73,6 +80,9 @@ impl Buffer {
     pub(super) fn push_batch(&mut self, mut batch: Batch) -> Result<()> {
         self.fill_serial(&mut batch)?;
         convert::check_batch(&self.schema, &batch)?;
+        if let Some(checks) = self.table.state.checks(&self.schema)? {
+            checks.judge(&self.schema, &batch, 0..batch.rows)?;
+        }
         self.bytes += batch.heap_bytes();
         if self.rows.rows == 0 {
             self.rows = batch;
@@ -93,6 +103,9 @@ impl Buffer {
         }
         let nulls = column.nulls.take();
         let missing = nulls.as_ref().map_or(0, |n| n.count());
+        if missing < rows && self.schema.columns[at].identity == Identity::Always {
+            return Err(generated_always(&self.schema, &self.schema.columns[at]));
+        }
         let first = self.table.state.take_serial(missing as i64)?;
         let mut next = first;
         let (mut min, mut max) = (i64::MAX, i64::MIN);
@@ -130,7 +143,15 @@ fn value_bytes(value: &Value) -> usize {
     }
 }
 
-fn not_null(table: &TableSchema, column: &onlap_format::ColumnSchema) -> Error {
+fn generated_always(table: &TableSchema, column: &ColumnSchema) -> Error {
+    let text = format!(
+        "column {} of table {} always takes its value from the counter; leave it out or give NULL",
+        column.name, table.name
+    );
+    Error::new(ErrorKind::GeneratedAlways, text)
+}
+
+fn not_null(table: &TableSchema, column: &ColumnSchema) -> Error {
     let text = format!("column {} of table {} does not take NULL", column.name, table.name);
     Error::new(ErrorKind::NotNull, text)
 }

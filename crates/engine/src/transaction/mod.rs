@@ -24,6 +24,7 @@ use crate::read::{ReadView, Reader, Registration};
 
 mod buffer;
 mod change;
+mod columns;
 mod incoming;
 mod read;
 mod reads;

@@ -127,7 +127,7 @@ impl Versions {
             let tables = touched.iter().filter_map(table).collect();
             ManifestState { tables, ..ManifestState::default() }
         });
-        for edit in edits {
+        for edit in edits.iter().filter(|e| !e.is_of_sequence()) {
             let conflict = |e: Error| Error::new(ErrorKind::Conflict, e.message());
             state.apply(edit).map_err(conflict)?;
         }

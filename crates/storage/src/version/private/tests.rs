@@ -143,7 +143,8 @@ fn marks_written_before_their_commit() {
     let adopt = |meta: &MarkRunMeta, rows: RowId| {
         let shift = MarkShift { rows, successors: 2000, csn: 444 };
         let place = meta.rows.start + rows..meta.rows.end + rows;
-        let meta = MarkRunMeta { rows: place, csns: 444..445, adopted: Some(shift), ..meta.clone() };
+        let meta =
+            MarkRunMeta { rows: place, csns: 444..445, adopted: Some(shift), ..meta.clone() };
         Edit::AddMarks(TABLE, meta)
     };
     bare.commit(&[adopt(&old, 0), adopt(&own, 2000), Edit::Flushed(TABLE, 5000, 444)]).unwrap();

@@ -1,0 +1,49 @@
+//! Which rows does a table take?
+//!
+//! Defaults fill what an insert leaves out ([`defaults`]), checks judge each row on its own
+//! ([`checks`]). Both happen as rows come into a transaction, before anything is logged.
+//!
+//! Thread safety: plain functions; what is shared is immutable.
+
+use onlap_base::{Error, ErrorKind, Result};
+use onlap_format::TableSchema;
+
+use crate::database::{Shared, unknown_table};
+use crate::sequences::unknown_sequence;
+use crate::spec::{TableSpec, build_check, build_default};
+
+mod checks;
+pub(crate) mod defaults;
+
+pub(crate) use checks::Checks;
+
+/// Adds the rules of a table's description to its schema.
+pub(crate) fn complete(shared: &Shared, spec: &TableSpec, schema: &mut TableSchema) -> Result<()> {
+    let rules = spec.rules();
+    let sequence = |name: &str| {
+        let state = shared.sequences.by_name(name);
+        state.map(|s| s.id()).ok_or_else(|| unknown_sequence(name))
+    };
+    for (column, default) in &rules.defaults {
+        let at = schema.position_by_name(column).ok_or_else(|| {
+            let text = format!("table {} has no column {column}", schema.name);
+            Error::new(ErrorKind::UnknownColumn, text)
+        })?;
+        schema.columns[at].default = Some(build_default(&schema.columns[at], default, &sequence)?);
+    }
+    for (name, condition) in &rules.checks {
+        let check = build_check(schema, name, condition)?;
+        schema.checks.push(check);
+    }
+    for spec in &rules.foreign_keys {
+        let key = if spec.parent() == schema.name {
+            spec.build(schema, schema)?
+        } else {
+            let parent = shared.catalog.by_name(spec.parent());
+            let parent = parent.ok_or_else(|| unknown_table(spec.parent()))?;
+            spec.build(schema, &parent.schema())?
+        };
+        schema.foreign_keys.push(key);
+    }
+    Ok(())
+}
