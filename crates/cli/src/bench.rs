@@ -15,13 +15,14 @@ use onlap_lab::figures::{self, FigurePlan};
 use onlap_lab::generate::Workload;
 use onlap_lab::measure::environment::Environment;
 use onlap_lab::report::{self, Report, RunReport};
+use onlap_lab::trials::{self, Trial, TrialPlan, TrialReport};
 use onlap_lab::workload::{self, Api, Plan, Progress, parse_steps};
 use onlap_lab::{drivers, names, units};
 
 use crate::{Outcome, interrupt, version};
 
 /// What can be benched.
-const WORKLOADS: [&str; 5] = ["ibench", "six", "keyed", "sync", "micro"];
+const WORKLOADS: [&str; 6] = ["ibench", "six", "keyed", "sync", "micro", "transactions"];
 
 /// Steps where `--steps` is not given.
 const IBENCH_STEPS: &str = "l.i0,l.x,l.i1,l.i2,settle,q100.1,q1000.1";
@@ -32,18 +33,21 @@ const KEYED_STEPS: &str = "l.i1,settle,get,get.cold";
 const ROWS: &str = "1M";
 const FIGURE_ROWS: &str = "5M";
 const FIGURE_RUNS: usize = 3;
+const TRIAL_ROWS: &str = "20M";
+const TRIAL_SECONDS: f64 = 60.0;
 
 /// Flags of `onlap bench`
 #[derive(clap::Args)]
 pub struct Args {
     /// What to run: ibench (the insert benchmark), six (six indexes over random UUIDs), keyed (keys
     /// in random order), sync (how long synced writes take on the device), micro (all figures beside
-    /// their floors and targets)
+    /// their floors and targets), transactions (those of concurrent transactions, index builds and odd
+    /// tables)
     workload: String,
     /// Engine to measure: onlap, or a peer that is built in
     #[arg(long, default_value = "onlap")]
     engine: String,
-    /// Rows of a load step; units k, M, B [default: 1M, for micro 5M]
+    /// Rows of a load step; units k, M, B [default: 1M, for micro 5M, for transactions 20M]
     #[arg(long)]
     rows: Option<String>,
     /// Secondary indexes [default: all of the workload]
@@ -55,14 +59,15 @@ pub struct Args {
     /// Client threads
     #[arg(long, default_value_t = 1)]
     clients: usize,
-    /// Longest duration of a step in seconds [default: none for loads, 10 for queries, 3 for sync]
+    /// Longest duration of a step in seconds [default: none for loads, 10 for queries, 3 for
+    /// sync, 60 for transactions]
     #[arg(long)]
     seconds: Option<f64>,
     /// Steps, separated by commas: l.i0 load with the key only, l.x create indexes, l.i1 load,
     /// l.i2 load a tenth in small commits, settle, qN.M query beside N inserts per second (0, max),
     /// c.M count through each index, u.M update by key, get, get.cold, scan.1, scan.all, scan.cold, recover, fdatasync;
     /// for micro its sections: load, row, long, marginal, six, fsync, clients, get, range, scan,
-    /// recover
+    /// recover; for transactions its trials: updates, hot, build, queue, tables, large
     #[arg(long)]
     steps: Option<String>,
     /// The engine's memory budget; units k, M, G
@@ -74,7 +79,7 @@ pub struct Args {
     /// Directory for the data, kept afterwards [default: a temporary one]
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Runs per engine; the report has the medians [default: 1, for micro 3]
+    /// Runs per engine; the report has the medians [default: 1, for micro and transactions 3]
     #[arg(long)]
     repeat: Option<usize>,
     /// Write the report as JSON to this file
@@ -93,6 +98,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     match names::choose("workload", &args.workload, &WORKLOADS)? {
         "sync" => run_sync(args),
         "micro" => run_figures(args),
+        "transactions" => run_trials(args),
         "six" => run_workload(args, Workload::Six),
         "keyed" => run_workload(args, Workload::Keyed),
         _ => run_workload(args, Workload::Ibench),
@@ -193,12 +199,25 @@ impl Args {
 
 /// One run of one engine in a process of its own.
 fn run_child(plan: &Plan) -> Result<RunReport> {
+    let text = child(plan.workload.name(), flags(plan))?;
+    let report: Report = serde_json::from_str(&text).map_err(unreadable)?;
+    Ok(RunReport {
+        environment: report.environment,
+        workload: report.workload,
+        engine: report.engine,
+        settings: report.settings,
+        steps: report.steps,
+    })
+}
+
+/// What a process of its own reports of a workload. One that missed a figure has a report, too.
+fn child(workload: &str, flags: Vec<(&'static str, OsString)>) -> Result<String> {
     let io = |what: &str, e: std::io::Error| Error::new(ErrorKind::Io, format!("{what}: {e}"));
     let json = std::env::temp_dir().join(format!("onlap-run-{}.json", std::process::id()));
     let program = std::env::current_exe().map_err(|e| io("cannot find this program", e))?;
     let mut command = Command::new(program);
-    command.arg("bench").arg(plan.workload.name()).arg("--json").arg(&json);
-    for (flag, value) in flags(plan) {
+    command.arg("bench").arg(workload).arg("--json").arg(&json);
+    for (flag, value) in flags {
         command.arg(flag).arg(value);
     }
     command.stdout(Stdio::null());
@@ -207,21 +226,17 @@ fn run_child(plan: &Plan) -> Result<RunReport> {
     let _ = std::fs::remove_file(&json);
     match status.code() {
         Some(0) => {}
+        Some(1) if text.is_ok() => {}
         Some(130) => return Err(Error::new(ErrorKind::Cancelled, "the bench was interrupted")),
         // The run has said why.
         Some(2) => return Err(Error::new(ErrorKind::InvalidInput, "the run was refused")),
-        _ => return Err(Error::new(ErrorKind::Io, format!("a run of {} failed", plan.engine))),
+        _ => return Err(Error::new(ErrorKind::Io, format!("a run of {workload} failed"))),
     }
-    let text = text.map_err(|e| io("a run left no report", e))?;
-    let report: Report = serde_json::from_str(&text)
-        .map_err(|e| Error::new(ErrorKind::Io, format!("a run's report: {e}")))?;
-    Ok(RunReport {
-        environment: report.environment,
-        workload: report.workload,
-        engine: report.engine,
-        settings: report.settings,
-        steps: report.steps,
-    })
+    text.map_err(|e| io("a run left no report", e))
+}
+
+fn unreadable(e: serde_json::Error) -> Error {
+    Error::new(ErrorKind::Io, format!("a run's report: {e}"))
 }
 
 /// The flags that make a plan.
@@ -270,6 +285,48 @@ fn run_figures(args: &Args) -> Result<Outcome> {
     }
     let missed = report.figures.iter().any(|f| f.verdict() == "MISSED");
     Ok(if missed { Outcome::Finding } else { Outcome::Good })
+}
+
+/// Several trials are processes of their own.
+fn run_trials(args: &Args) -> Result<Outcome> {
+    let plan = TrialPlan {
+        rows: units::parse_count(args.rows.as_deref().unwrap_or(TRIAL_ROWS))?,
+        seconds: args.seconds.unwrap_or(TRIAL_SECONDS),
+        repeat: args.repeat.unwrap_or(FIGURE_RUNS),
+        dir: args.dir.clone(),
+        commit: version::COMMIT.to_owned(),
+    };
+    let trials = trials::parse_trials(args.steps.as_deref())?;
+    let mut report = TrialReport::default();
+    for trial in &trials {
+        if std::io::stderr().is_terminal() && trials.len() > 1 {
+            eprintln!("{}", trial.name());
+        }
+        let one = match trials.len() {
+            1 => trials::run(&plan, *trial, interrupt::flag())?,
+            _ => trial_child(&plan, *trial)?,
+        };
+        report.environment = one.environment;
+        report.figures.extend(one.figures);
+    }
+    println!("{}\n", report.environment.line());
+    print!("{}", report.table());
+    if let Some(path) = &args.json {
+        write_json(path, &report.to_json())?;
+    }
+    let missed = report.figures.iter().any(|f| f.verdict() == "MISSED");
+    Ok(if missed { Outcome::Finding } else { Outcome::Good })
+}
+
+fn trial_child(plan: &TrialPlan, trial: Trial) -> Result<TrialReport> {
+    let mut flags = vec![
+        ("--steps", OsString::from(trial.name())),
+        ("--rows", plan.rows.to_string().into()),
+        ("--seconds", plan.seconds.to_string().into()),
+        ("--repeat", plan.repeat.to_string().into()),
+    ];
+    flags.extend(plan.dir.as_ref().map(|dir| ("--dir", dir.clone().into_os_string())));
+    serde_json::from_str(&child("transactions", flags)?).map_err(unreadable)
 }
 
 fn run_sync(args: &Args) -> Result<Outcome> {

@@ -498,6 +498,8 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
             successor: m.successor.map(|ordinal| base + RowId::from(ordinal)),
         }));
         drop(view);
+        let replaced = w.marks.iter().filter_map(|m| Some((m.row, m.successor?)));
+        w.state.locks.follow(replaced.map(|(row, ordinal)| (row, base + RowId::from(ordinal))));
         let mut writer = w.state.writer.lock();
         writer.active_since.get_or_insert(a.csn);
         writer.last_csn = a.csn;

@@ -62,7 +62,8 @@ impl TableView {
         key: &[u8],
         below: RowId,
     ) -> Result<Option<RowId>> {
-        for memtable in self.memtables_newest_first() {
+        // A memtable of newer rows alone would be walked along all versions of the key.
+        for memtable in self.memtables_newest_first().filter(|m| m.first_row() < below) {
             if let Some(row) = memtable.newest_with_key(index, key, below) {
                 return Ok(Some(row));
             }

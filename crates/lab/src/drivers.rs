@@ -3,11 +3,14 @@
 use onlap_base::{Error, ErrorKind, Result};
 
 use crate::engine::{Engine, EngineOptions};
+use crate::generate::TableShape;
 use crate::names;
 
 mod onlap;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
+
+pub(crate) use onlap::{create_table as create_onlap_table, index_spec as onlap_index};
 
 /// Engines that a bench can name, whether built in or not.
 pub const ENGINES: [&str; 2] = ["onlap", "rocksdb"];
@@ -15,6 +18,30 @@ pub const ENGINES: [&str; 2] = ["onlap", "rocksdb"];
 /// Whether [`open`] can open it.
 pub fn is_built_in(name: &str) -> bool {
     name == "onlap" || (name == "rocksdb" && cfg!(feature = "rocksdb"))
+}
+
+/// An engine that runs transactions of updates.
+pub trait Updates: Sync {
+    /// Adds one to an integer column of the rows with these keys, which rise, and to what its indexes
+    /// have of it, in one transaction.
+    fn transaction(&self, keys: &[i64], column: usize) -> Result<()>;
+}
+
+/// Opens an engine with rows of a table and all its indexes, for transactions.
+pub fn open_for_updates(
+    name: &str,
+    options: &EngineOptions,
+    shape: &'static TableShape,
+) -> Result<Box<dyn Updates>> {
+    match name {
+        #[cfg(feature = "rocksdb")]
+        "rocksdb" => rocksdb::open_for_updates(options, shape),
+        name => {
+            let _ = (options, shape);
+            let text = format!("engine {name} is not built in for transactions");
+            Err(Error::new(ErrorKind::Unsupported, text))
+        }
+    }
 }
 
 /// Opens an engine by name.

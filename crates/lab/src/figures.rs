@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use onlap_base::{Error, ErrorKind, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::drivers;
 use crate::engine::SyncMode;
@@ -118,7 +118,7 @@ impl FigurePlan {
 }
 
 /// Which side of a bound is good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
     /// At least the bound.
@@ -128,7 +128,7 @@ pub enum Better {
 }
 
 /// One figure beside its bounds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// What was done and measured.
     pub work: String,
@@ -141,7 +141,7 @@ pub struct Figure {
     /// On which side of them.
     pub better: Better,
     /// Unit of all three.
-    pub unit: &'static str,
+    pub unit: String,
     /// What else to know, or why there is no value.
     pub note: String,
 }
@@ -176,27 +176,32 @@ pub struct FigureReport {
 impl FigureReport {
     /// For people.
     pub fn table(&self) -> String {
-        let header = ["work", "value", "floor", "target", "unit", "reaches", "note"];
-        let mut rows = vec![header.map(str::to_owned).to_vec()];
-        for f in &self.figures {
-            let sign = if f.better == Better::Higher { "≥" } else { "≤" };
-            rows.push(vec![
-                f.work.clone(),
-                f.value.map_or_else(|| "-".to_owned(), short),
-                format!("{sign} {}", short(f.floor)),
-                format!("{sign} {}", short(f.target)),
-                f.unit.to_owned(),
-                f.verdict().to_owned(),
-                f.note.clone(),
-            ]);
-        }
-        text_table(&rows)
+        table_of(&self.figures)
     }
 
     /// For programs.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("reports have string keys and finite numbers")
     }
+}
+
+/// Figures beside their bounds.
+pub(crate) fn table_of(figures: &[Figure]) -> String {
+    let header = ["work", "value", "floor", "target", "unit", "reaches", "note"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for f in figures {
+        let sign = if f.better == Better::Higher { "≥" } else { "≤" };
+        rows.push(vec![
+            f.work.clone(),
+            f.value.map_or_else(|| "-".to_owned(), short),
+            format!("{sign} {}", short(f.floor)),
+            format!("{sign} {}", short(f.target)),
+            f.unit.clone(),
+            f.verdict().to_owned(),
+            f.note.clone(),
+        ]);
+    }
+    text_table(&rows)
 }
 
 /// Three significant digits or a whole number.

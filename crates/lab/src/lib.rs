@@ -14,5 +14,6 @@ pub mod measure;
 pub mod names;
 pub mod report;
 pub mod sync;
+pub mod trials;
 pub mod units;
 pub mod workload;

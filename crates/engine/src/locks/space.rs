@@ -24,6 +24,8 @@ pub(crate) struct LockSpace {
     inner: Mutex<Inner>,
     /// Whether anything is locked: if not, who reserves nothing need not look.
     used: AtomicBool,
+    /// Whether a row may be held in the mode that goes together with its change.
+    key_shared: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -32,6 +34,8 @@ struct Inner {
     bulk: Vec<Bulk>,
     reserved: HashMap<IndexId, Reserved>,
     intervals: u64,
+    /// Successors of rows that a transaction had locked; it does not know of them.
+    inherited: HashMap<TxId, Vec<RowId>>,
 }
 
 /// What is locked of the keys of one unique index.
@@ -161,6 +165,9 @@ impl LockSpace {
     fn note_use(&self, inner: &Inner) {
         let used = !inner.entries.is_empty() || !inner.bulk.is_empty();
         self.used.store(used, Ordering::Release);
+        if !used {
+            self.key_shared.store(false, Ordering::Release);
+        }
     }
 
     /// Whether another transaction holds a row so that this mode could not be had.
@@ -182,6 +189,9 @@ impl LockSpace {
         let Request { tx, mode, bulk } = request;
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
+        if mode == RowLock::KeyShare {
+            self.key_shared.store(true, Ordering::Release);
+        }
         if let Target::Row(row) = *target
             && !inner.bulk.is_empty()
         {
@@ -254,11 +264,38 @@ impl LockSpace {
         None
     }
 
+    /// Carries the locks of rows that a commit has just replaced over to their successors, before
+    /// anybody sees these: who shares a key keeps it whatever becomes of the other columns.
+    pub(crate) fn follow(&self, replaced: impl Iterator<Item = (RowId, RowId)>) {
+        if !self.key_shared.load(Ordering::Acquire) {
+            return;
+        }
+        let mut guard = self.inner.lock();
+        let inner = &mut *guard;
+        for (row, successor) in replaced {
+            for bulk in inner.bulk.iter_mut().filter(|b| b.mode == RowLock::KeyShare) {
+                if bulk.rows.contains(row) {
+                    bulk.rows.insert(successor);
+                }
+            }
+            let Some(entry) = inner.entries.get(&Target::Row(row)) else { continue };
+            let sharing = entry.holders.iter().filter(|h| h.1 == RowLock::KeyShare);
+            for tx in sharing.map(|h| h.0).collect::<Vec<_>>() {
+                let heir = inner.entries.entry(Target::Row(successor)).or_default();
+                heir.hold(tx, RowLock::KeyShare);
+                inner.inherited.entry(tx).or_default().push(successor);
+            }
+        }
+    }
+
     /// Ends all locks of a transaction.
     pub(super) fn release(&self, tx: TxId, targets: impl Iterator<Item = Target>) {
         let mut inner = self.inner.lock();
         for target in targets {
             inner.end(tx, &target);
+        }
+        for row in inner.inherited.remove(&tx).unwrap_or_default() {
+            inner.end(tx, &Target::Row(row));
         }
         while let Some(at) = inner.bulk.iter().position(|b| b.tx == tx) {
             let bulk = inner.bulk.swap_remove(at);

@@ -192,3 +192,27 @@ fn a_lock_is_handed_over_between_threads() {
     stage.space.release(2, [row].into_iter());
     assert_eq!(stage.space.entries(), 0);
 }
+
+/// A key that is shared stays so in the next version of the row, until the one that shares it ends.
+#[test]
+fn shared_keys_follow_successors() {
+    let stage = Stage::new();
+    let (row, bulk) = (Target::Row(1), Target::Row(2));
+    assert!(stage.got(1, &row, RowLock::KeyShare));
+    let context = context(&stage.locks, &stage.tasks, &stage.clock);
+    let many = Request { tx: 1, mode: RowLock::KeyShare, bulk: true };
+    assert!(matches!(stage.space.try_lock(&bulk, many, true, context), Answer::Bulk));
+    assert!(stage.got(2, &row, RowLock::NoKeyUpdate));
+    assert!(stage.got(2, &bulk, RowLock::NoKeyUpdate));
+    stage.space.follow([(1, 11), (2, 12), (3, 13)].into_iter());
+    stage.space.release(2, [row.clone(), bulk.clone()].into_iter());
+    stage.space.follow([(11, 21)].into_iter());
+    for row in [1, 2, 11, 12, 21] {
+        assert!(stage.space.is_taken(row, 3, RowLock::Update), "row {row}");
+        assert!(!stage.space.is_taken(row, 3, RowLock::NoKeyUpdate), "row {row}");
+    }
+    assert!(!stage.space.is_taken(13, 3, RowLock::Update));
+    stage.space.release(1, [row].into_iter());
+    assert_eq!(stage.space.entries(), 0);
+    assert!(!stage.space.is_used());
+}

@@ -74,8 +74,9 @@ impl MemtableCursor {
         bounds: &KeyBounds,
         direction: Direction,
         wants: &EntryWants,
-        upto: RowId,
+        rows: Range<RowId>,
     ) -> MemtableCursor {
+        let Range { start: from, end: upto } = rows;
         let shape = &shared.shape.indexes[index];
         let field = |&at: &usize| shape.fields[at].column;
         let include = |&at: &usize| shape.include[at];
@@ -95,12 +96,13 @@ impl MemtableCursor {
             picks: Vec::new(),
         };
         let limits = Limits::new(shared, index, bounds);
-        let (groups, tail, rest) = cursor.snapshot(&limits);
-        for group in groups.iter().chain(&tail).take_while(|g| g.first() < upto) {
-            cursor.add(&limits, group);
+        let (groups, tail, rest) = cursor.snapshot(&limits, from);
+        let groups = groups.iter().chain(&tail).skip_while(|g| g.end() <= from);
+        for group in groups.take_while(|g| g.first() < upto) {
+            cursor.add(&limits, group, from);
         }
         if let Some(rest) = rest {
-            cursor.add(&Limits::none(), &Arc::new(rest));
+            cursor.add(&Limits::none(), &Arc::new(rest), from);
         }
         cursor.choose_plan();
         for source in 0..cursor.sources.len() {
@@ -114,12 +116,17 @@ impl MemtableCursor {
 
     /// The groups, the shared copy of the open piece, and those of its other rows that lie within
     /// the bounds, with the columns in use.
-    fn snapshot(&self, limits: &Limits) -> (Groups, Option<Arc<Group>>, Option<Group>) {
+    fn snapshot(
+        &self,
+        limits: &Limits,
+        from: RowId,
+    ) -> (Groups, Option<Arc<Group>>, Option<Group>) {
         let shape = &self.shared.shape.indexes[self.index];
         let rows = self.shared.rows.read();
         let (tail, covered) = rows.tail(&self.shared.shape, self.shared.tuning.tail_rows);
         let len = self.upto.saturating_sub(rows.open_first).min(rows.open.rows as u64) as usize;
-        let inside = (covered..len).filter(|&i| limits.contain(shape, &rows.open, i));
+        let first = covered.max(from.saturating_sub(rows.open_first) as usize);
+        let inside = (first..len).filter(|&i| limits.contain(shape, &rows.open, i));
         let picks: Vec<Pick> = inside.map(|i| pick(0, i)).collect();
         if picks.is_empty() {
             return (rows.groups.clone(), tail, None);
@@ -137,10 +144,14 @@ impl MemtableCursor {
         (rows.groups.clone(), tail, Some(rest))
     }
 
-    fn add(&mut self, limits: &Limits, group: &Arc<Group>) {
+    fn add(&mut self, limits: &Limits, group: &Arc<Group>, from: RowId) {
         let shape = &self.shared.shape;
         let order = group.order(shape, &self.shared.plans, self.index);
-        let places = limits.places(&shape.indexes[self.index], group, order);
+        let mut places = limits.places(&shape.indexes[self.index], group, order);
+        if group.first() < from && matches!(**order, Order::Rising) {
+            let before: usize = group.chunks.iter().map(|c| c.lower_bound(from)).sum();
+            places.start = places.start.max(before);
+        }
         if !places.is_empty() {
             let first_chunk =
                 self.sources.last().map_or(0, |s| s.first_chunk + s.group.chunks.len());

@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use onlap_base::{Csn, IndexId, RowId};
 use onlap_format::{Batch, TableSchema};
 use onlap_storage::entry::{Direction, EntryWants, KeyBounds};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 mod bound;
 mod chunk;
@@ -126,6 +126,9 @@ impl Tuning {
     }
 }
 
+/// Dead rows that one reader passes for all who come after it.
+const PREFIX_STEPS: usize = 4096;
+
 /// The unflushed rows and marks of one table.
 #[derive(Debug)]
 pub struct Memtable {
@@ -143,6 +146,8 @@ struct Shared {
     marks: RwLock<Marks>,
     /// Whether there is any mark: most readers of most tables need not take the lock.
     marked: AtomicBool,
+    /// Rows below are dead at this commit, as far as somebody looked.
+    dead_prefix: Mutex<(RowId, Csn)>,
     /// Whether the list of groups changed since nothing was found worth doing.
     changed: AtomicBool,
     groups_seen: AtomicUsize,
@@ -167,6 +172,7 @@ impl Memtable {
             rows: RwLock::new(rows),
             marks: RwLock::default(),
             marked: AtomicBool::new(false),
+            dead_prefix: Mutex::new((first_row, 0)),
             changed: AtomicBool::new(false),
             groups_seen: AtomicUsize::new(0),
             small_groups: AtomicUsize::new(0),
@@ -270,6 +276,28 @@ impl Memtable {
         self.shared.marks.read().dead(rows.start, rows.end, csn)
     }
 
+    /// Rows below this id are all dead at `csn`. In a queue, where the oldest rows go first, a reader
+    /// begins here and meets no dead row; each is passed once, not by every reader.
+    pub fn dead_prefix(&self, csn: Csn) -> RowId {
+        let shared = &self.shared;
+        if !shared.marked.load(Ordering::Acquire) {
+            return shared.first;
+        }
+        let mut prefix = shared.dead_prefix.lock();
+        let (mut row, mut newest) = *prefix;
+        if csn < newest {
+            return shared.first;
+        }
+        let marks = shared.marks.read();
+        for _ in 0..PREFIX_STEPS {
+            let Some(mark) = marks.find(row).filter(|m| m.csn <= csn) else { break };
+            row += 1;
+            newest = newest.max(mark.csn);
+        }
+        *prefix = (row, newest);
+        row
+    }
+
     /// Every mark, in row order.
     pub fn mark_list(&self) -> MarkList {
         self.shared.marks.read().list()
@@ -313,17 +341,18 @@ impl Memtable {
         self.shared.rows.read().newest_with_key(&self.shared.shape, index, key, below)
     }
 
-    /// Entries of an index within bounds, of rows below `upto`, as they are now.
+    /// Entries of an index within bounds, of rows in the range, as they are now. Some of rows before
+    /// the range may be among them.
     pub fn cursor(
         &self,
         index: IndexId,
         bounds: &KeyBounds,
         direction: Direction,
         wants: &EntryWants,
-        upto: RowId,
+        rows: Range<RowId>,
     ) -> MemtableCursor {
         let index = self.shared.shape.index(index);
-        MemtableCursor::open(&self.shared, index, bounds, direction, wants, upto)
+        MemtableCursor::open(&self.shared, index, bounds, direction, wants, rows)
     }
 
     /// A piece of work that makes reads and the flush cheaper, if any is worth doing. The caller

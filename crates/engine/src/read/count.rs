@@ -23,7 +23,7 @@ impl ReadView {
             n += self.count_segment(segment, &mut dead)?;
         }
         for memtable in self.memtables() {
-            for piece in memtable.pieces(memtable.first_row()..self.upto(memtable), &[]) {
+            for piece in memtable.pieces(self.rows_of(memtable), &[]) {
                 n += self.count_piece(&piece, &mut dead)?;
             }
         }

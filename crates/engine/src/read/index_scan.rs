@@ -60,13 +60,8 @@ impl ReadView {
         };
         let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::with_capacity(count);
         for memtable in memtables.into_iter().rev() {
-            cursors.push(Box::new(memtable.cursor(
-                index,
-                bounds,
-                direction,
-                wants,
-                self.upto(memtable),
-            )));
+            let rows = self.rows_of(memtable);
+            cursors.push(Box::new(memtable.cursor(index, bounds, direction, wants, rows)));
         }
         version.cursors(index, bounds, direction, wants, self.count, &mut cursors)?;
         debug_assert_eq!(cursors.len(), count);

@@ -42,11 +42,11 @@ impl ReadView {
             || row >= PROVISIONAL_BASE && self.own.as_ref().is_some_and(|own| row < own.end)
     }
 
-    /// Rows of a memtable from this id on are not seen.
-    pub(super) fn upto(&self, memtable: &Memtable) -> RowId {
+    /// Rows of a memtable that may be seen.
+    pub(super) fn rows_of(&self, memtable: &Memtable) -> Range<RowId> {
         match &self.own {
-            Some(own) if memtable.first_row() >= PROVISIONAL_BASE => own.end,
-            _ => self.count,
+            Some(own) if memtable.first_row() >= PROVISIONAL_BASE => PROVISIONAL_BASE..own.end,
+            _ => memtable.dead_prefix(self.csn)..self.count,
         }
     }
 

@@ -138,7 +138,7 @@ impl TableScan {
             Part::Memory(memtable) => {
                 let rows = match memtable.first_row() {
                     PROVISIONAL_BASE.. => self.own_rows.clone(),
-                    _ => self.rows.clone(),
+                    _ => self.rows.start.max(memtable.dead_prefix(self.view.csn))..self.rows.end,
                 };
                 let pieces = memtable.pieces(rows, &self.columns);
                 Place::Memory(pieces.into_iter().map(|p| (p.range(), p)).collect())

@@ -159,7 +159,7 @@ impl TableReads {
                 }
                 let wants = EntryWants::default();
                 let mut cursor =
-                    memtable.cursor(*index, bounds, Direction::Forward, &wants, RowId::MAX);
+                    memtable.cursor(*index, bounds, Direction::Forward, &wants, count..RowId::MAX);
                 let mut batch = EntryBatch::default();
                 while onlap_storage::EntryCursor::next(&mut cursor, STEP, &mut batch)? {
                     if batch.row_ids.iter().any(|&r| r >= count) {

@@ -129,9 +129,13 @@ impl Transaction {
         if locked == Locked::Skipped {
             return Ok(Settled::Skipped);
         }
-        let Some((_, successor)) = table.state.view_now().mark_of(row)? else {
+        let Some((csn, successor)) = table.state.view_now().mark_of(row)? else {
             return Ok(Settled::Same);
         };
+        // A lock that goes together with the change may come just before that is published.
+        while shared.snapshots.published() < csn {
+            shared.tasks.yield_now();
+        }
         // Successors of rows that died before every snapshot are forgotten.
         self.snapshot.check()?;
         if self.options.isolation != Isolation::ReadCommitted

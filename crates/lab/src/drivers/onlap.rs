@@ -31,22 +31,27 @@ impl Onlap {
     }
 }
 
-fn index_spec(shape: &TableShape, index: &IndexShape) -> IndexSpec {
+pub(crate) fn index_spec(shape: &TableShape, index: &IndexShape) -> IndexSpec {
     IndexSpec::new(index.name, index.columns.iter().map(|c| shape.columns[*c].0))
+}
+
+/// Creates a workload's table with its first `indexes` secondary indexes.
+pub(crate) fn create_table(db: &Database, shape: &TableShape, indexes: usize) -> Result<Table> {
+    let (key, _) = shape.columns[0];
+    let mut spec = TableSpec::new(shape.name).serial(key);
+    for (name, ty) in &shape.columns[1..] {
+        spec = spec.column(*name, *ty);
+    }
+    spec = spec.primary_key([key]);
+    for index in &shape.indexes[..indexes] {
+        spec = spec.index(index_spec(shape, index));
+    }
+    db.create_table(spec)
 }
 
 impl Engine for Onlap {
     fn create_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()> {
-        let (key, _) = shape.columns[0];
-        let mut spec = TableSpec::new(shape.name).serial(key);
-        for (name, ty) in &shape.columns[1..] {
-            spec = spec.column(*name, *ty);
-        }
-        spec = spec.primary_key([key]);
-        for index in &shape.indexes[..indexes] {
-            spec = spec.index(index_spec(shape, index));
-        }
-        let table = self.db.create_table(spec)?;
+        let table = create_table(&self.db, shape, indexes)?;
         *self.table.write().expect("no holder panics") = Some((table, shape));
         Ok(())
     }

@@ -17,15 +17,18 @@ use std::time::Duration;
 use onlap::{Batch, Column, Row, Value, Vector};
 use onlap_base::{Error, ErrorKind, Result};
 
+use crate::drivers::Updates;
 use crate::engine::{Client, Engine, EngineOptions, SyncMode, Written};
 use crate::generate::{IndexShape, TableShape};
 
 mod codec;
 mod ffi;
 mod handle;
+mod transactions;
 
 use codec::{RowCodec, index_id, put_int};
 use handle::{Db, WriteBatch};
+use transactions::TransactionDb;
 
 /// Rows whose entries an index build puts into one batch.
 const BUILD_ROWS: usize = 1_000;
@@ -62,6 +65,49 @@ fn spawn_syncer(
         }
         Ok(())
     })
+}
+
+/// Opens a database with rows of a table and all its indexes, for transactions.
+pub(super) fn open_for_updates(
+    options: &EngineOptions,
+    shape: &'static TableShape,
+) -> Result<Box<dyn Updates>> {
+    let sync = options.sync == SyncMode::Fsync;
+    let db = TransactionDb::open(&options.dir, options.memory, sync)?;
+    Ok(Box::new(RocksUpdates { db, shape }))
+}
+
+struct RocksUpdates {
+    db: TransactionDb,
+    shape: &'static TableShape,
+}
+
+impl Updates for RocksUpdates {
+    fn transaction(&self, keys: &[i64], column: usize) -> Result<()> {
+        let mut codec = RowCodec::new(self.shape);
+        let (mut key, mut value) = (Vec::new(), Vec::new());
+        let transaction = self.db.begin();
+        for &number in keys {
+            key.clear();
+            key.push(0);
+            put_int(&mut key, number, 8);
+            if !transaction.get_for_update(&key, &mut value)? {
+                continue;
+            }
+            let indexes = self.shape.indexes.iter().enumerate();
+            let over = indexes.filter(|(_, index)| index.columns.contains(&column));
+            codec.load(&key[1..], &value);
+            for (n, index) in over.clone() {
+                transaction.delete(codec.entry(index_id(n), index.columns))?;
+            }
+            codec.increment(column);
+            transaction.put(codec.key(), codec.value())?;
+            for (n, index) in over {
+                transaction.put(codec.entry(index_id(n), index.columns), &[])?;
+            }
+        }
+        transaction.commit()
+    }
 }
 
 struct RocksDb {

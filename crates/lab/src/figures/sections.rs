@@ -72,7 +72,7 @@ impl<'a, 'b> Bench<'a, 'b> {
                     floor: 0.0,
                     target: 0.0,
                     better: Better::Higher,
-                    unit: "",
+                    unit: String::new(),
                     note: format!("failed: {e}"),
                 });
                 Ok(())
@@ -118,7 +118,7 @@ impl<'a, 'b> Bench<'a, 'b> {
             floor: bounds.0,
             target: bounds.1,
             better,
-            unit,
+            unit: unit.to_owned(),
             note: note.to_owned(),
         });
     }

@@ -143,7 +143,7 @@ fn check_cursor(memtable: &Memtable, model: &Model, rng: &mut Rng) {
     if direction == Direction::Backward {
         expected.reverse();
     }
-    let mut cursor = memtable.cursor(shape.id, &bounds, direction, &wants, upto);
+    let mut cursor = memtable.cursor(shape.id, &bounds, direction, &wants, 0..upto);
     let mut out = EntryBatch::default();
     let (mut keys, mut ids) = (BytesVec::default(), Vec::new());
     let mut columns: Option<Batch> = None;
@@ -507,7 +507,8 @@ fn check_long_cursor(memtable: &Memtable, model: &Mutex<Model>, tasks: &dyn Task
         let index = rng.index(model.schema.indexes.len());
         let wants = EntryWants { keys: true, ..EntryWants::default() };
         let id = model.schema.indexes[index].id;
-        let cursor = memtable.cursor(id, &KeyBounds::all(), Direction::Forward, &wants, RowId::MAX);
+        let cursor =
+            memtable.cursor(id, &KeyBounds::all(), Direction::Forward, &wants, 0..RowId::MAX);
         let expected: HashMap<RowId, Vec<u8>> =
             model.entries(index).into_iter().map(|(k, i)| (model.ids[i], k)).collect();
         (cursor, expected)

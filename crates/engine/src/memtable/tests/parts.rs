@@ -253,7 +253,7 @@ fn a_hundred_thousand_rows_of_production_sizes() {
     }
     let wants = EntryWants { keys: true, ..EntryWants::default() };
     let mut cursor =
-        memtable.cursor(IndexId(11), &KeyBounds::all(), Direction::Forward, &wants, RowId::MAX);
+        memtable.cursor(IndexId(11), &KeyBounds::all(), Direction::Forward, &wants, 0..RowId::MAX);
     let (mut out, mut last, mut count) = (EntryBatch::default(), Vec::new(), 0);
     while cursor.next(10_000, &mut out).unwrap() {
         for key in out.keys.iter() {
@@ -375,4 +375,64 @@ fn a_counter_that_several_clients_use_costs_little_memory() {
     };
     let (ordered, late) = (memtable(false), memtable(true));
     assert!(late < ordered + ordered / 20, "{ordered} and {late} bytes");
+}
+
+/// A queue's readers begin at its living rows, each at those of its own commit; what they skip is dead
+/// to them and nothing else.
+#[test]
+fn readers_begin_behind_the_dead_prefix_of_their_commit() {
+    let schema =
+        schema(&[DataType::Int8, DataType::Int8], &[(&[0], &[], true), (&[1], &[], false)]);
+    let memtable = Memtable::new(schema, 100, tiny());
+    let mut rng = Rng::new(3);
+    let rows = |range: std::ops::Range<i64>, rng: &mut Rng| Batch {
+        rows: range.clone().count(),
+        columns: vec![
+            Column { data: Vector::Int(range.clone().collect()), nulls: None },
+            Column { data: Vector::Int(range.map(|_| rng.range(0..50)).collect()), nulls: None },
+        ],
+    };
+    for commit in 0..40 {
+        memtable.append(&rows(commit * 5..commit * 5 + 5, &mut rng), commit as u64 + 1);
+        while let Some(work) = memtable.pending_work() {
+            work.run();
+        }
+    }
+    // Rows go in order, all but one, by later and later commits.
+    for i in (0..150).filter(|&i| i != 120) {
+        memtable.mark(100 + i, 50 + i, None);
+    }
+    assert_eq!(memtable.dead_prefix(80), 100 + 31);
+    assert_eq!(memtable.dead_prefix(400), 100 + 120);
+    assert_eq!(memtable.dead_prefix(400), 100 + 120);
+    // One who sees less is not misled by what others have passed.
+    assert_eq!(memtable.dead_prefix(60), 100);
+    let from = memtable.dead_prefix(500);
+    for index in [IndexId(10), IndexId(11)] {
+        for direction in [Direction::Forward, Direction::Backward] {
+            let ids = |from: RowId| {
+                let (wants, all) = (EntryWants::default(), KeyBounds::all());
+                let mut cursor = memtable.cursor(index, &all, direction, &wants, from..RowId::MAX);
+                let (mut out, mut ids) = (EntryBatch::default(), Vec::new());
+                while cursor.next(7, &mut out).unwrap() {
+                    ids.extend_from_slice(&out.row_ids);
+                }
+                ids
+            };
+            let expected: Vec<RowId> = ids(0).into_iter().filter(|&id| id >= from).collect();
+            let found: Vec<RowId> = ids(from).into_iter().filter(|&id| id >= from).collect();
+            assert_eq!(found, expected);
+            assert_eq!(expected.len(), 200 - 120);
+        }
+    }
+    let rising = memtable.cursor(
+        IndexId(10),
+        &KeyBounds::all(),
+        Direction::Forward,
+        &EntryWants::default(),
+        from..RowId::MAX,
+    );
+    let (mut rising, mut first) = (rising, EntryBatch::default());
+    assert!(rising.next(1, &mut first).unwrap());
+    assert!(first.row_ids[0] + 32 >= from, "a queue's reader meets dead rows of one group at most");
 }

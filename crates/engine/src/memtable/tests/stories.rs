@@ -270,7 +270,7 @@ impl Story {
             key_columns: Vec::new(),
             include: (0..index.include.len()).collect(),
         };
-        let mut cursor = memtable.cursor(index.id, &bounds, direction, &wants, upto);
+        let mut cursor = memtable.cursor(index.id, &bounds, direction, &wants, 0..upto);
         let mut batch = EntryBatch::default();
         let mut out = String::new();
         while cursor.next(3, &mut batch).unwrap() {

@@ -20,6 +20,7 @@ macro_rules! opaque {
 
 opaque!(Db, Options, TableOptions, Cache, FilterPolicy, WriteOptions, ReadOptions, FlushOptions);
 opaque!(WriteBatch, RawIterator);
+opaque!(TransactionDb, TransactionDbOptions, Transaction, TransactionOptions);
 
 unsafe extern "C" {
     pub fn rocksdb_options_create() -> *mut Options;
@@ -89,6 +90,49 @@ unsafe extern "C" {
         batch: *mut WriteBatch,
         error: *mut *mut c_char,
     );
+
+    pub fn rocksdb_transactiondb_options_create() -> *mut TransactionDbOptions;
+    pub fn rocksdb_transactiondb_options_destroy(options: *mut TransactionDbOptions);
+    pub fn rocksdb_transactiondb_open(
+        options: *const Options,
+        transaction_options: *const TransactionDbOptions,
+        name: *const c_char,
+        error: *mut *mut c_char,
+    ) -> *mut TransactionDb;
+    pub fn rocksdb_transactiondb_close(db: *mut TransactionDb);
+    pub fn rocksdb_transaction_options_create() -> *mut TransactionOptions;
+    pub fn rocksdb_transaction_options_destroy(options: *mut TransactionOptions);
+    pub fn rocksdb_transaction_begin(
+        db: *mut TransactionDb,
+        write_options: *const WriteOptions,
+        options: *const TransactionOptions,
+        old: *mut Transaction,
+    ) -> *mut Transaction;
+    pub fn rocksdb_transaction_get_for_update(
+        transaction: *mut Transaction,
+        options: *const ReadOptions,
+        key: *const c_char,
+        key_len: usize,
+        value_len: *mut usize,
+        exclusive: c_uchar,
+        error: *mut *mut c_char,
+    ) -> *mut c_char;
+    pub fn rocksdb_transaction_put(
+        transaction: *mut Transaction,
+        key: *const c_char,
+        key_len: usize,
+        value: *const c_char,
+        value_len: usize,
+        error: *mut *mut c_char,
+    );
+    pub fn rocksdb_transaction_delete(
+        transaction: *mut Transaction,
+        key: *const c_char,
+        key_len: usize,
+        error: *mut *mut c_char,
+    );
+    pub fn rocksdb_transaction_commit(transaction: *mut Transaction, error: *mut *mut c_char);
+    pub fn rocksdb_transaction_destroy(transaction: *mut Transaction);
 
     pub fn rocksdb_flushoptions_create() -> *mut FlushOptions;
     pub fn rocksdb_flushoptions_destroy(options: *mut FlushOptions);

@@ -31,30 +31,11 @@ impl Db {
     pub fn open(dir: &Path, memory: u64, sync: bool) -> Result<Db> {
         let path = CString::new(dir.as_os_str().as_bytes())
             .map_err(|_| Error::new(ErrorKind::InvalidInput, "a path holds a zero byte"))?;
-        // SAFETY: every pointer handed over comes from the matching create function; setters copy
-        // what they are given, the table factory takes the filter policy over, and the cache is
-        // counted by reference, so that our handle may be destroyed after the database's.
+        // SAFETY: every pointer handed over comes from the matching create function.
         unsafe {
-            let cache = ffi::rocksdb_cache_create_lru((memory / 2) as usize);
-            let table = ffi::rocksdb_block_based_options_create();
-            let bloom = ffi::rocksdb_filterpolicy_create_bloom_full(10.0);
-            ffi::rocksdb_block_based_options_set_filter_policy(table, bloom);
-            ffi::rocksdb_block_based_options_set_block_cache(table, cache);
-            ffi::rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
-            let options = ffi::rocksdb_options_create();
-            ffi::rocksdb_options_set_create_if_missing(options, 1);
-            ffi::rocksdb_options_set_write_buffer_size(options, (memory / 4) as usize);
-            ffi::rocksdb_options_set_max_write_buffer_number(options, 2);
-            ffi::rocksdb_options_set_max_background_jobs(options, 2);
-            ffi::rocksdb_options_set_compression(options, ffi::LZ4_COMPRESSION);
-            ffi::rocksdb_options_set_bottommost_compression(options, ffi::ZSTD_COMPRESSION);
-            ffi::rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
-            ffi::rocksdb_options_set_use_direct_reads(options, 1);
-            ffi::rocksdb_options_set_use_direct_io_for_flush_and_compaction(options, 1);
-            ffi::rocksdb_options_set_block_based_table_factory(options, table);
+            let (options, cache) = options(memory);
             let opened = checked(|error| ffi::rocksdb_open(options, path.as_ptr(), error));
             ffi::rocksdb_options_destroy(options);
-            ffi::rocksdb_block_based_options_destroy(table);
             let db = opened.inspect_err(|_| ffi::rocksdb_cache_destroy(cache))?;
             let write_options = ffi::rocksdb_writeoptions_create();
             ffi::rocksdb_writeoptions_set_sync(write_options, u8::from(sync));
@@ -142,6 +123,38 @@ impl Drop for Db {
     }
 }
 
+/// Options of a database with half of `memory` as block cache and half as two write buffers, and the
+/// cache; the caller destroys both.
+///
+/// # Safety
+/// None of its own: what it returns has to be destroyed by the matching functions, once.
+pub(super) unsafe fn options(memory: u64) -> (*mut ffi::Options, *mut ffi::Cache) {
+    // SAFETY: every pointer handed over comes from the matching create function; setters copy what
+    // they are given, the table factory takes the filter policy over, and the cache is counted by
+    // reference, so that our handle may be destroyed after the database's.
+    unsafe {
+        let cache = ffi::rocksdb_cache_create_lru((memory / 2) as usize);
+        let table = ffi::rocksdb_block_based_options_create();
+        let bloom = ffi::rocksdb_filterpolicy_create_bloom_full(10.0);
+        ffi::rocksdb_block_based_options_set_filter_policy(table, bloom);
+        ffi::rocksdb_block_based_options_set_block_cache(table, cache);
+        ffi::rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+        let options = ffi::rocksdb_options_create();
+        ffi::rocksdb_options_set_create_if_missing(options, 1);
+        ffi::rocksdb_options_set_write_buffer_size(options, (memory / 4) as usize);
+        ffi::rocksdb_options_set_max_write_buffer_number(options, 2);
+        ffi::rocksdb_options_set_max_background_jobs(options, 2);
+        ffi::rocksdb_options_set_compression(options, ffi::LZ4_COMPRESSION);
+        ffi::rocksdb_options_set_bottommost_compression(options, ffi::ZSTD_COMPRESSION);
+        ffi::rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1);
+        ffi::rocksdb_options_set_use_direct_reads(options, 1);
+        ffi::rocksdb_options_set_use_direct_io_for_flush_and_compaction(options, 1);
+        ffi::rocksdb_options_set_block_based_table_factory(options, table);
+        ffi::rocksdb_block_based_options_destroy(table);
+        (options, cache)
+    }
+}
+
 /// Puts that are written together.
 pub(super) struct WriteBatch(*mut ffi::WriteBatch);
 
@@ -220,7 +233,7 @@ impl Drop for Iter<'_> {
 }
 
 /// Runs a call that reports errors by a malloc'ed text.
-fn checked<T>(call: impl FnOnce(*mut *mut c_char) -> T) -> Result<T> {
+pub(super) fn checked<T>(call: impl FnOnce(*mut *mut c_char) -> T) -> Result<T> {
     let mut error: *mut c_char = ptr::null_mut();
     let result = call(&mut error);
     if error.is_null() {

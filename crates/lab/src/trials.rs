@@ -1,0 +1,200 @@
+//! Do concurrent transactions, schema changes and odd tables reach their figures?
+//!
+//! Each [`Trial`] is a small program on the embedded API, with RocksDB's transactions beside it where
+//! a figure is a ratio. The caller runs each in a process of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use onlap::{Batch, Database, Options, SyncMode, Table};
+use onlap_base::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::drivers;
+use crate::figures::{Better, Figure, table_of};
+use crate::generate::Workload;
+use crate::measure::environment::Environment;
+use crate::measure::process::warm_memory;
+use crate::names;
+use crate::workload::RunDir;
+
+mod build;
+mod hot;
+mod large;
+mod queue;
+mod tables;
+mod updates;
+
+/// What is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// Four clients, five updates per transaction.
+    Updates,
+    /// One row that everybody updates.
+    Hot,
+    /// Three indexes in one scan, and inserts meanwhile.
+    Build,
+    /// Insert, read the oldest, delete it.
+    Queue,
+    /// Many small tables.
+    Tables,
+    /// All rows in one transaction.
+    Large,
+}
+
+const TRIALS: [(&str, Trial); 6] = [
+    ("updates", Trial::Updates),
+    ("hot", Trial::Hot),
+    ("build", Trial::Build),
+    ("queue", Trial::Queue),
+    ("tables", Trial::Tables),
+    ("large", Trial::Large),
+];
+
+impl Trial {
+    /// Its name in a list.
+    pub fn name(self) -> &'static str {
+        TRIALS.iter().find(|(_, t)| *t == self).expect("every trial has a name").0
+    }
+}
+
+/// Trials of a list such as `hot,queue`; all of them where there is none.
+pub fn parse_trials(list: Option<&str>) -> Result<Vec<Trial>> {
+    let valid = TRIALS.map(|(name, _)| name);
+    let Some(list) = list else { return Ok(TRIALS.map(|(_, trial)| trial).to_vec()) };
+    let trial = |text: &str| {
+        let name = names::choose("trial", text, &valid)?;
+        Ok(TRIALS.iter().find(|(n, _)| *n == name).expect("chosen from the table").1)
+    };
+    list.split(',').map(str::trim).filter(|s| !s.is_empty()).map(trial).collect()
+}
+
+/// What is tried, and on what scale.
+#[derive(Clone, Debug)]
+pub struct TrialPlan {
+    /// Rows of the large tables; the queue and the large transaction take half.
+    pub rows: u64,
+    /// Seconds of timed parts, in all; the hot row takes all of them.
+    pub seconds: f64,
+    /// Alternating runs of which medians are taken.
+    pub repeat: usize,
+    /// Where directories are made.
+    pub dir: Option<PathBuf>,
+    /// Commit the binary was built from.
+    pub commit: String,
+}
+
+/// Figures of trials.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct TrialReport {
+    /// Where.
+    pub environment: Environment,
+    /// The figures.
+    pub figures: Vec<Figure>,
+}
+
+impl TrialReport {
+    /// For people.
+    pub fn table(&self) -> String {
+        table_of(&self.figures)
+    }
+
+    /// For programs.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("reports have string keys and finite numbers")
+    }
+}
+
+/// Runs a trial in a directory of its own.
+pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialReport> {
+    if plan.rows < ROWS_MIN || plan.repeat == 0 || plan.seconds <= 0.0 {
+        let text = format!("trials need at least {ROWS_MIN} rows, some time and one run");
+        return Err(Error::new(ErrorKind::InvalidInput, text));
+    }
+    let dir = RunDir::create(plan.dir.as_deref(), trial.name())?;
+    warm_memory(WARM_BYTES);
+    let stage = Stage { plan, dir: dir.path(), cancel };
+    let figures = match trial {
+        Trial::Updates => updates::run(&stage),
+        Trial::Hot => hot::run(&stage),
+        Trial::Build => build::run(&stage),
+        Trial::Queue => queue::run(&stage),
+        Trial::Tables => tables::run(&stage),
+        Trial::Large => large::run(&stage),
+    }?;
+    Ok(TrialReport { environment: Environment::of(dir.path(), &plan.commit), figures })
+}
+
+/// Fewer rows make no trial meaningful.
+const ROWS_MIN: u64 = 10_000;
+const WARM_BYTES: u64 = 3 << 30;
+/// Rows of a commit of a load.
+const COMMIT_ROWS: usize = 100;
+/// Memory where everything is to be cached, and where it is not.
+const ROOMY_MEMORY: u64 = 4 << 30;
+const MEMORY: u64 = 256 << 20;
+
+/// Where a trial runs.
+struct Stage<'a> {
+    plan: &'a TrialPlan,
+    dir: &'a Path,
+    cancel: &'a AtomicBool,
+}
+
+impl Stage<'_> {
+    fn check(&self) -> Result<()> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(Error::new(ErrorKind::Cancelled, "the bench was interrupted")),
+            false => Ok(()),
+        }
+    }
+
+    fn open(&self, name: &str, memory: u64) -> Result<Database> {
+        let options = Options::default().memory_limit(memory).sync(SyncMode::Os);
+        Database::open(self.dir.join(name), options)
+    }
+
+    /// Inserts rows of the insert benchmark, so many per commit; rows per second.
+    fn load(
+        &self,
+        rows: u64,
+        commit_rows: usize,
+        f: &mut dyn FnMut(Batch) -> Result<()>,
+    ) -> Result<f64> {
+        let mut generator = Workload::Ibench.generator(1, 0);
+        let began = Instant::now();
+        let mut left = rows;
+        while left > 0 {
+            self.check()?;
+            let n = left.min(commit_rows as u64);
+            f(generator.batch(n as usize, 1_700_000_000_000_000))?;
+            left -= n;
+        }
+        Ok(rows as f64 / began.elapsed().as_secs_f64())
+    }
+}
+
+/// The table of the insert benchmark, with its first `indexes` secondary indexes.
+fn purchases(db: &Database, indexes: usize) -> Result<Table> {
+    drivers::create_onlap_table(db, Workload::Ibench.shape(), indexes)
+}
+
+fn figure(work: &str, value: f64, bounds: (f64, f64), better: Better, unit: &str) -> Figure {
+    Figure {
+        work: work.to_owned(),
+        value: Some(value).filter(|v| v.is_finite()),
+        floor: bounds.0,
+        target: bounds.1,
+        better,
+        unit: unit.to_owned(),
+        note: String::new(),
+    }
+}
+
+impl Figure {
+    fn noting(mut self, note: impl Into<String>) -> Figure {
+        self.note = note.into();
+        self
+    }
+}
