@@ -70,6 +70,9 @@ pub(crate) struct TableWrite {
     pub rows: Batch,
     /// Committed rows that die; successors are ordinals of `rows`.
     pub marks: Vec<PendingMark>,
+    /// Ordinals of rows, rising, that have the unique keys of the rows which they replace, and those:
+    /// nobody else can have brought the keys meanwhile.
+    pub kept: Vec<(u32, RowId)>,
     pub unique: Vec<UniqueKeys>,
 }
 

@@ -32,6 +32,7 @@ use crate::options::{Options, Rule};
 use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
+use crate::rules::References;
 use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
 use crate::spec::{IndexSpec, SequenceSpec, TableSpec};
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     /// Bytes above which the oldest snapshot is revoked.
     pub snapshot_debt_limit: u64,
     pub sequences: Sequences,
+    pub references: References,
     pub locks: Locks,
     pub transactions: TransactionCounters,
     /// Set when recovery has found the end of the log.
@@ -94,6 +96,7 @@ impl Shared {
             versions,
             catalog: Catalog::default(),
             sequences: Sequences::default(),
+            references: References::default(),
             snapshots: Snapshots::new(csn),
             timeline: Timeline::default(),
             snapshot_debt: SnapshotDebt::default(),
@@ -410,7 +413,7 @@ impl Database {
     }
 
     fn handle(&self, state: Arc<TableState>) -> Table {
-        Table { state, shared: Arc::clone(&self.shared) }
+        Table::new(state, &self.shared)
     }
 }
 
@@ -426,6 +429,10 @@ pub struct Table {
 }
 
 impl Table {
+    pub(crate) fn new(state: Arc<TableState>, shared: &Arc<Shared>) -> Table {
+        Table { state, shared: Arc::clone(shared) }
+    }
+
     /// The table's name.
     pub fn name(&self) -> String {
         self.state.schema().name.clone()

@@ -42,6 +42,7 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
             let version = changed[0].1.clone().expect("a created table has a version");
             let state = shared.new_table(version, csn, 1, Vec::new());
             shared.catalog.insert(schema.name.clone(), Arc::clone(&state));
+            rules::came_or_went(shared, &schema);
             state
         })
     })
@@ -55,11 +56,13 @@ fn take(next: &mut u32) -> IndexId {
 pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
     let _one = shared.schema_lock.lock();
     let state = shared.catalog.by_name(name).ok_or_else(|| unknown_table(name))?;
+    shared.references.check_droppable(&state.schema())?;
     shared.commits().exclusively(|_| {
         state.dropped.store(true, Ordering::Release);
         let dropped = shared.commit_edits(&[Edit::DropTable(state.id)], |_| ());
         if dropped.is_ok() {
             shared.catalog.remove(name);
+            rules::came_or_went(shared, &state.schema());
             shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
             let frozen = state.view().frozen.iter().map(|f| f.bytes).sum();
             shared.pressure.dropped(frozen, shared.clock.monotonic_ns());
@@ -114,6 +117,7 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
         let text = format!("{name} is the primary key of table {table} and cannot be dropped");
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
+    shared.references.check_index_droppable(&schema, index.id)?;
     schema.version += 1;
     schema.indexes.retain(|i| i.id != index.id);
     shared.commits().exclusively(|leader| {

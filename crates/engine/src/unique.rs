@@ -212,8 +212,13 @@ pub(crate) fn look_up(w: &mut TableWrite) -> Result<()> {
             Claim::Any { keys, .. } => keys,
         };
         let below = view.active.first_row();
+        // Rows with a NULL in the key have none in the list.
+        let kept = if probed.keys.len() == w.rows.rows { &w.kept[..] } else { &[] };
+        let mut kept = kept.iter().peekable();
         for i in 0..probed.keys.len() {
-            if let Some(row) = live_row(&view, claim.index, probed.keys.get(i), below)? {
+            if let Some(&(_, row)) = kept.next_if(|&&(ordinal, _)| ordinal as usize == i) {
+                probed.hits.push((i, row));
+            } else if let Some(row) = live_row(&view, claim.index, probed.keys.get(i), below)? {
                 probed.hits.push((i, row));
             }
         }

@@ -38,6 +38,7 @@ impl Story {
     fn new() -> Story {
         let tasks = SimTasks::new(1);
         let mut options = Options::default().sync(SyncMode::Fsync).memory_limit(32 << 20);
+        options.tuning.log_file_bytes = 64 << 10;
         options.clock = Arc::new(tasks.clone());
         options.tasks = Arc::new(tasks);
         options.fs = Arc::new(MemFs::new());
@@ -233,9 +234,7 @@ impl Story {
                     Some("serializable") => Isolation::Serializable,
                     _ => Isolation::RepeatableRead,
                 };
-                // Nobody else goes on while a command waits.
-                let options = TransactionOptions::at(level).lock_timeout(Duration::ZERO);
-                let tx = self.db().begin_with(options).unwrap();
+                let tx = self.transaction(level);
                 self.transactions.insert(name, tx);
                 String::new()
             }
@@ -254,6 +253,12 @@ impl Story {
             }
             other => panic!("unknown command {other}"),
         }
+    }
+
+    /// Nobody else goes on while a command waits, so none waits.
+    fn transaction(&self, level: Isolation) -> Transaction {
+        let options = TransactionOptions::at(level).lock_timeout(Duration::ZERO);
+        self.db().begin_with(options).unwrap()
     }
 
     fn sequence(&self, name: &str, test: &mut TestCase) -> String {
@@ -281,7 +286,7 @@ impl Story {
         let named = test.try_take_arg::<String>("tx").unwrap();
         let mut tx = match &named {
             Some(name) => self.transactions.remove(name).expect("begun"),
-            None => self.db().begin().unwrap(),
+            None => self.transaction(Isolation::RepeatableRead),
         };
         let mut out = String::new();
         let done = match test.directive.as_str() {

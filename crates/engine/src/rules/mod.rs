@@ -1,7 +1,8 @@
 //! Which rows does a table take?
 //!
 //! Defaults fill what an insert leaves out ([`defaults`]), checks judge each row on its own
-//! ([`checks`]). Both happen as rows come into a transaction, before anything is logged.
+//! ([`checks`]). Both happen as rows come into a transaction, before anything is logged. Foreign keys
+//! are kept by the transaction; here stands who refers to whom ([`references`]).
 //!
 //! Thread safety: plain functions; what is shared is immutable.
 
@@ -14,8 +15,17 @@ use crate::spec::{TableSpec, build_check, build_default};
 
 mod checks;
 pub(crate) mod defaults;
+mod references;
 
 pub(crate) use checks::Checks;
+pub(crate) use references::{Reference, References};
+
+/// After a table came or went: parents learn of their children.
+pub(crate) fn came_or_went(shared: &Shared, schema: &TableSchema) {
+    if !schema.foreign_keys.is_empty() {
+        shared.references.rebuild(&shared.catalog, &[]);
+    }
+}
 
 /// Adds the rules of a table's description to its schema.
 pub(crate) fn complete(shared: &Shared, spec: &TableSpec, schema: &mut TableSchema) -> Result<()> {

@@ -39,6 +39,8 @@ pub(super) struct Buffer {
     marked: HashMap<RowId, usize>,
     /// Position in `marks` by the ordinal of the successor.
     successors: HashMap<usize, usize>,
+    /// Ordinals of own rows that have all unique keys of the committed row that they replace.
+    kept: HashSet<usize>,
     events: Vec<Event>,
     /// Own rows by the keys of unique indexes, as far as somebody asked.
     keys: Vec<OwnKeys>,
@@ -110,6 +112,7 @@ impl Buffer {
             marks: Vec::new(),
             marked: HashMap::new(),
             successors: HashMap::new(),
+            kept: HashSet::new(),
             events: Vec::new(),
             keys: Vec::new(),
             counter_only: true,
@@ -147,8 +150,15 @@ impl Buffer {
         }
     }
 
-    /// Replaces a row by own row `ordinal`.
-    pub(super) fn succeed(&mut self, found: Found, ordinal: usize) {
+    /// Replaces a row by own row `ordinal`; `keeps`: all unique keys are those of the row before.
+    pub(super) fn succeed(&mut self, found: Found, ordinal: usize, keeps: bool) {
+        let kept = match found {
+            Found::Committed(_) => keeps,
+            Found::Own(old) => keeps && self.kept.contains(&old),
+        };
+        if kept {
+            self.kept.insert(ordinal);
+        }
         let mark = match found {
             Found::Committed(row) => {
                 self.mark_row(row);
@@ -215,6 +225,7 @@ impl Buffer {
         if to.rows < self.rows.rows {
             self.rows.truncate(to.rows);
             self.keys.clear();
+            self.kept.retain(|&ordinal| ordinal < to.rows);
         }
         (self.bytes, self.counter_only) = (to.bytes, to.counter_only);
         // Readers may still be on their way through the copy, so it is not cut but made anew.
@@ -295,9 +306,16 @@ impl Buffer {
 
     /// Leaves dead rows out and makes everything ready for the commit queue.
     pub(super) fn finish(mut self) -> Result<TableWrite> {
+        let keeps =
+            |m: &PendingMark| m.successor.is_some_and(|s| self.kept.contains(&(s as usize)));
+        let keeps: Vec<bool> = self.marks.iter().map(keeps).collect();
         if !self.dead.is_empty() {
             self.compact();
         }
+        let kept = self.marks.iter().zip(keeps).filter(|(_, keeps)| *keeps);
+        let mut kept: Vec<(u32, RowId)> =
+            kept.filter_map(|(m, _)| Some((m.successor?, m.row))).collect();
+        kept.sort_unstable();
         let counter = self.schema.serial();
         unique::check_key_lengths(&self.schema, &self.rows)?;
         let unique =
@@ -307,6 +325,7 @@ impl Buffer {
             schema: self.schema,
             rows: self.rows,
             marks: self.marks,
+            kept,
             unique,
         })
     }

@@ -15,6 +15,9 @@ use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
 use crate::read::{ReadView, Registration};
 
+/// For a new row: no columns were named, all were set.
+const NO_NAMES: Option<&[&str]> = None;
+
 /// What an update sets.
 pub type Changes<'a> = &'a [(&'a str, Value)];
 
@@ -29,10 +32,12 @@ impl Transaction {
         self.changing()?;
         let room = self.make_room(row_bytes(row));
         let buffer = self.buffer(table)?;
+        let before = buffer.mark();
+        let at = buffer.rows.rows;
         buffer.push_row(row, true)?;
-        let at = buffer.rows.rows - 1;
-        if let Err(e) = room.and_then(|()| self.reserve(table, at)) {
-            self.buffer(table)?.pop_row(row);
+        let checked = room.and_then(|()| self.reserve(table, at));
+        if let Err(e) = checked.and_then(|()| self.check_parents(table, at, NO_NAMES)) {
+            self.buffer(table)?.rewind(before);
             return Err(e);
         }
         self.charge();
@@ -47,11 +52,12 @@ impl Transaction {
     pub fn insert_batch(&mut self, table: &Table, batch: Batch) -> Result<()> {
         self.changing()?;
         self.make_room(batch.heap_bytes())?;
-        self.atomically(table, |tx| {
+        self.atomically(|tx| {
             let buffer = tx.buffer(table)?;
             let at = buffer.rows.rows;
             buffer.push_batch(batch)?;
-            tx.reserve(table, at)
+            tx.reserve(table, at)?;
+            tx.check_parents(table, at, NO_NAMES)
         })
     }
 
@@ -64,8 +70,14 @@ impl Transaction {
         self.changing()?;
         let Some(found) = self.find_locked(table, key, RowLock::Update)? else { return Ok(false) };
         self.make_room(MARK_BYTES)?;
-        self.buffer(table)?.delete(found);
-        self.charge();
+        let mut losses = self.losses(table);
+        if losses.wanted {
+            losses.note(self.read_found(table, found)?, None);
+        }
+        self.atomically(|tx| {
+            tx.buffer(table)?.delete(found);
+            tx.follow(table, losses)
+        })?;
         Ok(true)
     }
 
@@ -80,8 +92,16 @@ impl Transaction {
         let (committed, own) = self.seen(table, rows)?;
         let any = &mut |_: RowId, _: &Row| Ok(true);
         let locked = self.lock_all(table, committed, RowLock::Update, LockWait::Block, any)?;
+        let mut losses = self.losses(table);
+        if losses.wanted {
+            let (_, rows) = self.read_locked(table, &locked.rows, locked.moved)?;
+            rows.into_iter().for_each(|row| losses.note(row, None));
+            for row in &own {
+                losses.note(self.read_found(table, Found::of(*row))?, None);
+            }
+        }
         let all = locked.rows.into_iter().chain(own);
-        self.atomically(table, |tx| {
+        self.atomically(|tx| {
             let mut deleted = 0;
             tx.make_room(all.size_hint().0 * MARK_BYTES)?;
             let buffer = tx.buffer(table)?;
@@ -89,6 +109,7 @@ impl Transaction {
                 buffer.delete(Found::of(row));
                 deleted += 1;
             }
+            tx.follow(table, losses)?;
             Ok(deleted)
         })
     }
@@ -129,13 +150,18 @@ impl Transaction {
         let mode = lock_for(&self.buffer(table)?.schema, columns);
         let Some(found) = self.find_locked(table, key, mode)? else { return Ok(false) };
         let mut row = self.read_found(table, found)?;
-        self.atomically(table, |tx| {
+        self.atomically(|tx| {
             let schema = std::sync::Arc::clone(&tx.buffer(table)?.schema);
+            let mut losses = tx.losses_of(table, mode);
+            let old = losses.wanted.then(|| row.clone());
             set(&mut row, &schema)?;
             tx.make_room(MARK_BYTES + row_bytes(&row))?;
             let from = tx.buffer(table)?.rows.rows;
             tx.replace(table, found, &row, columns)?;
-            tx.reserve_changed(table, from, mode)
+            tx.note_replaced(table, old, &mut losses)?;
+            tx.reserve_changed(table, from, mode)?;
+            tx.check_parents(table, from, Some(columns))?;
+            tx.follow(table, losses)
         })?;
         Ok(true)
     }
@@ -159,23 +185,30 @@ impl Transaction {
         let any = &mut |_: RowId, _: &Row| Ok(true);
         let locked = self.lock_all(table, committed, mode, LockWait::Block, any)?;
         let columns = names(changes);
-        self.atomically(table, |tx| {
+        self.atomically(|tx| {
             let (found, values) = tx.read_locked(table, &locked.rows, locked.moved)?;
             let bytes = values.iter().map(|row| MARK_BYTES + changed_bytes(row, changes)).sum();
             tx.make_room(bytes)?;
             let n = (found.len() + own.len()) as u64;
             let from = tx.buffer(table)?.rows.rows;
+            let mut losses = tx.losses_of(table, mode);
             for (row_id, mut row) in found.into_iter().zip(values) {
+                let old = losses.wanted.then(|| row.clone());
                 set_columns(&schema, &mut row, changes)?;
                 tx.replace(table, Found::Committed(row_id), &row, &columns)?;
+                tx.note_replaced(table, old, &mut losses)?;
             }
             for row_id in own {
                 let mut row = tx.read_found(table, Found::of(row_id))?;
                 tx.make_room(changed_bytes(&row, changes))?;
+                let old = losses.wanted.then(|| row.clone());
                 set_columns(&schema, &mut row, changes)?;
                 tx.replace(table, Found::of(row_id), &row, &columns)?;
+                tx.note_replaced(table, old, &mut losses)?;
             }
             tx.reserve_changed(table, from, mode)?;
+            tx.check_parents(table, from, Some(&columns))?;
+            tx.follow(table, losses)?;
             Ok(n)
         })
     }
@@ -215,24 +248,30 @@ impl Transaction {
     }
 
     /// Puts a new version in the place of a row, of which these columns were set.
-    fn replace(
+    pub(super) fn replace(
         &mut self,
         table: &Table,
         found: Found,
         row: &[Value],
-        columns: &[&str],
+        columns: &[impl AsRef<str>],
     ) -> Result<()> {
         let buffer = self.buffer(table)?;
         let serial = buffer.schema.columns.iter().find(|c| c.is_serial()).map(|c| c.name.as_str());
-        let chosen = columns.iter().any(|name| Some(*name) == serial);
+        let chosen = columns.iter().any(|name| Some(name.as_ref()) == serial);
         buffer.push_row(row, chosen)?;
         let at = buffer.rows.rows - 1;
-        buffer.succeed(found, at);
+        let keeps = lock_for(&buffer.schema, columns) == RowLock::NoKeyUpdate;
+        buffer.succeed(found, at, keeps);
         Ok(())
     }
 
     /// After an update: new keys are judged when all rows have theirs, so that rows may exchange them.
-    fn reserve_changed(&mut self, table: &Table, from: usize, mode: RowLock) -> Result<()> {
+    pub(super) fn reserve_changed(
+        &mut self,
+        table: &Table,
+        from: usize,
+        mode: RowLock,
+    ) -> Result<()> {
         if mode == RowLock::Update { self.reserve(table, from) } else { Ok(()) }
     }
 }
@@ -253,13 +292,17 @@ fn set_columns(schema: &TableSchema, row: &mut Row, changes: Changes<'_>) -> Res
 }
 
 /// How a row is to be locked for a change of these columns.
-fn lock_for(schema: &TableSchema, columns: &[&str]) -> RowLock {
-    let in_key = |name: &&str| {
-        let column = schema.columns.iter().find(|c| c.name == **name);
+pub(super) fn lock_for(schema: &TableSchema, columns: &[impl AsRef<str>]) -> RowLock {
+    let in_key = |name: &str| {
+        let column = schema.columns.iter().find(|c| c.name == name);
         column.is_some_and(|column| {
             let unique = schema.indexes.iter().filter(|i| i.unique);
             unique.flat_map(|i| &i.key).any(|part| part.column == column.id)
         })
     };
-    if columns.iter().any(in_key) { RowLock::Update } else { RowLock::NoKeyUpdate }
+    if columns.iter().any(|name| in_key(name.as_ref())) {
+        RowLock::Update
+    } else {
+        RowLock::NoKeyUpdate
+    }
 }

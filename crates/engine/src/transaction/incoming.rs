@@ -23,12 +23,6 @@ impl Buffer {
         result
     }
 
-    /// Takes the last row back.
-    pub(super) fn pop_row(&mut self, row: &[Value]) {
-        self.rows.truncate(self.rows.rows - 1);
-        self.bytes -= row_bytes(row);
-    }
-
     fn try_push_row(&mut self, row: &[Value], chosen: bool) -> Result<()> {
         if row.len() != self.schema.columns.len() {
             let text = format!(

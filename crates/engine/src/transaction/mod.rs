@@ -24,8 +24,10 @@ use crate::read::{ReadView, Reader, Registration};
 
 mod buffer;
 mod change;
+mod children;
 mod columns;
 mod incoming;
+mod parents;
 mod read;
 mod reads;
 mod reserve;
@@ -243,16 +245,13 @@ impl Transaction {
         self.statement()
     }
 
-    /// Runs a statement on a table; what it did is undone when it fails.
-    fn atomically<T>(
-        &mut self,
-        table: &Table,
-        f: impl FnOnce(&mut Transaction) -> Result<T>,
-    ) -> Result<T> {
-        let before = self.buffer(table)?.mark();
+    /// Runs a statement; what it did is undone when it fails, in child tables too.
+    fn atomically<T>(&mut self, f: impl FnOnce(&mut Transaction) -> Result<T>) -> Result<T> {
+        let before: Vec<BufferMark> = self.tables.iter().map(Buffer::mark).collect();
         let result = f(self);
         if result.is_err() {
-            self.buffer(table)?.rewind(before);
+            let before = before.into_iter().chain(std::iter::repeat(BufferMark::default()));
+            self.tables.iter_mut().zip(before).for_each(|(buffer, mark)| buffer.rewind(mark));
         }
         self.charge();
         result

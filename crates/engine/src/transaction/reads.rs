@@ -122,13 +122,21 @@ impl TableReads {
         let view = ReadView::new(&self.state, now)?;
         let before = ReadView::new(&self.state, since)?;
         for (index, bounds) in &self.ranges {
+            // Two walks: each leaves out what is dead at its own commit.
             let mut seen = Vec::new();
-            each_entry(&view, *index, bounds, &mut |rows| seen.extend_from_slice(rows))?;
-            if seen.iter().any(|&r| r >= before.count && r < view.count) {
-                return Err(self.failed(shared, false));
-            }
+            each_entry(&before, *index, bounds, &mut |rows| seen.extend_from_slice(rows))?;
             seen.sort_unstable();
             self.rows.extend(before.visible(&seen)?);
+            let mut new = false;
+            if self.is_changed_since(since) {
+                let range = before.count..view.count;
+                each_entry(&view, *index, bounds, &mut |rows| {
+                    new |= rows.iter().any(|row| range.contains(row));
+                })?;
+            }
+            if new {
+                return Err(self.failed(shared, false));
+            }
         }
         let rows: Vec<RowId> = self.rows.iter().collect();
         if view.visible(&rows)?.len() < rows.len() {

@@ -65,7 +65,7 @@ impl Transaction {
         }
         let mut keys = Vec::with_capacity(to - from);
         for row in from..to {
-            if !columns.iter().any(|c| c.is_null(row)) {
+            if buffer.is_alive(row) && !columns.iter().any(|c| c.is_null(row)) {
                 let mut key = Vec::new();
                 def.encode_row(&columns, row, &mut key);
                 keys.push(key);

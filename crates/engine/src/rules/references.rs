@@ -1,0 +1,81 @@
+//! Which tables refer to a table?
+//!
+//! The schema of a child names its parent; here the parent finds its children. Built anew when a
+//! foreign key comes or goes.
+//!
+//! Thread safety: read without a lock; replaced by schema changes, one at a time.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use onlap_base::{Error, ErrorKind, IndexId, Result, TableId};
+use onlap_format::{ForeignKeySchema, TableSchema};
+
+use crate::catalog::Catalog;
+
+/// A foreign key, as its parent sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Reference {
+    pub child: TableId,
+    pub key: ForeignKeySchema,
+}
+
+type ByParent = HashMap<TableId, Arc<[Reference]>>;
+
+/// All foreign keys of a database, by parent.
+#[derive(Default)]
+pub(crate) struct References {
+    by_parent: ArcSwap<ByParent>,
+}
+
+impl References {
+    /// The foreign keys that refer to a table.
+    pub(crate) fn to(&self, parent: TableId) -> Option<Arc<[Reference]>> {
+        self.by_parent.load().get(&parent).cloned()
+    }
+
+    /// Reads the schemas of all tables, and adds foreign keys that are none yet.
+    pub(crate) fn rebuild(&self, catalog: &Catalog, coming: &[Reference]) {
+        let mut by_parent: HashMap<TableId, Vec<Reference>> = HashMap::new();
+        for table in catalog.all() {
+            for key in &table.schema().foreign_keys {
+                let reference = Reference { child: table.id, key: key.clone() };
+                by_parent.entry(key.parent).or_default().push(reference);
+            }
+        }
+        for reference in coming {
+            by_parent.entry(reference.key.parent).or_default().push(reference.clone());
+        }
+        let by_parent: ByParent = by_parent.into_iter().map(|(id, r)| (id, r.into())).collect();
+        self.by_parent.store(Arc::new(by_parent));
+    }
+
+    /// Refuses that a table goes while others refer to it.
+    pub(crate) fn check_droppable(&self, table: &TableSchema) -> Result<()> {
+        let others = self.to(table.id);
+        let other = others.iter().flat_map(|r| r.iter()).find(|r| r.child != table.id);
+        match other {
+            Some(reference) => Err(in_use(&format!("table {}", table.name), reference)),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses that a unique index goes that a foreign key relies on.
+    pub(crate) fn check_index_droppable(&self, table: &TableSchema, index: IndexId) -> Result<()> {
+        let others = self.to(table.id);
+        let user = others.iter().flat_map(|r| r.iter()).find(|r| r.key.parent_index == index);
+        match user {
+            Some(reference) => {
+                let name = table.index(index).map_or("", |i| i.name.as_str());
+                Err(in_use(&format!("index {name} of table {}", table.name), reference))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn in_use(what: &str, reference: &Reference) -> Error {
+    let text = format!("foreign key {} refers to {what}; drop that first", reference.key.name);
+    Error::new(ErrorKind::InUse, text)
+}

@@ -1,0 +1,313 @@
+//! What becomes of children when their parent goes, or its key changes?
+//!
+//! A statement notes the parent rows that it deletes or replaces ([`Losses`]). When it has done its
+//! work, each key that a row lost is locked, (unique index, key) in mode `Update`, which waits for
+//! transactions that bring children of it; then children are looked for in the newest committed state
+//! and among the transaction's own rows. With `Cascade` and `SetNull` they are deleted or changed,
+//! and what they lose as parents themselves is followed in turn. `Restrict` is judged last, so that a
+//! statement may delete a parent together with its children, or give a key to another row.
+//!
+//! A child that another transaction is changing is waited for, and then children are looked for again:
+//! the child may have moved on to a successor, or to another parent.
+//!
+//! Children are found through an index that begins with the foreign key's columns; where there is
+//! none, the whole child table is read.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
+use onlap_format::{Action, ForeignKeySchema, Row, TableSchema, Value};
+
+use super::buffer::Found;
+use super::change::lock_for;
+use super::parents::{Parent, named_values};
+use super::rows::Settled;
+use super::{Isolation, MARK_BYTES, Transaction};
+use crate::database::Table;
+use crate::locks::{LockWait, RowLock};
+use crate::options::Rule;
+use crate::read::{KeyRange, ReadView, Reader, Registration, Scan};
+use crate::rules::Reference;
+
+/// Parent rows that a statement deletes or replaces.
+pub(super) struct Losses {
+    /// Whether anybody refers to the table.
+    pub wanted: bool,
+    rows: Vec<(Row, Option<Row>)>,
+}
+
+impl Losses {
+    /// Notes a row and what replaces it.
+    pub(super) fn note(&mut self, old: Row, new: Option<Row>) {
+        if self.wanted {
+            self.rows.push((old, new));
+        }
+    }
+}
+
+/// A key that a parent row had.
+struct Lost {
+    reference: Reference,
+    key: Vec<u8>,
+    /// In the order of the parent's index, and what replaces them.
+    values: Vec<Value>,
+    new: Option<Vec<Value>>,
+}
+
+/// What following the losses has led to.
+#[derive(Default)]
+struct Wake {
+    open: VecDeque<(Table, Row, Option<Row>)>,
+    restricted: Vec<Lost>,
+    /// Tables with new rows from this ordinal on, and the columns that were set.
+    changed: Vec<(Table, usize, Vec<String>)>,
+}
+
+impl Transaction {
+    /// Where a statement notes what parent rows it deletes or replaces.
+    pub(super) fn losses(&self, table: &Table) -> Losses {
+        let wanted = self.shared.references.to(table.state.id).is_some();
+        Losses { wanted, rows: Vec::new() }
+    }
+
+    /// The same for an update that locked rows in this mode: keys stay where it is no `Update`.
+    pub(super) fn losses_of(&self, table: &Table, mode: RowLock) -> Losses {
+        let losses = self.losses(table);
+        Losses { wanted: losses.wanted && mode == RowLock::Update, ..losses }
+    }
+
+    /// Notes that the newest own row has replaced an old one.
+    pub(super) fn note_replaced(
+        &mut self,
+        table: &Table,
+        old: Option<Row>,
+        losses: &mut Losses,
+    ) -> Result<()> {
+        if let Some(old) = old {
+            let at = self.buffer(table)?.rows.rows - 1;
+            losses.note(old, Some(self.read_found(table, Found::Own(at))?));
+        }
+        Ok(())
+    }
+
+    /// At the end of a statement: lets the children follow, or refuses.
+    pub(super) fn follow(&mut self, table: &Table, losses: Losses) -> Result<()> {
+        let open = losses.rows.into_iter().map(|(old, new)| (table.clone(), old, new)).collect();
+        let mut wake = Wake { open, ..Wake::default() };
+        while let Some((parent, old, new)) = wake.open.pop_front() {
+            let references = self.shared.references.to(parent.state.id);
+            for reference in references.iter().flat_map(|r| r.iter()) {
+                self.follow_one(reference, &old, new.as_ref(), &mut wake)?;
+            }
+        }
+        for (child, from, columns) in &wake.changed {
+            let schema = Arc::clone(&self.buffer(child)?.schema);
+            self.reserve_changed(child, *from, lock_for(&schema, columns))?;
+        }
+        for (child, from, columns) in &wake.changed {
+            self.check_parents(child, *from, Some(columns.as_slice()))?;
+        }
+        wake.restricted.iter().try_for_each(|lost| self.restrict(lost))
+    }
+
+    fn follow_one(
+        &mut self,
+        reference: &Reference,
+        old: &Row,
+        new: Option<&Row>,
+        wake: &mut Wake,
+    ) -> Result<()> {
+        let parent = Parent::of(self, &reference.key)?;
+        let schema = parent.table.schema();
+        let value = |row: &Row, i: usize| {
+            let at = schema.position(parent.index.key[i].column);
+            row[at.expect("an index names columns of its table")].clone()
+        };
+        let key_of = |row: &Row| (0..parent.index.key.len()).map(|i| value(row, i)).collect();
+        let values: Vec<Value> = key_of(old);
+        if values.contains(&Value::Null) {
+            return Ok(());
+        }
+        let key = parent.def.encode_values(&values)?;
+        let new: Option<Vec<Value>> = new.map(key_of);
+        if let Some(new) = &new
+            && parent.def.encode_values(new)? == key
+        {
+            return Ok(());
+        }
+        self.lock_parent_key(&parent, &key, RowLock::Update)?;
+        let action = match &new {
+            None => reference.key.on_delete,
+            Some(_) => reference.key.on_update,
+        };
+        let lost = Lost { reference: reference.clone(), key, values, new };
+        match action {
+            Action::Restrict => wake.restricted.push(lost),
+            Action::Cascade => self.cascade(&lost, wake)?,
+            Action::SetNull => {
+                let nulls = vec![Value::Null; lost.values.len()];
+                self.cascade(&Lost { new: Some(nulls), ..lost }, wake)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses that a key goes while children name it.
+    fn restrict(&mut self, lost: &Lost) -> Result<()> {
+        let parent = Parent::of(self, &lost.reference.key)?;
+        if self.own_row_with_key(&parent, &lost.key)
+            || self.committed_row_with_key(&parent, &lost.key)?.is_some()
+        {
+            return Ok(());
+        }
+        let child = self.child_table(&lost.reference)?;
+        loop {
+            let Some(&row) = self.children(&child, &parent, lost)?.first() else { return Ok(()) };
+            if row < PROVISIONAL_BASE
+                && self.shared.obeys(Rule::ForeignKeys)
+                && !matches!(
+                    self.lock_row(&child, row, RowLock::KeyShare, LockWait::Block)?,
+                    Settled::Same
+                )
+            {
+                continue;
+            }
+            let key = &lost.reference.key;
+            let text = format!(
+                "a row of table {} cannot go or change its key: foreign key {} of table {} refers \
+                 to it with {}",
+                parent.table.name(),
+                key.name,
+                child.name(),
+                named_values(&child.schema(), &key.columns, &lost.values)
+            );
+            return Err(Error::new(ErrorKind::ForeignKeyViolation, text));
+        }
+    }
+
+    /// Deletes the children of a key, or gives them another.
+    fn cascade(&mut self, lost: &Lost, wake: &mut Wake) -> Result<()> {
+        let child = self.child_table(&lost.reference)?;
+        let rows = self.lock_children(&child, lost)?;
+        let schema = Arc::clone(&self.buffer(&child)?.schema);
+        let names = column_names(&schema, &lost.reference.key);
+        let from = self.buffer(&child)?.rows.rows;
+        for row in rows {
+            let old = self.read_newest(&child, row)?;
+            let Some(values) = &lost.new else {
+                self.make_room(MARK_BYTES)?;
+                self.buffer(&child)?.delete(Found::of(row));
+                wake.open.push_back((child.clone(), old, None));
+                continue;
+            };
+            let mut new = old.clone();
+            for (id, value) in lost.reference.key.columns.iter().zip(values) {
+                let at = schema.position(*id).expect("a foreign key names columns of its table");
+                new[at] = value.clone();
+            }
+            self.make_room(MARK_BYTES + super::incoming::row_bytes(&new))?;
+            self.replace(&child, Found::of(row), &new, &names)?;
+            let at = self.buffer(&child)?.rows.rows - 1;
+            let new = self.read_found(&child, Found::Own(at))?;
+            wake.open.push_back((child.clone(), old, Some(new)));
+        }
+        if lost.new.is_some() {
+            wake.changed.push((child, from, names));
+        }
+        Ok(())
+    }
+
+    /// The children of a key in their newest versions, locked.
+    fn lock_children(&mut self, child: &Table, lost: &Lost) -> Result<Vec<RowId>> {
+        let parent = Parent::of(self, &lost.reference.key)?;
+        'again: loop {
+            let rows = self.children(child, &parent, lost)?;
+            for &row in rows.iter().filter(|r| **r < PROVISIONAL_BASE) {
+                match self.lock_row(child, row, RowLock::Update, LockWait::Block)? {
+                    Settled::Same => self.check_seen(child, row)?,
+                    Settled::Gone(_) | Settled::Skipped => continue 'again,
+                }
+            }
+            return Ok(rows);
+        }
+    }
+
+    /// Above READ COMMITTED nothing is changed that the transaction cannot see.
+    fn check_seen(&self, child: &Table, row: RowId) -> Result<()> {
+        if self.options.isolation == Isolation::ReadCommitted || row < self.view(child)?.count {
+            return Ok(());
+        }
+        let text = format!(
+            "a child row in table {} was added by another transaction since this one began; roll it \
+             back and run it again",
+            child.name()
+        );
+        Err(Error::new(ErrorKind::Conflict, text))
+    }
+
+    /// Rows of a child table that name a parent key: committed and own ones, in the newest state.
+    fn children(&mut self, child: &Table, parent: &Parent, lost: &Lost) -> Result<Vec<RowId>> {
+        let (key, values) = (&lost.reference.key, &lost.values);
+        let (view, now) = self.newest(child)?;
+        let schema = Arc::clone(&view.view.schema);
+        let reader = Reader::new(view, now);
+        let in_order = |index: &onlap_format::IndexSchema| {
+            let parts = index.key.get(..key.columns.len())?;
+            let value = |column| key.columns.iter().position(|c| *c == column);
+            let places = parts.iter().map(|p| value(p.column)).collect::<Option<Vec<usize>>>()?;
+            Some(places.into_iter().map(|i| values[i].clone()).collect::<Vec<Value>>())
+        };
+        let index = schema.indexes.iter().find_map(|i| Some((&i.name, in_order(i)?)));
+        if let Some((name, values)) = index {
+            // No row holds a value that its column's type cannot.
+            return match reader.index_row_ids(name, &KeyRange::eq(values)) {
+                Err(e) if e.kind() == ErrorKind::OutOfRange => Ok(Vec::new()),
+                rows => rows,
+            };
+        }
+        let names = column_names(&schema, key);
+        let mut found = Vec::new();
+        for batch in reader.scan(&Scan::all().columns(names))? {
+            let batch = batch?;
+            for i in 0..batch.len() {
+                let row = batch.row(i);
+                if !row.contains(&Value::Null) && parent.def.encode_values(&row)? == lost.key {
+                    found.push(batch.row_ids[i]);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// A row in the newest state, or one of the transaction's own.
+    fn read_newest(&mut self, table: &Table, row: RowId) -> Result<Row> {
+        if row >= PROVISIONAL_BASE {
+            return self.read_found(table, Found::of(row));
+        }
+        let (_, mut rows) = self.newest(table)?.0.fetch_rows(&[row])?;
+        rows.pop().ok_or_else(|| Error::damaged(format!("row {row} is not in its segment")))
+    }
+
+    /// Everything committed, and what the transaction did itself.
+    fn newest(&mut self, table: &Table) -> Result<(ReadView, Arc<Registration>)> {
+        let now = Registration::new(&self.shared);
+        let mut view = ReadView::new(&table.state, now.csn())?;
+        view.own = self.buffer(table)?.own_rows();
+        self.charge();
+        Ok((view, now))
+    }
+
+    fn child_table(&self, reference: &Reference) -> Result<Table> {
+        let state = self.shared.catalog.by_id(reference.child).ok_or_else(|| {
+            let text = "a child table was dropped meanwhile; run the transaction again";
+            Error::new(ErrorKind::Conflict, text)
+        })?;
+        Ok(Table::new(state, &self.shared))
+    }
+}
+
+fn column_names(schema: &TableSchema, key: &ForeignKeySchema) -> Vec<String> {
+    let name = |id| schema.position(id).map(|at| schema.columns[at].name.clone());
+    key.columns.iter().filter_map(|id| name(*id)).collect()
+}

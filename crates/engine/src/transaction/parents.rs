@@ -1,0 +1,195 @@
+//! Does every child row have its parent?
+//!
+//! A statement that brings child rows locks, for each parent key that they name, (unique index, key)
+//! in mode `KeyShare`, and then looks for the parent in the newest committed state, not in its
+//! snapshot. Whoever deletes the parent or changes its key locks the same in mode `Update`
+//! ([`super::children`]), so either the child is there when the parent looks for it, or the parent's
+//! end is known when the child looks for its parent. The lock is on the key and not on the row: a
+//! parent row that is updated otherwise moves on to a successor, whose deleter would not meet a lock
+//! on the version before.
+//!
+//! A row whose deleter began before the foreign key was there holds no lock on the key; that one is
+//! met at the row itself.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use onlap_base::{ColumnId, Error, ErrorKind, Result, RowId};
+use onlap_format::key::KeyDef;
+use onlap_format::{ForeignKeySchema, IndexSchema, TableSchema, Value, convert};
+
+use super::buffer::Buffer;
+use super::{Transaction, wait_context};
+use crate::database::Table;
+use crate::locks::{LockWait, Locked, RowLock, Target};
+use crate::options::Rule;
+use crate::table::key_def;
+use crate::unique;
+
+/// The parent of a foreign key, and its key.
+pub(super) struct Parent {
+    pub table: Table,
+    pub index: IndexSchema,
+    pub def: KeyDef,
+}
+
+impl Parent {
+    /// # Errors
+    /// The parent or its index is gone, which schema changes refuse: the transaction met one.
+    pub(super) fn of(tx: &Transaction, key: &ForeignKeySchema) -> Result<Parent> {
+        let gone = || {
+            let text =
+                format!("foreign key {} changed meanwhile; run the transaction again", key.name);
+            Error::new(ErrorKind::Conflict, text)
+        };
+        let state = tx.shared.catalog.by_id(key.parent).ok_or_else(gone)?;
+        let table = Table::new(state, &tx.shared);
+        let schema = table.schema();
+        let index = schema.index(key.parent_index).ok_or_else(gone)?.clone();
+        let def = key_def(&schema, &index);
+        Ok(Parent { table, index, def })
+    }
+}
+
+impl Transaction {
+    /// Refuses own rows from ordinal `from` on whose parents are missing. Foreign keys of which no
+    /// column was set are left out, where the columns are known.
+    pub(super) fn check_parents(
+        &mut self,
+        table: &Table,
+        from: usize,
+        set: Option<&[impl AsRef<str>]>,
+    ) -> Result<()> {
+        let schema = Arc::clone(&self.buffer(table)?.schema);
+        for key in &schema.foreign_keys {
+            let named = |id: ColumnId| {
+                let name = schema.position(id).map(|at| schema.columns[at].name.as_str());
+                set.is_none_or(|set| set.iter().any(|s| Some(s.as_ref()) == name))
+            };
+            if key.columns.iter().any(|id| named(*id)) {
+                self.check_parents_of(table, &schema, key, from)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_parents_of(
+        &mut self,
+        table: &Table,
+        schema: &TableSchema,
+        key: &ForeignKeySchema,
+        from: usize,
+    ) -> Result<()> {
+        let parent = Parent::of(self, key)?;
+        let buffer = self.buffer(table)?;
+        let mut wanted: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
+        for ordinal in (from..buffer.rows.rows).filter(|o| buffer.is_alive(*o)) {
+            let values = values_at(buffer, &key.columns, ordinal);
+            if values.contains(&Value::Null) {
+                continue;
+            }
+            let bytes = parent.def.encode_values(&values);
+            wanted.insert(bytes.map_err(|_| no_parent(schema, key, &values))?, values);
+        }
+        // Whoever looks for many does so in the same order.
+        for (bytes, values) in &wanted {
+            if !self.has_parent(&parent, bytes)? {
+                return Err(no_parent(schema, key, values));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a parent with this key, which from now on stays.
+    fn has_parent(&mut self, parent: &Parent, key: &[u8]) -> Result<bool> {
+        loop {
+            self.lock_parent_key(parent, key, RowLock::KeyShare)?;
+            if self.own_row_with_key(parent, key) {
+                return Ok(true);
+            }
+            let Some(row) = self.committed_row_with_key(parent, key)? else { return Ok(false) };
+            if !parent.table.state.locks.is_taken(row, self.locks.id(), RowLock::KeyShare)
+                || !self.shared.obeys(Rule::ForeignKeys)
+                || self.wait_for_parent(parent, row)? != Locked::Waited
+            {
+                return Ok(true);
+            }
+        }
+    }
+
+    pub(super) fn lock_parent_key(
+        &mut self,
+        parent: &Parent,
+        key: &[u8],
+        mode: RowLock,
+    ) -> Result<()> {
+        let shared = &self.shared;
+        if !shared.obeys(Rule::ForeignKeys) {
+            return Ok(());
+        }
+        let go_on = || shared.check_open();
+        let context = wait_context(shared, &self.options, &go_on);
+        self.locks.lock_key(&parent.table.state, parent.index.id, key, mode, context)?;
+        Ok(())
+    }
+
+    fn wait_for_parent(&mut self, parent: &Parent, row: RowId) -> Result<Locked> {
+        let shared = &self.shared;
+        let go_on = || shared.check_open();
+        let context = wait_context(shared, &self.options, &go_on);
+        let (target, mode) = (Target::Row(row), RowLock::KeyShare);
+        self.locks.lock(&parent.table.state, target, mode, LockWait::Block, context)
+    }
+
+    /// Whether one of the transaction's own rows has the key.
+    pub(super) fn own_row_with_key(&mut self, parent: &Parent, key: &[u8]) -> bool {
+        let buffer = self.existing_buffer(&parent.table);
+        buffer.is_some_and(|b| b.own_row(&parent.index, key).is_some())
+    }
+
+    /// The committed row that has the key, unless this transaction deletes it.
+    pub(super) fn committed_row_with_key(
+        &mut self,
+        parent: &Parent,
+        key: &[u8],
+    ) -> Result<Option<RowId>> {
+        let view = parent.table.state.view();
+        let row = unique::live_row(&view, parent.index.id, key, RowId::MAX)?;
+        let buffer = self.existing_buffer(&parent.table);
+        Ok(row.filter(|row| !buffer.is_some_and(|b| b.has_marked(*row))))
+    }
+
+    fn existing_buffer(&mut self, table: &Table) -> Option<&mut Buffer> {
+        self.tables.iter_mut().find(|b| b.table.state.id == table.state.id)
+    }
+}
+
+/// The values of columns of an own row.
+fn values_at(buffer: &Buffer, columns: &[ColumnId], ordinal: usize) -> Vec<Value> {
+    let value = |id: &ColumnId| {
+        let at = buffer.schema.position(*id).expect("a foreign key names columns of its table");
+        convert::read_value(buffer.schema.columns[at].ty, &buffer.rows.columns[at], ordinal)
+    };
+    columns.iter().map(value).collect()
+}
+
+fn no_parent(schema: &TableSchema, key: &ForeignKeySchema, values: &[Value]) -> Error {
+    let text = format!(
+        "a row of table {} violates foreign key {}: there is no parent with {}",
+        schema.name,
+        key.name,
+        named_values(schema, &key.columns, values)
+    );
+    Error::new(ErrorKind::ForeignKeyViolation, text)
+}
+
+/// Columns with their values, for messages.
+pub(super) fn named_values(schema: &TableSchema, columns: &[ColumnId], values: &[Value]) -> String {
+    let shown = columns.iter().zip(values).filter_map(|(id, value)| {
+        let column = &schema.columns[schema.position(*id)?];
+        let mut text = String::new();
+        convert::format_text(column.ty, value, &mut text);
+        Some(format!("{} = {}", column.name, text.trim_end()))
+    });
+    shown.collect::<Vec<_>>().join(", ")
+}
