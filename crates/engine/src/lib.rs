@@ -32,6 +32,7 @@ mod quiet;
 mod read;
 mod recovery;
 mod relog;
+mod retention;
 mod rules;
 mod schema_change;
 mod sequences;

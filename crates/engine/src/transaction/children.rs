@@ -292,7 +292,7 @@ impl Transaction {
     /// Everything committed, and what the transaction did itself.
     fn newest(&mut self, table: &Table) -> Result<(ReadView, Arc<Registration>)> {
         let now = Registration::new(&self.shared);
-        let mut view = ReadView::new(&table.state, now.csn())?;
+        let mut view = ReadView::new(&table.state, &now)?;
         view.own = self.buffer(table)?.own_rows();
         self.charge();
         Ok((view, now))

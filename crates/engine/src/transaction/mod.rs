@@ -236,7 +236,7 @@ impl Transaction {
     }
 
     /// Begins a statement that changes something.
-    fn changing(&mut self) -> Result<()> {
+    pub(crate) fn changing(&mut self) -> Result<()> {
         if self.options.read_only {
             let text = "the transaction was begun read-only";
             return Err(Error::new(ErrorKind::ReadOnlyTransaction, text));
@@ -258,7 +258,7 @@ impl Transaction {
     }
 
     /// The committed rows that the statement sees.
-    fn view(&self, table: &Table) -> Result<ReadView> {
+    pub(crate) fn view(&self, table: &Table) -> Result<ReadView> {
         ReadView::new(&table.state, &self.snapshot)
     }
 

@@ -128,7 +128,7 @@ impl TableReads {
             seen.sort_unstable();
             self.rows.extend(before.visible(&seen)?);
             let mut new = false;
-            if self.is_changed_since(since) {
+            if self.is_changed_since(since.csn()) {
                 let range = before.count..view.count;
                 each_entry(&view, *index, bounds, &mut |rows| {
                     new |= rows.iter().any(|row| range.contains(row));
