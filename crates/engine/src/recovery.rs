@@ -205,7 +205,8 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
                 gaps.remove(&rows.table);
                 crate::relog::apply(shared, rows).map_err(|e| at_record(e, record.position))?;
             }
-            RecordBody::Note => {}
+            // That of a commit that is not in the log, or of the last one that is.
+            RecordBody::Note => shared.timeline.push(record.csn, unix_us),
         }
         let number = end.file();
         match last_csns.last_mut() {

@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use onlap::{
-    AsOf, DataType, Database, ErrorKind, IndexSpec, Numeric, Options, Row, SyncMode, Table, TableSpec, Value,
+    AsOf, DataType, Database, ErrorKind, IndexSpec, Numeric, Options, Row, SyncMode, Table,
+    TableSpec, Value,
 };
 use onlap_base::rng::Rng;
 use onlap_vfs::MemFs;

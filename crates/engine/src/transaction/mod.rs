@@ -32,6 +32,7 @@ mod read;
 mod reads;
 mod reserve;
 mod rows;
+mod spilled;
 
 use buffer::{Buffer, BufferMark};
 pub(crate) use reads::{ReadSet, TransactionCounters};
@@ -168,6 +169,13 @@ impl Transaction {
     /// this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
+        let changes = self.tables.iter().any(|b| !b.is_untouched());
+        if changes && self.options.isolation != Isolation::ReadCommitted {
+            self.snapshot.check()?;
+        }
+        if self.tables.iter().any(|b| b.spill.is_some()) {
+            return self.commit_spilled();
+        }
         let mut writes = Vec::with_capacity(self.tables.len());
         for buffer in std::mem::take(&mut self.tables) {
             if !buffer.is_untouched() {
@@ -177,9 +185,6 @@ impl Transaction {
         let mut reads = self.reads.take().filter(|_| !writes.is_empty());
         if let Some(reads) = &mut reads {
             reads.look(&self.shared, &self.snapshot)?;
-        }
-        if self.options.isolation != Isolation::ReadCommitted && !writes.is_empty() {
-            self.snapshot.check()?;
         }
         self.shared.commits().commit(&self.shared, writes, reads)
     }
@@ -265,7 +270,7 @@ impl Transaction {
     /// Everything that the statement sees.
     fn reader(&mut self, table: &Table) -> Result<Reader> {
         let mut view = self.view(table)?;
-        view.own = self.buffer(table)?.own_rows();
+        view.own = self.buffer(table)?.own_rows()?;
         self.charge();
         Ok(Reader::new(view, Arc::clone(&self.snapshot)))
     }
@@ -284,7 +289,7 @@ impl Transaction {
     }
 
     /// Refuses a change that would outgrow the memory of transactions, before any of it is made.
-    fn make_room(&self, more: usize) -> Result<()> {
+    fn check_room(&self, more: usize) -> Result<()> {
         let own = self.memory.bytes() + more as u64;
         let memory = &self.shared.storage.memory;
         let limit = memory.limit(Part::Transactions);
