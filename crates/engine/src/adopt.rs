@@ -199,7 +199,9 @@ fn publish(shared: &Shared, r: &Ready<'_>, base: RowId, csn: Csn, changed: &[Cha
         version: Arc::clone(version),
         // They were flushed under the lock that is still held.
         frozen: Vec::new(),
-        active: state.new_memtable(&old.schema, end),
+        // An index that is being built scans what was adopted: nobody flushed that.
+        active: state.new_memtable(&old.landing, end),
+        landing: Arc::clone(&old.landing),
     });
     let mut writer = state.writer.lock();
     writer.next_row = end;

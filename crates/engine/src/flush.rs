@@ -91,10 +91,9 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
         let mut frozen = old.frozen.clone();
         frozen.push(Frozen { memtable: Arc::clone(&old.active), csns: (since, csn), bytes });
         TableView {
-            schema: Arc::clone(&old.schema),
-            version: Arc::clone(&old.version),
-            active: state.new_memtable(&old.schema, old.active.end_row()),
+            active: state.new_memtable(&old.landing, old.active.end_row()),
             frozen,
+            ..old.clone()
         }
     });
     shared.pressure.frozen(bytes, shared.clock.monotonic_ns());
@@ -114,10 +113,11 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
     let dead = DeadRows::new(dead);
     let mut edits = Vec::new();
-    let work = frozen.rows() * (ROW_WEIGHT + view.schema.indexes.len());
+    let schema = frozen.schema();
+    let work = frozen.rows() * (ROW_WEIGHT + schema.indexes.len());
     let progress = Progress { shared, bytes, work, done: Cell::new(0), started };
     let written = sync_shared_log(shared, &state, csn).and_then(|()| {
-        write_files(shared, &state, &view.schema, &frozen, &dead, csn, &progress, &mut edits)
+        write_files(shared, &state, schema, &frozen, &dead, csn, &progress, &mut edits)
     });
     let installed = written.and_then(|()| install(shared, &state, &frozen, &edits));
     if let Err(e) = installed {
@@ -198,27 +198,42 @@ pub(crate) fn discard(shared: &Shared, edits: &[Edit]) {
     }
 }
 
-/// Step 3.
+/// Step 3. Runs of indexes that are being built wait for the end of that; those of indexes that are
+/// gone go too.
 fn install(
     shared: &Shared,
     state: &TableState,
     frozen: &Arc<Memtable>,
     edits: &[Edit],
 ) -> Result<()> {
-    shared.commit_edits(edits, |changed| {
+    let mut building = state.building.lock();
+    let schema = state.schema();
+    let (mut now, mut gone) = (Vec::with_capacity(edits.len()), Vec::new());
+    let mut later = Vec::new();
+    for edit in edits {
+        match edit {
+            Edit::AddRun(_, index, run) if schema.index(*index).is_none() => {
+                match building.has(*index) {
+                    true => later.push((*index, run.clone())),
+                    false => gone.push(edit.clone()),
+                }
+            }
+            edit => now.push(edit.clone()),
+        }
+    }
+    shared.commit_edits(&now, |changed| {
         let version = changed[0].1.clone().expect("a flushed table has a version");
+        let others = |m: &&Frozen| !Arc::ptr_eq(&m.memtable, frozen);
         state.change_view(|old| TableView {
-            schema: Arc::clone(&old.schema),
             version,
-            frozen: old
-                .frozen
-                .iter()
-                .filter(|m| !Arc::ptr_eq(&m.memtable, frozen))
-                .cloned()
-                .collect(),
-            active: Arc::clone(&old.active),
+            frozen: old.frozen.iter().filter(others).cloned().collect(),
+            ..old.clone()
         });
-    })
+    })?;
+    building.runs.extend(later);
+    drop(building);
+    discard(shared, &gone);
+    Ok(())
 }
 
 /// Writes the rows of a memtable that gets no more. Without a CSN they are not committed yet, and

@@ -261,6 +261,7 @@ impl Table {
         let shared = &self.shared;
         shared.check_writable()?;
         let history_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+        let _changing = self.state.changing.lock();
         let _one = shared.schema_lock.lock();
         shared.commits().exclusively(|leader| {
             let csn = leader.next_csn - 1;

@@ -44,6 +44,7 @@ mod stats;
 mod table;
 mod transaction;
 mod unique;
+mod upgrade;
 
 pub use backup::{
     BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
@@ -51,6 +52,7 @@ pub use backup::{
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
 pub use history::AsOf;
+pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};

@@ -46,8 +46,9 @@ impl ReadView {
         let schema = &self.view.schema;
         let def = key_def(schema, index);
         let bytes = encode_key(schema, index, &def, key)?;
-        let decisive =
-            index.unique && key.len() == def.columns.len() && !key.contains(&Value::Null);
+        // Before it was built, live rows could have equal keys.
+        let judged = index.unique && self.csn >= index.since;
+        let decisive = judged && key.len() == def.columns.len() && !key.contains(&Value::Null);
         if !decisive {
             return self.first_with_prefix(index, &bytes, columns, counters);
         }

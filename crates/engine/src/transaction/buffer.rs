@@ -19,7 +19,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use onlap_base::{Csn, IndexId, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, Column, IndexSchema, TableSchema};
 use roaring::RoaringTreemap;
 
@@ -30,7 +30,7 @@ use crate::memtable::{Mark, Memtable};
 use crate::read::OwnRows;
 use crate::spill::Spill;
 use crate::table::{index_positions, key_def};
-use crate::unique;
+use crate::{unique, upgrade};
 
 /// The changes to one table.
 pub(super) struct Buffer {
@@ -133,6 +133,35 @@ impl Buffer {
             bytes: 0,
             own: None,
         }
+    }
+
+    /// Puts the rows into the form of the table's schema of the moment.
+    pub(super) fn upgrade(&mut self) -> Result<()> {
+        if self.table.state.view_now().schema.version == self.schema.version {
+            return Ok(());
+        }
+        let schema = self.table.state.schema();
+        self.rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
+        self.schema = schema;
+        self.keys.clear();
+        self.own = None;
+        Ok(())
+    }
+
+    /// The same in the middle of a statement, which has looked at the columns.
+    ///
+    /// # Errors
+    /// They are others by now.
+    pub(super) fn follow(&mut self) -> Result<()> {
+        let now = self.table.state.schema();
+        if now.columns != self.schema.columns {
+            let text = format!(
+                "columns of table {} changed in the middle of a statement; run the transaction again",
+                now.name
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
+        }
+        self.upgrade()
     }
 
     /// Whether nothing was changed.

@@ -13,7 +13,7 @@ use super::rows::{Recheck, Settled};
 use super::{MARK_BYTES, Transaction};
 use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
-use crate::read::{ReadView, Registration};
+use crate::read::Registration;
 
 /// For a new row: no columns were named, all were set.
 const NO_NAMES: Option<&[&str]> = None;
@@ -239,7 +239,7 @@ impl Transaction {
 
     /// Rows that are locked, in the versions that were locked.
     fn read_locked(
-        &self,
+        &mut self,
         table: &Table,
         rows: &[RowId],
         moved: bool,
@@ -248,7 +248,7 @@ impl Transaction {
             return self.view(table)?.fetch_rows(rows);
         }
         let now = Registration::new(&self.shared);
-        ReadView::new(&table.state, &now)?.fetch_rows(rows)
+        self.view_at(table, &now)?.fetch_rows(rows)
     }
 
     /// The row with this primary key, locked. At READ COMMITTED the key is looked up again where

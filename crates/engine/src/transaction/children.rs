@@ -234,7 +234,7 @@ impl Transaction {
     }
 
     /// Above READ COMMITTED nothing is changed that the transaction cannot see.
-    fn check_seen(&self, child: &Table, row: RowId) -> Result<()> {
+    fn check_seen(&mut self, child: &Table, row: RowId) -> Result<()> {
         if self.options.isolation == Isolation::ReadCommitted || row < self.view(child)?.count {
             return Ok(());
         }
@@ -292,7 +292,7 @@ impl Transaction {
     /// Everything committed, and what the transaction did itself.
     fn newest(&mut self, table: &Table) -> Result<(ReadView, Arc<Registration>)> {
         let now = Registration::new(&self.shared);
-        let mut view = ReadView::new(&table.state, &now)?;
+        let mut view = self.view_at(table, &now)?;
         view.own = self.buffer(table)?.own_rows()?;
         self.charge();
         Ok((view, now))

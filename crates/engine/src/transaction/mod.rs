@@ -229,9 +229,11 @@ impl Transaction {
         self.snapshot.csn()
     }
 
-    /// Begins a statement: at READ COMMITTED it sees everything committed so far.
+    /// Begins a statement: at READ COMMITTED it sees everything committed so far. Tables have the form
+    /// of its begin to its end.
     fn statement(&mut self) -> Result<()> {
         self.shared.check_open()?;
+        self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()
         {
@@ -262,19 +264,34 @@ impl Transaction {
         result
     }
 
-    /// The committed rows that the statement sees.
-    pub(crate) fn view(&self, table: &Table) -> Result<ReadView> {
-        ReadView::new(&table.state, &self.snapshot)
+    /// The committed rows that the statement sees, in the form that the buffer has.
+    pub(crate) fn view(&mut self, table: &Table) -> Result<ReadView> {
+        let snapshot = Arc::clone(&self.snapshot);
+        self.view_at(table, &snapshot)
+    }
+
+    /// The same at another registered snapshot.
+    fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
+        loop {
+            let version = self.buffer(table)?.schema.version;
+            let view = ReadView::new(&table.state, at)?;
+            if view.view.schema.version == version {
+                return Ok(view);
+            }
+            self.buffer(table)?.follow()?;
+        }
     }
 
     /// Everything that the statement sees.
     fn reader(&mut self, table: &Table) -> Result<Reader> {
         let mut view = self.view(table)?;
-        view.own = self.buffer(table)?.own_rows()?;
+        let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
+        view.own = buffer.map(Buffer::own_rows).transpose()?.flatten();
         self.charge();
         Ok(Reader::new(view, Arc::clone(&self.snapshot)))
     }
 
+    /// The changes to a table.
     fn buffer(&mut self, table: &Table) -> Result<&mut Buffer> {
         table.check_same(&self.shared)?;
         let id = table.state.id;

@@ -15,7 +15,7 @@ use super::{Isolation, Transaction, wait_context};
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
-use crate::read::{ReadView, Registration};
+use crate::read::Registration;
 use crate::table::key_def;
 
 /// Says of a row that another transaction changed meanwhile whether its newest version, with the id
@@ -152,12 +152,12 @@ impl Transaction {
     }
 
     /// Whether the newest version of a row, which is locked, passes.
-    fn still_wanted(&self, table: &Table, row: RowId, recheck: Recheck<'_>) -> Result<bool> {
+    fn still_wanted(&mut self, table: &Table, row: RowId, recheck: Recheck<'_>) -> Result<bool> {
         if !self.shared.obeys(Rule::Recheck) {
             return Ok(true);
         }
         let now = Registration::new(&self.shared);
-        let view = ReadView::new(&table.state, &now)?;
+        let view = self.view_at(table, &now)?;
         let (_, mut values) = view.fetch_rows(&[row])?;
         values.pop().map_or(Ok(false), |values| recheck(row, &values))
     }
