@@ -9,7 +9,7 @@ use onlap_format::{Batch, Row, TableSchema, Value};
 
 use super::buffer::Found;
 use super::incoming::{changed_bytes, row_bytes};
-use super::rows::Settled;
+use super::rows::{Recheck, Settled};
 use super::{MARK_BYTES, Transaction};
 use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
@@ -104,9 +104,18 @@ impl Transaction {
     /// Those of [`Transaction::lock_rows`].
     pub fn delete_rows(&mut self, table: &Table, rows: &[RowId]) -> Result<u64> {
         self.changing()?;
+        self.delete_seen(table, rows, &mut |_: RowId, _: &Row| Ok(true))
+    }
+
+    /// Deletes those of the rows that the statement sees, and of which the newest versions pass.
+    pub(crate) fn delete_seen(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        recheck: Recheck<'_>,
+    ) -> Result<u64> {
         let (committed, own) = self.seen(table, rows)?;
-        let any = &mut |_: RowId, _: &Row| Ok(true);
-        let locked = self.lock_all(table, committed, RowLock::Update, LockWait::Block, any)?;
+        let locked = self.lock_all(table, committed, RowLock::Update, LockWait::Block, recheck)?;
         let mut losses = self.losses(table);
         if losses.wanted {
             let (_, rows) = self.read_locked(table, &locked.rows, locked.moved)?;
@@ -239,7 +248,7 @@ impl Transaction {
             return self.view(table)?.fetch_rows(rows);
         }
         let now = Registration::new(&self.shared);
-        self.view_at(table, now.csn())?.fetch_rows(rows)
+        self.view_at(table, &now)?.fetch_rows(rows)
     }
 
     /// The row with this primary key, locked. At READ COMMITTED the key is looked up again where

@@ -97,10 +97,10 @@ impl ReadSet {
     }
 
     /// Looks at everything that was committed so far.
-    pub(crate) fn look(&mut self, shared: &Arc<Shared>) -> Result<()> {
+    pub(crate) fn look(&mut self, shared: &Arc<Shared>, since: &Registration) -> Result<()> {
+        debug_assert_eq!(self.csn, since.csn());
         let now = Registration::new(shared);
-        let (since, csn) = (self.csn, now.csn());
-        self.tables.iter_mut().try_for_each(|reads| reads.look(shared, since, csn))
+        self.tables.iter_mut().try_for_each(|reads| reads.look(shared, since, &now))
     }
 
     /// Looks at what came since, under the commit lock.
@@ -115,11 +115,11 @@ impl TableReads {
         self.state.writer.lock().last_csn > csn
     }
 
-    fn look(&mut self, shared: &Shared, since: Csn, csn: Csn) -> Result<()> {
-        if self.whole && self.is_changed_since(since) {
+    fn look(&mut self, shared: &Shared, since: &Registration, now: &Registration) -> Result<()> {
+        if self.whole && self.is_changed_since(since.csn()) {
             return Err(self.failed(shared, true));
         }
-        let view = ReadView::new(&self.state, csn)?;
+        let view = ReadView::new(&self.state, now)?;
         if self.has_lost_index(&view.view) {
             return Err(self.failed(shared, true));
         }
@@ -131,7 +131,7 @@ impl TableReads {
             seen.sort_unstable();
             self.rows.extend(before.visible(&seen)?);
             let mut new = false;
-            if self.is_changed_since(since) {
+            if self.is_changed_since(since.csn()) {
                 let range = before.count..view.count;
                 each_entry(&view, *index, bounds, &mut |rows| {
                     new |= rows.iter().any(|row| range.contains(row));
@@ -145,7 +145,7 @@ impl TableReads {
         if view.visible(&rows)?.len() < rows.len() {
             return Err(self.failed(shared, false));
         }
-        self.looked_at = (view.count, csn);
+        self.looked_at = (view.count, now.csn());
         Ok(())
     }
 

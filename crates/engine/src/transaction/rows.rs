@@ -136,6 +136,8 @@ impl Transaction {
         while shared.snapshots.published() < csn {
             shared.tasks.yield_now();
         }
+        // Successors of rows that died before every snapshot are forgotten.
+        self.snapshot.check()?;
         if self.options.isolation != Isolation::ReadCommitted
             && shared.obeys(Rule::FirstUpdaterWins)
         {
@@ -155,7 +157,7 @@ impl Transaction {
             return Ok(true);
         }
         let now = Registration::new(&self.shared);
-        let view = self.view_at(table, now.csn())?;
+        let view = self.view_at(table, &now)?;
         let (_, mut values) = view.fetch_rows(&[row])?;
         values.pop().map_or(Ok(false), |values| recheck(row, &values))
     }
