@@ -136,6 +136,11 @@ impl Buffer {
         ordinal < self.rows.rows && !self.dead.contains(&ordinal)
     }
 
+    /// The committed row in whose place an own row stands.
+    pub(super) fn replaced(&self, ordinal: usize) -> Option<RowId> {
+        self.successors.get(&ordinal).map(|&mark| self.marks[mark].row)
+    }
+
     /// Memory in use.
     pub(super) fn heap_bytes(&self) -> usize {
         self.bytes + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
