@@ -52,6 +52,7 @@ use crate::options::{Rule, SyncMode};
 use crate::table::TableState;
 use crate::transaction::ReadSet;
 use crate::unique::{self, Claimed, UniqueKeys};
+use crate::upgrade;
 
 /// A row version that a transaction deletes, and the ordinal among the transaction's own rows of the
 /// one that replaces it.
@@ -87,15 +88,24 @@ struct Request {
 
 impl Request {
     fn finish(self, result: Result<Csn>) {
-        *self.client.decided.lock() = Some((result, self.writes, self.body));
-        self.client.called.notify();
+        let Request { writes, reads, body, client } = self;
+        *client.decided.lock() = Some(Decided { result, writes, reads, _body: body });
+        client.called.notify();
     }
 }
 
 /// Where a client waits for what becomes of its transaction.
 struct Client {
-    decided: Mutex<Option<(Result<Csn>, Vec<TableWrite>, CommitBody)>>,
+    decided: Mutex<Option<Decided>>,
     called: Arc<Event>,
+}
+
+/// What became of a transaction, and everything that it came with.
+struct Decided {
+    result: Result<Csn>,
+    writes: Vec<TableWrite>,
+    reads: Option<ReadSet>,
+    _body: CommitBody,
 }
 
 /// State of the commit leader, behind the commit lock.
@@ -188,13 +198,32 @@ impl Commits {
         &self,
         shared: &Shared,
         mut writes: Vec<TableWrite>,
-        reads: Option<ReadSet>,
+        mut reads: Option<ReadSet>,
     ) -> Result<Csn> {
         shared.check_writable()?;
         writes.retain(|w| w.rows.rows > 0 || !w.marks.is_empty());
         if writes.is_empty() {
             return Ok(shared.snapshots.published());
         }
+        loop {
+            writes.iter_mut().try_for_each(upgrade::upgrade)?;
+            let decided = self.queue_up(shared, writes, reads)?;
+            match decided.result {
+                Err(e) if upgrade::is_outdated(&e, &decided.writes) => {
+                    (writes, reads) = (decided.writes, decided.reads);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// One try; gives the changes back when they were decided.
+    fn queue_up(
+        &self,
+        shared: &Shared,
+        mut writes: Vec<TableWrite>,
+        reads: Option<ReadSet>,
+    ) -> Result<Decided> {
         for w in &mut writes {
             unique::look_up(w)?;
         }
@@ -210,9 +239,10 @@ impl Commits {
         loop {
             let seen = client.called.epoch();
             let decided = client.decided.lock().take();
-            if let Some((result, writes, _)) = decided {
-                writes.iter().filter(|w| w.rows.rows > 0).for_each(|w| w.state.help_sort());
-                return result;
+            if let Some(decided) = decided {
+                let wrote = decided.writes.iter().filter(|w| w.rows.rows > 0);
+                wrote.for_each(|w| w.state.help_sort());
+                return Ok(decided);
             }
             match self.lead() {
                 Some(leader) => Leading::new(shared, self, leader).serve(),

@@ -19,11 +19,11 @@ use onlap_format::manifest::Edit;
 use onlap_format::{Batch, Row, TableSchema, Value};
 use onlap_storage::StorageContext;
 use onlap_storage::version::{Changed, TableVersion, Versions};
-use parking_lot::Mutex;
 
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
+use crate::index_build::BuildControl;
 use crate::locks::Locks;
 use crate::log::{LogSync, LogWriter};
 use crate::options::{Options, Rule};
@@ -31,6 +31,7 @@ use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
 use crate::rules::References;
+use crate::schema_change::ChangeLock;
 use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
 use crate::spec::{IndexSpec, SequenceSpec, TableSpec};
@@ -60,7 +61,7 @@ pub(crate) struct Shared {
     /// A memtable is frozen at this many bytes.
     pub memtable_bytes: usize,
     /// Serialises schema changes.
-    pub schema_lock: Mutex<()>,
+    pub schema_lock: ChangeLock,
     pub quiet: Quiet,
     pub counters: crate::read::ReadTotals,
     closed: AtomicBool,
@@ -99,7 +100,7 @@ impl Shared {
             pressure: Pressure::new(merge_debt_limit),
             background: Background::new(&*options.tasks),
             memtable_bytes: options.tuning.memtable_bytes.unwrap_or(memtable_bytes),
-            schema_lock: Mutex::default(),
+            schema_lock: ChangeLock::new(&*options.tasks),
             quiet: Quiet::default(),
             counters: crate::read::ReadTotals::default(),
             closed: AtomicBool::new(false),
@@ -141,7 +142,7 @@ impl Shared {
         highs: Highs,
     ) -> Arc<TableState> {
         let tuning = self.options.tuning.memtable;
-        TableState::new(&self.storage.memory, tuning, version, csn, serial, highs)
+        TableState::new(&self.storage, tuning, version, csn, serial, highs)
     }
 
     /// Refuses work on a closed handle.
@@ -287,14 +288,42 @@ impl Database {
         schema_change::drop_table(&self.shared, name)
     }
 
-    /// Creates an index on a table and fills it from the rows that are there. Writers wait.
+    /// Creates an index on a table and fills it from the rows that are there. Writers go on.
+    ///
+    /// # Errors
+    /// As [`Database::build_indexes`].
+    pub fn create_index(&self, table: &str, spec: IndexSpec) -> Result<()> {
+        self.create_indexes(table, [spec])
+    }
+
+    /// Creates several indexes on a table, which are filled in one scan of it. Writers go on.
+    ///
+    /// # Errors
+    /// As [`Database::build_indexes`].
+    pub fn create_indexes(
+        &self,
+        table: &str,
+        specs: impl IntoIterator<Item = IndexSpec>,
+    ) -> Result<()> {
+        let specs: Vec<IndexSpec> = specs.into_iter().collect();
+        self.build_indexes(table, &specs, &BuildControl::new())
+    }
+
+    /// Creates several indexes on a table in one scan of it, watched and ended through `control`. All
+    /// of them appear at once when all are filled; a transaction that began before may commit after.
     ///
     /// # Errors
     /// As for [`Database::create_table`]; [`ErrorKind::DuplicateKey`] when a unique index finds two
-    /// rows with equal keys, in which case nothing changes.
-    pub fn create_index(&self, table: &str, spec: IndexSpec) -> Result<()> {
+    /// rows with equal keys, which writers may insert until the index is there;
+    /// [`ErrorKind::Cancelled`]. Nothing changes then.
+    pub fn build_indexes(
+        &self,
+        table: &str,
+        specs: &[IndexSpec],
+        control: &BuildControl,
+    ) -> Result<()> {
         self.shared.check_writable()?;
-        schema_change::create_index(&self.shared, table, &spec)
+        schema_change::build_indexes(&self.shared, table, specs, control)
     }
 
     /// Drops an index. A primary key cannot be dropped.
@@ -426,7 +455,13 @@ impl Table {
 
     /// Columns and indexes.
     pub fn schema(&self) -> Arc<TableSchema> {
-        self.state.schema()
+        let schema = self.state.schema();
+        if schema.indexes.iter().all(|i| i.ready) {
+            return schema;
+        }
+        let mut ready = (*schema).clone();
+        ready.indexes.retain(|i| i.ready);
+        Arc::new(ready)
     }
 
     /// Commits one row. NULL in a serial column takes the next counter value.

@@ -35,7 +35,7 @@ use std::time::Duration;
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, ErrorKind, Result, RowId, TableId};
 use onlap_format::key::{ColumnStats, Packing};
-use onlap_format::manifest::{Edit, RunMeta};
+use onlap_format::manifest::{Edit, RunMeta, SegmentMeta};
 use onlap_format::marks::Mark;
 use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
@@ -91,10 +91,9 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
         let mut frozen = old.frozen.clone();
         frozen.push(Frozen { memtable: Arc::clone(&old.active), csns: (since, csn), bytes });
         TableView {
-            schema: Arc::clone(&old.schema),
-            version: Arc::clone(&old.version),
-            active: state.new_memtable(&old.schema, old.active.end_row()),
+            active: state.new_memtable(&old.landing, old.active.end_row()),
             frozen,
+            ..old.clone()
         }
     });
     shared.pressure.frozen(bytes, shared.clock.monotonic_ns());
@@ -114,10 +113,11 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
     let dead = DeadRows::new(dead);
     let mut edits = Vec::new();
-    let work = frozen.rows() * (ROW_WEIGHT + view.schema.indexes.len());
+    let schema = frozen.schema();
+    let work = frozen.rows() * (ROW_WEIGHT + schema.indexes.len());
     let progress = Progress { shared, bytes, work, done: Cell::new(0), started };
     let written = sync_shared_log(shared, &state, csn).and_then(|()| {
-        write_files(shared, &state, &view.schema, &frozen, &dead, csn, &progress, &mut edits)
+        write_files(shared, &state, schema, &frozen, &dead, csn, &progress, &mut edits)
     });
     let installed = written.and_then(|()| install(shared, &state, &frozen, &edits));
     if let Err(e) = installed {
@@ -161,9 +161,11 @@ fn write_files(
 ) -> Result<()> {
     let table = state.id;
     if (frozen.rows() as u64) > dead.len() as u64 {
-        write_rows(shared, schema, table, frozen, dead, csn, progress, edits)?;
+        let progress = |work| progress.add(work);
+        let segment = write_rows(shared, schema, frozen, dead, Some(csn), &progress)?;
+        edits.push(Edit::AddSegment(table, segment));
         for index in &schema.indexes {
-            let run = write_index(shared, schema, index, frozen, dead, progress)?;
+            let run = write_index(shared, schema, index, frozen, dead, true, &progress)?;
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
@@ -196,78 +198,97 @@ pub(crate) fn discard(shared: &Shared, edits: &[Edit]) {
     }
 }
 
-/// Step 3.
+/// Step 3. Runs of indexes that are being built wait for the end of that; those of indexes that are
+/// gone go too.
 fn install(
     shared: &Shared,
     state: &TableState,
     frozen: &Arc<Memtable>,
     edits: &[Edit],
 ) -> Result<()> {
-    shared.commit_edits(edits, |changed| {
+    let mut building = state.building.lock();
+    let schema = state.schema();
+    let (mut now, mut gone) = (Vec::with_capacity(edits.len()), Vec::new());
+    let mut later = Vec::new();
+    for edit in edits {
+        match edit {
+            Edit::AddRun(_, index, run) if schema.index(*index).is_none() => {
+                match building.has(*index) {
+                    true => later.push((*index, run.clone())),
+                    false => gone.push(edit.clone()),
+                }
+            }
+            edit => now.push(edit.clone()),
+        }
+    }
+    shared.commit_edits(&now, |changed| {
         let version = changed[0].1.clone().expect("a flushed table has a version");
+        let others = |m: &&Frozen| !Arc::ptr_eq(&m.memtable, frozen);
         state.change_view(|old| TableView {
-            schema: Arc::clone(&old.schema),
             version,
-            frozen: old
-                .frozen
-                .iter()
-                .filter(|m| !Arc::ptr_eq(&m.memtable, frozen))
-                .cloned()
-                .collect(),
-            active: Arc::clone(&old.active),
+            frozen: old.frozen.iter().filter(others).cloned().collect(),
+            ..old.clone()
         });
-    })
+    })?;
+    building.runs.extend(later);
+    drop(building);
+    discard(shared, &gone);
+    Ok(())
 }
 
-fn write_rows(
+/// Writes the rows of a memtable that gets no more. Without a CSN they are not committed yet, and
+/// their ids are not their last ones.
+pub(crate) fn write_rows(
     shared: &Shared,
     schema: &TableSchema,
-    table: TableId,
     frozen: &Memtable,
     dead: &DeadRows,
-    csn: Csn,
-    progress: &Progress<'_>,
-    edits: &mut Vec<Edit>,
-) -> Result<()> {
+    csn: Option<Csn>,
+    progress: &dyn Fn(usize),
+) -> Result<SegmentMeta> {
     let spec = SegmentSpec {
-        table,
+        table: schema.id,
         schema_version: schema.version,
         columns: schema.columns.iter().map(|c| (c.id, c.ty.physical())).collect(),
         row_ids: frozen.first_row()..frozen.end_row(),
-        folded_csn: csn,
+        folded_csn: csn.unwrap_or(0),
         compress: false,
         block_rows: shared.options.tuning.block_rows,
         purpose: Purpose::Segment,
-        cache: true,
+        cache: csn.is_some(),
     };
     let mut writer = SegmentWriter::create(&shared.storage, spec)?;
     for (batch, row_ids) in frozen.batches(dead.clone()) {
         writer.push(&batch, &row_ids)?;
-        progress.add(row_ids.len() * ROW_WEIGHT);
+        progress(row_ids.len() * ROW_WEIGHT);
     }
-    writer.push_commits(&frozen.commit_map());
-    edits.push(Edit::AddSegment(table, writer.finish()?));
-    Ok(())
+    if csn.is_some() {
+        writer.push_commits(&frozen.commit_map());
+    }
+    writer.finish()
 }
 
-fn write_index(
+/// Writes the entries of a memtable that gets no more.
+pub(crate) fn write_index(
     shared: &Shared,
     schema: &TableSchema,
     index: &IndexSchema,
     frozen: &Memtable,
     dead: &DeadRows,
-    progress: &Progress<'_>,
+    cache: bool,
+    progress: &dyn Fn(usize),
 ) -> Result<RunMeta> {
     let packing = fit_packing(schema, index, frozen);
     let rows = frozen.first_row()..frozen.end_row();
     let mut spec =
         run_spec(shared, schema, index, packing.clone(), rows.clone(), frozen.rows() as u64)?;
+    spec.cache = cache;
     spec.fences_only = index.fences_only
         && rises(frozen.entries(index.id, &packing, dead.clone()).map(|e| e.row_ids));
     let mut writer = RunWriter::new(&shared.storage, spec);
     for entries in frozen.entries(index.id, &packing, dead.clone()) {
         writer.push(&entries)?;
-        progress.add(entries.row_ids.len());
+        progress(entries.row_ids.len());
     }
     run_meta(shared, writer, rows)
 }

@@ -11,6 +11,7 @@
 //! See [`Database`] for an example, and the repository's ARCHITECTURE.md for how the parts work
 //! together.
 
+mod adopt;
 mod background;
 mod backup;
 mod catalog;
@@ -35,16 +36,19 @@ mod schema_change;
 mod sequences;
 mod snapshots;
 mod spec;
+mod spill;
 mod stats;
 mod table;
 mod transaction;
 mod unique;
+mod upgrade;
 
 pub use backup::{
     BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
 };
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
+pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};

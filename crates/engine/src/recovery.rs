@@ -30,6 +30,7 @@ use onlap_base::names::{self, FileKind};
 use onlap_base::{Csn, Error, ErrorKind, Result, RowId, TableId};
 use onlap_format::log as format;
 use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed};
+use onlap_format::manifest::Edit;
 use onlap_storage::StorageContext;
 use onlap_storage::manifest::Manifest;
 use onlap_storage::version::{TableVersion, Versions};
@@ -74,6 +75,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     // The log ends where replay ends; until then commits cannot happen and the writer's place is
     // taken by the tail that replay returns.
     let shared = Shared::new(options, storage, versions, lock, flushed_csn);
+    drop_unready(&shared)?;
     sequences::load(&shared);
     for (id, version) in shared.versions.tables() {
         let state = table_state(&shared, id, version, flushed_csn);
@@ -120,6 +122,19 @@ fn log_files(storage: &StorageContext) -> Result<Vec<LogFile>> {
     }
     files.sort_by_key(|f| f.number);
     Ok(files)
+}
+
+/// Takes indexes away whose build did not come to its end.
+fn drop_unready(shared: &Shared) -> Result<()> {
+    for (_, version) in shared.versions.tables() {
+        if version.schema.indexes.iter().any(|i| !i.ready) {
+            let mut schema = (*version.schema).clone();
+            schema.indexes.retain(|i| i.ready);
+            schema.version += 1;
+            shared.commit_edits(&[Edit::ChangeTable(schema)], |_| ())?;
+        }
+    }
+    Ok(())
 }
 
 /// A table as its files show it.

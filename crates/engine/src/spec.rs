@@ -269,6 +269,8 @@ impl IndexSpec {
             unique: self.unique,
             primary: false,
             fences_only: self.fences_only,
+            since: 0,
+            ready: true,
         })
     }
 

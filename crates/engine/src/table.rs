@@ -16,14 +16,19 @@ use arc_swap::ArcSwap;
 use onlap_base::memory::{Memory, Part};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::key::{KeyColumn, KeyDef};
+use onlap_format::manifest::Edit;
 use onlap_format::{Batch, TableSchema, Vector};
+use onlap_storage::StorageContext;
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
 use crate::compaction::NothingDue;
+use crate::database::Shared;
+use crate::index_build::Building;
 use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
 use crate::rules::Checks;
+use crate::schema_change::ChangeLock;
 use crate::snapshots::RowCounts;
 
 /// A memtable that gets no more rows.
@@ -40,6 +45,8 @@ pub(crate) struct Frozen {
 #[derive(Clone, Debug)]
 pub(crate) struct TableView {
     pub schema: Arc<TableSchema>,
+    /// The schema of new memtables: that of the table, and the indexes that are being built.
+    pub landing: Arc<TableSchema>,
     /// Files: all rows below `version.flushed_rows`.
     pub version: Arc<TableVersion>,
     /// Memtables that are being written to files, oldest first.
@@ -62,6 +69,10 @@ impl TableView {
         key: &[u8],
         below: RowId,
     ) -> Result<Option<RowId>> {
+        if self.schema.index(index).is_none() {
+            // It was dropped.
+            return Ok(None);
+        }
         // A memtable of newer rows alone would be walked along all versions of the key.
         for memtable in self.memtables_newest_first().filter(|m| m.first_row() < below) {
             if let Some(row) = memtable.newest_with_key(index, key, below) {
@@ -130,6 +141,11 @@ pub(crate) struct TableState {
     pub merge_debt: AtomicU64,
     /// When no merge or compaction was due.
     pub nothing_due: Mutex<Option<NothingDue>>,
+    /// Held while its schema changes.
+    pub changing: ChangeLock,
+    /// Indexes under construction. Who installs flushed files or changes the schema holds it from the
+    /// look at the schema to the new view.
+    pub building: Mutex<Building>,
     memory: Arc<Memory>,
     /// Bytes of its memtables counted against the budget.
     charged: Mutex<u64>,
@@ -145,7 +161,7 @@ impl Drop for TableState {
 impl TableState {
     /// A table whose rows are all in files; nobody sees it at a commit before `csn`.
     pub(crate) fn new(
-        memory: &Arc<Memory>,
+        storage: &StorageContext,
         tuning: memtable::Tuning,
         version: Arc<TableVersion>,
         csn: Csn,
@@ -156,7 +172,8 @@ impl TableState {
         let rows = version.flushed_rows;
         let active = Arc::new(Memtable::new(Arc::clone(&schema), rows, tuning));
         let id = schema.id;
-        let view = TableView { schema, version, frozen: Vec::new(), active };
+        let landing = Arc::clone(&schema);
+        let view = TableView { schema, landing, version, frozen: Vec::new(), active };
         Arc::new(TableState {
             id,
             view: ArcSwap::from_pointee(view),
@@ -175,7 +192,9 @@ impl TableState {
             dropped: AtomicBool::new(false),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
-            memory: Arc::clone(memory),
+            changing: ChangeLock::new(&*storage.tasks),
+            building: Mutex::default(),
+            memory: Arc::clone(&storage.memory),
             charged: Mutex::new(0),
             tuning,
         })
@@ -241,6 +260,28 @@ impl TableState {
         self.view.store(Arc::new(f(&old)));
         drop(serial);
         self.count_memory();
+    }
+
+    /// Makes a schema durable and visible, together with further edits of the table; memtables and
+    /// their columns stay. The caller holds the commit lock and `building`.
+    pub(crate) fn change_schema(
+        &self,
+        shared: &Shared,
+        schema: TableSchema,
+        further: Vec<Edit>,
+    ) -> Result<()> {
+        let schema = Arc::new(schema);
+        let mut edits = vec![Edit::ChangeTable((*schema).clone())];
+        edits.extend(further);
+        shared.commit_edits(&edits, |changed| {
+            let version = changed[0].1.clone().expect("a changed table has a version");
+            self.change_view(|old| TableView {
+                schema: Arc::clone(&schema),
+                landing: Arc::clone(&schema),
+                version,
+                ..old.clone()
+            });
+        })
     }
 
     /// The checks of a schema of the table, ready to judge rows; `None` where there are none.

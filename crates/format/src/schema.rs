@@ -3,7 +3,7 @@
 //! Plain descriptions, as the manifest stores them. Checks (names unique, limits, key types) are the
 //! engine's, at the edge.
 
-use onlap_base::{ColumnId, IndexId, SequenceId, TableId};
+use onlap_base::{ColumnId, Csn, IndexId, SequenceId, TableId};
 
 use crate::expr::Expr;
 use crate::types::DataType;
@@ -77,6 +77,12 @@ pub struct IndexSchema {
     /// Whether runs may hold fences only, because keys hardly ever fall as row ids rise and are not
     /// looked up by equality. Never of a unique index.
     pub fences_only: bool,
+    /// The newest commit when it was built on a table with rows. It answers for snapshots before, but
+    /// in these several visible rows may have a key, were it unique or not.
+    pub since: Csn,
+    /// Whether it is read. One that is not is maintained, and judges new rows where it is unique, while
+    /// rows from before are searched for duplicates; it goes at the next open.
+    pub ready: bool,
 }
 
 /// A condition on each row of a table; it holds where it is true or NULL.

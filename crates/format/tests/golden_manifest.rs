@@ -50,6 +50,8 @@ fn schema() -> TableSchema {
         unique,
         primary: unique,
         fences_only: !unique,
+        since: 0,
+        ready: true,
     };
     TableSchema {
         id: T,

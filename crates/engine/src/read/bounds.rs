@@ -253,7 +253,7 @@ pub(crate) fn projection<S: AsRef<str>>(schema: &TableSchema, names: &[S]) -> Re
 
 /// The index of a name.
 pub(crate) fn index_by_name<'a>(schema: &'a TableSchema, name: &str) -> Result<&'a IndexSchema> {
-    schema.index_by_name(name).ok_or_else(|| {
+    schema.index_by_name(name).filter(|i| i.ready).ok_or_else(|| {
         let text = format!("table {} has no index {name}", schema.name);
         Error::new(ErrorKind::UnknownIndex, text)
     })

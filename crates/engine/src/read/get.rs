@@ -22,8 +22,7 @@ impl ReadView {
     /// The visible row with a whole key (key bytes without NULL) of a unique index.
     pub(crate) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
         if let Some(own) = &self.own
-            && let Some(row) = own.memtable.newest_with_key(index, key, own.end)
-            && !own.is_dead(row)
+            && let Some(row) = own.row_by_key(index, key)?
         {
             return Ok(Some(row));
         }
@@ -47,8 +46,9 @@ impl ReadView {
         let schema = &self.view.schema;
         let def = key_def(schema, index);
         let bytes = encode_key(schema, index, &def, key)?;
-        let decisive =
-            index.unique && key.len() == def.columns.len() && !key.contains(&Value::Null);
+        // Before it was built, live rows could have equal keys.
+        let judged = index.unique && self.csn >= index.since;
+        let decisive = judged && key.len() == def.columns.len() && !key.contains(&Value::Null);
         if !decisive {
             return self.first_with_prefix(index, &bytes, columns, counters);
         }

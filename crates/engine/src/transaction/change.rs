@@ -13,7 +13,7 @@ use super::rows::Settled;
 use super::{MARK_BYTES, Transaction};
 use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
-use crate::read::{ReadView, Registration};
+use crate::read::Registration;
 
 /// For a new row: no columns were named, all were set.
 const NO_NAMES: Option<&[&str]> = None;
@@ -51,14 +51,29 @@ impl Transaction {
     /// As [`Transaction::insert`]; nothing of the batch is kept.
     pub fn insert_batch(&mut self, table: &Table, batch: Batch) -> Result<()> {
         self.changing()?;
-        self.make_room(batch.heap_bytes())?;
+        let step = self.rows_at_once(&batch);
+        if batch.rows <= step {
+            self.make_room(batch.heap_bytes())?;
+            return self.atomically(|tx| tx.append(table, batch));
+        }
         self.atomically(|tx| {
-            let buffer = tx.buffer(table)?;
-            let at = buffer.rows.rows;
-            buffer.push_batch(batch)?;
-            tx.reserve(table, at)?;
-            tx.check_parents(table, at, NO_NAMES)
+            for from in (0..batch.rows).step_by(step) {
+                let mut part = Batch::new(batch.columns.iter().map(|c| c.data.physical()));
+                part.extend_range(&batch, from..batch.rows.min(from + step));
+                tx.make_room(part.heap_bytes())?;
+                tx.append(table, part)?;
+                tx.charge();
+            }
+            Ok(())
         })
+    }
+
+    fn append(&mut self, table: &Table, batch: Batch) -> Result<()> {
+        let buffer = self.buffer(table)?;
+        let at = buffer.rows.rows;
+        buffer.push_batch(batch)?;
+        self.reserve(table, at)?;
+        self.check_parents(table, at, NO_NAMES)
     }
 
     /// Deletes the row with this primary key; false when there is none.
@@ -202,7 +217,7 @@ impl Transaction {
             }
             for row_id in own {
                 let mut row = tx.read_found(table, Found::of(row_id))?;
-                tx.make_room(changed_bytes(&row, changes))?;
+                tx.check_room(changed_bytes(&row, changes))?;
                 let old = losses.wanted.then(|| row.clone());
                 set_columns(&schema, &mut row, changes)?;
                 tx.replace(table, Found::of(row_id), &row, &columns)?;
@@ -217,7 +232,7 @@ impl Transaction {
 
     /// Rows that are locked, in the versions that were locked.
     fn read_locked(
-        &self,
+        &mut self,
         table: &Table,
         rows: &[RowId],
         moved: bool,
@@ -226,7 +241,7 @@ impl Transaction {
             return self.view(table)?.fetch_rows(rows);
         }
         let now = Registration::new(&self.shared);
-        ReadView::new(&table.state, now.csn())?.fetch_rows(rows)
+        self.view_at(table, now.csn())?.fetch_rows(rows)
     }
 
     /// The row with this primary key, locked. At READ COMMITTED the key is looked up again where
@@ -268,7 +283,7 @@ impl Transaction {
         let serial = buffer.schema.columns.iter().find(|c| c.is_serial()).map(|c| c.name.as_str());
         let chosen = columns.iter().any(|name| Some(name.as_ref()) == serial);
         buffer.push_row(row, chosen)?;
-        let at = buffer.rows.rows - 1;
+        let at = buffer.end() - 1;
         let keeps = lock_for(&buffer.schema, columns) == RowLock::NoKeyUpdate;
         buffer.succeed(found, at, keeps);
         Ok(())

@@ -32,6 +32,7 @@ mod read;
 mod reads;
 mod reserve;
 mod rows;
+mod spilled;
 
 use buffer::{Buffer, BufferMark};
 pub(crate) use reads::{ReadSet, TransactionCounters};
@@ -168,6 +169,9 @@ impl Transaction {
     /// this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
+        if self.tables.iter().any(|b| b.spill.is_some()) {
+            return self.commit_spilled();
+        }
         let mut writes = Vec::with_capacity(self.tables.len());
         for buffer in std::mem::take(&mut self.tables) {
             if !buffer.is_untouched() {
@@ -221,9 +225,11 @@ impl Transaction {
         self.snapshot.csn()
     }
 
-    /// Begins a statement: at READ COMMITTED it sees everything committed so far.
+    /// Begins a statement: at READ COMMITTED it sees everything committed so far. Tables have the form
+    /// of its begin to its end.
     fn statement(&mut self) -> Result<()> {
         self.shared.check_open()?;
+        self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()
         {
@@ -254,19 +260,33 @@ impl Transaction {
         result
     }
 
-    /// The committed rows that the statement sees.
-    fn view(&self, table: &Table) -> Result<ReadView> {
-        ReadView::new(&table.state, self.snapshot.csn())
+    /// The committed rows that the statement sees, in the form that the buffer has.
+    fn view(&mut self, table: &Table) -> Result<ReadView> {
+        self.view_at(table, self.snapshot.csn())
+    }
+
+    /// The same at another registered snapshot.
+    fn view_at(&mut self, table: &Table, csn: Csn) -> Result<ReadView> {
+        loop {
+            let version = self.buffer(table)?.schema.version;
+            let view = ReadView::new(&table.state, csn)?;
+            if view.view.schema.version == version {
+                return Ok(view);
+            }
+            self.buffer(table)?.follow()?;
+        }
     }
 
     /// Everything that the statement sees.
     fn reader(&mut self, table: &Table) -> Result<Reader> {
         let mut view = self.view(table)?;
-        view.own = self.buffer(table)?.own_rows();
+        let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
+        view.own = buffer.map(Buffer::own_rows).transpose()?.flatten();
         self.charge();
         Ok(Reader::new(view, Arc::clone(&self.snapshot)))
     }
 
+    /// The changes to a table.
     fn buffer(&mut self, table: &Table) -> Result<&mut Buffer> {
         table.check_same(&self.shared)?;
         let id = table.state.id;
@@ -281,7 +301,7 @@ impl Transaction {
     }
 
     /// Refuses a change that would outgrow the memory of transactions, before any of it is made.
-    fn make_room(&self, more: usize) -> Result<()> {
+    fn check_room(&self, more: usize) -> Result<()> {
         let own = self.memory.bytes() + more as u64;
         let memory = &self.shared.storage.memory;
         let limit = memory.limit(Part::Transactions);

@@ -28,7 +28,7 @@ use super::Transaction;
 use crate::database::{Shared, Table};
 use crate::options::Rule;
 use crate::read::{KeyRange, ReadView, Registration};
-use crate::table::{TableState, key_def};
+use crate::table::{TableState, TableView, key_def};
 
 /// How transactions ended that others were in the way of.
 #[derive(Debug, Default)]
@@ -120,6 +120,9 @@ impl TableReads {
             return Err(self.failed(shared, true));
         }
         let view = ReadView::new(&self.state, csn)?;
+        if self.has_lost_index(&view.view) {
+            return Err(self.failed(shared, true));
+        }
         let before = ReadView::new(&self.state, since)?;
         for (index, bounds) in &self.ranges {
             // Two walks: each leaves out what is dead at its own commit.
@@ -156,7 +159,8 @@ impl TableReads {
         }
         let view = self.state.view();
         debug_assert!(csn >= since);
-        if view.version.flushed_rows > count && !self.ranges.is_empty() {
+        let flushed = view.version.flushed_rows > count && !self.ranges.is_empty();
+        if flushed || self.has_lost_index(&view) {
             // What came since was flushed already; not worth a search under the commit lock.
             return Err(self.failed(shared, true));
         }
@@ -183,6 +187,11 @@ impl TableReads {
             return Err(self.failed(shared, false));
         }
         Ok(())
+    }
+
+    /// Whether an index that was read through was dropped.
+    fn has_lost_index(&self, view: &TableView) -> bool {
+        self.ranges.iter().any(|(index, _)| view.schema.index(*index).is_none())
     }
 
     /// `coarse`: without a look at single rows.

@@ -15,7 +15,7 @@ use super::{Isolation, Transaction, wait_context};
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
-use crate::read::{ReadView, Registration};
+use crate::read::Registration;
 use crate::table::key_def;
 
 /// Says of a row that another transaction changed meanwhile whether its newest version, with the id
@@ -176,12 +176,12 @@ impl Transaction {
     }
 
     /// Whether the newest version of a row, which is locked, passes.
-    fn still_wanted(&self, table: &Table, row: RowId, recheck: Recheck<'_>) -> Result<bool> {
+    fn still_wanted(&mut self, table: &Table, row: RowId, recheck: Recheck<'_>) -> Result<bool> {
         if !self.shared.obeys(Rule::Recheck) {
             return Ok(true);
         }
         let now = Registration::new(&self.shared);
-        let view = ReadView::new(&table.state, now.csn())?;
+        let view = self.view_at(table, now.csn())?;
         let (_, mut values) = view.fetch_rows(&[row])?;
         values.pop().map_or(Ok(false), |values| recheck(row, &values))
     }
@@ -195,7 +195,7 @@ impl Transaction {
             Error::new(ErrorKind::UnknownIndex, text)
         })?;
         let bytes = primary_key(&buffer.schema, &primary, key)?;
-        if let Some(ordinal) = buffer.own_row(&primary, &bytes) {
+        if let Some(ordinal) = buffer.own_row(&primary, &bytes)? {
             return Ok(Some(Found::Own(ordinal)));
         }
         let row = view.row_by_key(primary.id, &bytes)?;
@@ -209,8 +209,11 @@ impl Transaction {
         match found {
             Found::Own(ordinal) => {
                 let buffer = self.buffer(table)?;
+                let Some(at) = ordinal.checked_sub(buffer.first) else {
+                    return buffer.read_spilled(ordinal);
+                };
                 let columns = buffer.schema.columns.iter().zip(&buffer.rows.columns);
-                Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, ordinal)).collect())
+                Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, at)).collect())
             }
             Found::Committed(row) => {
                 let (_, mut rows) = self.view(table)?.fetch_rows(&[row])?;

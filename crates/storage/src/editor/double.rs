@@ -61,6 +61,8 @@ pub(crate) fn schema(include: bool) -> TableSchema {
         unique: false,
         primary: false,
         fences_only: false,
+        since: 0,
+        ready: true,
     };
     TableSchema {
         id: TABLE,

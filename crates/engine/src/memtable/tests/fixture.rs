@@ -28,6 +28,8 @@ pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -
         unique: *unique,
         primary: false,
         fences_only: false,
+        since: 0,
+        ready: true,
     };
     Arc::new(TableSchema {
         id: TableId(1),

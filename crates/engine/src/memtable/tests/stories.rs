@@ -70,6 +70,8 @@ fn parse_schema(input: &str) -> TableSchema {
             unique: words.next() == Some("unique"),
             primary: false,
             fences_only: false,
+            since: 0,
+            ready: true,
             key: key.split(',').map(part).collect(),
             include: include
                 .split(',')

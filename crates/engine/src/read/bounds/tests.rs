@@ -24,6 +24,8 @@ fn schema() -> TableSchema {
             unique: false,
             primary: false,
             fences_only: false,
+            since: 0,
+            ready: true,
         }],
         next_column: 15,
         ..TableSchema::default()

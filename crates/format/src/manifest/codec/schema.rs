@@ -3,8 +3,10 @@
 //! A table: id, version, name, next column id, columns (count), indexes (count), then its rules. A
 //! column: id, name, type, flags (1 nullable, 2 filled by the counter, 4 always so, 8 default, 16
 //! missing value), the default where there is one (0 and a value, or 1 and a sequence id), the missing
-//! value where there is one. An index: id, name, flags (1 unique, 2 primary, 4 fences-only), key
-//! parts (count; each column id, descending), included column ids (count). Rules: checks (count;
+//! value where there is one. An index: id, name, flags (1 unique, 2 primary, 4 fences-only, 8 since, 16 not
+//! ready),
+//! key parts (count; each column id, descending), included column ids (count), with flag 8 the CSN from
+//! which on it answers. Rules: checks (count;
 //! each name, expression), foreign keys (count; each name, child columns (count), parent table,
 //! parent index, action on delete, action on update: 0 restrict, 1 cascade, 2 set null), history in
 //! microseconds.
@@ -46,7 +48,9 @@ pub(super) fn put_table(out: &mut Vec<u8>, schema: &TableSchema) {
         put_varint(out, i.id.0.into());
         put_bytes(out, i.name.as_bytes());
         let fences_only = u8::from(i.fences_only) << 2;
-        out.push(u8::from(i.unique) | u8::from(i.primary) << 1 | fences_only);
+        let since = u8::from(i.since > 0) << 3;
+        let unready = u8::from(!i.ready) << 4;
+        out.push(u8::from(i.unique) | u8::from(i.primary) << 1 | fences_only | since | unready);
         put_varint(out, i.key.len() as u64);
         for part in &i.key {
             put_varint(out, part.column.0.into());
@@ -54,6 +58,9 @@ pub(super) fn put_table(out: &mut Vec<u8>, schema: &TableSchema) {
         }
         put_varint(out, i.include.len() as u64);
         i.include.iter().for_each(|c| put_varint(out, c.0.into()));
+        if i.since > 0 {
+            put_varint(out, i.since);
+        }
     }
     put_rules(out, schema);
 }
@@ -210,7 +217,7 @@ fn read_column(r: &mut Reader<'_>) -> Result<ColumnSchema> {
 fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
     let id = read_index(r)?;
     let name = r.text()?.to_owned();
-    let [unique, primary, fences_only] = read_flags(r)?;
+    let [unique, primary, fences_only, has_since, unready] = read_flags(r)?;
     let n = r.count(2)?;
     let mut key = Vec::with_capacity(n);
     for _ in 0..n {
@@ -218,7 +225,9 @@ fn read_index_schema(r: &mut Reader<'_>) -> Result<IndexSchema> {
     }
     let n = r.count(1)?;
     let include = (0..n).map(|_| Ok(ColumnId(r.varint32()?))).collect::<Result<_>>()?;
-    Ok(IndexSchema { id, name, key, include, unique, primary, fences_only })
+    let since = if has_since { r.varint()? } else { 0 };
+    let ready = !unready;
+    Ok(IndexSchema { id, name, key, include, unique, primary, fences_only, since, ready })
 }
 
 fn put_type(out: &mut Vec<u8>, ty: DataType) {

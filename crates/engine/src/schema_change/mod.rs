@@ -1,14 +1,12 @@
 //! How do tables and indexes come and go?
 //!
 //! A schema change is one manifest record, made while no commit is under way, so that the log's
-//! records never straddle it. A new index covers the rows that are there in pieces: rows are flushed,
-//! then read a piece at a time, sorted, and written as one run per piece, which ordinary merges join
-//! later; memory stays bounded whatever the table's size. Writers wait meanwhile; building while
-//! writers go on comes with transactions.
+//! records never straddle it. What takes long, filling a new index, is done before
+//! ([`crate::index_build`]), while writers go on.
 //!
-//! Thread safety: one change at a time, under `schema_lock`, then the commit lock.
+//! Thread safety: one change per table at a time, under its `changing`; names and ids are given under
+//! `schema_lock`. Both come before the commit lock.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -17,9 +15,14 @@ use onlap_format::manifest::Edit;
 use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
+use crate::index_build::{self, BuildControl};
+use crate::rules;
 use crate::spec::{IndexSpec, TableSpec};
-use crate::table::{TableState, TableView};
-use crate::{flush, index_build, rules};
+use crate::table::TableState;
+
+mod lock;
+
+pub(crate) use lock::{ChangeGuard, ChangeLock};
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
     let _one = shared.schema_lock.lock();
@@ -53,8 +56,8 @@ fn take(next: &mut u32) -> IndexId {
 }
 
 pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
+    let (state, _changing) = lock_table(shared, name)?;
     let _one = shared.schema_lock.lock();
-    let state = shared.catalog.by_name(name).ok_or_else(|| unknown_table(name))?;
     shared.references.check_droppable(&state.schema())?;
     shared.commits().exclusively(|_| {
         state.dropped.store(true, Ordering::Release);
@@ -72,41 +75,54 @@ pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
     })
 }
 
-pub(crate) fn create_index(shared: &Arc<Shared>, table: &str, spec: &IndexSpec) -> Result<()> {
-    let _one = shared.schema_lock.lock();
-    let state = shared.catalog.by_name(table).ok_or_else(|| unknown_table(table))?;
-    let mut next = shared.versions.state(|s| s.next_index);
-    let index = spec.build(&state.schema(), &mut || take(&mut next))?;
-    // Most rows go to files while writers still run; only the rest is flushed with writers waiting.
-    flush::flush_table(shared, &state)?;
-    shared.commits().exclusively(|leader| {
-        let csn = leader.next_csn - 1;
-        flush::freeze(shared, &state, csn);
-        flush::drain(shared, &state, csn)?;
-        let schema = with_index(&state.schema(), &index);
-        let mut edits = vec![Edit::ChangeTable(schema.clone())];
-        if let Err(e) = index_build::build(shared, &state, &index, &mut edits) {
-            flush::discard(shared, &edits);
-            return Err(e);
-        }
-        change(shared, &state, schema, &edits)?;
-        if index.unique {
-            state.writer.lock().highs.push((index.id, index_build::high(&state, index.id)));
-        }
-        Ok(())
-    })
+/// Builds indexes of a table together, while writers go on: all of them, or none.
+pub(crate) fn build_indexes(
+    shared: &Arc<Shared>,
+    table: &str,
+    specs: &[IndexSpec],
+    control: &BuildControl,
+) -> Result<()> {
+    let (state, _changing) = lock_table(shared, table)?;
+    if specs.is_empty() {
+        return Ok(());
+    }
+    let indexes = take_indexes(shared, &state.schema(), specs)?;
+    index_build::run(shared, &state, &indexes, control)
 }
 
-fn with_index(schema: &TableSchema, index: &IndexSchema) -> TableSchema {
+/// Checks specs and takes index ids for them for ever.
+fn take_indexes(
+    shared: &Shared,
+    schema: &TableSchema,
+    specs: &[IndexSpec],
+) -> Result<Vec<IndexSchema>> {
+    let _one = shared.schema_lock.lock();
+    let (table, mut next) = shared.versions.state(|s| (s.next_table, s.next_index));
     let mut schema = schema.clone();
-    schema.version += 1;
-    schema.indexes.push(index.clone());
-    schema
+    let before = schema.indexes.len();
+    for spec in specs {
+        let index = spec.build(&schema, &mut || take(&mut next))?;
+        schema.indexes.push(index);
+    }
+    shared.commit_edits(&[Edit::NextIds { file: 0, table, index: next }], |_| ())?;
+    Ok(schema.indexes.split_off(before))
+}
+
+/// A table by name, with the lock that keeps other changes of its schema away.
+pub(crate) fn lock_table(shared: &Shared, name: &str) -> Result<(Arc<TableState>, ChangeGuard)> {
+    loop {
+        let find = || shared.catalog.by_name(name).ok_or_else(|| unknown_table(name));
+        let state = find()?;
+        let guard = state.changing.lock();
+        // Another table may have the name by now.
+        if find()?.id == state.id {
+            return Ok((state, guard));
+        }
+    }
 }
 
 pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Result<()> {
-    let _one = shared.schema_lock.lock();
-    let state = shared.catalog.by_name(table).ok_or_else(|| unknown_table(table))?;
+    let (state, _changing) = lock_table(shared, table)?;
     let mut schema = (*state.schema()).clone();
     let index = schema.index_by_name(name).cloned().ok_or_else(|| {
         let text = format!("table {table} has no index named {name}");
@@ -119,36 +135,11 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
     shared.references.check_index_droppable(&schema, index.id)?;
     schema.version += 1;
     schema.indexes.retain(|i| i.id != index.id);
-    shared.commits().exclusively(|leader| {
-        let csn = leader.next_csn - 1;
-        // Frozen memtables are written with the schema they were filled under.
-        flush::freeze(shared, &state, csn);
-        flush::drain(shared, &state, csn)?;
-        change(shared, &state, schema.clone(), &[Edit::ChangeTable(schema)])?;
+    shared.commits().exclusively(|_| {
+        // Flushes under way leave the index out when they see the new schema.
+        let _installing = state.building.lock();
+        state.change_schema(shared, schema, Vec::new())?;
         state.writer.lock().highs.retain(|h| h.0 != index.id);
         Ok(())
-    })
-}
-
-/// Makes a schema change of a table without unflushed rows durable and visible.
-fn change(
-    shared: &Arc<Shared>,
-    state: &Arc<TableState>,
-    schema: TableSchema,
-    edits: &[Edit],
-) -> Result<()> {
-    let schema = Arc::new(schema);
-    debug_assert_eq!(
-        schema.indexes.iter().map(|i| i.id).collect::<HashSet<_>>().len(),
-        schema.indexes.len()
-    );
-    shared.commit_edits(edits, |changed| {
-        let version = changed[0].1.clone().expect("a changed table has a version");
-        state.change_view(|old| TableView {
-            active: state.new_memtable(&schema, old.active.end_row()),
-            schema: Arc::clone(&schema),
-            version,
-            frozen: Vec::new(),
-        });
     })
 }

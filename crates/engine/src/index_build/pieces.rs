@@ -1,0 +1,326 @@
+//! How do rows in segments become sorted runs of several indexes?
+//!
+//! Row-id ranges are cut into stretches of whole blocks. Patient tasks take one stretch after another:
+//! read the columns that any of the indexes has, once, and sort and write one run per index. Nothing
+//! is shared between them but the list of stretches, so that they keep as many cores busy as there are
+//! tasks; while writers need those, the tasks give way.
+//!
+//! Memory (I7): the tasks together use half of [`Part::Background`]. A stretch whose rows turn out to
+//! be larger than thought becomes several runs.
+//!
+//! Thread safety: any number of tasks.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use onlap_base::memory::Part;
+use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId};
+use onlap_format::key::{ColumnStats, Entries, Keys, Packing, sort_permutation};
+use onlap_format::manifest::{Edit, RunMeta};
+use onlap_format::{Batch, Column, IndexSchema, Physical, Vector};
+use onlap_storage::Direction;
+use onlap_storage::run::RunWriter;
+use onlap_storage::segment::{Segment, SegmentScan};
+use parking_lot::Mutex;
+
+use super::{BuildControl, check, with_indexes};
+use crate::database::Shared;
+use crate::flush;
+use crate::table::{TableView, index_positions, key_def};
+
+/// Rows of a stretch at most: more sort slower, because the sort's memory outgrows the caches, and
+/// fewer leave more runs to merge.
+const STRETCH_ROWS: usize = 1 << 20;
+/// Entries handed to a run writer at once.
+const STEP: usize = 1 << 13;
+/// Bytes of a string, as long as none was seen.
+const STRING_BYTES: usize = 24;
+/// Bytes that a row takes beside its columns while an index is sorted: its id, a key, its place in the
+/// order, and two numbers of the sort.
+const SORT_BYTES: usize = 8 + 16 + 4 + 2 * 8;
+
+/// Writes runs of every index for the rows of `ranges`, which lie in segments of the view.
+pub(super) fn write(
+    shared: &Arc<Shared>,
+    view: &Arc<TableView>,
+    indexes: &[IndexSchema],
+    ranges: &[Range<RowId>],
+    control: &BuildControl,
+    out: &mut Vec<(IndexId, RunMeta)>,
+) -> Result<()> {
+    let tasks = shared.options.background_jobs.max(1);
+    let half = shared.storage.memory.limit(Part::Background) as usize / 2;
+    let mut pass = Pass::new(shared, view, indexes, control, half / tasks);
+    pass.stretches = pass.plan(ranges);
+    control.expect(pass.stretches.iter().map(|s| s.count).sum());
+    let tasks = tasks.min(pass.stretches.len());
+    let pass = Arc::new(pass);
+    let start = |i: usize| {
+        let pass = Arc::clone(&pass);
+        let name = format!("onlap-index-{i}");
+        shared.tasks.spawn_patient(&name, Box::new(move || pass.work()))
+    };
+    let handles: Vec<_> = (0..tasks).map(start).collect();
+    let ended: Vec<_> = handles.into_iter().map(|h| h.join()).collect();
+    let runs = std::mem::take(&mut *pass.runs.lock());
+    let failed = pass.failed.lock().take();
+    let panicked = ended.into_iter().find_map(|ended| ended.err());
+    let failed = failed.or_else(|| {
+        let text = format!("an index build panicked: {}", panicked?);
+        Some(Error::new(ErrorKind::Io, text))
+    });
+    out.extend(runs);
+    failed.map_or(Ok(()), Err)
+}
+
+/// Rows that become one run of each index.
+struct Stretch {
+    /// Ids that the runs stand for.
+    rows: Range<RowId>,
+    parts: Vec<(Arc<Segment>, Range<RowId>)>,
+    count: u64,
+}
+
+/// An index, by positions among the columns that are read.
+struct Wanted {
+    index: IndexSchema,
+    keys: Vec<usize>,
+    include: Vec<usize>,
+}
+
+struct Pass {
+    shared: Arc<Shared>,
+    /// Pins the segments; its schema knows the new indexes.
+    view: TableView,
+    columns: Vec<(ColumnId, Physical)>,
+    wanted: Vec<Wanted>,
+    control: BuildControl,
+    /// Bytes that one task may use.
+    limit: usize,
+    stretches: Vec<Stretch>,
+    next: AtomicUsize,
+    failed: Mutex<Option<Error>>,
+    runs: Mutex<Vec<(IndexId, RunMeta)>>,
+}
+
+impl Pass {
+    fn new(
+        shared: &Arc<Shared>,
+        view: &Arc<TableView>,
+        indexes: &[IndexSchema],
+        control: &BuildControl,
+        limit: usize,
+    ) -> Pass {
+        let schema = Arc::new(with_indexes(&view.schema, indexes));
+        let mut columns: Vec<usize> = Vec::new();
+        let mut place = |p: usize| {
+            columns.iter().position(|&c| c == p).unwrap_or_else(|| {
+                columns.push(p);
+                columns.len() - 1
+            })
+        };
+        let mut wanted = Vec::new();
+        for index in indexes {
+            let (keys, include) = index_positions(&schema, index);
+            let keys = keys.into_iter().map(&mut place).collect();
+            let include = include.into_iter().map(&mut place).collect();
+            wanted.push(Wanted { index: index.clone(), keys, include });
+        }
+        let column = |&p: &usize| (schema.columns[p].id, schema.columns[p].ty.physical());
+        Pass {
+            shared: Arc::clone(shared),
+            columns: columns.iter().map(column).collect(),
+            view: TableView { schema, ..(**view).clone() },
+            wanted,
+            control: control.clone(),
+            limit,
+            stretches: Vec::new(),
+            next: AtomicUsize::new(0),
+            failed: Mutex::default(),
+            runs: Mutex::default(),
+        }
+    }
+
+    /// Cuts ranges into stretches, which together stand for all ids of the ranges.
+    fn plan(&self, ranges: &[Range<RowId>]) -> Vec<Stretch> {
+        let bytes = |physical: Physical| match physical {
+            Physical::Int => 8,
+            Physical::Wide => 16,
+            Physical::Numeric => 17,
+            Physical::Bytes => STRING_BYTES,
+        };
+        let row: usize = self.columns.iter().map(|c| bytes(c.1)).sum();
+        let most = (self.limit / (row + SORT_BYTES)).clamp(1, STRETCH_ROWS) as u64;
+        let mut stretches = Vec::new();
+        for range in ranges {
+            let empty = |start| Stretch { rows: start..range.end, parts: Vec::new(), count: 0 };
+            let mut stretch = empty(range.start);
+            for entry in &self.view.version.segments {
+                let rows =
+                    entry.meta.rows.start.max(range.start)..entry.meta.rows.end.min(range.end);
+                if rows.is_empty() {
+                    continue;
+                }
+                let mut start = rows.start;
+                for block in &entry.segment.footer().blocks {
+                    if stretch.count > 0 && stretch.count + u64::from(block.rows) > most {
+                        let at = block.first_row_id;
+                        stretch.parts.push((Arc::clone(&entry.segment), start..at));
+                        stretch.rows.end = at;
+                        stretches.push(std::mem::replace(&mut stretch, empty(at)));
+                        start = at;
+                    }
+                    stretch.count += u64::from(block.rows);
+                }
+                stretch.parts.push((Arc::clone(&entry.segment), start..rows.end));
+            }
+            if stretch.count > 0 {
+                stretches.push(stretch);
+            }
+        }
+        stretches
+    }
+
+    /// The work of a task.
+    fn work(&self) {
+        let mut piece = Piece::new(self);
+        while self.failed.lock().is_none() {
+            let next = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(stretch) = self.stretches.get(next) else { return };
+            if let Err(e) = self.write_stretch(stretch, &mut piece) {
+                self.failed.lock().get_or_insert(e);
+                return;
+            }
+        }
+    }
+
+    fn write_stretch(&self, stretch: &Stretch, piece: &mut Piece) -> Result<()> {
+        let memory = &self.shared.storage.memory;
+        let mut charge = memory.charge(Part::Background, 0);
+        let columns: Vec<ColumnId> = self.columns.iter().map(|c| c.0).collect();
+        piece.clear(stretch.rows.start);
+        let mut ids = Vec::new();
+        for (segment, rows) in &stretch.parts {
+            let mut scan = SegmentScan::new(segment, rows.clone(), Direction::Forward);
+            while let Some(mut block) = scan.next_block()? {
+                check(&self.shared, &self.control)?;
+                ids.clear();
+                block.block.row_ids(block.rows.clone(), &mut ids);
+                let bytes = piece.bytes();
+                charge.resize(bytes as u64);
+                if bytes > self.limit {
+                    self.write_piece(piece, ids[0])?;
+                    piece.clear(ids[0]);
+                }
+                piece.row_ids.extend_from_slice(&ids);
+                let rows = block.rows.clone();
+                scan.append(&mut block, rows, &columns, &mut piece.rows)?;
+            }
+        }
+        self.write_piece(piece, stretch.rows.end)
+    }
+
+    /// Writes a run per index of a piece that ends before row `end`.
+    fn write_piece(&self, piece: &Piece, end: RowId) -> Result<()> {
+        if piece.row_ids.is_empty() {
+            return Ok(());
+        }
+        for wanted in &self.wanted {
+            check(&self.shared, &self.control)?;
+            let run = self.write_run(wanted, piece, piece.start..end)?;
+            self.runs.lock().push((wanted.index.id, run));
+        }
+        self.control.advance(piece.row_ids.len() as u64);
+        Ok(())
+    }
+
+    fn write_run(&self, wanted: &Wanted, piece: &Piece, rows: Range<RowId>) -> Result<RunMeta> {
+        let n = piece.row_ids.len();
+        let columns: Vec<&Column> = wanted.keys.iter().map(|&k| &piece.rows.columns[k]).collect();
+        let (schema, index) = (&self.view.schema, &wanted.index);
+        let def = key_def(schema, index);
+        let mut stats: Vec<ColumnStats> =
+            def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
+        stats.iter_mut().zip(&columns).for_each(|(s, c)| s.observe(c, 0..n));
+        let packing = Packing::fit(&def, &stats);
+        let mut keys = packing.new_keys();
+        let packed = packing.pack(&columns, 0..n, &mut keys);
+        assert!(packed, "a packing that was fitted to the columns holds them");
+        let order = sort_permutation(&keys);
+        let mut spec =
+            flush::run_spec(&self.shared, schema, index, packing, rows.clone(), n as u64)?;
+        spec.fences_only = index.fences_only && order.is_sorted();
+        let mut writer = RunWriter::new(&self.shared.storage, spec);
+        let written = self.push_sorted(&mut writer, wanted, piece, &keys, &order);
+        written.and_then(|()| flush::run_meta(&self.shared, writer, rows))
+    }
+
+    fn push_sorted(
+        &self,
+        writer: &mut RunWriter,
+        wanted: &Wanted,
+        piece: &Piece,
+        keys: &Keys,
+        order: &[u32],
+    ) -> Result<()> {
+        let include: Vec<&Column> =
+            wanted.include.iter().map(|&k| &piece.rows.columns[k]).collect();
+        let forms = include.iter().map(|c| c.data.physical());
+        let mut entries = Entries::new(Keys::new(keys.form()), Batch::new(forms));
+        for places in order.chunks(STEP) {
+            entries.clear();
+            entries.include.columns.iter_mut().for_each(|c| c.nulls = None);
+            entries.keys.extend_selected(keys, places);
+            entries.row_ids.extend(places.iter().map(|&i| piece.row_ids[i as usize]));
+            let columns = entries.include.columns.iter_mut().zip(&include);
+            columns.for_each(|(to, from)| to.extend_selected(from, places));
+            entries.include.rows = places.len();
+            writer.push(&entries)?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        // Only where nobody took them.
+        let runs = std::mem::take(self.runs.get_mut()).into_iter();
+        let table = self.view.schema.id;
+        let edits: Vec<Edit> = runs.map(|(i, run)| Edit::AddRun(table, i, run)).collect();
+        flush::discard(&self.shared, &edits);
+    }
+}
+
+/// Rows at hand.
+struct Piece {
+    start: RowId,
+    rows: Batch,
+    row_ids: Vec<RowId>,
+}
+
+impl Piece {
+    fn new(pass: &Pass) -> Piece {
+        let forms = pass.columns.iter().map(|c| c.1);
+        Piece { start: 0, rows: Batch::new(forms), row_ids: Vec::new() }
+    }
+
+    fn clear(&mut self, start: RowId) {
+        self.start = start;
+        self.rows.truncate(0);
+        self.rows.columns.iter_mut().for_each(|c| c.nulls = None);
+        self.row_ids.clear();
+    }
+
+    /// Bytes that it takes while it is sorted.
+    fn bytes(&self) -> usize {
+        let column = |c: &Column| match &c.data {
+            Vector::Bytes(v) => v.data.len() + v.offsets.len() * 4,
+            Vector::Int(v) => v.len() * 8,
+            Vector::Wide(v) => v.len() * 16,
+            Vector::Numeric(m, _) => m.len() * 17,
+        };
+        let columns: usize = self.rows.columns.iter().map(column).sum();
+        columns + self.row_ids.len() * SORT_BYTES
+    }
+}

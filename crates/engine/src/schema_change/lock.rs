@@ -1,0 +1,60 @@
+//! Who may change a schema now?
+//!
+//! One at a time per database for what is over in an instant, one at a time per table for what may
+//! take long. Waits go through the scheduler seam (I9), because whoever holds a lock may wait for
+//! background work.
+//!
+//! Thread safety: any thread. Lock order: a table's before the database's.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onlap_base::tasks::{Event, Tasks};
+
+/// A lock that may be held for long.
+#[derive(Clone)]
+pub(crate) struct ChangeLock(Arc<Inner>);
+
+struct Inner {
+    held: AtomicBool,
+    freed: Arc<Event>,
+}
+
+impl ChangeLock {
+    pub(crate) fn new(tasks: &dyn Tasks) -> ChangeLock {
+        ChangeLock(Arc::new(Inner { held: AtomicBool::new(false), freed: tasks.event() }))
+    }
+
+    /// Takes the lock, waiting for it.
+    pub(crate) fn lock(&self) -> ChangeGuard {
+        loop {
+            let seen = self.0.freed.epoch();
+            if let Some(guard) = self.try_lock() {
+                return guard;
+            }
+            self.0.freed.wait(seen, None);
+        }
+    }
+
+    fn try_lock(&self) -> Option<ChangeGuard> {
+        let free = !self.0.held.swap(true, Ordering::AcqRel);
+        free.then(|| ChangeGuard(Arc::clone(&self.0)))
+    }
+}
+
+impl fmt::Debug for ChangeLock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ChangeLock({})", self.0.held.load(Ordering::Relaxed))
+    }
+}
+
+/// The lock, held until dropped.
+pub(crate) struct ChangeGuard(Arc<Inner>);
+
+impl Drop for ChangeGuard {
+    fn drop(&mut self) {
+        self.0.held.store(false, Ordering::Release);
+        self.0.freed.notify();
+    }
+}

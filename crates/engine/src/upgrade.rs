@@ -1,0 +1,68 @@
+//! How does a transaction commit that was filled under an older schema?
+//!
+//! A schema change holds nobody up, so a transaction may come to its next statement, or to its commit,
+//! with rows in the form of a schema that is gone. They are put into the new form on the client's
+//! thread ([`rows`]): a column that was added gets the value that rows from before read, one that was
+//! dropped is left out. At the commit keys of unique indexes are claimed anew ([`upgrade`]). The leader
+//! looks again; where the schema changed once more in between, the transaction comes back
+//! ([`is_outdated`]) and the same happens again.
+//!
+//! What cannot be put into the new form is refused: a column whose type was changed by a rewrite, NULL
+//! where it is not allowed any more, a table that was truncated or dropped.
+//!
+//! Thread safety: belongs to the transaction's thread.
+
+use onlap_base::{Error, ErrorKind, Result};
+use onlap_format::{Batch, Column, ColumnSchema, TableSchema, convert};
+
+use crate::commit::TableWrite;
+use crate::unique;
+
+/// Puts what a transaction does to a table into the form of the schema of the moment.
+pub(crate) fn upgrade(write: &mut TableWrite) -> Result<()> {
+    let schema = write.state.schema();
+    if schema.version == write.schema.version {
+        return Ok(());
+    }
+    write.rows = rows(&write.schema, &schema, &write.rows)?;
+    unique::check_key_lengths(&schema, &write.rows)?;
+    write.unique = unique::claims(&schema, &write.rows, None)?;
+    write.schema = schema;
+    Ok(())
+}
+
+/// Whether a commit was refused because the schema changed after [`upgrade`].
+pub(crate) fn is_outdated(e: &Error, writes: &[TableWrite]) -> bool {
+    e.kind() == ErrorKind::Conflict
+        && writes.iter().any(|w| w.state.schema().version != w.schema.version)
+}
+
+/// Rows of one schema in the form of another.
+pub(crate) fn rows(from: &TableSchema, to: &TableSchema, rows: &Batch) -> Result<Batch> {
+    let mut out = Batch { columns: Vec::with_capacity(to.columns.len()), rows: rows.rows };
+    for column in &to.columns {
+        let old = from.position(column.id);
+        let values = match old {
+            Some(at) => rows.columns[at].clone(),
+            None => missing(column, rows.rows)?,
+        };
+        if !column.nullable && (0..rows.rows).any(|i| values.is_null(i)) {
+            let text = format!("column {} of table {} does not take NULL", column.name, to.name);
+            return Err(Error::new(ErrorKind::NotNull, text));
+        }
+        out.columns.push(values);
+    }
+    Ok(out)
+}
+
+/// What rows from before a column was added read in it.
+pub(crate) fn missing(column: &ColumnSchema, rows: usize) -> Result<Column> {
+    let mut one = Column::new(column.ty.physical());
+    match &column.missing {
+        Some(value) => convert::push_value(column.ty, value, &mut one, &column.name)?,
+        None => one.push_null(),
+    }
+    let mut all = Column::new(column.ty.physical());
+    all.extend_selected(&one, &vec![0; rows]);
+    Ok(all)
+}
