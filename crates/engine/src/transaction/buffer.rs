@@ -196,6 +196,11 @@ impl Buffer {
         ordinal < self.end() && !self.dead.contains(o) && !self.erased.contains(o)
     }
 
+    /// The committed row in whose place an own row stands.
+    pub(super) fn replaced(&self, ordinal: usize) -> Option<RowId> {
+        self.successors.get(&ordinal).map(|&mark| self.marks[mark].row)
+    }
+
     /// Memory in use.
     pub(super) fn heap_bytes(&self) -> usize {
         let events = self.events.len() * MARK_BYTES;
