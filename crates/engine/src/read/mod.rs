@@ -65,7 +65,10 @@ impl ReadView {
     /// The table was created later.
     pub(crate) fn new(state: &TableState, csn: Csn) -> Result<ReadView> {
         // What the view gains after it was loaded lies above every registered snapshot.
-        let view = state.view();
+        let mut view = state.view();
+        while let Some(past) = view.past.clone().filter(|p| csn < p.csn) {
+            view = past.view.clone().expect("a registered snapshot keeps what it sees");
+        }
         let Some(count) = state.counts.at(csn) else {
             let text = format!("table {} was created after this snapshot", view.schema.name);
             return Err(Error::new(ErrorKind::UnknownTable, text));
