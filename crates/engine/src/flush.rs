@@ -35,7 +35,7 @@ use std::time::Duration;
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, ErrorKind, Result, RowId, TableId};
 use onlap_format::key::{ColumnStats, Packing};
-use onlap_format::manifest::{Edit, RunMeta};
+use onlap_format::manifest::{Edit, RunMeta, SegmentMeta};
 use onlap_format::marks::Mark;
 use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
@@ -164,9 +164,11 @@ fn write_files(
 ) -> Result<()> {
     let table = state.id;
     if (frozen.rows() as u64) > dead.len() as u64 {
-        write_rows(shared, schema, table, frozen, dead, csn, progress, edits)?;
+        let progress = |work| progress.add(work);
+        let segment = write_rows(shared, schema, frozen, dead, Some(csn), &progress)?;
+        edits.push(Edit::AddSegment(table, segment));
         for index in &schema.indexes {
-            let run = write_index(shared, schema, index, frozen, dead, progress)?;
+            let run = write_index(shared, schema, index, frozen, dead, true, &progress)?;
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
@@ -242,55 +244,59 @@ fn install(
     Ok(true)
 }
 
-fn write_rows(
+/// Writes the rows of a memtable that gets no more. Without a CSN they are not committed yet, and
+/// their ids are not their last ones.
+pub(crate) fn write_rows(
     shared: &Shared,
     schema: &TableSchema,
-    table: TableId,
     frozen: &Memtable,
     dead: &DeadRows,
-    csn: Csn,
-    progress: &Progress<'_>,
-    edits: &mut Vec<Edit>,
-) -> Result<()> {
+    csn: Option<Csn>,
+    progress: &dyn Fn(usize),
+) -> Result<SegmentMeta> {
     let spec = SegmentSpec {
-        table,
+        table: schema.id,
         schema_version: schema.version,
         columns: schema.columns.iter().map(|c| (c.id, c.ty.physical())).collect(),
         row_ids: frozen.first_row()..frozen.end_row(),
-        folded_csn: csn,
+        folded_csn: csn.unwrap_or(0),
         compress: false,
         block_rows: shared.options.tuning.block_rows,
         purpose: Purpose::Segment,
-        cache: true,
+        cache: csn.is_some(),
     };
     let mut writer = SegmentWriter::create(&shared.storage, spec)?;
     for (batch, row_ids) in frozen.batches(dead.clone()) {
         writer.push(&batch, &row_ids)?;
-        progress.add(row_ids.len() * ROW_WEIGHT);
+        progress(row_ids.len() * ROW_WEIGHT);
     }
-    writer.push_commits(&frozen.commit_map());
-    edits.push(Edit::AddSegment(table, writer.finish()?));
-    Ok(())
+    if csn.is_some() {
+        writer.push_commits(&frozen.commit_map());
+    }
+    writer.finish()
 }
 
-fn write_index(
+/// Writes the entries of a memtable that gets no more.
+pub(crate) fn write_index(
     shared: &Shared,
     schema: &TableSchema,
     index: &IndexSchema,
     frozen: &Memtable,
     dead: &DeadRows,
-    progress: &Progress<'_>,
+    cache: bool,
+    progress: &dyn Fn(usize),
 ) -> Result<RunMeta> {
     let packing = fit_packing(schema, index, frozen);
     let rows = frozen.first_row()..frozen.end_row();
     let mut spec =
         run_spec(shared, schema, index, packing.clone(), rows.clone(), frozen.rows() as u64)?;
+    spec.cache = cache;
     spec.fences_only = index.fences_only
         && rises(frozen.entries(index.id, &packing, dead.clone()).map(|e| e.row_ids));
     let mut writer = RunWriter::new(&shared.storage, spec);
     for entries in frozen.entries(index.id, &packing, dead.clone()) {
         writer.push(&entries)?;
-        progress.add(entries.row_ids.len());
+        progress(entries.row_ids.len());
     }
     run_meta(shared, writer, rows)
 }

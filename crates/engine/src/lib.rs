@@ -11,6 +11,7 @@
 //! See [`Database`] for an example, and the repository's ARCHITECTURE.md for how the parts work
 //! together.
 
+mod adopt;
 mod background;
 mod backup;
 mod catalog;
@@ -35,6 +36,7 @@ mod schema_change;
 mod sequences;
 mod snapshots;
 mod spec;
+mod spill;
 mod stats;
 mod table;
 mod transaction;

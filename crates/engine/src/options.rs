@@ -86,6 +86,8 @@ pub struct Options {
 pub struct Tuning {
     /// A memtable is flushed at this many bytes. `None` derives it from the memory limit.
     pub memtable_bytes: Option<usize>,
+    /// A transaction's rows leave memory at this many bytes. `None` derives it from the memory limit.
+    pub spill_bytes: Option<u64>,
     /// Rows after which a segment block is closed, whatever its bytes.
     pub block_rows: usize,
     /// Bytes after which a block of a run is closed.
@@ -125,6 +127,7 @@ impl Default for Tuning {
     fn default() -> Tuning {
         Tuning {
             memtable_bytes: None,
+            spill_bytes: None,
             block_rows: limits::BLOCK_ROWS_MAX,
             block_bytes: limits::BLOCK_BYTES,
             memtable: crate::memtable::Tuning::default(),

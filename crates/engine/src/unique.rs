@@ -332,7 +332,7 @@ pub(crate) fn raise_highs(highs: &mut Highs, claims: &[UniqueKeys]) {
     }
 }
 
-fn raise(highs: &mut Highs, index: IndexId, max: &[u8]) {
+pub(crate) fn raise(highs: &mut Highs, index: IndexId, max: &[u8]) {
     match highs.iter_mut().find(|h| h.0 == index) {
         Some((_, Some(high))) if max <= high.as_slice() => {}
         Some((_, high)) => *high = Some(max.to_vec()),

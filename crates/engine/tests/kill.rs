@@ -62,13 +62,15 @@ enum Change {
 }
 
 fn id(thread: u64, commit: u64, ordinal: u64) -> i64 {
-    (thread * STRIDE + commit * 8 + ordinal) as i64
+    (thread * STRIDE + commit * 128 + ordinal) as i64
 }
 
 /// What commit number `commit` of a thread does, which nothing but these two numbers decides.
 fn changes(thread: u64, commit: u64) -> Vec<Change> {
     let mut out = Vec::new();
-    for ordinal in 0..2 + (commit * 7 + thread) % 4 {
+    // Some transactions have more rows than memory is allowed to hold of them.
+    let large = if (commit + thread).is_multiple_of(13) { 120 } else { 0 };
+    for ordinal in 0..2 + (commit * 7 + thread) % 4 + large {
         let b = match commit % 5 {
             0 => Value::Null,
             n => Value::Text("text of a row".repeat(n as usize)),

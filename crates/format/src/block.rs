@@ -186,6 +186,11 @@ impl Block {
         }
     }
 
+    /// Id of row `i` as the file has it.
+    pub(crate) fn stored_row_id(&self, i: usize) -> RowId {
+        self.row_id(i) - self.base
+    }
+
     /// Appends the ids of rows `range`.
     pub fn row_ids(&self, range: Range<usize>, out: &mut Vec<RowId>) {
         assert!(range.end <= self.rows);

@@ -71,6 +71,8 @@ pub enum Op {
     ReadSet(Key, Vec<Element>),
     /// Adds to a set without looking at it.
     Add(Key, Element),
+    /// Removes from a set, for good.
+    Remove(Key, Element),
 }
 
 /// What became of a transaction.

@@ -20,7 +20,12 @@ impl ReadView {
         let mut dead = DeadRows::default();
         let mut n = 0;
         for segment in self.view.version.segments() {
-            n += self.count_segment(segment, &mut dead)?;
+            n += self.count_segment(segment, self.count, &mut dead)?;
+        }
+        if let Some(own) = &self.own {
+            for segment in own.files.iter().flat_map(|files| files.segments()) {
+                n += self.count_segment(segment, own.end, &mut dead)?;
+            }
         }
         for memtable in self.memtables() {
             for piece in memtable.pieces(self.rows_of(memtable), &[]) {
@@ -30,19 +35,20 @@ impl ReadView {
         Ok(n)
     }
 
-    fn count_segment(&self, segment: &Segment, dead: &mut DeadRows) -> Result<u64> {
+    /// Rows of a segment below `count` that are visible.
+    fn count_segment(&self, segment: &Segment, count: RowId, dead: &mut DeadRows) -> Result<u64> {
         let Range { start, end } = segment.row_ids();
-        if start >= self.count {
+        if start >= count {
             return Ok(0);
         }
         let footer = segment.footer();
-        if end <= self.count && !self.has_marks() {
+        if end <= count && !self.has_marks() {
             return Ok(footer.rows);
         }
         let mut n = 0;
         for (i, block) in footer.blocks.iter().enumerate() {
             let next = footer.blocks.get(i + 1).map_or(end, |b| b.first_row_id);
-            let ids = block.first_row_id..next.min(self.count);
+            let ids = block.first_row_id..next.min(count);
             if ids.is_empty() {
                 break;
             }

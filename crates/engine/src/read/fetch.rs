@@ -4,7 +4,7 @@
 //! ([`ReadView::read_in_order`]) gets them put back into it. A row that is visible lies in exactly one
 //! place: a segment, a frozen memtable or the active one.
 
-use onlap_base::{ColumnId, Error, Result, RowId};
+use onlap_base::{ColumnId, Error, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, DataType, Row, convert};
 
 use super::ReadView;
@@ -42,8 +42,38 @@ impl ReadView {
             counters.rows_read += (found.len() - before) as u64;
             return Ok(());
         }
+        if let Some(own) = &self.own
+            && let Some(files) = &own.files
+        {
+            let of_table = rest.partition_point(|&r| r < PROVISIONAL_BASE);
+            let spilled = rest.partition_point(|&r| r < own.memtable.first_row());
+            if of_table < spilled {
+                // Own rows are the last: those of the table come first, then those in files.
+                let (table, own_memory) = (&rest[..of_table], &rest[spilled..]);
+                self.read_memory(table, columns, out, found);
+                let ids: Vec<ColumnId> =
+                    columns.iter().map(|&c| view.schema.columns[c].id).collect();
+                let spilled = &rest[of_table..spilled];
+                counters.blocks_read += files.read_rows(spilled, &ids, out, found)?;
+                rest = own_memory;
+            }
+        }
+        self.read_memory(rest, columns, out, found);
+        counters.rows_read += (found.len() - before) as u64;
+        Ok(())
+    }
+
+    /// The part of [`ReadView::read_rows`] that memtables have.
+    fn read_memory(
+        &self,
+        rows: &[RowId],
+        columns: &[usize],
+        out: &mut Batch,
+        found: &mut Vec<RowId>,
+    ) {
+        let mut rest = rows;
         let mut places = Vec::new();
-        let mut memtables: Vec<_> = view.memtables_newest_first().collect();
+        let mut memtables: Vec<_> = self.view.memtables_newest_first().collect();
         memtables.reverse();
         memtables.extend(self.own.iter().map(|own| &own.memtable));
         for (i, memtable) in memtables.iter().enumerate() {
@@ -56,8 +86,6 @@ impl ReadView {
                 found.extend(places.iter().map(|&i| here[i]));
             }
         }
-        counters.rows_read += (found.len() - before) as u64;
-        Ok(())
     }
 
     /// Those of the rows (ascending) that are visible.

@@ -22,8 +22,7 @@ impl ReadView {
     /// The visible row with a whole key (key bytes without NULL) of a unique index.
     pub(crate) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
         if let Some(own) = &self.own
-            && let Some(row) = own.memtable.newest_with_key(index, key, own.end)
-            && !own.is_dead(row)
+            && let Some(row) = own.row_by_key(index, key)?
         {
             return Ok(Some(row));
         }

@@ -50,7 +50,9 @@ impl ReadView {
         let mut memtables = self.memtables();
         memtables.retain(|m| m.rows() > 0);
         let version = &self.view.version;
-        let count = memtables.len() + version.run_count(index, self.count);
+        let own = self.own.as_ref().and_then(|own| own.files.as_ref().map(|f| (f, own.end)));
+        let own_runs = own.map_or(0, |(files, end)| files.run_count(index, end));
+        let count = memtables.len() + own_runs + version.run_count(index, self.count);
         let keyed;
         let wants = if merged && count > 1 && !wants.keys {
             keyed = EntryWants { keys: true, ..wants.clone() };
@@ -62,6 +64,9 @@ impl ReadView {
         for memtable in memtables.into_iter().rev() {
             let rows = self.rows_of(memtable);
             cursors.push(Box::new(memtable.cursor(index, bounds, direction, wants, rows)));
+        }
+        if let Some((files, end)) = own {
+            files.cursors(index, bounds, direction, wants, end, &mut cursors)?;
         }
         version.cursors(index, bounds, direction, wants, self.count, &mut cursors)?;
         debug_assert_eq!(cursors.len(), count);

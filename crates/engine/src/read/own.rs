@@ -1,7 +1,7 @@
 //! What does a transaction see of its own work?
 //!
 //! Its rows lie in a private memtable under provisional ids, which are above all others, so they come
-//! last in row order; its marks lie there too, numbered in the order of its statements. A statement
+//! last in row order, some of them in files where memory had no room ([`crate::spill`]); its marks lie there too, numbered in the order of its statements. A statement
 //! sees the rows and marks that were there when it began, and so never meets its own output.
 //!
 //! Thread safety: immutable but for the memtable, which grows at its end.
@@ -9,7 +9,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use onlap_base::{Csn, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{Csn, IndexId, PROVISIONAL_BASE, Result, RowId};
+use onlap_storage::version::TableVersion;
 
 use super::ReadView;
 use crate::memtable::Memtable;
@@ -18,6 +19,8 @@ use crate::memtable::Memtable;
 #[derive(Debug)]
 pub(crate) struct OwnRows {
     pub memtable: Arc<Memtable>,
+    /// Rows that memory had no room for; their marks are in the memtable all the same.
+    pub files: Option<Arc<TableVersion>>,
     /// Rows below are seen.
     pub end: RowId,
     /// Marks up to this number are seen.
@@ -25,6 +28,25 @@ pub(crate) struct OwnRows {
 }
 
 impl OwnRows {
+    /// The living row with a whole key (key bytes) of a unique index.
+    pub(super) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
+        if let Some(row) = self.memtable.newest_with_key(index, key, self.end)
+            && !self.is_dead(row)
+        {
+            return Ok(Some(row));
+        }
+        let Some(files) = &self.files else { return Ok(None) };
+        let mut below = self.end;
+        while let Some(row) = files.newest_with_key(index, key, below)? {
+            if !self.is_dead(row) {
+                return Ok(Some(row));
+            }
+            // A row that was undone may stand before one that was not.
+            below = row;
+        }
+        Ok(None)
+    }
+
     pub(super) fn is_dead(&self, row: RowId) -> bool {
         self.memtable.mark_of(row).is_some_and(|(number, _)| number <= self.marks)
     }

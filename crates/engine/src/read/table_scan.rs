@@ -85,6 +85,12 @@ impl TableScan {
             }
         }
         parts.extend(view.memtables().into_iter().map(|m| Part::Memory(Arc::clone(m))));
+        if let Some(files) = view.own.as_ref().and_then(|own| own.files.as_ref()) {
+            // Before the last part, which has the transaction's newest rows.
+            let last = parts.pop_back();
+            parts.extend(files.segments().map(|s| Part::Segment(Arc::clone(s))));
+            parts.extend(last);
+        }
         if direction == Direction::Backward {
             parts.make_contiguous().reverse();
         }
@@ -132,7 +138,8 @@ impl TableScan {
     fn enter(&self, part: &Part) -> Place {
         match part {
             Part::Segment(segment) => {
-                let scan = scan_of(&self.view, segment, &self.rows, self.direction, &self.decode);
+                let rows = rows_in(segment, &self.rows, &self.own_rows);
+                let scan = scan_of(&self.view, segment, rows, self.direction, &self.decode);
                 Place::Segment(Box::new(InSegment { scan, block: None }))
             }
             Part::Memory(memtable) => {
@@ -159,8 +166,8 @@ impl TableScan {
         let InSegment { scan, block } = &mut **place;
         let mut follower = |scan: &SegmentScan| match self.parts.pop_front_if(Part::is_segment)? {
             Part::Segment(segment) => {
-                let (view, rows) = (&self.view, &self.rows);
-                let mut next = scan_of(view, &segment, rows, self.direction, &self.decode);
+                let rows = rows_in(&segment, &self.rows, &self.own_rows);
+                let mut next = scan_of(&self.view, &segment, rows, self.direction, &self.decode);
                 next.follow(scan);
                 Some(next)
             }
@@ -176,10 +183,12 @@ impl TableScan {
                         None => {}
                     }
                     let rows = found.rows.clone();
-                    if rows == (0..found.block.rows())
+                    // What only this transaction deleted is dead to nobody else.
+                    if self.view.own.is_none()
+                        && rows == (0..found.block.rows())
                         && self.dead.all(&self.view, self.direction, &found)?
                     {
-                        scan.segment().skip().note(found.number, self.view.csn);
+                        note_dead(&self.view, scan.segment(), &found);
                     } else {
                         *block = Some((found, rows));
                     }
@@ -247,6 +256,15 @@ impl TableScan {
     }
 }
 
+/// The wanted rows of a segment: of the table, or of the transaction.
+fn rows_in<'a>(
+    segment: &Segment,
+    rows: &'a Range<RowId>,
+    own: &'a Range<RowId>,
+) -> &'a Range<RowId> {
+    if segment.row_ids().start < PROVISIONAL_BASE { rows } else { own }
+}
+
 /// A scan of the segment that leaves out blocks known to be wholly dead.
 fn scan_of(
     view: &ReadView,
@@ -260,6 +278,15 @@ fn scan_of(
         scan.retain(|block| !segment.skip().is_dead(block, view.csn));
     }
     scan
+}
+
+/// Tells later scans that a block is wholly dead, unless only this transaction deleted rows of it.
+fn note_dead(view: &ReadView, segment: &Segment, found: &ScanBlock) {
+    let last = found.block.rows() - 1;
+    let ids = found.block.row_id(0)..found.block.row_id(last) + 1;
+    if view.own.as_ref().is_none_or(|own| own.dead_rows(ids).is_empty()) {
+        segment.skip().note(found.number, view.csn);
+    }
 }
 
 /// Takes at most `max` off the end of the range where the direction begins.

@@ -11,19 +11,24 @@
 //! when first asked for, into a private memtable ([`Buffer::own_rows`]); transactions that only
 //! write, or look rows up by key, never pay for it.
 //!
+//! Rows that memory has no room for leave it for files ([`super::spilled`]): `rows` then begins with a
+//! later ordinal than 0.
+//!
 //! Thread safety: belongs to its transaction.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, Column, IndexSchema, TableSchema};
+use roaring::RoaringTreemap;
 
 use super::MARK_BYTES;
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
 use crate::memtable::{Mark, Memtable};
 use crate::read::OwnRows;
+use crate::spill::Spill;
 use crate::table::{index_positions, key_def};
 use crate::{unique, upgrade};
 
@@ -31,28 +36,34 @@ use crate::{unique, upgrade};
 pub(super) struct Buffer {
     pub(super) table: Table,
     pub(super) schema: Arc<TableSchema>,
+    /// Rows in memory, and the ordinal of the first of them; those before are spilled.
     pub(super) rows: Batch,
+    pub(super) first: usize,
+    pub(super) spill: Option<Spill>,
     /// Ordinals of own rows that died again.
-    dead: HashSet<usize>,
-    marks: Vec<PendingMark>,
+    pub(super) dead: RoaringTreemap,
+    /// Ordinals of rows in files that were undone.
+    pub(super) erased: RoaringTreemap,
+    pub(super) marks: Vec<PendingMark>,
     /// Position in `marks` of a marked row.
     marked: HashMap<RowId, usize>,
     /// Position in `marks` by the ordinal of the successor.
     successors: HashMap<usize, usize>,
     /// Ordinals of own rows that have all unique keys of the committed row that they replace.
-    kept: HashSet<usize>,
-    events: Vec<Event>,
+    pub(super) kept: RoaringTreemap,
+    pub(super) events: Vec<Event>,
     /// Own rows by the keys of unique indexes, as far as somebody asked.
-    keys: Vec<OwnKeys>,
+    pub(super) keys: Vec<OwnKeys>,
     /// Every value of the serial column so far came from the counter.
     pub(super) counter_only: bool,
+    /// Of the rows in memory.
     pub(super) bytes: usize,
-    own: Option<Mirror>,
+    pub(super) own: Option<Mirror>,
 }
 
 /// What happened to a row, in the order in which it did.
 #[derive(Clone, Copy, Debug)]
-enum Event {
+pub(super) enum Event {
     /// A committed row was marked; the newest of `marks`.
     Marked(RowId),
     /// An own row died, which had replaced the row of this mark.
@@ -60,16 +71,16 @@ enum Event {
 }
 
 /// Own rows, dead or not, by the keys of one unique index.
-struct OwnKeys {
+pub(super) struct OwnKeys {
     index: IndexId,
-    /// The newest ordinal with the key.
+    /// The newest row in memory with the key.
     newest: HashMap<Vec<u8>, usize>,
     /// How many rows were looked at.
     rows: usize,
 }
 
 /// A copy of the buffer that can be read in order.
-struct Mirror {
+pub(super) struct Mirror {
     memtable: Arc<Memtable>,
     rows: usize,
     events: usize,
@@ -108,11 +119,14 @@ impl Buffer {
             table,
             schema,
             rows,
-            dead: HashSet::new(),
+            first: 0,
+            spill: None,
+            dead: RoaringTreemap::new(),
+            erased: RoaringTreemap::new(),
             marks: Vec::new(),
             marked: HashMap::new(),
             successors: HashMap::new(),
-            kept: HashSet::new(),
+            kept: RoaringTreemap::new(),
             events: Vec::new(),
             keys: Vec::new(),
             counter_only: true,
@@ -152,7 +166,12 @@ impl Buffer {
 
     /// Whether nothing was changed.
     pub(super) fn is_untouched(&self) -> bool {
-        self.rows.rows == 0 && self.events.is_empty()
+        self.end() == 0 && self.events.is_empty()
+    }
+
+    /// One behind the last ordinal.
+    pub(super) fn end(&self) -> usize {
+        self.first + self.rows.rows
     }
 
     /// Whether this transaction marked a committed row.
@@ -162,12 +181,14 @@ impl Buffer {
 
     /// Whether an own row is there and alive.
     pub(super) fn is_alive(&self, ordinal: usize) -> bool {
-        ordinal < self.rows.rows && !self.dead.contains(&ordinal)
+        let o = ordinal as u64;
+        ordinal < self.end() && !self.dead.contains(o) && !self.erased.contains(o)
     }
 
     /// Memory in use.
     pub(super) fn heap_bytes(&self) -> usize {
-        self.bytes + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
+        let events = self.events.len() * MARK_BYTES;
+        self.bytes + events + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
     }
 
     pub(super) fn delete(&mut self, found: Found) {
@@ -183,10 +204,10 @@ impl Buffer {
     pub(super) fn succeed(&mut self, found: Found, ordinal: usize, keeps: bool) {
         let kept = match found {
             Found::Committed(_) => keeps,
-            Found::Own(old) => keeps && self.kept.contains(&old),
+            Found::Own(old) => keeps && self.kept.contains(old as u64),
         };
         if kept {
-            self.kept.insert(ordinal);
+            self.kept.insert(ordinal as u64);
         }
         let mark = match found {
             Found::Committed(row) => {
@@ -207,25 +228,23 @@ impl Buffer {
         assert!(before.is_none(), "a row is marked once (I1)");
         self.marks.push(PendingMark { row, successor: None });
         self.events.push(Event::Marked(row));
-        self.bytes += MARK_BYTES;
     }
 
     /// Ends an own row; the mark that it was the successor of.
     fn bury(&mut self, ordinal: usize) -> Option<usize> {
-        self.dead.insert(ordinal);
+        self.dead.insert(ordinal as u64);
         let mark = self.successors.remove(&ordinal);
         if let Some(mark) = mark {
             self.marks[mark].successor = None;
         }
         self.events.push(Event::Died { ordinal, mark });
-        self.bytes += MARK_BYTES;
         mark
     }
 
     /// Where the buffer is now.
     pub(super) fn mark(&self) -> BufferMark {
         BufferMark {
-            rows: self.rows.rows,
+            rows: self.end(),
             events: self.events.len(),
             bytes: self.bytes,
             counter_only: self.counter_only,
@@ -242,7 +261,7 @@ impl Buffer {
                     mark.successor.map(|o| self.successors.remove(&(o as usize)));
                 }
                 Event::Died { ordinal, mark } => {
-                    self.dead.remove(&ordinal);
+                    self.dead.remove(ordinal as u64);
                     if let Some(mark) = mark {
                         let heir = self.marks[mark].successor.replace(ordinal as u32);
                         heir.map(|o| self.successors.remove(&(o as usize)));
@@ -251,28 +270,41 @@ impl Buffer {
                 }
             }
         }
-        if to.rows < self.rows.rows {
-            self.rows.truncate(to.rows);
+        if to.rows < self.end() {
+            self.rows.truncate(to.rows.saturating_sub(self.first));
             self.keys.clear();
-            self.kept.retain(|&ordinal| ordinal < to.rows);
+            self.kept.remove_range(to.rows as u64..);
         }
-        (self.bytes, self.counter_only) = (to.bytes, to.counter_only);
+        if to.rows < self.first {
+            self.erase(to.rows);
+        }
+        // Rows that were there at the mark and are in memory still were so then.
+        self.bytes = if self.rows.rows == 0 { 0 } else { to.bytes };
+        self.counter_only = to.counter_only;
         // Readers may still be on their way through the copy, so it is not cut but made anew.
         self.own = None;
     }
 
     /// The own live row with a whole key (key bytes) of a unique index.
-    pub(super) fn own_row(&mut self, index: &IndexSchema, key: &[u8]) -> Option<usize> {
+    pub(super) fn own_row(&mut self, index: &IndexSchema, key: &[u8]) -> Result<Option<usize>> {
         self.own_row_before(index, key, self.rows.rows)
     }
 
-    /// The same among rows before ordinal `end`, which is not below that of an earlier question.
+    /// The same among the spilled rows and the first `end` in memory, which are not fewer than in an
+    /// earlier question.
     pub(super) fn own_row_before(
         &mut self,
         index: &IndexSchema,
         key: &[u8],
         end: usize,
-    ) -> Option<usize> {
+    ) -> Result<Option<usize>> {
+        if let Some(row) = self.row_in_memory(index, key, end) {
+            return Ok(Some(self.first + row).filter(|o| !self.dead.contains(*o as u64)));
+        }
+        self.spilled_row(index.id, key)
+    }
+
+    fn row_in_memory(&mut self, index: &IndexSchema, key: &[u8], end: usize) -> Option<usize> {
         if end == 0 {
             return None;
         }
@@ -298,18 +330,22 @@ impl Buffer {
             }
             keys.rows = end;
         }
-        keys.newest.get(key).copied().filter(|o| !self.dead.contains(o))
+        keys.newest.get(key).copied()
     }
 
     /// Rows and marks so far, for a reader that needs them in order.
-    pub(super) fn own_rows(&mut self) -> Option<Arc<OwnRows>> {
+    pub(super) fn own_rows(&mut self) -> Result<Option<Arc<OwnRows>>> {
         if self.is_untouched() {
-            return None;
+            return Ok(None);
         }
-        let mirror = self.own.get_or_insert_with(|| Mirror {
-            memtable: self.table.state.new_memtable(&self.schema, PROVISIONAL_BASE),
-            rows: 0,
-            events: 0,
+        let files = self.spill.as_mut().map(Spill::version).transpose()?;
+        let mirror = self.own.get_or_insert_with(|| {
+            let first = PROVISIONAL_BASE + self.first as RowId;
+            let memtable = self.table.state.new_memtable(&self.schema, first);
+            // What was undone was so before every statement.
+            let mark = |ordinal| Mark { row: PROVISIONAL_BASE + ordinal, csn: 0, successor: None };
+            memtable.mark_all(self.erased.iter().map(mark));
+            Mirror { memtable, rows: 0, events: 0 }
         });
         if mirror.rows < self.rows.rows {
             let mut new = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
@@ -326,17 +362,18 @@ impl Buffer {
             Mark { row, csn, successor: None }
         }));
         mirror.events = self.events.len();
-        Some(Arc::new(OwnRows {
+        Ok(Some(Arc::new(OwnRows {
             memtable: Arc::clone(&mirror.memtable),
-            end: PROVISIONAL_BASE + mirror.rows as RowId,
+            files,
+            end: PROVISIONAL_BASE + (self.first + mirror.rows) as RowId,
             marks: mirror.events as Csn,
-        }))
+        })))
     }
 
     /// Leaves dead rows out and makes everything ready for the commit queue.
     pub(super) fn finish(mut self) -> Result<TableWrite> {
-        let keeps =
-            |m: &PendingMark| m.successor.is_some_and(|s| self.kept.contains(&(s as usize)));
+        debug_assert!(self.spill.is_none(), "files are adopted");
+        let keeps = |m: &PendingMark| m.successor.is_some_and(|s| self.kept.contains(s.into()));
         let keeps: Vec<bool> = self.marks.iter().map(keeps).collect();
         if !self.dead.is_empty() {
             self.compact();
@@ -362,7 +399,7 @@ impl Buffer {
     fn compact(&mut self) {
         let mut rows = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
         let mut moved: HashMap<usize, usize> = HashMap::new();
-        for old in (0..self.rows.rows).filter(|o| !self.dead.contains(o)) {
+        for old in (0..self.rows.rows).filter(|&o| !self.dead.contains(o as u64)) {
             moved.insert(old, rows.rows);
             rows.extend_range(&self.rows, old..old + 1);
         }

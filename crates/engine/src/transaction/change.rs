@@ -51,14 +51,29 @@ impl Transaction {
     /// As [`Transaction::insert`]; nothing of the batch is kept.
     pub fn insert_batch(&mut self, table: &Table, batch: Batch) -> Result<()> {
         self.changing()?;
-        self.make_room(batch.heap_bytes())?;
+        let step = self.rows_at_once(&batch);
+        if batch.rows <= step {
+            self.make_room(batch.heap_bytes())?;
+            return self.atomically(|tx| tx.append(table, batch));
+        }
         self.atomically(|tx| {
-            let buffer = tx.buffer(table)?;
-            let at = buffer.rows.rows;
-            buffer.push_batch(batch)?;
-            tx.reserve(table, at)?;
-            tx.check_parents(table, at, NO_NAMES)
+            for from in (0..batch.rows).step_by(step) {
+                let mut part = Batch::new(batch.columns.iter().map(|c| c.data.physical()));
+                part.extend_range(&batch, from..batch.rows.min(from + step));
+                tx.make_room(part.heap_bytes())?;
+                tx.append(table, part)?;
+                tx.charge();
+            }
+            Ok(())
         })
+    }
+
+    fn append(&mut self, table: &Table, batch: Batch) -> Result<()> {
+        let buffer = self.buffer(table)?;
+        let at = buffer.rows.rows;
+        buffer.push_batch(batch)?;
+        self.reserve(table, at)?;
+        self.check_parents(table, at, NO_NAMES)
     }
 
     /// Deletes the row with this primary key; false when there is none.
@@ -200,7 +215,7 @@ impl Transaction {
             }
             for row_id in own {
                 let mut row = tx.read_found(table, Found::of(row_id))?;
-                tx.make_room(changed_bytes(&row, changes))?;
+                tx.check_room(changed_bytes(&row, changes))?;
                 let old = losses.wanted.then(|| row.clone());
                 set_columns(&schema, &mut row, changes)?;
                 tx.replace(table, Found::of(row_id), &row, &columns)?;
@@ -259,7 +274,7 @@ impl Transaction {
         let serial = buffer.schema.columns.iter().find(|c| c.is_serial()).map(|c| c.name.as_str());
         let chosen = columns.iter().any(|name| Some(name.as_ref()) == serial);
         buffer.push_row(row, chosen)?;
-        let at = buffer.rows.rows - 1;
+        let at = buffer.end() - 1;
         let keeps = lock_for(&buffer.schema, columns) == RowLock::NoKeyUpdate;
         buffer.succeed(found, at, keeps);
         Ok(())

@@ -60,7 +60,7 @@ struct Lost {
 struct Wake {
     open: VecDeque<(Table, Row, Option<Row>)>,
     restricted: Vec<Lost>,
-    /// Tables with new rows from this ordinal on, and the columns that were set.
+    /// Tables with new rows in memory from this one on, and the columns that were set.
     changed: Vec<(Table, usize, Vec<String>)>,
 }
 
@@ -85,7 +85,7 @@ impl Transaction {
         losses: &mut Losses,
     ) -> Result<()> {
         if let Some(old) = old {
-            let at = self.buffer(table)?.rows.rows - 1;
+            let at = self.buffer(table)?.end() - 1;
             losses.note(old, Some(self.read_found(table, Found::Own(at))?));
         }
         Ok(())
@@ -156,7 +156,7 @@ impl Transaction {
     /// Refuses that a key goes while children name it.
     fn restrict(&mut self, lost: &Lost) -> Result<()> {
         let parent = Parent::of(self, &lost.reference.key)?;
-        if self.own_row_with_key(&parent, &lost.key)
+        if self.own_row_with_key(&parent, &lost.key)?
             || self.committed_row_with_key(&parent, &lost.key)?.is_some()
         {
             return Ok(());
@@ -196,7 +196,7 @@ impl Transaction {
         for row in rows {
             let old = self.read_newest(&child, row)?;
             let Some(values) = &lost.new else {
-                self.make_room(MARK_BYTES)?;
+                self.check_room(MARK_BYTES)?;
                 self.buffer(&child)?.delete(Found::of(row));
                 wake.open.push_back((child.clone(), old, None));
                 continue;
@@ -206,9 +206,9 @@ impl Transaction {
                 let at = schema.position(*id).expect("a foreign key names columns of its table");
                 new[at] = value.clone();
             }
-            self.make_room(MARK_BYTES + super::incoming::row_bytes(&new))?;
+            self.check_room(MARK_BYTES + super::incoming::row_bytes(&new))?;
             self.replace(&child, Found::of(row), &new, &names)?;
-            let at = self.buffer(&child)?.rows.rows - 1;
+            let at = self.buffer(&child)?.end() - 1;
             let new = self.read_found(&child, Found::Own(at))?;
             wake.open.push_back((child.clone(), old, Some(new)));
         }
@@ -293,7 +293,7 @@ impl Transaction {
     fn newest(&mut self, table: &Table) -> Result<(ReadView, Arc<Registration>)> {
         let now = Registration::new(&self.shared);
         let mut view = self.view_at(table, now.csn())?;
-        view.own = self.buffer(table)?.own_rows();
+        view.own = self.buffer(table)?.own_rows()?;
         self.charge();
         Ok((view, now))
     }

@@ -32,6 +32,7 @@ mod read;
 mod reads;
 mod reserve;
 mod rows;
+mod spilled;
 
 use buffer::{Buffer, BufferMark};
 pub(crate) use reads::{ReadSet, TransactionCounters};
@@ -168,6 +169,9 @@ impl Transaction {
     /// this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
+        if self.tables.iter().any(|b| b.spill.is_some()) {
+            return self.commit_spilled();
+        }
         let mut writes = Vec::with_capacity(self.tables.len());
         for buffer in std::mem::take(&mut self.tables) {
             if !buffer.is_untouched() {
@@ -285,7 +289,7 @@ impl Transaction {
     fn reader(&mut self, table: &Table) -> Result<Reader> {
         let mut view = self.view(table)?;
         let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
-        view.own = buffer.and_then(Buffer::own_rows);
+        view.own = buffer.map(Buffer::own_rows).transpose()?.flatten();
         self.charge();
         Ok(Reader::new(view, Arc::clone(&self.snapshot)))
     }
@@ -305,7 +309,7 @@ impl Transaction {
     }
 
     /// Refuses a change that would outgrow the memory of transactions, before any of it is made.
-    fn make_room(&self, more: usize) -> Result<()> {
+    fn check_room(&self, more: usize) -> Result<()> {
         let own = self.memory.bytes() + more as u64;
         let memory = &self.shared.storage.memory;
         let limit = memory.limit(Part::Transactions);

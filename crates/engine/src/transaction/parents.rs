@@ -52,7 +52,7 @@ impl Parent {
 }
 
 impl Transaction {
-    /// Refuses own rows from ordinal `from` on whose parents are missing. Foreign keys of which no
+    /// Refuses own rows in memory from the `from`-th on whose parents are missing. Foreign keys of which no
     /// column was set are left out, where the columns are known.
     pub(super) fn check_parents(
         &mut self,
@@ -83,7 +83,7 @@ impl Transaction {
         let parent = Parent::of(self, key)?;
         let buffer = self.buffer(table)?;
         let mut wanted: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
-        for ordinal in (from..buffer.rows.rows).filter(|o| buffer.is_alive(*o)) {
+        for ordinal in (from..buffer.rows.rows).filter(|o| buffer.is_alive(buffer.first + *o)) {
             let values = values_at(buffer, &key.columns, ordinal);
             if values.contains(&Value::Null) {
                 continue;
@@ -104,7 +104,7 @@ impl Transaction {
     fn has_parent(&mut self, parent: &Parent, key: &[u8]) -> Result<bool> {
         loop {
             self.lock_parent_key(parent, key, RowLock::KeyShare)?;
-            if self.own_row_with_key(parent, key) {
+            if self.own_row_with_key(parent, key)? {
                 return Ok(true);
             }
             let Some(row) = self.committed_row_with_key(parent, key)? else { return Ok(false) };
@@ -142,9 +142,9 @@ impl Transaction {
     }
 
     /// Whether one of the transaction's own rows has the key.
-    pub(super) fn own_row_with_key(&mut self, parent: &Parent, key: &[u8]) -> bool {
-        let buffer = self.existing_buffer(&parent.table);
-        buffer.is_some_and(|b| b.own_row(&parent.index, key).is_some())
+    pub(super) fn own_row_with_key(&mut self, parent: &Parent, key: &[u8]) -> Result<bool> {
+        let Some(buffer) = self.existing_buffer(&parent.table) else { return Ok(false) };
+        Ok(buffer.own_row(&parent.index, key)?.is_some())
     }
 
     /// The committed row that has the key, unless this transaction deletes it.
@@ -164,7 +164,7 @@ impl Transaction {
     }
 }
 
-/// The values of columns of an own row.
+/// The values of columns of an own row in memory.
 fn values_at(buffer: &Buffer, columns: &[ColumnId], ordinal: usize) -> Vec<Value> {
     let value = |id: &ColumnId| {
         let at = buffer.schema.position(*id).expect("a foreign key names columns of its table");

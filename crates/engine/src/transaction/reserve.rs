@@ -20,7 +20,7 @@ use crate::table::{index_positions, key_def};
 use crate::unique;
 
 impl Transaction {
-    /// Reserves the unique keys of own rows from ordinal `from` on.
+    /// Reserves the unique keys of own rows in memory from the `from`-th on.
     pub(super) fn reserve(&mut self, table: &Table, from: usize) -> Result<()> {
         if !self.shared.obeys(Rule::UniqueKeys) {
             return Ok(());
@@ -79,7 +79,7 @@ impl Transaction {
         keys.iter().try_for_each(|key| self.reserve_key(table, index, key, from))
     }
 
-    /// Reserves a key of own rows from ordinal `from` on.
+    /// Reserves a key of own rows in memory from the `from`-th on.
     fn reserve_key(
         &mut self,
         table: &Table,
@@ -90,7 +90,7 @@ impl Transaction {
         loop {
             self.lock_key(table, index, key)?;
             let buffer = self.buffer(table)?;
-            if buffer.own_row_before(index, key, from).is_some() {
+            if buffer.own_row_before(index, key, from)?.is_some() {
                 return Err(unique::duplicate(&buffer.schema, index, key));
             }
             let taken = unique::live_row(&table.state.view(), index.id, key, RowId::MAX)?;

@@ -169,7 +169,7 @@ impl Transaction {
             Error::new(ErrorKind::UnknownIndex, text)
         })?;
         let bytes = primary_key(&buffer.schema, &primary, key)?;
-        if let Some(ordinal) = buffer.own_row(&primary, &bytes) {
+        if let Some(ordinal) = buffer.own_row(&primary, &bytes)? {
             return Ok(Some(Found::Own(ordinal)));
         }
         let row = view.row_by_key(primary.id, &bytes)?;
@@ -183,8 +183,11 @@ impl Transaction {
         match found {
             Found::Own(ordinal) => {
                 let buffer = self.buffer(table)?;
+                let Some(at) = ordinal.checked_sub(buffer.first) else {
+                    return buffer.read_spilled(ordinal);
+                };
                 let columns = buffer.schema.columns.iter().zip(&buffer.rows.columns);
-                Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, ordinal)).collect())
+                Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, at)).collect())
             }
             Found::Committed(row) => {
                 let (_, mut rows) = self.view(table)?.fetch_rows(&[row])?;

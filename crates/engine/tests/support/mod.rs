@@ -37,6 +37,7 @@ impl Tasks for Restless {
 pub fn small_options(sync: SyncMode) -> Options {
     let mut options = Options::default().sync(sync).memory_limit(64 << 20);
     options.tuning.memtable_bytes = Some(40_000);
+    options.tuning.spill_bytes = Some(8000);
     options.tuning.block_bytes = 600;
     options.tuning.block_rows = 64;
     options.tuning.run_file_bytes = 4000;

@@ -189,7 +189,7 @@ impl<'a> Blobs<'a> {
             len: list.frame_lens.get(frame) as u32,
             values_len: (first..end).map(|i| list.lens.get(i) as usize).sum(),
             column: list.column,
-            row_id: self.block.row_id(list.rows.get(first) as usize),
+            row_id: self.block.stored_row_id(list.rows.get(first) as usize),
         }
     }
 }

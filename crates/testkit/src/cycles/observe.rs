@@ -67,6 +67,10 @@ impl Observer<'_> {
 
     fn edge(&mut self, from: usize, to: usize, kind: EdgeKind, key: Key, of_set: bool) {
         if from != to {
+            if kind == EdgeKind::Rw && self.history[to].time.1 < self.history[from].time.0 {
+                let text = format!("T{from} misses what T{to} did to key {key} before it began");
+                self.found(Kind::Stale, text);
+            }
             self.out.edges.push((from, Edge { to, kind, key, of_set }));
         }
     }
@@ -95,11 +99,16 @@ impl Observer<'_> {
         let mut own_register: HashMap<Key, Version> = HashMap::new();
         let mut own_list: HashMap<Key, Vec<Element>> = HashMap::new();
         let mut own_set: HashMap<Key, Vec<Element>> = HashMap::new();
+        let mut removed: Vec<Element> = Vec::new();
         for op in &noted.ops {
             match op {
                 Op::Write(key, version) => drop(own_register.insert(*key, *version)),
                 Op::Append(key, element) => own_list.entry(*key).or_default().push(*element),
                 Op::Add(key, element) => own_set.entry(*key).or_default().push(*element),
+                Op::Remove(key, element) => {
+                    own_set.entry(*key).or_default().retain(|own| own != element);
+                    removed.push(*element);
+                }
                 Op::Read(key, version) => match own_register.get(key) {
                     Some(own) if own != version => {
                         let text = format!("T{tx} wrote {own:?} of key {key} and read {version:?}");
@@ -126,6 +135,10 @@ impl Observer<'_> {
                     let own = own_set.get(key).map_or(&[][..], |own| own);
                     if let Some(missing) = own.iter().find(|e| !elements.contains(e)) {
                         let text = format!("T{tx} added {missing} to key {key} and misses it");
+                        self.found(Kind::Internal, text);
+                    }
+                    if let Some(again) = removed.iter().find(|e| elements.contains(e)) {
+                        let text = format!("T{tx} removed {again} from key {key} and read it");
                         self.found(Kind::Internal, text);
                     }
                     let others = elements.iter().copied().filter(|e| !own.contains(e)).collect();
@@ -220,7 +233,7 @@ impl Observer<'_> {
             let mut writers = Vec::new();
             for (at, element) in longest.iter().enumerate() {
                 let reader = reads.iter().find(|(_, list)| list.len() > at).expect("the longest").0;
-                let by = self.writer_in_list(*element, reader, key);
+                let by = self.writer(*element, reader, key);
                 writers.extend(by);
             }
             for pair in writers.windows(2) {
@@ -246,11 +259,6 @@ impl Observer<'_> {
             }
             self.nothing_lost(key, longest, reads);
         }
-    }
-
-    /// As [`Observer::writer`]; elements stay, whoever else appends.
-    fn writer_in_list(&mut self, element: Element, reader: usize, key: Key) -> Option<usize> {
-        self.writer(element, reader, key)
     }
 
     /// A list that ends within what one transaction appended is its private state.
@@ -288,10 +296,26 @@ impl Observer<'_> {
 
     fn sets(&mut self, reads: &BTreeMap<Key, Vec<(usize, Vec<Element>)>>) {
         let mut added: BTreeMap<Key, Vec<(Element, usize)>> = BTreeMap::new();
-        for (tx, noted) in self.history.iter().enumerate().filter(|(tx, _)| self.counts(*tx)) {
+        let mut removers: HashMap<Element, usize> = HashMap::new();
+        let history = self.history;
+        for (tx, noted) in history.iter().enumerate() {
+            if !self.counts(tx) {
+                continue;
+            }
             for op in &noted.ops {
-                if let Op::Add(key, element) = op {
-                    added.entry(*key).or_default().push((*element, tx));
+                match *op {
+                    Op::Add(key, element) => added.entry(key).or_default().push((element, tx)),
+                    Op::Remove(key, element) => {
+                        let other = removers.insert(element, tx);
+                        if let Some(other) = other.filter(|o| self.both_real(*o, tx)) {
+                            let text = format!("T{other} and T{tx} removed {element} of key {key}");
+                            self.found(Kind::LostUpdate, text);
+                        }
+                        if let Some(by) = self.writer(element, tx, key) {
+                            self.edge(by, tx, EdgeKind::Ww, key, true);
+                        }
+                    }
+                    _ => {}
                 }
             }
         }
@@ -301,14 +325,27 @@ impl Observer<'_> {
                     if let Some(by) = self.writer(*element, *reader, *key) {
                         self.edge(by, *reader, EdgeKind::Wr, *key, true);
                     }
+                    if let Some(&by) = removers.get(element)
+                        && self.could_miss(*reader, by)
+                    {
+                        self.edge(*reader, by, EdgeKind::Rw, *key, true);
+                    }
                 }
-                for (element, by) in added.get(key).map_or(&[][..], |added| added) {
-                    if !elements.contains(element) && self.could_miss(*reader, *by) {
+                // One that was removed may be missed before it came or after it went.
+                let missed = added.get(key).into_iter().flatten();
+                let missed =
+                    missed.filter(|(e, _)| !elements.contains(e) && !removers.contains_key(e));
+                for (_, by) in missed {
+                    if self.could_miss(*reader, *by) {
                         self.edge(*reader, *by, EdgeKind::Rw, *key, true);
                     }
                 }
             }
         }
+    }
+
+    fn both_real(&self, a: usize, b: usize) -> bool {
+        self.history[a].is_committed() && self.history[b].is_committed()
     }
 
     /// Had a hypothetical transaction committed, who began after its end would have seen it.

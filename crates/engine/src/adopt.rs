@@ -1,0 +1,240 @@
+//! How does a transaction that lies in files become visible?
+//!
+//! One record of the manifest adopts the files, and is the commit: in every sync mode it is durable
+//! before anybody sees it. Nothing of such a transaction goes through the log. The steps:
+//!
+//! 1. **Before the commit lock**: all rows are spilled ([`crate::spill`]), marks are written as mark
+//!    runs, names of files are made durable, keys and marks are validated against what is committed
+//!    so far ([`validate`]), and the touched tables are flushed, so that little is left for step 2.
+//! 2. **Under the lock, to itself** ([`Commits::exclusively`]): the touched tables are frozen and
+//!    flushed to the end, so that all their rows and marks are in files; what came since step 1 is
+//!    validated. The transaction gets the next CSN and one base row id per table.
+//! 3. The log is synced up to here: no earlier commit may be lost while this one survives (I2).
+//! 4. **One record**: files with base and CSN ([`PrivateFiles::edits`]), `Flushed` of each table up to
+//!    this CSN, whatever else the caller brings: tables created or changed by the same transaction.
+//!    A failure before it, a full disk too, leaves nothing behind; one in it poisons the database (I6).
+//! 5. Views and row counts change, then the CSN is published: nobody sees a part (I4).
+//! 6. A note in the log says when the commit was; nothing relies on it.
+//!
+//! A CSN that is in no record of the log is no gap to recovery, as the manifest's CSN covers it. The
+//! record's `Flushed` makes replay skip whatever the log has of the tables up to it.
+//!
+//! Simpler was to log the rows after all, in many records, the last of which commits: it writes all
+//! rows twice, and recovery would need room for them before it knows whether they count.
+//!
+//! Thread safety: any thread; who holds the commit lock waits for flushes here, which do not need it.
+//!
+//! [`Commits::exclusively`]: crate::commit::Commits::exclusively
+//! [`PrivateFiles::edits`]: onlap_storage::version::PrivateFiles::edits
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
+use onlap_format::TableSchema;
+use onlap_format::log::{LogPosition, put_note};
+use onlap_format::manifest::Edit;
+use onlap_storage::version::{Changed, TableVersion};
+use roaring::RoaringTreemap;
+
+use crate::commit::Leader;
+use crate::database::Shared;
+use crate::flush;
+use crate::spill::Spill;
+use crate::table::{TableState, TableView};
+use crate::unique;
+
+mod marks;
+mod validate;
+
+#[cfg(test)]
+mod tests;
+
+use marks::WrittenMarks;
+use validate::Validated;
+
+/// Flushes before the lock is taken: each leaves what came in during the one before.
+const FLUSHES_AHEAD: usize = 2;
+
+/// What a transaction does to one table; all its rows are spilled.
+pub(crate) struct Part {
+    pub state: Arc<TableState>,
+    pub schema: Arc<TableSchema>,
+    pub spill: Spill,
+    /// Committed rows that die, rising, and the ordinals of the rows that replace them.
+    pub marks: Vec<(RowId, Option<RowId>)>,
+    /// Ordinals of own rows that died again, or were undone.
+    pub dead: RoaringTreemap,
+    /// Every value of the serial column came from the counter.
+    pub counter_only: bool,
+}
+
+/// What the record says beside the adopted files.
+#[derive(Default)]
+pub(crate) struct Further<'a> {
+    /// Edits before those of the files.
+    pub edits: Vec<Edit>,
+    /// A last validation under the lock, with nothing changed yet.
+    pub validate: Option<&'a mut dyn FnMut() -> Result<()>>,
+    /// Called with the new versions when they are durable, before the CSN is published. Views of the
+    /// parts' tables have changed by then.
+    pub publish: Option<&'a mut dyn FnMut(&[Changed], Csn)>,
+}
+
+/// A part that is ready for the lock.
+struct Ready<'a> {
+    part: Part,
+    validated: Validated,
+    marks: WrittenMarks<'a>,
+}
+
+/// Commits a transaction that lies in files.
+///
+/// # Errors
+/// As an ordinary commit; nothing is left of the transaction, nor of its files.
+pub(crate) fn commit(shared: &Shared, parts: Vec<Part>, further: Further<'_>) -> Result<Csn> {
+    shared.check_writable()?;
+    let mut ready = Vec::with_capacity(parts.len());
+    for mut part in parts {
+        part.spill.wait()?;
+        let validated = Validated::new(shared, &mut part)?;
+        let marks = WrittenMarks::write(shared, &part)?;
+        ready.push(Ready { part, validated, marks });
+    }
+    shared.storage.sync_dir()?;
+    for _ in 0..FLUSHES_AHEAD {
+        ready.iter().try_for_each(|r| flush::flush_table(shared, &r.part.state))?;
+    }
+    shared.commits().exclusively(|leader| adopt(shared, leader, &mut ready, further))
+}
+
+/// Steps 2 to 6.
+fn adopt(
+    shared: &Shared,
+    leader: &mut Leader,
+    ready: &mut [Ready<'_>],
+    mut further: Further<'_>,
+) -> Result<Csn> {
+    shared.check_writable()?;
+    let before = leader.next_csn - 1;
+    for r in ready.iter() {
+        check_table(&r.part)?;
+        flush::freeze(shared, &r.part.state, before);
+        flush::drain(shared, &r.part.state, before)?;
+    }
+    ready.iter_mut().try_for_each(|r| r.validated.again(&mut r.part))?;
+    if let Some(validate) = &mut further.validate {
+        validate()?;
+    }
+    reserve_note(shared, leader)?;
+    shared.sync_log().map_err(|e| shared.poison("syncing the log", e))?;
+    let csn = leader.next_csn;
+    let mut edits = std::mem::take(&mut further.edits);
+    let mut bases = Vec::with_capacity(ready.len());
+    for r in ready.iter_mut() {
+        let base = r.part.state.writer.lock().next_row;
+        bases.push(base);
+        edits_of(r, base, csn, &mut edits)?;
+    }
+    edits.push(Edit::Csn(csn));
+    let adopted = shared.commit_edits(&edits, |changed| {
+        for (r, &base) in ready.iter().zip(&bases) {
+            publish(shared, r, base, csn, changed);
+        }
+        if let Some(publish) = &mut further.publish {
+            publish(changed, csn);
+        }
+    });
+    let undone = |e: &Error| matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DiskFull);
+    if adopted.as_ref().err().is_none_or(|e| !undone(e)) {
+        // The table's, or perhaps the table's.
+        ready.iter_mut().for_each(|r| {
+            r.part.spill.keep();
+            r.marks.keep();
+        });
+    }
+    adopted?;
+    leader.next_csn = csn + 1;
+    shared.snapshots.publish(csn);
+    note(shared, leader, csn);
+    shared.background.wake();
+    Ok(csn)
+}
+
+fn check_table(part: &Part) -> Result<()> {
+    if part.state.dropped.load(Ordering::Relaxed) {
+        let text = format!("table {} was dropped", part.schema.name);
+        return Err(Error::new(ErrorKind::UnknownTable, text));
+    }
+    if part.state.schema().version != part.schema.version {
+        let text = format!(
+            "table {} changed its schema meanwhile; run the transaction again",
+            part.schema.name
+        );
+        return Err(Error::new(ErrorKind::Conflict, text));
+    }
+    Ok(())
+}
+
+fn edits_of(r: &mut Ready<'_>, base: RowId, csn: Csn, edits: &mut Vec<Edit>) -> Result<()> {
+    let part = &mut r.part;
+    let (table, end) = (part.schema.id, base + part.spill.end());
+    edits.extend(part.spill.files()?.edits(table, base, csn));
+    edits.extend(r.marks.edits(table, base, csn));
+    edits.push(Edit::Flushed(table, end, csn));
+    if let Some(serial) = part.schema.columns.iter().find(|c| c.is_serial()) {
+        edits.push(Edit::Serial(table, serial.id, part.state.serial_now()));
+    }
+    Ok(())
+}
+
+/// Step 5 for one table.
+fn publish(shared: &Shared, r: &Ready<'_>, base: RowId, csn: Csn, changed: &[Changed]) {
+    let Part { state, schema, spill, .. } = &r.part;
+    let version = version_of(changed, schema.id);
+    let end = base + spill.end();
+    state.change_view(|old| TableView {
+        schema: Arc::clone(&old.schema),
+        version: Arc::clone(version),
+        // They were flushed under the lock that is still held.
+        frozen: Vec::new(),
+        // An index that is being built scans what was adopted: nobody flushed that.
+        active: state.new_memtable(&old.landing, end),
+        landing: Arc::clone(&old.landing),
+    });
+    let mut writer = state.writer.lock();
+    writer.next_row = end;
+    writer.last_csn = csn;
+    r.validated.highs().for_each(|(index, max)| unique::raise(&mut writer.highs, index, max));
+    drop(writer);
+    state.counts.push(csn, end, &shared.snapshots);
+}
+
+fn version_of(changed: &[Changed], table: TableId) -> &Arc<TableVersion> {
+    let found = changed.iter().find(|c| c.0 == table).and_then(|c| c.1.as_ref());
+    found.expect("a table that files were added to has a version")
+}
+
+/// Room for the note, while a full disk is still an ordinary error.
+fn reserve_note(shared: &Shared, leader: &mut Leader) -> Result<()> {
+    let mut bytes = Vec::new();
+    let part = leader.log.group_part(shared.clock.unix_us());
+    put_note(&mut bytes, LogPosition::START, 0, part);
+    leader.log.reserve(bytes.len()).map_err(|e| match e.kind() {
+        ErrorKind::DiskFull => e,
+        _ => shared.poison("beginning a log file", e),
+    })
+}
+
+/// Step 6. A failure ends all writing, but the commit stands.
+fn note(shared: &Shared, leader: &mut Leader, csn: Csn) {
+    let mut bytes = Vec::new();
+    let part = leader.log.group_part(shared.clock.unix_us());
+    put_note(&mut bytes, leader.log.position(), csn, part);
+    if let Err(e) = leader.log.append(&bytes, csn) {
+        shared.poison("writing the log", e);
+    }
+}
+
+/// The largest key that a transaction brings to a unique index.
+type High<'a> = (IndexId, &'a [u8]);

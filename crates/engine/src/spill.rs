@@ -1,0 +1,241 @@
+//! Where do the rows of a transaction go that has no memory left for them?
+//!
+//! Into ordinary files: one segment, and one run per index, for each part that is spilled. Nobody
+//! knows row ids or CSN yet, so row ids count from the transaction's first row in the table
+//! ([`PrivateFiles`]). The transaction reads its spilled rows from these files under provisional ids
+//! ([`Spill::version`]); its commit adopts them as they are ([`crate::adopt`]); without a commit they
+//! are removed, by the drop of the [`Spill`], or by the next open after a crash: no manifest names
+//! them (I5).
+//!
+//! A part is written by a task of its own while the transaction goes on; one at a time, so that memory
+//! holds the part being filled and the part being written, the latter twice for a moment (I7).
+//! Rows that died before their part was spilled are left out; their ids stay unused for ever.
+//!
+//! A part that could not be written is lost: whatever is asked of the transaction afterwards fails
+//! with the same error, until it goes back to a savepoint before that part.
+//!
+//! Thread safety: belongs to its transaction.
+
+use std::sync::Arc;
+
+use onlap_base::memory::{Charge, Part};
+use onlap_base::names::FileKind;
+use onlap_base::tasks::TaskHandle;
+use onlap_base::{Error, ErrorKind, Result, RowId};
+use onlap_format::{Batch, TableSchema};
+use onlap_storage::version::{PrivateFiles, TableVersion};
+use parking_lot::Mutex;
+
+use crate::database::Shared;
+use crate::flush;
+use crate::memtable::{DeadRows, Memtable};
+
+/// The spilled rows of a transaction in one table.
+pub(crate) struct Spill {
+    shared: Arc<Shared>,
+    schema: Arc<TableSchema>,
+    files: PrivateFiles,
+    /// One behind the last ordinal that was spilled.
+    end: RowId,
+    seen: Option<Arc<TableVersion>>,
+    writing: Option<(TaskHandle, Arc<Mutex<Job>>)>,
+    /// Rows from here on were lost, and why.
+    failed: Option<(RowId, Error)>,
+}
+
+/// A part on its way into files.
+enum Job {
+    Rows {
+        rows: Batch,
+        first: RowId,
+        dead: DeadRows,
+        _charge: Charge,
+    },
+    Files(Result<PrivateFiles>),
+    /// A task is at it, or has died.
+    Taken,
+}
+
+impl Spill {
+    pub(crate) fn new(shared: Arc<Shared>, schema: Arc<TableSchema>) -> Spill {
+        let files = PrivateFiles::default();
+        Spill { shared, schema, files, end: 0, seen: None, writing: None, failed: None }
+    }
+
+    /// One behind the last ordinal that was spilled.
+    pub(crate) fn end(&self) -> RowId {
+        self.end
+    }
+
+    /// Spills the transaction's next rows, without those whose ordinals are `dead` (rising). Waits
+    /// for the part before to be written.
+    ///
+    /// # Errors
+    /// Those of writing the part before.
+    pub(crate) fn push(&mut self, rows: Batch, dead: Vec<RowId>) -> Result<()> {
+        self.wait()?;
+        if rows.rows == 0 {
+            return Ok(());
+        }
+        let first = self.end;
+        self.end += rows.rows as RowId;
+        // The rows, and their copy in chunks with orders.
+        let bytes = 2 * rows.heap_bytes() as u64;
+        let charge = self.shared.storage.memory.charge(Part::Memtables, bytes);
+        let job = Job::Rows { rows, first, dead: DeadRows::new(dead), _charge: charge };
+        let job = Arc::new(Mutex::new(job));
+        let (shared, schema) = (Arc::clone(&self.shared), Arc::clone(&self.schema));
+        let of = Arc::clone(&job);
+        let body = Box::new(move || run(&shared, &schema, &of));
+        match self.shared.tasks.try_spawn("spill", body) {
+            Some(task) => self.writing = Some((task, job)),
+            None => {
+                run(&self.shared, &self.schema, &job);
+                self.take(&job)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up rows from ordinal `from` on, as far as whole files hold no others: [`Spill::end`] then
+    /// says which are left.
+    pub(crate) fn cut(&mut self, from: RowId) {
+        // An error is kept for whoever asks next.
+        let _ = self.wait();
+        let mut gone = PrivateFiles::default();
+        while self.files.segments.last().is_some_and(|s| s.rows.start >= from) {
+            gone.segments.extend(self.files.segments.pop());
+        }
+        self.end = self.files.end();
+        let end = self.end;
+        gone.runs.extend(self.files.runs.extract_if(.., |(_, run)| run.rows.start >= end));
+        if self.failed.as_ref().is_some_and(|(lost, _)| *lost >= from) {
+            self.failed = None;
+        }
+        // Readers who have them open go on reading them.
+        self.seen = None;
+        remove(&self.shared, &gone);
+    }
+
+    /// Waits until everything spilled is in files.
+    pub(crate) fn wait(&mut self) -> Result<()> {
+        if let Some((task, job)) = self.writing.take() {
+            // Whatever the outcome, the job tells.
+            let _ = task.join();
+            self.take(&job)?;
+        }
+        self.failed.as_ref().map_or(Ok(()), |(_, e)| Err(e.clone()))
+    }
+
+    fn take(&mut self, job: &Mutex<Job>) -> Result<()> {
+        let written = match std::mem::replace(&mut *job.lock(), Job::Taken) {
+            Job::Files(written) => written,
+            _ => Err(Error::new(ErrorKind::Io, "writing rows of a transaction panicked")),
+        };
+        match written {
+            Ok(files) => {
+                self.files.segments.extend(files.segments);
+                self.files.runs.extend(files.runs);
+                Ok(())
+            }
+            Err(e) => {
+                self.failed = Some((self.files.end(), e.clone()));
+                Err(e)
+            }
+        }
+    }
+
+    /// The spilled rows as their transaction sees them: under provisional ids.
+    pub(crate) fn version(&mut self) -> Result<Arc<TableVersion>> {
+        self.wait()?;
+        let seen = self.seen.as_ref();
+        if let Some(seen) = seen.filter(|v| v.segments.len() == self.files.segments.len()) {
+            return Ok(Arc::clone(seen));
+        }
+        let files = self.shared.versions.files();
+        let old = seen.map(|v| &**v);
+        let seen = Arc::new(TableVersion::private(files, &self.schema, &self.files, old)?);
+        Ok(Arc::clone(self.seen.insert(seen)))
+    }
+
+    /// The files, which are complete and synced but for their names.
+    pub(crate) fn files(&mut self) -> Result<&PrivateFiles> {
+        self.wait()?;
+        Ok(&self.files)
+    }
+
+    /// The files are the table's now, or nobody knows whether they are.
+    pub(crate) fn keep(&mut self) {
+        self.files = PrivateFiles::default();
+    }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        // An error was reported already, or nobody asked.
+        let _ = self.wait();
+        self.seen = None;
+        remove(&self.shared, &self.files);
+    }
+}
+
+/// Removes files that no manifest names. What cannot be removed now goes with the next open.
+fn remove(shared: &Shared, files: &PrivateFiles) {
+    discard(shared, files.files());
+}
+
+/// As [`remove`], by name.
+pub(crate) fn discard(shared: &Shared, files: impl Iterator<Item = FileKind>) {
+    for kind in files {
+        if let Err(e) = shared.storage.fs.remove(&shared.storage.dir.join(kind.name())) {
+            shared.background.note_error(e);
+        }
+    }
+}
+
+/// The work of a task.
+fn run(shared: &Shared, schema: &Arc<TableSchema>, job: &Mutex<Job>) {
+    let taken = std::mem::replace(&mut *job.lock(), Job::Taken);
+    let Job::Rows { rows, first, dead, _charge } = taken else { return };
+    let written = write(shared, schema, rows, first, &dead);
+    *job.lock() = Job::Files(written);
+}
+
+fn write(
+    shared: &Shared,
+    schema: &Arc<TableSchema>,
+    rows: Batch,
+    first: RowId,
+    dead: &DeadRows,
+) -> Result<PrivateFiles> {
+    let mut files = PrivateFiles::default();
+    if rows.rows == dead.len() {
+        return Ok(files);
+    }
+    let memtable = Memtable::new(Arc::clone(schema), first, shared.options.tuning.memtable);
+    memtable.append(&rows, 0);
+    drop(rows);
+    memtable.freeze();
+    let written = write_files(shared, schema, &memtable, dead, &mut files);
+    if let Err(e) = written {
+        remove(shared, &files);
+        return Err(e);
+    }
+    Ok(files)
+}
+
+/// `files` name what is written, also when not all of it could be.
+fn write_files(
+    shared: &Shared,
+    schema: &TableSchema,
+    memtable: &Memtable,
+    dead: &DeadRows,
+    files: &mut PrivateFiles,
+) -> Result<()> {
+    files.segments.push(flush::write_rows(shared, schema, memtable, dead, None, &|_| ())?);
+    for index in &schema.indexes {
+        let run = flush::write_index(shared, schema, index, memtable, dead, false, &|_| ())?;
+        files.runs.push((index.id, run));
+    }
+    Ok(())
+}
