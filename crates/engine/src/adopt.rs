@@ -202,6 +202,7 @@ fn publish(shared: &Shared, r: &Ready<'_>, base: RowId, csn: Csn, changed: &[Cha
         // An index that is being built scans what was adopted: nobody flushed that.
         active: state.new_memtable(&old.landing, end),
         landing: Arc::clone(&old.landing),
+        past: old.past.clone(),
     });
     let mut writer = state.writer.lock();
     writer.next_row = end;

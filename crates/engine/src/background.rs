@@ -137,9 +137,34 @@ impl Background {
         }
     }
 
+    /// Claims a thing, waiting for the job that has it, until the guard goes.
+    pub(crate) fn hold(&self, claim: Claim) -> HeldClaim<'_> {
+        loop {
+            let seen = self.idle.epoch();
+            if self.claim(claim) {
+                return HeldClaim { background: self, claim };
+            }
+            self.idle.wait(seen, Some(LOOK_EVERY));
+        }
+    }
+
     /// Claims a thing for a job; false when another job has it.
     pub(crate) fn claim(&self, claim: Claim) -> bool {
         self.claims.lock().insert(claim)
+    }
+}
+
+/// Keeps jobs off a thing.
+pub(crate) struct HeldClaim<'a> {
+    background: &'a Background,
+    claim: Claim,
+}
+
+impl Drop for HeldClaim<'_> {
+    fn drop(&mut self) {
+        self.background.claims.lock().remove(&self.claim);
+        self.background.event.notify();
+        self.background.idle.notify();
     }
 }
 

@@ -49,6 +49,7 @@ use crate::flush;
 use crate::log::LogWriter;
 use crate::memtable::Mark;
 use crate::options::{Rule, SyncMode};
+use crate::schema_change::truncate;
 use crate::table::TableState;
 use crate::transaction::ReadSet;
 use crate::unique::{self, Claimed, UniqueKeys};
@@ -496,6 +497,7 @@ fn validate(shared: &Shared, group: &Group<'_>, w: &TableWrite) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::Conflict, text));
     }
+    truncate::check_marks(&view, w.marks.iter().map(|m| m.row))?;
     for mark in &w.marks {
         debug_assert!(mark.row < PROVISIONAL_BASE);
         if group.marked.contains(&(w.state.id, mark.row)) || view.mark_of(mark.row)?.is_some() {

@@ -28,6 +28,7 @@ use onlap_storage::version::{IndexVersion, TableVersion};
 
 use crate::background;
 use crate::database::Shared;
+use crate::schema_change::truncate;
 use crate::table::{TableState, TableView};
 
 impl Editor for Shared {
@@ -100,6 +101,9 @@ fn marks_policy(shared: &Shared, calm: Calm) -> PolicyOptions {
 pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
     if shared.check_writable().is_err() {
         return false;
+    }
+    if let Err(e) = truncate::forget(shared, state) {
+        shared.background.note_error(e);
     }
     let version = &state.view().version;
     let calm = shared.quiet.calm();

@@ -36,7 +36,7 @@ use crate::rules::{self, References};
 use crate::schema_change::ChangeLock;
 use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
-use crate::spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableSpec};
+use crate::spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
 use crate::stats::TransactionStats;
 use crate::table::{Highs, TableState};
 use crate::transaction::{Transaction, TransactionCounters, TransactionOptions};
@@ -402,6 +402,27 @@ impl Database {
         let state = self.shared.sequences.by_name(name);
         let state = state.ok_or_else(|| sequences::unknown_sequence(name))?;
         Ok(Sequence::new(&self.shared, state))
+    }
+
+    /// Changes columns, names and rules of a table, all of it or nothing. Transactions that began
+    /// before may commit after: their rows get the values that rows from before have in new columns.
+    ///
+    /// # Errors
+    /// Unknown or taken names; [`ErrorKind::InUse`] for a column that something else has;
+    /// [`ErrorKind::NotNull`] and errors of single values when rows do not fit the change.
+    pub fn alter_table(&self, table: &str, changes: &TableChanges) -> Result<()> {
+        self.shared.check_writable()?;
+        schema_change::alter_table(&self.shared, table, changes)
+    }
+
+    /// Takes all rows of a table away at once. Snapshots from before go on reading them; counters go
+    /// on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InUse`] when another table refers to it.
+    pub fn truncate_table(&self, table: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        schema_change::truncate_table(&self.shared, table)
     }
 
     /// The table of a name.

@@ -67,7 +67,7 @@ pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
 pub use sequences::Sequence;
-pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableSpec};
+pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
 };

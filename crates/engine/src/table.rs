@@ -29,6 +29,7 @@ use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
 use crate::rules::Checks;
 use crate::schema_change::ChangeLock;
+use crate::schema_change::truncate::Past;
 use crate::snapshots::RowCounts;
 
 /// A memtable that gets no more rows.
@@ -53,6 +54,8 @@ pub(crate) struct TableView {
     pub frozen: Vec<Frozen>,
     /// Where commits append.
     pub active: Arc<Memtable>,
+    /// What the table was before it was truncated.
+    pub past: Option<Arc<Past>>,
 }
 
 impl TableView {
@@ -175,7 +178,7 @@ impl TableState {
         let active = Arc::new(Memtable::new(Arc::clone(&schema), rows, tuning));
         let id = schema.id;
         let landing = Arc::clone(&schema);
-        let view = TableView { schema, landing, version, frozen: Vec::new(), active };
+        let view = TableView { schema, landing, version, frozen: Vec::new(), active, past: None };
         Arc::new(TableState {
             id,
             view: ArcSwap::from_pointee(view),

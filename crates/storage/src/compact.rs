@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use onlap_base::names::FileKind;
 use onlap_base::{ColumnId, Csn, ErrorKind, Result, RowId, TableId};
-use onlap_format::Batch;
 use onlap_format::manifest::{Edit, SegmentMeta};
+use onlap_format::{Batch, Physical};
 
 use crate::editor::Editor;
 use crate::entry::Direction;
@@ -136,11 +136,14 @@ fn rewrite(
 ) -> Result<Option<Option<SegmentMeta>>> {
     let horizon = editor.horizon(table);
     let footer = entry.segment.footer();
-    let projection: Vec<ColumnId> = footer.columns.iter().map(|(id, _)| *id).collect();
+    // Columns that were dropped since go.
+    let kept = |(id, _): &&(ColumnId, Physical)| version.schema.position(*id).is_some();
+    let columns: Vec<(ColumnId, Physical)> = footer.columns.iter().filter(kept).copied().collect();
+    let projection: Vec<ColumnId> = columns.iter().map(|(id, _)| *id).collect();
     let spec = SegmentSpec {
         table,
         schema_version: footer.schema_version,
-        columns: footer.columns.clone(),
+        columns: columns.clone(),
         row_ids: entry.meta.rows.clone(),
         folded_csn: horizon.max(footer.folded_csn),
         compress: false,
@@ -150,7 +153,7 @@ fn rewrite(
     };
     let mut writer = SegmentWriter::create(editor.context(), spec)?;
     let mut survivors = Survivors::new(version, &entry.segment, horizon);
-    let mut batch = Batch::new(footer.columns.iter().map(|(_, form)| *form));
+    let mut batch = Batch::new(columns.iter().map(|(_, form)| *form));
     let mut ids = Vec::new();
     let mut kept = 0;
     while survivors.next(&projection, &mut batch, &mut ids)? {

@@ -66,8 +66,11 @@ impl ReadView {
     /// The table was created later, or cannot be read at so old a commit; the snapshot was revoked.
     pub(crate) fn new(state: &TableState, at: &Registration) -> Result<ReadView> {
         // What the view gains after it was loaded lies above every registered snapshot.
-        let view = state.view();
         let csn = at.csn();
+        let mut view = state.view();
+        while let Some(past) = view.past.clone().filter(|p| csn < p.csn) {
+            view = past.view.clone().ok_or_else(|| truncated_since(&view))?;
+        }
         let count = match at.is_past() {
             true => Some(count_of_past(state, &view, csn)?),
             false => state.counts.at(csn),
@@ -103,4 +106,9 @@ impl ReadView {
         let source = Source::Table(Box::new(TableScan::new(self, &columns, scan)));
         Ok(Rows::new(source, schema, columns, scan.row_limit(), pin))
     }
+}
+
+fn truncated_since(view: &TableView) -> Error {
+    let text = format!("table {} was truncated after this snapshot", view.schema.name);
+    Error::new(ErrorKind::SnapshotTooOld, text)
 }

@@ -36,7 +36,7 @@ pub struct RowBatch {
 }
 
 impl RowBatch {
-    pub(super) fn new(types: &Arc<[DataType]>) -> RowBatch {
+    pub(crate) fn new(types: &Arc<[DataType]>) -> RowBatch {
         let columns = Batch::new(types.iter().map(|t| t.physical()));
         RowBatch { row_ids: Vec::new(), columns, types: Arc::clone(types) }
     }

@@ -20,9 +20,15 @@ use crate::spec::{IndexSpec, TableSpec};
 use crate::table::TableState;
 use crate::{history, rules};
 
+mod alter;
+mod convert;
 mod lock;
+mod plan;
+pub(crate) mod truncate;
 
+pub(crate) use alter::alter_table;
 pub(crate) use lock::{ChangeGuard, ChangeLock};
+pub(crate) use truncate::truncate_table;
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
     let _one = shared.schema_lock.lock();
@@ -107,6 +113,18 @@ fn take_indexes(
     }
     shared.commit_edits(&[Edit::NextIds { file: 0, table, index: next }], |_| ())?;
     Ok(schema.indexes.split_off(before))
+}
+
+/// Takes index ids for ever.
+fn take_index_ids(shared: &Shared, n: usize) -> Result<Vec<IndexId>> {
+    if n == 0 {
+        return Ok(Vec::new());
+    }
+    let _one = shared.schema_lock.lock();
+    let (table, first) = shared.versions.state(|s| (s.next_table, s.next_index));
+    let next = first + n as u32;
+    shared.commit_edits(&[Edit::NextIds { file: 0, table, index: next }], |_| ())?;
+    Ok((first..next).map(IndexId).collect())
 }
 
 /// A table by name, with the lock that keeps other changes of its schema away.

@@ -279,7 +279,15 @@ impl Transaction {
             if view.view.schema.version == version {
                 return Ok(view);
             }
-            self.buffer(table)?.follow()?;
+            let buffer = self.buffer(table)?;
+            buffer.follow()?;
+            if table.state.view_now().past.as_ref().is_some_and(|p| at.csn() < p.csn) {
+                let text = format!(
+                    "table {} was truncated meanwhile; run the transaction again",
+                    table.name()
+                );
+                return Err(Error::new(ErrorKind::Conflict, text));
+            }
         }
     }
 

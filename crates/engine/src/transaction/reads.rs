@@ -120,7 +120,7 @@ impl TableReads {
             return Err(self.failed(shared, true));
         }
         let view = ReadView::new(&self.state, now)?;
-        if self.has_lost_index(&view.view) {
+        if self.has_lost(&view.view, since.csn()) {
             return Err(self.failed(shared, true));
         }
         let before = ReadView::new(&self.state, since)?;
@@ -160,7 +160,7 @@ impl TableReads {
         let view = self.state.view();
         debug_assert!(csn >= since);
         let flushed = view.version.flushed_rows > count && !self.ranges.is_empty();
-        if flushed || self.has_lost_index(&view) {
+        if flushed || self.has_lost(&view, since) {
             // What came since was flushed already; not worth a search under the commit lock.
             return Err(self.failed(shared, true));
         }
@@ -189,9 +189,10 @@ impl TableReads {
         Ok(())
     }
 
-    /// Whether an index that was read through was dropped.
-    fn has_lost_index(&self, view: &TableView) -> bool {
-        self.ranges.iter().any(|(index, _)| view.schema.index(*index).is_none())
+    /// Whether the table was truncated since, or an index that was read through dropped.
+    fn has_lost(&self, view: &TableView, since: Csn) -> bool {
+        view.past.as_ref().is_some_and(|past| past.csn > since)
+            || self.ranges.iter().any(|(index, _)| view.schema.index(*index).is_none())
     }
 
     /// `coarse`: without a look at single rows.
