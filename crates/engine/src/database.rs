@@ -16,7 +16,7 @@ use onlap_base::memory::{Part, PartReport};
 use onlap_base::tasks::Tasks;
 use onlap_base::{Csn, Error, ErrorKind, Result};
 use onlap_format::manifest::Edit;
-use onlap_format::{Batch, Row, TableSchema, Value};
+use onlap_format::{Batch, Expr, Row, TableSchema, Value};
 use onlap_storage::StorageContext;
 use onlap_storage::version::{Changed, TableVersion, Versions};
 
@@ -32,11 +32,11 @@ use crate::options::{Options, Rule};
 use crate::pressure::Pressure;
 use crate::quiet::Quiet;
 use crate::read::Snapshot;
-use crate::rules::References;
+use crate::rules::{self, References};
 use crate::schema_change::ChangeLock;
 use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
-use crate::spec::{IndexSpec, SequenceSpec, TableSpec};
+use crate::spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableSpec};
 use crate::stats::TransactionStats;
 use crate::table::{Highs, TableState};
 use crate::transaction::{Transaction, TransactionCounters, TransactionOptions};
@@ -344,6 +344,37 @@ impl Database {
     pub fn drop_index(&self, table: &str, index: &str) -> Result<()> {
         self.shared.check_writable()?;
         schema_change::drop_index(&self.shared, table, index)
+    }
+
+    /// Adds a condition on each row to a table. Writers wait only while the last few rows are judged.
+    ///
+    /// # Errors
+    /// [`ErrorKind::CheckViolation`] when a row breaks it, in which case nothing changes; an unknown
+    /// column, types that do not go together, a name that is taken.
+    pub fn add_check(&self, table: &str, name: &str, condition: &Expr<String>) -> Result<()> {
+        self.shared.check_writable()?;
+        rules::alter::add_check(&self.shared, table, name, condition)
+    }
+
+    /// Adds a foreign key to a table. Writers wait only while the last few rows are judged;
+    /// transactions that have brought rows to the child and not committed get
+    /// [`ErrorKind::Conflict`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::ForeignKeyViolation`] when a row has no parent, in which case nothing changes;
+    /// a parent without a unique index over the columns, types that do not fit.
+    pub fn add_foreign_key(&self, table: &str, key: &ForeignKeySpec) -> Result<()> {
+        self.shared.check_writable()?;
+        rules::alter::add_foreign_key(&self.shared, table, key)
+    }
+
+    /// Drops a check or a foreign key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownConstraint`].
+    pub fn drop_constraint(&self, table: &str, name: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        rules::alter::drop_constraint(&self.shared, table, name)
     }
 
     /// Creates a sequence.

@@ -83,7 +83,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
         let state = table_state(&shared, id, version, flushed_csn);
         shared.catalog.insert(state.schema().name.clone(), state);
     }
-    shared.references.rebuild(&shared.catalog, &[]);
+    shared.references.rebuild(&shared.catalog);
     let tail = replay(&shared, &files, oldest, flushed_csn)?;
     shared.snapshots.publish(tail.csn);
     let csn = tail.csn;

@@ -13,6 +13,9 @@ use onlap::{
 };
 use onlap_base::rng::Rng;
 
+#[path = "model/concurrent.rs"]
+mod concurrent;
+
 /// Rows by primary key.
 type Model = BTreeMap<i64, Row>;
 
@@ -148,7 +151,8 @@ impl Run {
             0..30 => self.insert_many(),
             30..45 => self.delete_one(),
             45..60 => self.update_one(),
-            60..72 => self.transaction(),
+            60..67 => self.transaction(),
+            67..72 => self.concurrent(),
             72..77 => self.insert_duplicate(),
             77..79 => self.delete_by_index(),
             79 => self.retain(),

@@ -35,6 +35,7 @@ mod rows;
 mod spilled;
 
 use buffer::{Buffer, BufferMark};
+pub(crate) use parents::{Parent, no_parent};
 pub(crate) use reads::{ReadSet, TransactionCounters};
 
 /// What a transaction sees of others, and what it may do beside them: PostgreSQL's levels.

@@ -59,6 +59,7 @@ impl Transaction {
         self.statement()?;
         let (committed, own) = self.seen(table, rows)?;
         let locked = self.lock_all(table, committed, mode, wait, recheck)?;
+        let own = self.lock_own(table, own, mode, wait)?;
         Ok(locked.rows.into_iter().chain(own).collect())
     }
 
@@ -110,6 +111,31 @@ impl Transaction {
         if out.moved {
             out.rows.sort_unstable();
             out.rows.dedup();
+        }
+        Ok(out)
+    }
+
+    /// Locks the rows in whose place own rows stand: they may be held less strongly than a further
+    /// change asks for. Returns the own rows that nobody is in the way of.
+    pub(super) fn lock_own(
+        &mut self,
+        table: &Table,
+        own: Vec<RowId>,
+        mode: RowLock,
+        wait: LockWait,
+    ) -> Result<Vec<RowId>> {
+        let mut out = Vec::with_capacity(own.len());
+        for row in own {
+            let Found::Own(ordinal) = Found::of(row) else { unreachable!("own rows are given") };
+            let skipped = match self.buffer(table)?.replaced(ordinal) {
+                Some(replaced) => {
+                    matches!(self.lock_row(table, replaced, mode, wait)?, Settled::Skipped)
+                }
+                None => false,
+            };
+            if !skipped {
+                out.push(row);
+            }
         }
         Ok(out)
     }
