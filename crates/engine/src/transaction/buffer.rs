@@ -141,6 +141,14 @@ impl Buffer {
             return Ok(());
         }
         let schema = self.table.state.schema();
+        if self.spill.is_some() {
+            let text = format!(
+                "table {} changed its schema, and the transaction has rows of it in files; run it \
+                 again",
+                schema.name
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
+        }
         self.rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
         self.schema = schema;
         self.keys.clear();
