@@ -23,6 +23,8 @@ use onlap_storage::version::{Changed, TableVersion, Versions};
 use crate::background::Background;
 use crate::catalog::Catalog;
 use crate::commit::Commits;
+use crate::debts::SnapshotDebt;
+use crate::history::Timeline;
 use crate::index_build::BuildControl;
 use crate::locks::Locks;
 use crate::log::{LogSync, LogWriter};
@@ -34,7 +36,7 @@ use crate::rules::{self, References};
 use crate::schema_change::ChangeLock;
 use crate::sequences::{self, Sequence, Sequences};
 use crate::snapshots::Snapshots;
-use crate::spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableSpec};
+use crate::spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
 use crate::stats::TransactionStats;
 use crate::table::{Highs, TableState};
 use crate::transaction::{Transaction, TransactionCounters, TransactionOptions};
@@ -49,6 +51,10 @@ pub(crate) struct Shared {
     pub versions: Versions,
     pub catalog: Catalog,
     pub snapshots: Snapshots,
+    pub timeline: Timeline,
+    pub snapshot_debt: SnapshotDebt,
+    /// Bytes above which the oldest snapshot is revoked.
+    pub snapshot_debt_limit: u64,
     pub sequences: Sequences,
     pub references: References,
     pub locks: Locks,
@@ -93,6 +99,9 @@ impl Shared {
             sequences: Sequences::default(),
             references: References::default(),
             snapshots: Snapshots::new(csn),
+            timeline: Timeline::default(),
+            snapshot_debt: SnapshotDebt::default(),
+            snapshot_debt_limit: options.snapshot_debt_limit.unwrap_or(merge_debt_limit),
             locks: Locks::new(),
             transactions: TransactionCounters::default(),
             log_sync: OnceLock::new(),
@@ -186,6 +195,11 @@ impl Shared {
         edits: &[Edit],
         publish: impl FnOnce(&[Changed]) -> T,
     ) -> Result<T> {
+        let mut floors = self.history_floors(edits);
+        if !floors.is_empty() {
+            floors.splice(0..0, edits.iter().cloned());
+        }
+        let edits = if floors.is_empty() { edits } else { &floors };
         self.versions.commit(edits, publish).map_err(|e| match e.kind() {
             ErrorKind::Conflict | ErrorKind::DiskFull => e,
             _ => self.poison("writing the manifest", e),
@@ -401,6 +415,27 @@ impl Database {
         Ok(Sequence::new(&self.shared, state))
     }
 
+    /// Changes columns, names and rules of a table, all of it or nothing. Transactions that began
+    /// before may commit after: their rows get the values that rows from before have in new columns.
+    ///
+    /// # Errors
+    /// Unknown or taken names; [`ErrorKind::InUse`] for a column that something else has;
+    /// [`ErrorKind::NotNull`] and errors of single values when rows do not fit the change.
+    pub fn alter_table(&self, table: &str, changes: &TableChanges) -> Result<()> {
+        self.shared.check_writable()?;
+        schema_change::alter_table(&self.shared, table, changes)
+    }
+
+    /// Takes all rows of a table away at once. Snapshots from before go on reading them; counters go
+    /// on.
+    ///
+    /// # Errors
+    /// [`ErrorKind::InUse`] when another table refers to it.
+    pub fn truncate_table(&self, table: &str) -> Result<()> {
+        self.shared.check_writable()?;
+        schema_change::truncate_table(&self.shared, table)
+    }
+
     /// The table of a name.
     pub fn table(&self, name: &str) -> Result<Table> {
         self.shared.check_open()?;
@@ -482,7 +517,7 @@ pub(crate) fn unknown_table(name: &str) -> Error {
 #[derive(Clone)]
 pub struct Table {
     pub(crate) state: Arc<TableState>,
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 impl Table {

@@ -47,6 +47,13 @@ pub(crate) fn rows(from: &TableSchema, to: &TableSchema, rows: &Batch) -> Result
         let old = from.position(column.id);
         let values = match old {
             Some(at) => rows.columns[at].clone(),
+            None if from.position_by_name(&column.name).is_some() => {
+                let text = format!(
+                    "column {} of table {} was replaced meanwhile; run the transaction again",
+                    column.name, to.name
+                );
+                return Err(Error::new(ErrorKind::Conflict, text));
+            }
             None => missing(column, rows.rows)?,
         };
         if !column.nullable && (0..rows.rows).any(|i| values.is_null(i)) {

@@ -174,14 +174,14 @@ impl Addition<'_> {
     /// Row ids so far.
     fn count(&self) -> Result<RowId> {
         let now = Registration::new(self.shared);
-        Ok(ReadView::new(self.state, now.csn())?.count)
+        Ok(ReadView::new(self.state, &now)?.count)
     }
 
     /// Judges the rows of a range that are alive now.
     fn judge_rows(&mut self, from: RowId, to: RowId, may_wait: bool) -> Result<bool> {
         debug_assert!(to < PROVISIONAL_BASE);
         let now = Registration::new(self.shared);
-        let view = ReadView::new(self.state, now.csn())?;
+        let view = ReadView::new(self.state, &now)?;
         let table = &view.view.schema;
         let columns = table.columns.iter().filter(|c| self.columns.contains(&c.id));
         let described = TableSchema {

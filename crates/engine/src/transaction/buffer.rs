@@ -144,7 +144,8 @@ impl Buffer {
         let schema = self.table.state.schema();
         if self.spill.is_some() {
             let text = format!(
-                "table {} changed its schema, and the transaction has rows of it in files; run it again",
+                "table {} changed its schema, and the transaction has rows of it in files; run it \
+                 again",
                 schema.name
             );
             return Err(Error::new(ErrorKind::Conflict, text));
@@ -194,6 +195,11 @@ impl Buffer {
     pub(super) fn is_alive(&self, ordinal: usize) -> bool {
         let o = ordinal as u64;
         ordinal < self.end() && !self.dead.contains(o) && !self.erased.contains(o)
+    }
+
+    /// The committed row in whose place an own row stands.
+    pub(super) fn replaced(&self, ordinal: usize) -> Option<RowId> {
+        self.successors.get(&ordinal).map(|&mark| self.marks[mark].row)
     }
 
     /// Memory in use.
