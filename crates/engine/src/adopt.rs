@@ -195,14 +195,12 @@ fn publish(shared: &Shared, r: &Ready<'_>, base: RowId, csn: Csn, changed: &[Cha
     let version = version_of(changed, schema.id);
     let end = base + spill.end();
     state.change_view(|old| TableView {
-        schema: Arc::clone(&old.schema),
         version: Arc::clone(version),
         // They were flushed under the lock that is still held.
         frozen: Vec::new(),
         // An index that is being built scans what was adopted: nobody flushed that.
         active: state.new_memtable(&old.landing, end),
-        landing: Arc::clone(&old.landing),
-        past: old.past.clone(),
+        ..old.clone()
     });
     let mut writer = state.writer.lock();
     writer.next_row = end;

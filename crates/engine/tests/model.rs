@@ -429,7 +429,7 @@ fn check_rows(seed: u64, snapshot: &Snapshot, table: &Table, model: &Model) {
 fn run(name: &str, setting: Setting, seed: u64, steps: u64) {
     let seed = env("ONLAP_SEED").unwrap_or(seed);
     let steps = env("ONLAP_STEPS").unwrap_or(steps);
-    let setting = Setting { history: seed % 2 == 0, ..setting };
+    let setting = Setting { history: seed.is_multiple_of(2), ..setting };
     println!("{name}: seed {seed}, {steps} steps, {setting:?}");
     let mut run = Run::new(seed, setting);
     for _ in 0..steps {

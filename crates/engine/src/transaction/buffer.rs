@@ -144,7 +144,8 @@ impl Buffer {
         let schema = self.table.state.schema();
         if self.spill.is_some() {
             let text = format!(
-                "table {} changed its schema, and the transaction has rows of it in files; run it again",
+                "table {} changed its schema, and the transaction has rows of it in files; run it \
+                 again",
                 schema.name
             );
             return Err(Error::new(ErrorKind::Conflict, text));

@@ -142,7 +142,7 @@ impl Transaction {
         let snapshot = Registration::new(shared);
         let serializable = options.isolation == Isolation::Serializable;
         Transaction {
-            reads: serializable.then(|| ReadSet::new(snapshot.csn())),
+            reads: serializable.then(|| ReadSet::new(&snapshot)),
             snapshot,
             options,
             tables: Vec::new(),
@@ -185,7 +185,7 @@ impl Transaction {
         }
         let mut reads = self.reads.take().filter(|_| !writes.is_empty());
         if let Some(reads) = &mut reads {
-            reads.look(&self.shared, &self.snapshot)?;
+            reads.look(&self.shared)?;
         }
         self.shared.commits().commit(&self.shared, writes, reads)
     }

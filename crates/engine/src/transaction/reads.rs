@@ -55,7 +55,8 @@ const STEP: usize = 1024;
 
 /// What a transaction has read.
 pub(crate) struct ReadSet {
-    csn: Csn,
+    /// What the reads saw.
+    snapshot: Arc<Registration>,
     tables: Vec<TableReads>,
 }
 
@@ -70,8 +71,8 @@ struct TableReads {
 }
 
 impl ReadSet {
-    pub(super) fn new(csn: Csn) -> ReadSet {
-        ReadSet { csn, tables: Vec::new() }
+    pub(super) fn new(snapshot: &Arc<Registration>) -> ReadSet {
+        ReadSet { snapshot: Arc::clone(snapshot), tables: Vec::new() }
     }
 
     /// The tables that were read.
@@ -97,15 +98,14 @@ impl ReadSet {
     }
 
     /// Looks at everything that was committed so far.
-    pub(crate) fn look(&mut self, shared: &Arc<Shared>, since: &Registration) -> Result<()> {
-        debug_assert_eq!(self.csn, since.csn());
-        let now = Registration::new(shared);
+    pub(crate) fn look(&mut self, shared: &Arc<Shared>) -> Result<()> {
+        let (since, now) = (&self.snapshot, Registration::new(shared));
         self.tables.iter_mut().try_for_each(|reads| reads.look(shared, since, &now))
     }
 
     /// Looks at what came since, under the commit lock.
     pub(crate) fn validate(&self, shared: &Shared) -> Result<()> {
-        self.tables.iter().try_for_each(|reads| reads.validate(shared, self.csn))
+        self.tables.iter().try_for_each(|reads| reads.validate(shared, self.snapshot.csn()))
     }
 }
 

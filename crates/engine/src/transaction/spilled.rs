@@ -151,7 +151,7 @@ impl Transaction {
         }
         let mut reads = self.reads.take();
         if let Some(reads) = &mut reads {
-            reads.look(&self.shared, &self.snapshot)?;
+            reads.look(&self.shared)?;
         }
         let shared = Arc::clone(&self.shared);
         let mut validate = || reads.as_ref().map_or(Ok(()), |reads| reads.validate(&shared));
