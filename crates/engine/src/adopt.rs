@@ -155,6 +155,7 @@ fn adopt(
     }
     adopted?;
     leader.next_csn = csn + 1;
+    shared.timeline.push(csn, shared.clock.unix_us());
     shared.snapshots.publish(csn);
     note(shared, leader, csn);
     shared.background.wake();

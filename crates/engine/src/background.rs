@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use crate::database::Shared;
 use crate::memtable::Work;
 use crate::table::TableState;
-use crate::{compaction, flush, quiet};
+use crate::{compaction, debts, flush, quiet};
 
 /// How long a failed kind of job rests.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
@@ -300,6 +300,9 @@ fn run(shared: &Arc<Shared>, kinds: Kinds) {
     let mut ending = TaskEnd { shared, done: false };
     while !background.stopping() {
         let seen = background.event.epoch();
+        if kinds != Kinds::Patient {
+            debts::look(shared);
+        }
         match pick(shared, kinds) {
             Some(job) => {
                 let flushed = matches!(job, Job::Claimed(Claim::Flush(_)));

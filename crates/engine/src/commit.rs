@@ -419,7 +419,8 @@ impl Leader {
         let mut group = Group::default();
         self.buffer.clear();
         let start = self.log.position();
-        let mut part = Some(self.log.group_part(shared.clock.unix_us()));
+        let now = shared.clock.unix_us();
+        let mut part = Some(self.log.group_part(now));
         let alone = requests.len() == 1;
         for request in requests {
             if request.reads.as_ref().is_some_and(|reads| group.has_written(reads)) {
@@ -445,6 +446,7 @@ impl Leader {
         for a in &admitted {
             apply(shared, a);
         }
+        shared.timeline.push(self.next_csn - 1, now);
         shared.snapshots.publish(self.next_csn - 1);
         relieve(shared, &admitted, self);
         results

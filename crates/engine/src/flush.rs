@@ -109,7 +109,7 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         return Ok(());
     };
     let started = shared.clock.monotonic_ns();
-    let seen_dead = csn.min(shared.snapshots.horizon());
+    let seen_dead = csn.min(shared.horizon_of(&state));
     let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
     let dead = DeadRows::new(dead);
     let mut edits = Vec::new();
@@ -394,10 +394,13 @@ pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
         let synced = shared.sync_log().and_then(|()| shared.storage.sync_dir());
         synced.map_err(|e| shared.poison("syncing the log", e))?;
     }
-    if let Err(e) = shared.commit_edits(&[Edit::LogOldest(oldest)], |_| ()) {
+    let points = shared.timeline.unsaved(shared.clock.unix_us());
+    let edits: Vec<Edit> = std::iter::once(Edit::LogOldest(oldest)).chain(points).collect();
+    if let Err(e) = shared.commit_edits(&edits, |_| ()) {
         shared.commits().exclusively(|leader| leader.log.take_back(files));
         return Err(e);
     }
+    edits.iter().for_each(|edit| shared.timeline.saved(edit));
     shared.commits().exclusively(|leader| leader.log.recycle(files))
 }
 

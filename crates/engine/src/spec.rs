@@ -4,6 +4,7 @@
 //! schema.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
 use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, KeyPart, TableSchema};
@@ -27,6 +28,7 @@ pub struct TableSpec {
     primary_key: Vec<String>,
     indexes: Vec<IndexSpec>,
     rules: RulesSpec,
+    history_us: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -56,6 +58,7 @@ impl TableSpec {
             primary_key: Vec::new(),
             indexes: Vec::new(),
             rules: RulesSpec::default(),
+            history_us: 0,
         }
     }
     fn push(
@@ -101,6 +104,12 @@ impl TableSpec {
         self.indexes.push(index);
         self
     }
+    /// Keeps what the table held for so long: [`crate::Database::snapshot_as_of`].
+    #[must_use]
+    pub fn history(mut self, length: Duration) -> TableSpec {
+        self.history_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+        self
+    }
 
     /// The table's name.
     pub fn name(&self) -> &str {
@@ -132,6 +141,7 @@ impl TableSpec {
             version: 1,
             columns: Vec::with_capacity(self.columns.len()),
             next_column: self.columns.len() as u32,
+            history_us: self.history_us,
             ..TableSchema::default()
         };
         let mut names = HashSet::new();

@@ -136,6 +136,8 @@ pub(crate) struct TableState {
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
     /// like any other.
     pub serial_mixed: AtomicBool,
+    /// What died at or below this CSN may be gone.
+    pub history_floor: AtomicU64,
     /// The checks of the newest schema, when somebody asked for them.
     checks: Mutex<Option<Arc<Checks>>>,
     /// Set by DROP TABLE; writes that come later are refused.
@@ -193,6 +195,7 @@ impl TableState {
             locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
+            history_floor: AtomicU64::new(csn),
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             unborn: AtomicBool::new(false),

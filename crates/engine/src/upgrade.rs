@@ -16,6 +16,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use onlap_format::{Batch, Column, ColumnSchema, TableSchema, convert};
 
 use crate::commit::TableWrite;
+use crate::rules::alter::judge_again;
 use crate::unique;
 
 /// Puts what a transaction does to a table into the form of the schema of the moment.
@@ -24,7 +25,9 @@ pub(crate) fn upgrade(write: &mut TableWrite) -> Result<()> {
     if schema.version == write.schema.version {
         return Ok(());
     }
-    write.rows = rows(&write.schema, &schema, &write.rows)?;
+    let rows = rows(&write.schema, &schema, &write.rows)?;
+    judge_again(&write.schema, &schema, &rows, &|_| true)?;
+    write.rows = rows;
     unique::check_key_lengths(&schema, &write.rows)?;
     write.unique = unique::claims(&schema, &write.rows, None)?;
     write.schema = schema;

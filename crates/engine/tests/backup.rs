@@ -24,6 +24,8 @@ use support::{agreed_rows, integer, small_options};
 
 fn options(fs: impl Fs + 'static, sync: SyncMode) -> Options {
     let mut options = small_options(sync);
+    // What is in the log alone is half of a backup.
+    options.tuning.spill_bytes = None;
     options.fs = Arc::new(fs);
     options
 }

@@ -103,7 +103,12 @@ pub fn compact(editor: &dyn Editor, table: TableId, candidate: &Candidate) -> Re
     let Some(version) = editor.version(table) else { return Ok(false) };
     let old = &candidate.segment;
     let Some(entry) = version.segments.iter().find(|s| s.meta == *old) else { return Ok(false) };
-    let Some(new) = rewrite(editor, table, &version, entry)? else { return Ok(false) };
+    // What was dead when it was counted stays dead: of a segment of dead rows nothing is read.
+    let new = match candidate.dead < old.count {
+        true => rewrite(editor, table, &version, entry)?,
+        false => Some(None),
+    };
+    let Some(new) = new else { return Ok(false) };
     let mut edits = vec![Edit::RemoveSegment(table, old.file)];
     if let Some(new) = &new {
         editor.context().sync_dir()?;
@@ -129,7 +134,7 @@ fn rewrite(
     version: &TableVersion,
     entry: &SegmentEntry,
 ) -> Result<Option<Option<SegmentMeta>>> {
-    let horizon = editor.horizon();
+    let horizon = editor.horizon(table);
     let footer = entry.segment.footer();
     // Columns that were dropped since go.
     let kept = |(id, _): &&(ColumnId, Physical)| version.schema.position(*id).is_some();

@@ -198,7 +198,7 @@ impl<'a> Known<'a> {
             return Ok(SegmentEntry { meta: meta.clone(), ..(*entry).clone() });
         }
         let segment = Arc::new(Segment::open(files.context(), meta.file, meta.adopted)?);
-        let file = files.pin(FileKind::Segment(meta.file));
+        let file = files.pin(FileKind::Segment(meta.file), meta.bytes);
         Ok(SegmentEntry { meta: meta.clone(), file, segment, dead: Arc::default() })
     }
 
@@ -207,7 +207,7 @@ impl<'a> Known<'a> {
             return Ok(MarksEntry { meta: meta.clone(), ..(*entry).clone() });
         }
         let run = Arc::new(MarkRun::open(files.context(), meta.file, meta.adopted)?);
-        let file = files.pin(FileKind::Marks(meta.file));
+        let file = files.pin(FileKind::Marks(meta.file), meta.bytes);
         Ok(MarksEntry { meta: meta.clone(), file, run })
     }
 
@@ -231,7 +231,7 @@ impl<'a> Known<'a> {
                 None => {
                     let run = RunFile::open(files.context(), shape, file.file, file.base)?;
                     open.push(Arc::new(run));
-                    pins.push(files.pin(FileKind::Run(file.file)));
+                    pins.push(files.pin(FileKind::Run(file.file), file.bytes));
                 }
             }
         }

@@ -27,7 +27,7 @@ const STEP: usize = 1024;
 /// Refuses an index in which two live rows have the same key.
 pub(super) fn judge(build: &Build<'_>, index: &IndexSchema) -> Result<()> {
     let registered = Registration::new(build.shared);
-    let view = ReadView::new(build.state, registered.csn())?;
+    let view = ReadView::new(build.state, &registered)?;
     let def = key_def(&view.view.schema, index);
     let wants = EntryWants { keys: true, ..EntryWants::default() };
     let (all, forward) = (KeyBounds::all(), Direction::Forward);

@@ -38,7 +38,7 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
     }
     let looked = Registration::new(shared);
     let nulls = NotNull::new(&state.schema(), &plan);
-    let seen = nulls.check(shared, &state, 0, looked.csn())?;
+    let seen = nulls.check(shared, &state, 0, &looked)?;
     if plan.columns {
         flush::flush_table(shared, &state)?;
     }
@@ -46,7 +46,7 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
     let ids = take_index_ids(shared, plan.rebuild.len())?;
     let mut change = Change { shared, state: &state, plan, ids, edits: Vec::new() };
     shared.commits().exclusively(|leader| {
-        nulls.check(shared, &state, seen, leader.next_csn - 1)?;
+        nulls.check(shared, &state, seen, &Registration::new(shared))?;
         change.run(leader, table)
     })
 }
@@ -134,7 +134,7 @@ impl Change<'_> {
         writer.highs.retain(|h| schema.index(h.0).is_some());
         writer.highs.extend(highs);
         drop(writer);
-        shared.references.rebuild(&shared.catalog, &[]);
+        shared.references.rebuild(&shared.catalog);
         Ok(())
     }
 }
@@ -169,9 +169,9 @@ impl NotNull {
         shared: &Shared,
         state: &TableState,
         from: RowId,
-        csn: onlap_base::Csn,
+        at: &Registration,
     ) -> Result<RowId> {
-        let view = ReadView::new(state, csn)?;
+        let view = ReadView::new(state, at)?;
         let end = view.count;
         if self.names.is_empty() && self.empty.is_none() {
             return Ok(end);

@@ -16,9 +16,9 @@ use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
-use crate::rules;
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::TableState;
+use crate::{history, rules};
 
 mod alter;
 mod convert;
@@ -40,7 +40,8 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
     let table = schema.id;
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
-        let edits = [Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
+        let mut edits = vec![Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
+        edits.extend(history::begin(shared, &schema, csn));
         shared.commit_edits(&edits, |changed| {
             let version = changed[0].1.clone().expect("a created table has a version");
             let state = shared.new_table(version, csn, 1, Vec::new());

@@ -101,7 +101,7 @@ fn remove_all(version: &TableVersion) -> Vec<Edit> {
 pub(crate) fn forget(shared: &Shared, state: &TableState) -> Result<()> {
     let old_enough = |view: &TableView| {
         let past = view.past.as_ref().filter(|p| p.view.is_some());
-        past.is_some_and(|p| shared.snapshots.horizon() >= p.csn)
+        past.is_some_and(|p| shared.snapshots.oldest() >= p.csn)
     };
     if !old_enough(&state.view_now()) {
         return Ok(());

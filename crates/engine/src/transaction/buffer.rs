@@ -28,6 +28,7 @@ use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
 use crate::memtable::{Mark, Memtable};
 use crate::read::OwnRows;
+use crate::rules::alter::judge_again;
 use crate::spill::Spill;
 use crate::table::{index_positions, key_def};
 use crate::{unique, upgrade};
@@ -149,7 +150,10 @@ impl Buffer {
             );
             return Err(Error::new(ErrorKind::Conflict, text));
         }
-        self.rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
+        let rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
+        let counts = |row| !self.dead.contains((self.first + row) as u64);
+        judge_again(&self.schema, &schema, &rows, &counts)?;
+        self.rows = rows;
         self.schema = schema;
         self.keys.clear();
         self.own = None;
@@ -191,6 +195,11 @@ impl Buffer {
     pub(super) fn is_alive(&self, ordinal: usize) -> bool {
         let o = ordinal as u64;
         ordinal < self.end() && !self.dead.contains(o) && !self.erased.contains(o)
+    }
+
+    /// The committed row in whose place an own row stands.
+    pub(super) fn replaced(&self, ordinal: usize) -> Option<RowId> {
+        self.successors.get(&ordinal).map(|&mark| self.marks[mark].row)
     }
 
     /// Memory in use.

@@ -36,6 +36,7 @@ mod schema;
 mod spilled;
 
 use buffer::{Buffer, BufferMark};
+pub(crate) use parents::{Parent, no_parent};
 pub(crate) use reads::{ReadSet, TransactionCounters};
 use schema::SchemaSteps;
 
@@ -145,7 +146,7 @@ impl Transaction {
         let snapshot = Registration::new(shared);
         let serializable = options.isolation == Isolation::Serializable;
         Transaction {
-            reads: serializable.then(|| ReadSet::new(snapshot.csn())),
+            reads: serializable.then(|| ReadSet::new(&snapshot)),
             snapshot,
             options,
             tables: Vec::new(),
@@ -174,6 +175,10 @@ impl Transaction {
     /// this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
+        let changes = self.tables.iter().any(|b| !b.is_untouched());
+        if changes && self.options.isolation != Isolation::ReadCommitted {
+            self.snapshot.check()?;
+        }
         if !self.schema.is_empty() {
             return self.commit_schema();
         }
@@ -245,11 +250,11 @@ impl Transaction {
         {
             self.snapshot = Registration::new(&self.shared);
         }
-        Ok(())
+        self.snapshot.check()
     }
 
     /// Begins a statement that changes something.
-    fn changing(&mut self) -> Result<()> {
+    pub(crate) fn changing(&mut self) -> Result<()> {
         if self.options.read_only {
             let text = "the transaction was begun read-only";
             return Err(Error::new(ErrorKind::ReadOnlyTransaction, text));
@@ -271,21 +276,22 @@ impl Transaction {
     }
 
     /// The committed rows that the statement sees, in the form that the buffer has.
-    fn view(&mut self, table: &Table) -> Result<ReadView> {
-        self.view_at(table, self.snapshot.csn())
+    pub(crate) fn view(&mut self, table: &Table) -> Result<ReadView> {
+        let snapshot = Arc::clone(&self.snapshot);
+        self.view_at(table, &snapshot)
     }
 
     /// The same at another registered snapshot.
-    fn view_at(&mut self, table: &Table, csn: Csn) -> Result<ReadView> {
+    fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
         loop {
             let version = self.buffer(table)?.schema.version;
-            let view = ReadView::new(&table.state, csn)?;
+            let view = ReadView::new(&table.state, at)?;
             if view.view.schema.version == version {
                 return Ok(view);
             }
             let buffer = self.buffer(table)?;
             buffer.follow()?;
-            if table.state.view_now().past.as_ref().is_some_and(|p| csn < p.csn) {
+            if table.state.view_now().past.as_ref().is_some_and(|p| at.csn() < p.csn) {
                 let text = format!(
                     "table {} was truncated meanwhile; run the transaction again",
                     table.name()
