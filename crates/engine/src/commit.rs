@@ -489,6 +489,10 @@ fn validate(shared: &Shared, group: &Group<'_>, w: &TableWrite) -> Result<()> {
         let text = format!("table {} was dropped", w.schema.name);
         return Err(Error::new(ErrorKind::UnknownTable, text));
     }
+    if w.state.unborn.load(Ordering::Acquire) {
+        let text = format!("table {} belongs to a transaction that created it", w.schema.name);
+        return Err(Error::new(ErrorKind::UnknownTable, text));
+    }
     let view = w.state.view_now();
     if view.schema.version != w.schema.version {
         let text = format!(

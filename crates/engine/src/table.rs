@@ -142,6 +142,8 @@ pub(crate) struct TableState {
     checks: Mutex<Option<Arc<Checks>>>,
     /// Set by DROP TABLE; writes that come later are refused.
     pub dropped: AtomicBool,
+    /// Created by a transaction that has not committed: it belongs to that alone.
+    pub unborn: AtomicBool,
     /// What its merges owe, in bytes.
     pub merge_debt: AtomicU64,
     /// When no merge or compaction was due.
@@ -196,6 +198,7 @@ impl TableState {
             history_floor: AtomicU64::new(csn),
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
+            unborn: AtomicBool::new(false),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
             changing: ChangeLock::new(&*storage.tasks),

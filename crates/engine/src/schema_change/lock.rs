@@ -9,8 +9,11 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
+use onlap_base::clock::Clock;
 use onlap_base::tasks::{Event, Tasks};
+use onlap_base::{Error, ErrorKind, Result};
 
 /// A lock that may be held for long.
 #[derive(Clone)]
@@ -34,6 +37,32 @@ impl ChangeLock {
                 return guard;
             }
             self.0.freed.wait(seen, None);
+        }
+    }
+
+    /// Takes the lock, waiting for it no longer than `limit`; `what` names what is locked.
+    ///
+    /// # Errors
+    /// [`ErrorKind::LockNotAvailable`].
+    pub(crate) fn lock_within(
+        &self,
+        limit: Duration,
+        clock: &dyn Clock,
+        what: &str,
+    ) -> Result<ChangeGuard> {
+        let limit = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+        let end = clock.monotonic_ns().saturating_add(limit);
+        loop {
+            let seen = self.0.freed.epoch();
+            if let Some(guard) = self.try_lock() {
+                return Ok(guard);
+            }
+            let left = end.saturating_sub(clock.monotonic_ns());
+            if left == 0 {
+                let text = format!("another schema change holds {what}");
+                return Err(Error::new(ErrorKind::LockNotAvailable, text));
+            }
+            self.0.freed.wait(seen, Some(Duration::from_nanos(left)));
         }
     }
 

@@ -36,13 +36,8 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
         let text = format!("there is a table named {} already", spec.name());
         return Err(Error::new(ErrorKind::AlreadyExists, text));
     }
-    if shared.catalog.all().len() >= limits::TABLES {
-        let text = format!("there are {} tables, the most of a database", limits::TABLES);
-        return Err(Error::new(ErrorKind::LimitExceeded, text));
-    }
-    let (table, mut index) = shared.versions.state(|s| (TableId(s.next_table), s.next_index));
-    let mut schema = spec.build(table, &mut || take(&mut index))?;
-    rules::complete(shared, spec, &mut schema)?;
+    let schema = new_schema(shared, spec)?;
+    let table = schema.id;
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
         let mut edits = vec![Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
@@ -55,6 +50,28 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
             state
         })
     })
+}
+
+/// The schema of a new table. The caller holds `schema_lock`.
+fn new_schema(shared: &Shared, spec: &TableSpec) -> Result<TableSchema> {
+    if shared.catalog.all().len() >= limits::TABLES {
+        let text = format!("there are {} tables, the most of a database", limits::TABLES);
+        return Err(Error::new(ErrorKind::LimitExceeded, text));
+    }
+    let (table, mut index) = shared.versions.state(|s| (TableId(s.next_table), s.next_index));
+    let mut schema = spec.build(table, &mut || take(&mut index))?;
+    rules::complete(shared, spec, &mut schema)?;
+    Ok(schema)
+}
+
+/// The same with ids that are taken for ever.
+pub(crate) fn take_schema(shared: &Shared, spec: &TableSpec) -> Result<TableSchema> {
+    let schema = new_schema(shared, spec)?;
+    let indexes = schema.indexes.iter().map(|i| i.id.0 + 1);
+    let index = indexes.max().unwrap_or(0);
+    let edit = Edit::NextIds { file: 0, table: schema.id.0 + 1, index };
+    shared.commit_edits(&[edit], |_| ())?;
+    Ok(schema)
 }
 
 fn take(next: &mut u32) -> IndexId {
@@ -70,16 +87,22 @@ pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
         state.dropped.store(true, Ordering::Release);
         let dropped = shared.commit_edits(&[Edit::DropTable(state.id)], |_| ());
         if dropped.is_ok() {
-            shared.catalog.remove(name);
+            forget_table(shared, &state);
             rules::came_or_went(shared, &state.schema());
-            shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
-            let frozen = state.view().frozen.iter().map(|f| f.bytes).sum();
-            shared.pressure.dropped(frozen, shared.clock.monotonic_ns());
         } else {
             state.dropped.store(false, Ordering::Release);
         }
         dropped
     })
+}
+
+/// After a table was dropped.
+pub(crate) fn forget_table(shared: &Shared, state: &TableState) {
+    state.dropped.store(true, Ordering::Release);
+    shared.catalog.remove(&state.schema().name);
+    shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
+    let frozen = state.view().frozen.iter().map(|f| f.bytes).sum();
+    shared.pressure.dropped(frozen, shared.clock.monotonic_ns());
 }
 
 /// Builds indexes of a table together, while writers go on: all of them, or none.

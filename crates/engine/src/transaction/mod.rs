@@ -18,7 +18,7 @@ use std::time::Duration;
 use onlap_base::memory::{Charge, Part};
 use onlap_base::{Csn, Error, ErrorKind, Result};
 
-use crate::database::{Shared, Table};
+use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
 use crate::read::{ReadView, Reader, Registration};
 
@@ -32,11 +32,13 @@ mod read;
 mod reads;
 mod reserve;
 mod rows;
+mod schema;
 mod spilled;
 
 use buffer::{Buffer, BufferMark};
 pub(crate) use parents::{Parent, no_parent};
 pub(crate) use reads::{ReadSet, TransactionCounters};
+use schema::SchemaSteps;
 
 /// What a transaction sees of others, and what it may do beside them: PostgreSQL's levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,6 +114,7 @@ pub struct Transaction {
     /// S.
     snapshot: Arc<Registration>,
     tables: Vec<Buffer>,
+    schema: SchemaSteps,
     locks: HeldLocks,
     reads: Option<ReadSet>,
     /// Unique keys are judged by the statement that brings them, not by the commit alone.
@@ -128,6 +131,7 @@ pub struct Savepoint {
     transaction: u64,
     number: u64,
     tables: Vec<BufferMark>,
+    schema: usize,
     locks: LockMark,
 }
 
@@ -146,6 +150,7 @@ impl Transaction {
             snapshot,
             options,
             tables: Vec::new(),
+            schema: SchemaSteps::default(),
             locks: HeldLocks::new(shared.locks.next_id()),
             eager: true,
             savepoints: 0,
@@ -174,6 +179,9 @@ impl Transaction {
         if changes && self.options.isolation != Isolation::ReadCommitted {
             self.snapshot.check()?;
         }
+        if !self.schema.is_empty() {
+            return self.commit_schema();
+        }
         if self.tables.iter().any(|b| b.spill.is_some()) {
             return self.commit_spilled();
         }
@@ -200,6 +208,7 @@ impl Transaction {
             transaction: self.locks.id(),
             number: self.savepoints - 1,
             tables: self.tables.iter().map(Buffer::mark).collect(),
+            schema: self.schema.len(),
             locks: self.locks.mark(),
         }
     }
@@ -218,6 +227,7 @@ impl Transaction {
         for (i, buffer) in self.tables.iter_mut().enumerate() {
             buffer.rewind(savepoint.tables.get(i).copied().unwrap_or_default());
         }
+        self.schema.truncate(savepoint.schema);
         self.locks.release_since(&savepoint.locks, &self.shared.locks);
         self.undone.retain(|range| range.start <= savepoint.number);
         self.undone.push(savepoint.number + 1..self.savepoints);
@@ -303,6 +313,9 @@ impl Transaction {
     /// The changes to a table.
     fn buffer(&mut self, table: &Table) -> Result<&mut Buffer> {
         table.check_same(&self.shared)?;
+        if self.schema.has_dropped(&table.state) {
+            return Err(unknown_table(&table.name()));
+        }
         let id = table.state.id;
         let at = match self.tables.iter().position(|b| b.table.state.id == id) {
             Some(at) => at,

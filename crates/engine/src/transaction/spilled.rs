@@ -89,7 +89,7 @@ impl Buffer {
     }
 
     /// Moves what is left to files, and makes everything ready for adoption.
-    fn finish_spilled(mut self, shared: &Arc<Shared>) -> Result<adopt::Part> {
+    pub(super) fn finish_spilled(mut self, shared: &Arc<Shared>) -> Result<adopt::Part> {
         self.spill(shared)?;
         let mark = |m: &crate::commit::PendingMark| (m.row, m.successor.map(RowId::from));
         let mut marks: Vec<_> = self.marks.iter().map(mark).collect();

@@ -60,6 +60,16 @@ impl PrivateFiles {
 }
 
 impl TableVersion {
+    /// A table without files, which no manifest knows yet.
+    ///
+    /// # Errors
+    /// Those of a schema that makes no sense.
+    pub fn empty(files: &Arc<Files>, schema: &TableSchema) -> Result<TableVersion> {
+        let mut state = ManifestState::default();
+        state.apply(&Edit::CreateTable(schema.clone()))?;
+        TableVersion::build(files, &state.tables[&schema.id], None)
+    }
+
     /// The files as their transaction sees them: row ids count from [`PROVISIONAL_BASE`]. What
     /// `old`, an earlier such version, has open is taken over.
     ///
