@@ -45,6 +45,8 @@ pub enum ErrorKind {
     UnknownIndex,
     /// No sequence of that name.
     UnknownSequence,
+    /// No check or foreign key of that name.
+    UnknownConstraint,
     /// A table, index or column of that name is there already.
     AlreadyExists,
     /// A change in a transaction that was begun read-only.
@@ -111,6 +113,7 @@ impl ErrorKind {
             ErrorKind::UnknownColumn => "42703",
             ErrorKind::UnknownIndex => "42704",
             ErrorKind::UnknownSequence => "42P01",
+            ErrorKind::UnknownConstraint => "42704",
             ErrorKind::AlreadyExists => "42P07",
             ErrorKind::InvalidInput => "22023",
             ErrorKind::LimitExceeded => "54000",

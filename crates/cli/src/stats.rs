@@ -39,11 +39,14 @@ pub fn run(args: &Args) -> Result<Outcome> {
 fn print(stats: &Stats) {
     println!("commit {}, log {}", stats.csn, units::size(stats.log_bytes));
     println!(
-        "debts: merges {} of {}, {} snapshots over {} commits",
+        "debts: merges {} of {}, snapshots {} of {} ({} open over {} commits), history {}",
         units::size(stats.merge_debt_bytes),
         units::size(stats.merge_debt_limit),
+        units::size(stats.snapshot_debt_bytes),
+        units::size(stats.snapshot_debt_limit),
         stats.snapshots,
-        units::grouped(stats.snapshot_debt_commits)
+        units::grouped(stats.snapshot_debt_commits),
+        units::size(stats.history_debt_bytes)
     );
     let w = &stats.written;
     println!("written since creation: {}", units::size(w.total()));
@@ -115,6 +118,10 @@ fn to_json(stats: &Stats) -> Value {
         "merge_debt_bytes": stats.merge_debt_bytes,
         "merge_debt_limit": stats.merge_debt_limit,
         "snapshots": stats.snapshots,
+        "snapshot_debt_bytes": stats.snapshot_debt_bytes,
+        "snapshot_debt_limit": stats.snapshot_debt_limit,
+        "snapshots_revoked": stats.snapshots_revoked,
+        "history_debt_bytes": stats.history_debt_bytes,
         "snapshot_debt_commits": stats.snapshot_debt_commits,
         "written_bytes": {
             "log": w.log,
@@ -141,6 +148,7 @@ fn table_json(t: &TableStats) -> Value {
         "mark_runs": t.mark_runs,
         "marks": t.marks,
         "mark_bytes": t.mark_bytes,
+        "history_debt_bytes": t.history_debt_bytes,
         "indexes": t.indexes.iter().map(index_json).collect::<Vec<_>>(),
     })
 }

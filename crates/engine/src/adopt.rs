@@ -147,6 +147,7 @@ fn adopt(
     }
     adopted?;
     leader.next_csn = csn + 1;
+    shared.timeline.push(csn, shared.clock.unix_us());
     shared.snapshots.publish(csn);
     note(shared, leader, csn);
     shared.background.wake();
@@ -185,13 +186,12 @@ fn publish(shared: &Shared, r: &Ready, base: RowId, csn: Csn, changed: &[Changed
     let version = version_of(changed, schema.id);
     let end = base + spill.end();
     state.change_view(|old| TableView {
-        schema: Arc::clone(&old.schema),
         version: Arc::clone(version),
         // They were flushed under the lock that is still held.
         frozen: Vec::new(),
         // An index that is being built scans what was adopted: nobody flushed that.
         active: state.new_memtable(&old.landing, end),
-        landing: Arc::clone(&old.landing),
+        ..old.clone()
     });
     let mut writer = state.writer.lock();
     writer.next_row = end;

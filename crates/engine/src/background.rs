@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use crate::database::Shared;
 use crate::memtable::Work;
 use crate::table::TableState;
-use crate::{compaction, flush, quiet};
+use crate::{compaction, debts, flush, quiet};
 
 /// How long a failed kind of job rests.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
@@ -137,9 +137,34 @@ impl Background {
         }
     }
 
+    /// Claims a thing, waiting for the job that has it, until the guard goes.
+    pub(crate) fn hold(&self, claim: Claim) -> HeldClaim<'_> {
+        loop {
+            let seen = self.idle.epoch();
+            if self.claim(claim) {
+                return HeldClaim { background: self, claim };
+            }
+            self.idle.wait(seen, Some(LOOK_EVERY));
+        }
+    }
+
     /// Claims a thing for a job; false when another job has it.
     pub(crate) fn claim(&self, claim: Claim) -> bool {
         self.claims.lock().insert(claim)
+    }
+}
+
+/// Keeps jobs off a thing.
+pub(crate) struct HeldClaim<'a> {
+    background: &'a Background,
+    claim: Claim,
+}
+
+impl Drop for HeldClaim<'_> {
+    fn drop(&mut self) {
+        self.background.claims.lock().remove(&self.claim);
+        self.background.event.notify();
+        self.background.idle.notify();
     }
 }
 
@@ -275,6 +300,9 @@ fn run(shared: &Arc<Shared>, kinds: Kinds) {
     let mut ending = TaskEnd { shared, done: false };
     while !background.stopping() {
         let seen = background.event.epoch();
+        if kinds != Kinds::Patient {
+            debts::look(shared);
+        }
         match pick(shared, kinds) {
             Some(job) => {
                 let flushed = matches!(job, Job::Claimed(Claim::Flush(_)));

@@ -205,7 +205,9 @@ impl<'a> Point<'a> {
         shared.commits().exclusively(|leader| {
             // After a failed write the log may hold commits that nobody was told of.
             shared.check_writable()?;
-            let (state, pins) = shared.versions.pinned();
+            let (mut state, pins) = shared.versions.pinned();
+            // The log may have been cut in memory and not yet in the manifest.
+            state.timeline = Arc::new(shared.timeline.points());
             let log = leader.log.hold();
             let held = HeldLog { shared, oldest: log[0].0 };
             let (csn, unix_us) = (leader.next_csn - 1, shared.clock.unix_us());

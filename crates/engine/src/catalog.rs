@@ -39,6 +39,13 @@ impl Catalog {
         }
     }
 
+    pub(crate) fn rename(&self, from: &str, to: &str) {
+        let mut tables = self.tables.write();
+        if let Some(id) = tables.by_name.remove(from) {
+            tables.by_name.insert(to.to_owned(), id);
+        }
+    }
+
     pub(crate) fn by_name(&self, name: &str) -> Option<Arc<TableState>> {
         let tables = self.tables.read();
         tables.by_name.get(name).and_then(|id| tables.by_id.get(id)).cloned()

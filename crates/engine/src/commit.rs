@@ -49,6 +49,7 @@ use crate::flush;
 use crate::log::LogWriter;
 use crate::memtable::Mark;
 use crate::options::{Rule, SyncMode};
+use crate::schema_change::truncate;
 use crate::table::TableState;
 use crate::transaction::ReadSet;
 use crate::unique::{self, Claimed, UniqueKeys};
@@ -418,7 +419,8 @@ impl Leader {
         let mut group = Group::default();
         self.buffer.clear();
         let start = self.log.position();
-        let mut part = Some(self.log.group_part(shared.clock.unix_us()));
+        let now = shared.clock.unix_us();
+        let mut part = Some(self.log.group_part(now));
         let alone = requests.len() == 1;
         for request in requests {
             if request.reads.as_ref().is_some_and(|reads| group.has_written(reads)) {
@@ -444,6 +446,7 @@ impl Leader {
         for a in &admitted {
             apply(shared, a);
         }
+        shared.timeline.push(self.next_csn - 1, now);
         shared.snapshots.publish(self.next_csn - 1);
         relieve(shared, &admitted, self);
         results
@@ -494,6 +497,7 @@ fn validate(shared: &Shared, group: &Group<'_>, w: &TableWrite) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::Conflict, text));
     }
+    truncate::check_marks(&view, w.marks.iter().map(|m| m.row))?;
     for mark in &w.marks {
         debug_assert!(mark.row < PROVISIONAL_BASE);
         if group.marked.contains(&(w.state.id, mark.row)) || view.mark_of(mark.row)?.is_some() {

@@ -28,6 +28,7 @@ use onlap_storage::version::{IndexVersion, TableVersion};
 
 use crate::background;
 use crate::database::Shared;
+use crate::schema_change::truncate;
 use crate::table::{TableState, TableView};
 
 impl Editor for Shared {
@@ -52,8 +53,9 @@ impl Editor for Shared {
         })
     }
 
-    fn horizon(&self) -> Csn {
-        self.snapshots.horizon()
+    fn horizon(&self, table: TableId) -> Csn {
+        // Of a table that was dropped meanwhile nothing will be installed.
+        self.catalog.by_id(table).map_or(0, |state| self.horizon_of(&state))
     }
 
     fn is_stopping(&self) -> bool {
@@ -100,11 +102,14 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
     if shared.check_writable().is_err() {
         return false;
     }
+    if let Err(e) = truncate::forget(shared, state) {
+        shared.background.note_error(e);
+    }
     let version = &state.view().version;
     let calm = shared.quiet.calm();
     // What died later than all its marks is not in a version.
     let newest = version.marks.iter().map(|m| m.meta.csns.end).max().unwrap_or(0);
-    let horizon = shared.snapshots.horizon().min(newest);
+    let horizon = shared.horizon_of(state).min(newest);
     let same = |(at, of, then): &NothingDue| {
         Weak::as_ptr(at) == Arc::as_ptr(version) && *of == horizon && *then == calm
     };
@@ -117,7 +122,7 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
     if state.dropped.load(Ordering::Acquire) {
         shared.pressure.change_merge_debt(state.merge_debt.swap(0, Ordering::Relaxed), 0);
     }
-    match next_task(shared, version, calm) {
+    match next_task(shared, version, horizon, calm) {
         Ok(Some(_)) => true,
         Ok(None) => {
             *state.nothing_due.lock() = Some((Arc::downgrade(version), horizon, calm));
@@ -133,7 +138,8 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
 /// Does the next thing, or a slice of it.
 pub(crate) fn run(shared: &Shared, table: TableId) -> Result<()> {
     let Some(version) = shared.versions.table(table) else { return Ok(()) };
-    match next_task(shared, &version, shared.quiet.calm())? {
+    let horizon = shared.horizon(table);
+    match next_task(shared, &version, horizon, shared.quiet.calm())? {
         None => {}
         Some(Task::Merge(index, choice)) => {
             let options = MergeOptions {
@@ -156,8 +162,12 @@ pub(crate) fn run(shared: &Shared, table: TableId) -> Result<()> {
 }
 
 /// The most urgent thing to do, smallest first.
-fn next_task(shared: &Shared, version: &TableVersion, calm: Calm) -> Result<Option<Task>> {
-    let horizon = shared.snapshots.horizon();
+fn next_task(
+    shared: &Shared,
+    version: &TableVersion,
+    horizon: Csn,
+    calm: Calm,
+) -> Result<Option<Task>> {
     let mut best: Option<((Reverse<bool>, bool, u64), Task)> = None;
     let mut offer = |reason: Reason, bytes: u64, task: Task| {
         let due = matches!(reason, Reason::Full | Reason::UnderWay);

@@ -109,7 +109,7 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         return Ok(());
     };
     let started = shared.clock.monotonic_ns();
-    let seen_dead = csn.min(shared.snapshots.horizon());
+    let seen_dead = csn.min(shared.horizon_of(&state));
     let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
     let dead = DeadRows::new(dead);
     let mut edits = Vec::new();
@@ -120,6 +120,9 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
         write_files(shared, &state, schema, &frozen, &dead, csn, &progress, &mut edits)
     });
     let installed = written.and_then(|()| install(shared, &state, &frozen, &edits));
+    if let Ok(false) = installed {
+        return Ok(());
+    }
     if let Err(e) = installed {
         // After any other failure the record that names the files may be there.
         if e.kind() != ErrorKind::ReadOnly {
@@ -137,7 +140,7 @@ pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
 }
 
 /// Syncs the log when other tables have rows up to `csn` in it alone.
-fn sync_shared_log(shared: &Shared, state: &TableState, csn: Csn) -> Result<()> {
+pub(crate) fn sync_shared_log(shared: &Shared, state: &TableState, csn: Csn) -> Result<()> {
     let tables = shared.catalog.all();
     let mut others = tables.iter().filter(|t| t.id != state.id);
     if shared.options.sync == SyncMode::Fsync
@@ -199,14 +202,19 @@ pub(crate) fn discard(shared: &Shared, edits: &[Edit]) {
 }
 
 /// Step 3. Runs of indexes that are being built wait for the end of that; those of indexes that are
-/// gone go too.
+/// gone go too. False: the table was truncated, and nothing is to be installed.
 fn install(
     shared: &Shared,
     state: &TableState,
     frozen: &Arc<Memtable>,
     edits: &[Edit],
-) -> Result<()> {
+) -> Result<bool> {
     let mut building = state.building.lock();
+    if !state.view_now().frozen.iter().any(|f| Arc::ptr_eq(&f.memtable, frozen)) {
+        drop(building);
+        discard(shared, edits);
+        return Ok(false);
+    }
     let schema = state.schema();
     let (mut now, mut gone) = (Vec::with_capacity(edits.len()), Vec::new());
     let mut later = Vec::new();
@@ -233,7 +241,7 @@ fn install(
     building.runs.extend(later);
     drop(building);
     discard(shared, &gone);
-    Ok(())
+    Ok(true)
 }
 
 /// Writes the rows of a memtable that gets no more. Without a CSN they are not committed yet, and
@@ -386,10 +394,13 @@ pub(crate) fn cut_log(shared: &Shared) -> Result<()> {
         let synced = shared.sync_log().and_then(|()| shared.storage.sync_dir());
         synced.map_err(|e| shared.poison("syncing the log", e))?;
     }
-    if let Err(e) = shared.commit_edits(&[Edit::LogOldest(oldest)], |_| ()) {
+    let points = shared.timeline.unsaved(shared.clock.unix_us());
+    let edits: Vec<Edit> = std::iter::once(Edit::LogOldest(oldest)).chain(points).collect();
+    if let Err(e) = shared.commit_edits(&edits, |_| ()) {
         shared.commits().exclusively(|leader| leader.log.take_back(files));
         return Err(e);
     }
+    edits.iter().for_each(|edit| shared.timeline.saved(edit));
     shared.commits().exclusively(|leader| leader.log.recycle(files))
 }
 

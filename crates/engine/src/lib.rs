@@ -19,7 +19,9 @@ mod check;
 mod commit;
 mod compaction;
 mod database;
+mod debts;
 mod flush;
+mod history;
 mod index_build;
 mod locks;
 mod log;
@@ -31,6 +33,7 @@ mod quiet;
 mod read;
 mod recovery;
 mod relog;
+mod retention;
 mod rules;
 mod schema_change;
 mod sequences;
@@ -48,6 +51,7 @@ pub use backup::{
 };
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
+pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
@@ -63,7 +67,7 @@ pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
 pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
 pub use sequences::Sequence;
-pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableSpec};
+pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
 pub use stats::{
     IndexStats, KeyEstimates, QUANTILE_PARTS, RunStats, Stats, TableStats, TransactionStats,
 };

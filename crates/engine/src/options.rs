@@ -69,6 +69,12 @@ pub struct Options {
     pub log_limit: u64,
     /// Background tasks for flushes and merges; from two on, the first is kept for flushes.
     pub background_jobs: usize,
+    /// Age at which a snapshot that does not see everything is revoked; `None`: at any age it is kept.
+    pub snapshot_age_limit: Option<Duration>,
+    /// Bytes that may be kept only because snapshots are open ([`crate::Stats::snapshot_debt_bytes`]);
+    /// above, the oldest snapshot is revoked. `None`: four times the memory limit, at least 1 GiB and
+    /// at most 16 GiB, as what merges may owe.
+    pub snapshot_debt_limit: Option<u64>,
     /// Create the database where there is none.
     pub create: bool,
     /// Sizes that tests shrink.
@@ -147,6 +153,8 @@ impl Default for Options {
             sync: SyncMode::Fsync,
             log_limit: limits::LOG_LIMIT_DEFAULT,
             background_jobs: 2,
+            snapshot_age_limit: None,
+            snapshot_debt_limit: None,
             create: true,
             tuning: Tuning::default(),
             fs: Arc::new(OsFs::new()),

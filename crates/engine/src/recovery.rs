@@ -24,6 +24,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use onlap_base::memory::Memory;
 use onlap_base::names::{self, FileKind};
@@ -75,13 +76,14 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     // The log ends where replay ends; until then commits cannot happen and the writer's place is
     // taken by the tail that replay returns.
     let shared = Shared::new(options, storage, versions, lock, flushed_csn);
+    shared.versions.state(|s| shared.timeline.load(&s.timeline));
     drop_unready(&shared)?;
     sequences::load(&shared);
     for (id, version) in shared.versions.tables() {
         let state = table_state(&shared, id, version, flushed_csn);
         shared.catalog.insert(state.schema().name.clone(), state);
     }
-    shared.references.rebuild(&shared.catalog, &[]);
+    shared.references.rebuild(&shared.catalog);
     let tail = replay(&shared, &files, oldest, flushed_csn)?;
     shared.snapshots.publish(tail.csn);
     let csn = tail.csn;
@@ -148,7 +150,14 @@ fn table_state(
         .versions
         .state(|s| s.tables.get(&id).and_then(|t| t.serials.values().next().copied()).unwrap_or(1));
     let highs = unique_highs(&version);
-    shared.new_table(version, csn, serial, highs)
+    let table = shared.new_table(version, csn, serial, highs);
+    let history_us = table.schema().history_us;
+    if history_us > 0 {
+        shared.timeline.keep(history_us);
+        let floor = shared.versions.state(|s| s.tables.get(&id).map_or(csn, |t| t.history_floor));
+        table.history_floor.store(floor, Ordering::Release);
+    }
+    table
 }
 
 /// The largest key of every unique index in files.
@@ -171,6 +180,7 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
     let mut gaps = Gaps::new();
     let mut csn = flushed;
     let mut previous: Option<Csn> = None;
+    let mut unix_us = 0;
     let mut load = |number: u64, most: usize| {
         let name = FileKind::Log(number).name();
         let file = storage.fs.open(&storage.dir.join(&name), Access::Read)?;
@@ -181,6 +191,7 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
         let Replayed { record, end } = replayed;
         if let Some(group) = record.group {
             rewritten.note_durable(group.durable);
+            unix_us = group.unix_us;
         }
         match record.body {
             RecordBody::Commit(commit) => {
@@ -194,6 +205,7 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
                     return Err(Error::corruption(name, record.position.offset(), text));
                 }
                 csn = csn.max(record.csn);
+                shared.timeline.push(record.csn, unix_us);
                 let full = apply(shared, commit, record.csn, record.position, &mut gaps)?;
                 if !full.is_empty() {
                     rewritten.rewrite(end)?;
@@ -208,7 +220,8 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
                 gaps.remove(&rows.table);
                 crate::relog::apply(shared, rows).map_err(|e| at_record(e, record.position))?;
             }
-            RecordBody::Note => {}
+            // That of a commit that is not in the log, or of the last one that is.
+            RecordBody::Note => shared.timeline.push(record.csn, unix_us),
         }
         let number = end.file();
         match last_csns.last_mut() {

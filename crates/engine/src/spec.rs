@@ -4,16 +4,20 @@
 //! schema.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, TableId, limits};
 use onlap_format::{ColumnSchema, DataType, Identity, IndexSchema, KeyPart, TableSchema};
 
+mod changes;
 mod constraints;
 mod sequence;
 
+pub(crate) use changes::TableChange;
+pub use changes::TableChanges;
 pub use constraints::ForeignKeySpec;
 use constraints::RulesSpec;
-pub(crate) use constraints::{build_check, build_default};
+pub(crate) use constraints::{DefaultSpec, build_check, build_default};
 pub use sequence::SequenceSpec;
 
 /// A table to create.
@@ -24,6 +28,7 @@ pub struct TableSpec {
     primary_key: Vec<String>,
     indexes: Vec<IndexSpec>,
     rules: RulesSpec,
+    history_us: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -53,6 +58,7 @@ impl TableSpec {
             primary_key: Vec::new(),
             indexes: Vec::new(),
             rules: RulesSpec::default(),
+            history_us: 0,
         }
     }
     fn push(
@@ -98,6 +104,12 @@ impl TableSpec {
         self.indexes.push(index);
         self
     }
+    /// Keeps what the table held for so long: [`crate::Database::snapshot_as_of`].
+    #[must_use]
+    pub fn history(mut self, length: Duration) -> TableSpec {
+        self.history_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
+        self
+    }
 
     /// The table's name.
     pub fn name(&self) -> &str {
@@ -129,6 +141,7 @@ impl TableSpec {
             version: 1,
             columns: Vec::with_capacity(self.columns.len()),
             next_column: self.columns.len() as u32,
+            history_us: self.history_us,
             ..TableSchema::default()
         };
         let mut names = HashSet::new();
@@ -282,7 +295,7 @@ impl IndexSpec {
     }
 }
 
-fn check_name(what: &str, name: &str) -> Result<()> {
+pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     if name.is_empty() || name.contains('\0') {
         let text = format!("a {what} name must not be empty or contain a zero byte");
         return Err(Error::new(ErrorKind::InvalidInput, text));
@@ -298,7 +311,7 @@ fn check_name(what: &str, name: &str) -> Result<()> {
 /// Longest declared length of varchar and char, as in PostgreSQL.
 const DECLARED_LENGTH_MAX: u32 = 10_485_760;
 
-fn check_type(column: &str, ty: DataType) -> Result<()> {
+pub(crate) fn check_type(column: &str, ty: DataType) -> Result<()> {
     let bad = |text: String| Err(Error::new(ErrorKind::OutOfRange, text));
     match ty {
         DataType::Numeric(Some((p, s))) if p == 0 || p > 38 || s > p => bad(format!(
@@ -311,6 +324,6 @@ fn check_type(column: &str, ty: DataType) -> Result<()> {
     }
 }
 
-fn too_many(what: &str, n: usize, limit: usize) -> Error {
+pub(crate) fn too_many(what: &str, n: usize, limit: usize) -> Error {
     Error::new(ErrorKind::LimitExceeded, format!("{n} {what}; at most {limit} are allowed"))
 }

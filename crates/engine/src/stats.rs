@@ -15,7 +15,8 @@ use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
 use crate::database::{Database, Shared};
-use crate::read::{ReadCounters, ReadView, Scan};
+use crate::debts;
+use crate::read::{ReadCounters, ReadView, Registration, Scan};
 use crate::table::{TableState, index_positions, key_def};
 
 mod keys;
@@ -47,6 +48,14 @@ pub struct Stats {
     pub transactions: TransactionStats,
     /// Open snapshots.
     pub snapshots: usize,
+    /// Bytes kept only because snapshots are open: dead rows, estimated, and replaced files.
+    pub snapshot_debt_bytes: u64,
+    /// Debt above which the oldest snapshot is revoked.
+    pub snapshot_debt_limit: u64,
+    /// Snapshots revoked since the database was opened.
+    pub snapshots_revoked: u64,
+    /// Bytes of dead rows kept only because tables have a history, estimated.
+    pub history_debt_bytes: u64,
     /// Commits between the newest and the oldest that an open snapshot sees.
     pub snapshot_debt_commits: u64,
     /// The last failure of a background job.
@@ -90,6 +99,8 @@ pub struct TableStats {
     pub marks: u64,
     /// Their size.
     pub mark_bytes: u64,
+    /// Bytes of dead rows kept only because of the table's history, estimated.
+    pub history_debt_bytes: u64,
     /// Indexes in creation order.
     pub indexes: Vec<IndexStats>,
 }
@@ -155,7 +166,11 @@ impl Database {
             delayed_us: shared.pressure.delayed_us(),
             transactions: shared.transaction_stats(),
             snapshots: shared.snapshots.len(),
-            snapshot_debt_commits: csn - shared.snapshots.horizon().min(csn),
+            snapshot_debt_bytes: debts::snapshot_debt(shared),
+            snapshot_debt_limit: shared.snapshot_debt_limit,
+            snapshots_revoked: shared.snapshots.revoked(),
+            history_debt_bytes: named.iter().map(|(_, t)| debts::kept(shared, t).history).sum(),
+            snapshot_debt_commits: csn - shared.snapshots.oldest().min(csn),
             background_error: shared.background.last_error(),
         })
     }
@@ -180,6 +195,7 @@ fn table_stats(shared: &Arc<Shared>, name: &str, state: &TableState) -> Result<T
         mark_runs: version.marks.len(),
         marks: version.marks.iter().map(|m| m.meta.marks).sum(),
         mark_bytes: version.marks.iter().map(|m| m.meta.bytes).sum(),
+        history_debt_bytes: debts::kept(shared, state).history,
         indexes,
     })
 }
@@ -225,14 +241,11 @@ fn insert_pattern(
     state: &TableState,
     index: &IndexSchema,
 ) -> Result<InsertPattern> {
-    let csn = shared.snapshots.register();
-    let result = pattern_at(state, index, csn);
-    shared.snapshots.release(csn);
-    result
+    pattern_at(state, index, &Registration::new(shared))
 }
 
-fn pattern_at(state: &TableState, index: &IndexSchema, csn: Csn) -> Result<InsertPattern> {
-    let view = ReadView::new(state, csn)?;
+fn pattern_at(state: &TableState, index: &IndexSchema, at: &Registration) -> Result<InsertPattern> {
+    let view = ReadView::new(state, at)?;
     let schema = Arc::clone(&view.view.schema);
     let (positions, _) = index_positions(&schema, index);
     let def = key_def(&schema, index);

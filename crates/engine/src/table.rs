@@ -29,6 +29,7 @@ use crate::locks::LockSpace;
 use crate::memtable::{self, Memtable};
 use crate::rules::Checks;
 use crate::schema_change::ChangeLock;
+use crate::schema_change::truncate::Past;
 use crate::snapshots::RowCounts;
 
 /// A memtable that gets no more rows.
@@ -53,6 +54,8 @@ pub(crate) struct TableView {
     pub frozen: Vec<Frozen>,
     /// Where commits append.
     pub active: Arc<Memtable>,
+    /// What the table was before it was truncated.
+    pub past: Option<Arc<Past>>,
 }
 
 impl TableView {
@@ -133,6 +136,8 @@ pub(crate) struct TableState {
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
     /// like any other.
     pub serial_mixed: AtomicBool,
+    /// What died at or below this CSN may be gone.
+    pub history_floor: AtomicU64,
     /// The checks of the newest schema, when somebody asked for them.
     checks: Mutex<Option<Arc<Checks>>>,
     /// Set by DROP TABLE; writes that come later are refused.
@@ -173,7 +178,7 @@ impl TableState {
         let active = Arc::new(Memtable::new(Arc::clone(&schema), rows, tuning));
         let id = schema.id;
         let landing = Arc::clone(&schema);
-        let view = TableView { schema, landing, version, frozen: Vec::new(), active };
+        let view = TableView { schema, landing, version, frozen: Vec::new(), active, past: None };
         Arc::new(TableState {
             id,
             view: ArcSwap::from_pointee(view),
@@ -188,6 +193,7 @@ impl TableState {
             locks: LockSpace::default(),
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
+            history_floor: AtomicU64::new(csn),
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             merge_debt: AtomicU64::new(0),

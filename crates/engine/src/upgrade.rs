@@ -16,6 +16,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use onlap_format::{Batch, Column, ColumnSchema, TableSchema, convert};
 
 use crate::commit::TableWrite;
+use crate::rules::alter::judge_again;
 use crate::unique;
 
 /// Puts what a transaction does to a table into the form of the schema of the moment.
@@ -24,7 +25,9 @@ pub(crate) fn upgrade(write: &mut TableWrite) -> Result<()> {
     if schema.version == write.schema.version {
         return Ok(());
     }
-    write.rows = rows(&write.schema, &schema, &write.rows)?;
+    let rows = rows(&write.schema, &schema, &write.rows)?;
+    judge_again(&write.schema, &schema, &rows, &|_| true)?;
+    write.rows = rows;
     unique::check_key_lengths(&schema, &write.rows)?;
     write.unique = unique::claims(&schema, &write.rows, None)?;
     write.schema = schema;
@@ -44,6 +47,13 @@ pub(crate) fn rows(from: &TableSchema, to: &TableSchema, rows: &Batch) -> Result
         let old = from.position(column.id);
         let values = match old {
             Some(at) => rows.columns[at].clone(),
+            None if from.position_by_name(&column.name).is_some() => {
+                let text = format!(
+                    "column {} of table {} was replaced meanwhile; run the transaction again",
+                    column.name, to.name
+                );
+                return Err(Error::new(ErrorKind::Conflict, text));
+            }
             None => missing(column, rows.rows)?,
         };
         if !column.nullable && (0..rows.rows).any(|i| values.is_null(i)) {

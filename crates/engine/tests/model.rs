@@ -5,12 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::time::Duration;
 
 use onlap::{
-    DataType, Database, IndexSpec, KeyRange, Options, Row, Scan, Snapshot, SyncMode, Table,
-    TableSpec, Transaction, Value,
+    AsOf, Csn, DataType, Database, IndexSpec, KeyRange, Options, Row, Scan, Snapshot, SyncMode,
+    Table, TableSpec, Transaction, Value,
 };
 use onlap_base::rng::Rng;
+
+#[path = "model/concurrent.rs"]
+mod concurrent;
 
 /// Rows by primary key.
 type Model = BTreeMap<i64, Row>;
@@ -39,7 +43,11 @@ struct Setting {
     fan_in: usize,
     rising: bool,
     background_jobs: usize,
+    /// Whether the table keeps a history.
+    history: bool,
 }
+
+const DAY: Duration = Duration::from_secs(86_400);
 
 impl Setting {
     fn options(&self) -> Options {
@@ -92,6 +100,8 @@ struct Run {
     model: Model,
     next_id: i64,
     held: Vec<(Snapshot, Model)>,
+    /// What commits showed that the table's history reaches back to.
+    past: Vec<(Csn, Model)>,
     with_extra_index: bool,
 }
 
@@ -99,7 +109,8 @@ impl Run {
     fn new(seed: u64, setting: Setting) -> Run {
         let dir = tempfile::tempdir().unwrap();
         let db = Database::open(dir.path(), setting.options()).unwrap();
-        db.create_table(spec()).unwrap();
+        let spec = if setting.history { spec().history(DAY) } else { spec() };
+        db.create_table(spec).unwrap();
         Run {
             seed,
             rng: Rng::new(seed),
@@ -109,6 +120,7 @@ impl Run {
             model: Model::new(),
             next_id: 1,
             held: Vec::new(),
+            past: Vec::new(),
             with_extra_index: false,
         }
     }
@@ -139,11 +151,14 @@ impl Run {
             0..30 => self.insert_many(),
             30..45 => self.delete_one(),
             45..60 => self.update_one(),
-            60..72 => self.transaction(),
+            60..67 => self.transaction(),
+            67..72 => self.concurrent(),
             72..77 => self.insert_duplicate(),
-            77..80 => self.delete_by_index(),
+            77..79 => self.delete_by_index(),
+            79 => self.retain(),
             80..84 => self.hold_snapshot(),
-            84..87 => self.check_held(),
+            84..86 => self.check_held(),
+            86 => self.check_past(),
             87..90 => self.db().flush().unwrap(),
             90..92 => self.db().settle().unwrap(),
             92..94 => self.reopen(),
@@ -265,7 +280,41 @@ impl Run {
             let at = self.rng.below(4) as usize;
             self.held.swap_remove(at);
         }
-        self.held.push((self.db().snapshot().unwrap(), self.model.clone()));
+        let snapshot = self.db().snapshot().unwrap();
+        if self.setting.history {
+            if self.past.len() == 6 {
+                let at = self.rng.below(6) as usize;
+                self.past.swap_remove(at);
+            }
+            self.past.push((snapshot.csn(), self.model.clone()));
+        }
+        self.held.push((snapshot, self.model.clone()));
+    }
+
+    fn check_past(&mut self) {
+        let table = self.table();
+        for (csn, model) in &self.past {
+            let snapshot = self.db().snapshot_as_of(AsOf::Csn(*csn)).unwrap();
+            check_rows(self.seed, &snapshot, &table, model);
+        }
+    }
+
+    /// Removes rows below a bound that a small part of the rows is below.
+    fn retain(&mut self) {
+        let (column, at) = if self.rng.below(2) == 0 { ("id", 0) } else { ("a", 1) };
+        let share = 1 + self.rng.below(8) as usize;
+        let mut values: Vec<i64> = (self.model.values())
+            .filter_map(|row| match row[at] {
+                Value::Int(i) => Some(i),
+                _ => None,
+            })
+            .collect();
+        values.sort_unstable();
+        let Some(&bound) = values.get(values.len() * share / 40) else { return };
+        let removed = self.table().retain(column, &Value::Int(bound)).unwrap();
+        let before = self.model.len();
+        self.model.retain(|_, row| !matches!(row[at], Value::Int(i) if i < bound));
+        assert_eq!(removed as usize, before - self.model.len(), "{column} from {bound}");
     }
 
     fn check_held(&mut self) {
@@ -377,12 +426,14 @@ fn check_rows(seed: u64, snapshot: &Snapshot, table: &Table, model: &Model) {
 fn run(name: &str, setting: Setting, seed: u64, steps: u64) {
     let seed = env("ONLAP_SEED").unwrap_or(seed);
     let steps = env("ONLAP_STEPS").unwrap_or(steps);
+    let setting = Setting { history: seed.is_multiple_of(2), ..setting };
     println!("{name}: seed {seed}, {steps} steps, {setting:?}");
     let mut run = Run::new(seed, setting);
     for _ in 0..steps {
         run.step();
     }
     run.check_held();
+    run.check_past();
     run.held.clear();
     run.check();
     let db = run.db.take().unwrap();
@@ -405,6 +456,7 @@ fn small() -> Setting {
         fan_in: 2,
         rising: false,
         background_jobs: 2,
+        history: false,
     }
 }
 

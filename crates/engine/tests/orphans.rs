@@ -25,20 +25,26 @@ fn options(without: Option<Rule>) -> Options {
     options
 }
 
-/// Parents 1 and 2, and their children.
-fn tables(db: &Database, action: Action) -> (Table, Table) {
+fn key(action: Action) -> ForeignKeySpec {
+    let key = ForeignKeySpec::new("parent", ["parent"], "parents");
+    key.on_delete(action).on_update(action)
+}
+
+/// Parents 1 and 2, and their children, with a foreign key or without.
+fn tables(db: &Database, key: Option<ForeignKeySpec>) -> (Table, Table) {
     let parents = TableSpec::new("parents")
         .column("id", DataType::Int8)
         .nullable_column("note", DataType::Int8)
         .primary_key(["id"]);
     let parents = db.create_table(parents).unwrap();
-    let key = ForeignKeySpec::new("parent", ["parent"], "parents");
-    let children = TableSpec::new("children")
+    let mut children = TableSpec::new("children")
         .serial("id")
         .nullable_column("parent", DataType::Int8)
         .primary_key(["id"])
-        .index(IndexSpec::new("by_parent", ["parent"]))
-        .foreign_key(key.on_delete(action).on_update(action));
+        .index(IndexSpec::new("by_parent", ["parent"]));
+    if let Some(key) = key {
+        children = children.foreign_key(key);
+    }
     let children = db.create_table(children).unwrap();
     parents.insert_many([[int(1), Value::Null], [int(2), Value::Null]]).unwrap();
     (parents, children)
@@ -76,7 +82,7 @@ fn both(
     second: Step,
 ) -> (usize, Option<ErrorKind>) {
     let db = Database::open("/db", options(without)).unwrap();
-    let (parents, children) = tables(&db, Action::Restrict);
+    let (parents, children) = tables(&db, Some(key(Action::Restrict)));
     let (mut a, mut b) = (impatient(&db, level), impatient(&db, level));
     first(&mut a, &parents, &children).unwrap();
     let refused = second(&mut b, &parents, &children).err().map(|e| e.kind());
@@ -162,22 +168,41 @@ fn step(tx: &mut Transaction, (parents, children): &(Table, Table), rng: &mut Rn
     }
 }
 
-/// One simulation of four clients: children and orphans at its end.
-fn simulate(mut rng: Rng, without: Option<Rule>) -> (usize, usize) {
+/// One simulation of four clients: children and orphans at its end. The foreign key is there from the
+/// beginning, or comes while they work.
+fn simulate(mut rng: Rng, without: Option<Rule>, late: bool) -> (usize, usize) {
     let tasks = SimTasks::new(rng.next_u64());
     let mut options = options(without);
     options.clock = Arc::new(tasks.clone());
     options.tasks = Arc::new(tasks.clone());
     let db = Database::open("/db", options).unwrap();
     let actions = [Action::Restrict, Action::Cascade, Action::SetNull];
-    let both = tables(&db, actions[rng.index(3)]);
+    let key = key(actions[rng.index(3)]);
+    let both = tables(&db, (!late).then(|| key.clone()));
     let clients: Vec<_> = (0..4)
         .map(|_| {
             let (on, db, both, rng) = (tasks.clone(), db.clone(), both.clone(), rng.fork());
             tasks.spawn("client", Box::new(move || work(&on, &db, &both, rng)))
         })
         .collect();
+    while late && clients.iter().any(|client| !client.is_finished()) {
+        match db.add_foreign_key("children", &key) {
+            Ok(()) => break,
+            Err(e) => assert_eq!(e.kind(), ErrorKind::ForeignKeyViolation),
+        }
+        tasks.yield_now();
+        // Not by those who are there already.
+        let there = column(&db, &both.0, "id");
+        for row in db.snapshot().unwrap().scan(&both.1, Scan::all()).unwrap().rows().unwrap() {
+            if matches!(row[1], Value::Int(v) if !there.contains(&v)) {
+                let _ = both.1.delete(&row[..1]);
+            }
+        }
+    }
     clients.into_iter().for_each(|client| client.join().unwrap());
+    if late && both.1.schema().foreign_keys.is_empty() {
+        return (0, 0);
+    }
     let (parents, children) = &both;
     (column(&db, children, "parent").len(), orphans(&db, parents, children))
 }
@@ -186,9 +211,22 @@ fn simulate(mut rng: Rng, without: Option<Rule>) -> (usize, usize) {
 fn no_interleaving_leaves_orphans() {
     let all = Cell::new((0, 0));
     for_seeds("no_interleaving_leaves_orphans", 300, |rng| {
-        let (children, orphans) = simulate(rng.clone(), None);
+        let (children, orphans) = simulate(rng.clone(), None, false);
         assert_eq!(orphans, 0);
-        let (_, control) = simulate(rng, Some(Rule::ForeignKeys));
+        let (_, control) = simulate(rng, Some(Rule::ForeignKeys), false);
+        all.set((all.get().0 + children, all.get().1 + control));
+    });
+    let (children, control) = all.get();
+    assert!(children > 0 && control > 0, "{children} children, {control} orphans in the control");
+}
+
+#[test]
+fn a_foreign_key_that_comes_later_finds_no_orphans() {
+    let all = Cell::new((0, 0));
+    for_seeds("a_foreign_key_that_comes_later_finds_no_orphans", 300, |rng| {
+        let (children, orphans) = simulate(rng.clone(), None, true);
+        assert_eq!(orphans, 0);
+        let (_, control) = simulate(rng, Some(Rule::ForeignKeys), true);
         all.set((all.get().0 + children, all.get().1 + control));
     });
     let (children, control) = all.get();

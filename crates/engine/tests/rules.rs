@@ -221,6 +221,11 @@ impl Story {
         test.args.remove(&name);
         match test.directive.as_str() {
             "create" => told(self.db().create_table(table(&name, &test.input))),
+            "add" => self.add(&name, &test.input),
+            "drop" => {
+                let rule: String = test.take_arg("name").unwrap();
+                told(self.db().drop_constraint(&name, &rule))
+            }
             "drop-table" => told(self.db().drop_table(&name)),
             "sequence" => self.sequence(&name, test),
             "drop-sequence" => told(self.db().drop_sequence(&name)),
@@ -259,6 +264,21 @@ impl Story {
     fn transaction(&self, level: Isolation) -> Transaction {
         let options = TransactionOptions::at(level).lock_timeout(Duration::ZERO);
         self.db().begin_with(options).unwrap()
+    }
+
+    fn add(&self, table: &str, input: &str) -> String {
+        let mut out = String::new();
+        for line in input.lines() {
+            let (word, rest) = line.split_once(' ').expect("two words");
+            out += &told(match word {
+                "check" => {
+                    let (name, text) = rest.split_once(' ').unwrap();
+                    self.db().add_check(table, name, &expression(text))
+                }
+                _ => self.db().add_foreign_key(table, &foreign(rest)),
+            });
+        }
+        out
     }
 
     fn sequence(&self, name: &str, test: &mut TestCase) -> String {

@@ -268,6 +268,30 @@ fn adopted_files() {
     assert_eq!(edits[3], Edit::AddMarks(T, table.marks[0].clone()));
 }
 
+/// What tables with a history need.
+#[test]
+fn history() {
+    let kept = TableSchema { history_us: 3_600_000_000, ..schema() };
+    let before = [
+        Edit::CreateTable(kept),
+        Edit::HistoryFloor(T, 7),
+        Edit::Timeline(0, vec![(7, 1_000_000), (300, 1_000_000), (301, 2_500_000)]),
+    ];
+    let after = [Edit::Timeline(7, vec![(400, 9_000_000)]), Edit::HistoryFloor(T, 290)];
+    let mut bytes = encode_header(4).to_vec();
+    for edits in [&before[..], &after[..]] {
+        bytes.extend(encode_record(4, bytes.len() as u64, edits));
+    }
+    golden_files::check("manifest-history.bin", &bytes);
+    let state = load("manifest-00000004", 4, &bytes).unwrap().state;
+    assert_eq!(state.tables[&T].history_floor, 290);
+    assert_eq!(*state.timeline, [(300, 1_000_000), (301, 2_500_000), (400, 9_000_000)]);
+    let mut rebuilt = onlap_format::manifest::ManifestState::default();
+    state.to_edits().iter().for_each(|edit| rebuilt.apply(edit).unwrap());
+    assert_eq!(rebuilt, state);
+    assert!(rebuilt.apply(&Edit::Timeline(0, vec![(350, 9_500_000)])).is_err());
+}
+
 #[test]
 fn every_damaged_byte_is_noticed_or_cut() {
     let mut bytes = encode_header(4).to_vec();

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use onlap_base::names::FileKind;
 use onlap_base::{ColumnId, Csn, ErrorKind, Result, RowId, TableId};
-use onlap_format::Batch;
 use onlap_format::manifest::{Edit, SegmentMeta};
+use onlap_format::{Batch, Physical};
 
 use crate::editor::Editor;
 use crate::entry::Direction;
@@ -103,7 +103,12 @@ pub fn compact(editor: &dyn Editor, table: TableId, candidate: &Candidate) -> Re
     let Some(version) = editor.version(table) else { return Ok(false) };
     let old = &candidate.segment;
     let Some(entry) = version.segments.iter().find(|s| s.meta == *old) else { return Ok(false) };
-    let Some(new) = rewrite(editor, table, &version, entry)? else { return Ok(false) };
+    // What was dead when it was counted stays dead: of a segment of dead rows nothing is read.
+    let new = match candidate.dead < old.count {
+        true => rewrite(editor, table, &version, entry)?,
+        false => Some(None),
+    };
+    let Some(new) = new else { return Ok(false) };
     let mut edits = vec![Edit::RemoveSegment(table, old.file)];
     if let Some(new) = &new {
         editor.context().sync_dir()?;
@@ -129,13 +134,16 @@ fn rewrite(
     version: &TableVersion,
     entry: &SegmentEntry,
 ) -> Result<Option<Option<SegmentMeta>>> {
-    let horizon = editor.horizon();
+    let horizon = editor.horizon(table);
     let footer = entry.segment.footer();
-    let projection: Vec<ColumnId> = footer.columns.iter().map(|(id, _)| *id).collect();
+    // Columns that were dropped since go.
+    let kept = |(id, _): &&(ColumnId, Physical)| version.schema.position(*id).is_some();
+    let columns: Vec<(ColumnId, Physical)> = footer.columns.iter().filter(kept).copied().collect();
+    let projection: Vec<ColumnId> = columns.iter().map(|(id, _)| *id).collect();
     let spec = SegmentSpec {
         table,
         schema_version: footer.schema_version,
-        columns: footer.columns.clone(),
+        columns: columns.clone(),
         row_ids: entry.meta.rows.clone(),
         folded_csn: horizon.max(footer.folded_csn),
         compress: false,
@@ -145,7 +153,7 @@ fn rewrite(
     };
     let mut writer = SegmentWriter::create(editor.context(), spec)?;
     let mut survivors = Survivors::new(version, &entry.segment, horizon);
-    let mut batch = Batch::new(footer.columns.iter().map(|(_, form)| *form));
+    let mut batch = Batch::new(columns.iter().map(|(_, form)| *form));
     let mut ids = Vec::new();
     let mut kept = 0;
     while survivors.next(&projection, &mut batch, &mut ids)? {

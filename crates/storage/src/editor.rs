@@ -29,8 +29,9 @@ pub trait Editor: Send + Sync {
     /// and the worker's files are to be removed.
     fn commit(&self, edits: &[Edit]) -> Result<()>;
 
-    /// No snapshot is older, nor will be: what died at or below this CSN is dead for everyone.
-    fn horizon(&self) -> Csn;
+    /// No snapshot that may ask the table is older, nor will be: what died in it at or below this CSN
+    /// is dead for everyone.
+    fn horizon(&self, table: TableId) -> Csn;
 
     /// Whether the worker should stop at the next occasion; it is resumed later, or after a reopen.
     fn is_stopping(&self) -> bool;

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use onlap_base::Result;
 use onlap_base::names::FileKind;
@@ -28,12 +28,18 @@ mod tests;
 pub struct Files {
     context: Arc<StorageContext>,
     doomed: Mutex<Vec<FileKind>>,
+    /// Bytes of doomed files that someone still refers to.
+    kept_bytes: AtomicU64,
 }
 
 impl Files {
     /// The files of the context's directory.
     pub fn new(context: &Arc<StorageContext>) -> Arc<Files> {
-        Arc::new(Files { context: Arc::clone(context), doomed: Mutex::default() })
+        Arc::new(Files {
+            context: Arc::clone(context),
+            doomed: Mutex::default(),
+            kept_bytes: AtomicU64::new(0),
+        })
     }
     /// What the files' readers and writers share.
     pub fn context(&self) -> &Arc<StorageContext> {
@@ -43,10 +49,14 @@ impl Files {
     pub fn path(&self, kind: FileKind) -> PathBuf {
         self.context.dir.join(kind.name())
     }
-    /// Pins a file. There is one reference per file, which its users clone.
-    pub fn pin(self: &Arc<Files>, kind: FileKind) -> FileRef {
+    /// Pins a file of this length. There is one reference per file, which its users clone.
+    pub fn pin(self: &Arc<Files>, kind: FileKind, bytes: u64) -> FileRef {
         let files = Arc::clone(self);
-        FileRef(Arc::new(Pinned { files, kind, doomed: AtomicBool::new(false) }))
+        FileRef(Arc::new(Pinned { files, kind, bytes, doomed: AtomicBool::new(false) }))
+    }
+    /// Bytes of files that no version has any more and that readers keep.
+    pub fn kept_bytes(&self) -> u64 {
+        self.kept_bytes.load(Ordering::Relaxed)
     }
     /// Removes the files that nobody refers to any more, and returns how many those were.
     pub fn sweep(&self) -> Result<usize> {
@@ -87,12 +97,14 @@ impl fmt::Debug for Files {
 struct Pinned {
     files: Arc<Files>,
     kind: FileKind,
+    bytes: u64,
     doomed: AtomicBool,
 }
 
 impl Drop for Pinned {
     fn drop(&mut self) {
         if *self.doomed.get_mut() {
+            self.files.kept_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
             self.files.doomed.lock().push(self.kind);
         }
     }
@@ -117,7 +129,9 @@ impl FileRef {
     }
     /// The file goes with its last reference. Called once the edit that drops it is durable.
     pub(crate) fn doom(&self) {
-        self.0.doomed.store(true, Ordering::Release);
+        if !self.0.doomed.swap(true, Ordering::AcqRel) {
+            self.0.files.kept_bytes.fetch_add(self.0.bytes, Ordering::Relaxed);
+        }
     }
 }
 

@@ -207,6 +207,7 @@ fn apply_all(state: &mut ManifestState, edits: &[Edit]) -> Result<()> {
         tables: Default::default(),
         written_indexes: state.written_indexes.clone(),
         sequences: Default::default(),
+        timeline: Arc::clone(&state.timeline),
         ..*state
     };
     let sequences = edits.iter().any(Edit::is_of_sequence).then(|| state.sequences.clone());

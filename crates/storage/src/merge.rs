@@ -48,7 +48,7 @@ pub fn work(
 ) -> Result<Option<(Choice, Outcome)>> {
     let Some(version) = editor.version(table) else { return Ok(None) };
     let Some(index) = version.index(index) else { return Ok(None) };
-    let shapes = shapes(&version, index, editor.horizon(), policy)?;
+    let shapes = shapes(&version, index, editor.horizon(table), policy)?;
     let Some(choice) = policy::choose(&shapes, policy) else { return Ok(None) };
     let outcome = worker::merge(editor, table, index.id, &choice, options)?;
     Ok(Some((choice, outcome)))

@@ -20,6 +20,8 @@ use onlap_format::segment::{SEGMENT_VERSION, SegmentFooter};
 use onlap_format::zone::{ZONE_BYTES, Zone};
 use onlap_format::{Batch, Column, Physical};
 
+use parking_lot::RwLock;
+
 use crate::cache::Loaded;
 use crate::context::StorageContext;
 use crate::file::FileReader;
@@ -56,6 +58,8 @@ pub struct Segment {
     /// Zones per column, decoded when first asked for.
     zones: Vec<OnceLock<(Arc<[Zone]>, Charge)>>,
     skip: SkipBits,
+    /// Values of columns that were added later.
+    missing: RwLock<Vec<(ColumnId, Column)>>,
     _charge: Charge,
 }
 
@@ -89,6 +93,7 @@ impl Segment {
             has_cached_blobs: AtomicBool::new(false),
             zones,
             skip,
+            missing: RwLock::default(),
             _charge: charge,
         })
     }
@@ -154,7 +159,8 @@ impl Segment {
 
     /// Reads the rows with these ids, which rise; each block is read once and only the projection's
     /// columns are decoded. Appends the rows that are here to `out`, whose columns are those of the
-    /// projection, and their ids to `found`. A column that the segment does not have reads as NULL.
+    /// projection, and their ids to `found`. A column that the segment does not have reads as
+    /// what it was added with.
     /// Blobs are read where the projection wants their columns, each once. Returns how many blocks,
     /// without blobs, that took.
     pub fn read_rows(
@@ -165,8 +171,6 @@ impl Segment {
         found: &mut Vec<RowId>,
     ) -> Result<u64> {
         debug_assert!(rows.is_sorted_by(|a, b| a < b), "row ids rise");
-        let columns: Vec<Option<usize>> =
-            projection.iter().map(|id| self.footer.position(*id)).collect();
         let mut positions = Vec::new();
         let mut blocks = 0;
         let mut rest = rows;
@@ -190,8 +194,8 @@ impl Segment {
                     found.push(*row);
                 }
             }
-            for (column, to) in columns.iter().zip(&mut out.columns) {
-                self.append_selected(i, &block, *column, &positions, Keep::Always, to)?;
+            for (id, to) in projection.iter().zip(&mut out.columns) {
+                self.append_selected(i, &block, *id, &positions, Keep::Always, to)?;
             }
             out.rows += positions.len();
         }
@@ -202,18 +206,36 @@ impl Segment {
         &self,
         i: usize,
         block: &Block,
-        column: Option<usize>,
+        column: ColumnId,
         positions: &[u32],
         keep: Keep,
         out: &mut Column,
     ) -> Result<()> {
-        let Some(k) = column else {
-            positions.iter().for_each(|_| out.push_null());
+        let Some(k) = self.footer.position(column) else {
+            self.append_missing(column, positions.len(), out);
             return Ok(());
         };
         match block.blobs(k) {
             Some(blobs) => self.append_blobs(i, block, k, &blobs, positions, keep, out),
             None => block.append_selected(k, positions, out).map_err(|e| self.place(i, e)),
+        }
+    }
+
+    /// Says what rows of this segment read in a column that was added after it was written: `one` has
+    /// one row. It never changes.
+    pub(crate) fn note_missing(&self, column: ColumnId, one: Column) {
+        let mut missing = self.missing.write();
+        if missing.iter().all(|(id, _)| *id != column) {
+            missing.push((column, one));
+        }
+    }
+
+    /// Appends `n` values of a column that the segment does not have.
+    fn append_missing(&self, column: ColumnId, n: usize, out: &mut Column) {
+        let missing = self.missing.read();
+        match missing.iter().find(|(id, _)| *id == column) {
+            Some((_, one)) => out.extend_selected(one, &vec![0; n]),
+            None => (0..n).for_each(|_| out.push_null()),
         }
     }
 

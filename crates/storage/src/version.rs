@@ -15,7 +15,7 @@ use std::sync::Arc;
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, FileId, IndexId, Result, RowId};
 use onlap_format::manifest::{MarkRunMeta, RunMeta, SegmentMeta, TableState};
-use onlap_format::{IndexSchema, TableSchema};
+use onlap_format::{Column, IndexSchema, TableSchema, convert};
 use parking_lot::Mutex;
 
 use crate::files::{FileRef, Files};
@@ -120,8 +120,10 @@ impl TableVersion {
             Some(old) if *old.schema == state.schema => Arc::clone(&old.schema),
             _ => Arc::new(state.schema.clone()),
         };
+        let segments: Vec<SegmentEntry> = segments.collect::<Result<_>>()?;
+        note_missing(&schema, &segments)?;
         Ok(TableVersion {
-            segments: segments.collect::<Result<_>>()?,
+            segments,
             indexes: schema.indexes.iter().map(index).collect::<Result<_>>()?,
             marks: marks.collect::<Result<_>>()?,
             schema,
@@ -143,6 +145,22 @@ impl std::fmt::Debug for TableVersion {
         let files: Vec<&FileRef> = self.files().collect();
         write!(f, "TableVersion({}, {files:?})", self.schema.name)
     }
+}
+
+/// Tells segments what their rows read in columns that were added later.
+fn note_missing(schema: &TableSchema, segments: &[SegmentEntry]) -> Result<()> {
+    for column in &schema.columns {
+        let Some(value) = &column.missing else { continue };
+        let mut lacking =
+            segments.iter().filter(|s| s.segment.footer().position(column.id).is_none());
+        let Some(first) = lacking.next() else { continue };
+        let mut one = Column::new(column.ty.physical());
+        convert::push_value(column.ty, value, &mut one, &column.name)?;
+        for entry in std::iter::once(first).chain(lacking) {
+            entry.segment.note_missing(column.id, one.clone());
+        }
+    }
+    Ok(())
 }
 
 /// What an older version has already.
@@ -180,7 +198,7 @@ impl<'a> Known<'a> {
             return Ok(SegmentEntry { meta: meta.clone(), ..(*entry).clone() });
         }
         let segment = Arc::new(Segment::open(files.context(), meta.file, meta.adopted)?);
-        let file = files.pin(FileKind::Segment(meta.file));
+        let file = files.pin(FileKind::Segment(meta.file), meta.bytes);
         Ok(SegmentEntry { meta: meta.clone(), file, segment, dead: Arc::default() })
     }
 
@@ -189,7 +207,7 @@ impl<'a> Known<'a> {
             return Ok(MarksEntry { meta: meta.clone(), ..(*entry).clone() });
         }
         let run = Arc::new(MarkRun::open(files.context(), meta.file, meta.adopted)?);
-        let file = files.pin(FileKind::Marks(meta.file));
+        let file = files.pin(FileKind::Marks(meta.file), meta.bytes);
         Ok(MarksEntry { meta: meta.clone(), file, run })
     }
 
@@ -213,7 +231,7 @@ impl<'a> Known<'a> {
                 None => {
                     let run = RunFile::open(files.context(), shape, file.file, file.base)?;
                     open.push(Arc::new(run));
-                    pins.push(files.pin(FileKind::Run(file.file)));
+                    pins.push(files.pin(FileKind::Run(file.file), file.bytes));
                 }
             }
         }

@@ -6,13 +6,17 @@
 //!
 //! Thread safety: any thread; reads only.
 
-use onlap_base::{IndexId, Result, RowId};
+use std::sync::Arc;
+
+use onlap_base::{Csn, IndexId, Result, RowId};
 use onlap_format::key::KeyDef;
-use onlap_format::manifest::RunMeta;
-use onlap_format::{IndexSchema, Value};
+use onlap_format::manifest::{RunFileMeta, RunMeta};
+use onlap_format::{IndexSchema, TableSchema, Value};
+use onlap_storage::run::{IndexShape, Run, RunFile};
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
 use super::Build;
+use crate::database::Shared;
 use crate::read::{ReadView, Registration, merge_cursors};
 use crate::table::{TableView, key_def};
 use crate::unique;
@@ -23,45 +27,81 @@ const STEP: usize = 1024;
 /// Refuses an index in which two live rows have the same key.
 pub(super) fn judge(build: &Build<'_>, index: &IndexSchema) -> Result<()> {
     let registered = Registration::new(build.shared);
-    let view = ReadView::new(build.state, registered.csn())?;
+    let view = ReadView::new(build.state, &registered)?;
     let def = key_def(&view.view.schema, index);
     let wants = EntryWants { keys: true, ..EntryWants::default() };
     let (all, forward) = (KeyBounds::all(), Direction::Forward);
     let mut merged = merge_cursors(view.sources(index.id, &all, forward, &wants, true)?, forward);
+    let lives = |row| Ok(row < view.count && lives(&view.view, row, view.csn)?);
+    let twice = walk(&mut *merged, &def, &lives, &|| build.check())?;
+    twice.map_or(Ok(()), |key| Err(unique::duplicate(&view.view.schema, index, &key)))
+}
+
+/// The same for an index all of whose entries are in these runs, by the rows that live in a view.
+pub(super) fn judge_runs(
+    shared: &Shared,
+    view: &TableView,
+    schema: &TableSchema,
+    index: &IndexSchema,
+    runs: &[&RunMeta],
+) -> Result<()> {
+    let shape = IndexShape::of(schema, index)?;
+    let wants = EntryWants { keys: true, ..EntryWants::default() };
+    let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::new();
+    for meta in runs {
+        let open =
+            |f: &RunFileMeta| RunFile::open(&shared.storage, &shape, f.file, f.base).map(Arc::new);
+        let files = meta.files.iter().map(open).collect::<Result<Vec<_>>>()?;
+        let run = Arc::new(Run::new(Arc::clone(&shape), files, None));
+        cursors.push(Box::new(run.cursor(KeyBounds::all(), Direction::Forward, wants.clone())));
+    }
+    let mut merged = merge_cursors(cursors, Direction::Forward);
+    let lives = |row| lives(view, row, Csn::MAX);
+    let twice = walk(&mut *merged, &key_def(schema, index), &lives, &|| Ok(()))?;
+    twice.map_or(Ok(()), |key| Err(unique::duplicate(schema, index, &key)))
+}
+
+/// The first key that two live rows have.
+fn walk(
+    merged: &mut dyn EntryCursor,
+    def: &KeyDef,
+    lives: &dyn Fn(RowId) -> Result<bool>,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Option<Vec<u8>>> {
     let mut batch = EntryBatch::default();
     let mut key: Vec<u8> = Vec::new();
     let mut first: Option<RowId> = None;
     // A live row of the key, once it was looked for.
     let mut live: Option<RowId> = None;
     while merged.next(STEP, &mut batch)? {
-        build.check()?;
-        for (i, &row) in batch.row_ids.iter().enumerate().filter(|(_, row)| **row < view.count) {
+        go_on()?;
+        for (i, &row) in batch.row_ids.iter().enumerate() {
             if batch.keys.get(i) != key || first.is_none() {
                 key.clear();
                 key.extend_from_slice(batch.keys.get(i));
                 (first, live) = (Some(row), None);
                 continue;
             }
-            if has_null(&def, &key)? {
+            if has_null(def, &key)? {
                 continue;
             }
             if let Some(first) = first.filter(|_| live.is_none()) {
-                live = lives(&view, first)?.then_some(first);
+                live = lives(first)?.then_some(first);
             }
-            if lives(&view, row)? {
+            if lives(row)? {
                 if live.is_some() {
-                    return Err(unique::duplicate(&view.view.schema, index, &key));
+                    return Ok(Some(key));
                 }
                 live = Some(row);
             }
         }
     }
-    Ok(())
+    Ok(None)
 }
 
-fn lives(view: &ReadView, row: RowId) -> Result<bool> {
+fn lives(view: &TableView, row: RowId, csn: Csn) -> Result<bool> {
     let mut keep = [true];
-    view.view.drop_dead(&[row], view.csn, &mut keep)?;
+    view.drop_dead(&[row], csn, &mut keep)?;
     Ok(keep[0])
 }
 

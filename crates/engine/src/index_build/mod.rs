@@ -40,12 +40,13 @@ use std::sync::atomic::Ordering;
 use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::manifest::{Edit, RunMeta};
 use onlap_format::{IndexSchema, TableSchema};
+use onlap_storage::segment::Segment;
 use onlap_storage::version::TableVersion;
 
 use crate::commit::Leader;
 use crate::database::{Shared, unknown_table};
 use crate::flush;
-use crate::table::{TableState, TableView};
+use crate::table::{Highs, TableState, TableView};
 
 mod control;
 mod judge;
@@ -142,7 +143,11 @@ impl Build<'_> {
         while !todo.is_empty() {
             self.check()?;
             let view = self.state.view();
-            pieces::write(self.shared, &view, self.indexes, &todo, self.control, &mut self.runs)?;
+            let segments: Vec<_> = view.version.segments().cloned().collect();
+            let schema = &view.schema;
+            let (indexes, control) = (self.indexes, self.control);
+            let runs = &mut self.runs;
+            pieces::write(self.shared, schema, &segments, indexes, &todo, control, runs)?;
             self.shared.storage.sync_dir()?;
             let building = self.state.building.lock();
             todo = self.uncovered(&self.state.view().version, &building);
@@ -200,7 +205,8 @@ impl Build<'_> {
     fn approve(&self) -> Result<()> {
         let unique = self.indexes.iter().filter(|i| i.unique);
         let judged = unique.into_iter().try_for_each(|index| judge::judge(self, index));
-        self.shared.commits().exclusively(|leader| {
+        let failed = judged.is_err();
+        let approved = self.shared.commits().exclusively(|leader| {
             let judged = judged.and_then(|()| self.check());
             let _installing = self.state.building.lock();
             let mut schema = (*self.state.schema()).clone();
@@ -218,7 +224,11 @@ impl Build<'_> {
                 writer.highs.retain(|h| self.indexes.iter().all(|i| i.id != h.0));
             }
             judged
-        })
+        });
+        if failed {
+            self.shared.versions.files().sweep()?;
+        }
+        approved
     }
 }
 
@@ -235,6 +245,31 @@ impl Drop for Build<'_> {
         let edits = runs.map(|(index, run)| Edit::AddRun(self.state.id, index, run));
         flush::discard(self.shared, &edits.collect::<Vec<_>>());
     }
+}
+
+/// Builds indexes anew while no commit is under way and all rows are in these segments, whose files
+/// the caller keeps; `runs` name what was written, also when not all of it could be. Unique ones are
+/// judged by the rows that live in `view`. Returns their largest keys.
+pub(crate) fn rebuild(
+    shared: &Arc<Shared>,
+    view: &TableView,
+    schema: &TableSchema,
+    segments: &[Arc<Segment>],
+    indexes: &[IndexSchema],
+    runs: &mut Vec<(IndexId, RunMeta)>,
+) -> Result<Highs> {
+    let control = BuildControl::new();
+    let all: Vec<Range<RowId>> = std::iter::once(0..view.version.flushed_rows).collect();
+    pieces::write(shared, schema, segments, indexes, &all, &control, runs)?;
+    shared.storage.sync_dir()?;
+    let mut highs = Highs::new();
+    for index in indexes.iter().filter(|i| i.unique) {
+        let runs: Vec<&RunMeta> = runs.iter().filter(|r| r.0 == index.id).map(|r| &r.1).collect();
+        judge::judge_runs(shared, view, schema, index, &runs)?;
+        let files = runs.iter().flat_map(|r| &r.files);
+        highs.push((index.id, files.map(|f| f.last_key.clone()).max()));
+    }
+    Ok(highs)
 }
 
 /// Whether a build is to go on.

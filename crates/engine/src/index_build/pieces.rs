@@ -18,16 +18,16 @@ use onlap_base::memory::Part;
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::key::{ColumnStats, Entries, Keys, Packing, sort_permutation};
 use onlap_format::manifest::{Edit, RunMeta};
-use onlap_format::{Batch, Column, IndexSchema, Physical, Vector};
+use onlap_format::{Batch, Column, IndexSchema, Physical, TableSchema, Vector};
 use onlap_storage::Direction;
 use onlap_storage::run::RunWriter;
 use onlap_storage::segment::{Segment, SegmentScan};
 use parking_lot::Mutex;
 
-use super::{BuildControl, check, with_indexes};
+use super::{BuildControl, check};
 use crate::database::Shared;
 use crate::flush;
-use crate::table::{TableView, index_positions, key_def};
+use crate::table::{index_positions, key_def};
 
 /// Rows of a stretch at most: more sort slower, because the sort's memory outgrows the caches, and
 /// fewer leave more runs to merge.
@@ -40,10 +40,12 @@ const STRING_BYTES: usize = 24;
 /// order, and two numbers of the sort.
 const SORT_BYTES: usize = 8 + 16 + 4 + 2 * 8;
 
-/// Writes runs of every index for the rows of `ranges`, which lie in segments of the view.
+/// Writes runs of every index of which `schema` has the columns, for the rows of `ranges`, which lie
+/// in these segments; the caller keeps their files.
 pub(super) fn write(
     shared: &Arc<Shared>,
-    view: &Arc<TableView>,
+    schema: &TableSchema,
+    segments: &[Arc<Segment>],
     indexes: &[IndexSchema],
     ranges: &[Range<RowId>],
     control: &BuildControl,
@@ -51,8 +53,8 @@ pub(super) fn write(
 ) -> Result<()> {
     let tasks = shared.options.background_jobs.max(1);
     let half = shared.storage.memory.limit(Part::Background) as usize / 2;
-    let mut pass = Pass::new(shared, view, indexes, control, half / tasks);
-    pass.stretches = pass.plan(ranges);
+    let mut pass = Pass::new(shared, schema, indexes, control, half / tasks);
+    pass.stretches = pass.plan(segments, ranges);
     control.expect(pass.stretches.iter().map(|s| s.count).sum());
     let tasks = tasks.min(pass.stretches.len());
     let pass = Arc::new(pass);
@@ -91,8 +93,7 @@ struct Wanted {
 
 struct Pass {
     shared: Arc<Shared>,
-    /// Pins the segments; its schema knows the new indexes.
-    view: TableView,
+    schema: TableSchema,
     columns: Vec<(ColumnId, Physical)>,
     wanted: Vec<Wanted>,
     control: BuildControl,
@@ -107,12 +108,11 @@ struct Pass {
 impl Pass {
     fn new(
         shared: &Arc<Shared>,
-        view: &Arc<TableView>,
+        schema: &TableSchema,
         indexes: &[IndexSchema],
         control: &BuildControl,
         limit: usize,
     ) -> Pass {
-        let schema = Arc::new(with_indexes(&view.schema, indexes));
         let mut columns: Vec<usize> = Vec::new();
         let mut place = |p: usize| {
             columns.iter().position(|&c| c == p).unwrap_or_else(|| {
@@ -122,7 +122,7 @@ impl Pass {
         };
         let mut wanted = Vec::new();
         for index in indexes {
-            let (keys, include) = index_positions(&schema, index);
+            let (keys, include) = index_positions(schema, index);
             let keys = keys.into_iter().map(&mut place).collect();
             let include = include.into_iter().map(&mut place).collect();
             wanted.push(Wanted { index: index.clone(), keys, include });
@@ -131,7 +131,7 @@ impl Pass {
         Pass {
             shared: Arc::clone(shared),
             columns: columns.iter().map(column).collect(),
-            view: TableView { schema, ..(**view).clone() },
+            schema: schema.clone(),
             wanted,
             control: control.clone(),
             limit,
@@ -143,7 +143,7 @@ impl Pass {
     }
 
     /// Cuts ranges into stretches, which together stand for all ids of the ranges.
-    fn plan(&self, ranges: &[Range<RowId>]) -> Vec<Stretch> {
+    fn plan(&self, segments: &[Arc<Segment>], ranges: &[Range<RowId>]) -> Vec<Stretch> {
         let bytes = |physical: Physical| match physical {
             Physical::Int => 8,
             Physical::Wide => 16,
@@ -156,24 +156,24 @@ impl Pass {
         for range in ranges {
             let empty = |start| Stretch { rows: start..range.end, parts: Vec::new(), count: 0 };
             let mut stretch = empty(range.start);
-            for entry in &self.view.version.segments {
-                let rows =
-                    entry.meta.rows.start.max(range.start)..entry.meta.rows.end.min(range.end);
+            for segment in segments {
+                let ids = segment.row_ids();
+                let rows = ids.start.max(range.start)..ids.end.min(range.end);
                 if rows.is_empty() {
                     continue;
                 }
                 let mut start = rows.start;
-                for block in &entry.segment.footer().blocks {
+                for block in &segment.footer().blocks {
                     if stretch.count > 0 && stretch.count + u64::from(block.rows) > most {
                         let at = block.first_row_id;
-                        stretch.parts.push((Arc::clone(&entry.segment), start..at));
+                        stretch.parts.push((Arc::clone(segment), start..at));
                         stretch.rows.end = at;
                         stretches.push(std::mem::replace(&mut stretch, empty(at)));
                         start = at;
                     }
                     stretch.count += u64::from(block.rows);
                 }
-                stretch.parts.push((Arc::clone(&entry.segment), start..rows.end));
+                stretch.parts.push((Arc::clone(segment), start..rows.end));
             }
             if stretch.count > 0 {
                 stretches.push(stretch);
@@ -238,7 +238,7 @@ impl Pass {
     fn write_run(&self, wanted: &Wanted, piece: &Piece, rows: Range<RowId>) -> Result<RunMeta> {
         let n = piece.row_ids.len();
         let columns: Vec<&Column> = wanted.keys.iter().map(|&k| &piece.rows.columns[k]).collect();
-        let (schema, index) = (&self.view.schema, &wanted.index);
+        let (schema, index) = (&self.schema, &wanted.index);
         let def = key_def(schema, index);
         let mut stats: Vec<ColumnStats> =
             def.columns.iter().map(|c| ColumnStats::new(c.ty)).collect();
@@ -286,7 +286,7 @@ impl Drop for Pass {
     fn drop(&mut self) {
         // Only where nobody took them.
         let runs = std::mem::take(self.runs.get_mut()).into_iter();
-        let table = self.view.schema.id;
+        let table = self.schema.id;
         let edits: Vec<Edit> = runs.map(|(i, run)| Edit::AddRun(table, i, run)).collect();
         flush::discard(&self.shared, &edits);
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
 
+use crate::history::count_of_past;
 use crate::memtable::Memtable;
 use crate::table::{TableState, TableView};
 
@@ -59,14 +60,23 @@ pub(crate) struct ReadView {
 }
 
 impl ReadView {
-    /// The table at `csn`, which is registered: nothing that it needs is given up meanwhile.
+    /// The table at a registered CSN: nothing that it needs is given up meanwhile.
     ///
     /// # Errors
-    /// The table was created later.
-    pub(crate) fn new(state: &TableState, csn: Csn) -> Result<ReadView> {
+    /// The table was created later, or cannot be read at so old a commit; the snapshot was revoked.
+    pub(crate) fn new(state: &TableState, at: &Registration) -> Result<ReadView> {
         // What the view gains after it was loaded lies above every registered snapshot.
-        let view = state.view();
-        let Some(count) = state.counts.at(csn) else {
+        let csn = at.csn();
+        let mut view = state.view();
+        while let Some(past) = view.past.clone().filter(|p| csn < p.csn) {
+            view = past.view.clone().ok_or_else(|| truncated_since(&view))?;
+        }
+        let count = match at.is_past() {
+            true => Some(count_of_past(state, &view, csn)?),
+            false => state.counts.at(csn),
+        };
+        at.check()?;
+        let Some(count) = count else {
             let text = format!("table {} was created after this snapshot", view.schema.name);
             return Err(Error::new(ErrorKind::UnknownTable, text));
         };
@@ -96,4 +106,9 @@ impl ReadView {
         let source = Source::Table(Box::new(TableScan::new(self, &columns, scan)));
         Ok(Rows::new(source, schema, columns, scan.row_limit(), pin))
     }
+}
+
+fn truncated_since(view: &TableView) -> Error {
+    let text = format!("table {} was truncated after this snapshot", view.schema.name);
+    Error::new(ErrorKind::SnapshotTooOld, text)
 }

@@ -36,7 +36,7 @@ pub struct RowBatch {
 }
 
 impl RowBatch {
-    pub(super) fn new(types: &Arc<[DataType]>) -> RowBatch {
+    pub(crate) fn new(types: &Arc<[DataType]>) -> RowBatch {
         let columns = Batch::new(types.iter().map(|t| t.physical()));
         RowBatch { row_ids: Vec::new(), columns, types: Arc::clone(types) }
     }
@@ -66,6 +66,8 @@ impl RowBatch {
 pub(super) enum Source {
     Index(Box<IndexScan>),
     Table(Box<TableScan>),
+    /// Everything was given up.
+    Nowhere,
 }
 
 /// The rows of a scan: an iterator over batches.
@@ -133,8 +135,14 @@ impl Rows {
         if self.left == 0 {
             return Ok(false);
         }
+        if let Some(Err(e)) = self.pin.as_ref().map(|pin| pin.check()) {
+            // What is pinned goes now, whatever becomes of this.
+            (self.left, self.source) = (0, Source::Nowhere);
+            return Err(e);
+        }
         let max = self.size.min(self.left);
         let result = match &mut self.source {
+            Source::Nowhere => Ok(false),
             Source::Index(scan) => scan.next(max, batch, &mut self.counters),
             Source::Table(scan) => {
                 // A block at a time where nobody stops early.

@@ -6,6 +6,7 @@
 //!
 //! Thread safety: a snapshot may be shared between threads.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use onlap_base::{Csn, Result, RowId};
@@ -15,34 +16,45 @@ use super::reader::Reader;
 use super::rows::{RowBatch, Rows};
 use super::{KeyRange, ReadView, Scan};
 use crate::database::{Shared, Table};
+use crate::snapshots::Held;
 
 /// Keeps a CSN registered.
 pub(crate) struct Registration {
     pub(super) shared: Arc<Shared>,
-    csn: Csn,
+    held: Arc<Held>,
 }
 
 impl Registration {
     /// Registers everything committed.
     pub(crate) fn new(shared: &Arc<Shared>) -> Arc<Registration> {
-        Arc::new(Registration { shared: Arc::clone(shared), csn: shared.snapshots.register() })
+        Registration::of(shared, shared.snapshots.register())
     }
 
-    pub(crate) fn csn(&self) -> Csn {
-        self.csn
+    fn of(shared: &Arc<Shared>, held: Arc<Held>) -> Arc<Registration> {
+        Arc::new(Registration { shared: Arc::clone(shared), held })
+    }
+}
+
+impl Deref for Registration {
+    type Target = Held;
+
+    fn deref(&self) -> &Held {
+        &self.held
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.shared.snapshots.release(self.csn);
+        self.shared.snapshots.release(&self.held);
     }
 }
 
 /// A consistent view of the whole database at one commit.
 ///
-/// Every method fails with [`crate::ErrorKind::Closed`] after the database was closed, and with
-/// [`crate::ErrorKind::UnknownTable`] for a table that was created after the snapshot.
+/// Every method fails with [`crate::ErrorKind::Closed`] after the database was closed, with
+/// [`crate::ErrorKind::UnknownTable`] for a table that was created after the snapshot, and with
+/// [`crate::ErrorKind::SnapshotTooOld`] once the snapshot was revoked because it kept too much for too
+/// long ([`crate::Options::snapshot_debt_limit`]).
 #[derive(Clone)]
 pub struct Snapshot {
     registration: Arc<Registration>,
@@ -53,14 +65,18 @@ impl Snapshot {
         Snapshot { registration: Registration::new(shared) }
     }
 
+    pub(crate) fn of(shared: &Arc<Shared>, held: Arc<Held>) -> Snapshot {
+        Snapshot { registration: Registration::of(shared, held) }
+    }
+
     /// The newest commit that it sees.
     pub fn csn(&self) -> Csn {
-        self.registration.csn
+        self.registration.csn()
     }
 
     fn reader(&self, table: &Table) -> Result<Reader> {
         table.check_same(&self.registration.shared)?;
-        let view = ReadView::new(&table.state, self.registration.csn)?;
+        let view = ReadView::new(&table.state, &self.registration)?;
         Ok(Reader::new(view, Arc::clone(&self.registration)))
     }
 

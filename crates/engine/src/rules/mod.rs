@@ -2,7 +2,8 @@
 //!
 //! Defaults fill what an insert leaves out ([`defaults`]), checks judge each row on its own
 //! ([`checks`]). Both happen as rows come into a transaction, before anything is logged. Foreign keys
-//! are kept by the transaction; here stands who refers to whom ([`references`]).
+//! are kept by the transaction; here stands who refers to whom ([`references`]). Rules come and go on
+//! tables that have rows ([`alter`]).
 //!
 //! Thread safety: plain functions; what is shared is immutable.
 
@@ -13,6 +14,7 @@ use crate::database::{Shared, unknown_table};
 use crate::sequences::unknown_sequence;
 use crate::spec::{TableSpec, build_check, build_default};
 
+pub(crate) mod alter;
 mod checks;
 pub(crate) mod defaults;
 mod references;
@@ -23,7 +25,7 @@ pub(crate) use references::{Reference, References};
 /// After a table came or went: parents learn of their children.
 pub(crate) fn came_or_went(shared: &Shared, schema: &TableSchema) {
     if !schema.foreign_keys.is_empty() {
-        shared.references.rebuild(&shared.catalog, &[]);
+        shared.references.rebuild(&shared.catalog);
     }
 }
 

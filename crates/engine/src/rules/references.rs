@@ -11,11 +11,12 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use onlap_base::{Error, ErrorKind, IndexId, Result, TableId};
 use onlap_format::{ForeignKeySchema, TableSchema};
+use parking_lot::Mutex;
 
 use crate::catalog::Catalog;
 
 /// A foreign key, as its parent sees it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reference {
     pub child: TableId,
     pub key: ForeignKeySchema,
@@ -27,6 +28,22 @@ type ByParent = HashMap<TableId, Arc<[Reference]>>;
 #[derive(Default)]
 pub(crate) struct References {
     by_parent: ArcSwap<ByParent>,
+    /// Foreign keys that are being added.
+    coming: Mutex<Vec<Reference>>,
+}
+
+/// A foreign key that is being added, until this is dropped.
+pub(crate) struct Announced<'a> {
+    references: &'a References,
+    catalog: &'a Catalog,
+    reference: Reference,
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        self.references.coming.lock().retain(|r| *r != self.reference);
+        self.references.rebuild(self.catalog);
+    }
 }
 
 impl References {
@@ -35,8 +52,21 @@ impl References {
         self.by_parent.load().get(&parent).cloned()
     }
 
-    /// Reads the schemas of all tables, and adds foreign keys that are none yet.
-    pub(crate) fn rebuild(&self, catalog: &Catalog, coming: &[Reference]) {
+    /// Lets the parent look for children by a foreign key that is not there yet.
+    pub(crate) fn announce<'a>(
+        &'a self,
+        catalog: &'a Catalog,
+        reference: Reference,
+    ) -> Announced<'a> {
+        self.coming.lock().push(reference.clone());
+        self.rebuild(catalog);
+        Announced { references: self, catalog, reference }
+    }
+
+    /// Reads the schemas of all tables.
+    pub(crate) fn rebuild(&self, catalog: &Catalog) {
+        // Held to the end, so that the newest schemas are read last.
+        let coming = self.coming.lock();
         let mut by_parent: HashMap<TableId, Vec<Reference>> = HashMap::new();
         for table in catalog.all() {
             for key in &table.schema().foreign_keys {
@@ -44,7 +74,7 @@ impl References {
                 by_parent.entry(key.parent).or_default().push(reference);
             }
         }
-        for reference in coming {
+        for reference in coming.iter() {
             by_parent.entry(reference.key.parent).or_default().push(reference.clone());
         }
         let by_parent: ByParent = by_parent.into_iter().map(|(id, r)| (id, r.into())).collect();

@@ -16,13 +16,19 @@ use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
-use crate::rules;
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::TableState;
+use crate::{history, rules};
 
+mod alter;
+mod convert;
 mod lock;
+mod plan;
+pub(crate) mod truncate;
 
+pub(crate) use alter::alter_table;
 pub(crate) use lock::{ChangeGuard, ChangeLock};
+pub(crate) use truncate::truncate_table;
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
     let _one = shared.schema_lock.lock();
@@ -39,7 +45,8 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
     rules::complete(shared, spec, &mut schema)?;
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
-        let edits = [Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
+        let mut edits = vec![Edit::CreateTable(schema.clone()), Edit::Flushed(table, 0, csn)];
+        edits.extend(history::begin(shared, &schema, csn));
         shared.commit_edits(&edits, |changed| {
             let version = changed[0].1.clone().expect("a created table has a version");
             let state = shared.new_table(version, csn, 1, Vec::new());
@@ -106,6 +113,18 @@ fn take_indexes(
     }
     shared.commit_edits(&[Edit::NextIds { file: 0, table, index: next }], |_| ())?;
     Ok(schema.indexes.split_off(before))
+}
+
+/// Takes index ids for ever.
+fn take_index_ids(shared: &Shared, n: usize) -> Result<Vec<IndexId>> {
+    if n == 0 {
+        return Ok(Vec::new());
+    }
+    let _one = shared.schema_lock.lock();
+    let (table, first) = shared.versions.state(|s| (s.next_table, s.next_index));
+    let next = first + n as u32;
+    shared.commit_edits(&[Edit::NextIds { file: 0, table, index: next }], |_| ())?;
+    Ok((first..next).map(IndexId).collect())
 }
 
 /// A table by name, with the lock that keeps other changes of its schema away.

@@ -189,6 +189,7 @@ impl ForeignKeySpec {
     ) -> Result<&'a IndexSchema> {
         let fits = |i: &&IndexSchema| {
             i.unique
+                && i.ready
                 && i.key.len() == wanted.len()
                 && i.key.iter().all(|p| wanted.contains(&p.column))
         };

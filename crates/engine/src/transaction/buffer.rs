@@ -28,6 +28,7 @@ use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
 use crate::memtable::{Mark, Memtable};
 use crate::read::OwnRows;
+use crate::rules::alter::judge_again;
 use crate::spill::Spill;
 use crate::table::{index_positions, key_def};
 use crate::{unique, upgrade};
@@ -46,6 +47,9 @@ pub(super) struct Buffer {
     pub(super) erased: RoaringTreemap,
     /// Committed rows that die.
     pub(super) marked: RoaringTreemap,
+    /// Which row, as a provisional id where it is an own one, the own row with this ordinal replaced:
+    /// by the events in memory.
+    pub(super) before: HashMap<u32, RowId>,
     /// Ordinals of own rows that have all unique keys of the committed row that they replace.
     pub(super) kept: RoaringTreemap,
     /// Events in memory, and how many are in files before them.
@@ -94,6 +98,14 @@ pub(super) enum Found {
 }
 
 impl Found {
+    /// Its id, provisional for an own row.
+    pub(super) fn row_id(self) -> RowId {
+        match self {
+            Found::Committed(row) => row,
+            Found::Own(ordinal) => PROVISIONAL_BASE + ordinal as RowId,
+        }
+    }
+
     pub(super) fn of(row: RowId) -> Found {
         match row.checked_sub(PROVISIONAL_BASE) {
             Some(ordinal) => Found::Own(ordinal as usize),
@@ -124,6 +136,7 @@ impl Buffer {
             dead: RoaringTreemap::new(),
             erased: RoaringTreemap::new(),
             marked: RoaringTreemap::new(),
+            before: HashMap::new(),
             kept: RoaringTreemap::new(),
             events: Vec::new(),
             first_event: 0,
@@ -140,7 +153,18 @@ impl Buffer {
             return Ok(());
         }
         let schema = self.table.state.schema();
-        self.rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
+        if self.spill.is_some() {
+            let text = format!(
+                "table {} changed its schema, and the transaction has rows of it in files; run it \
+                 again",
+                schema.name
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
+        }
+        let rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
+        let counts = |row| !self.dead.contains((self.first + row) as u64);
+        judge_again(&self.schema, &schema, &rows, &counts)?;
+        self.rows = rows;
         self.schema = schema;
         self.keys.clear();
         self.own = None;
@@ -189,6 +213,23 @@ impl Buffer {
         ordinal < self.end() && !self.dead.contains(o) && !self.erased.contains(o)
     }
 
+    /// The committed row in whose place an own row stands.
+    pub(super) fn replaced(&mut self, ordinal: usize) -> Result<Option<RowId>> {
+        let mut at = ordinal as u32;
+        loop {
+            let before = match (self.before.get(&at), &mut self.spill) {
+                (Some(row), _) => Some(*row),
+                (None, Some(spill)) => spill.row_before(at.into())?,
+                (None, None) => None,
+            };
+            match before.map(Found::of) {
+                Some(Found::Own(ordinal)) => at = ordinal as u32,
+                Some(Found::Committed(row)) => return Ok(Some(row)),
+                None => return Ok(None),
+            }
+        }
+    }
+
     /// Memory in use.
     pub(super) fn heap_bytes(&self) -> usize {
         let events = self.events.len() * MARK_BYTES + self.first_event * SPILLED_MARK_BYTES;
@@ -212,6 +253,9 @@ impl Buffer {
     }
 
     fn end_row(&mut self, found: Found, successor: Option<u32>) {
+        if let Some(successor) = successor {
+            self.before.insert(successor, found.row_id());
+        }
         match found {
             Found::Committed(row) => {
                 debug_assert!(row < PROVISIONAL_BASE);
@@ -241,10 +285,17 @@ impl Buffer {
             self.recall_events(to.events);
         }
         for event in self.events.drain(to.events.saturating_sub(self.first_event)..) {
-            match event {
-                Event::Marked { row, .. } => self.marked.remove(row),
-                Event::Died { ordinal, .. } => self.dead.remove(ordinal.into()),
+            let successor = match event {
+                Event::Marked { row, successor } => {
+                    self.marked.remove(row);
+                    successor
+                }
+                Event::Died { ordinal, successor } => {
+                    self.dead.remove(ordinal.into());
+                    successor
+                }
             };
+            successor.map(|s| self.before.remove(&s));
         }
         if to.rows < self.end() {
             self.rows.truncate(to.rows.saturating_sub(self.first));

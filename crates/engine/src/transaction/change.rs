@@ -4,12 +4,12 @@
 //! update does so with a new row as successor. Whoever changes many rows locks them by rising id, so
 //! that statements of that kind do not wait for each other in a circle.
 
-use onlap_base::{Error, ErrorKind, Result, RowId};
+use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, Row, TableSchema, Value};
 
 use super::buffer::Found;
 use super::incoming::{changed_bytes, row_bytes};
-use super::rows::Settled;
+use super::rows::{Recheck, Settled};
 use super::{MARK_BYTES, Transaction};
 use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
@@ -104,9 +104,19 @@ impl Transaction {
     /// Those of [`Transaction::lock_rows`].
     pub fn delete_rows(&mut self, table: &Table, rows: &[RowId]) -> Result<u64> {
         self.changing()?;
+        self.delete_seen(table, rows, &mut |_: RowId, _: &Row| Ok(true))
+    }
+
+    /// Deletes those of the rows that the statement sees, and of which the newest versions pass.
+    pub(crate) fn delete_seen(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        recheck: Recheck<'_>,
+    ) -> Result<u64> {
         let (committed, own) = self.seen(table, rows)?;
-        let any = &mut |_: RowId, _: &Row| Ok(true);
-        let locked = self.lock_all(table, committed, RowLock::Update, LockWait::Block, any)?;
+        let locked = self.lock_all(table, committed, RowLock::Update, LockWait::Block, recheck)?;
+        let own = self.lock_own(table, own, RowLock::Update, LockWait::Block)?;
         let mut losses = self.losses(table);
         if losses.wanted {
             let (_, rows) = self.read_locked(table, &locked.rows, locked.moved)?;
@@ -199,6 +209,7 @@ impl Transaction {
         let (committed, own) = self.seen(table, rows)?;
         let any = &mut |_: RowId, _: &Row| Ok(true);
         let locked = self.lock_all(table, committed, mode, LockWait::Block, any)?;
+        let own = self.lock_own(table, own, mode, LockWait::Block)?;
         let columns = names(changes);
         self.atomically(|tx| {
             let (found, values) = tx.read_locked(table, &locked.rows, locked.moved)?;
@@ -239,7 +250,7 @@ impl Transaction {
             return self.view(table)?.fetch_rows(rows);
         }
         let now = Registration::new(&self.shared);
-        self.view_at(table, now.csn())?.fetch_rows(rows)
+        self.view_at(table, &now)?.fetch_rows(rows)
     }
 
     /// The row with this primary key, locked. At READ COMMITTED the key is looked up again where
@@ -252,7 +263,14 @@ impl Transaction {
     ) -> Result<Option<Found>> {
         loop {
             let Some(found) = self.find(table, key)? else { return Ok(None) };
-            let Found::Committed(row) = found else { return Ok(Some(found)) };
+            let row = match found {
+                Found::Committed(row) => row,
+                Found::Own(ordinal) => {
+                    let own = PROVISIONAL_BASE + ordinal as RowId;
+                    self.lock_own(table, vec![own], mode, LockWait::Block)?;
+                    return Ok(Some(found));
+                }
+            };
             match self.lock_row(table, row, mode, LockWait::Block)? {
                 Settled::Same => return Ok(Some(found)),
                 Settled::Gone(_) | Settled::Skipped => {

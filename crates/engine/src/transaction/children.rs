@@ -292,7 +292,7 @@ impl Transaction {
     /// Everything committed, and what the transaction did itself.
     fn newest(&mut self, table: &Table) -> Result<(ReadView, Arc<Registration>)> {
         let now = Registration::new(&self.shared);
-        let mut view = self.view_at(table, now.csn())?;
+        let mut view = self.view_at(table, &now)?;
         view.own = self.buffer(table)?.own_rows()?;
         self.charge();
         Ok((view, now))

@@ -35,6 +35,7 @@ mod rows;
 mod spilled;
 
 use buffer::{Buffer, BufferMark};
+pub(crate) use parents::{Parent, no_parent};
 pub(crate) use reads::{ReadSet, TransactionCounters};
 
 /// What a transaction sees of others, and what it may do beside them: PostgreSQL's levels.
@@ -133,7 +134,7 @@ pub struct Savepoint {
 /// Memory that a transaction may use however much the others have: none is refused its first rows.
 const ROOM_OF_EACH: u64 = 64 << 10;
 /// Bytes that a mark takes with the sets that know it, and with its lock.
-const MARK_BYTES: usize = 40;
+const MARK_BYTES: usize = 64;
 /// Bytes that a mark in a file takes in these sets: bitmaps.
 const SPILLED_MARK_BYTES: usize = 4;
 
@@ -143,7 +144,7 @@ impl Transaction {
         let snapshot = Registration::new(shared);
         let serializable = options.isolation == Isolation::Serializable;
         Transaction {
-            reads: serializable.then(|| ReadSet::new(snapshot.csn())),
+            reads: serializable.then(|| ReadSet::new(&snapshot)),
             snapshot,
             options,
             tables: Vec::new(),
@@ -171,6 +172,10 @@ impl Transaction {
     /// this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
+        let changes = self.tables.iter().any(|b| !b.is_untouched());
+        if changes && self.options.isolation != Isolation::ReadCommitted {
+            self.snapshot.check()?;
+        }
         if self.tables.iter().any(|b| b.spill.is_some()) {
             return self.commit_spilled();
         }
@@ -237,11 +242,11 @@ impl Transaction {
         {
             self.snapshot = Registration::new(&self.shared);
         }
-        Ok(())
+        self.snapshot.check()
     }
 
     /// Begins a statement that changes something.
-    fn changing(&mut self) -> Result<()> {
+    pub(crate) fn changing(&mut self) -> Result<()> {
         if self.options.read_only {
             let text = "the transaction was begun read-only";
             return Err(Error::new(ErrorKind::ReadOnlyTransaction, text));
@@ -263,19 +268,28 @@ impl Transaction {
     }
 
     /// The committed rows that the statement sees, in the form that the buffer has.
-    fn view(&mut self, table: &Table) -> Result<ReadView> {
-        self.view_at(table, self.snapshot.csn())
+    pub(crate) fn view(&mut self, table: &Table) -> Result<ReadView> {
+        let snapshot = Arc::clone(&self.snapshot);
+        self.view_at(table, &snapshot)
     }
 
     /// The same at another registered snapshot.
-    fn view_at(&mut self, table: &Table, csn: Csn) -> Result<ReadView> {
+    fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
         loop {
             let version = self.buffer(table)?.schema.version;
-            let view = ReadView::new(&table.state, csn)?;
+            let view = ReadView::new(&table.state, at)?;
             if view.view.schema.version == version {
                 return Ok(view);
             }
-            self.buffer(table)?.follow()?;
+            let buffer = self.buffer(table)?;
+            buffer.follow()?;
+            if table.state.view_now().past.as_ref().is_some_and(|p| at.csn() < p.csn) {
+                let text = format!(
+                    "table {} was truncated meanwhile; run the transaction again",
+                    table.name()
+                );
+                return Err(Error::new(ErrorKind::Conflict, text));
+            }
         }
     }
 

@@ -27,7 +27,7 @@ use crate::table::key_def;
 use crate::unique;
 
 /// The parent of a foreign key, and its key.
-pub(super) struct Parent {
+pub(crate) struct Parent {
     pub table: Table,
     pub index: IndexSchema,
     pub def: KeyDef,
@@ -36,7 +36,7 @@ pub(super) struct Parent {
 impl Parent {
     /// # Errors
     /// The parent or its index is gone, which schema changes refuse: the transaction met one.
-    pub(super) fn of(tx: &Transaction, key: &ForeignKeySchema) -> Result<Parent> {
+    pub(crate) fn of(tx: &Transaction, key: &ForeignKeySchema) -> Result<Parent> {
         let gone = || {
             let text =
                 format!("foreign key {} changed meanwhile; run the transaction again", key.name);
@@ -108,7 +108,7 @@ impl Transaction {
                 return Ok(true);
             }
             let Some(row) = self.committed_row_with_key(parent, key)? else { return Ok(false) };
-            if !parent.table.state.locks.is_taken(row, self.locks.id(), RowLock::KeyShare)
+            if !self.is_going(parent, row)
                 || !self.shared.obeys(Rule::ForeignKeys)
                 || self.wait_for_parent(parent, row)? != Locked::Waited
             {
@@ -133,7 +133,13 @@ impl Transaction {
         Ok(())
     }
 
-    fn wait_for_parent(&mut self, parent: &Parent, row: RowId) -> Result<Locked> {
+    /// Whether another transaction may be about to delete a parent row.
+    pub(crate) fn is_going(&self, parent: &Parent, row: RowId) -> bool {
+        parent.table.state.locks.is_taken(row, self.locks.id(), RowLock::KeyShare)
+    }
+
+    /// Waits until nobody is about to delete a parent row.
+    pub(crate) fn wait_for_parent(&mut self, parent: &Parent, row: RowId) -> Result<Locked> {
         let shared = &self.shared;
         let go_on = || shared.check_open();
         let context = wait_context(shared, &self.options, &go_on);
@@ -148,7 +154,7 @@ impl Transaction {
     }
 
     /// The committed row that has the key, unless this transaction deletes it.
-    pub(super) fn committed_row_with_key(
+    pub(crate) fn committed_row_with_key(
         &mut self,
         parent: &Parent,
         key: &[u8],
@@ -173,7 +179,7 @@ fn values_at(buffer: &Buffer, columns: &[ColumnId], ordinal: usize) -> Vec<Value
     columns.iter().map(value).collect()
 }
 
-fn no_parent(schema: &TableSchema, key: &ForeignKeySchema, values: &[Value]) -> Error {
+pub(crate) fn no_parent(schema: &TableSchema, key: &ForeignKeySchema, values: &[Value]) -> Error {
     let text = format!(
         "a row of table {} violates foreign key {}: there is no parent with {}",
         schema.name,

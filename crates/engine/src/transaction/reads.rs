@@ -55,7 +55,8 @@ const STEP: usize = 1024;
 
 /// What a transaction has read.
 pub(crate) struct ReadSet {
-    csn: Csn,
+    /// What the reads saw.
+    snapshot: Arc<Registration>,
     tables: Vec<TableReads>,
 }
 
@@ -70,8 +71,8 @@ struct TableReads {
 }
 
 impl ReadSet {
-    pub(super) fn new(csn: Csn) -> ReadSet {
-        ReadSet { csn, tables: Vec::new() }
+    pub(super) fn new(snapshot: &Arc<Registration>) -> ReadSet {
+        ReadSet { snapshot: Arc::clone(snapshot), tables: Vec::new() }
     }
 
     /// The tables that were read.
@@ -98,14 +99,13 @@ impl ReadSet {
 
     /// Looks at everything that was committed so far.
     pub(crate) fn look(&mut self, shared: &Arc<Shared>) -> Result<()> {
-        let now = Registration::new(shared);
-        let (since, csn) = (self.csn, now.csn());
-        self.tables.iter_mut().try_for_each(|reads| reads.look(shared, since, csn))
+        let (since, now) = (&self.snapshot, Registration::new(shared));
+        self.tables.iter_mut().try_for_each(|reads| reads.look(shared, since, &now))
     }
 
     /// Looks at what came since, under the commit lock.
     pub(crate) fn validate(&self, shared: &Shared) -> Result<()> {
-        self.tables.iter().try_for_each(|reads| reads.validate(shared, self.csn))
+        self.tables.iter().try_for_each(|reads| reads.validate(shared, self.snapshot.csn()))
     }
 }
 
@@ -115,12 +115,12 @@ impl TableReads {
         self.state.writer.lock().last_csn > csn
     }
 
-    fn look(&mut self, shared: &Shared, since: Csn, csn: Csn) -> Result<()> {
-        if self.whole && self.is_changed_since(since) {
+    fn look(&mut self, shared: &Shared, since: &Registration, now: &Registration) -> Result<()> {
+        if self.whole && self.is_changed_since(since.csn()) {
             return Err(self.failed(shared, true));
         }
-        let view = ReadView::new(&self.state, csn)?;
-        if self.has_lost_index(&view.view) {
+        let view = ReadView::new(&self.state, now)?;
+        if self.has_lost(&view.view, since.csn()) {
             return Err(self.failed(shared, true));
         }
         let before = ReadView::new(&self.state, since)?;
@@ -131,7 +131,7 @@ impl TableReads {
             seen.sort_unstable();
             self.rows.extend(before.visible(&seen)?);
             let mut new = false;
-            if self.is_changed_since(since) {
+            if self.is_changed_since(since.csn()) {
                 let range = before.count..view.count;
                 each_entry(&view, *index, bounds, &mut |rows| {
                     new |= rows.iter().any(|row| range.contains(row));
@@ -145,7 +145,7 @@ impl TableReads {
         if view.visible(&rows)?.len() < rows.len() {
             return Err(self.failed(shared, false));
         }
-        self.looked_at = (view.count, csn);
+        self.looked_at = (view.count, now.csn());
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl TableReads {
         let view = self.state.view();
         debug_assert!(csn >= since);
         let flushed = view.version.flushed_rows > count && !self.ranges.is_empty();
-        if flushed || self.has_lost_index(&view) {
+        if flushed || self.has_lost(&view, since) {
             // What came since was flushed already; not worth a search under the commit lock.
             return Err(self.failed(shared, true));
         }
@@ -189,9 +189,10 @@ impl TableReads {
         Ok(())
     }
 
-    /// Whether an index that was read through was dropped.
-    fn has_lost_index(&self, view: &TableView) -> bool {
-        self.ranges.iter().any(|(index, _)| view.schema.index(*index).is_none())
+    /// Whether the table was truncated since, or an index that was read through dropped.
+    fn has_lost(&self, view: &TableView, since: Csn) -> bool {
+        view.past.as_ref().is_some_and(|past| past.csn > since)
+            || self.ranges.iter().any(|(index, _)| view.schema.index(*index).is_none())
     }
 
     /// `coarse`: without a look at single rows.

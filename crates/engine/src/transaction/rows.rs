@@ -59,6 +59,7 @@ impl Transaction {
         self.statement()?;
         let (committed, own) = self.seen(table, rows)?;
         let locked = self.lock_all(table, committed, mode, wait, recheck)?;
+        let own = self.lock_own(table, own, mode, wait)?;
         Ok(locked.rows.into_iter().chain(own).collect())
     }
 
@@ -114,6 +115,31 @@ impl Transaction {
         Ok(out)
     }
 
+    /// Locks the rows in whose place own rows stand: they may be held less strongly than a further
+    /// change asks for. Returns the own rows that nobody is in the way of.
+    pub(super) fn lock_own(
+        &mut self,
+        table: &Table,
+        own: Vec<RowId>,
+        mode: RowLock,
+        wait: LockWait,
+    ) -> Result<Vec<RowId>> {
+        let mut out = Vec::with_capacity(own.len());
+        for row in own {
+            let Found::Own(ordinal) = Found::of(row) else { unreachable!("own rows are given") };
+            let skipped = match self.buffer(table)?.replaced(ordinal)? {
+                Some(replaced) => {
+                    matches!(self.lock_row(table, replaced, mode, wait)?, Settled::Skipped)
+                }
+                None => false,
+            };
+            if !skipped {
+                out.push(row);
+            }
+        }
+        Ok(out)
+    }
+
     /// Locks one row version and finds out what became of it.
     pub(super) fn lock_row(
         &mut self,
@@ -136,6 +162,8 @@ impl Transaction {
         while shared.snapshots.published() < csn {
             shared.tasks.yield_now();
         }
+        // Successors of rows that died before every snapshot are forgotten.
+        self.snapshot.check()?;
         if self.options.isolation != Isolation::ReadCommitted
             && shared.obeys(Rule::FirstUpdaterWins)
         {
@@ -155,7 +183,7 @@ impl Transaction {
             return Ok(true);
         }
         let now = Registration::new(&self.shared);
-        let view = self.view_at(table, now.csn())?;
+        let view = self.view_at(table, &now)?;
         let (_, mut values) = view.fetch_rows(&[row])?;
         values.pop().map_or(Ok(false), |values| recheck(row, &values))
     }

@@ -2,7 +2,7 @@
 //!
 //! | command | does |
 //! |---|---|
-//! | `given` | says which tables there are: `table t id value` (the first column is the primary key, all are integers), `index by_value value`, `unique by_u u`, `row t 1 10` |
+//! | `given` | says which tables there are: `table t id value` (the first column is the primary key, all are integers), `index by_value value`, `unique by_u u`, `foreign fk column parent [cascade]`, `row t 1 10` |
 //! | `schedule` | the steps, each `session: statement`; see [`session`] for the statements |
 //! | `run level=(read_committed,repeatable_read)` | plays the schedule at levels, whose outcomes are equal |
 //! | `run level=… without=recheck` | the control: plays it with a rule switched off, which must change the outcome |

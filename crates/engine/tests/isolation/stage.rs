@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use onlap::{
-    DataType, Database, IndexSpec, Isolation, Options, Rule, Scan, SyncMode, TableSpec, Value,
+    Action, DataType, Database, ForeignKeySpec, IndexSpec, Isolation, Options, Rule, Scan,
+    SyncMode, TableSpec, Value,
 };
 use onlap_base::tasks::{Event, SimTasks, TaskHandle, Tasks};
 use onlap_vfs::MemFs;
@@ -188,6 +189,18 @@ impl Given {
                     let index = if what == "unique" { index.unique() } else { index };
                     let spec = specs.pop().expect("an index follows a table");
                     specs.push(spec.index(index));
+                }
+                "foreign" => {
+                    let (column, parent) = (words.next(), words.next());
+                    let names = [column.expect("a column")];
+                    let key = ForeignKeySpec::new(name, names, parent.expect("a table"));
+                    let key = match words.next() {
+                        None => key,
+                        Some("cascade") => key.on_delete(Action::Cascade),
+                        Some(other) => panic!("what is {other}?"),
+                    };
+                    let spec = specs.pop().expect("a foreign key follows a table");
+                    specs.push(spec.foreign_key(key));
                 }
                 "row" => rows.push((name, words.map(number).collect())),
                 other => panic!("what is {other}?"),

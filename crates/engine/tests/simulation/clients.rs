@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use onlap::{
-    DataType, Database, Error, ErrorKind, IndexSpec, KeyRange, Result, Row, Scan, Snapshot, Table,
-    TableSpec, Transaction, Value,
+    DataType, Database, Error, ErrorKind, IndexSpec, Isolation, KeyRange, LockWait, Result, Row,
+    RowLock, Scan, Snapshot, Table, TableSpec, Transaction, TransactionOptions, Value,
 };
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, Tasks};
@@ -99,11 +99,13 @@ struct Noting<'a> {
 }
 
 impl<'a> Noting<'a> {
-    fn begin(world: &'a World) -> Noting<'a> {
+    fn begin(world: &'a World, rng: &mut Rng) -> Noting<'a> {
+        use Isolation::{ReadCommitted, RepeatableRead, Serializable};
+        let level = *rng.pick(&[ReadCommitted, RepeatableRead, RepeatableRead, Serializable]);
         // No task comes in between, so both see the same commits.
         let began = world.db.snapshot().unwrap().csn();
-        let tx = world.db.begin().unwrap();
-        Noting { world, tx, changes: Changes { began, ..Changes::default() } }
+        let tx = world.db.begin_with(TransactionOptions::at(level)).unwrap();
+        Noting { world, tx, changes: Changes { level, began, ..Changes::default() } }
     }
 
     fn own(&mut self, id: i64) -> Option<&mut Option<Row>> {
@@ -127,7 +129,9 @@ impl<'a> Noting<'a> {
         } else if self.changes.ended.contains(&id) {
             assert!(!found, "row {id} is back after its delete");
         } else {
-            self.world.history.looked(self.changes.began, id, found);
+            if self.changes.level != Isolation::ReadCommitted {
+                self.world.history.looked(self.changes.began, id, found);
+            }
             self.changes.ended.extend(found.then_some(id));
         }
     }
@@ -140,17 +144,60 @@ impl<'a> Noting<'a> {
     }
 
     fn update(&mut self, rng: &mut Rng, id: i64) -> Result<()> {
-        let (table, id_value) = (&self.world.table, [Value::Int(id)]);
-        let Some(mut row) = self.tx.get(table, &id_value)? else {
-            self.end(id, false);
-            return Ok(());
+        let a = Value::Int(rng.range(-10..10));
+        let mut new = None;
+        let set = |row: &mut Row| {
+            row[1] = a.clone();
+            new = Some(row.clone());
+            Ok(())
         };
-        row[1] = Value::Int(rng.range(-10..10));
-        let found = self.tx.update(table, &id_value, &[("a", row[1].clone())]);
+        let found = self.tx.update_with(&self.world.table, &[Value::Int(id)], &["a"], set);
         self.tried(id, &found);
-        assert!(found?, "row {id} was there a moment ago");
-        self.end(id, true);
-        self.changes.inserted.push(Some(row));
+        self.end(id, found?);
+        self.changes.inserted.extend(new.map(Some));
+        Ok(())
+    }
+
+    /// Locks a row, and finds it as it was, whatever the others do meanwhile.
+    fn lock(&mut self, rng: &mut Rng, id: i64) -> Result<()> {
+        use RowLock::{KeyShare, NoKeyUpdate, Share, Update};
+        let mode = *rng.pick(&[KeyShare, KeyShare, Share, NoKeyUpdate, Update]);
+        let wait = *rng.pick(&[LockWait::Block, LockWait::NoWait, LockWait::SkipLocked]);
+        let (table, key) = (&self.world.table, [Value::Int(id)]);
+        let range = KeyRange::eq(key.clone());
+        let rows = self.tx.index_row_ids(table, "t_pkey", range)?;
+        let locked = self.tx.lock_rows(table, &rows, mode, wait, &mut |_, _| Ok(true));
+        let locked = match locked {
+            Err(e) if e.kind() == ErrorKind::LockNotAvailable => return Ok(()),
+            locked => locked.inspect_err(|_| self.changes.ended.push(id))?,
+        };
+        let before = self.tx.get(table, &key)?;
+        for _ in 0..3 {
+            self.world.rest(rng);
+        }
+        let after = self.tx.get(table, &key)?;
+        if mode == KeyShare {
+            assert!(locked.is_empty() || after.is_some(), "{id} is gone, but its key is locked");
+        } else if !locked.is_empty() {
+            assert_eq!(before, after, "{id} changed, but it is locked");
+        }
+        Ok(())
+    }
+
+    /// Does something and takes it back.
+    fn try_out(&mut self, rng: &mut Rng) -> Result<()> {
+        let (savepoint, changes) = (self.tx.savepoint(), self.changes.clone());
+        for _ in 0..1 + rng.below(3) {
+            let id = some_id(self.world, rng);
+            match rng.below(3) {
+                0 => self.delete(id)?,
+                1 => self.update(rng, id)?,
+                _ => self.insert(self.world.row(rng, id))?,
+            }
+            self.world.rest(rng);
+        }
+        self.tx.rollback_to(&savepoint)?;
+        self.changes = changes;
         Ok(())
     }
 
@@ -186,7 +233,7 @@ pub fn write(world: &World, mut rng: Rng, transactions: u64) {
         if rng.chance(0.5) {
             world.rest(&mut rng);
         }
-        let mut tx = Noting::begin(world);
+        let mut tx = Noting::begin(world, &mut rng);
         let done =
             if rng.chance(0.4) { contend(&mut tx, &mut rng) } else { change(&mut tx, &mut rng) };
         match done {
@@ -206,7 +253,12 @@ fn change(tx: &mut Noting<'_>, rng: &mut Rng) -> Result<()> {
     let world = tx.world;
     let many = if rng.chance(0.1) { 60 } else { 8 };
     for _ in 0..rng.below(many) {
-        match rng.below(10) {
+        match rng.below(12) {
+            10 => {
+                let id = some_id(world, rng);
+                tx.lock(rng, id)?;
+            }
+            11 => tx.try_out(rng)?,
             0..6 => {
                 let id = world.id(rng, 0.04);
                 tx.insert(world.row(rng, id))?;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use onlap::{Database, KeyRange, Options, Result, Row, Scan, SyncMode, Value};
+use onlap::{Database, KeyRange, Options, Result, Row, Scan, Snapshot, SyncMode, Table, Value};
 use onlap_base::tasks::{Body, Event, TaskHandle, Tasks, ThreadTasks};
 
 /// Threads that hardly rest: a job that failed is tried again at once, and closing waits for nothing.
@@ -48,19 +48,24 @@ pub fn small_options(sync: SyncMode) -> Options {
     options
 }
 
-/// All rows of a table in order of the first column, after the scan, the count and every index were
-/// found to agree (I4).
+/// All rows of a table in order of the first column; see [`rows_of`].
 pub fn agreed_rows(db: &Database, table: &str) -> Result<Vec<Row>> {
-    let table = db.table(table)?;
-    let snapshot = db.snapshot()?;
-    let mut rows = snapshot.scan(&table, Scan::all())?.rows()?;
+    rows_of(&db.snapshot()?, &db.table(table)?)
+}
+
+/// The rows that a snapshot shows in order of the first column, after the scan, the counts and every
+/// index were found to agree (I4).
+pub fn rows_of(snapshot: &Snapshot, table: &Table) -> Result<Vec<Row>> {
+    let mut rows = snapshot.scan(table, Scan::all())?.rows()?;
     rows.sort_by_key(|row| integer(&row[0]));
-    assert_eq!(snapshot.count(&table)?, rows.len() as u64, "count of {}", table.name());
+    assert_eq!(snapshot.count(table)?, rows.len() as u64, "count of {}", table.name());
     for index in &table.schema().indexes {
-        let found = snapshot.index_scan(&table, &index.name, KeyRange::all(), Scan::all())?;
+        let found = snapshot.index_scan(table, &index.name, KeyRange::all(), Scan::all())?;
         let mut found = found.rows()?;
         found.sort_by_key(|row| integer(&row[0]));
         assert!(found == rows, "index {} of {} shows other rows", index.name, table.name());
+        let n = snapshot.index_count(table, &index.name, KeyRange::all())?;
+        assert_eq!(n, rows.len() as u64, "count by {}", index.name);
     }
     Ok(rows)
 }

@@ -7,12 +7,15 @@
 //! What was written before its commit has kinds of its own, 40 to 42, which end in the bases and the
 //! CSN: of the segment, of each file of the run, of marked rows and successors.
 //!
+//! A timeline (kind 51) is the CSN up to which points go, the number of points, and per point the
+//! differences of CSN (varint) and time (signed varint) to the point before, to zeros at first.
+//!
 //! Schemas of tables and sequences lie as [`schema`] says. Kinds 1 and 2 are what version 1 of the
 //! format had for kinds 21 and 22, without rules; they are read, never written.
 
 use std::ops::Range;
 
-use onlap_base::{ColumnId, FileId, IndexId, Result, SequenceId, TableId};
+use onlap_base::{ColumnId, Csn, FileId, IndexId, Result, SequenceId, TableId};
 
 use super::edit::{Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
 use crate::marks::MarkShift;
@@ -25,6 +28,8 @@ mod schema;
 const ADOPT_SEGMENT: u8 = 40;
 const ADOPT_RUN: u8 = 41;
 const ADOPT_MARKS: u8 = 42;
+const HISTORY_FLOOR: u8 = 50;
+const TIMELINE: u8 = 51;
 
 /// Appends an edit.
 pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
@@ -111,6 +116,18 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
             next.iter().for_each(|v| put_signed(out, *v));
         }
         Edit::NextSequence(next) => put_numbers(out, 27, &[(*next).into()]),
+        Edit::HistoryFloor(table, csn) => {
+            put_numbers(out, HISTORY_FLOOR, &[table.0.into(), *csn]);
+        }
+        Edit::Timeline(upto, points) => {
+            put_numbers(out, TIMELINE, &[*upto, points.len() as u64]);
+            let mut before = (0, 0);
+            for &(csn, time) in points {
+                put_varint(out, csn.wrapping_sub(before.0));
+                put_signed(out, time.wrapping_sub(before.1));
+                before = (csn, time);
+            }
+        }
     }
 }
 
@@ -153,6 +170,17 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
             Edit::SequenceNext(id, if r.flag()? { Some(r.signed()?) } else { None })
         }
         27 => Edit::NextSequence(r.varint32()?),
+        HISTORY_FLOOR => Edit::HistoryFloor(read_table(r)?, r.varint()?),
+        TIMELINE => {
+            let upto = r.varint()?;
+            let n = r.count(2)?;
+            let mut points: Vec<(Csn, i64)> = Vec::with_capacity(n);
+            for _ in 0..n {
+                let (csn, time) = points.last().copied().unwrap_or_default();
+                points.push((csn.wrapping_add(r.varint()?), time.wrapping_add(r.signed()?)));
+            }
+            Edit::Timeline(upto, points)
+        }
         ADOPT_SEGMENT => {
             let (table, segment) = (read_table(r)?, read_segment(r)?);
             let adopted = Some(Adopted { base: r.varint()?, csn: r.varint()? });

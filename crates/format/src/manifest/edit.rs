@@ -178,6 +178,11 @@ pub enum Edit {
     SequenceNext(SequenceId, Option<i64>),
     /// Every sequence id below is taken; only ever raised.
     NextSequence(u32),
+    /// What died in a table at or below this CSN may be gone: no older commit can be read.
+    HistoryFloor(TableId, Csn),
+    /// When commits happened: points are forgotten up to a CSN, and (CSN, microseconds since 1970)
+    /// are added behind the others.
+    Timeline(Csn, Vec<(Csn, i64)>),
 }
 
 impl Edit {
@@ -197,6 +202,7 @@ impl Edit {
             | Edit::AddMarks(table, ..)
             | Edit::RemoveMarks(table, ..)
             | Edit::Flushed(table, ..)
+            | Edit::HistoryFloor(table, _)
             | Edit::Serial(table, ..) => Some(*table),
             Edit::NextIds { .. }
             | Edit::LogOldest(_)
@@ -207,7 +213,8 @@ impl Edit {
             | Edit::ChangeSequence(_)
             | Edit::DropSequence(_)
             | Edit::SequenceNext(..)
-            | Edit::NextSequence(_) => None,
+            | Edit::NextSequence(_)
+            | Edit::Timeline(..) => None,
         }
     }
 

@@ -5,6 +5,7 @@
 //! the compare-and-set of the database.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use onlap_base::names::FileKind;
 use onlap_base::{ColumnId, Csn, Error, FileId, IndexId, Result, RowId, SequenceId, TableId};
@@ -45,6 +46,8 @@ pub struct TableState {
     pub flushed_csn: Csn,
     /// Next values of serial columns.
     pub serials: BTreeMap<ColumnId, i64>,
+    /// No commit below can be read, where the table keeps a history at all.
+    pub history_floor: Csn,
 }
 
 /// Everything the manifest says.
@@ -70,6 +73,9 @@ pub struct ManifestState {
     pub sequences: BTreeMap<SequenceId, SequenceState>,
     /// Next id of a sequence.
     pub next_sequence: u32,
+    /// (CSN, microseconds since 1970), both rising: what was committed when. Kept for tables with a
+    /// history; shared, as a change of anything else copies the rest of the state.
+    pub timeline: Arc<Vec<(Csn, i64)>>,
 }
 
 impl Default for ManifestState {
@@ -86,6 +92,7 @@ impl Default for ManifestState {
             written_indexes: BTreeMap::new(),
             sequences: BTreeMap::new(),
             next_sequence: 1,
+            timeline: Arc::default(),
         }
     }
 }
@@ -104,6 +111,7 @@ impl TableState {
             flushed_rows: 0,
             flushed_csn: 0,
             serials: BTreeMap::new(),
+            history_floor: 0,
         }
     }
 
@@ -216,7 +224,20 @@ impl ManifestState {
             | Edit::DropSequence(_)
             | Edit::SequenceNext(..)
             | Edit::NextSequence(_) => return self.apply_to_sequence(edit),
+            Edit::Timeline(upto, points) => self.add_points(*upto, points)?,
             _ => return self.apply_to_table(edit),
+        }
+        Ok(())
+    }
+
+    fn add_points(&mut self, upto: Csn, points: &[(Csn, i64)]) -> Result<()> {
+        let timeline = Arc::make_mut(&mut self.timeline);
+        timeline.drain(..timeline.partition_point(|p| p.0 <= upto));
+        for point in points {
+            if timeline.last().is_some_and(|last| last.0 >= point.0 || last.1 > point.1) {
+                return Err(misfit("the timeline runs backwards"));
+            }
+            timeline.push(*point);
         }
         Ok(())
     }
@@ -272,6 +293,10 @@ impl ManifestState {
             Edit::Serial(table, column, next) => {
                 self.table_mut(*table)?.serials.insert(*column, *next);
             }
+            Edit::HistoryFloor(table, csn) => {
+                let table = self.table_mut(*table)?;
+                table.history_floor = table.history_floor.max(*csn);
+            }
             _ => return self.apply_to_run(edit),
         }
         Ok(())
@@ -326,6 +351,9 @@ impl ManifestState {
             edits.push(Edit::CreateSequence(sequence.schema.clone()));
             edits.push(Edit::SequenceNext(*id, sequence.next));
         }
+        if !self.timeline.is_empty() {
+            edits.push(Edit::Timeline(0, self.timeline.to_vec()));
+        }
         for (index, (flushed, merged)) in &self.written_indexes {
             edits.push(Edit::WrittenIndex(*index, *flushed, *merged));
         }
@@ -337,6 +365,9 @@ impl ManifestState {
             }
             edits.extend(table.marks.iter().map(|m| Edit::AddMarks(*id, m.clone())));
             edits.push(Edit::Flushed(*id, table.flushed_rows, table.flushed_csn));
+            if table.history_floor > 0 {
+                edits.push(Edit::HistoryFloor(*id, table.history_floor));
+            }
             edits.extend(table.serials.iter().map(|(c, v)| Edit::Serial(*id, *c, *v)));
         }
         edits

@@ -56,7 +56,7 @@ fn loaded(stage: &Stage<'_>, name: &str) -> Result<(Database, Table)> {
 fn build(db: &Database, table: &Table) -> Result<()> {
     let shape = Workload::Ibench.shape();
     let specs = shape.indexes.iter().map(|index| drivers::onlap_index(shape, index));
-    specs.into_iter().try_for_each(|spec| db.create_index(&table.name(), spec))
+    db.create_indexes(&table.name(), specs.collect::<Vec<_>>())
 }
 
 /// Rows inserted per second before and while the indexes are built, and the seconds that took.

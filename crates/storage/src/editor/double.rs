@@ -42,7 +42,7 @@ impl Editor for Bare {
     fn commit(&self, edits: &[Edit]) -> Result<()> {
         self.versions.commit(edits, |_| ())
     }
-    fn horizon(&self) -> Csn {
+    fn horizon(&self, _table: TableId) -> Csn {
         self.horizon.load(Ordering::Relaxed)
     }
     fn is_stopping(&self) -> bool {
@@ -111,7 +111,7 @@ impl Bare {
         let (fs, tasks) = (Arc::clone(&old.fs), Arc::clone(&old.tasks));
         let context = StorageContext::new(fs, old.dir.clone(), Arc::clone(&fresh.memory), tasks);
         let versions = Versions::open(&context).expect("a database");
-        let horizon = self.horizon();
+        let horizon = self.horizon(TABLE);
         let bare = Bare {
             versions,
             context: Arc::clone(&context),

@@ -10,14 +10,16 @@ fn a_doomed_file_goes_with_its_last_reference() {
     let kind = FileKind::Run(FileId(3));
     let path = dir.path().join(kind.name());
     std::fs::write(&path, b"x").unwrap();
-    let (one, two) = (files.pin(kind), files.pin(kind).clone());
+    let (one, two) = (files.pin(kind, 10), files.pin(kind, 10).clone());
     drop(two);
     assert_eq!((files.sweep().unwrap(), path.exists()), (0, true));
     let other = one.clone();
     one.doom();
     drop(one);
+    assert_eq!(files.kept_bytes(), 10);
     assert_eq!((files.sweep().unwrap(), path.exists()), (0, true));
     drop(other);
+    assert_eq!(files.kept_bytes(), 0);
     assert_eq!((files.sweep().unwrap(), path.exists()), (1, false));
 }
 

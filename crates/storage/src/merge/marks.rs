@@ -87,7 +87,7 @@ fn write(
         rows: union(entries.iter().map(|e| e.meta.rows.clone())),
         csns: union(entries.iter().map(|e| e.meta.csns.clone())),
     };
-    let horizon = editor.horizon();
+    let horizon = editor.horizon(table);
     let mut writer = MarkRunWriter::create(editor.context(), spec)?;
     let mut sources: Vec<Source> = entries.iter().map(|e| Source::new(&e.run)).collect();
     let mut marks = Vec::new();

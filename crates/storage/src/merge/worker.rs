@@ -264,7 +264,7 @@ impl<'a> Rewrite<'a> {
         let runs: Vec<Arc<Run>> = job.inputs.iter().map(|r| Arc::clone(&r.run)).collect();
         let mut merger = Merger::new(job.version, &job.index.shape, &runs, &packing);
         let mut writer = job.writer(&packing);
-        let mut dead = DeadRows::new(job.version, job.rows(), editor.horizon());
+        let mut dead = DeadRows::new(job.version, job.rows(), editor.horizon(job.table()));
         let include = Batch::new(job.index.shape.include_forms());
         let mut entries = Entries::new(packing.new_keys(), include.clone());
         let mut live = Entries::new(packing.new_keys(), include);

@@ -169,7 +169,7 @@ impl Drop for Decoded {
 
 impl Segment {
     /// Appends rows `rows` of block `number`, columns `projection`; a column that the segment does
-    /// not have reads as NULL.
+    /// not have reads as what it was added with.
     pub(super) fn append(
         &self,
         number: usize,
@@ -180,7 +180,7 @@ impl Segment {
     ) -> Result<()> {
         for (id, to) in projection.iter().zip(&mut out.columns) {
             let Some(k) = self.footer.position(*id) else {
-                rows.clone().for_each(|_| to.push_null());
+                self.append_missing(*id, rows.len(), to);
                 continue;
             };
             if let Some(blobs) = block.blobs(k) {

@@ -252,7 +252,7 @@ impl SegmentScan {
     }
 
     /// Empties `out` and `row_ids` and fills them with the rows of the next block, decoding only the
-    /// projection; a column that the segment does not have reads as NULL. Backward, rows fall. False:
+    /// projection; a column that the segment does not have reads as what it was added with. Backward, rows fall. False:
     /// the end.
     pub fn next(
         &mut self,
@@ -279,7 +279,7 @@ impl SegmentScan {
     }
 
     /// Appends rows `rows` of a block that this scan came to, columns `projection`; a column that the
-    /// segment does not have reads as NULL.
+    /// segment does not have reads as what it was added with.
     pub fn append(
         &self,
         found: &mut ScanBlock,
@@ -310,9 +310,8 @@ impl SegmentScan {
             return Ok(());
         }
         for (id, to) in projection.iter().zip(&mut out.columns) {
-            let k = self.segment.footer.position(*id);
             let (segment, number) = (&self.segment, found.number);
-            segment.append_selected(number, &found.block, k, positions, Keep::IfRoom, to)?;
+            segment.append_selected(number, &found.block, *id, positions, Keep::IfRoom, to)?;
         }
         out.rows += positions.len();
         Ok(())

@@ -1,0 +1,294 @@
+//! What does a table look like after its changes, and what is to be done for it?
+//!
+//! A [`Plan`] is worked out from the schema alone: the new schema, and whether rows have to be looked
+//! at, converted, or sorted anew. It touches no row.
+//!
+//! Pure.
+
+use std::collections::BTreeSet;
+
+use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, limits};
+use onlap_format::{ColumnDefault, ColumnSchema, DataType, TableSchema, Value};
+
+use crate::rules::References;
+use crate::spec::{DefaultSpec, TableChange, build_default, check_name, check_type, too_many};
+
+/// What a change of a table takes.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub schema: TableSchema,
+    /// Columns came, went or changed their type: no memtable may outlive the change.
+    pub columns: bool,
+    /// Columns in which no row may have NULL.
+    pub not_null: BTreeSet<ColumnId>,
+    /// Columns whose values are rewritten, with the column that takes their place.
+    pub convert: Vec<(ColumnId, ColumnId)>,
+    /// Indexes that are built anew, under another id.
+    pub rebuild: BTreeSet<IndexId>,
+    /// Columns from this id on are new.
+    first_new: u32,
+}
+
+impl Plan {
+    pub(super) fn new(
+        schema: &TableSchema,
+        changes: &[TableChange],
+        references: &References,
+    ) -> Result<Plan> {
+        let mut plan = Plan {
+            schema: schema.clone(),
+            columns: false,
+            not_null: BTreeSet::new(),
+            convert: Vec::new(),
+            rebuild: BTreeSet::new(),
+            first_new: schema.next_column,
+        };
+        for change in changes {
+            plan.add(change, references)?;
+        }
+        plan.schema.version += 1;
+        Ok(plan)
+    }
+
+    fn add(&mut self, change: &TableChange, references: &References) -> Result<()> {
+        match change {
+            TableChange::AddColumn { name, ty, default } => {
+                self.add_column(name, *ty, default.as_ref())
+            }
+            TableChange::DropColumn { name, cascade } => {
+                self.drop_column(name, *cascade, references)
+            }
+            TableChange::RenameColumn { name, to } => {
+                check_name("column", to)?;
+                let at = self.column(name)?;
+                self.check_free(to)?;
+                self.schema.columns[at].name = to.clone();
+                Ok(())
+            }
+            TableChange::SetType { name, ty } => self.set_type(name, *ty, references),
+            TableChange::SetNullable { name, nullable } => self.set_nullable(name, *nullable),
+            TableChange::SetDefault { name, default } => {
+                let at = self.column(name)?;
+                let default = default.as_ref();
+                self.schema.columns[at].default =
+                    default.map(|v| constant(&self.schema.columns[at], v)).transpose()?;
+                Ok(())
+            }
+            TableChange::RenameIndex { name, to } => {
+                check_name("index", to)?;
+                if self.schema.index_by_name(to).is_some() {
+                    return Err(exists(&self.schema, "an index", to));
+                }
+                let index = self.schema.indexes.iter_mut().find(|i| i.name == *name);
+                index.ok_or_else(|| unknown_index(name))?.name = to.clone();
+                Ok(())
+            }
+            TableChange::Rename { to } => {
+                check_name("table", to)?;
+                self.schema.name = to.clone();
+                Ok(())
+            }
+        }
+    }
+
+    fn column(&self, name: &str) -> Result<usize> {
+        self.schema.position_by_name(name).ok_or_else(|| {
+            let text = format!("table {} has no column {name}", self.schema.name);
+            Error::new(ErrorKind::UnknownColumn, text)
+        })
+    }
+
+    fn check_free(&self, name: &str) -> Result<()> {
+        match self.schema.position_by_name(name) {
+            Some(_) => Err(exists(&self.schema, "a column", name)),
+            None => Ok(()),
+        }
+    }
+
+    fn take_id(&mut self) -> ColumnId {
+        self.schema.next_column += 1;
+        ColumnId(self.schema.next_column - 1)
+    }
+
+    fn add_column(&mut self, name: &str, ty: DataType, default: Option<&Value>) -> Result<()> {
+        check_name("column", name)?;
+        check_type(name, ty)?;
+        self.check_free(name)?;
+        let n = self.schema.columns.len() + 1;
+        if n > limits::COLUMNS {
+            return Err(too_many("columns", n, limits::COLUMNS));
+        }
+        let mut column = ColumnSchema::new(self.take_id(), name, ty, true);
+        column.default = default.map(|v| constant(&column, v)).transpose()?;
+        column.missing = match &column.default {
+            Some(ColumnDefault::Constant(value)) if *value != Value::Null => Some(value.clone()),
+            _ => None,
+        };
+        self.schema.columns.push(column);
+        self.columns = true;
+        Ok(())
+    }
+
+    fn drop_column(&mut self, name: &str, cascade: bool, references: &References) -> Result<()> {
+        let at = self.column(name)?;
+        let id = self.schema.columns[at].id;
+        if self.schema.columns.len() == 1 {
+            let text = format!("column {name} is the last of table {}", self.schema.name);
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        let schema = &self.schema;
+        let in_primary = schema.primary().is_some_and(|p| p.key.iter().any(|k| k.column == id));
+        if in_primary || (!cascade && self.user_of(id).is_some()) {
+            let user = self.user_of(id).unwrap_or_default();
+            return Err(in_use(&self.schema, name, &user));
+        }
+        for index in self.schema.indexes.iter().filter(|i| has_column(i, id)) {
+            references.check_index_droppable(&self.schema, index.id)?;
+        }
+        self.schema.indexes.retain(|i| !has_column(i, id));
+        self.schema.checks.retain(|c| !c.expr.columns().contains(&id));
+        self.schema.foreign_keys.retain(|f| !f.columns.contains(&id));
+        self.schema.columns.remove(at);
+        self.not_null.remove(&id);
+        self.convert.retain(|c| c.1 != id);
+        self.columns = true;
+        Ok(())
+    }
+
+    /// An index, check or foreign key of the table that has a column.
+    fn user_of(&self, column: ColumnId) -> Option<String> {
+        let schema = &self.schema;
+        let index = schema.indexes.iter().find(|i| has_column(i, column));
+        let index = index.map(|i| format!("index {}", i.name));
+        index.or_else(|| self.constraint_of(column))
+    }
+
+    fn constraint_of(&self, column: ColumnId) -> Option<String> {
+        let check = self.schema.checks.iter().find(|c| c.expr.columns().contains(&column));
+        let key = self.schema.foreign_keys.iter().find(|f| f.columns.contains(&column));
+        let check = check.map(|c| format!("check {}", c.name));
+        check.or_else(|| key.map(|k| format!("foreign key {}", k.name)))
+    }
+
+    fn set_type(&mut self, name: &str, ty: DataType, references: &References) -> Result<()> {
+        check_type(name, ty)?;
+        let at = self.column(name)?;
+        let old = self.schema.columns[at].clone();
+        if old.ty == ty {
+            return Ok(());
+        }
+        if old.is_serial() {
+            let text = format!("column {name} is filled by a counter and stays {}", old.ty);
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        if let Some(user) = self.constraint_of(old.id) {
+            return Err(in_use(&self.schema, name, &user));
+        }
+        let mut column = old.clone();
+        column.ty = ty;
+        if let Some(ColumnDefault::Constant(value)) = &old.default {
+            let value = super::convert::cast(value, old.ty, ty, name)?;
+            column.default = Some(constant(&column, &value)?);
+        }
+        let is_new = old.id.0 >= self.first_new;
+        if is_new {
+            column.missing = match &column.default {
+                Some(ColumnDefault::Constant(value)) if old.missing.is_some() => {
+                    Some(value.clone())
+                }
+                _ => None,
+            };
+        }
+        let in_place = is_new || is_lossless(old.ty, ty);
+        if !in_place {
+            column.id = self.take_id();
+            column.missing = None;
+            // What was converted once is converted from its first form.
+            let first = self.convert.iter().find(|c| c.1 == old.id).map_or(old.id, |c| c.0);
+            self.convert.retain(|c| c.1 != old.id);
+            self.convert.push((first, column.id));
+            if self.not_null.remove(&old.id) || !old.nullable {
+                self.not_null.insert(column.id);
+            }
+        }
+        for index in self.schema.indexes.iter_mut().filter(|i| has_column(i, old.id)) {
+            let in_key = index.key.iter().any(|k| k.column == old.id);
+            if in_key && !ty.is_ordered() {
+                let text = format!("index {} has column {name}; {ty} has no order", index.name);
+                return Err(Error::new(ErrorKind::WrongType, text));
+            }
+            if !in_place || in_key && !same_keys(old.ty, ty) {
+                self.rebuild.insert(index.id);
+            }
+            let keys = index.key.iter_mut().map(|k| &mut k.column);
+            let all = keys.chain(&mut index.include).filter(|c| **c == old.id);
+            all.for_each(|c| *c = column.id);
+        }
+        for &index in &self.rebuild {
+            if self.schema.index(index).is_some() {
+                references.check_index_droppable(&self.schema, index)?;
+            }
+        }
+        self.schema.columns[at] = column;
+        self.columns = true;
+        Ok(())
+    }
+
+    fn set_nullable(&mut self, name: &str, nullable: bool) -> Result<()> {
+        let at = self.column(name)?;
+        let column = &self.schema.columns[at];
+        let in_key = |k: &onlap_format::KeyPart| k.column == column.id;
+        let primary = self.schema.primary().is_some_and(|p| p.key.iter().any(in_key));
+        if nullable && (primary || column.is_serial()) {
+            let text = format!("column {name} is of the primary key or filled by a counter");
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        if nullable {
+            self.not_null.remove(&column.id);
+        } else if column.nullable {
+            self.not_null.insert(column.id);
+        }
+        self.schema.columns[at].nullable = nullable;
+        Ok(())
+    }
+}
+
+fn has_column(index: &onlap_format::IndexSchema, column: ColumnId) -> bool {
+    index.key.iter().any(|k| k.column == column) || index.include.contains(&column)
+}
+
+fn constant(column: &ColumnSchema, value: &Value) -> Result<ColumnDefault> {
+    let none = |_: &str| unreachable!("a constant names no sequence");
+    build_default(column, &DefaultSpec::Constant(value.clone()), &none)
+}
+
+/// Whether every value of the old type is one of the new type in the same physical form.
+fn is_lossless(from: DataType, to: DataType) -> bool {
+    use DataType::{Int2, Int4, Int8, Json, Numeric, Text, Varchar};
+    match (from, to) {
+        (Int2, Int4 | Int8) | (Int4, Int8) | (Varchar(_) | Json, Text) => true,
+        (Varchar(a), Varchar(b)) => a <= b,
+        (Numeric(Some((p, s))), Numeric(Some((q, t)))) => p <= q && s == t,
+        _ => false,
+    }
+}
+
+/// Whether keys of both types are the same bytes.
+fn same_keys(from: DataType, to: DataType) -> bool {
+    use DataType::{Numeric, Text, Varchar};
+    matches!((from, to), (Varchar(_), Varchar(_) | Text) | (Numeric(_), Numeric(_)))
+}
+
+fn exists(schema: &TableSchema, what: &str, name: &str) -> Error {
+    let text = format!("table {} has {what} named {name} already", schema.name);
+    Error::new(ErrorKind::AlreadyExists, text)
+}
+
+fn unknown_index(name: &str) -> Error {
+    Error::new(ErrorKind::UnknownIndex, format!("there is no index named {name}"))
+}
+
+fn in_use(schema: &TableSchema, column: &str, user: &str) -> Error {
+    let text = format!("{user} of table {} has column {column}; drop that first", schema.name);
+    Error::new(ErrorKind::InUse, text)
+}

@@ -1,0 +1,107 @@
+//! How does a program describe what is to change about a table?
+
+use onlap_format::{DataType, Value};
+
+/// Changes of a table, made in their order and all at once.
+///
+/// ```
+/// use onlap::{Database, DataType, Options, TableChanges, TableSpec, Value};
+/// let dir = tempfile::tempdir().unwrap();
+/// let db = Database::open(dir.path(), Options::default())?;
+/// let people = db.create_table(TableSpec::new("people").column("name", DataType::Varchar(20)))?;
+/// people.insert(&[Value::Text("Ada".into())])?;
+/// db.alter_table(
+///     "people",
+///     &TableChanges::new()
+///         .add_column("country", DataType::Text, Some(Value::Text("?".into())))
+///         .set_not_null("country")
+///         .set_type("name", DataType::Text),
+/// )?;
+/// let rows = db.snapshot()?.scan(&people, onlap::Scan::all())?.rows()?;
+/// assert_eq!(rows, [[Value::Text("Ada".into()), Value::Text("?".into())]]);
+/// # Ok::<(), onlap::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TableChanges(pub(crate) Vec<TableChange>);
+
+/// One change.
+#[derive(Clone, Debug)]
+pub(crate) enum TableChange {
+    AddColumn { name: String, ty: DataType, default: Option<Value> },
+    DropColumn { name: String, cascade: bool },
+    RenameColumn { name: String, to: String },
+    SetType { name: String, ty: DataType },
+    SetNullable { name: String, nullable: bool },
+    SetDefault { name: String, default: Option<Value> },
+    RenameIndex { name: String, to: String },
+    Rename { to: String },
+}
+
+impl TableChanges {
+    /// None yet.
+    pub fn new() -> TableChanges {
+        TableChanges::default()
+    }
+    fn push(mut self, change: TableChange) -> TableChanges {
+        self.0.push(change);
+        self
+    }
+    /// Adds a column at the end that takes NULL. Rows that are there read the default, or NULL without
+    /// one; none is rewritten.
+    #[must_use]
+    pub fn add_column(self, name: impl Into<String>, ty: DataType, default: Option<Value>) -> Self {
+        self.push(TableChange::AddColumn { name: name.into(), ty, default })
+    }
+    /// Drops a column that no index, check or foreign key has.
+    #[must_use]
+    pub fn drop_column(self, name: impl Into<String>) -> Self {
+        self.push(TableChange::DropColumn { name: name.into(), cascade: false })
+    }
+    /// Drops a column with all indexes, checks and foreign keys of the table that have it.
+    #[must_use]
+    pub fn drop_column_cascade(self, name: impl Into<String>) -> Self {
+        self.push(TableChange::DropColumn { name: name.into(), cascade: true })
+    }
+    /// Gives a column another name.
+    #[must_use]
+    pub fn rename_column(self, name: impl Into<String>, to: impl Into<String>) -> Self {
+        self.push(TableChange::RenameColumn { name: name.into(), to: to.into() })
+    }
+    /// Gives a column another type. Where every value is one of the new type in the same form (a larger
+    /// integer type, a longer varchar, text), no row is rewritten; otherwise all are, while writers
+    /// wait, by way of their text. Indexes over the column are built anew where their keys change.
+    #[must_use]
+    pub fn set_type(self, name: impl Into<String>, ty: DataType) -> Self {
+        self.push(TableChange::SetType { name: name.into(), ty })
+    }
+    /// Refuses NULL in a column; there must be none.
+    #[must_use]
+    pub fn set_not_null(self, name: impl Into<String>) -> Self {
+        self.push(TableChange::SetNullable { name: name.into(), nullable: false })
+    }
+    /// Allows NULL in a column.
+    #[must_use]
+    pub fn drop_not_null(self, name: impl Into<String>) -> Self {
+        self.push(TableChange::SetNullable { name: name.into(), nullable: true })
+    }
+    /// Gives later inserts a value for a column that they leave out.
+    #[must_use]
+    pub fn set_default(self, name: impl Into<String>, value: Value) -> Self {
+        self.push(TableChange::SetDefault { name: name.into(), default: Some(value) })
+    }
+    /// Takes a column's default away.
+    #[must_use]
+    pub fn drop_default(self, name: impl Into<String>) -> Self {
+        self.push(TableChange::SetDefault { name: name.into(), default: None })
+    }
+    /// Gives an index another name.
+    #[must_use]
+    pub fn rename_index(self, name: impl Into<String>, to: impl Into<String>) -> Self {
+        self.push(TableChange::RenameIndex { name: name.into(), to: to.into() })
+    }
+    /// Gives the table another name.
+    #[must_use]
+    pub fn rename(self, to: impl Into<String>) -> Self {
+        self.push(TableChange::Rename { to: to.into() })
+    }
+}
