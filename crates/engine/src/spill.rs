@@ -41,6 +41,8 @@ pub(crate) struct Spill {
     /// One behind the last ordinal that was spilled.
     end: RowId,
     seen: Option<Arc<TableVersion>>,
+    /// Of `files.before`, as far as somebody asked.
+    open: Vec<MarkRun>,
     writing: Option<(TaskHandle, Arc<Mutex<Job>>)>,
     /// Rows from here on were lost, and why.
     failed: Option<(RowId, Error)>,
@@ -62,7 +64,16 @@ enum Job {
 impl Spill {
     pub(crate) fn new(shared: Arc<Shared>, schema: Arc<TableSchema>) -> Spill {
         let files = PrivateFiles::default();
-        Spill { shared, schema, files, end: 0, seen: None, writing: None, failed: None }
+        Spill {
+            shared,
+            schema,
+            files,
+            end: 0,
+            seen: None,
+            open: Vec::new(),
+            writing: None,
+            failed: None,
+        }
     }
 
     /// One behind the last ordinal that was spilled.
@@ -101,9 +112,18 @@ impl Spill {
     }
 
     /// Writes marks, whose CSNs are the transaction's count of them, to files: those on rows of the
-    /// table, and those on rows of the transaction, by ordinal.
-    pub(crate) fn push_marks(&mut self, committed: Vec<Mark>, own: Vec<Mark>) -> Result<()> {
+    /// table, and those on rows of the transaction, by ordinal. `before`: the rows that own rows
+    /// replaced, for [`Spill::row_before`].
+    pub(crate) fn push_marks(
+        &mut self,
+        committed: Vec<Mark>,
+        own: Vec<Mark>,
+        before: Vec<(RowId, RowId)>,
+    ) -> Result<()> {
         let mut written = PrivateFiles::default();
+        let newest = committed.iter().chain(&own).map(|m| m.csn).max().unwrap_or(0);
+        let turned = |(row, before)| Mark { row, csn: newest, successor: Some(before) };
+        written.before.extend(self.write_marks(before.into_iter().map(turned).collect())?);
         for (marks, own) in [(committed, false), (own, true)] {
             match self.write_marks(marks) {
                 Ok(meta) => {
@@ -116,6 +136,7 @@ impl Spill {
             }
         }
         self.files.marks.extend(written.marks);
+        self.files.before.extend(written.before);
         self.seen = None;
         Ok(())
     }
@@ -132,6 +153,24 @@ impl Spill {
         writer.finish().map(Some)
     }
 
+    /// The row that an own row replaced, by its provisional id where it is an own one; as far as that
+    /// is in files.
+    pub(crate) fn row_before(&mut self, ordinal: RowId) -> Result<Option<RowId>> {
+        for meta in self.files.before.iter().filter(|m| m.rows.contains(&ordinal)) {
+            let run = match self.open.iter().find(|run| run.id() == meta.file) {
+                Some(run) => run,
+                None => {
+                    self.open.push(MarkRun::open(&self.shared.storage, meta.file, None)?);
+                    self.open.last().expect("just opened")
+                }
+            };
+            if let Some((_, Some(row))) = run.deleted(ordinal)? {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
     /// Takes back all marks after the `from`-th that are in files, and those before them that are in
     /// the same files; in order, each with whether it is on an own row.
     pub(crate) fn recall_marks(&mut self, from: Csn) -> Vec<(bool, Mark)> {
@@ -146,6 +185,8 @@ impl Spill {
             }
             least = gone.marks.iter().map(|m| m.meta.csns.start).fold(least, Csn::min);
         }
+        // Each was written with some of those, under the newest of their numbers.
+        gone.before.extend(self.files.before.extract_if(.., |m| m.csns.end > least));
         let mut recalled = Vec::new();
         for marks in &gone.marks {
             if let Err(e) = read_marks(&self.shared, marks, &mut recalled) {
@@ -230,6 +271,8 @@ impl Spill {
 
     /// The files are the table's now, or nobody knows whether they are.
     pub(crate) fn keep(&mut self) {
+        let before = std::mem::take(&mut self.files.before);
+        discard(&self.shared, before.iter().map(|meta| FileKind::Marks(meta.file)));
         self.files = PrivateFiles::default();
     }
 }

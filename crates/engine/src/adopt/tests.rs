@@ -176,7 +176,7 @@ fn a_transaction_replaces_rows_and_loses_some_of_its_own() {
     let replaced = (0..500).map(|row| mark(row, Some(row)));
     let marks = replaced.chain((700..800).map(|row| mark(row, None))).collect();
     let own = (0..500).map(|row| mark(row, Some(500 + row))).collect();
-    big.spill.push_marks(marks, own).unwrap();
+    big.spill.push_marks(marks, own, Vec::new()).unwrap();
     let csn = adopt_all(&db, vec![big]).unwrap();
     let expected: Vec<i64> = (0..700).chain(800..1000).chain(2000..2100).collect();
     assert_eq!(keys(&db), expected);
@@ -190,7 +190,9 @@ fn a_transaction_replaces_rows_and_loses_some_of_its_own() {
     // Who marks one of the same rows is too late.
     let mut late = part(&db, &table, vec![rows(3000..3001)]);
     late.marked = [600].into_iter().collect();
-    late.spill.push_marks(vec![Mark { row: 600, csn: 1, successor: None }], Vec::new()).unwrap();
+    late.spill
+        .push_marks(vec![Mark { row: 600, csn: 1, successor: None }], Vec::new(), Vec::new())
+        .unwrap();
     table.delete(&[Value::Int(600)]).unwrap();
     assert_eq!(adopt_all(&db, vec![late]).unwrap_err().kind(), ErrorKind::Conflict);
     drop((old, table));

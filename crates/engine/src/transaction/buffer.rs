@@ -47,10 +47,11 @@ pub(super) struct Buffer {
     pub(super) erased: RoaringTreemap,
     /// Committed rows that die.
     pub(super) marked: RoaringTreemap,
+    /// Which row, as a provisional id where it is an own one, the own row with this ordinal replaced:
+    /// by the events in memory.
+    pub(super) before: HashMap<u32, RowId>,
     /// Ordinals of own rows that have all unique keys of the committed row that they replace.
     pub(super) kept: RoaringTreemap,
-    /// The committed rows in whose places own rows in memory stand.
-    pub(super) origins: HashMap<usize, RowId>,
     /// Events in memory, and how many are in files before them.
     pub(super) events: Vec<Event>,
     pub(super) first_event: usize,
@@ -97,6 +98,14 @@ pub(super) enum Found {
 }
 
 impl Found {
+    /// Its id, provisional for an own row.
+    pub(super) fn row_id(self) -> RowId {
+        match self {
+            Found::Committed(row) => row,
+            Found::Own(ordinal) => PROVISIONAL_BASE + ordinal as RowId,
+        }
+    }
+
     pub(super) fn of(row: RowId) -> Found {
         match row.checked_sub(PROVISIONAL_BASE) {
             Some(ordinal) => Found::Own(ordinal as usize),
@@ -127,8 +136,8 @@ impl Buffer {
             dead: RoaringTreemap::new(),
             erased: RoaringTreemap::new(),
             marked: RoaringTreemap::new(),
+            before: HashMap::new(),
             kept: RoaringTreemap::new(),
-            origins: HashMap::new(),
             events: Vec::new(),
             first_event: 0,
             keys: Vec::new(),
@@ -204,16 +213,27 @@ impl Buffer {
         ordinal < self.end() && !self.dead.contains(o) && !self.erased.contains(o)
     }
 
-    /// The committed row in whose place an own row in memory stands.
-    pub(super) fn replaced(&self, ordinal: usize) -> Option<RowId> {
-        self.origins.get(&ordinal).copied()
+    /// The committed row in whose place an own row stands.
+    pub(super) fn replaced(&mut self, ordinal: usize) -> Result<Option<RowId>> {
+        let mut at = ordinal as u32;
+        loop {
+            let before = match (self.before.get(&at), &mut self.spill) {
+                (Some(row), _) => Some(*row),
+                (None, Some(spill)) => spill.row_before(at.into())?,
+                (None, None) => None,
+            };
+            match before.map(Found::of) {
+                Some(Found::Own(ordinal)) => at = ordinal as u32,
+                Some(Found::Committed(row)) => return Ok(Some(row)),
+                None => return Ok(None),
+            }
+        }
     }
 
     /// Memory in use.
     pub(super) fn heap_bytes(&self) -> usize {
         let events = self.events.len() * MARK_BYTES + self.first_event * SPILLED_MARK_BYTES;
-        let origins = self.origins.capacity() * size_of::<(usize, RowId)>();
-        self.bytes + events + origins + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
+        self.bytes + events + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
     }
 
     pub(super) fn delete(&mut self, found: Found) {
@@ -229,15 +249,13 @@ impl Buffer {
         if kept {
             self.kept.insert(ordinal as u64);
         }
-        let origin = match found {
-            Found::Committed(row) => Some(row),
-            Found::Own(old) => self.origins.get(&old).copied(),
-        };
-        origin.map(|row| self.origins.insert(ordinal, row));
         self.end_row(found, Some(ordinal as u32));
     }
 
     fn end_row(&mut self, found: Found, successor: Option<u32>) {
+        if let Some(successor) = successor {
+            self.before.insert(successor, found.row_id());
+        }
         match found {
             Found::Committed(row) => {
                 debug_assert!(row < PROVISIONAL_BASE);
@@ -267,16 +285,22 @@ impl Buffer {
             self.recall_events(to.events);
         }
         for event in self.events.drain(to.events.saturating_sub(self.first_event)..) {
-            match event {
-                Event::Marked { row, .. } => self.marked.remove(row),
-                Event::Died { ordinal, .. } => self.dead.remove(ordinal.into()),
+            let successor = match event {
+                Event::Marked { row, successor } => {
+                    self.marked.remove(row);
+                    successor
+                }
+                Event::Died { ordinal, successor } => {
+                    self.dead.remove(ordinal.into());
+                    successor
+                }
             };
+            successor.map(|s| self.before.remove(&s));
         }
         if to.rows < self.end() {
             self.rows.truncate(to.rows.saturating_sub(self.first));
             self.keys.clear();
             self.kept.remove_range(to.rows as u64..);
-            self.origins.retain(|&ordinal, _| ordinal < to.rows);
         }
         if to.rows < self.first {
             self.erase(to.rows);

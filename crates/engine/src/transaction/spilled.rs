@@ -42,7 +42,6 @@ impl Buffer {
         let rows = std::mem::replace(&mut self.rows, empty);
         self.first += rows.rows;
         self.bytes = 0;
-        self.origins.clear();
         self.keys.clear();
         // Readers may still be on their way through the copy, which stays theirs.
         self.own = None;
@@ -68,7 +67,9 @@ impl Buffer {
                 }
             }
         }
-        spill.push_marks(committed, own)?;
+        let before = self.before.iter().map(|(&ordinal, &row)| (ordinal.into(), row)).collect();
+        spill.push_marks(committed, own, before)?;
+        self.before.clear();
         self.first_event += self.events.len();
         self.events = Vec::new();
         self.own = None;
@@ -90,6 +91,12 @@ impl Buffer {
             }
         };
         self.events = recalled.into_iter().map(event).collect();
+        self.before.extend(self.events.iter().filter_map(|event| match *event {
+            Event::Marked { row, successor } => Some((successor?, row)),
+            Event::Died { ordinal, successor } => {
+                Some((successor?, PROVISIONAL_BASE + RowId::from(ordinal)))
+            }
+        }));
         self.events.append(&mut events);
     }
 
@@ -139,7 +146,7 @@ impl Buffer {
         self.spill_marks(shared)?;
         let mut spill = self.spill.take().expect("just spilled");
         let undone = |row| Mark { row, csn: 0, successor: None };
-        spill.push_marks(Vec::new(), self.erased.iter().map(undone).collect())?;
+        spill.push_marks(Vec::new(), self.erased.iter().map(undone).collect(), Vec::new())?;
         Ok(adopt::Part {
             state: Arc::clone(&self.table.state),
             schema: self.schema,

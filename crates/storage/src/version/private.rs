@@ -32,6 +32,9 @@ pub struct PrivateFiles {
     /// Marks on rows of the table and on own rows, in the order of the transaction's statements:
     /// their CSNs are its count of marks.
     pub marks: Vec<PrivateMarks>,
+    /// The other way round: which row, by its provisional id where it is an own one, each successor
+    /// replaced. Of no use to anybody else.
+    pub before: Vec<MarkRunMeta>,
 }
 
 /// A mark run of a transaction. Successors are ordinals.
@@ -65,7 +68,8 @@ impl PrivateFiles {
     pub fn files(&self) -> impl Iterator<Item = FileKind> {
         let segments = self.segments.iter().map(|s| FileKind::Segment(s.file));
         let runs = self.runs.iter().flat_map(|(_, run)| &run.files);
-        let marks = self.marks.iter().map(|m| FileKind::Marks(m.meta.file));
+        let marks = self.marks.iter().map(|m| &m.meta).chain(&self.before);
+        let marks = marks.map(|meta| FileKind::Marks(meta.file));
         segments.chain(runs.map(|f| FileKind::Run(f.file))).chain(marks)
     }
 
