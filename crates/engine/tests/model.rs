@@ -489,7 +489,7 @@ fn memtables_flush_rarely() {
 
 #[test]
 fn one_background_job_large_fan_in() {
-    let setting = Setting { fan_in: 8, background_jobs: 1, spill_bytes: Some(1), ..small() };
+    let setting = Setting { fan_in: 8, background_jobs: 1, spill_bytes: Some(6000), ..small() };
     for seed in 31..=33 {
         run("one job", setting.clone(), seed, 250);
     }
