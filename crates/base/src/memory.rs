@@ -41,7 +41,8 @@ pub const PARTS: [Part; 6] =
 /// * Memtables, 22: bytes written per row by merges fall with the logarithm of what one flush holds,
 ///   so they get the largest part; frozen ones being flushed count here too, so each table set can
 ///   fill 10 while 10 are on their way out and 2 are left for flushes that take longer.
-/// * Transactions, 6: a change beyond it is refused.
+/// * Transactions, 6: at three quarters of it a transaction moves to files, in parts that are worth
+///   one each.
 /// * Cache, 18: reads gain from every block, and nothing is lost below it.
 /// * Resident, 8: a filter costs 2 bytes per unique key, fences about 20 bytes per 16-KiB block.
 /// * Background, 9: two jobs of T + 1 = 9 streams with two 16-KiB blocks each take 0.6 MiB; the

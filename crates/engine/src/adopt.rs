@@ -3,8 +3,7 @@
 //! One record of the manifest adopts the files, and is the commit: in every sync mode it is durable
 //! before anybody sees it. Nothing of such a transaction goes through the log. The steps:
 //!
-//! 1. **Before the commit lock**: all rows are spilled ([`crate::spill`]), marks are written as mark
-//!    runs, names of files are made durable, keys and marks are validated against what is committed
+//! 1. **Before the commit lock**: all rows and marks are spilled ([`crate::spill`]), names of files are made durable, keys and marks are validated against what is committed
 //!    so far ([`validate`]), and the touched tables are flushed, so that little is left for step 2.
 //! 2. **Under the lock, to itself** ([`Commits::exclusively`]): the touched tables are frozen and
 //!    flushed to the end, so that all their rows and marks are in files; what came since step 1 is
@@ -44,25 +43,23 @@ use crate::spill::Spill;
 use crate::table::{TableState, TableView};
 use crate::unique;
 
-mod marks;
 mod validate;
 
 #[cfg(test)]
 mod tests;
 
-use marks::WrittenMarks;
 use validate::Validated;
 
 /// Flushes before the lock is taken: each leaves what came in during the one before.
 const FLUSHES_AHEAD: usize = 2;
 
-/// What a transaction does to one table; all its rows are spilled.
+/// What a transaction does to one table; all its rows and marks are spilled.
 pub(crate) struct Part {
     pub state: Arc<TableState>,
     pub schema: Arc<TableSchema>,
     pub spill: Spill,
-    /// Committed rows that die, rising, and the ordinals of the rows that replace them.
-    pub marks: Vec<(RowId, Option<RowId>)>,
+    /// Committed rows that die; the marks are spilled too.
+    pub marked: RoaringTreemap,
     /// Ordinals of own rows that died again, or were undone.
     pub dead: RoaringTreemap,
     /// Every value of the serial column came from the counter.
@@ -82,10 +79,9 @@ pub(crate) struct Further<'a> {
 }
 
 /// A part that is ready for the lock.
-struct Ready<'a> {
+struct Ready {
     part: Part,
     validated: Validated,
-    marks: WrittenMarks<'a>,
 }
 
 /// Commits a transaction that lies in files.
@@ -98,8 +94,7 @@ pub(crate) fn commit(shared: &Shared, parts: Vec<Part>, further: Further<'_>) ->
     for mut part in parts {
         part.spill.wait()?;
         let validated = Validated::new(shared, &mut part)?;
-        let marks = WrittenMarks::write(shared, &part)?;
-        ready.push(Ready { part, validated, marks });
+        ready.push(Ready { part, validated });
     }
     shared.storage.sync_dir()?;
     for _ in 0..FLUSHES_AHEAD {
@@ -112,7 +107,7 @@ pub(crate) fn commit(shared: &Shared, parts: Vec<Part>, further: Further<'_>) ->
 fn adopt(
     shared: &Shared,
     leader: &mut Leader,
-    ready: &mut [Ready<'_>],
+    ready: &mut [Ready],
     mut further: Further<'_>,
 ) -> Result<Csn> {
     shared.check_writable()?;
@@ -148,10 +143,7 @@ fn adopt(
     let undone = |e: &Error| matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DiskFull);
     if adopted.as_ref().err().is_none_or(|e| !undone(e)) {
         // The table's, or perhaps the table's.
-        ready.iter_mut().for_each(|r| {
-            r.part.spill.keep();
-            r.marks.keep();
-        });
+        ready.iter_mut().for_each(|r| r.part.spill.keep());
     }
     adopted?;
     leader.next_csn = csn + 1;
@@ -177,11 +169,10 @@ fn check_table(part: &Part) -> Result<()> {
     Ok(())
 }
 
-fn edits_of(r: &mut Ready<'_>, base: RowId, csn: Csn, edits: &mut Vec<Edit>) -> Result<()> {
+fn edits_of(r: &mut Ready, base: RowId, csn: Csn, edits: &mut Vec<Edit>) -> Result<()> {
     let part = &mut r.part;
     let (table, end) = (part.schema.id, base + part.spill.end());
     edits.extend(part.spill.files()?.edits(table, base, csn));
-    edits.extend(r.marks.edits(table, base, csn));
     edits.push(Edit::Flushed(table, end, csn));
     if let Some(serial) = part.schema.columns.iter().find(|c| c.is_serial()) {
         edits.push(Edit::Serial(table, serial.id, part.state.serial_now()));
@@ -190,7 +181,7 @@ fn edits_of(r: &mut Ready<'_>, base: RowId, csn: Csn, edits: &mut Vec<Edit>) -> 
 }
 
 /// Step 5 for one table.
-fn publish(shared: &Shared, r: &Ready<'_>, base: RowId, csn: Csn, changed: &[Changed]) {
+fn publish(shared: &Shared, r: &Ready, base: RowId, csn: Csn, changed: &[Changed]) {
     let Part { state, schema, spill, .. } = &r.part;
     let version = version_of(changed, schema.id);
     let end = base + spill.end();

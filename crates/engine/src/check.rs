@@ -2,8 +2,8 @@
 //!
 //! Opens the database (which replays the log) and reads every file: checksums and footers by
 //! reading, the order of rows and entries, counts against the manifest, marks in range, keys of
-//! unique indexes once among live rows, and that every index holds exactly the keys of the live rows
-//! (I4), both ways.
+//! unique indexes once among live rows, that every index holds exactly the keys of the live rows
+//! (I4), both ways, and that every row obeys the checks and has the parents of its table.
 //!
 //! The comparison of an index with its table needs no sorting: both sides add up a hash of (row id,
 //! key, INCLUDE values) over live rows, per stretch of row ids. Equal sums mean equal sets but for a
@@ -24,6 +24,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::database::Database;
 use crate::options::Options;
 use crate::read::merge_cursors;
+use crate::rules::alter;
 use crate::table::{index_positions, key_def};
 
 /// How a check is run.
@@ -94,6 +95,9 @@ pub fn check(dir: impl AsRef<Path>, options: &CheckOptions) -> Result<CheckRepor
             report: &mut report,
         };
         check.run();
+        for broken in alter::broken(db.shared(), &state) {
+            report.findings.push(Finding { table: Some(name.clone()), text: broken.to_string() });
+        }
         report.tables += 1;
     }
     db.close()?;

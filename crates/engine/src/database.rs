@@ -387,6 +387,17 @@ impl Database {
         Ok(Sequence::new(&self.shared, state))
     }
 
+    /// Gives a sequence another increment, range, cycle or cache; it goes on with the value that was
+    /// next. A start other than that is for [`Sequence::set_value`].
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownSequence`]; [`ErrorKind::OutOfRange`] when the next value is outside the new
+    /// range; as [`Database::create_sequence`].
+    pub fn change_sequence(&self, spec: SequenceSpec) -> Result<()> {
+        self.shared.check_writable()?;
+        sequences::change(&self.shared, &spec)
+    }
+
     /// Drops a sequence.
     ///
     /// # Errors

@@ -21,9 +21,12 @@ use std::sync::Arc;
 use onlap_base::memory::{Charge, Part};
 use onlap_base::names::FileKind;
 use onlap_base::tasks::TaskHandle;
-use onlap_base::{Error, ErrorKind, Result, RowId};
+use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
+use onlap_format::manifest::MarkRunMeta;
+use onlap_format::marks::Mark;
 use onlap_format::{Batch, TableSchema};
-use onlap_storage::version::{PrivateFiles, TableVersion};
+use onlap_storage::marks::{MarkRun, MarkRunSpec, MarkRunWriter};
+use onlap_storage::version::{PrivateFiles, PrivateMarks, TableVersion};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
@@ -38,6 +41,8 @@ pub(crate) struct Spill {
     /// One behind the last ordinal that was spilled.
     end: RowId,
     seen: Option<Arc<TableVersion>>,
+    /// Of `files.before`, as far as somebody asked.
+    open: Vec<MarkRun>,
     writing: Option<(TaskHandle, Arc<Mutex<Job>>)>,
     /// Rows from here on were lost, and why.
     failed: Option<(RowId, Error)>,
@@ -59,7 +64,16 @@ enum Job {
 impl Spill {
     pub(crate) fn new(shared: Arc<Shared>, schema: Arc<TableSchema>) -> Spill {
         let files = PrivateFiles::default();
-        Spill { shared, schema, files, end: 0, seen: None, writing: None, failed: None }
+        Spill {
+            shared,
+            schema,
+            files,
+            end: 0,
+            seen: None,
+            open: Vec::new(),
+            writing: None,
+            failed: None,
+        }
     }
 
     /// One behind the last ordinal that was spilled.
@@ -95,6 +109,94 @@ impl Spill {
             }
         }
         Ok(())
+    }
+
+    /// Writes marks, whose CSNs are the transaction's count of them, to files: those on rows of the
+    /// table, and those on rows of the transaction, by ordinal. `before`: the rows that own rows
+    /// replaced, for [`Spill::row_before`].
+    pub(crate) fn push_marks(
+        &mut self,
+        committed: Vec<Mark>,
+        own: Vec<Mark>,
+        before: Vec<(RowId, RowId)>,
+    ) -> Result<()> {
+        let mut written = PrivateFiles::default();
+        let newest = committed.iter().chain(&own).map(|m| m.csn).max().unwrap_or(0);
+        let turned = |(row, before)| Mark { row, csn: newest, successor: Some(before) };
+        written.before.extend(self.write_marks(before.into_iter().map(turned).collect())?);
+        for (marks, own) in [(committed, false), (own, true)] {
+            match self.write_marks(marks) {
+                Ok(meta) => {
+                    written.marks.extend(meta.map(|meta| PrivateMarks { own, meta }));
+                }
+                Err(e) => {
+                    remove(&self.shared, &written);
+                    return Err(e);
+                }
+            }
+        }
+        self.files.marks.extend(written.marks);
+        self.files.before.extend(written.before);
+        self.seen = None;
+        Ok(())
+    }
+
+    fn write_marks(&self, mut marks: Vec<Mark>) -> Result<Option<MarkRunMeta>> {
+        marks.sort_unstable();
+        let (Some(first), Some(last)) = (marks.first(), marks.last()) else { return Ok(None) };
+        let rows = first.row..last.row + 1;
+        let oldest = marks.iter().map(|m| m.csn).min().expect("there is a mark");
+        let newest = marks.iter().map(|m| m.csn).max().expect("there is a mark");
+        let spec = MarkRunSpec { table: self.schema.id, rows, csns: oldest..newest + 1 };
+        let mut writer = MarkRunWriter::create(&self.shared.storage, spec)?;
+        writer.push(&marks)?;
+        writer.finish().map(Some)
+    }
+
+    /// The row that an own row replaced, by its provisional id where it is an own one; as far as that
+    /// is in files.
+    pub(crate) fn row_before(&mut self, ordinal: RowId) -> Result<Option<RowId>> {
+        for meta in self.files.before.iter().filter(|m| m.rows.contains(&ordinal)) {
+            let run = match self.open.iter().find(|run| run.id() == meta.file) {
+                Some(run) => run,
+                None => {
+                    self.open.push(MarkRun::open(&self.shared.storage, meta.file, None)?);
+                    self.open.last().expect("just opened")
+                }
+            };
+            if let Some((_, Some(row))) = run.deleted(ordinal)? {
+                return Ok(Some(row));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes back all marks after the `from`-th that are in files, and those before them that are in
+    /// the same files; in order, each with whether it is on an own row.
+    pub(crate) fn recall_marks(&mut self, from: Csn) -> Vec<(bool, Mark)> {
+        let mut gone = PrivateFiles::default();
+        let mut least = from + 1;
+        loop {
+            let before = gone.marks.len();
+            // Files written together share a stretch of numbers.
+            gone.marks.extend(self.files.marks.extract_if(.., |m| m.meta.csns.end > least));
+            if gone.marks.len() == before {
+                break;
+            }
+            least = gone.marks.iter().map(|m| m.meta.csns.start).fold(least, Csn::min);
+        }
+        // Each was written with some of those, under the newest of their numbers.
+        gone.before.extend(self.files.before.extract_if(.., |m| m.csns.end > least));
+        let mut recalled = Vec::new();
+        for marks in &gone.marks {
+            if let Err(e) = read_marks(&self.shared, marks, &mut recalled) {
+                self.failed = Some((0, e));
+            }
+        }
+        recalled.sort_unstable_by_key(|(_, mark)| mark.csn);
+        self.seen = None;
+        remove(&self.shared, &gone);
+        recalled
     }
 
     /// Gives up rows from ordinal `from` on, as far as whole files hold no others: [`Spill::end`] then
@@ -149,7 +251,10 @@ impl Spill {
     pub(crate) fn version(&mut self) -> Result<Arc<TableVersion>> {
         self.wait()?;
         let seen = self.seen.as_ref();
-        if let Some(seen) = seen.filter(|v| v.segments.len() == self.files.segments.len()) {
+        let same = |v: &&Arc<TableVersion>| {
+            v.segments.len() == self.files.segments.len() && v.marks.len() == self.files.marks.len()
+        };
+        if let Some(seen) = seen.filter(same) {
             return Ok(Arc::clone(seen));
         }
         let files = self.shared.versions.files();
@@ -166,6 +271,8 @@ impl Spill {
 
     /// The files are the table's now, or nobody knows whether they are.
     pub(crate) fn keep(&mut self) {
+        let before = std::mem::take(&mut self.files.before);
+        discard(&self.shared, before.iter().map(|meta| FileKind::Marks(meta.file)));
         self.files = PrivateFiles::default();
     }
 }
@@ -177,6 +284,14 @@ impl Drop for Spill {
         self.seen = None;
         remove(&self.shared, &self.files);
     }
+}
+
+fn read_marks(shared: &Shared, marks: &PrivateMarks, out: &mut Vec<(bool, Mark)>) -> Result<()> {
+    let run = MarkRun::open(&shared.storage, marks.meta.file, None)?;
+    let mut read = Vec::new();
+    (0..run.mark_blocks()).try_for_each(|i| run.read_marks(i, &mut read))?;
+    out.extend(read.into_iter().map(|mark| (marks.own, mark)));
+    Ok(())
 }
 
 /// Removes files that no manifest names. What cannot be removed now goes with the next open.

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use onlap::{
-    Action, DataType, Database, ErrorKind, ForeignKeySpec, IndexSpec, Isolation, Options, Result,
-    Rule, Scan, SyncMode, Table, TableSpec, Transaction, TransactionOptions, Value,
+    Action, CheckOptions, DataType, Database, ErrorKind, ForeignKeySpec, IndexSpec, Isolation,
+    Options, Result, Rule, Scan, SyncMode, Table, TableSpec, Transaction, TransactionOptions,
+    Value, check,
 };
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, Tasks};
@@ -81,16 +82,23 @@ fn both(
     first: Step,
     second: Step,
 ) -> (usize, Option<ErrorKind>) {
-    let db = Database::open("/db", options(without)).unwrap();
+    let options = options(without);
+    let db = Database::open("/db", options.clone()).unwrap();
     let (parents, children) = tables(&db, Some(key(Action::Restrict)));
     let (mut a, mut b) = (impatient(&db, level), impatient(&db, level));
     first(&mut a, &parents, &children).unwrap();
     let refused = second(&mut b, &parents, &children).err().map(|e| e.kind());
     a.commit().unwrap();
-    if refused.is_none() {
-        b.commit().unwrap();
+    match refused {
+        None => _ = b.commit().unwrap(),
+        Some(_) => b.rollback(),
     }
-    (orphans(&db, &parents, &children), refused)
+    let orphans = orphans(&db, &parents, &children);
+    drop((parents, children));
+    db.close().unwrap();
+    let report = check("/db", &CheckOptions { options }).unwrap();
+    assert_eq!(report.findings.len(), orphans, "{:?}", report.findings);
+    (orphans, refused)
 }
 
 fn child(tx: &mut Transaction, _: &Table, children: &Table) -> Result<()> {
@@ -124,6 +132,41 @@ fn a_child_and_the_end_of_its_parent_do_not_pass_each_other() {
             }
         }
     }
+}
+
+/// A transaction with many children holds all parents; one that ends many parents is alone.
+#[test]
+fn many_keys_are_locked_together() {
+    const MANY: i64 = 5000;
+    let db = Database::open("/db", options(None)).unwrap();
+    let (parents, children) = tables(&db, Some(key(Action::Restrict)));
+    parents.insert_many((100..100 + 2 * MANY).map(|i| [int(i), Value::Null])).unwrap();
+    let level = Isolation::ReadCommitted;
+    let refused = |done: Result<bool>| done.unwrap_err().kind();
+
+    let mut many = impatient(&db, level);
+    for i in 100..100 + MANY {
+        many.insert(&children, &[Value::Null, int(i)]).unwrap();
+    }
+    let mut other = impatient(&db, level);
+    assert_eq!(refused(other.delete(&parents, &[int(1)])), ErrorKind::LockNotAvailable);
+    other.insert(&children, &[Value::Null, int(2)]).unwrap();
+    other.update(&parents, &[int(1)], &[("note", int(3))]).unwrap();
+    other.rollback();
+    many.commit().unwrap();
+    assert_eq!(refused(parents.delete(&[int(100)])), ErrorKind::ForeignKeyViolation);
+
+    let mut many = impatient(&db, level);
+    for i in 100 + MANY..100 + 2 * MANY {
+        many.delete(&parents, &[int(i)]).unwrap();
+    }
+    let mut other = impatient(&db, level);
+    let child = other.insert(&children, &[Value::Null, int(2)]).map(|()| true);
+    assert_eq!(refused(child), ErrorKind::LockNotAvailable);
+    many.rollback();
+    other.insert(&children, &[Value::Null, int(2)]).unwrap();
+    other.commit().unwrap();
+    assert_eq!(orphans(&db, &parents, &children), 0);
 }
 
 /// Parents come and go, change their keys and their other columns; children come, go and change

@@ -9,6 +9,7 @@
 //! | `insert t [columns=(a,b)] [tx=a]` | one row per line; `-` is NULL |
 //! | `update t key=(1) set=(a,5) [tx=a]`, `delete t key=(1) [tx=a]` | by primary key |
 //! | `scan t [tx=a]` | all rows |
+//! | `default t column=a` | what a statement that says DEFAULT gets |
 //! | `drop-table t`, `reopen` | |
 //!
 //! Expressions are in prefix form: `(and (> a 0) (like t 'a%'))`. Commands of one line that change rows
@@ -225,6 +226,13 @@ impl Story {
             "drop" => {
                 let rule: String = test.take_arg("name").unwrap();
                 told(self.db().drop_constraint(&name, &rule))
+            }
+            "default" => {
+                let column: String = test.take_arg("column").unwrap();
+                match self.db().table(&name).and_then(|t| t.default_value(&column)) {
+                    Ok(value) => format!("{value:?}\n"),
+                    Err(e) => told::<()>(Err(e)),
+                }
             }
             "drop-table" => told(self.db().drop_table(&name)),
             "sequence" => self.sequence(&name, test),

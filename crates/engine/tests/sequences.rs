@@ -55,6 +55,24 @@ fn values_come_once_and_in_order() {
 }
 
 #[test]
+fn a_sequence_changes_and_goes_on() {
+    let disk = MemFs::new();
+    let db = open(&disk);
+    let s = db.create_sequence(SequenceSpec::new("s")).unwrap();
+    assert_eq!(take(&s, 3), [1, 2, 3]);
+    let refused = |spec: SequenceSpec| db.change_sequence(spec).err().unwrap().kind();
+    assert_eq!(refused(SequenceSpec::new("s").max(3)), ErrorKind::OutOfRange);
+    assert_eq!(refused(SequenceSpec::new("t")), ErrorKind::UnknownSequence);
+    assert_eq!(take(&s, 1), [4]);
+    db.change_sequence(SequenceSpec::new("s").increment(10).max(20).cycle()).unwrap();
+    assert_eq!(take(&s, 3), [5, 15, 1]);
+    drop(s);
+    db.close().unwrap();
+    let db = open(&disk);
+    assert_eq!(take(&db.sequence("s").unwrap(), 2), [11, 1]);
+}
+
+#[test]
 fn names_and_descriptions_are_checked() {
     let db = open(&MemFs::new());
     let refused = |spec: SequenceSpec| db.create_sequence(spec).err().unwrap().kind();

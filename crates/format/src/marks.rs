@@ -91,7 +91,7 @@ pub struct MarkShift {
     pub rows: RowId,
     /// Added to the successors.
     pub successors: RowId,
-    /// The commit that all marks came with.
+    /// The commit that all marks came with; 0: those that the file says.
     pub csn: Csn,
 }
 
@@ -127,7 +127,7 @@ impl MarkBlock {
             None => Mark { row, csn: csn as Csn, successor },
             Some(shift) => {
                 let successor = successor.map(|s| shift.successors.wrapping_add(s));
-                Mark { row, csn: shift.csn, successor }
+                Mark { row, csn: if shift.csn == 0 { csn as Csn } else { shift.csn }, successor }
             }
         }
     }
@@ -253,7 +253,9 @@ impl MarkFooter {
             return Err(Error::damaged("a mark run with dead blocks was adopted"));
         }
         self.rows = shifted(&self.rows, shift.rows)?;
-        self.csns = shift.csn..shift.csn.saturating_add(1);
+        if shift.csn > 0 {
+            self.csns = shift.csn..shift.csn.saturating_add(1);
+        }
         for block in &mut self.marks {
             let first = block.first.checked_add(shift.rows);
             block.first = first.ok_or_else(|| Error::damaged("row ids leave 64 bits"))?;

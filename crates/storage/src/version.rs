@@ -30,7 +30,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use private::PrivateFiles;
+pub use private::{PrivateFiles, PrivateMarks};
 pub use set::{Changed, Versions};
 
 /// A segment of a version.

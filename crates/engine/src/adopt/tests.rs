@@ -9,6 +9,7 @@ use crate::database::{Database, Table};
 use crate::options::{Options, SyncMode};
 use crate::read::{KeyRange, Scan};
 use crate::spec::{IndexSpec, TableSpec};
+use onlap_format::marks::Mark;
 use onlap_format::{Batch, Column};
 
 fn options(fs: &Arc<dyn Fs>) -> Options {
@@ -47,7 +48,7 @@ fn part(db: &Database, table: &Table, batches: Vec<Batch>) -> Part {
         state,
         schema,
         spill,
-        marks: Vec::new(),
+        marked: RoaringTreemap::new(),
         dead: RoaringTreemap::new(),
         counter_only: false,
     }
@@ -170,21 +171,28 @@ fn a_transaction_replaces_rows_and_loses_some_of_its_own() {
     let mut big = part(&db, &table, vec![rows(0..500), rows(0..500), rows(2000..2100)]);
     // The first version of each key died again; rows 0 to 499 are replaced, 700 to 799 deleted.
     big.dead = (0..500).collect();
-    let replaced = (0..500).map(|row| (row, Some(500 + row)));
-    big.marks = replaced.chain((700..800).map(|row| (row, None))).collect();
+    big.marked = (0..500).chain(700..800).collect();
+    let mark = |row, successor| Mark { row, csn: 1, successor };
+    let replaced = (0..500).map(|row| mark(row, Some(row)));
+    let marks = replaced.chain((700..800).map(|row| mark(row, None))).collect();
+    let own = (0..500).map(|row| mark(row, Some(500 + row))).collect();
+    big.spill.push_marks(marks, own, Vec::new()).unwrap();
     let csn = adopt_all(&db, vec![big]).unwrap();
     let expected: Vec<i64> = (0..700).chain(800..1000).chain(2000..2100).collect();
     assert_eq!(keys(&db), expected);
     let view = table.state.view();
-    assert_eq!(view.mark_of(3).unwrap(), Some((csn, Some(1503))));
-    assert_eq!(view.mark_of(1003).unwrap(), Some((csn, None)));
+    assert_eq!(view.mark_of(3).unwrap(), Some((csn, Some(1003))));
+    assert_eq!(view.mark_of(1003).unwrap(), Some((csn, Some(1503))));
     assert_eq!(view.mark_of(1503).unwrap(), None);
     assert_eq!(old.count(&table).unwrap(), 1000);
     drop(view);
 
     // Who marks one of the same rows is too late.
     let mut late = part(&db, &table, vec![rows(3000..3001)]);
-    late.marks = vec![(600, None)];
+    late.marked = [600].into_iter().collect();
+    late.spill
+        .push_marks(vec![Mark { row: 600, csn: 1, successor: None }], Vec::new(), Vec::new())
+        .unwrap();
     table.delete(&[Value::Int(600)]).unwrap();
     assert_eq!(adopt_all(&db, vec![late]).unwrap_err().kind(), ErrorKind::Conflict);
     drop((old, table));

@@ -111,10 +111,14 @@ fn is_counter(part: &Part, index: &IndexSchema) -> bool {
 
 /// Refuses a part of whose marked rows one is marked already.
 fn check_marks(part: &Part, drop_dead: impl Fn(&[RowId], &mut [bool]) -> Result<()>) -> Result<()> {
+    let mut marked = part.marked.iter();
     let (mut rows, mut keep) = (Vec::new(), Vec::new());
-    for marks in part.marks.chunks(MARKS_STEP) {
+    loop {
         rows.clear();
-        rows.extend(marks.iter().map(|m| m.0));
+        rows.extend(marked.by_ref().take(MARKS_STEP));
+        if rows.is_empty() {
+            return Ok(());
+        }
         keep.clear();
         keep.resize(rows.len(), true);
         drop_dead(&rows, &mut keep)?;
@@ -126,7 +130,6 @@ fn check_marks(part: &Part, drop_dead: impl Fn(&[RowId], &mut [bool]) -> Result<
             return Err(Error::new(ErrorKind::Conflict, text));
         }
     }
-    Ok(())
 }
 
 /// Refuses keys that stand twice among the own live rows, or belong to a live row below `below`.
@@ -181,7 +184,7 @@ fn live_row(
     below: RowId,
 ) -> Result<Option<RowId>> {
     let row = unique::live_row(view, index.id, key, below)?;
-    Ok(row.filter(|row| part.marks.binary_search_by_key(row, |m| m.0).is_err()))
+    Ok(row.filter(|row| !part.marked.contains(*row)))
 }
 
 /// Refuses a live row from `since` on with a key of the transaction.

@@ -19,7 +19,7 @@ use std::time::Duration;
 
 use onlap_base::clock::Clock;
 use onlap_base::tasks::Tasks;
-use onlap_base::{Error, ErrorKind, IndexId, Result, RowId};
+use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, TableId};
 
 use crate::table::TableState;
 
@@ -125,6 +125,11 @@ impl HeldLocks {
 
     pub(crate) fn id(&self) -> TxId {
         self.id
+    }
+
+    /// Locks in a table that have entries of their own.
+    pub(crate) fn count_in(&self, table: TableId) -> usize {
+        self.tables.iter().find(|t| t.state.id == table).map_or(0, |t| t.targets.len())
     }
 
     fn of_table(&mut self, state: &Arc<TableState>) -> &mut OfTable {

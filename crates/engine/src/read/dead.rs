@@ -52,7 +52,7 @@ impl DeadRows {
             };
             self.rows = view.view.dead_rows(self.stretch.clone(), view.csn)?;
             if let Some(own) = &view.own {
-                self.rows.extend(own.dead_rows(self.stretch.clone()));
+                self.rows.extend(own.dead_rows(self.stretch.clone())?);
                 self.rows.sort_unstable();
             }
         }

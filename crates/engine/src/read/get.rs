@@ -29,8 +29,10 @@ impl ReadView {
         let Some(row) = self.view.newest_with_key(index, key, self.count)? else {
             return Ok(None);
         };
-        let deleted = self.view.mark_of(row)?.is_some_and(|(csn, _)| csn <= self.csn)
-            || self.own.as_ref().is_some_and(|own| own.is_dead(row));
+        if self.view.mark_of(row)?.is_some_and(|(csn, _)| csn <= self.csn) {
+            return Ok(None);
+        }
+        let deleted = self.own.as_ref().map_or(Ok(false), |own| own.is_dead(row))?;
         Ok((!deleted).then_some(row))
     }
 

@@ -19,7 +19,7 @@ use crate::memtable::Memtable;
 #[derive(Debug)]
 pub(crate) struct OwnRows {
     pub memtable: Arc<Memtable>,
-    /// Rows that memory had no room for; their marks are in the memtable all the same.
+    /// Rows and marks that memory had no room for.
     pub files: Option<Arc<TableVersion>>,
     /// Rows below are seen.
     pub end: RowId,
@@ -31,14 +31,14 @@ impl OwnRows {
     /// The living row with a whole key (key bytes) of a unique index.
     pub(super) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
         if let Some(row) = self.memtable.newest_with_key(index, key, self.end)
-            && !self.is_dead(row)
+            && !self.is_dead(row)?
         {
             return Ok(Some(row));
         }
         let Some(files) = &self.files else { return Ok(None) };
         let mut below = self.end;
         while let Some(row) = files.newest_with_key(index, key, below)? {
-            if !self.is_dead(row) {
+            if !self.is_dead(row)? {
                 return Ok(Some(row));
             }
             // A row that was undone may stand before one that was not.
@@ -47,13 +47,26 @@ impl OwnRows {
         Ok(None)
     }
 
-    pub(super) fn is_dead(&self, row: RowId) -> bool {
-        self.memtable.mark_of(row).is_some_and(|(number, _)| number <= self.marks)
+    pub(super) fn is_dead(&self, row: RowId) -> Result<bool> {
+        let seen = |(number, _): (Csn, Option<RowId>)| number <= self.marks;
+        if let Some(mark) = self.memtable.mark_of(row) {
+            return Ok(seen(mark));
+        }
+        let Some(files) = &self.files else { return Ok(false) };
+        Ok(files.mark_of(row)?.is_some_and(seen))
     }
 
-    /// Rows of a range of ids, the table's or its own, that the transaction deleted, ascending.
-    pub(super) fn dead_rows(&self, rows: Range<RowId>) -> Vec<RowId> {
-        self.memtable.dead_rows(rows, self.marks)
+    /// Rows of a range of ids, the table's or its own, that the transaction deleted, in any order.
+    pub(super) fn dead_rows(&self, rows: Range<RowId>) -> Result<Vec<RowId>> {
+        let mut dead = self.memtable.dead_rows(rows.clone(), self.marks);
+        if let Some(files) = &self.files {
+            dead.extend(files.dead_rows(rows, self.marks)?);
+        }
+        Ok(dead)
+    }
+
+    fn has_marks(&self) -> bool {
+        self.memtable.marks() > 0 || self.files.as_ref().is_some_and(|files| files.has_marks())
     }
 }
 
@@ -74,7 +87,7 @@ impl ReadView {
 
     /// Whether any row is marked as deleted.
     pub(super) fn has_marks(&self) -> bool {
-        self.own.as_ref().is_some_and(|own| own.memtable.marks() > 0) || self.view.has_marks()
+        self.own.as_ref().is_some_and(|own| own.has_marks()) || self.view.has_marks()
     }
 
     /// Clears `keep[i]` where row `rows[i]` (ascending) is deleted.
@@ -82,6 +95,9 @@ impl ReadView {
         self.view.drop_dead(rows, self.csn, keep)?;
         if let Some(own) = &self.own {
             own.memtable.drop_dead(rows, own.marks, keep);
+            if let Some(files) = &own.files {
+                files.drop_dead(rows, own.marks, keep)?;
+            }
         }
         Ok(())
     }

@@ -183,12 +183,10 @@ impl TableScan {
                         None => {}
                     }
                     let rows = found.rows.clone();
-                    // What only this transaction deleted is dead to nobody else.
-                    if self.view.own.is_none()
-                        && rows == (0..found.block.rows())
+                    if rows == (0..found.block.rows())
                         && self.dead.all(&self.view, self.direction, &found)?
                     {
-                        note_dead(&self.view, scan.segment(), &found);
+                        note_dead(&self.view, scan.segment(), &found)?;
                     } else {
                         *block = Some((found, rows));
                     }
@@ -281,12 +279,14 @@ fn scan_of(
 }
 
 /// Tells later scans that a block is wholly dead, unless only this transaction deleted rows of it.
-fn note_dead(view: &ReadView, segment: &Segment, found: &ScanBlock) {
+fn note_dead(view: &ReadView, segment: &Segment, found: &ScanBlock) -> Result<()> {
     let last = found.block.rows() - 1;
     let ids = found.block.row_id(0)..found.block.row_id(last) + 1;
-    if view.own.as_ref().is_none_or(|own| own.dead_rows(ids).is_empty()) {
+    let own = view.own.as_ref().map(|own| own.dead_rows(ids)).transpose()?;
+    if own.is_none_or(|dead| dead.is_empty()) {
         segment.skip().note(found.number, view.csn);
     }
+    Ok(())
 }
 
 /// Takes at most `max` off the end of the range where the direction begins.

@@ -18,7 +18,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
-use onlap_format::{Action, Batch, Expr, ForeignKeySchema, TableSchema, Value, convert};
+use onlap_format::{
+    Action, Batch, CheckSchema, Expr, ForeignKeySchema, TableSchema, Value, convert,
+};
 
 use super::{Checks, Reference};
 use crate::database::{Shared, unknown_table};
@@ -48,11 +50,7 @@ pub(crate) fn add_check(
         schema.checks.push(check.clone());
         Ok(())
     };
-    let mut judge = |rows: &TableSchema, batch: &Batch, _: bool| {
-        let mut alone = rows.clone();
-        add_to(&mut alone)?;
-        Checks::of(&alone)?.judge(&alone, batch, 0..batch.rows).map(|()| true)
-    };
+    let mut judge = |rows: &TableSchema, batch: &Batch, _: bool| judge_check(&check, rows, batch);
     Addition { shared, state: &state, columns, judge: &mut judge }.run(&add_to)
 }
 
@@ -98,6 +96,26 @@ pub(crate) fn add_foreign_key(
     Addition { shared, state: &state, columns, judge: &mut judge }.run(&add_to)
 }
 
+/// The rules of a table that some of its rows break: at most one error for each, and those of reading.
+pub(crate) fn broken(shared: &Arc<Shared>, state: &Arc<TableState>) -> Vec<Error> {
+    let schema = state.schema();
+    let mut errors = Vec::new();
+    let mut look = |columns: Vec<ColumnId>, judge: JudgeRows<'_>| {
+        let mut all = Addition { shared, state, columns, judge };
+        let judged = all.count().and_then(|to| all.judge_rows(0, to, true));
+        errors.extend(judged.err());
+    };
+    for check in &schema.checks {
+        look(check.expr.columns(), &mut |rows, batch, _| judge_check(check, rows, batch));
+    }
+    for key in &schema.foreign_keys {
+        let judge: JudgeRows<'_> =
+            &mut |rows, batch, wait| judge_key(shared, key, rows, batch, wait);
+        look(key.columns.clone(), judge);
+    }
+    errors
+}
+
 /// Drops a check or a foreign key.
 pub(crate) fn drop_constraint(shared: &Arc<Shared>, table: &str, name: &str) -> Result<()> {
     let (state, _changing) = lock_table(shared, table)?;
@@ -118,10 +136,12 @@ struct Addition<'a> {
     state: &'a Arc<TableState>,
     /// What has to be seen of a row to judge it.
     columns: Vec<ColumnId>,
-    /// Refuses rows that break the rule; false where it would have to wait and must not. The schema
-    /// is of the columns in the batch alone.
-    judge: &'a mut dyn FnMut(&TableSchema, &Batch, bool) -> Result<bool>,
+    judge: JudgeRows<'a>,
 }
+
+/// Refuses rows that break a rule; false where it would have to wait and must not. The schema is of
+/// the columns in the batch alone.
+type JudgeRows<'a> = &'a mut dyn FnMut(&TableSchema, &Batch, bool) -> Result<bool>;
 
 impl Addition<'_> {
     fn run(mut self, add_to: &dyn Fn(&mut TableSchema) -> Result<()>) -> Result<()> {
@@ -201,6 +221,11 @@ fn change(shared: &Arc<Shared>, state: &Arc<TableState>, mut schema: TableSchema
     state.change_schema(shared, schema, Vec::new())?;
     shared.references.rebuild(&shared.catalog);
     Ok(())
+}
+
+fn judge_check(check: &CheckSchema, rows: &TableSchema, batch: &Batch) -> Result<bool> {
+    let alone = TableSchema { checks: vec![check.clone()], ..rows.clone() };
+    Checks::of(&alone)?.judge(&alone, batch, 0..batch.rows).map(|()| true)
 }
 
 /// Looks for the parents of child rows.

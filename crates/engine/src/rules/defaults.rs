@@ -9,6 +9,17 @@ use onlap_format::{Batch, Column, ColumnDefault, ColumnSchema, Row, TableSchema,
 use crate::database::Shared;
 use crate::sequences::unknown_sequence;
 
+/// What an insert that leaves a column out stores there; NULL where the counter fills it.
+pub(crate) fn default_value(shared: &Shared, column: &ColumnSchema) -> Result<Value> {
+    match &column.default {
+        None => Ok(Value::Null),
+        Some(ColumnDefault::Constant(value)) => Ok(value.clone()),
+        Some(ColumnDefault::NextVal(id)) => {
+            take(shared, *id, 1).map(|(first, ..)| Value::Int(first))
+        }
+    }
+}
+
 /// A whole row out of values for some columns.
 pub(crate) fn complete_row(
     shared: &Shared,
@@ -17,13 +28,9 @@ pub(crate) fn complete_row(
     values: &[Value],
 ) -> Result<Row> {
     let given = places(schema, columns, values.len())?;
-    let value = |(column, given): (&ColumnSchema, &Option<usize>)| match (given, &column.default) {
-        (Some(i), _) => Ok(values[*i].clone()),
-        (None, None) => Ok(Value::Null),
-        (None, Some(ColumnDefault::Constant(value))) => Ok(value.clone()),
-        (None, Some(ColumnDefault::NextVal(id))) => {
-            take(shared, *id, 1).map(|(first, ..)| Value::Int(first))
-        }
+    let value = |(column, given): (&ColumnSchema, &Option<usize>)| match given {
+        Some(i) => Ok(values[*i].clone()),
+        None => default_value(shared, column),
     };
     schema.columns.iter().zip(&given).map(value).collect()
 }

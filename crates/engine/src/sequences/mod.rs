@@ -303,6 +303,44 @@ pub(crate) fn create(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<Arc<Se
     })
 }
 
+/// Gives a sequence another description; it goes on where it is.
+pub(crate) fn change(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<()> {
+    let _one = shared.schema_lock.lock();
+    let state = shared.sequences.by_name(spec.name());
+    let state = state.ok_or_else(|| unknown_sequence(spec.name()))?;
+    let schema = spec.build(state.id)?;
+    state.begin_recording()?;
+    let standing = state.standing.lock();
+    let next = match standing.block.count {
+        0 => standing.block.after,
+        _ => Some(standing.block.first),
+    };
+    drop(standing);
+    let fits = next.is_none_or(|v| (schema.min..=schema.max).contains(&v));
+    let changed = if fits {
+        let edits = [Edit::ChangeSequence(schema.clone()), Edit::SequenceNext(state.id, next)];
+        shared.commit_edits(&edits, |_| ())
+    } else {
+        let text = format!(
+            "sequence {} goes on with {}, which is outside {} to {}; set another value first",
+            schema.name,
+            next.expect("None fits"),
+            schema.min,
+            schema.max
+        );
+        Err(Error::new(ErrorKind::OutOfRange, text))
+    };
+    let mut standing = state.standing.lock();
+    standing.recording = false;
+    if changed.is_ok() {
+        standing.block = Block { first: schema.start, count: 0, after: next };
+        standing.schema = schema;
+    }
+    drop(standing);
+    state.recorded.notify();
+    changed
+}
+
 pub(crate) fn drop_sequence(shared: &Arc<Shared>, name: &str) -> Result<()> {
     let _one = shared.schema_lock.lock();
     let state = shared.sequences.by_name(name).ok_or_else(|| unknown_sequence(name))?;

@@ -23,7 +23,7 @@ use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId
 use onlap_format::{Batch, Column, IndexSchema, TableSchema};
 use roaring::RoaringTreemap;
 
-use super::MARK_BYTES;
+use super::{MARK_BYTES, SPILLED_MARK_BYTES};
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
 use crate::memtable::{Mark, Memtable};
@@ -45,14 +45,16 @@ pub(super) struct Buffer {
     pub(super) dead: RoaringTreemap,
     /// Ordinals of rows in files that were undone.
     pub(super) erased: RoaringTreemap,
-    pub(super) marks: Vec<PendingMark>,
-    /// Position in `marks` of a marked row.
-    marked: HashMap<RowId, usize>,
-    /// Position in `marks` by the ordinal of the successor.
-    successors: HashMap<usize, usize>,
+    /// Committed rows that die.
+    pub(super) marked: RoaringTreemap,
+    /// Which row, as a provisional id where it is an own one, the own row with this ordinal replaced:
+    /// by the events in memory.
+    pub(super) before: HashMap<u32, RowId>,
     /// Ordinals of own rows that have all unique keys of the committed row that they replace.
     pub(super) kept: RoaringTreemap,
+    /// Events in memory, and how many are in files before them.
     pub(super) events: Vec<Event>,
+    pub(super) first_event: usize,
     /// Own rows by the keys of unique indexes, as far as somebody asked.
     pub(super) keys: Vec<OwnKeys>,
     /// Every value of the serial column so far came from the counter.
@@ -62,13 +64,14 @@ pub(super) struct Buffer {
     pub(super) own: Option<Mirror>,
 }
 
-/// What happened to a row, in the order in which it did.
+/// What happened to a row, in the order in which it did. A row that is replaced twice has a mark for
+/// each time: the successor of its mark died itself, and has one.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
-    /// A committed row was marked; the newest of `marks`.
-    Marked(RowId),
-    /// An own row died, which had replaced the row of this mark.
-    Died { ordinal: usize, mark: Option<usize> },
+    /// A committed row died.
+    Marked { row: RowId, successor: Option<u32> },
+    /// An own row died.
+    Died { ordinal: u32, successor: Option<u32> },
 }
 
 /// Own rows, dead or not, by the keys of one unique index.
@@ -95,6 +98,14 @@ pub(super) enum Found {
 }
 
 impl Found {
+    /// Its id, provisional for an own row.
+    pub(super) fn row_id(self) -> RowId {
+        match self {
+            Found::Committed(row) => row,
+            Found::Own(ordinal) => PROVISIONAL_BASE + ordinal as RowId,
+        }
+    }
+
     pub(super) fn of(row: RowId) -> Found {
         match row.checked_sub(PROVISIONAL_BASE) {
             Some(ordinal) => Found::Own(ordinal as usize),
@@ -124,11 +135,11 @@ impl Buffer {
             spill: None,
             dead: RoaringTreemap::new(),
             erased: RoaringTreemap::new(),
-            marks: Vec::new(),
-            marked: HashMap::new(),
-            successors: HashMap::new(),
+            marked: RoaringTreemap::new(),
+            before: HashMap::new(),
             kept: RoaringTreemap::new(),
             events: Vec::new(),
+            first_event: 0,
             keys: Vec::new(),
             counter_only: true,
             bytes: 0,
@@ -178,7 +189,7 @@ impl Buffer {
 
     /// Whether nothing was changed.
     pub(super) fn is_untouched(&self) -> bool {
-        self.end() == 0 && self.events.is_empty()
+        self.end() == 0 && self.events_end() == 0
     }
 
     /// One behind the last ordinal.
@@ -186,9 +197,14 @@ impl Buffer {
         self.first + self.rows.rows
     }
 
+    /// Number of events so far.
+    pub(super) fn events_end(&self) -> usize {
+        self.first_event + self.events.len()
+    }
+
     /// Whether this transaction marked a committed row.
     pub(super) fn has_marked(&self, row: RowId) -> bool {
-        self.marked.contains_key(&row)
+        self.marked.contains(row)
     }
 
     /// Whether an own row is there and alive.
@@ -198,23 +214,30 @@ impl Buffer {
     }
 
     /// The committed row in whose place an own row stands.
-    pub(super) fn replaced(&self, ordinal: usize) -> Option<RowId> {
-        self.successors.get(&ordinal).map(|&mark| self.marks[mark].row)
+    pub(super) fn replaced(&mut self, ordinal: usize) -> Result<Option<RowId>> {
+        let mut at = ordinal as u32;
+        loop {
+            let before = match (self.before.get(&at), &mut self.spill) {
+                (Some(row), _) => Some(*row),
+                (None, Some(spill)) => spill.row_before(at.into())?,
+                (None, None) => None,
+            };
+            match before.map(Found::of) {
+                Some(Found::Own(ordinal)) => at = ordinal as u32,
+                Some(Found::Committed(row)) => return Ok(Some(row)),
+                None => return Ok(None),
+            }
+        }
     }
 
     /// Memory in use.
     pub(super) fn heap_bytes(&self) -> usize {
-        let events = self.events.len() * MARK_BYTES;
+        let events = self.events.len() * MARK_BYTES + self.first_event * SPILLED_MARK_BYTES;
         self.bytes + events + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
     }
 
     pub(super) fn delete(&mut self, found: Found) {
-        match found {
-            Found::Committed(row) => self.mark_row(row),
-            Found::Own(ordinal) => {
-                self.bury(ordinal);
-            }
-        }
+        self.end_row(found, None);
     }
 
     /// Replaces a row by own row `ordinal`; `keeps`: all unique keys are those of the row before.
@@ -226,43 +249,31 @@ impl Buffer {
         if kept {
             self.kept.insert(ordinal as u64);
         }
-        let mark = match found {
+        self.end_row(found, Some(ordinal as u32));
+    }
+
+    fn end_row(&mut self, found: Found, successor: Option<u32>) {
+        if let Some(successor) = successor {
+            self.before.insert(successor, found.row_id());
+        }
+        match found {
             Found::Committed(row) => {
-                self.mark_row(row);
-                Some(self.marks.len() - 1)
+                debug_assert!(row < PROVISIONAL_BASE);
+                assert!(self.marked.insert(row), "a row is marked once (I1)");
+                self.events.push(Event::Marked { row, successor });
             }
-            Found::Own(old) => self.bury(old),
-        };
-        if let Some(mark) = mark {
-            self.marks[mark].successor = Some(ordinal as u32);
-            self.successors.insert(ordinal, mark);
+            Found::Own(ordinal) => {
+                self.dead.insert(ordinal as u64);
+                self.events.push(Event::Died { ordinal: ordinal as u32, successor });
+            }
         }
-    }
-
-    fn mark_row(&mut self, row: RowId) {
-        debug_assert!(row < PROVISIONAL_BASE);
-        let before = self.marked.insert(row, self.marks.len());
-        assert!(before.is_none(), "a row is marked once (I1)");
-        self.marks.push(PendingMark { row, successor: None });
-        self.events.push(Event::Marked(row));
-    }
-
-    /// Ends an own row; the mark that it was the successor of.
-    fn bury(&mut self, ordinal: usize) -> Option<usize> {
-        self.dead.insert(ordinal as u64);
-        let mark = self.successors.remove(&ordinal);
-        if let Some(mark) = mark {
-            self.marks[mark].successor = None;
-        }
-        self.events.push(Event::Died { ordinal, mark });
-        mark
     }
 
     /// Where the buffer is now.
     pub(super) fn mark(&self) -> BufferMark {
         BufferMark {
             rows: self.end(),
-            events: self.events.len(),
+            events: self.events_end(),
             bytes: self.bytes,
             counter_only: self.counter_only,
         }
@@ -270,22 +281,21 @@ impl Buffer {
 
     /// Undoes what came after the mark.
     pub(super) fn rewind(&mut self, to: BufferMark) {
-        for event in self.events.drain(to.events..).rev() {
-            match event {
-                Event::Marked(row) => {
-                    self.marked.remove(&row);
-                    let mark = self.marks.pop().expect("each event of marking has its mark");
-                    mark.successor.map(|o| self.successors.remove(&(o as usize)));
+        if to.events < self.first_event {
+            self.recall_events(to.events);
+        }
+        for event in self.events.drain(to.events.saturating_sub(self.first_event)..) {
+            let successor = match event {
+                Event::Marked { row, successor } => {
+                    self.marked.remove(row);
+                    successor
                 }
-                Event::Died { ordinal, mark } => {
-                    self.dead.remove(ordinal as u64);
-                    if let Some(mark) = mark {
-                        let heir = self.marks[mark].successor.replace(ordinal as u32);
-                        heir.map(|o| self.successors.remove(&(o as usize)));
-                        self.successors.insert(ordinal, mark);
-                    }
+                Event::Died { ordinal, successor } => {
+                    self.dead.remove(ordinal.into());
+                    successor
                 }
-            }
+            };
+            successor.map(|s| self.before.remove(&s));
         }
         if to.rows < self.end() {
             self.rows.truncate(to.rows.saturating_sub(self.first));
@@ -370,11 +380,12 @@ impl Buffer {
             mirror.memtable.append(&new, 1);
             mirror.rows = self.rows.rows;
         }
-        let marks = self.events[mirror.events..].iter().zip(mirror.events as Csn + 1..);
+        let before = self.first_event + mirror.events;
+        let marks = self.events[mirror.events..].iter().zip(before as Csn + 1..);
         mirror.memtable.mark_all(marks.map(|(event, csn)| {
             let row = match *event {
-                Event::Marked(row) => row,
-                Event::Died { ordinal, .. } => PROVISIONAL_BASE + ordinal as RowId,
+                Event::Marked { row, .. } => row,
+                Event::Died { ordinal, .. } => PROVISIONAL_BASE + RowId::from(ordinal),
             };
             Mark { row, csn, successor: None }
         }));
@@ -383,19 +394,20 @@ impl Buffer {
             memtable: Arc::clone(&mirror.memtable),
             files,
             end: PROVISIONAL_BASE + (self.first + mirror.rows) as RowId,
-            marks: mirror.events as Csn,
+            marks: (self.first_event + mirror.events) as Csn,
         })))
     }
 
     /// Leaves dead rows out and makes everything ready for the commit queue.
     pub(super) fn finish(mut self) -> Result<TableWrite> {
         debug_assert!(self.spill.is_none(), "files are adopted");
+        let mut marks = self.marks();
         let keeps = |m: &PendingMark| m.successor.is_some_and(|s| self.kept.contains(s.into()));
-        let keeps: Vec<bool> = self.marks.iter().map(keeps).collect();
+        let keeps: Vec<bool> = marks.iter().map(keeps).collect();
         if !self.dead.is_empty() {
-            self.compact();
+            self.compact(&mut marks);
         }
-        let kept = self.marks.iter().zip(keeps).filter(|(_, keeps)| *keeps);
+        let kept = marks.iter().zip(keeps).filter(|(_, keeps)| *keeps);
         let mut kept: Vec<(u32, RowId)> =
             kept.filter_map(|(m, _)| Some((m.successor?, m.row))).collect();
         kept.sort_unstable();
@@ -407,20 +419,42 @@ impl Buffer {
             state: Arc::clone(&self.table.state),
             schema: self.schema,
             rows: self.rows,
-            marks: self.marks,
+            marks,
             kept,
             unique,
         })
     }
 
-    fn compact(&mut self) {
+    /// Marks on committed rows, with the successors that live.
+    fn marks(&self) -> Vec<PendingMark> {
+        let mut heirs = HashMap::new();
+        heirs.extend(self.events.iter().filter_map(|event| match *event {
+            Event::Died { ordinal, successor } => Some((ordinal, successor)),
+            Event::Marked { .. } => None,
+        }));
+        let living = |mut successor: Option<u32>| {
+            while let Some(heir) = successor.and_then(|s| heirs.get(&s)) {
+                successor = *heir;
+            }
+            successor
+        };
+        let mark = |event: &Event| match *event {
+            Event::Marked { row, successor } => {
+                Some(PendingMark { row, successor: living(successor) })
+            }
+            Event::Died { .. } => None,
+        };
+        self.events.iter().filter_map(mark).collect()
+    }
+
+    fn compact(&mut self, marks: &mut [PendingMark]) {
         let mut rows = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
         let mut moved: HashMap<usize, usize> = HashMap::new();
         for old in (0..self.rows.rows).filter(|&o| !self.dead.contains(o as u64)) {
             moved.insert(old, rows.rows);
             rows.extend_range(&self.rows, old..old + 1);
         }
-        for mark in &mut self.marks {
+        for mark in marks {
             mark.successor = mark.successor.map(|s| moved[&(s as usize)] as u32);
             debug_assert!(mark.row < PROVISIONAL_BASE);
         }

@@ -1,6 +1,6 @@
 //! How does a row come in of which only some columns are given?
 
-use onlap_base::{Csn, Result};
+use onlap_base::{Csn, Error, ErrorKind, Result};
 use onlap_format::{Batch, Value};
 
 use super::Transaction;
@@ -43,6 +43,22 @@ impl Transaction {
 }
 
 impl Table {
+    /// What an insert that leaves a column out stores there, for statements that say DEFAULT: a
+    /// constant, a value taken from the column's sequence, NULL where there is none. NULL stands for
+    /// the counter's next value where a counter fills the column.
+    ///
+    /// # Errors
+    /// An unknown column; those of [`crate::Sequence::next_value`].
+    pub fn default_value(&self, column: &str) -> Result<Value> {
+        let (shared, schema) = (self.shared(), self.schema());
+        shared.check_open()?;
+        let at = schema.position_by_name(column).ok_or_else(|| {
+            let text = format!("table {} has no column {column}", schema.name);
+            Error::new(ErrorKind::UnknownColumn, text)
+        })?;
+        defaults::default_value(shared, &schema.columns[at])
+    }
+
     /// Commits one row, of which the named columns are given. The others take their defaults.
     pub fn insert_columns(&self, columns: &[&str], values: &[Value]) -> Result<Csn> {
         let shared = self.shared();

@@ -137,8 +137,10 @@ pub struct Savepoint {
 
 /// Memory that a transaction may use however much the others have: none is refused its first rows.
 const ROOM_OF_EACH: u64 = 64 << 10;
-/// Bytes that a mark takes with the tables that find it.
+/// Bytes that a mark takes with the sets that know it, and with its lock.
 const MARK_BYTES: usize = 64;
+/// Bytes that a mark in a file takes in these sets: bitmaps.
+const SPILLED_MARK_BYTES: usize = 4;
 
 impl Transaction {
     pub(crate) fn new(shared: &Arc<Shared>, options: TransactionOptions) -> Transaction {

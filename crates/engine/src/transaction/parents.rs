@@ -8,6 +8,15 @@
 //! parent row that is updated otherwise moves on to a successor, whose deleter would not meet a lock
 //! on the version before.
 //!
+//! Locks on keys take memory, so a transaction that has many locks the whole index instead: everybody
+//! announces on a key that no row has (the empty one) what he does to single keys. The four modes are
+//! just enough:
+//!
+//! | | announces | instead of keys |
+//! |---|---|---|
+//! | child | `KeyShare` | `NoKeyUpdate`: no parent goes, other children go on |
+//! | end of a parent | `Share` | `Update`: alone |
+//!
 //! A row whose deleter began before the foreign key was there holds no lock on the key; that one is
 //! met at the row itself.
 
@@ -25,6 +34,12 @@ use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
 use crate::table::key_def;
 use crate::unique;
+
+/// Locks in a parent table above which a transaction locks all its keys at once: at some 200 bytes each
+/// these take the better part of a MiB.
+const KEYS_LOCKED_MAX: usize = 4096;
+/// What stands for all keys of an index; the bytes of a key are never empty.
+const NO_KEY: &[u8] = b"";
 
 /// The parent of a foreign key, and its key.
 pub(crate) struct Parent {
@@ -129,7 +144,19 @@ impl Transaction {
         }
         let go_on = || shared.check_open();
         let context = wait_context(shared, &self.options, &go_on);
-        self.locks.lock_key(&parent.table.state, parent.index.id, key, mode, context)?;
+        let (state, index) = (&parent.table.state, parent.index.id);
+        let many = self.locks.count_in(state.id) >= KEYS_LOCKED_MAX;
+        let whole = match (mode, many) {
+            (RowLock::KeyShare, false) => RowLock::KeyShare,
+            (RowLock::KeyShare, true) => RowLock::NoKeyUpdate,
+            (_, false) => RowLock::Share,
+            (_, true) => RowLock::Update,
+        };
+        let all = Target::Key(index, NO_KEY.into());
+        self.locks.lock(state, all, whole, LockWait::Block, context)?;
+        if !many {
+            self.locks.lock_key(state, index, key, mode, context)?;
+        }
         Ok(())
     }
 

@@ -127,7 +127,7 @@ impl Transaction {
         let mut out = Vec::with_capacity(own.len());
         for row in own {
             let Found::Own(ordinal) = Found::of(row) else { unreachable!("own rows are given") };
-            let skipped = match self.buffer(table)?.replaced(ordinal) {
+            let skipped = match self.buffer(table)?.replaced(ordinal)? {
                 Some(replaced) => {
                     matches!(self.lock_row(table, replaced, mode, wait)?, Settled::Skipped)
                 }

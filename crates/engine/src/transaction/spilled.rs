@@ -2,8 +2,9 @@
 //!
 //! When a transaction has used up its share of the memory of transactions, and when all of them
 //! together have, the rows of its largest buffer are spilled ([`crate::spill`]); ordinals go on behind
-//! them. Marks stay in memory. A savepoint may lie before rows that were spilled since: going back to
-//! it removes the files behind it, and erases the rows behind it in the file that it cuts.
+//! them. So are its marks, of which bitmaps stay. A savepoint may lie before what was spilled since:
+//! going back to it removes the files behind it, erases the rows behind it in the file that it cuts,
+//! and reads the marks of such a file back.
 //!
 //! What is spilled is committed by adoption ([`crate::adopt`]), and with it the small buffers of the
 //! same transaction, as a whole.
@@ -12,10 +13,11 @@ use std::sync::Arc;
 
 use onlap_base::memory::Part;
 use onlap_base::{Csn, Error, IndexId, PROVISIONAL_BASE, Result, RowId, limits};
+use onlap_format::marks::Mark;
 use onlap_format::{Batch, ColumnSchema, Row, convert};
 
-use super::buffer::Buffer;
-use super::{ROOM_OF_EACH, Transaction};
+use super::buffer::{Buffer, Event};
+use super::{MARK_BYTES, ROOM_OF_EACH, Transaction};
 use crate::adopt;
 use crate::database::Shared;
 use crate::spill::Spill;
@@ -46,6 +48,56 @@ impl Buffer {
         let pushed = spill.push(rows, Vec::new());
         debug_assert_eq!(self.first as RowId, spill.end());
         pushed
+    }
+
+    /// Moves the marks in memory to files.
+    fn spill_marks(&mut self, shared: &Arc<Shared>) -> Result<()> {
+        let new = || Spill::new(Arc::clone(shared), Arc::clone(&self.schema));
+        let spill = self.spill.get_or_insert_with(new);
+        let numbers = self.first_event as Csn + 1..;
+        let (mut committed, mut own) = (Vec::new(), Vec::new());
+        for (event, csn) in self.events.iter().zip(numbers) {
+            match *event {
+                Event::Marked { row, successor } => {
+                    committed.push(Mark { row, csn, successor: successor.map(RowId::from) });
+                }
+                Event::Died { ordinal, successor } => {
+                    let row = ordinal.into();
+                    own.push(Mark { row, csn, successor: successor.map(RowId::from) });
+                }
+            }
+        }
+        let before = self.before.iter().map(|(&ordinal, &row)| (ordinal.into(), row)).collect();
+        spill.push_marks(committed, own, before)?;
+        self.before.clear();
+        self.first_event += self.events.len();
+        self.events = Vec::new();
+        self.own = None;
+        Ok(())
+    }
+
+    /// Takes marks back into memory, so that none after the `from`-th is in a file.
+    pub(super) fn recall_events(&mut self, from: usize) {
+        let Some(spill) = &mut self.spill else { return };
+        // An error is kept for whoever asks next.
+        let mut events = std::mem::take(&mut self.events);
+        let recalled = spill.recall_marks(from as Csn);
+        self.first_event -= recalled.len();
+        let event = |(own, mark): (bool, Mark)| {
+            let successor = mark.successor.map(|s| s as u32);
+            match own {
+                true => Event::Died { ordinal: mark.row as u32, successor },
+                false => Event::Marked { row: mark.row, successor },
+            }
+        };
+        self.events = recalled.into_iter().map(event).collect();
+        self.before.extend(self.events.iter().filter_map(|event| match *event {
+            Event::Marked { row, successor } => Some((successor?, row)),
+            Event::Died { ordinal, successor } => {
+                Some((successor?, PROVISIONAL_BASE + RowId::from(ordinal)))
+            }
+        }));
+        self.events.append(&mut events);
     }
 
     /// Undoes the spilled rows from ordinal `from` on. Nothing is in memory.
@@ -91,14 +143,15 @@ impl Buffer {
     /// Moves what is left to files, and makes everything ready for adoption.
     pub(super) fn finish_spilled(mut self, shared: &Arc<Shared>) -> Result<adopt::Part> {
         self.spill(shared)?;
-        let mark = |m: &crate::commit::PendingMark| (m.row, m.successor.map(RowId::from));
-        let mut marks: Vec<_> = self.marks.iter().map(mark).collect();
-        marks.sort_unstable();
+        self.spill_marks(shared)?;
+        let mut spill = self.spill.take().expect("just spilled");
+        let undone = |row| Mark { row, csn: 0, successor: None };
+        spill.push_marks(Vec::new(), self.erased.iter().map(undone).collect(), Vec::new())?;
         Ok(adopt::Part {
             state: Arc::clone(&self.table.state),
             schema: self.schema,
-            spill: self.spill.take().expect("just spilled"),
-            marks,
+            spill,
+            marked: self.marked,
             dead: self.dead | self.erased,
             counter_only: self.counter_only,
         })
@@ -117,19 +170,24 @@ impl Transaction {
         let all = memory.used(Part::Transactions) + more as u64;
         let share = share(&self.shared);
         if own > share || own > ROOM_OF_EACH.min(limit) && all > limit {
-            self.spill_largest(ROOM_OF_EACH.min(share / 2))?;
+            self.spill_largest(ROOM_OF_EACH.min(share / 8))?;
             self.charge();
         }
         self.check_room(more)
     }
 
-    /// Spills the rows that take most memory, if that is more than `least`.
+    /// Spills what takes most memory, if that is more than `least`.
     fn spill_largest(&mut self, least: u64) -> Result<()> {
-        let largest = self.tables.iter_mut().max_by_key(|b| b.bytes);
-        match largest.filter(|b| b.bytes as u64 > least) {
-            Some(buffer) => buffer.spill(&self.shared),
-            None => Ok(()),
+        let largest = self.tables.iter_mut().max_by_key(|b| b.heap_bytes());
+        let Some(buffer) = largest else { return Ok(()) };
+        let marks = (buffer.events.len() * MARK_BYTES) as u64;
+        if buffer.bytes as u64 > least {
+            buffer.spill(&self.shared)?;
         }
+        if marks > least {
+            buffer.spill_marks(&self.shared)?;
+        }
+        Ok(())
     }
 
     /// How many rows of a batch are taken at once.

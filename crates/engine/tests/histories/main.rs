@@ -62,11 +62,13 @@ struct Told {
 
 /// Small sizes, which take every path with few rows.
 fn options(rng: &mut Rng, tasks: Arc<dyn Tasks>, clock: Arc<dyn Clock>) -> Options {
-    let mut options = Options::default().sync(SyncMode::Os).memory_limit(32 << 20);
+    let sync = *rng.pick(&[SyncMode::Os, SyncMode::Fsync]);
+    let mut options = Options::default().sync(sync).memory_limit(32 << 20);
     options.background_jobs = 1 + rng.index(2);
     options.log_limit = 64 << 10;
     options.tuning.log_file_bytes = 16 << 10;
     options.tuning.memtable_bytes = Some(*rng.pick(&[4_000, 30_000]));
+    options.tuning.spill_bytes = *rng.pick(&[None, Some(1), Some(1000)]);
     options.tuning.block_bytes = 300;
     options.tuning.block_rows = 64;
     options.tuning.run_file_bytes = 1000;
@@ -170,7 +172,9 @@ fn simulated(name: &str, level: Option<Level>, seeds: u64) {
     });
     let ended = ended.into_inner().unwrap();
     println!("{name}: {seeds} seeds, {ended:?}");
-    assert!(ended.committed > ended.aborted && ended.aborted > 0, "{ended:?}");
+    if std::env::var_os("ONLAP_SEED").is_none() {
+        assert!(ended.committed > ended.aborted && ended.aborted > 0, "{ended:?}");
+    }
 }
 
 #[test]

@@ -15,11 +15,12 @@
 //! As in PostgreSQL, a transaction in which a statement failed does nothing more: its commit is a
 //! rollback, unless it goes back to a savepoint.
 //!
-//! Every schedule is played with other seeds too, with a flush after each step, and with merges after
-//! each step: the outcome is the same.
+//! Every schedule is played with other seeds too, with a flush after each step, with merges after each
+//! step, and with transactions that have no room in memory: the outcome is the same.
 
 mod session;
 mod stage;
+mod statement;
 mod words;
 
 use onlap::{Isolation, Rule};
@@ -41,9 +42,14 @@ impl Story {
         for name in levels {
             let level = level(&name);
             let mut first = None;
-            for (upkeep, seed) in
-                [(Upkeep::None, 1), (Upkeep::None, 2), (Upkeep::Flush, 3), (Upkeep::Settle, 4)]
-            {
+            let plays = [
+                (Upkeep::None, 1),
+                (Upkeep::None, 2),
+                (Upkeep::Flush, 3),
+                (Upkeep::Settle, 4),
+                (Upkeep::Spill, 5),
+            ];
+            for (upkeep, seed) in plays {
                 let out = play(&self.given, &self.schedule, Play { level, without, upkeep, seed });
                 let first = first.get_or_insert_with(|| out.clone());
                 assert_eq!(out, *first, "{name}, {upkeep:?}, seed {seed}: another outcome");

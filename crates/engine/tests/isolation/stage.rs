@@ -31,6 +31,8 @@ pub enum Upkeep {
     None,
     Flush,
     Settle,
+    /// Nothing, but the rows of transactions leave memory as they come.
+    Spill,
 }
 
 /// How a schedule is played.
@@ -147,7 +149,7 @@ impl Stage {
         self.tasks.sleep(PATIENCE);
         self.tell(Some((name, step)), &mut out);
         match upkeep {
-            Upkeep::None => {}
+            Upkeep::None | Upkeep::Spill => {}
             Upkeep::Flush => self.db.flush().unwrap(),
             Upkeep::Settle => {
                 self.db.flush().unwrap();
@@ -165,6 +167,7 @@ fn options(tasks: &SimTasks, play: Play) -> Options {
     options.tuning.log_file_bytes = 64 << 10;
     options.log_limit = 256 << 10;
     options.tuning.without = play.without;
+    options.tuning.spill_bytes = (play.upkeep == Upkeep::Spill).then_some(1);
     options.fs = Arc::new(MemFs::new());
     options.clock = Arc::new(tasks.clone());
     options.tasks = Arc::new(tasks.clone());

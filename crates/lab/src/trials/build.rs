@@ -12,8 +12,8 @@ use crate::drivers;
 use crate::figures::{Better, Figure};
 use crate::generate::Workload;
 
-/// Seconds of inserts before the build.
-const BEFORE: Duration = Duration::from_secs(3);
+/// Time of inserts before the build, and after it.
+const AROUND: Duration = Duration::from_secs(3);
 
 pub(super) fn run(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let rows = stage.plan.rows;
@@ -23,7 +23,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let rate = rows as f64 / began.elapsed().as_secs_f64();
     db.close()?;
     let (db, table) = loaded(stage, "beside")?;
-    let (before, during, took) = beside(stage, &db, &table)?;
+    let Beside { before, during, after, took } = beside(stage, &db, &table)?;
     db.close()?;
     let grouped = crate::units::grouped(rows);
     Ok(vec![
@@ -41,7 +41,10 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Vec<Figure>> {
             Better::Higher,
             "x",
         )
-        .noting(format!("{during:.0} against {before:.0} rows/s; the build took {took:.1} s")),
+        .noting(format!(
+            "{during:.0} against {before:.0} rows/s, with the indexes {after:.0}; the build took \
+             {took:.1} s"
+        )),
     ])
 }
 
@@ -59,8 +62,15 @@ fn build(db: &Database, table: &Table) -> Result<()> {
     db.create_indexes(&table.name(), specs.collect::<Vec<_>>())
 }
 
-/// Rows inserted per second before and while the indexes are built, and the seconds that took.
-fn beside(stage: &Stage<'_>, db: &Database, table: &Table) -> Result<(f64, f64, f64)> {
+/// Rows inserted per second around a build, and its seconds.
+struct Beside {
+    before: f64,
+    during: f64,
+    after: f64,
+    took: f64,
+}
+
+fn beside(stage: &Stage<'_>, db: &Database, table: &Table) -> Result<Beside> {
     let (inserted, done) = (AtomicU64::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         let writer = scope.spawn(|| -> Result<()> {
@@ -76,13 +86,16 @@ fn beside(stage: &Stage<'_>, db: &Database, table: &Table) -> Result<(f64, f64, 
             (inserted.load(Ordering::Relaxed) - from) as f64 / began.elapsed().as_secs_f64()
         };
         let began = Instant::now();
-        thread::sleep(BEFORE);
+        thread::sleep(AROUND);
         let before = rate(0, began);
         let (from, began) = (inserted.load(Ordering::Relaxed), Instant::now());
         let built = build(db, table);
         let (during, took) = (rate(from, began), began.elapsed().as_secs_f64());
+        let (from, began) = (inserted.load(Ordering::Relaxed), Instant::now());
+        thread::sleep(AROUND);
+        let after = rate(from, began);
         done.store(true, Ordering::Relaxed);
         writer.join().expect("the writer does not panic")?;
-        built.map(|()| (before, during, took))
+        built.map(|()| Beside { before, during, after, took })
     })
 }

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
 use onlap_format::TableSchema;
-use onlap_format::manifest::{Adopted, Edit, ManifestState, RunMeta, SegmentMeta};
+use onlap_format::manifest::{Adopted, Edit, ManifestState, MarkRunMeta, RunMeta, SegmentMeta};
+use onlap_format::marks::MarkShift;
 
 use super::TableVersion;
 use crate::files::Files;
@@ -28,6 +29,33 @@ pub struct PrivateFiles {
     pub segments: Vec<SegmentMeta>,
     /// Entries of the rows of each segment.
     pub runs: Vec<(IndexId, RunMeta)>,
+    /// Marks on rows of the table and on own rows, in the order of the transaction's statements:
+    /// their CSNs are its count of marks.
+    pub marks: Vec<PrivateMarks>,
+    /// The other way round: which row, by its provisional id where it is an own one, each successor
+    /// replaced. Of no use to anybody else.
+    pub before: Vec<MarkRunMeta>,
+}
+
+/// A mark run of a transaction. Successors are ordinals.
+#[derive(Clone, Debug)]
+pub struct PrivateMarks {
+    /// Whether the marked rows are ordinals too.
+    pub own: bool,
+    /// What the manifest will say of it, with the file's own row ids.
+    pub meta: MarkRunMeta,
+}
+
+impl PrivateMarks {
+    fn placed(&self, base: RowId, csn: Csn) -> MarkRunMeta {
+        let rows = if self.own { base } else { 0 };
+        MarkRunMeta {
+            rows: rows + self.meta.rows.start..rows + self.meta.rows.end,
+            csns: if csn == 0 { self.meta.csns.clone() } else { csn..csn + 1 },
+            adopted: Some(MarkShift { rows, successors: base, csn }),
+            ..self.meta.clone()
+        }
+    }
 }
 
 impl PrivateFiles {
@@ -40,10 +68,13 @@ impl PrivateFiles {
     pub fn files(&self) -> impl Iterator<Item = FileKind> {
         let segments = self.segments.iter().map(|s| FileKind::Segment(s.file));
         let runs = self.runs.iter().flat_map(|(_, run)| &run.files);
-        segments.chain(runs.map(|f| FileKind::Run(f.file)))
+        let marks = self.marks.iter().map(|m| &m.meta).chain(&self.before);
+        let marks = marks.map(|meta| FileKind::Marks(meta.file));
+        segments.chain(runs.map(|f| FileKind::Run(f.file))).chain(marks)
     }
 
-    /// What makes them files of the table, with ordinal 0 as row `base`, from commit `csn` on.
+    /// What makes them files of the table, with ordinal 0 as row `base`, from commit `csn` on; 0:
+    /// marks keep the CSNs that they were written with.
     pub fn edits(&self, table: TableId, base: RowId, csn: Csn) -> impl Iterator<Item = Edit> {
         let place = move |rows: &Range<RowId>| base + rows.start..base + rows.end;
         let segment = move |s: &SegmentMeta| {
@@ -55,7 +86,8 @@ impl PrivateFiles {
             run.files.iter_mut().for_each(|f| f.base = base);
             Edit::AddRun(table, *index, run)
         };
-        self.segments.iter().map(segment).chain(self.runs.iter().map(run))
+        let marks = self.marks.iter().map(move |m| Edit::AddMarks(table, m.placed(base, csn)));
+        self.segments.iter().map(segment).chain(self.runs.iter().map(run)).chain(marks)
     }
 }
 
