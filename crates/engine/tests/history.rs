@@ -32,7 +32,11 @@ fn options(disk: &MemFs) -> Options {
 }
 
 fn spec() -> TableSpec {
-    TableSpec::new("t")
+    spec_of("t")
+}
+
+fn spec_of(name: &str) -> TableSpec {
+    TableSpec::new(name)
         .column("id", DataType::Int8)
         .column("a", DataType::Int4)
         .column("b", DataType::Text)
@@ -268,6 +272,43 @@ fn the_timeline_outlives_the_log_and_goes_with_a_backup() {
         }
         assert!(found > 90, "{found}");
     }
+}
+
+#[test]
+fn a_truncation_ends_a_history_and_a_transaction_may_begin_one() {
+    let (disk, clock) = (MemFs::new(), Arc::new(ManualClock::new(1000 * SECOND)));
+    let mut db = open(&disk, &clock);
+    let before = {
+        let table = db.create_table(spec().history(HISTORY)).unwrap();
+        table.insert(&row(1, 1)).unwrap();
+        let before = table.insert(&row(2, 1)).unwrap();
+        db.truncate_table("t").unwrap();
+        table.insert(&row(3, 1)).unwrap();
+        let mut tx = db.begin().unwrap();
+        let late = tx.create_table(spec_of("late").history(HISTORY)).unwrap();
+        tx.insert(&late, &row(1, 1)).unwrap();
+        tx.commit().unwrap();
+        before
+    };
+    for _ in 0..2 {
+        let (table, late) = (db.table("t").unwrap(), db.table("late").unwrap());
+        let now = db.snapshot().unwrap().csn();
+        late.insert(&row(now as i64 + 10, 1)).unwrap();
+        for (table, csn) in [(&table, before), (&late, before)] {
+            let e = db.snapshot_as_of(AsOf::Csn(csn)).and_then(|s| s.count(table)).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::SnapshotTooOld, "{e}");
+        }
+        let then = db.snapshot_as_of(AsOf::Csn(now)).unwrap();
+        assert_eq!(then.count(&table).unwrap(), 1);
+        assert_eq!(then.count(&late).unwrap() + 1, late_rows(&db));
+        drop((table, late, then));
+        db.close().unwrap();
+        db = open(&disk, &clock);
+    }
+}
+
+fn late_rows(db: &Database) -> u64 {
+    db.snapshot().unwrap().count(&db.table("late").unwrap()).unwrap()
 }
 
 // Revoked snapshots.

@@ -60,6 +60,8 @@ fn truncate(shared: &Shared, state: &TableState, leader: &mut Leader) -> Result<
     edits.push(Edit::ChangeTable((*schema).clone()));
     edits.push(Edit::Flushed(state.id, below, csn));
     let past = Past { csn, below, view: Some(Arc::clone(&old)) };
+    // After a reopen nothing tells what the table was: its history begins anew.
+    state.history_floor.fetch_max(csn, Ordering::AcqRel);
     shared.commit_edits(&edits, |changed| {
         let version = changed[0].1.clone().expect("a truncated table has a version");
         state.change_view(|_| TableView {

@@ -21,10 +21,10 @@ use onlap_storage::version::{Changed, TableVersion};
 use super::Transaction;
 use crate::adopt;
 use crate::database::{Shared, Table, unknown_table};
-use crate::rules;
 use crate::schema_change::{self, ChangeGuard};
 use crate::spec::TableSpec;
 use crate::table::{TableState, TableView};
+use crate::{history, rules};
 
 /// How long a transaction without a lock timeout waits for another schema change: others may wait for
 /// what this one holds already.
@@ -76,10 +76,15 @@ impl SchemaSteps {
         })
     }
 
-    fn edits(&self) -> Vec<Edit> {
-        let dropped = self.dropped().map(|state| Edit::DropTable(state.id));
-        let created = self.created().map(|state| Edit::CreateTable((*state.schema()).clone()));
-        dropped.chain(created).collect()
+    fn edits(&self, shared: &Shared) -> Vec<Edit> {
+        let mut edits: Vec<Edit> = self.dropped().map(|state| Edit::DropTable(state.id)).collect();
+        for state in self.created() {
+            let (schema, before) = (state.schema(), shared.snapshots.published());
+            edits.push(Edit::CreateTable((*schema).clone()));
+            state.history_floor.fetch_max(before, Ordering::AcqRel);
+            edits.extend(history::begin(shared, &schema, before));
+        }
+        edits
     }
 
     /// Shows everybody what is durable.
@@ -183,7 +188,7 @@ impl Transaction {
         let mut validate = || reads.as_ref().map_or(Ok(()), |reads| reads.validate(&shared));
         let mut publish = |changed: &[Changed], _: Csn| steps.publish(&self.shared, changed);
         let further = adopt::Further {
-            edits: steps.edits(),
+            edits: steps.edits(&self.shared),
             validate: Some(&mut validate),
             publish: Some(&mut publish),
         };
