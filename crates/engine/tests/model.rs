@@ -43,8 +43,6 @@ struct Setting {
     fan_in: usize,
     rising: bool,
     background_jobs: usize,
-    /// Bytes of its rows that a transaction keeps in memory.
-    spill_bytes: Option<u64>,
     /// Whether the table keeps a history.
     history: bool,
 }
@@ -57,7 +55,6 @@ impl Setting {
         options.background_jobs = self.background_jobs;
         options.tuning.memtable_bytes = Some(self.memtable_bytes);
         options.tuning.block_bytes = self.block_bytes;
-        options.tuning.spill_bytes = self.spill_bytes;
         options.tuning.block_rows = 64;
         options.tuning.run_file_bytes = self.run_file_bytes;
         options.tuning.merge_fan_in = self.fan_in;
@@ -459,7 +456,6 @@ fn small() -> Setting {
         fan_in: 2,
         rising: false,
         background_jobs: 2,
-        spill_bytes: Some(2000),
         history: false,
     }
 }
@@ -480,8 +476,7 @@ fn tiny_everything_rising_keys() {
 
 #[test]
 fn memtables_flush_rarely() {
-    let setting =
-        Setting { memtable_bytes: 4 << 20, block_bytes: 16 << 10, spill_bytes: None, ..small() };
+    let setting = Setting { memtable_bytes: 4 << 20, block_bytes: 16 << 10, ..small() };
     for seed in 21..=23 {
         run("large memtables", setting.clone(), seed, 250);
     }
@@ -489,7 +484,7 @@ fn memtables_flush_rarely() {
 
 #[test]
 fn one_background_job_large_fan_in() {
-    let setting = Setting { fan_in: 8, background_jobs: 1, spill_bytes: Some(6000), ..small() };
+    let setting = Setting { fan_in: 8, background_jobs: 1, ..small() };
     for seed in 31..=33 {
         run("one job", setting.clone(), seed, 250);
     }

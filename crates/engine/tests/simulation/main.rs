@@ -38,7 +38,6 @@ fn options(tasks: &SimTasks, rng: &mut Rng) -> Options {
     options.log_limit = 64 << 10;
     options.tuning.log_file_bytes = *rng.pick(&[8 << 10, 32 << 10]);
     options.tuning.memtable_bytes = Some(*rng.pick(&[6_000, 20_000, 60_000]));
-    options.tuning.spill_bytes = *rng.pick(&[None, Some(1), Some(2000)]);
     options.tuning.block_bytes = *rng.pick(&[300, 1000]);
     options.tuning.block_rows = 64;
     options.tuning.run_file_bytes = *rng.pick(&[1000, 8000]);
