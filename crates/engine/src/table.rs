@@ -22,6 +22,7 @@ use onlap_storage::StorageContext;
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
+use crate::changes::FixedColumns;
 use crate::compaction::NothingDue;
 use crate::database::Shared;
 use crate::index_build::Building;
@@ -144,6 +145,8 @@ pub(crate) struct TableState {
     pub dropped: AtomicBool,
     /// Created by a transaction that has not committed: it belongs to that alone.
     pub unborn: AtomicBool,
+    /// Columns that are not changed in place for now.
+    pub fixed: FixedColumns,
     /// What its merges owe, in bytes.
     pub merge_debt: AtomicU64,
     /// When no merge or compaction was due.
@@ -199,6 +202,7 @@ impl TableState {
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             unborn: AtomicBool::new(false),
+            fixed: FixedColumns::default(),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
             changing: ChangeLock::new(&*storage.tasks),

@@ -25,6 +25,8 @@ pub(crate) struct OwnRows {
     pub end: RowId,
     /// Marks up to this number are seen.
     pub marks: Csn,
+    /// Column changes up to this number are seen.
+    pub changes: Csn,
 }
 
 impl OwnRows {

@@ -25,6 +25,7 @@ use crate::read::{ReadView, Reader, Registration};
 mod buffer;
 mod change;
 mod children;
+mod column_changes;
 mod columns;
 mod incoming;
 mod parents;
@@ -281,6 +282,22 @@ impl Transaction {
     pub(crate) fn view(&mut self, table: &Table) -> Result<ReadView> {
         let snapshot = Arc::clone(&self.snapshot);
         self.view_at(table, &snapshot)
+    }
+
+    /// The same, and the changes of the transaction itself.
+    fn view_with_own(&mut self, table: &Table) -> Result<ReadView> {
+        let mut view = self.view(table)?;
+        if !self.buffer(table)?.changes.is_empty() {
+            view.own = self.buffer(table)?.own_rows()?;
+        }
+        Ok(view)
+    }
+
+    /// Sees everything that was committed so far, where the level of isolation lets it.
+    fn refresh(&mut self) {
+        if self.options.isolation == Isolation::ReadCommitted {
+            self.snapshot = Registration::new(&self.shared);
+        }
     }
 
     /// The same at another registered snapshot.

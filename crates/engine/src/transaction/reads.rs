@@ -142,7 +142,9 @@ impl TableReads {
             }
         }
         let rows: Vec<RowId> = self.rows.iter().collect();
-        if view.visible(&rows)?.len() < rows.len() {
+        if view.visible(&rows)?.len() < rows.len()
+            || view.view.newest_change(&rows, since.csn())?.is_some()
+        {
             return Err(self.failed(shared, false));
         }
         self.looked_at = (view.count, now.csn());
@@ -183,7 +185,7 @@ impl TableReads {
         let rows: Vec<RowId> = self.rows.iter().collect();
         let mut keep = vec![true; rows.len()];
         view.drop_dead(&rows, Csn::MAX, &mut keep)?;
-        if keep.contains(&false) {
+        if keep.contains(&false) || view.newest_change(&rows, since)?.is_some() {
             return Err(self.failed(shared, false));
         }
         Ok(())

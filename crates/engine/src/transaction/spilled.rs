@@ -147,7 +147,10 @@ impl Buffer {
         let mut spill = self.spill.take().expect("just spilled");
         let undone = |row| Mark { row, csn: 0, successor: None };
         spill.push_marks(Vec::new(), self.erased.iter().map(undone).collect(), Vec::new())?;
+        let changes = self.joined_changes();
+        spill.push_changes(&changes)?;
         Ok(adopt::Part {
+            changed: changes.iter().map(|c| c.column).collect(),
             state: Arc::clone(&self.table.state),
             schema: self.schema,
             spill,
