@@ -141,12 +141,18 @@ impl Buffer {
     }
 
     /// Moves what is left to files, and makes everything ready for adoption.
-    pub(super) fn finish_spilled(mut self, shared: &Arc<Shared>) -> Result<adopt::Part> {
+    pub(super) fn finish_spilled(
+        mut self,
+        shared: &Arc<Shared>,
+        indexes: Option<adopt::IndexChange>,
+    ) -> Result<adopt::Part> {
         self.spill(shared)?;
         self.spill_marks(shared)?;
         let mut spill = self.spill.take().expect("just spilled");
         let undone = |row| Mark { row, csn: 0, successor: None };
         spill.push_marks(Vec::new(), self.erased.iter().map(undone).collect(), Vec::new())?;
+        // Entries in all indexes, before names of files are made durable.
+        spill.files()?;
         Ok(adopt::Part {
             state: Arc::clone(&self.table.state),
             schema: self.schema,
@@ -154,6 +160,7 @@ impl Buffer {
             marked: self.marked,
             dead: self.dead | self.erased,
             counter_only: self.counter_only,
+            indexes,
         })
     }
 }
@@ -204,7 +211,7 @@ impl Transaction {
         let mut parts = Vec::with_capacity(self.tables.len());
         for buffer in std::mem::take(&mut self.tables) {
             if !buffer.is_untouched() {
-                parts.push(buffer.finish_spilled(&self.shared)?);
+                parts.push(buffer.finish_spilled(&self.shared, None)?);
             }
         }
         let mut reads = self.reads.take();
