@@ -8,21 +8,27 @@
 
 mod support;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use onlap::{
-    CheckOptions, DataType, Database, ErrorKind, IndexSpec, Isolation, KeyRange, Result, Row, Scan,
-    SyncMode, Table, TableSpec, Transaction, TransactionOptions, Value,
+    CheckOptions, DataType, Database, ErrorKind, IndexSpec, Isolation, KeyRange, Result, Row, Rule,
+    Scan, SyncMode, Table, TableSpec, Transaction, TransactionOptions, Value,
 };
 use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
 use support::{agreed_rows, integer, small_options};
 
 fn open(fs: impl Fs + 'static) -> Result<Database> {
+    open_without(fs, None)
+}
+
+fn open_without(fs: impl Fs + 'static, rule: Option<Rule>) -> Result<Database> {
     let mut options = small_options(SyncMode::Fsync);
     options.fs = Arc::new(fs);
+    options.tuning.without = rule;
     Database::open("/db", options)
 }
 
@@ -419,6 +425,63 @@ fn own_rows_at_once(tx: &mut Transaction, table: &Table, level: Isolation) {
     assert_eq!(old, 300);
     let later = tx.scan(table, Scan::all()).unwrap().rows().unwrap();
     assert!(found.len() > 300 && later.len() >= found.len());
+}
+
+#[test]
+fn an_index_without_the_rows_of_others_is_found_out() {
+    for rule in [None, Some(Rule::NewIndexes)] {
+        let db = open_without(MemFs::new(), rule).unwrap();
+        let table = db.create_table(spec("t")).unwrap();
+        table.insert_many((0..100).map(row)).unwrap();
+        let mut tx = db.begin().unwrap();
+        tx.create_index(&table, by_note()).unwrap();
+        table.insert(&row(100)).unwrap();
+        tx.commit().unwrap();
+        let compared = catch_unwind(AssertUnwindSafe(|| agreed_rows(&db, "t").unwrap().len()));
+        assert_eq!(compared.is_ok(), rule.is_none());
+    }
+}
+
+/// How many rows have the code of row 2002, which the transaction brings.
+fn carriers(db: &Database) -> usize {
+    let rows = agreed_rows(db, "t").unwrap();
+    rows.iter().filter(|r| r[2] == row(2002)[2]).count()
+}
+
+#[test]
+fn no_key_slips_in_beside_the_commit_of_a_unique_index() {
+    let (mut refused, mut done) = (0, 0);
+    for round in 0..400 {
+        let (db, table) = filled(MemFs::new(), 20);
+        let mut tx = db.begin().unwrap();
+        tx.create_index(&table, by_code()).unwrap();
+        tx.insert(&table, &row(2002)).unwrap();
+        let committed = std::thread::scope(|scope| {
+            for writer in 1..=2 {
+                let table = &table;
+                scope.spawn(move || {
+                    // The same code as the other writer's and the transaction's, at some moment of its commit.
+                    std::thread::sleep(Duration::from_micros(round % 100 * 20));
+                    if let Err(e) = table.insert(&twin(10_000 * writer, 2002)) {
+                        assert_eq!(e.kind(), ErrorKind::DuplicateKey);
+                    }
+                });
+            }
+            tx.commit()
+        });
+        match committed {
+            Ok(_) => {
+                assert_eq!(carriers(&db), 1, "round {round}");
+                done += 1;
+            }
+            Err(e) => {
+                assert_eq!(e.kind(), ErrorKind::DuplicateKey);
+                refused += 1;
+            }
+        }
+    }
+    println!("{refused} refused, {done} done");
+    assert!(refused > 0 && done > 0, "{refused} refused, {done} done");
 }
 
 #[test]

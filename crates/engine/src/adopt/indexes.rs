@@ -20,6 +20,7 @@ use onlap_storage::{Direction, EntryWants, KeyBounds};
 use super::{Part, is_dead, own_row};
 use crate::database::Shared;
 use crate::index_build::{self, NOT_YET, NewIndex, twice_of};
+use crate::options::Rule;
 use crate::table::{Highs, TableView, index_positions, key_def};
 use crate::unique;
 
@@ -44,7 +45,10 @@ pub(crate) fn final_schema(schema: &TableSchema, csn: Csn, unborn: bool) -> Tabl
 
 impl IndexChange {
     /// Gives all rows in files entries; whether there were any without.
-    pub(super) fn cover(&mut self, view: &TableView) -> Result<bool> {
+    pub(super) fn cover(&mut self, shared: &Shared, view: &TableView) -> Result<bool> {
+        if !shared.obeys(Rule::NewIndexes) {
+            return Ok(false);
+        }
         let end = view.version.flushed_rows;
         let any = self.new.iter().any(|n| n.covered() < end);
         self.new.iter_mut().try_for_each(|n| n.cover(view)).map(|()| any)
@@ -69,7 +73,7 @@ impl IndexChange {
 pub(super) fn prepare(shared: &Shared, part: &mut Part) -> Result<RowId> {
     let Some(change) = &mut part.indexes else { return Ok(0) };
     let view = part.state.view();
-    change.cover(&view)?;
+    change.cover(shared, &view)?;
     let covered = change.covered();
     let schema = Arc::clone(&part.schema);
     for index in new_unique(&schema) {
@@ -84,7 +88,7 @@ pub(super) fn finish(shared: &Shared, part: &mut Part, since: RowId) -> Result<H
     let mut highs = Highs::new();
     let Some(change) = &mut part.indexes else { return Ok(highs) };
     let view = part.state.view();
-    let came = change.cover(&view)?;
+    let came = change.cover(shared, &view)?;
     let schema = Arc::clone(&part.schema);
     for index in new_unique(&schema) {
         if came {
