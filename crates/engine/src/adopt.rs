@@ -50,7 +50,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use indexes::{IndexChange, final_schema};
+pub(crate) use indexes::IndexChange;
 use validate::{Validated, is_dead, own_row};
 
 /// Flushes before the lock is taken: each leaves what came in during the one before.
@@ -196,9 +196,7 @@ fn edits_of(r: &mut Ready, base: RowId, csn: Csn, edits: &mut Vec<Edit>) -> Resu
     let part = &mut r.part;
     let (table, end) = (part.schema.id, base + part.spill.end());
     if let Some(change) = &part.indexes {
-        if !change.unborn {
-            edits.push(Edit::ChangeTable(final_schema(&part.schema, csn, false)));
-        }
+        edits.push(Edit::ChangeTable(indexes::final_schema(&part.schema, csn)));
         edits.extend(change.edits());
     }
     edits.extend(part.spill.files()?.edits(table, base, csn));

@@ -424,7 +424,7 @@ fn own_rows_at_once(tx: &mut Transaction, table: &Table, level: Isolation) {
     let old = found.iter().filter(|row| integer(&row[0]) < 300).count();
     assert_eq!(old, 300);
     let later = tx.scan(table, Scan::all()).unwrap().rows().unwrap();
-    assert!(found.len() > 300 && later.len() >= found.len());
+    assert!(later.len() >= found.len());
 }
 
 #[test]
@@ -492,8 +492,11 @@ fn a_table_of_the_same_transaction_gets_indexes_too() {
     let mut model = Vec::new();
     let new = tx.create_table(spec("new")).unwrap();
     change(&mut tx, &new, 0, &mut model);
-    tx.create_index(&new, by_code()).unwrap();
+    // One that died stands behind one with the same key that lives.
+    tx.insert(&new, &twin(9000, 5)).unwrap();
     change(&mut tx, &new, 150, &mut model);
+    tx.delete(&new, &key(9000)).unwrap();
+    tx.create_index(&new, by_code()).unwrap();
     assert!(own_rows(&mut tx, &new, &["by_n", "by_code"]) == model);
     assert_eq!(tx.insert(&new, &twin(9000, 5)).unwrap_err().kind(), ErrorKind::DuplicateKey);
     tx.drop_index(&new, "by_n").unwrap();
@@ -507,6 +510,10 @@ fn a_table_of_the_same_transaction_gets_indexes_too() {
     assert_eq!(index_names(&new), ["t_pkey", "by_code"].map(|n| n.replace("t_", "new_")));
     assert_eq!(index_names(&empty), ["empty_pkey", "by_n", "by_note"]);
     assert!(agreed_rows(&db, "new").unwrap() == model);
+    let code = [row(5)[2].clone()];
+    let found = db.snapshot().unwrap().get_by(&new, "by_code", &code, None).unwrap();
+    assert_eq!(found, Some(row(5)));
+    assert_eq!(new.insert(&twin(9000, 5)).unwrap_err().kind(), ErrorKind::DuplicateKey);
     empty.insert_many((0..20).map(row)).unwrap();
     new.insert(&row(7000)).unwrap();
     assert_eq!(new.insert(&twin(7001, 7000)).unwrap_err().kind(), ErrorKind::DuplicateKey);
@@ -541,7 +548,8 @@ fn replace_indexes(db: &Database) -> Result<()> {
     tx.drop_index(&table, "by_n")?;
     table.insert(&row(150))?;
     tx.commit()?;
-    table.insert(&row(151)).map(|_| ())
+    table.insert(&row(151))?;
+    db.flush()
 }
 
 const BEFORE: [&str; 2] = ["t_pkey", "by_n"];

@@ -28,18 +28,13 @@ use crate::unique;
 pub(crate) struct IndexChange {
     /// Those that it creates.
     pub new: Vec<NewIndex>,
-    /// The table is created too.
-    pub unborn: bool,
 }
 
 /// The schema as others will see it from a commit on.
-pub(crate) fn final_schema(schema: &TableSchema, csn: Csn, unborn: bool) -> TableSchema {
+pub(super) fn final_schema(schema: &TableSchema, csn: Csn) -> TableSchema {
     let mut schema = schema.clone();
-    if !unborn {
-        schema.version += 1;
-    }
-    let new = schema.indexes.iter_mut().filter(|i| i.since == NOT_YET);
-    new.for_each(|i| i.since = if unborn { 0 } else { csn });
+    schema.version += 1;
+    schema.indexes.iter_mut().filter(|i| i.since == NOT_YET).for_each(|i| i.since = csn);
     schema
 }
 

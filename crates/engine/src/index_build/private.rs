@@ -1,10 +1,10 @@
 //! How does an index get entries that a transaction creates?
 //!
-//! No memtable maintains it and no manifest knows it before the commit. The table's rows are flushed, and the segments up
-//! to there are scanned as in any build ([`pieces`]); whoever needs later rows in the index has them
-//! flushed and scanned in turn ([`NewIndex::cover`]), the commit at last, which holds writers off for
-//! what came since. So rows below `covered` have entries, all others none. Segments keep their row ids
-//! for ever (I1), so entries stay right whatever is compacted meanwhile.
+//! No memtable maintains it and no manifest knows it before the commit. The table's rows are flushed,
+//! and the segments up to there are scanned as in any build ([`pieces`]); whoever needs later rows in
+//! the index has them flushed and scanned in turn ([`NewIndex::cover`]), the commit at last, which holds
+//! writers off for what came since. So rows below `covered` have entries, all others none. Segments
+//! keep their row ids for ever (I1), so entries stay right whatever is compacted meanwhile.
 //!
 //! The transaction's own rows get entries as they are spilled, or when they were spilled before
 //! ([`fill`]).

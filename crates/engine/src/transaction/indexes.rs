@@ -149,7 +149,7 @@ impl SchemaSteps {
         let schema = &reindexed.schema;
         let mut new = std::mem::take(&mut reindexed.new);
         new.retain(|n| schema.index(n.index().id).is_some());
-        Some(IndexChange { new, unborn: table.unborn.load(Ordering::Acquire) })
+        Some(IndexChange { new })
     }
 }
 

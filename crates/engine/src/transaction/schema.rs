@@ -91,11 +91,8 @@ impl SchemaSteps {
     fn edits(&self, shared: &Shared) -> Vec<Edit> {
         let mut edits: Vec<Edit> = self.dropped().map(|state| Edit::DropTable(state.id)).collect();
         for state in self.created() {
-            let before = shared.snapshots.published();
-            let schema = match self.schema_of(state) {
-                Some(schema) => Arc::new(adopt::final_schema(schema, 0, true)),
-                None => state.schema(),
-            };
+            // Where its indexes changed since, another edit says so.
+            let (schema, before) = (state.schema(), shared.snapshots.published());
             edits.push(Edit::CreateTable((*schema).clone()));
             state.history_floor.fetch_max(before, Ordering::AcqRel);
             edits.extend(history::begin(shared, &schema, before));
