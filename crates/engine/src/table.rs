@@ -65,18 +65,36 @@ impl TableView {
         std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.memtable))
     }
 
-    /// The newest row version that carries a key of a unique index, whether deleted or not, among
-    /// rows below `below`.
+    /// The newest row version that carries a key of a unique index, among rows below `below`; a deleted
+    /// one too, unless it says nothing ([`TableView::says_nothing`]).
     pub(crate) fn newest_with_key(
         &self,
         index: IndexId,
         key: &[u8],
         below: RowId,
     ) -> Result<Option<RowId>> {
-        if self.schema.index(index).is_none() {
+        let Some(since) = self.schema.index(index).map(|i| i.since) else {
             // It was dropped.
             return Ok(None);
+        };
+        let mut newest = self.carrier(index, key, below)?;
+        while let Some(row) = newest.filter(|_| since > 0) {
+            if !self.says_nothing(since, row)? {
+                break;
+            }
+            newest = self.carrier(index, key, row)?;
         }
+        Ok(newest)
+    }
+
+    /// Whether a row died before a unique index was built at commit `since`: several rows had its key
+    /// then, perhaps, and another of them lives.
+    pub(crate) fn says_nothing(&self, since: Csn, row: RowId) -> Result<bool> {
+        Ok(self.mark_of(row)?.is_some_and(|(csn, _)| csn <= since))
+    }
+
+    /// The newest row version below `below` with a key.
+    fn carrier(&self, index: IndexId, key: &[u8], below: RowId) -> Result<Option<RowId>> {
         // A memtable of newer rows alone would be walked along all versions of the key.
         for memtable in self.memtables_newest_first().filter(|m| m.first_row() < below) {
             if let Some(row) = memtable.newest_with_key(index, key, below) {

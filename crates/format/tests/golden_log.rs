@@ -100,7 +100,9 @@ fn log_file() {
     assert_eq!(records[0].position.offset(), HEADER_BYTES as u64);
     assert_eq!(records.iter().map(|r| r.csn).collect::<Vec<_>>(), [41, 42, 42, 43, 42]);
     assert_eq!(records[2].body, RecordBody::Relog(relog));
-    assert_eq!(records[3].group.unwrap().durable, position);
+    assert_eq!(records[4].group.unwrap().durable, position);
+    let RecordBody::Commit(commit) = &records[3].body else { panic!("a commit") };
+    assert_eq!(commit.tables[1].changes, changes());
     let RecordBody::Commit(commit) = &records[0].body else { panic!("a commit") };
     assert_eq!((&commit.tables[0].rows, &commit.tables[0].marks[..]), (&rows(5), &marks[..]));
     let RecordBody::Commit(commit) = &records[1].body else { panic!("a commit") };

@@ -51,8 +51,11 @@ use crate::table::{Highs, TableState, TableView};
 mod control;
 mod judge;
 mod pieces;
+mod private;
 
 pub use control::{BuildControl, BuildProgress};
+pub(crate) use judge::{judge_view, twice_of};
+pub(crate) use private::{NOT_YET, NewIndex, fill, with_indexes};
 
 /// Indexes of a table that are being built.
 #[derive(Debug, Default)]
@@ -101,7 +104,7 @@ fn begin(shared: &Shared, state: &TableState, indexes: &[IndexSchema], csn: Csn)
     let mut first = 0;
     state.change_view(|old| {
         first = old.active.end_row();
-        let landing = Arc::new(with_indexes(&old.schema, indexes));
+        let landing = Arc::new(with_further(&old.schema, indexes));
         // Nothing has landed since the freeze.
         let active = state.new_memtable(&landing, first);
         TableView { landing, active, ..old.clone() }
@@ -110,7 +113,7 @@ fn begin(shared: &Shared, state: &TableState, indexes: &[IndexSchema], csn: Csn)
 }
 
 /// A schema and further indexes, still of the same version: no column differs.
-fn with_indexes(schema: &TableSchema, indexes: &[IndexSchema]) -> TableSchema {
+fn with_further(schema: &TableSchema, indexes: &[IndexSchema]) -> TableSchema {
     let mut schema = schema.clone();
     schema.indexes.extend_from_slice(indexes);
     schema
@@ -185,7 +188,7 @@ impl Build<'_> {
             let runs = runs().filter(|r| r.0 == index.id).map(|r| &r.1);
             highs.push((index.id, judge::highest(&view, index.id, runs)?));
         }
-        let mut schema = with_indexes(&view.schema, self.indexes);
+        let mut schema = with_further(&view.schema, self.indexes);
         schema.version += 1;
         let ready = highs.is_empty();
         let csn = leader.next_csn - 1;

@@ -32,18 +32,20 @@ pub(crate) struct OwnRows {
 impl OwnRows {
     /// The living row with a whole key (key bytes) of a unique index.
     pub(super) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
-        if let Some(row) = self.memtable.newest_with_key(index, key, self.end)
-            && !self.is_dead(row)?
-        {
-            return Ok(Some(row));
+        // A row that was undone, or that died before there was the index, may stand before one that lives.
+        let mut below = self.end;
+        while let Some(row) = self.memtable.newest_with_key(index, key, below) {
+            if !self.is_dead(row)? {
+                return Ok(Some(row));
+            }
+            below = row;
         }
         let Some(files) = &self.files else { return Ok(None) };
-        let mut below = self.end;
+        below = self.end;
         while let Some(row) = files.newest_with_key(index, key, below)? {
             if !self.is_dead(row)? {
                 return Ok(Some(row));
             }
-            // A row that was undone may stand before one that was not.
             below = row;
         }
         Ok(None)

@@ -132,8 +132,9 @@ pub(super) struct BufferMark {
 }
 
 impl Buffer {
-    pub(super) fn new(table: Table) -> Buffer {
-        let schema = table.state.schema();
+    /// `private`: the table's schema where the transaction has changed indexes.
+    pub(super) fn new(table: Table, private: Option<Arc<TableSchema>>) -> Buffer {
+        let schema = private.unwrap_or_else(|| table.state.schema());
         let rows = Batch::new(schema.columns.iter().map(|c| c.ty.physical()));
         Buffer {
             table,
@@ -196,6 +197,20 @@ impl Buffer {
             return Err(Error::new(ErrorKind::Conflict, text));
         }
         self.upgrade()
+    }
+
+    /// Takes a schema that has other indexes than its own, and differs in nothing else.
+    pub(super) fn reform(&mut self, schema: Arc<TableSchema>) {
+        if *self.schema == *schema {
+            return;
+        }
+        debug_assert_eq!(self.schema.columns, schema.columns);
+        if let Some(spill) = &mut self.spill {
+            spill.reform(Arc::clone(&schema));
+        }
+        self.schema = schema;
+        self.keys.clear();
+        self.own = None;
     }
 
     /// Whether nothing was changed.

@@ -258,7 +258,8 @@ impl Transaction {
             let places = parts.iter().map(|p| value(p.column)).collect::<Option<Vec<usize>>>()?;
             Some(places.into_iter().map(|i| values[i].clone()).collect::<Vec<Value>>())
         };
-        let index = schema.indexes.iter().find_map(|i| Some((&i.name, in_order(i)?)));
+        let mut ready = schema.indexes.iter().filter(|i| i.ready);
+        let index = ready.find_map(|i| Some((&i.name, in_order(i)?)));
         if let Some((name, values)) = index {
             // No row holds a value that its column's type cannot.
             return match reader.index_row_ids(name, &KeyRange::eq(values)) {

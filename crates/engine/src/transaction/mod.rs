@@ -28,6 +28,7 @@ mod children;
 mod column_changes;
 mod columns;
 mod incoming;
+mod indexes;
 mod parents;
 mod read;
 mod reads;
@@ -230,7 +231,7 @@ impl Transaction {
         for (i, buffer) in self.tables.iter_mut().enumerate() {
             buffer.rewind(savepoint.tables.get(i).copied().unwrap_or_default());
         }
-        self.schema.truncate(savepoint.schema);
+        self.undo_steps(savepoint.schema);
         self.locks.release_since(&savepoint.locks, &self.shared.locks);
         self.undone.retain(|range| range.start <= savepoint.number);
         self.undone.push(savepoint.number + 1..self.savepoints);
@@ -304,8 +305,9 @@ impl Transaction {
     fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
         loop {
             let version = self.buffer(table)?.schema.version;
-            let view = ReadView::new(&table.state, at)?;
+            let mut view = ReadView::new(&table.state, at)?;
             if view.view.schema.version == version {
+                self.schema.show(&self.shared, &table.state, &mut view)?;
                 return Ok(view);
             }
             let buffer = self.buffer(table)?;
@@ -322,6 +324,7 @@ impl Transaction {
 
     /// Everything that the statement sees.
     fn reader(&mut self, table: &Table) -> Result<Reader> {
+        self.cover(table)?;
         let mut view = self.view(table)?;
         let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
         view.own = buffer.map(Buffer::own_rows).transpose()?.flatten();
@@ -339,7 +342,8 @@ impl Transaction {
         let at = match self.tables.iter().position(|b| b.table.state.id == id) {
             Some(at) => at,
             None => {
-                self.tables.push(Buffer::new(table.clone()));
+                let schema = self.schema.schema_of(&table.state).cloned();
+                self.tables.push(Buffer::new(table.clone(), schema));
                 self.tables.len() - 1
             }
         };

@@ -249,7 +249,13 @@ impl Transaction {
         index: &str,
         range: &KeyRange,
     ) -> Result<()> {
+        let reindexed = self.schema.reindexed(table.state.id).is_some();
         let Some(reads) = self.noting(table) else { return Ok(()) };
+        if reindexed {
+            // The commit could not ask an index that others do not know.
+            reads.whole = true;
+            return Ok(());
+        }
         let schema = reads.state.schema();
         // An unknown index is the read's to complain about.
         if let Some(index) = schema.index_by_name(index) {
