@@ -7,6 +7,7 @@
 //!
 //! * a row by its key: the newest version below the count decides ([`get`])
 //! * entries of an index range, merged from all sources ([`index_scan`], [`merge`])
+//! * the set of rows that a tree of index ranges names ([`predicate`], [`row_set`], [`sets`])
 //! * rows by their ids, each block once ([`fetch`])
 //! * all rows in order of their ids ([`table_scan`])
 //!
@@ -30,8 +31,11 @@ mod get;
 mod index_scan;
 pub(crate) mod merge;
 mod own;
+mod predicate;
 mod reader;
+mod row_set;
 mod rows;
+mod sets;
 mod snapshot;
 mod table_scan;
 
@@ -40,7 +44,9 @@ pub use counters::ReadCounters;
 pub(crate) use counters::ReadTotals;
 pub(crate) use merge::merge_cursors;
 pub(crate) use own::OwnRows;
+pub use predicate::Predicate;
 pub(crate) use reader::Reader;
+pub use row_set::RowSet;
 pub use rows::{RowBatch, Rows};
 pub(crate) use snapshot::Registration;
 pub use snapshot::Snapshot;

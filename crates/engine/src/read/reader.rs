@@ -15,7 +15,7 @@ use super::counters::ReadCounters;
 use super::index_scan::{IndexScan, Range};
 use super::rows::{RowBatch, Rows, Source};
 use super::snapshot::Registration;
-use super::{KeyRange, ReadView, Scan};
+use super::{KeyRange, Predicate, ReadView, RowSet, Scan};
 
 /// A table as a snapshot or a statement sees it.
 pub(crate) struct Reader {
@@ -104,13 +104,31 @@ impl Reader {
         n
     }
 
+    pub(crate) fn row_set(&self, predicate: &Predicate) -> Result<RowSet> {
+        let mut counters = ReadCounters::default();
+        let rows = self.view.row_set(predicate, &mut counters);
+        self.count_up(&counters);
+        rows
+    }
+
     pub(crate) fn fetch(&self, rows: &[RowId], columns: Option<&[&str]>) -> Result<RowBatch> {
-        let columns = self.positions(columns)?;
         let mut sorted = rows.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
+        self.fetch_sorted(&sorted, columns)
+    }
+
+    pub(crate) fn fetch_set(&self, rows: &RowSet, columns: Option<&[&str]>) -> Result<RowBatch> {
+        match rows.as_list() {
+            Some(list) => self.fetch_sorted(list, columns),
+            None => self.fetch_sorted(&rows.rows(), columns),
+        }
+    }
+
+    fn fetch_sorted(&self, rows: &[RowId], columns: Option<&[&str]>) -> Result<RowBatch> {
+        let columns = self.positions(columns)?;
         let mut counters = ReadCounters::default();
-        let fetched = self.view.fetch(&sorted, &columns, &mut counters);
+        let fetched = self.view.fetch(rows, &columns, &mut counters);
         self.count_up(&counters);
         let mut batch = RowBatch::new(&types_of(&self.view.view.schema, &columns).into());
         (batch.row_ids, batch.columns) = fetched?;

@@ -14,7 +14,7 @@ use onlap_format::{Row, Value};
 
 use super::reader::Reader;
 use super::rows::{RowBatch, Rows};
-use super::{KeyRange, ReadView, Scan};
+use super::{KeyRange, Predicate, ReadView, RowSet, Scan};
 use crate::database::{Shared, Table};
 use crate::snapshots::Held;
 
@@ -149,6 +149,16 @@ impl Snapshot {
         self.reader(table)?.index_count(index, &range)
     }
 
+    /// The rows of which a predicate is true. Read from index entries alone, no row is touched; what
+    /// all rows but some are, from row ids. (An index of the fences-only form has no entries but
+    /// its rows.)
+    ///
+    /// # Errors
+    /// An unknown index; a bound that does not fit the key ([`KeyRange`]); a tree too deep.
+    pub fn row_set(&self, table: &Table, predicate: &Predicate) -> Result<RowSet> {
+        self.reader(table)?.row_set(predicate)
+    }
+
     /// The rows with these ids, in the order of their ids, each block read once: all columns, or
     /// those named. Rows that are not there or not visible, and ids given twice, are left out.
     ///
@@ -161,6 +171,19 @@ impl Snapshot {
         columns: Option<&[&str]>,
     ) -> Result<RowBatch> {
         self.reader(table)?.fetch(rows, columns)
+    }
+
+    /// The rows of a set, as [`Snapshot::fetch`].
+    ///
+    /// # Errors
+    /// An unknown column.
+    pub fn fetch_set(
+        &self,
+        table: &Table,
+        rows: &RowSet,
+        columns: Option<&[&str]>,
+    ) -> Result<RowBatch> {
+        self.reader(table)?.fetch_set(rows, columns)
     }
 
     /// Number of rows of a table. Reads no row.
