@@ -65,12 +65,13 @@ impl TableView {
     }
 
     /// The newest row version that carries a key of a unique index, whether deleted or not, among
-    /// rows below `below`.
+    /// rows below `below`. Adds to `probes` how many filters were asked.
     pub(crate) fn newest_with_key(
         &self,
         index: IndexId,
         key: &[u8],
         below: RowId,
+        probes: &mut u64,
     ) -> Result<Option<RowId>> {
         if self.schema.index(index).is_none() {
             // It was dropped.
@@ -82,7 +83,7 @@ impl TableView {
                 return Ok(Some(row));
             }
         }
-        self.version.newest_with_key(index, key, below)
+        self.version.newest_with_key(index, key, below, probes)
     }
 
     /// The CSN at which a row was deleted, and the row that replaced it.

@@ -41,7 +41,7 @@ mod table_scan;
 
 pub use bounds::{KeyRange, Scan};
 pub use counters::ReadCounters;
-pub(crate) use counters::ReadTotals;
+pub(crate) use counters::{ReadTotals, Tally};
 pub(crate) use merge::merge_cursors;
 pub(crate) use own::OwnRows;
 pub use predicate::Predicate;
@@ -63,6 +63,8 @@ pub(crate) struct ReadView {
     pub count: RowId,
     /// What the reading transaction itself has done so far.
     pub own: Option<Arc<OwnRows>>,
+    /// The statement of a transaction that reads.
+    pub tally: Option<Arc<Tally>>,
 }
 
 impl ReadView {
@@ -86,7 +88,7 @@ impl ReadView {
             let text = format!("table {} was created after this snapshot", view.schema.name);
             return Err(Error::new(ErrorKind::UnknownTable, text));
         };
-        Ok(ReadView { view, csn, count, own: None })
+        Ok(ReadView { view, csn, count, own: None, tally: None })
     }
 
     /// The memtables that may hold rows of this view, oldest first.
@@ -109,8 +111,9 @@ impl ReadView {
     fn scan_pinned(self, scan: &Scan, pin: Option<Arc<Registration>>) -> Result<Rows> {
         let columns = scan.projection(&self.view.schema)?;
         let schema = Arc::clone(&self.view.schema);
+        let tally = self.tally.clone();
         let source = Source::Table(Box::new(TableScan::new(self, &columns, scan)));
-        Ok(Rows::new(source, schema, columns, scan.row_limit(), pin))
+        Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, pin))
     }
 }
 

@@ -29,7 +29,10 @@ impl Reader {
     }
 
     fn count_up(&self, counters: &ReadCounters) {
-        self.pin.shared.counters.add(counters);
+        match &self.view.tally {
+            Some(tally) => tally.add(counters),
+            None => self.pin.shared.counters.add(counters),
+        }
     }
 
     pub(crate) fn get(&self, key: &[Value], columns: Option<&[&str]>) -> Result<Option<Row>> {
@@ -83,9 +86,10 @@ impl Reader {
     pub(crate) fn index_scan(self, index: &str, range: &KeyRange, scan: &Scan) -> Result<Rows> {
         let columns = scan.projection(&self.view.view.schema)?;
         let schema = Arc::clone(&self.view.view.schema);
+        let tally = self.view.tally.clone();
         let source = IndexScan::new(self.view, index, range, scan, &columns)?;
         let source = Source::Index(Box::new(source));
-        Ok(Rows::new(source, schema, columns, scan.row_limit(), Some(self.pin)))
+        Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, Some(self.pin)))
     }
 
     pub(crate) fn index_row_ids(&self, index: &str, range: &KeyRange) -> Result<Vec<RowId>> {

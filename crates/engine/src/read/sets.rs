@@ -132,8 +132,7 @@ impl ReadView {
         let mut batch = EntryBatch::default();
         for bounds in bounds {
             if judged && let Some(key) = whole_key(&bounds, &def) {
-                let row = self.row_by_key(index.id, key)?;
-                counters.index_entries_read += u64::from(row.is_some());
+                let row = self.row_by_key(index.id, key, counters)?;
                 row.iter().for_each(|&row| out.push(&[row]));
                 continue;
             }

@@ -16,6 +16,7 @@ use super::{Transaction, wait_context};
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
+use crate::read::ReadCounters;
 use crate::table::{index_positions, key_def};
 use crate::unique;
 
@@ -93,7 +94,12 @@ impl Transaction {
             if buffer.own_row_before(index, key, from)?.is_some() {
                 return Err(unique::duplicate(&buffer.schema, index, key));
             }
-            let taken = unique::live_row(&table.state.view(), index.id, key, RowId::MAX)?;
+            let mut cost = ReadCounters::default();
+            let probes = &mut cost.filter_probes;
+            let taken = unique::live_row(&table.state.view(), index.id, key, RowId::MAX, probes);
+            self.tally.add(&cost);
+            let taken = taken?;
+            let buffer = self.buffer(table)?;
             let Some(taken) = taken.filter(|r| !buffer.has_marked(*r)) else { return Ok(()) };
             let free_again = table.state.locks.is_taken(taken, self.locks.id(), RowLock::KeyShare)
                 && self.wait_for_row(table, taken)? == Locked::Waited;

@@ -131,12 +131,13 @@ impl TableVersion {
     }
 
     /// The newest row below `below` that carries the whole key `key` (key bytes) of an index,
-    /// whether deleted or not.
+    /// whether deleted or not. Adds to `probes` how many filters were asked.
     pub fn newest_with_key(
         &self,
         index: IndexId,
         key: &[u8],
         below: RowId,
+        probes: &mut u64,
     ) -> Result<Option<RowId>> {
         let Some(index) = self.index(index) else { return Ok(None) };
         let mut newest: Option<RowId> = None;
@@ -146,7 +147,7 @@ impl TableVersion {
                 continue;
             }
             found.clear();
-            entry.run.probe(key, &mut found)?;
+            *probes += entry.run.probe(key, &mut found)?;
             newest = newest.max(found.iter().copied().filter(|&r| r < below).max());
         }
         Ok(newest)
