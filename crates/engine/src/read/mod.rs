@@ -9,6 +9,7 @@
 //! * entries of an index range, merged from all sources ([`index_scan`], [`merge`])
 //! * the set of rows that a tree of index ranges names ([`predicate`], [`row_set`], [`sets`])
 //! * rows by their ids, each block once ([`fetch`])
+//! * prefixes of keys, and the first row of each, by a loose scan ([`groups`])
 //! * all rows in order of their ids ([`table_scan`])
 //!
 //! Nothing here writes, waits or takes the commit lock. A reader never blocks a writer: the locks it
@@ -28,6 +29,7 @@ mod counters;
 mod dead;
 mod fetch;
 mod get;
+mod groups;
 mod index_scan;
 pub(crate) mod merge;
 mod own;

@@ -108,6 +108,34 @@ impl Reader {
         n
     }
 
+    pub(crate) fn distinct(
+        &self,
+        index: &str,
+        prefix_columns: usize,
+        range: &KeyRange,
+    ) -> Result<Vec<Row>> {
+        let range = Range::resolve(&self.view, index, range)?;
+        let mut counters = ReadCounters::default();
+        let rows = self.view.distinct(&range, prefix_columns, &mut counters);
+        self.count_up(&counters);
+        rows
+    }
+
+    pub(crate) fn first_per_group(
+        &self,
+        index: &str,
+        prefix_columns: usize,
+        range: &KeyRange,
+        scan: &Scan,
+    ) -> Result<RowBatch> {
+        let columns = scan.projection(&self.view.view.schema)?;
+        let range = Range::resolve(&self.view, index, range)?;
+        let mut counters = ReadCounters::default();
+        let rows = self.view.first_per_group(&range, prefix_columns, scan, &columns, &mut counters);
+        self.count_up(&counters);
+        rows
+    }
+
     pub(crate) fn row_set(&self, predicate: &Predicate) -> Result<RowSet> {
         let mut counters = ReadCounters::default();
         let rows = self.view.row_set(predicate, &mut counters);

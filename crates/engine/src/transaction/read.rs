@@ -76,6 +76,33 @@ impl Transaction {
         self.reader(table)?.index_count(index, &range)
     }
 
+    /// As [`crate::Snapshot::distinct`], own rows included.
+    pub fn distinct(
+        &mut self,
+        table: &Table,
+        index: &str,
+        prefix_columns: usize,
+        range: KeyRange,
+    ) -> Result<Vec<Row>> {
+        self.statement()?;
+        self.note_range(table, index, &range)?;
+        self.reader(table)?.distinct(index, prefix_columns, &range)
+    }
+
+    /// As [`crate::Snapshot::first_per_group`], own rows included.
+    pub fn first_per_group(
+        &mut self,
+        table: &Table,
+        index: &str,
+        prefix_columns: usize,
+        range: KeyRange,
+        scan: Scan,
+    ) -> Result<RowBatch> {
+        self.statement()?;
+        self.note_range(table, index, &range)?;
+        self.reader(table)?.first_per_group(index, prefix_columns, &range, &scan)
+    }
+
     /// As [`crate::Snapshot::row_set`], own rows included.
     pub fn row_set(&mut self, table: &Table, predicate: &Predicate) -> Result<RowSet> {
         self.statement()?;

@@ -154,8 +154,8 @@ impl TableVersion {
     }
 
     /// Runs of an index that may hold rows below `upto`.
-    pub fn run_count(&self, index: IndexId, upto: RowId) -> usize {
-        self.index(index).map_or(0, |i| i.runs_below(upto).count())
+    pub fn runs_below(&self, index: IndexId, upto: RowId) -> impl Iterator<Item = &Arc<RunEntry>> {
+        self.index(index).into_iter().flat_map(move |index| index.runs_below(upto))
     }
 
     /// One cursor per run of an index that may hold rows below `upto`; entries of rows from `upto`
