@@ -222,25 +222,25 @@ impl FixedColumns {
 }
 
 /// Ends changes of columns as long as it lives.
-pub(crate) struct Fixed<'a> {
-    state: &'a TableState,
+pub(crate) struct Fixed {
+    state: Arc<TableState>,
     columns: Vec<ColumnId>,
 }
 
-impl<'a> Fixed<'a> {
+impl Fixed {
     /// Returns when no commit that had been let in before is under way.
     pub(crate) fn new(
         shared: &Arc<Shared>,
-        state: &'a TableState,
+        state: &Arc<TableState>,
         columns: impl IntoIterator<Item = ColumnId>,
-    ) -> Fixed<'a> {
+    ) -> Fixed {
         let columns: Vec<ColumnId> = columns.into_iter().collect();
         shared.commits().exclusively(|_| state.fixed.0.lock().extend(&columns));
-        Fixed { state, columns }
+        Fixed { state: Arc::clone(state), columns }
     }
 }
 
-impl Drop for Fixed<'_> {
+impl Drop for Fixed {
     fn drop(&mut self) {
         let mut fixed = self.state.fixed.0.lock();
         for column in &self.columns {

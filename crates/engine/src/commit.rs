@@ -51,6 +51,7 @@ use crate::flush;
 use crate::log::LogWriter;
 use crate::memtable::Mark;
 use crate::options::{Rule, SyncMode};
+use crate::read::ReadCounters;
 use crate::schema_change::truncate;
 use crate::table::TableState;
 use crate::transaction::ReadSet;
@@ -230,7 +231,8 @@ impl Commits {
         reads: Option<ReadSet>,
     ) -> Result<Decided> {
         for w in &mut writes {
-            unique::look_up(w)?;
+            let filter_probes = unique::look_up(w)?;
+            shared.counters.add(&ReadCounters { filter_probes, ..ReadCounters::default() });
         }
         let body = encode(&writes)?;
         shared.pressure.admit(shared, body.body_bytes())?;

@@ -67,7 +67,7 @@ pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
-pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
+pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
 pub use sequences::Sequence;
 pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
 pub use stats::{

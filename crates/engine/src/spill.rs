@@ -316,7 +316,8 @@ impl Spill {
             if !lacking.is_empty() {
                 let segment = Segment::open(&self.shared.storage, meta.file, None)?;
                 let (segments, rows) = ([Arc::new(segment)], meta.rows.clone());
-                let runs = index_build::fill(&self.shared, &schema, &segments, &lacking, rows)?;
+                let runs =
+                    index_build::fill(&self.shared, &schema, None, &segments, &lacking, rows)?;
                 self.files.runs.extend(runs);
             }
         }

@@ -66,23 +66,25 @@ impl TableView {
     }
 
     /// The newest row version that carries a key of a unique index, among rows below `below`; a deleted
-    /// one too, unless it says nothing ([`TableView::says_nothing`]).
+    /// one too, unless it says nothing ([`TableView::says_nothing`]). Adds to `probes` how many filters
+    /// were asked.
     pub(crate) fn newest_with_key(
         &self,
         index: IndexId,
         key: &[u8],
         below: RowId,
+        probes: &mut u64,
     ) -> Result<Option<RowId>> {
         let Some(since) = self.schema.index(index).map(|i| i.since) else {
             // It was dropped.
             return Ok(None);
         };
-        let mut newest = self.carrier(index, key, below)?;
+        let mut newest = self.carrier(index, key, below, probes)?;
         while let Some(row) = newest.filter(|_| since > 0) {
             if !self.says_nothing(since, row)? {
                 break;
             }
-            newest = self.carrier(index, key, row)?;
+            newest = self.carrier(index, key, row, probes)?;
         }
         Ok(newest)
     }
@@ -94,14 +96,20 @@ impl TableView {
     }
 
     /// The newest row version below `below` with a key.
-    fn carrier(&self, index: IndexId, key: &[u8], below: RowId) -> Result<Option<RowId>> {
+    fn carrier(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        below: RowId,
+        probes: &mut u64,
+    ) -> Result<Option<RowId>> {
         // A memtable of newer rows alone would be walked along all versions of the key.
         for memtable in self.memtables_newest_first().filter(|m| m.first_row() < below) {
             if let Some(row) = memtable.newest_with_key(index, key, below) {
                 return Ok(Some(row));
             }
         }
-        self.version.newest_with_key(index, key, below)
+        self.version.newest_with_key(index, key, below, probes)
     }
 
     /// The CSN at which a row was deleted, and the row that replaced it.

@@ -47,7 +47,7 @@ const SORT_BYTES: usize = 8 + 16 + 4 + 2 * 8;
 pub(super) fn write(
     shared: &Arc<Shared>,
     schema: &TableSchema,
-    version: &Arc<TableVersion>,
+    version: Option<&Arc<TableVersion>>,
     segments: &[Arc<Segment>],
     indexes: &[IndexSchema],
     ranges: &[Range<RowId>],
@@ -97,8 +97,8 @@ struct Wanted {
 struct Pass {
     shared: Arc<Shared>,
     schema: TableSchema,
-    /// Where changes of the columns lie; there come no more.
-    version: Arc<TableVersion>,
+    /// Where changes of the columns lie, if any may; there come no more.
+    version: Option<Arc<TableVersion>>,
     columns: Vec<(ColumnId, Physical)>,
     wanted: Vec<Wanted>,
     control: BuildControl,
@@ -114,7 +114,7 @@ impl Pass {
     fn new(
         shared: &Arc<Shared>,
         schema: &TableSchema,
-        version: &Arc<TableVersion>,
+        version: Option<&Arc<TableVersion>>,
         indexes: &[IndexSchema],
         control: &BuildControl,
         limit: usize,
@@ -138,7 +138,7 @@ impl Pass {
             shared: Arc::clone(shared),
             columns: columns.iter().map(column).collect(),
             schema: schema.clone(),
-            version: Arc::clone(version),
+            version: version.cloned(),
             wanted,
             control: control.clone(),
             limit,
@@ -224,8 +224,9 @@ impl Pass {
                 let rows = block.rows.clone();
                 let at = piece.rows.rows;
                 scan.append(&mut block, rows, &columns, &mut piece.rows)?;
+                let Some(version) = &self.version else { continue };
                 for (id, to) in columns.iter().zip(&mut piece.rows.columns) {
-                    self.version.lay_changes(*id, Csn::MAX, &ids, to, at, false, &mut scratch)?;
+                    version.lay_changes(*id, Csn::MAX, &ids, to, at, false, &mut scratch)?;
                 }
             }
         }
@@ -262,7 +263,8 @@ impl Pass {
         let mut spec =
             flush::run_spec(&self.shared, schema, index, packing, rows.clone(), n as u64)?;
         // Who reads rows instead of entries sees no changes.
-        let changed = |part: &KeyPart| self.version.changes_column(part.column);
+        let changed =
+            |part: &KeyPart| self.version.as_ref().is_some_and(|v| v.changes_column(part.column));
         let plain = !index.key.iter().any(changed);
         spec.fences_only = index.fences_only && plain && order.is_sorted();
         let mut writer = RunWriter::new(&self.shared.storage, spec);

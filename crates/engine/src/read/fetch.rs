@@ -102,6 +102,13 @@ impl ReadView {
         }
     }
 
+    /// Counts what was read towards the statement that reads.
+    pub(crate) fn count_up(&self, counters: &ReadCounters) {
+        if let Some(tally) = &self.tally {
+            tally.add(counters);
+        }
+    }
+
     /// Those of the rows (ascending) that are visible.
     pub(crate) fn visible(&self, rows: &[RowId]) -> Result<Vec<RowId>> {
         let mut keep: Vec<bool> = rows.iter().map(|&r| self.in_sight(r)).collect();
@@ -119,7 +126,8 @@ impl ReadView {
         }
         let (unsure, mut found): (Vec<RowId>, Vec<RowId>) = rows.into_iter().partition(gaps);
         let mut nothing = Batch::new(std::iter::empty());
-        self.view.version.read_rows(&unsure, &[], &mut nothing, &mut found)?;
+        let blocks_read = self.view.version.read_rows(&unsure, &[], &mut nothing, &mut found)?;
+        self.count_up(&ReadCounters { blocks_read, ..ReadCounters::default() });
         found.sort_unstable();
         Ok(found)
     }
@@ -212,7 +220,10 @@ impl ReadView {
     /// Reads the rows with these ids (ascending) that are visible, whole.
     pub(crate) fn fetch_rows(&self, rows: &[RowId]) -> Result<(Vec<RowId>, Vec<Row>)> {
         let all: Vec<usize> = (0..self.view.schema.columns.len()).collect();
-        let (found, batch) = self.fetch(rows, &all, &mut ReadCounters::default())?;
+        let mut counters = ReadCounters::default();
+        let fetched = self.fetch(rows, &all, &mut counters);
+        self.count_up(&counters);
+        let (found, batch) = fetched?;
         let types: Vec<DataType> = self.view.schema.columns.iter().map(|c| c.ty).collect();
         let row = |i| {
             let values = types.iter().zip(&batch.columns);

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use onlap_base::{ColumnId, Error, ErrorKind, Result, RowId};
 use onlap_format::changes::{Change as Noted, ChangeBounds, ChangeOp, LoggedChange, Sweep};
-use onlap_format::{Row, TableSchema, Value};
+use onlap_format::{IndexSchema, Row, TableSchema, Value};
 
 use super::buffer::{Buffer, Found};
 use super::change::lock_for;
@@ -69,9 +69,25 @@ impl Buffer {
         }
     }
 
-    /// What is left of all changes: one per row and column.
+    /// A change without the rows that die.
+    fn unmarked(&self, change: Noted) -> Vec<Noted> {
+        let rows = change.first..change.end();
+        if self.marked.range_cardinality(rows.clone()) == 0 {
+            return vec![change];
+        }
+        let mut out: Vec<Noted> = Vec::new();
+        for row in rows.filter(|row| !self.marked.contains(*row)) {
+            match out.last_mut() {
+                Some(last) if last.end() == row => last.len += 1,
+                _ => out.push(Noted { first: row, len: 1, ..change.clone() }),
+            }
+        }
+        out
+    }
+
+    /// What is left of all changes: one per row and column, of rows that live on.
     pub(super) fn joined_changes(&self) -> Vec<LoggedChange> {
-        if self.changes.len() < 2 {
+        if self.changes.len() < 2 && self.marked.is_empty() {
             return self.changes.clone();
         }
         let mut out: Vec<LoggedChange> = Vec::new();
@@ -85,6 +101,7 @@ impl Buffer {
             }
             let mut pieces = Vec::new();
             sweep.finish(1, &mut |_| (Some(0), RowId::MAX), &mut pieces);
+            let pieces = pieces.into_iter().flat_map(|p| self.unmarked(p));
             for piece in pieces {
                 let rows = piece.first..piece.end();
                 match out.last_mut() {
@@ -258,6 +275,29 @@ impl Transaction {
         let buffer = self.buffer(table)?;
         noted.into_iter().for_each(|(column, op)| buffer.change(rows, column, op));
         self.charge();
+        Ok(())
+    }
+
+    /// Replaces rows of which columns were changed that are about to stand in an index.
+    pub(super) fn replace_changed(&mut self, table: &Table, index: &IndexSchema) -> Result<()> {
+        let columns = index.key.iter().map(|part| part.column);
+        let columns: Vec<ColumnId> = columns.chain(index.include.clone()).collect();
+        let changed: Vec<RowId> = {
+            let buffer = self.buffer(table)?;
+            let of = |c: &&LoggedChange| columns.contains(&c.column);
+            let rows = buffer.changes.iter().filter(of).flat_map(|c| c.rows.clone()).flatten();
+            let mut rows: Vec<RowId> = rows.filter(|row| !buffer.has_marked(*row)).collect();
+            rows.sort_unstable();
+            rows.dedup();
+            rows
+        };
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let (committed, _) = self.seen(table, &changed)?;
+        let keep = |_: &mut Row, _: &TableSchema| Ok(());
+        let name = self.buffer(table)?.schema.columns[0].name.clone();
+        self.update_seen(table, committed, Vec::new(), &[&name], &keep, &mut |_, _| Ok(true))?;
         Ok(())
     }
 

@@ -20,7 +20,7 @@ use onlap_base::{Csn, Error, ErrorKind, Result};
 
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
-use crate::read::{ReadView, Reader, Registration};
+use crate::read::{ReadCounters, ReadView, Reader, Registration, Tally};
 
 mod buffer;
 mod change;
@@ -119,6 +119,8 @@ pub struct Transaction {
     schema: SchemaSteps,
     locks: HeldLocks,
     reads: Option<ReadSet>,
+    /// What the statement under way, or the last one, has read.
+    tally: Arc<Tally>,
     /// Unique keys are judged by the statement that brings them, not by the commit alone.
     eager: bool,
     /// Number of the next savepoint, and those that were undone.
@@ -151,6 +153,7 @@ impl Transaction {
         let serializable = options.isolation == Isolation::Serializable;
         Transaction {
             reads: serializable.then(|| ReadSet::new(&snapshot)),
+            tally: Tally::new(shared),
             snapshot,
             options,
             tables: Vec::new(),
@@ -244,10 +247,17 @@ impl Transaction {
         self.snapshot.csn()
     }
 
+    /// What the last statement has read, of rows that it changed too: a public method that was called
+    /// last. Commits, which judge the keys of single statements, are not among them.
+    pub fn statement_counters(&self) -> ReadCounters {
+        self.tally.report()
+    }
+
     /// Begins a statement: at READ COMMITTED it sees everything committed so far. Tables have the form
     /// of its begin to its end.
     fn statement(&mut self) -> Result<()> {
         self.shared.check_open()?;
+        self.tally.next();
         self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()
@@ -308,6 +318,7 @@ impl Transaction {
             let mut view = ReadView::new(&table.state, at)?;
             if view.view.schema.version == version {
                 self.schema.show(&self.shared, &table.state, &mut view)?;
+                view.tally = Some(Arc::clone(&self.tally));
                 return Ok(view);
             }
             let buffer = self.buffer(table)?;

@@ -27,7 +27,7 @@ use roaring::RoaringTreemap;
 use super::Transaction;
 use crate::database::{Shared, Table};
 use crate::options::Rule;
-use crate::read::{KeyRange, ReadView, Registration};
+use crate::read::{KeyRange, Predicate, ReadView, Registration};
 use crate::table::{TableState, TableView, key_def};
 
 /// How transactions ended that others were in the way of.
@@ -263,6 +263,19 @@ impl Transaction {
             reads.ranges.push((index.id, bounds));
         }
         Ok(())
+    }
+
+    /// Notes every interval that a predicate names; the table as a whole where rows belong to it that
+    /// lie in none of them.
+    pub(super) fn note_predicate(&mut self, table: &Table, predicate: &Predicate) -> Result<()> {
+        if self.reads.is_none() {
+            return Ok(());
+        }
+        predicate.check_depth()?;
+        if predicate.is_open() {
+            return self.note_table(table);
+        }
+        predicate.each_range(&mut |index, range| self.note_range(table, index, range))
     }
 
     /// Notes a key that was looked up.

@@ -15,7 +15,7 @@ use super::{Isolation, Transaction, wait_context};
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
-use crate::read::Registration;
+use crate::read::{ReadCounters, Registration};
 use crate::table::key_def;
 
 /// Says of a row that another transaction changed meanwhile whether its newest version, with the id
@@ -190,6 +190,7 @@ impl Transaction {
             );
             return Err(Error::new(ErrorKind::Conflict, text));
         }
+        self.tally.add(&ReadCounters { rechecks: 1, ..ReadCounters::default() });
         Ok(settled)
     }
 
@@ -216,8 +217,10 @@ impl Transaction {
         if let Some(ordinal) = buffer.own_row(&primary, &bytes)? {
             return Ok(Some(Found::Own(ordinal)));
         }
-        let row = view.row_by_key(primary.id, &bytes)?;
-        let row = row.filter(|r| !buffer.has_marked(*r));
+        let mut counters = ReadCounters::default();
+        let row = view.row_by_key(primary.id, &bytes, &mut counters);
+        view.count_up(&counters);
+        let row = row?.filter(|r| !buffer.has_marked(*r));
         self.note_key(table, primary.id, &bytes)?;
         Ok(row.map(Found::Committed))
     }

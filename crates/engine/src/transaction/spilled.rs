@@ -114,7 +114,7 @@ impl Buffer {
         let Some(spill) = &mut self.spill else { return Ok(None) };
         let files = spill.version()?;
         let mut below = RowId::MAX;
-        while let Some(row) = files.newest_with_key(index, key, below)? {
+        while let Some(row) = files.newest_with_key(index, key, below, &mut 0)? {
             let ordinal = (row - PROVISIONAL_BASE) as usize;
             if self.is_alive(ordinal) {
                 return Ok(Some(ordinal));

@@ -58,7 +58,7 @@ fn look(bare: &Bare, version: &TableVersion, base: RowId) {
     for ordinal in [0, 1, 499, 500, 601, 604, 999] {
         let key = bare.shape().key.encode_values(&[Value::Int(key_of(ordinal))]).unwrap();
         let newest = ordinals().into_iter().rfind(|i| key_of(*i) == key_of(ordinal)).unwrap();
-        let found = version.newest_with_key(INDEX, &key, RowId::MAX).unwrap();
+        let found = version.newest_with_key(INDEX, &key, RowId::MAX, &mut 0).unwrap();
         assert_eq!(found, Some(base + newest));
         assert!(version.segment_of(base + ordinal).unwrap().meta.rows.contains(&(base + ordinal)));
     }
