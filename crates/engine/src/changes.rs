@@ -7,8 +7,8 @@
 //!
 //! Whoever begins to depend on a column (an index that is built, a rule that is added) ends the changes
 //! of it first: an index by the schema of new memtables, which has it from the beginning, a rule by
-//! [`FixedColumns`]. A transaction that had changed the column before and commits later fails with
-//! `Conflict` ([`validate`]).
+//! [`FixedColumns`]. A transaction that had changed the column before and commits later has its rows
+//! replaced ([`replace`]).
 //!
 //! Thread safety: pure, but for the guard.
 
@@ -24,6 +24,8 @@ use onlap_format::{Column, ColumnSchema, DataType, Numeric, TableSchema, Value};
 use crate::commit::TableWrite;
 use crate::database::Shared;
 use crate::table::{TableState, TableView};
+
+pub(crate) mod replace;
 
 /// What an update does to a column of a row, whatever the row has.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,11 +48,16 @@ pub(crate) fn is_free(schema: &TableSchema, column: ColumnId) -> bool {
 }
 
 /// A change in physical form; what the column refuses is refused here. `None`: the row has to be read.
-pub(crate) fn op_of(column: &ColumnSchema, change: &Change) -> Result<Option<ChangeOp>> {
+pub(crate) fn op_of(
+    schema: &TableSchema,
+    column: &ColumnSchema,
+    change: &Change,
+) -> Result<Option<ChangeOp>> {
     match change {
         Change::Set(value) => {
             if *value == Value::Null && !column.nullable {
-                let text = format!("column {} does not take NULL", column.name);
+                let text =
+                    format!("column {} of table {} does not take NULL", column.name, schema.name);
                 return Err(Error::new(ErrorKind::NotNull, text));
             }
             let mut one = Column::new(column.ty.physical());

@@ -45,7 +45,7 @@ use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
 use onlap_format::{Batch, TableSchema};
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::changes;
+use crate::changes::{self, replace};
 use crate::database::Shared;
 use crate::flush;
 use crate::log::LogWriter;
@@ -202,7 +202,7 @@ impl Commits {
     /// says).
     pub(crate) fn commit(
         &self,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         mut writes: Vec<TableWrite>,
         mut reads: Option<ReadSet>,
     ) -> Result<Csn> {
@@ -213,9 +213,16 @@ impl Commits {
         }
         loop {
             writes.iter_mut().try_for_each(upgrade::upgrade)?;
+            for write in writes.iter_mut().filter(|w| replace::is_due(w)) {
+                replace::replace(shared, write)?;
+            }
             let decided = self.queue_up(shared, writes, reads)?;
             match decided.result {
-                Err(e) if upgrade::is_outdated(&e, &decided.writes) => {
+                Err(e)
+                    if upgrade::is_outdated(&e, &decided.writes)
+                        || e.kind() == ErrorKind::Conflict
+                            && decided.writes.iter().any(replace::is_due) =>
+                {
                     (writes, reads) = (decided.writes, decided.reads);
                 }
                 result => return result,

@@ -29,9 +29,6 @@ pub(crate) fn upgrade(write: &mut TableWrite) -> Result<()> {
     }
     let rows = rows(&write.schema, &schema, &write.rows)?;
     judge_again(&write.schema, &schema, &rows, &|_| true)?;
-    if write.changes.iter().any(|c| !changes::is_free(&schema, c.column)) {
-        return Err(changes::no_longer_free(&schema));
-    }
     write.changes.retain(|c| schema.position(c.column).is_some());
     let takes_null = |c: &LoggedChange| {
         let column = schema.position(c.column).map(|p| &schema.columns[p]);

@@ -165,7 +165,8 @@ fn changes_are_seen_by_whoever_comes_later_and_nobody_else() {
             }
             4 if round % 5 == 0 => {
                 held.clear();
-                drop((table, db));
+                drop(table);
+                db.close().unwrap();
                 db = Database::open(dir.path(), options()).unwrap();
                 table = db.table("t").unwrap();
             }

@@ -25,6 +25,7 @@ use onlap_format::{Batch, Column, IndexSchema, TableSchema};
 use roaring::RoaringTreemap;
 
 use super::{MARK_BYTES, SPILLED_MARK_BYTES};
+use crate::changes;
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
 use crate::memtable::{Mark, Memtable};
@@ -172,6 +173,10 @@ impl Buffer {
                 schema.name
             );
             return Err(Error::new(ErrorKind::Conflict, text));
+        }
+        if self.changes.iter().any(|c| !changes::is_free(&schema, c.column)) {
+            // What this transaction did to the column stands in no index.
+            return Err(changes::no_longer_free(&schema));
         }
         let rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
         let counts = |row| !self.dead.contains((self.first + row) as u64);

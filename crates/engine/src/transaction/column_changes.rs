@@ -302,7 +302,7 @@ impl Transaction {
         let mut ops = Ops::with_capacity(changes.len());
         for (name, change) in changes {
             let column = column_of(&schema, name)?;
-            let op = changes::op_of(column, change)?;
+            let op = changes::op_of(&schema, column, change)?;
             free &= changes::is_free(&schema, column.id)
                 && changes::is_free(&landing, column.id)
                 && !table.state.fixed.has(column.id)
@@ -387,7 +387,7 @@ impl Transaction {
                 let column = column_of(&schema, name)?;
                 let at = schema.position(column.id).expect("a column of the table");
                 let value = changed_value(column, &values[at], change)?;
-                let op = changes::op_of(column, &Change::Set(value))?;
+                let op = changes::op_of(&schema, column, &Change::Set(value))?;
                 let op = op.expect("a value can be set");
                 self.buffer(table)?.change(&[row..row + 1], column.id, op);
             }
