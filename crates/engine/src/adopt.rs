@@ -30,13 +30,14 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
+use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::TableSchema;
 use onlap_format::log::{LogPosition, put_note};
 use onlap_format::manifest::Edit;
 use onlap_storage::version::{Changed, TableVersion};
 use roaring::RoaringTreemap;
 
+use crate::changes;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::flush;
@@ -67,6 +68,8 @@ pub(crate) struct Part {
     pub dead: RoaringTreemap,
     /// Every value of the serial column came from the counter.
     pub counter_only: bool,
+    /// Columns of committed rows that change; the changes are spilled too.
+    pub changed: Vec<ColumnId>,
     /// Indexes that come and go with it: `schema` is not the table's then, but of the same version.
     pub indexes: Option<IndexChange>,
 }
@@ -188,6 +191,10 @@ fn check_table(part: &Part) -> Result<()> {
             part.schema.name
         );
         return Err(Error::new(ErrorKind::Conflict, text));
+    }
+    let landing = &part.state.view_now().landing;
+    if part.changed.iter().any(|c| !changes::is_free(landing, *c) || part.state.fixed.has(*c)) {
+        return Err(changes::no_longer_free(&part.schema));
     }
     Ok(())
 }

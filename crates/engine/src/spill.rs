@@ -24,7 +24,8 @@ use std::sync::Arc;
 use onlap_base::memory::{Charge, Part};
 use onlap_base::names::FileKind;
 use onlap_base::tasks::TaskHandle;
-use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
+use onlap_base::{ColumnId, Csn, Error, ErrorKind, Result, RowId};
+use onlap_format::changes::{Change, LoggedChange};
 use onlap_format::manifest::MarkRunMeta;
 use onlap_format::marks::Mark;
 use onlap_format::{Batch, IndexSchema, TableSchema};
@@ -144,6 +145,38 @@ impl Spill {
         }
         self.files.marks.extend(written.marks);
         self.files.before.extend(written.before);
+        self.seen = None;
+        Ok(())
+    }
+
+    /// Writes column changes of rows of the table, which lie in one commit.
+    pub(crate) fn push_changes(&mut self, changes: &[LoggedChange]) -> Result<()> {
+        let rows = || changes.iter().flat_map(|c| &c.rows);
+        let first = rows().map(|r| r.start).min();
+        let (Some(first), Some(end)) = (first, rows().map(|r| r.end).max()) else { return Ok(()) };
+        let spec = MarkRunSpec { table: self.schema.id, rows: first..end, csns: 1..2 };
+        let mut writer = MarkRunWriter::create(&self.shared.storage, spec)?;
+        let mut columns: Vec<ColumnId> = changes.iter().map(|c| c.column).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        for column in columns {
+            let at = self.schema.position(column).expect("changes of columns that are there");
+            writer.begin_column(column, self.schema.columns[at].ty.physical())?;
+            let mut all: Vec<Change> = Vec::new();
+            for change in changes.iter().filter(|c| c.column == column) {
+                all.extend(change.rows.iter().map(|rows| Change {
+                    first: rows.start,
+                    len: rows.end - rows.start,
+                    csn: 1,
+                    op: change.op.clone(),
+                }));
+            }
+            // Stable: those of one row stay in their order.
+            all.sort_by_key(|change| change.first);
+            writer.push_changes(&all)?;
+        }
+        let meta = writer.finish()?;
+        self.files.marks.push(PrivateMarks { own: false, meta });
         self.seen = None;
         Ok(())
     }
@@ -283,7 +316,8 @@ impl Spill {
             if !lacking.is_empty() {
                 let segment = Segment::open(&self.shared.storage, meta.file, None)?;
                 let (segments, rows) = ([Arc::new(segment)], meta.rows.clone());
-                let runs = index_build::fill(&self.shared, &schema, &segments, &lacking, rows)?;
+                let runs =
+                    index_build::fill(&self.shared, &schema, None, &segments, &lacking, rows)?;
                 self.files.runs.extend(runs);
             }
         }

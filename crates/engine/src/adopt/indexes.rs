@@ -148,7 +148,7 @@ fn judge_since(
         }
         let mut taken = own_row(part, &private, index, key)?.is_some();
         let mut below = RowId::MAX;
-        while !taken && let Some(other) = committed.newest_with_key(index.id, key, below)? {
+        while !taken && let Some(other) = committed.newest_with_key(index.id, key, below, &mut 0)? {
             taken = other != row && lives(part, view, other)?;
             below = other;
         }

@@ -189,7 +189,7 @@ fn live_row(
     key: &[u8],
     below: RowId,
 ) -> Result<Option<RowId>> {
-    let row = unique::live_row(view, index.id, key, below)?;
+    let row = unique::live_row(view, index.id, key, below, &mut 0)?;
     Ok(row.filter(|row| !part.marked.contains(*row)))
 }
 
@@ -218,7 +218,7 @@ pub(super) fn own_row(
     key: &[u8],
 ) -> Result<Option<RowId>> {
     let mut below = RowId::MAX;
-    while let Some(row) = private.newest_with_key(index.id, key, below)? {
+    while let Some(row) = private.newest_with_key(index.id, key, below, &mut 0)? {
         if !is_dead(part, row) {
             return Ok(Some(row));
         }

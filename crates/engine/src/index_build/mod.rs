@@ -150,7 +150,8 @@ impl Build<'_> {
             let schema = &view.schema;
             let (indexes, control) = (self.indexes, self.control);
             let runs = &mut self.runs;
-            pieces::write(self.shared, schema, &segments, indexes, &todo, control, runs)?;
+            let version = Some(&view.version);
+            pieces::write(self.shared, schema, version, &segments, indexes, &todo, control, runs)?;
             self.shared.storage.sync_dir()?;
             let building = self.state.building.lock();
             todo = self.uncovered(&self.state.view().version, &building);
@@ -263,7 +264,7 @@ pub(crate) fn rebuild(
 ) -> Result<Highs> {
     let control = BuildControl::new();
     let all: Vec<Range<RowId>> = std::iter::once(0..view.version.flushed_rows).collect();
-    pieces::write(shared, schema, segments, indexes, &all, &control, runs)?;
+    pieces::write(shared, schema, Some(&view.version), segments, indexes, &all, &control, runs)?;
     shared.storage.sync_dir()?;
     let mut highs = Highs::new();
     for index in indexes.iter().filter(|i| i.unique) {

@@ -24,6 +24,7 @@ use onlap_storage::segment::Segment;
 use onlap_storage::version::TableVersion;
 
 use super::{BuildControl, pieces};
+use crate::changes::Fixed;
 use crate::database::Shared;
 use crate::flush;
 use crate::table::{TableState, TableView};
@@ -39,6 +40,8 @@ pub(crate) struct NewIndex {
     runs: Vec<(IndexId, RunMeta)>,
     /// Rows of the table below have entries.
     covered: RowId,
+    /// Rows with entries keep their keys.
+    _fixed: Fixed,
 }
 
 impl NewIndex {
@@ -49,7 +52,10 @@ impl NewIndex {
     ) -> NewIndex {
         debug_assert_eq!(index.since, NOT_YET);
         let (shared, state) = (Arc::clone(shared), Arc::clone(state));
-        NewIndex { shared, state, index, runs: Vec::new(), covered: 0 }
+        let columns = index.key.iter().map(|part| part.column);
+        let columns = columns.chain(index.include.iter().copied());
+        let _fixed = Fixed::new(&shared, &state, columns.collect::<Vec<_>>());
+        NewIndex { shared, state, index, runs: Vec::new(), covered: 0, _fixed }
     }
 
     pub(crate) fn index(&self) -> &IndexSchema {
@@ -73,7 +79,9 @@ impl NewIndex {
         let segments: Vec<Arc<Segment>> = view.version.segments().cloned().collect();
         let end = rows.end;
         let indexes = std::slice::from_ref(&self.index);
-        self.runs.extend(fill(&self.shared, &view.schema, &segments, indexes, rows)?);
+        let version = Some(&view.version);
+        let runs = fill(&self.shared, &view.schema, version, &segments, indexes, rows)?;
+        self.runs.extend(runs);
         self.covered = end;
         Ok(())
     }
@@ -101,6 +109,7 @@ impl Drop for NewIndex {
 pub(crate) fn fill(
     shared: &Arc<Shared>,
     schema: &TableSchema,
+    version: Option<&Arc<TableVersion>>,
     segments: &[Arc<Segment>],
     indexes: &[IndexSchema],
     rows: Range<RowId>,
@@ -108,7 +117,8 @@ pub(crate) fn fill(
     let mut runs = Vec::new();
     let ranges = std::slice::from_ref(&rows);
     let control = BuildControl::new();
-    let written = pieces::write(shared, schema, segments, indexes, ranges, &control, &mut runs);
+    let written =
+        pieces::write(shared, schema, version, segments, indexes, ranges, &control, &mut runs);
     if let Err(e) = written.and_then(|()| shared.storage.sync_dir()) {
         let edits = runs.into_iter().map(|(index, run)| Edit::AddRun(schema.id, index, run));
         flush::discard(shared, &edits.collect::<Vec<_>>());

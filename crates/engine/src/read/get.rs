@@ -20,15 +20,23 @@ const STEP: usize = 16;
 
 impl ReadView {
     /// The visible row with a whole key (key bytes without NULL) of a unique index.
-    pub(crate) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
+    pub(crate) fn row_by_key(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        counters: &mut ReadCounters,
+    ) -> Result<Option<RowId>> {
+        let probes = &mut counters.filter_probes;
         if let Some(own) = &self.own
-            && let Some(row) = own.row_by_key(index, key)?
+            && let Some(row) = own.row_by_key(index, key, probes)?
         {
+            counters.index_entries_read += 1;
             return Ok(Some(row));
         }
-        let Some(row) = self.view.newest_with_key(index, key, self.count)? else {
+        let Some(row) = self.view.newest_with_key(index, key, self.count, probes)? else {
             return Ok(None);
         };
+        counters.index_entries_read += 1;
         if self.view.mark_of(row)?.is_some_and(|(csn, _)| csn <= self.csn) {
             return Ok(None);
         }
@@ -54,8 +62,7 @@ impl ReadView {
         if !decisive {
             return self.first_with_prefix(index, &bytes, columns, counters);
         }
-        let Some(row) = self.row_by_key(index.id, &bytes)? else { return Ok(None) };
-        counters.index_entries_read += 1;
+        let Some(row) = self.row_by_key(index.id, &bytes, counters)? else { return Ok(None) };
         match covered(schema, index, columns) {
             Some(found) if found.include.is_empty() => from_key(&def, &bytes, &found).map(Some),
             Some(found) => self.read_entry(index, &bytes, row, columns, found, counters),

@@ -25,11 +25,18 @@ pub(crate) struct OwnRows {
     pub end: RowId,
     /// Marks up to this number are seen.
     pub marks: Csn,
+    /// Column changes up to this number are seen.
+    pub changes: Csn,
 }
 
 impl OwnRows {
     /// The living row with a whole key (key bytes) of a unique index.
-    pub(super) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
+    pub(super) fn row_by_key(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        probes: &mut u64,
+    ) -> Result<Option<RowId>> {
         // A row that was undone, or that died before there was the index, may stand before one that lives.
         let mut below = self.end;
         while let Some(row) = self.memtable.newest_with_key(index, key, below) {
@@ -40,7 +47,7 @@ impl OwnRows {
         }
         let Some(files) = &self.files else { return Ok(None) };
         below = self.end;
-        while let Some(row) = files.newest_with_key(index, key, below)? {
+        while let Some(row) = files.newest_with_key(index, key, below, probes)? {
             if !self.is_dead(row)? {
                 return Ok(Some(row));
             }

@@ -168,7 +168,7 @@ impl Transaction {
                 && self.shared.obeys(Rule::ForeignKeys)
                 && !matches!(
                     self.lock_row(&child, row, RowLock::KeyShare, LockWait::Block)?,
-                    Settled::Same
+                    Settled::Same | Settled::Changed
                 )
             {
                 continue;
@@ -225,7 +225,7 @@ impl Transaction {
             let rows = self.children(child, &parent, lost)?;
             for &row in rows.iter().filter(|r| **r < PROVISIONAL_BASE) {
                 match self.lock_row(child, row, RowLock::Update, LockWait::Block)? {
-                    Settled::Same => self.check_seen(child, row)?,
+                    Settled::Same | Settled::Changed => self.check_seen(child, row)?,
                     Settled::Gone(_) | Settled::Skipped => continue 'again,
                 }
             }

@@ -185,6 +185,7 @@ impl Transaction {
         let schema = Arc::clone(&self.buffer(table)?.schema);
         let index = self.take_index(&schema, &spec)?;
         let mut new = NewIndex::new(&self.shared, &table.state, index.clone());
+        self.replace_changed(table, &index)?;
         if !table.state.unborn.load(Ordering::Acquire) {
             flush::flush_table(&self.shared, &table.state)?;
             new.cover(&table.state.view())?;
@@ -321,8 +322,8 @@ impl Transaction {
         let now = Registration::new(&self.shared);
         let view = self.view_at(table, &now)?.view;
         let buffer = self.buffer(table)?;
-        let mut below = RowId::MAX;
-        while let Some(row) = view.version.newest_with_key(index, key, below)? {
+        let (mut below, mut probes) = (RowId::MAX, 0);
+        while let Some(row) = view.version.newest_with_key(index, key, below, &mut probes)? {
             if !buffer.has_marked(row) && view.mark_of(row)?.is_none() {
                 return Ok(Some(row));
             }

@@ -20,11 +20,12 @@ use onlap_base::{Csn, Error, ErrorKind, Result};
 
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
-use crate::read::{ReadView, Reader, Registration};
+use crate::read::{ReadCounters, ReadView, Reader, Registration, Tally};
 
 mod buffer;
 mod change;
 mod children;
+mod column_changes;
 mod columns;
 mod incoming;
 mod indexes;
@@ -118,6 +119,8 @@ pub struct Transaction {
     schema: SchemaSteps,
     locks: HeldLocks,
     reads: Option<ReadSet>,
+    /// What the statement under way, or the last one, has read.
+    tally: Arc<Tally>,
     /// Unique keys are judged by the statement that brings them, not by the commit alone.
     eager: bool,
     /// Number of the next savepoint, and those that were undone.
@@ -150,6 +153,7 @@ impl Transaction {
         let serializable = options.isolation == Isolation::Serializable;
         Transaction {
             reads: serializable.then(|| ReadSet::new(&snapshot)),
+            tally: Tally::new(shared),
             snapshot,
             options,
             tables: Vec::new(),
@@ -243,10 +247,17 @@ impl Transaction {
         self.snapshot.csn()
     }
 
+    /// What the last statement has read, of rows that it changed too: a public method that was called
+    /// last. Commits, which judge the keys of single statements, are not among them.
+    pub fn statement_counters(&self) -> ReadCounters {
+        self.tally.report()
+    }
+
     /// Begins a statement: at READ COMMITTED it sees everything committed so far. Tables have the form
     /// of its begin to its end.
     fn statement(&mut self) -> Result<()> {
         self.shared.check_open()?;
+        self.tally.next();
         self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()
@@ -284,6 +295,22 @@ impl Transaction {
         self.view_at(table, &snapshot)
     }
 
+    /// The same, and the changes of the transaction itself.
+    fn view_with_own(&mut self, table: &Table) -> Result<ReadView> {
+        let mut view = self.view(table)?;
+        if !self.buffer(table)?.changes.is_empty() {
+            view.own = self.buffer(table)?.own_rows()?;
+        }
+        Ok(view)
+    }
+
+    /// Sees everything that was committed so far, where the level of isolation lets it.
+    fn refresh(&mut self) {
+        if self.options.isolation == Isolation::ReadCommitted {
+            self.snapshot = Registration::new(&self.shared);
+        }
+    }
+
     /// The same at another registered snapshot.
     fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
         loop {
@@ -291,6 +318,7 @@ impl Transaction {
             let mut view = ReadView::new(&table.state, at)?;
             if view.view.schema.version == version {
                 self.schema.show(&self.shared, &table.state, &mut view)?;
+                view.tally = Some(Arc::clone(&self.tally));
                 return Ok(view);
             }
             let buffer = self.buffer(table)?;

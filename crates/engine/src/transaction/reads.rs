@@ -27,7 +27,7 @@ use roaring::RoaringTreemap;
 use super::Transaction;
 use crate::database::{Shared, Table};
 use crate::options::Rule;
-use crate::read::{KeyRange, ReadView, Registration};
+use crate::read::{KeyRange, Predicate, ReadView, Registration};
 use crate::table::{TableState, TableView, key_def};
 
 /// How transactions ended that others were in the way of.
@@ -142,7 +142,9 @@ impl TableReads {
             }
         }
         let rows: Vec<RowId> = self.rows.iter().collect();
-        if view.visible(&rows)?.len() < rows.len() {
+        if view.visible(&rows)?.len() < rows.len()
+            || view.view.newest_change(&rows, since.csn())?.is_some()
+        {
             return Err(self.failed(shared, false));
         }
         self.looked_at = (view.count, now.csn());
@@ -183,7 +185,7 @@ impl TableReads {
         let rows: Vec<RowId> = self.rows.iter().collect();
         let mut keep = vec![true; rows.len()];
         view.drop_dead(&rows, Csn::MAX, &mut keep)?;
-        if keep.contains(&false) {
+        if keep.contains(&false) || view.newest_change(&rows, since)?.is_some() {
             return Err(self.failed(shared, false));
         }
         Ok(())
@@ -261,6 +263,19 @@ impl Transaction {
             reads.ranges.push((index.id, bounds));
         }
         Ok(())
+    }
+
+    /// Notes every interval that a predicate names; the table as a whole where rows belong to it that
+    /// lie in none of them.
+    pub(super) fn note_predicate(&mut self, table: &Table, predicate: &Predicate) -> Result<()> {
+        if self.reads.is_none() {
+            return Ok(());
+        }
+        predicate.check_depth()?;
+        if predicate.is_open() {
+            return self.note_table(table);
+        }
+        predicate.each_range(&mut |index, range| self.note_range(table, index, range))
     }
 
     /// Notes a key that was looked up.

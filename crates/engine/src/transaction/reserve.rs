@@ -17,6 +17,7 @@ use crate::database::Table;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
+use crate::read::ReadCounters;
 use crate::table::{index_positions, key_def};
 use crate::unique;
 
@@ -97,10 +98,14 @@ impl Transaction {
             let taken = if index.since == NOT_YET {
                 self.row_in_new_index(table, index.id, key)?
             } else {
-                let row = unique::live_row(&table.state.view(), index.id, key, RowId::MAX)?;
-                row.filter(|r| !buffer.has_marked(*r))
+                let mut cost = ReadCounters::default();
+                let (view, probes) = (table.state.view(), &mut cost.filter_probes);
+                let taken = unique::live_row(&view, index.id, key, RowId::MAX, probes);
+                self.tally.add(&cost);
+                taken?
             };
-            let Some(taken) = taken else { return Ok(()) };
+            let buffer = self.buffer(table)?;
+            let Some(taken) = taken.filter(|r| !buffer.has_marked(*r)) else { return Ok(()) };
             let free_again = table.state.locks.is_taken(taken, self.locks.id(), RowLock::KeyShare)
                 && self.wait_for_row(table, taken)? == Locked::Waited;
             if !free_again {

@@ -114,7 +114,7 @@ impl Buffer {
         let Some(spill) = &mut self.spill else { return Ok(None) };
         let files = spill.version()?;
         let mut below = RowId::MAX;
-        while let Some(row) = files.newest_with_key(index, key, below)? {
+        while let Some(row) = files.newest_with_key(index, key, below, &mut 0)? {
             let ordinal = (row - PROVISIONAL_BASE) as usize;
             if self.is_alive(ordinal) {
                 return Ok(Some(ordinal));
@@ -151,9 +151,12 @@ impl Buffer {
         let mut spill = self.spill.take().expect("just spilled");
         let undone = |row| Mark { row, csn: 0, successor: None };
         spill.push_marks(Vec::new(), self.erased.iter().map(undone).collect(), Vec::new())?;
+        let changes = self.joined_changes();
+        spill.push_changes(&changes)?;
         // Entries in all indexes, before names of files are made durable.
         spill.files()?;
         Ok(adopt::Part {
+            changed: changes.iter().map(|c| c.column).collect(),
             state: Arc::clone(&self.table.state),
             schema: self.schema,
             spill,

@@ -151,6 +151,7 @@ impl TableVersion {
             schema: Arc::clone(schema),
             segments: self.segments.clone(),
             marks: self.marks.clone(),
+            changed: self.changed.clone(),
             flushed_rows: self.flushed_rows,
             flushed_csn: self.flushed_csn,
         })
