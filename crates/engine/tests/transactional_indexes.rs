@@ -377,6 +377,7 @@ fn others_read_and_write_meanwhile_and_change_no_schema() {
         let mut written = 0;
         std::thread::scope(|scope| {
             let stopping = Stop(&stop);
+            let mut tx = db.begin_with(TransactionOptions::at(level)).unwrap();
             let writer = scope.spawn(|| {
                 let mut id = 10_000;
                 while !stop.load(Ordering::Relaxed) {
@@ -388,7 +389,6 @@ fn others_read_and_write_meanwhile_and_change_no_schema() {
                 }
                 (id - 10_000) / 5 * 4
             });
-            let mut tx = db.begin_with(TransactionOptions::at(level)).unwrap();
             tx.create_index(&table, by_code()).unwrap();
             let short = TransactionOptions::default().lock_timeout(Duration::from_millis(5));
             let mut other = db.begin_with(short).unwrap();

@@ -155,15 +155,30 @@ impl SchemaSteps {
 
 impl Transaction {
     /// Creates an index on a table, which others see with the commit. Statements of this transaction
-    /// use it from then on. Others go on reading and writing the table, but nobody else
-    /// can change its schema until the end of this transaction.
+    /// read through it from then on. Others go on reading and writing the table, but nobody else can
+    /// change its schema until the end of this transaction.
     ///
     /// The rows that are there are read and sorted now, those that others add meanwhile by the commit.
     ///
+    /// ```
+    /// use onlap::{Database, DataType, IndexSpec, KeyRange, Options, TableSpec, Value};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let db = Database::open(dir.path(), Options::default())?;
+    /// let spec = TableSpec::new("t").column("id", DataType::Int8).column("n", DataType::Int8);
+    /// let table = db.create_table(spec.primary_key(["id"]))?;
+    /// let mut tx = db.begin()?;
+    /// tx.insert(&table, &[Value::Int(1), Value::Int(7)])?;
+    /// tx.create_index(&table, IndexSpec::new("by_n", ["n"]).unique())?;
+    /// assert_eq!(tx.index_count(&table, "by_n", KeyRange::eq([Value::Int(7)]))?, 1);
+    /// tx.commit()?;
+    /// # Ok::<(), onlap::Error>(())
+    /// ```
+    ///
     /// # Errors
-    /// As [`crate::Database::create_index`]; [`crate::ErrorKind::DuplicateKey`] when two of the rows that
-    /// the commit would leave have equal keys in a unique index: later ones that others bring make the
-    /// commit fail; [`crate::ErrorKind::LockNotAvailable`] when another schema change takes too long.
+    /// As [`crate::Database::create_index`]; [`crate::ErrorKind::DuplicateKey`] when two of the rows
+    /// that the commit would leave have equal keys in a unique index: such rows that others bring later
+    /// make the commit fail; [`crate::ErrorKind::LockNotAvailable`] when another schema change takes
+    /// too long.
     pub fn create_index(&mut self, table: &Table, spec: IndexSpec) -> Result<()> {
         self.changing()?;
         let guard = self.lock_indexes(table)?;
@@ -176,7 +191,7 @@ impl Transaction {
             new.cover(&table.state.view())?;
         }
         let before = self.schema.len();
-        self.add_step(table, guard, IndexStep::Created(index.id), Some(new))?;
+        self.add_step(table, guard, IndexStep::Created(index.id), Some(new));
         let judged = if index.unique { self.judge_index(table, &index) } else { Ok(()) };
         if judged.is_err() {
             self.undo_steps(before);
@@ -194,7 +209,8 @@ impl Transaction {
         let guard = self.lock_indexes(table)?;
         let schema = Arc::clone(&self.buffer(table)?.schema);
         let index = schema_change::droppable_index(&self.shared, &schema, name)?;
-        self.add_step(table, guard, IndexStep::Dropped(index), None)
+        self.add_step(table, guard, IndexStep::Dropped(index), None);
+        Ok(())
     }
 
     /// Keeps others from changing the schema of a table.
@@ -231,7 +247,7 @@ impl Transaction {
         guard: Option<ChangeGuard>,
         step: IndexStep,
         new: Option<NewIndex>,
-    ) -> Result<()> {
+    ) {
         let state = &table.state;
         match self.schema.reindexed_mut(state.id) {
             Some(reindexed) => reindexed.new.extend(new),
@@ -245,7 +261,6 @@ impl Transaction {
         }
         self.schema.steps.push(Step::Index(state.id, step));
         self.reform();
-        Ok(())
     }
 
     /// Undoes the schema steps from `n` on.
