@@ -40,10 +40,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use onlap_base::memory::Part;
 use onlap_base::tasks::{Event, Tasks};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
+use onlap_format::changes::LoggedChange;
 use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
 use onlap_format::{Batch, TableSchema};
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::changes;
 use crate::database::Shared;
 use crate::flush;
 use crate::log::LogWriter;
@@ -73,6 +75,8 @@ pub(crate) struct TableWrite {
     pub rows: Batch,
     /// Committed rows that die; successors are ordinals of `rows`.
     pub marks: Vec<PendingMark>,
+    /// Columns of committed rows that change; they are locked.
+    pub changes: Vec<LoggedChange>,
     /// Ordinals of rows, rising, that have the unique keys of the rows which they replace, and those:
     /// nobody else can have brought the keys meanwhile.
     pub kept: Vec<(u32, RowId)>,
@@ -203,7 +207,7 @@ impl Commits {
         mut reads: Option<ReadSet>,
     ) -> Result<Csn> {
         shared.check_writable()?;
-        writes.retain(|w| w.rows.rows > 0 || !w.marks.is_empty());
+        writes.retain(|w| w.rows.rows > 0 || !w.marks.is_empty() || !w.changes.is_empty());
         if writes.is_empty() {
             return Ok(shared.snapshots.published());
         }
@@ -333,6 +337,7 @@ fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
             w.marks.iter().map(|m| LoggedMark { row: m.row, successor: m.successor }).collect();
         body.push(w.state.id, w.schema.version, &w.rows, &marks);
     }
+    body.push_changes(writes.iter().map(|w| &w.changes[..]));
     if body.body_bytes() > BODY_BYTES_MAX {
         let text = format!(
             "the transaction takes {} bytes in the log; at most {BODY_BYTES_MAX} fit: commit in \
@@ -503,7 +508,9 @@ fn validate(shared: &Shared, group: &Group<'_>, w: &TableWrite) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::Conflict, text));
     }
-    truncate::check_marks(&view, w.marks.iter().map(|m| m.row))?;
+    let changed = w.changes.iter().flat_map(|c| &c.rows).map(|rows| rows.start);
+    truncate::check_marks(&view, w.marks.iter().map(|m| m.row).chain(changed))?;
+    changes::validate(&view, w)?;
     for mark in &w.marks {
         debug_assert!(mark.row < PROVISIONAL_BASE);
         if group.marked.contains(&(w.state.id, mark.row)) || view.mark_of(mark.row)?.is_some() {
@@ -538,6 +545,8 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
             csn: a.csn,
             successor: m.successor.map(|ordinal| base + RowId::from(ordinal)),
         }));
+        let apart = changes::apart(shared, &view.schema);
+        view.active.change_all(a.csn, &w.changes, &apart);
         drop(view);
         let replaced = w.marks.iter().filter_map(|m| Some((m.row, m.successor?)));
         w.state.locks.follow(replaced.map(|(row, ordinal)| (row, base + RowId::from(ordinal))));

@@ -15,6 +15,7 @@ mod adopt;
 mod background;
 mod backup;
 mod catalog;
+mod changes;
 mod check;
 mod commit;
 mod compaction;
@@ -49,6 +50,7 @@ mod upgrade;
 pub use backup::{
     BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
 };
+pub use changes::Change;
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
 pub use history::AsOf;

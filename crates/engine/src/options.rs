@@ -127,6 +127,8 @@ pub enum Rule {
     UniqueKeys,
     /// A child row's parent is locked.
     ForeignKeys,
+    /// An index that a transaction creates has the rows that others commit meanwhile.
+    NewIndexes,
 }
 
 impl Default for Tuning {

@@ -325,7 +325,8 @@ fn apply(
         }
         // A mark on a row that is not there yet is as much of a gap as a row behind one.
         let next = if rows > 0 { part.base } else { writer.next_row };
-        let marked = part.marks.iter().map(|m| m.row + 1).max().unwrap_or(0);
+        let changed = part.changes.iter().flat_map(|c| &c.rows).map(|rows| rows.end);
+        let marked = part.marks.iter().map(|m| m.row + 1).chain(changed).max().unwrap_or(0);
         if next != writer.next_row || marked > next {
             let text = format!(
                 "table {}: rows from id {next} and marks below {marked} in the log, rows from {} \
@@ -349,6 +350,7 @@ fn apply(
             let successor = mark.successor.map(|s| part.base + RowId::from(s));
             view.active.mark(mark.row, csn, successor);
         }
+        view.active.change_all(csn, &part.changes, &|_, _| true);
         writer.next_row += rows;
         state.counts.push(csn, writer.next_row, &shared.snapshots);
         drop(writer);

@@ -22,6 +22,7 @@ use onlap_storage::StorageContext;
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
+use crate::changes::FixedColumns;
 use crate::compaction::NothingDue;
 use crate::database::Shared;
 use crate::index_build::Building;
@@ -64,8 +65,9 @@ impl TableView {
         std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.memtable))
     }
 
-    /// The newest row version that carries a key of a unique index, whether deleted or not, among
-    /// rows below `below`. Adds to `probes` how many filters were asked.
+    /// The newest row version that carries a key of a unique index, among rows below `below`; a deleted
+    /// one too, unless it says nothing ([`TableView::says_nothing`]). Adds to `probes` how many filters
+    /// were asked.
     pub(crate) fn newest_with_key(
         &self,
         index: IndexId,
@@ -73,10 +75,34 @@ impl TableView {
         below: RowId,
         probes: &mut u64,
     ) -> Result<Option<RowId>> {
-        if self.schema.index(index).is_none() {
+        let Some(since) = self.schema.index(index).map(|i| i.since) else {
             // It was dropped.
             return Ok(None);
+        };
+        let mut newest = self.carrier(index, key, below, probes)?;
+        while let Some(row) = newest.filter(|_| since > 0) {
+            if !self.says_nothing(since, row)? {
+                break;
+            }
+            newest = self.carrier(index, key, row, probes)?;
         }
+        Ok(newest)
+    }
+
+    /// Whether a row died before a unique index was built at commit `since`: several rows had its key
+    /// then, perhaps, and another of them lives.
+    pub(crate) fn says_nothing(&self, since: Csn, row: RowId) -> Result<bool> {
+        Ok(self.mark_of(row)?.is_some_and(|(csn, _)| csn <= since))
+    }
+
+    /// The newest row version below `below` with a key.
+    fn carrier(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        below: RowId,
+        probes: &mut u64,
+    ) -> Result<Option<RowId>> {
         // A memtable of newer rows alone would be walked along all versions of the key.
         for memtable in self.memtables_newest_first().filter(|m| m.first_row() < below) {
             if let Some(row) = memtable.newest_with_key(index, key, below) {
@@ -145,6 +171,8 @@ pub(crate) struct TableState {
     pub dropped: AtomicBool,
     /// Created by a transaction that has not committed: it belongs to that alone.
     pub unborn: AtomicBool,
+    /// Columns that are not changed in place for now.
+    pub fixed: FixedColumns,
     /// What its merges owe, in bytes.
     pub merge_debt: AtomicU64,
     /// When no merge or compaction was due.
@@ -200,6 +228,7 @@ impl TableState {
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             unborn: AtomicBool::new(false),
+            fixed: FixedColumns::default(),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
             changing: ChangeLock::new(&*storage.tasks),

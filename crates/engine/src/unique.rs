@@ -239,7 +239,8 @@ fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Probed {
     Probed { keys, searched_below: 0, hits: Vec::new() }
 }
 
-/// The live row below `below` that carries a key. Only the newest carrier can be alive.
+/// The live row below `below` that carries a key. Only the newest carrier can be alive, since there is
+/// the index.
 pub(crate) fn live_row(
     view: &TableView,
     index: IndexId,
@@ -311,7 +312,13 @@ fn live_row_since(
                 break;
             }
         }
-        found
+        let built = view.schema.index(index).map_or(0, |i| i.since);
+        match found {
+            Some(row) if built > 0 && view.says_nothing(built, row)? => {
+                view.newest_with_key(index, key, row, &mut 0)?
+            }
+            found => found,
+        }
     };
     match newest {
         Some(row) if row >= since && view.mark_of(row)?.is_none() => Ok(Some(row)),

@@ -6,6 +6,7 @@
 
 use onlap_base::{ColumnId, Error, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, DataType, Row, convert};
+use onlap_storage::marks::ChangeScratch;
 
 use super::ReadView;
 use super::counters::ReadCounters;
@@ -30,7 +31,22 @@ impl ReadView {
         found: &mut Vec<RowId>,
         counters: &mut ReadCounters,
     ) -> Result<()> {
-        let before = found.len();
+        let (before, at) = (found.len(), out.rows);
+        self.read_stored(rows, columns, out, found, counters)?;
+        counters.rows_read += (found.len() - before) as u64;
+        let mut scratch = ChangeScratch::default();
+        self.lay_changes(columns, &found[before..], &mut out.columns, at, &mut scratch)
+    }
+
+    /// The rows as they landed, or as their segments have them.
+    fn read_stored(
+        &self,
+        rows: &[RowId],
+        columns: &[usize],
+        out: &mut Batch,
+        found: &mut Vec<RowId>,
+        counters: &mut ReadCounters,
+    ) -> Result<()> {
         let view = &self.view;
         let flushed = rows.partition_point(|&r| r < view.version.flushed_rows);
         let (in_files, mut rest) = rows.split_at(flushed);
@@ -39,7 +55,6 @@ impl ReadView {
             counters.blocks_read += view.version.read_rows(in_files, &ids, out, found)?;
         }
         if rest.is_empty() {
-            counters.rows_read += (found.len() - before) as u64;
             return Ok(());
         }
         if let Some(own) = &self.own
@@ -59,7 +74,6 @@ impl ReadView {
             }
         }
         self.read_memory(rest, columns, out, found);
-        counters.rows_read += (found.len() - before) as u64;
         Ok(())
     }
 

@@ -1,9 +1,9 @@
 //! How is one row found by its key?
 //!
 //! A unique index holds at most one visible row per key, and it can only be the newest version below
-//! the snapshot's row count: that version decides, visible or absent. So a
-//! lookup asks sources from the newest on, stops at the first hit and looks at one mark; it never
-//! merges. Rows with a NULL in the key never clash, so for them every version has to be looked at.
+//! the snapshot's row count: that version decides, visible or absent. (Of an index that was built later:
+//! the newest of those that did not die before.) So a lookup asks sources from the newest on, stops at
+//! the first hit and looks at one mark; it never merges. Rows with a NULL in the key never clash, so for them every version has to be looked at.
 
 use onlap_base::{IndexId, Result, RowId};
 use onlap_format::key::KeyDef;

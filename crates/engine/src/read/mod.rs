@@ -24,6 +24,7 @@ use crate::memtable::Memtable;
 use crate::table::{TableState, TableView};
 
 mod bounds;
+mod changes;
 mod count;
 mod counters;
 mod dead;

@@ -25,6 +25,8 @@ pub(crate) struct OwnRows {
     pub end: RowId,
     /// Marks up to this number are seen.
     pub marks: Csn,
+    /// Column changes up to this number are seen.
+    pub changes: Csn,
 }
 
 impl OwnRows {
@@ -35,18 +37,20 @@ impl OwnRows {
         key: &[u8],
         probes: &mut u64,
     ) -> Result<Option<RowId>> {
-        if let Some(row) = self.memtable.newest_with_key(index, key, self.end)
-            && !self.is_dead(row)?
-        {
-            return Ok(Some(row));
+        // A row that was undone, or that died before there was the index, may stand before one that lives.
+        let mut below = self.end;
+        while let Some(row) = self.memtable.newest_with_key(index, key, below) {
+            if !self.is_dead(row)? {
+                return Ok(Some(row));
+            }
+            below = row;
         }
         let Some(files) = &self.files else { return Ok(None) };
-        let mut below = self.end;
+        below = self.end;
         while let Some(row) = files.newest_with_key(index, key, below, probes)? {
             if !self.is_dead(row)? {
                 return Ok(Some(row));
             }
-            // A row that was undone may stand before one that was not.
             below = row;
         }
         Ok(None)

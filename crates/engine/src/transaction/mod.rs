@@ -25,8 +25,10 @@ use crate::read::{ReadCounters, ReadView, Reader, Registration, Tally};
 mod buffer;
 mod change;
 mod children;
+mod column_changes;
 mod columns;
 mod incoming;
+mod indexes;
 mod parents;
 mod read;
 mod reads;
@@ -232,7 +234,7 @@ impl Transaction {
         for (i, buffer) in self.tables.iter_mut().enumerate() {
             buffer.rewind(savepoint.tables.get(i).copied().unwrap_or_default());
         }
-        self.schema.truncate(savepoint.schema);
+        self.undo_steps(savepoint.schema);
         self.locks.release_since(&savepoint.locks, &self.shared.locks);
         self.undone.retain(|range| range.start <= savepoint.number);
         self.undone.push(savepoint.number + 1..self.savepoints);
@@ -293,13 +295,31 @@ impl Transaction {
         self.view_at(table, &snapshot)
     }
 
+    /// The same, and the changes of the transaction itself.
+    fn view_with_own(&mut self, table: &Table) -> Result<ReadView> {
+        let mut view = self.view(table)?;
+        if !self.buffer(table)?.changes.is_empty() {
+            view.own = self.buffer(table)?.own_rows()?;
+        }
+        Ok(view)
+    }
+
+    /// Sees everything that was committed so far, where the level of isolation lets it.
+    fn refresh(&mut self) {
+        if self.options.isolation == Isolation::ReadCommitted {
+            self.snapshot = Registration::new(&self.shared);
+        }
+    }
+
     /// The same at another registered snapshot.
     fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
         loop {
             let version = self.buffer(table)?.schema.version;
-            let view = ReadView::new(&table.state, at)?;
+            let mut view = ReadView::new(&table.state, at)?;
             if view.view.schema.version == version {
-                return Ok(ReadView { tally: Some(Arc::clone(&self.tally)), ..view });
+                self.schema.show(&self.shared, &table.state, &mut view)?;
+                view.tally = Some(Arc::clone(&self.tally));
+                return Ok(view);
             }
             let buffer = self.buffer(table)?;
             buffer.follow()?;
@@ -315,6 +335,7 @@ impl Transaction {
 
     /// Everything that the statement sees.
     fn reader(&mut self, table: &Table) -> Result<Reader> {
+        self.cover(table)?;
         let mut view = self.view(table)?;
         let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
         view.own = buffer.map(Buffer::own_rows).transpose()?.flatten();
@@ -332,7 +353,8 @@ impl Transaction {
         let at = match self.tables.iter().position(|b| b.table.state.id == id) {
             Some(at) => at,
             None => {
-                self.tables.push(Buffer::new(table.clone()));
+                let schema = self.schema.schema_of(&table.state).cloned();
+                self.tables.push(Buffer::new(table.clone(), schema));
                 self.tables.len() - 1
             }
         };

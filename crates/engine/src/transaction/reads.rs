@@ -142,7 +142,9 @@ impl TableReads {
             }
         }
         let rows: Vec<RowId> = self.rows.iter().collect();
-        if view.visible(&rows)?.len() < rows.len() {
+        if view.visible(&rows)?.len() < rows.len()
+            || view.view.newest_change(&rows, since.csn())?.is_some()
+        {
             return Err(self.failed(shared, false));
         }
         self.looked_at = (view.count, now.csn());
@@ -183,7 +185,7 @@ impl TableReads {
         let rows: Vec<RowId> = self.rows.iter().collect();
         let mut keep = vec![true; rows.len()];
         view.drop_dead(&rows, Csn::MAX, &mut keep)?;
-        if keep.contains(&false) {
+        if keep.contains(&false) || view.newest_change(&rows, since)?.is_some() {
             return Err(self.failed(shared, false));
         }
         Ok(())
@@ -247,7 +249,13 @@ impl Transaction {
         index: &str,
         range: &KeyRange,
     ) -> Result<()> {
+        let reindexed = self.schema.reindexed(table.state.id).is_some();
         let Some(reads) = self.noting(table) else { return Ok(()) };
+        if reindexed {
+            // The commit could not ask an index that others do not know.
+            reads.whole = true;
+            return Ok(());
+        }
         let schema = reads.state.schema();
         // An unknown index is the read's to complain about.
         if let Some(index) = schema.index_by_name(index) {

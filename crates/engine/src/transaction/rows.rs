@@ -26,6 +26,8 @@ pub type Recheck<'a> = &'a mut dyn FnMut(RowId, &Row) -> Result<bool>;
 pub(super) enum Settled {
     /// Locked as it was seen.
     Same,
+    /// Locked, and somebody changed columns of it meanwhile.
+    Changed,
     /// Somebody deleted it meanwhile, or replaced it.
     Gone(Option<RowId>),
     /// Somebody has it, and nobody wanted to wait.
@@ -103,6 +105,13 @@ impl Transaction {
                         out.rows.push(version);
                         None
                     }
+                    Settled::Changed => {
+                        if self.still_wanted(table, version, &mut *recheck)? {
+                            out.moved = true;
+                            out.rows.push(version);
+                        }
+                        None
+                    }
                     Settled::Gone(successor) => successor,
                     Settled::Same | Settled::Skipped => None,
                 };
@@ -155,8 +164,15 @@ impl Transaction {
         if locked == Locked::Skipped {
             return Ok(Settled::Skipped);
         }
-        let Some((csn, successor)) = table.state.view_now().mark_of(row)? else {
-            return Ok(Settled::Same);
+        let (csn, settled) = {
+            let view = table.state.view_now();
+            match view.mark_of(row)? {
+                Some((csn, successor)) => (csn, Settled::Gone(successor)),
+                None => match view.newest_change(&[row], self.snapshot.csn())? {
+                    Some(csn) => (csn, Settled::Changed),
+                    None => return Ok(Settled::Same),
+                },
+            }
         };
         // A lock that goes together with the change may come just before that is published.
         while shared.snapshots.published() < csn {
@@ -175,7 +191,7 @@ impl Transaction {
             return Err(Error::new(ErrorKind::Conflict, text));
         }
         self.tally.add(&ReadCounters { rechecks: 1, ..ReadCounters::default() });
-        Ok(Settled::Gone(successor))
+        Ok(settled)
     }
 
     /// Whether the newest version of a row, which is locked, passes.
@@ -221,7 +237,7 @@ impl Transaction {
                 Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, at)).collect())
             }
             Found::Committed(row) => {
-                let (_, mut rows) = self.view(table)?.fetch_rows(&[row])?;
+                let (_, mut rows) = self.view_with_own(table)?.fetch_rows(&[row])?;
                 rows.pop().ok_or_else(|| Error::damaged(format!("row {row} is not in its segment")))
             }
         }

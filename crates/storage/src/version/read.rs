@@ -61,7 +61,7 @@ impl TableVersion {
 
     /// Whether any row is marked as deleted.
     pub fn has_marks(&self) -> bool {
-        !self.marks.is_empty()
+        self.marks.iter().any(|m| m.run.has_deletes())
     }
 
     /// Whether any row of a range may be marked as deleted.

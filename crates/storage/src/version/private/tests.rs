@@ -113,7 +113,7 @@ fn a_compaction_leaves_the_base_behind_and_keeps_the_commit() {
     bare.commit(&adopted.collect::<Vec<_>>()).unwrap();
     bare.add_marks(70..470, 40);
     bare.horizon.store(50, std::sync::atomic::Ordering::Relaxed);
-    let candidate = compact::choose(&bare.table(), 50, 0.2).unwrap().unwrap();
+    let candidate = compact::choose(&bare.table(), 50, 0.2, 0.2).unwrap().unwrap();
     assert_eq!(candidate.dead, 400);
     assert!(compact::compact(&bare, TABLE, &candidate).unwrap());
     let version = bare.version(TABLE).unwrap();
