@@ -12,12 +12,13 @@
 //!
 //! Thread safety: pure, but for the guard.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Csn, Error, ErrorKind, Result, RowId};
 use onlap_format::changes::{ChangeBounds, ChangeOp, Scalar};
 use onlap_format::convert::{self, WIDE_NAN, int_range};
-use onlap_format::zone::Bounds;
+use onlap_format::zone::{Bounds, Zone};
 use onlap_format::{Column, ColumnSchema, DataType, Numeric, TableSchema, Value};
 
 use crate::commit::TableWrite;
@@ -170,13 +171,41 @@ impl TableView {
         }
     }
 
-    /// Least and greatest value that a column of a row had when it was written: of its block. `None`:
-    /// only the row itself tells.
-    pub(crate) fn zone_of(&self, row: RowId, column: ColumnId) -> Result<Option<Bounds>> {
-        let Some(entry) = self.version.segment_of(row) else { return Ok(None) };
-        let Some(block) = entry.segment.footer().block_of(row) else { return Ok(None) };
-        let zones = entry.segment.zones(column)?;
-        Ok(zones.map(|zones| zones[block].bounds.clone()))
+    /// Whether `fits` says yes to the bounds of every block that has rows of a range, of the column at this
+    /// position: as the rows were written. Rows in memory are looked at.
+    pub(crate) fn each_zone(
+        &self,
+        rows: &Range<RowId>,
+        position: usize,
+        fits: &mut dyn FnMut(&Bounds) -> bool,
+    ) -> Result<bool> {
+        let (version, column) = (&self.version, self.schema.columns[position].id);
+        let first = version.segments.partition_point(|s| s.meta.rows.end <= rows.start);
+        for entry in &version.segments[first..] {
+            if entry.meta.rows.start >= rows.end {
+                break;
+            }
+            let Some(zones) = entry.segment.zones(column)? else { return Ok(false) };
+            let blocks = &entry.segment.footer().blocks;
+            let from = entry.segment.footer().block_of(rows.start).unwrap_or(0);
+            let to = blocks.partition_point(|b| b.first_row_id < rows.end).max(from);
+            if !zones[from..to].iter().all(|zone| fits(&zone.bounds)) {
+                return Ok(false);
+            }
+        }
+        let rest = rows.start.max(version.flushed_rows)..rows.end;
+        if rest.is_empty() {
+            return Ok(true);
+        }
+        for memtable in self.memtables_newest_first() {
+            for piece in memtable.pieces(rest.clone(), &[position]) {
+                let zone = Zone::of(&piece.batch().columns[position], piece.range());
+                if !fits(&zone.bounds) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
     }
 }
 

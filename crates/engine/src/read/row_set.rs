@@ -9,7 +9,7 @@
 
 use std::ops::Range;
 
-use onlap_base::RowId;
+use onlap_base::{PROVISIONAL_BASE, RowId};
 use roaring::RoaringTreemap;
 
 /// Ids that a set keeps as a list: 512 KiB of them.
@@ -77,6 +77,24 @@ impl RowSet {
         match &self.ids {
             Ids::Few(ids) => ids.clone(),
             Ids::Many(ids) => ids.iter().collect(),
+        }
+    }
+
+    /// Own rows of a transaction, which come last, and the others.
+    pub(crate) fn split_own(&self) -> (RoaringTreemap, Vec<RowId>) {
+        match &self.ids {
+            Ids::Few(ids) => {
+                let at = ids.partition_point(|&id| id < PROVISIONAL_BASE);
+                (ids[..at].iter().copied().collect(), ids[at..].to_vec())
+            }
+            Ids::Many(ids) => {
+                let mut landed = ids.clone();
+                landed.remove_range(PROVISIONAL_BASE..);
+                let mut own = ids.iter();
+                own.advance_to(PROVISIONAL_BASE);
+                let own = own.collect();
+                (landed, own)
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use onlap_format::{Batch, Row, TableSchema, Value};
 
 use super::buffer::Found;
 use super::incoming::row_bytes;
-use super::rows::{Recheck, Settled};
+use super::rows::{LockedRows, Recheck, Settled};
 use super::{MARK_BYTES, Transaction};
 use crate::changes::Change;
 use crate::database::Table;
@@ -117,6 +117,16 @@ impl Transaction {
     ) -> Result<u64> {
         let (committed, own) = self.seen(table, rows)?;
         let locked = self.lock_all(table, committed, RowLock::Update, LockWait::Block, recheck)?;
+        self.delete_locked(table, locked, own)
+    }
+
+    /// Deletes rows that are locked, and own ones.
+    pub(super) fn delete_locked(
+        &mut self,
+        table: &Table,
+        locked: LockedRows,
+        own: Vec<RowId>,
+    ) -> Result<u64> {
         let own = self.lock_own(table, own, RowLock::Update, LockWait::Block)?;
         let mut losses = self.losses(table);
         if losses.wanted {

@@ -10,14 +10,18 @@ use std::ops::Range;
 
 use onlap_base::{ColumnId, Error, ErrorKind, Result, RowId};
 use onlap_format::changes::{Change as Noted, ChangeBounds, ChangeOp, LoggedChange, Sweep};
+use onlap_format::zone::Bounds;
 use onlap_format::{IndexSchema, Row, TableSchema, Value};
+use roaring::RoaringTreemap;
 
 use super::buffer::{Buffer, Found};
 use super::change::lock_for;
-use super::{MARK_BYTES, Transaction};
+use super::rows::LockedRows;
+use super::{Isolation, MARK_BYTES, Transaction};
 use crate::changes::{self, Change};
 use crate::database::Table;
-use crate::locks::LockWait;
+use crate::locks::{LockWait, RowLock};
+use crate::read::Predicate;
 use crate::table::TableView;
 
 /// What an update does to which column.
@@ -25,6 +29,13 @@ pub type ColumnChanges<'a> = &'a [(&'a str, Change)];
 
 /// Changes in physical form; `None` where only the row tells what comes of one.
 type Ops = Vec<(ColumnId, Option<ChangeOp>)>;
+
+/// Rows that are read at once where their values matter.
+const READ_AT_ONCE: usize = 1 << 14;
+/// Rows from which on a statement tries to lock them all at once.
+const BULK_ROWS: u64 = 1 << 12;
+/// How often it looks again before it takes one row after the other.
+const BULK_TRIES: usize = 3;
 
 /// Bytes that a noted change takes.
 pub(super) fn change_bytes(change: &LoggedChange) -> usize {
@@ -34,21 +45,14 @@ pub(super) fn change_bytes(change: &LoggedChange) -> usize {
 }
 
 impl Buffer {
-    /// Notes a change of committed rows, which rise.
-    fn change(&mut self, rows: &[RowId], column: ColumnId, op: ChangeOp) {
+    /// Notes a change of committed rows.
+    fn change(&mut self, rows: &[Range<RowId>], column: ColumnId, op: ChangeOp) {
         let bounds = ChangeBounds::of(&op);
         match self.change_bounds.iter_mut().find(|b| b.0 == column) {
             Some((_, all)) => *all = all.and(bounds),
             None => self.change_bounds.push((column, bounds)),
         }
-        let mut stretches: Vec<Range<RowId>> = Vec::new();
-        for &row in rows {
-            match stretches.last_mut() {
-                Some(last) if last.end == row => last.end += 1,
-                _ => stretches.push(row..row + 1),
-            }
-        }
-        let change = LoggedChange { column, op, rows: stretches };
+        let change = LoggedChange { column, op, rows: rows.to_vec() };
         self.change_bytes += change_bytes(&change);
         self.changes.push(change);
     }
@@ -158,7 +162,7 @@ impl Transaction {
         match self.find_locked(table, key, mode)? {
             None => Ok(false),
             Some(Found::Committed(row)) => {
-                self.change_landed(table, &[row], &free, changes)?;
+                self.change_landed(table, &[row..row + 1], &free, changes)?;
                 Ok(true)
             }
             Some(Found::Own(_)) => self.update_by(table, key, &names(changes), |row, schema| {
@@ -184,6 +188,85 @@ impl Transaction {
         self.change_seen(table, committed, own, changes, any)
     }
 
+    /// Changes columns of the rows of which a predicate is true, as [`Transaction::change`] does; returns
+    /// how many there were. Which rows these are, index entries alone say. At READ COMMITTED rows that
+    /// others changed meanwhile are judged again in their newest version.
+    ///
+    /// # Errors
+    /// As [`Transaction::change`] and [`crate::Snapshot::row_set`].
+    pub fn update_where(
+        &mut self,
+        table: &Table,
+        predicate: &Predicate,
+        changes: ColumnChanges<'_>,
+    ) -> Result<u64> {
+        self.changing()?;
+        let free = self.free_columns(table, changes)?;
+        let mode = lock_for(&self.buffer(table)?.schema, &names(changes));
+        let (rows, own, locked) = self.select(table, predicate, mode)?;
+        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        let recheck = &mut |_: RowId, row: &Row| predicate.matches(&schema, row);
+        let Some(free) = free.filter(|_| locked) else {
+            return self.change_seen(table, rows.iter().collect(), own, changes, recheck);
+        };
+        let set = |row: &mut Row, schema: &TableSchema| set_columns(schema, row, changes);
+        let names = names(changes);
+        self.atomically(|tx| {
+            tx.change_landed(table, &stretches_in(&rows), &free, changes)?;
+            let n = tx.update_seen(table, Vec::new(), own, &names, &set, &mut |_, _| Ok(true))?;
+            Ok(n + rows.len())
+        })
+    }
+
+    /// Deletes the rows of which a predicate is true; returns how many there were. Neither rows nor
+    /// blocks of rows are read, unless a foreign key refers to the table. At READ COMMITTED rows that others
+    /// changed meanwhile are judged again in their newest version.
+    ///
+    /// # Errors
+    /// As [`Transaction::delete`] and [`crate::Snapshot::row_set`].
+    pub fn delete_where(&mut self, table: &Table, predicate: &Predicate) -> Result<u64> {
+        self.changing()?;
+        let (rows, own, locked) = self.select(table, predicate, RowLock::Update)?;
+        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        let recheck = &mut |_: RowId, row: &Row| predicate.matches(&schema, row);
+        let (rows, mode) = (rows.iter().collect(), RowLock::Update);
+        let locked = match locked {
+            true => LockedRows { rows, moved: false },
+            false => self.lock_all(table, rows, mode, LockWait::Block, recheck)?,
+        };
+        self.delete_locked(table, locked, own)
+    }
+
+    /// The rows of which a predicate is true, committed ones and own ones; whether the former are locked
+    /// and were changed by nobody since: many rows are locked at once where that can be.
+    fn select(
+        &mut self,
+        table: &Table,
+        predicate: &Predicate,
+        mode: RowLock,
+    ) -> Result<(RoaringTreemap, Vec<RowId>, bool)> {
+        self.note_predicate(table, predicate)?;
+        let mut tries = 0;
+        loop {
+            let found = self.reader(table)?.row_set(predicate)?;
+            let (rows, own) = found.split_own();
+            tries += 1;
+            if rows.len() < BULK_ROWS || tries > BULK_TRIES {
+                return Ok((rows, own, false));
+            }
+            if !self.locks.lock_bulk(&table.state, &rows, mode) {
+                return Ok((rows, own, false));
+            }
+            if table.state.writer.lock().last_csn <= self.snapshot.csn() {
+                return Ok((rows, own, true));
+            }
+            if self.options.isolation != Isolation::ReadCommitted {
+                return Ok((rows, own, false));
+            }
+            self.refresh();
+        }
+    }
+
     /// Changes those rows that the statement sees, and of which the newest versions pass.
     pub(super) fn change_seen(
         &mut self,
@@ -205,7 +288,7 @@ impl Transaction {
             self.refresh();
         }
         self.atomically(|tx| {
-            tx.change_landed(table, &locked.rows, &free, changes)?;
+            tx.change_landed(table, &stretches_of(&locked.rows), &free, changes)?;
             let n = tx.update_seen(table, Vec::new(), own, &names, &set, &mut |_, _| Ok(true))?;
             Ok(n + locked.rows.len() as u64)
         })
@@ -233,14 +316,15 @@ impl Transaction {
     fn change_landed(
         &mut self,
         table: &Table,
-        rows: &[RowId],
+        rows: &[Range<RowId>],
         ops: &[(ColumnId, Option<ChangeOp>)],
         changes: ColumnChanges<'_>,
     ) -> Result<()> {
         if rows.is_empty() {
             return Ok(());
         }
-        self.make_room((MARK_BYTES + size_of::<LoggedChange>()) * ops.len().max(1))?;
+        let bytes = MARK_BYTES + size_of::<LoggedChange>() + size_of_val(rows);
+        self.make_room(bytes * ops.len().max(1))?;
         let view = table.state.view();
         let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
         let mut noted: Vec<(ColumnId, ChangeOp)> = Vec::new();
@@ -254,23 +338,8 @@ impl Transaction {
                 _ => unsure.push(i),
             }
         }
-        let read = match unsure.is_empty() {
-            true => None,
-            false => Some(self.view_with_own(table)?.fetch_rows(rows)?),
-        };
-        if let Some((found, values)) = read {
-            self.make_room(found.len() * 2 * size_of::<LoggedChange>() * unsure.len())?;
-            for (row, values) in found.into_iter().zip(values) {
-                for &i in &unsure {
-                    let (name, change) = &changes[i];
-                    let column = column_of(&schema, name)?;
-                    let at = schema.position(column.id).expect("a column of the table");
-                    let value = changed_value(column, &values[at], change)?;
-                    let op = changes::op_of(column, &Change::Set(value))?;
-                    let op = op.expect("a value can be set");
-                    self.buffer(table)?.change(&[row], column.id, op);
-                }
-            }
+        for part in parts(rows).filter(|_| !unsure.is_empty()) {
+            self.read_and_set(table, &part, &unsure, changes)?;
         }
         let buffer = self.buffer(table)?;
         noted.into_iter().for_each(|(column, op)| buffer.change(rows, column, op));
@@ -301,12 +370,37 @@ impl Transaction {
         Ok(())
     }
 
+    /// Reads rows and notes what becomes of some columns of them.
+    fn read_and_set(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        of: &[usize],
+        changes: ColumnChanges<'_>,
+    ) -> Result<()> {
+        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        let (found, values) = self.view_with_own(table)?.fetch_rows(rows)?;
+        self.make_room(found.len() * 2 * size_of::<LoggedChange>() * of.len())?;
+        for (row, values) in found.into_iter().zip(values) {
+            for &i in of {
+                let (name, change) = &changes[i];
+                let column = column_of(&schema, name)?;
+                let at = schema.position(column.id).expect("a column of the table");
+                let value = changed_value(column, &values[at], change)?;
+                let op = changes::op_of(column, &Change::Set(value))?;
+                let op = op.expect("a value can be set");
+                self.buffer(table)?.change(&[row..row + 1], column.id, op);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether no value of the rows' blocks can leave its type.
     fn rules_out_overflow(
         &self,
         view: &TableView,
         schema: &TableSchema,
-        rows: &[RowId],
+        rows: &[Range<RowId>],
         column: ColumnId,
         op: &ChangeOp,
         own: ChangeBounds,
@@ -316,15 +410,49 @@ impl Transaction {
         }
         let at = schema.position(column).expect("a column of the table");
         let pending = view.change_bounds(column).and(own);
-        for &row in rows {
-            let zone = view.zone_of(row, column)?;
-            if !zone.is_some_and(|zone| changes::may_add(schema.columns[at].ty, &zone, pending, op))
-            {
-                return Ok(false);
+        let ty = schema.columns[at].ty;
+        let fits = &mut |zone: &Bounds| changes::may_add(ty, zone, pending, op);
+        rows.iter().try_fold(true, |all, rows| Ok(all && view.each_zone(rows, at, fits)?))
+    }
+}
+
+/// Stretches of consecutive ids among some that rise.
+fn stretches_of(rows: &[RowId]) -> Vec<Range<RowId>> {
+    let mut stretches: Vec<Range<RowId>> = Vec::new();
+    for &row in rows {
+        match stretches.last_mut() {
+            Some(last) if last.end == row => last.end += 1,
+            _ => stretches.push(row..row + 1),
+        }
+    }
+    stretches
+}
+
+/// The same of a set.
+fn stretches_in(rows: &RoaringTreemap) -> Vec<Range<RowId>> {
+    let mut stretches: Vec<Range<RowId>> = Vec::new();
+    for (high, bitmap) in rows.bitmaps() {
+        let base = u64::from(high) << 32;
+        let mut iter = bitmap.iter();
+        while let Some(range) = iter.next_range() {
+            let (start, end) =
+                (base + u64::from(*range.start()), base + u64::from(*range.end()) + 1);
+            match stretches.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => stretches.push(start..end),
             }
         }
-        Ok(true)
     }
+    stretches
+}
+
+/// The ids of stretches, a limited number at a time.
+fn parts(rows: &[Range<RowId>]) -> impl Iterator<Item = Vec<RowId>> + '_ {
+    let mut ids = rows.iter().flat_map(Clone::clone);
+    std::iter::from_fn(move || {
+        let part: Vec<RowId> = ids.by_ref().take(READ_AT_ONCE).collect();
+        (!part.is_empty()).then_some(part)
+    })
 }
 
 fn names<'a>(changes: &'a [(&'a str, Change)]) -> Vec<&'a str> {
