@@ -19,7 +19,10 @@ use crate::measure::process::warm_memory;
 use crate::names;
 use crate::workload::RunDir;
 
+mod all;
 mod build;
+mod changed;
+mod cold;
 mod entries;
 mod groups;
 mod hot;
@@ -27,6 +30,7 @@ mod keyed;
 mod large;
 mod queue;
 mod sales;
+mod space;
 mod tables;
 mod updates;
 
@@ -56,13 +60,23 @@ pub enum Trial {
     Large,
     /// Random deletes by key.
     Deletes,
+    /// Random `b = b + 1` by key.
+    Adds,
+    /// `b = 5` of cold rows, by an index.
+    Cold,
+    /// `b = 5` of all rows.
+    All,
+    /// Reads of a table of which every row was changed.
+    Changed,
+    /// Space under random deletes and updates.
+    Space,
     /// The newest row of each group.
     Groups,
     /// Bytes of index entries by the number of different keys.
     Entries,
 }
 
-const TRIALS: [(Suite, &str, Trial); 9] = [
+const TRIALS: [(Suite, &str, Trial); 14] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -70,6 +84,11 @@ const TRIALS: [(Suite, &str, Trial); 9] = [
     (Suite::Transactions, "tables", Trial::Tables),
     (Suite::Transactions, "large", Trial::Large),
     (Suite::Changes, "deletes", Trial::Deletes),
+    (Suite::Changes, "adds", Trial::Adds),
+    (Suite::Changes, "cold", Trial::Cold),
+    (Suite::Changes, "all", Trial::All),
+    (Suite::Changes, "changed", Trial::Changed),
+    (Suite::Changes, "space", Trial::Space),
     (Suite::Changes, "groups", Trial::Groups),
     (Suite::Changes, "entries", Trial::Entries),
 ];
@@ -146,6 +165,11 @@ pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialR
         Trial::Tables => tables::run(&stage),
         Trial::Large => large::run(&stage),
         Trial::Deletes => keyed::deletes(&stage),
+        Trial::Adds => keyed::adds(&stage),
+        Trial::Cold => cold::run(&stage),
+        Trial::All => all::run(&stage),
+        Trial::Changed => changed::run(&stage),
+        Trial::Space => space::run(&stage),
         Trial::Groups => groups::run(&stage),
         Trial::Entries => entries::run(&stage),
     }?;

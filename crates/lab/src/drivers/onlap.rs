@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 
-use onlap::{Batch, Row, Value};
+use onlap::{Batch, Change, Row, Value};
 use onlap::{Database, IndexSpec, KeyRange, Options, Scan, Table, TableSpec};
 use onlap_base::{Error, ErrorKind, Result};
 
@@ -162,6 +162,18 @@ impl Client for OnlapClient<'_> {
         }
         transaction.commit()?;
         Ok(deleted)
+    }
+
+    fn add(&mut self, keys: &[i64], column: usize) -> Result<u64> {
+        let change = [(self.column(column), Change::Add(Value::Int(1)))];
+        let mut transaction = self.db.begin()?;
+        let mut changed = 0;
+        for &key in keys {
+            let found = transaction.change(&self.table, &[Value::Int(key)], &change)?;
+            changed += u64::from(found);
+        }
+        transaction.commit()?;
+        Ok(changed)
     }
 
     fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {

@@ -316,6 +316,20 @@ impl Client for RocksClient<'_> {
         Ok(deleted)
     }
 
+    fn add(&mut self, keys: &[i64], column: usize) -> Result<u64> {
+        let mut changed = 0;
+        for &key in keys {
+            if self.get(key)? {
+                self.codec.load(&self.key[1..], &self.value);
+                self.codec.increment(column);
+                self.batch.put(self.codec.key(), self.codec.value());
+                changed += 1;
+            }
+        }
+        self.engine.write(&self.batch)?;
+        Ok(changed)
+    }
+
     fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {
         let (shape, _) = self.engine.layout()?;
         let id = index_id(index);

@@ -1,7 +1,7 @@
-//! Random deletes by key, beside RocksDB doing the same with its entries.
+//! Random deletes and updates by key, beside RocksDB doing the same with its entries.
 //!
-//! RocksDB has to get the row to know its entries; then it deletes the row and
-//! three entries. Both commit a hundred rows at a time, whose keys rise.
+//! RocksDB has to get the row to know its entries, or to add one to a column; then it deletes the row and
+//! three entries, or puts the row. Both commit a hundred rows at a time, whose keys rise.
 
 use std::time::Instant;
 
@@ -21,6 +21,11 @@ type Change<'a> = &'a dyn Fn(&mut dyn Client, &[i64]) -> Result<u64>;
 
 pub(super) fn deletes(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     beside(stage, "random deletes by key", (5.0, 20.0), &|client, keys| client.delete(keys))
+}
+
+pub(super) fn adds(stage: &Stage<'_>) -> Result<Vec<Figure>> {
+    let add = |client: &mut dyn Client, keys: &[i64]| client.add(keys, sales::QUANTITY);
+    beside(stage, "random b = b + 1 by key", (3.0, 10.0), &add)
 }
 
 /// Rates of changes, in as many alternating parts as there are repeats.

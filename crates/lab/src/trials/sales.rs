@@ -1,12 +1,15 @@
 //! The insert benchmark's table with a column more that no index has.
 
-use onlap::{Batch, Column, DataType, Vector};
+use onlap::{Batch, Column, DataType, Database, Table, Vector};
 use onlap_base::Result;
 
 use super::{COMMIT_ROWS, Stage};
 use crate::drivers;
 use crate::engine::{Engine, EngineOptions, SyncMode};
 use crate::generate::{IndexShape, TableShape};
+
+/// Position of the column that no index has.
+pub(super) const QUANTITY: usize = 7;
 
 pub(super) static SALES: TableShape = TableShape {
     name: "sales",
@@ -26,6 +29,10 @@ pub(super) static SALES: TableShape = TableShape {
         IndexShape { name: "pdc", columns: &[5, 1, 3] },
     ],
 };
+
+pub(super) fn create(db: &Database) -> Result<Table> {
+    drivers::create_onlap_table(db, &SALES, SALES.indexes.len())
+}
 
 /// Loads rows in commits of a hundred, keys from 1 on; rows per second.
 pub(super) fn load(
