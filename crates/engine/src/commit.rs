@@ -45,6 +45,7 @@ use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
 use onlap_format::{Batch, TableSchema};
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::budgets;
 use crate::changes::{self, replace};
 use crate::database::Shared;
 use crate::flush;
@@ -216,6 +217,7 @@ impl Commits {
             for write in writes.iter_mut().filter(|w| replace::is_due(w)) {
                 replace::replace(shared, write)?;
             }
+            budgets::hold_back(shared, &writes)?;
             let decided = self.queue_up(shared, writes, reads)?;
             match decided.result {
                 Err(e)

@@ -14,6 +14,7 @@
 mod adopt;
 mod background;
 mod backup;
+mod budgets;
 mod catalog;
 mod changes;
 mod check;
@@ -50,6 +51,7 @@ mod upgrade;
 pub use backup::{
     BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
 };
+pub use budgets::TableDebts;
 pub use changes::Change;
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
