@@ -190,7 +190,7 @@ fn publish(shared: &Shared, r: &Ready, base: RowId, csn: Csn, changed: &[Changed
         // They were flushed under the lock that is still held.
         frozen: Vec::new(),
         // An index that is being built scans what was adopted: nobody flushed that.
-        active: state.new_memtable(&old.landing, end),
+        active: state.successor_of(&old.active, &old.landing, end),
         ..old.clone()
     });
     let mut writer = state.writer.lock();

@@ -22,11 +22,12 @@ use onlap_storage::StorageContext;
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
+use crate::blind::Pending;
 use crate::compaction::NothingDue;
 use crate::database::Shared;
 use crate::index_build::Building;
 use crate::locks::LockSpace;
-use crate::memtable::{self, Memtable};
+use crate::memtable::{self, Mark, Memtable};
 use crate::rules::Checks;
 use crate::schema_change::ChangeLock;
 use crate::schema_change::truncate::Past;
@@ -40,6 +41,8 @@ pub(crate) struct Frozen {
     pub csns: (Csn, Csn),
     /// Its bytes when it was frozen.
     pub bytes: u64,
+    /// Rows below were resolved when it was frozen: see [`crate::blind`].
+    pub resolved: RowId,
 }
 
 /// Everything a reader needs of a table, pinned together.
@@ -131,6 +134,8 @@ pub(crate) struct TableState {
     pub writer: Mutex<TableWriter>,
     /// Rows and keys that open transactions have locked.
     pub locks: LockSpace,
+    /// Rows that were written blindly and have not met the rows before them.
+    pub pending: Pending,
     /// Next value of the serial column.
     serial: AtomicI64,
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
@@ -179,6 +184,10 @@ impl TableState {
         let rows = version.flushed_rows;
         let active = Arc::new(Memtable::new(Arc::clone(&schema), rows, tuning));
         let id = schema.id;
+        let pending = Pending::default();
+        if schema.blind {
+            pending.push(version.resolved..rows);
+        }
         let landing = Arc::clone(&schema);
         let view = TableView { schema, landing, version, frozen: Vec::new(), active, past: None };
         Arc::new(TableState {
@@ -193,6 +202,7 @@ impl TableState {
                 highs,
             }),
             locks: LockSpace::default(),
+            pending,
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
             history_floor: AtomicU64::new(csn),
@@ -207,6 +217,34 @@ impl TableState {
             charged: Mutex::new(0),
             tuning,
         })
+    }
+
+    /// Marks rows that blind ones replaced, and calls `then` before the active memtable can be another
+    /// one. `csn` is the last published commit.
+    pub(crate) fn mark_replaced(&self, marks: Vec<Mark>, csn: Csn, then: impl FnOnce()) {
+        let some = !marks.is_empty();
+        let serial = self.change.lock();
+        self.view.load().active.mark_all(marks);
+        then();
+        drop(serial);
+        if some {
+            // A memtable of such marks alone is worth a flush too.
+            self.writer.lock().active_since.get_or_insert(csn);
+            self.count_memory();
+        }
+    }
+
+    /// The memtable that takes the place of an active one whose rows are all in files. Marks that
+    /// readers put there meanwhile move on; the caller holds `change`.
+    pub(crate) fn successor_of(
+        &self,
+        old: &Memtable,
+        schema: &Arc<TableSchema>,
+        first_row: RowId,
+    ) -> Arc<Memtable> {
+        let new = self.new_memtable(schema, first_row);
+        new.mark_all(old.mark_list().iter());
+        new
     }
 
     /// An empty memtable for rows from `first_row` on.

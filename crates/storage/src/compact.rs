@@ -50,6 +50,9 @@ pub fn choose(version: &TableVersion, horizon: Csn, dead_share: f64) -> Result<O
     let share = |c: &Candidate| c.dead as f64 / c.segment.count.max(1) as f64;
     let mut best: Option<Candidate> = None;
     for entry in &version.segments {
+        if entry.meta.rows.end > version.resolved {
+            continue;
+        }
         let Some((key, bound)) = version.dead_key(&entry.meta.rows, horizon) else { continue };
         if (bound as f64) < dead_share * entry.meta.count as f64 {
             continue;

@@ -13,6 +13,7 @@ use onlap_storage::{Direction, EntryBatch, EntryWants, KeyBounds};
 use super::ReadView;
 use super::bounds::{Covered, covered, encode_key};
 use super::counters::ReadCounters;
+use super::own::OwnRow;
 use crate::table::key_def;
 
 /// Entries looked at in one step: a key has few versions.
@@ -21,10 +22,12 @@ const STEP: usize = 16;
 impl ReadView {
     /// The visible row with a whole key (key bytes without NULL) of a unique index.
     pub(crate) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
-        if let Some(own) = &self.own
-            && let Some(row) = own.row_by_key(index, key)?
-        {
-            return Ok(Some(row));
+        if let Some(own) = &self.own {
+            match own.row_by_key(index, key)? {
+                OwnRow::Found(row) => return Ok(Some(row)),
+                OwnRow::Gone => return Ok(None),
+                OwnRow::Unknown => {}
+            }
         }
         let Some(row) = self.view.newest_with_key(index, key, self.count)? else {
             return Ok(None);

@@ -25,26 +25,42 @@ pub(crate) struct OwnRows {
     pub end: RowId,
     /// Marks up to this number are seen.
     pub marks: Csn,
+    /// Rows, the table's and own ones, that own blind rows replace, ascending.
+    pub hidden: Vec<RowId>,
+    /// Whether the newest own row of a key decides, dead or not: some were written blindly.
+    pub decides: bool,
+}
+
+/// What a transaction's own rows say of a key.
+pub(super) enum OwnRow {
+    /// Its living row.
+    Found(RowId),
+    /// Nobody has it.
+    Gone,
+    /// Nothing: the table knows.
+    Unknown,
 }
 
 impl OwnRows {
     /// The living row with a whole key (key bytes) of a unique index.
-    pub(super) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
-        if let Some(row) = self.memtable.newest_with_key(index, key, self.end)
-            && !self.is_dead(row)?
-        {
-            return Ok(Some(row));
+    pub(super) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<OwnRow> {
+        if let Some(row) = self.memtable.newest_with_key(index, key, self.end) {
+            match self.is_dead(row)? {
+                false => return Ok(OwnRow::Found(row)),
+                true if self.decides => return Ok(OwnRow::Gone),
+                true => {}
+            }
         }
-        let Some(files) = &self.files else { return Ok(None) };
+        let Some(files) = &self.files else { return Ok(OwnRow::Unknown) };
         let mut below = self.end;
         while let Some(row) = files.newest_with_key(index, key, below)? {
             if !self.is_dead(row)? {
-                return Ok(Some(row));
+                return Ok(OwnRow::Found(row));
             }
             // A row that was undone may stand before one that was not.
             below = row;
         }
-        Ok(None)
+        Ok(OwnRow::Unknown)
     }
 
     pub(super) fn is_dead(&self, row: RowId) -> Result<bool> {
@@ -60,13 +76,18 @@ impl OwnRows {
     pub(super) fn dead_rows(&self, rows: Range<RowId>) -> Result<Vec<RowId>> {
         let mut dead = self.memtable.dead_rows(rows.clone(), self.marks);
         if let Some(files) = &self.files {
-            dead.extend(files.dead_rows(rows, self.marks)?);
+            dead.extend(files.dead_rows(rows.clone(), self.marks)?);
         }
+        let from = self.hidden.partition_point(|&r| r < rows.start);
+        let to = self.hidden.partition_point(|&r| r < rows.end).max(from);
+        dead.extend_from_slice(&self.hidden[from..to]);
         Ok(dead)
     }
 
     fn has_marks(&self) -> bool {
-        self.memtable.marks() > 0 || self.files.as_ref().is_some_and(|files| files.has_marks())
+        !self.hidden.is_empty()
+            || self.memtable.marks() > 0
+            || self.files.as_ref().is_some_and(|files| files.has_marks())
     }
 }
 
@@ -97,6 +118,10 @@ impl ReadView {
             own.memtable.drop_dead(rows, own.marks, keep);
             if let Some(files) = &own.files {
                 files.drop_dead(rows, own.marks, keep)?;
+            }
+            if !own.hidden.is_empty() {
+                let hidden = |row: &RowId| own.hidden.binary_search(row).is_ok();
+                rows.iter().zip(keep).for_each(|(row, keep)| *keep &= !hidden(row));
             }
         }
         Ok(())

@@ -30,6 +30,11 @@ impl Registration {
         Registration::of(shared, shared.snapshots.register())
     }
 
+    /// The database.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     fn of(shared: &Arc<Shared>, held: Arc<Held>) -> Arc<Registration> {
         Arc::new(Registration { shared: Arc::clone(shared), held })
     }

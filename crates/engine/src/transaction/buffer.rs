@@ -55,6 +55,9 @@ pub(super) struct Buffer {
     /// Events in memory, and how many are in files before them.
     pub(super) events: Vec<Event>,
     pub(super) first_event: usize,
+    /// Ordinals of own rows that were written blindly; those of them that are dead say that their key
+    /// is gone.
+    pub(super) blind: RoaringTreemap,
     /// Own rows by the keys of unique indexes, as far as somebody asked.
     pub(super) keys: Vec<OwnKeys>,
     /// Every value of the serial column so far came from the counter.
@@ -138,6 +141,7 @@ impl Buffer {
             marked: RoaringTreemap::new(),
             before: HashMap::new(),
             kept: RoaringTreemap::new(),
+            blind: RoaringTreemap::new(),
             events: Vec::new(),
             first_event: 0,
             keys: Vec::new(),
@@ -301,6 +305,7 @@ impl Buffer {
             self.rows.truncate(to.rows.saturating_sub(self.first));
             self.keys.clear();
             self.kept.remove_range(to.rows as u64..);
+            self.blind.remove_range(to.rows as u64..);
         }
         if to.rows < self.first {
             self.erase(to.rows);
@@ -331,7 +336,12 @@ impl Buffer {
         self.spilled_row(index.id, key)
     }
 
-    fn row_in_memory(&mut self, index: &IndexSchema, key: &[u8], end: usize) -> Option<usize> {
+    pub(super) fn row_in_memory(
+        &mut self,
+        index: &IndexSchema,
+        key: &[u8],
+        end: usize,
+    ) -> Option<usize> {
         if end == 0 {
             return None;
         }
@@ -360,8 +370,9 @@ impl Buffer {
         keys.newest.get(key).copied()
     }
 
-    /// Rows and marks so far, for a reader that needs them in order.
-    pub(super) fn own_rows(&mut self) -> Result<Option<Arc<OwnRows>>> {
+    /// Rows and marks so far, for a reader that needs them in order; `hidden` are rows, ascending, that
+    /// own blind ones replace.
+    pub(super) fn own_rows(&mut self, hidden: Vec<RowId>) -> Result<Option<Arc<OwnRows>>> {
         if self.is_untouched() {
             return Ok(None);
         }
@@ -395,6 +406,8 @@ impl Buffer {
             files,
             end: PROVISIONAL_BASE + (self.first + mirror.rows) as RowId,
             marks: (self.first_event + mirror.events) as Csn,
+            hidden,
+            decides: !self.blind.is_empty(),
         })))
     }
 
@@ -411,10 +424,14 @@ impl Buffer {
         let mut kept: Vec<(u32, RowId)> =
             kept.filter_map(|(m, _)| Some((m.successor?, m.row))).collect();
         kept.sort_unstable();
-        let counter = self.schema.serial();
+        let counter = self.schema.serial().filter(|_| self.counter_only);
         unique::check_key_lengths(&self.schema, &self.rows)?;
-        let unique =
-            unique::claims(&self.schema, &self.rows, counter.filter(|_| self.counter_only))?;
+        let unique = match self.blind.is_empty() {
+            true => unique::claims(&self.schema, &self.rows, counter)?,
+            false => unique::blind_claims(&self.schema, &self.rows, &self.blind)?,
+        };
+        // What is left of the dead ones.
+        let gone = self.dead.iter().map(|ordinal| ordinal as u32).collect();
         Ok(TableWrite {
             state: Arc::clone(&self.table.state),
             schema: self.schema,
@@ -422,6 +439,8 @@ impl Buffer {
             marks,
             kept,
             unique,
+            blind: self.blind,
+            gone,
         })
     }
 
@@ -450,10 +469,16 @@ impl Buffer {
     fn compact(&mut self, marks: &mut [PendingMark]) {
         let mut rows = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
         let mut moved: HashMap<usize, usize> = HashMap::new();
-        for old in (0..self.rows.rows).filter(|&o| !self.dead.contains(o as u64)) {
+        // Blind rows stay, dead or not: the table may have others with their keys.
+        let stays = |o: u64| !self.dead.contains(o) || self.blind.contains(o);
+        for old in (0..self.rows.rows).filter(|&o| stays(o as u64)) {
             moved.insert(old, rows.rows);
             rows.extend_range(&self.rows, old..old + 1);
         }
+        let place = |o: u64| moved.get(&(o as usize)).map(|&at| at as u64);
+        let blind = self.blind.iter().filter_map(place).collect();
+        let gone = self.dead.iter().filter_map(place).collect();
+        (self.blind, self.dead) = (blind, gone);
         for mark in marks {
             mark.successor = mark.successor.map(|s| moved[&(s as usize)] as u32);
             debug_assert!(mark.row < PROVISIONAL_BASE);

@@ -21,7 +21,9 @@ use onlap_base::{Csn, Error, ErrorKind, Result};
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
 use crate::read::{ReadView, Reader, Registration};
+use crate::table::TableState;
 
+mod blind;
 mod buffer;
 mod change;
 mod children;
@@ -182,6 +184,7 @@ impl Transaction {
             self.snapshot.check()?;
         }
         if !self.schema.is_empty() {
+            self.check_adoptable()?;
             return self.commit_schema();
         }
         if self.tables.iter().any(|b| b.spill.is_some()) {
@@ -283,11 +286,26 @@ impl Transaction {
         self.view_at(table, &snapshot)
     }
 
+    /// The same for those who only look up whole primary keys.
+    fn view_of_keys(&mut self, table: &Table) -> Result<ReadView> {
+        let snapshot = Arc::clone(&self.snapshot);
+        self.view_by(table, &snapshot, ReadView::of_keys)
+    }
+
     /// The same at another registered snapshot.
     fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
+        self.view_by(table, at, ReadView::new)
+    }
+
+    fn view_by(
+        &mut self,
+        table: &Table,
+        at: &Registration,
+        new: fn(&TableState, &Registration) -> Result<ReadView>,
+    ) -> Result<ReadView> {
         loop {
             let version = self.buffer(table)?.schema.version;
-            let view = ReadView::new(&table.state, at)?;
+            let view = new(&table.state, at)?;
             if view.view.schema.version == version {
                 return Ok(view);
             }
@@ -307,7 +325,10 @@ impl Transaction {
     fn reader(&mut self, table: &Table) -> Result<Reader> {
         let mut view = self.view(table)?;
         let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
-        view.own = buffer.map(Buffer::own_rows).transpose()?.flatten();
+        if let Some(buffer) = buffer {
+            let hidden = Transaction::replaced_by_own(buffer, &view)?;
+            view.own = buffer.own_rows(hidden)?;
+        }
         self.charge();
         Ok(Reader::new(view, Arc::clone(&self.snapshot)))
     }

@@ -169,7 +169,8 @@ impl Transaction {
         let own = self.memory.bytes() + more as u64;
         let all = memory.used(Part::Transactions) + more as u64;
         let share = share(&self.shared);
-        if own > share || own > ROOM_OF_EACH.min(limit) && all > limit {
+        let full = own > share || own > ROOM_OF_EACH.min(limit) && all > limit;
+        if full && !self.has_blind() {
             self.spill_largest(ROOM_OF_EACH.min(share / 8))?;
             self.charge();
         }
