@@ -143,13 +143,13 @@ pub(crate) fn blind_claims(
     if blind.len() < rows.rows as u64 {
         let known: HashSet<&[u8]> =
             (0..rows.rows).filter(|&i| is_blind(i)).map(|i| all.get(i)).collect();
-        let mut judged: Vec<&[u8]> =
-            (0..rows.rows).filter(|&i| !is_blind(i)).map(|i| all.get(i)).collect();
+        let others = (0..rows.rows).filter(|&i| !is_blind(i)).map(|i| all.get(i));
+        let mut judged: Vec<&[u8]> = others.filter(|key| !known.contains(key)).collect();
         judged.sort_unstable();
         if let Some(pair) = judged.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(duplicate(schema, index, pair[0]));
         }
-        judged.iter().filter(|key| !known.contains(*key)).for_each(|key| keys.push(key));
+        judged.iter().for_each(|key| keys.push(key));
     }
     let keys = Probed { keys, searched_below: 0, hits: Vec::new() };
     Ok(vec![UniqueKeys { index: index.id, how: Claim::Any { max, keys } }])

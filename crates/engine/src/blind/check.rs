@@ -3,7 +3,7 @@
 //! Of the entries of the primary key with equal keys, each but the newest is of a row that died at
 //! the CSN of the next one, or before. That is looked at as far as rows are resolved in files.
 
-use onlap_base::Result;
+use onlap_base::{Csn, Result};
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
 use super::csn_of;
@@ -35,7 +35,8 @@ pub(crate) fn unmarked(view: &TableView, most: usize) -> Result<Vec<String>> {
                 && row < version.resolved
                 && found.len() < most
             {
-                let csn = csn_of(view, row)?;
+                // What has no commit any more is dead, and so is what it replaced.
+                let csn = csn_of(view, row).unwrap_or(Csn::MAX);
                 let mut lives = [true];
                 version.drop_dead(&[older], csn, &mut lives)?;
                 if lives[0] {

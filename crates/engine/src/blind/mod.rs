@@ -201,9 +201,14 @@ fn replaced(state: &TableState, rows: &[RowId]) -> Result<Vec<Mark>> {
     let mut lives = vec![true; ids.len()];
     view.drop_dead(&ids, Csn::MAX, &mut lives)?;
     let pairs = older.into_iter().zip(lives).filter(|(_, lives)| *lives).map(|(pair, _)| pair);
-    pairs
-        .map(|(row, newer)| Ok(Mark { row, csn: csn_of(&view, newer)?, successor: None }))
-        .collect()
+    let mark = |(row, newer): (RowId, RowId)| {
+        let csn = csn_of(&view, newer).ok_or_else(|| {
+            let name = &view.schema.name;
+            Error::damaged(format!("row {newer} of table {name} belongs to no commit"))
+        })?;
+        Ok(Mark { row, csn, successor: None })
+    };
+    pairs.map(mark).collect()
 }
 
 /// Key bytes of rows, and their ids.
@@ -217,18 +222,10 @@ fn keys_of(def: &onlap_format::key::KeyDef, keys: &Batch, rows: &[RowId]) -> Vec
     rows.iter().enumerate().map(key).collect()
 }
 
-/// The commit that brought a row.
-pub(crate) fn csn_of(view: &TableView, row: RowId) -> Result<Csn> {
-    let in_memory = view.memtables_newest_first().find(|m| m.first_row() <= row);
-    let found = match in_memory {
+/// The commit that brought a row; `None` where compaction has taken its segment away.
+pub(crate) fn csn_of(view: &TableView, row: RowId) -> Option<Csn> {
+    match view.memtables_newest_first().find(|m| m.first_row() <= row) {
         Some(memtable) => memtable.csn_of(row),
-        None => {
-            let segment = view.version.segment_of(row);
-            segment.and_then(|s| s.segment.footer().commits.csn_of(row))
-        }
-    };
-    found.ok_or_else(|| {
-        let name = &view.schema.name;
-        Error::damaged(format!("row {row} of table {name} belongs to no commit"))
-    })
+        None => view.version.segment_of(row)?.segment.footer().commits.csn_of(row),
+    }
 }

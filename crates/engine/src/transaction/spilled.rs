@@ -170,7 +170,9 @@ impl Transaction {
         let all = memory.used(Part::Transactions) + more as u64;
         let share = share(&self.shared);
         let full = own > share || own > ROOM_OF_EACH.min(limit) && all > limit;
-        if full && !self.has_blind() {
+        // Rows that were undone would stand for newer ones of their keys.
+        let blind = |b: &Buffer| b.schema.blind && !b.is_untouched();
+        if full && !self.tables.iter().any(blind) {
             self.spill_largest(ROOM_OF_EACH.min(share / 8))?;
             self.charge();
         }
