@@ -239,8 +239,8 @@ impl Commits {
         mut writes: Vec<TableWrite>,
         reads: Option<ReadSet>,
     ) -> Result<Decided> {
+        let _rooms = blind::make_room(shared, &writes)?;
         for w in &mut writes {
-            blind::make_room(shared, w)?;
             unique::look_up(w)?;
         }
         let body = encode(&writes)?;

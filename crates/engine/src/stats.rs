@@ -252,7 +252,8 @@ fn insert_pattern(
 }
 
 fn pattern_at(state: &TableState, index: &IndexSchema, at: &Registration) -> Result<InsertPattern> {
-    let view = ReadView::new(state, at)?;
+    // In which order keys came does not depend on who replaced whom since.
+    let view = ReadView::of_keys(state, at)?;
     let schema = Arc::clone(&view.view.schema);
     let (positions, _) = index_positions(&schema, index);
     let def = key_def(&schema, index);

@@ -68,6 +68,8 @@ pub(crate) struct Pending {
     /// The first of them: all rows below are resolved.
     first: AtomicU64,
     rows: AtomicU64,
+    /// Rows of commits on their way.
+    announced: AtomicU64,
     /// Held while a slice is resolved.
     slices: Mutex<()>,
 }
@@ -78,6 +80,7 @@ impl Default for Pending {
             ranges: Mutex::default(),
             first: AtomicU64::new(RowId::MAX),
             rows: AtomicU64::new(0),
+            announced: AtomicU64::new(0),
             slices: Mutex::default(),
         }
     }
