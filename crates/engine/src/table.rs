@@ -9,6 +9,7 @@
 //! commit leader (freeze), flushes, merges and schema changes take for a moment each. Whoever holds
 //! the commit lock may take `change`; never the other way round.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
@@ -75,17 +76,30 @@ impl TableView {
         key: &[u8],
         below: RowId,
     ) -> Result<Option<RowId>> {
+        self.newest_among(index, key, 0..below)
+    }
+
+    /// The same among rows of a range.
+    pub(crate) fn newest_among(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        rows: Range<RowId>,
+    ) -> Result<Option<RowId>> {
         if self.schema.index(index).is_none() {
             // It was dropped.
             return Ok(None);
         }
         // A memtable of newer rows alone would be walked along all versions of the key.
-        for memtable in self.memtables_newest_first().filter(|m| m.first_row() < below) {
-            if let Some(row) = memtable.newest_with_key(index, key, below) {
-                return Ok(Some(row));
+        for memtable in self.memtables_newest_first().filter(|m| m.first_row() < rows.end) {
+            if let Some(row) = memtable.newest_with_key(index, key, rows.end) {
+                return Ok(Some(row).filter(|row| rows.contains(row)));
+            }
+            if memtable.first_row() <= rows.start {
+                return Ok(None);
             }
         }
-        self.version.newest_with_key(index, key, below)
+        self.version.newest_among(index, key, rows)
     }
 
     /// The CSN at which a row was deleted, and the row that replaced it.

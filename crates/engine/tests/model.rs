@@ -50,6 +50,7 @@ struct Setting {
     history: bool,
     /// Whether it takes blind writes.
     blind: bool,
+    pending_rows: u64,
 }
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -65,6 +66,7 @@ impl Setting {
         options.tuning.merge_fan_in = self.fan_in;
         options.tuning.log_file_bytes = 1 << 20;
         options.log_limit = 4 << 20;
+        options.tuning.pending_rows = self.pending_rows;
         options
     }
 }
@@ -468,6 +470,7 @@ fn small() -> Setting {
         background_jobs: 2,
         history: false,
         blind: false,
+        pending_rows: 1 << 20,
     }
 }
 

@@ -29,6 +29,7 @@ mod dead;
 mod fetch;
 mod get;
 mod index_scan;
+mod judge;
 pub(crate) mod merge;
 mod own;
 mod reader;

@@ -14,7 +14,7 @@ use onlap_format::{Row, Value};
 
 use super::reader::Reader;
 use super::rows::{RowBatch, Rows};
-use super::{KeyRange, ReadView, Scan};
+use super::{KeyRange, Scan};
 use crate::database::{Shared, Table};
 use crate::snapshots::Held;
 
@@ -81,8 +81,7 @@ impl Snapshot {
 
     fn reader(&self, table: &Table) -> Result<Reader> {
         table.check_same(&self.registration.shared)?;
-        let view = ReadView::new(&table.state, &self.registration)?;
-        Ok(Reader::new(view, Arc::clone(&self.registration)))
+        Reader::at(&table.state, Arc::clone(&self.registration))
     }
 
     /// The row with this primary key: all columns, or those named.

@@ -189,6 +189,62 @@ fn blind_and_reading_statements_lead_to_the_same() {
     });
 }
 
+/// Walks over a part of an index ask about what they meet, and resolve nothing; long ones end that.
+#[test]
+fn short_walks_leave_rows_pending() {
+    let db = Database::open("/db", in_memory(small_options(SyncMode::Os))).unwrap();
+    let t = db.create_table(spec()).unwrap();
+    t.insert_batch(batch((0..3000).map(|i| (i, i)))).unwrap();
+    db.flush().unwrap();
+    let before = db.snapshot().unwrap();
+    t.upsert_batch(batch((0..3000).step_by(2).map(|i| (i, i + 1)))).unwrap();
+    db.flush().unwrap();
+    let between = db.snapshot().unwrap();
+    t.upsert_batch(batch((0..3000).step_by(3).map(|i| (i, i + 2)))).unwrap();
+    for i in (0..3000).step_by(5) {
+        t.delete_blind(&[Value::Int(i)]).unwrap();
+    }
+    let expected = |at: usize, id: i64| match at {
+        0 => Some(id),
+        1 => Some(id + 1 - id % 2),
+        _ if id % 5 == 0 => None,
+        _ if id % 3 == 0 => Some(id + 2),
+        _ => Some(id + 1 - id % 2),
+    };
+    let pending = || db.stats().unwrap().tables[0].pending_rows;
+    let now = db.snapshot().unwrap();
+    for (at, snapshot) in [&before, &between, &now].into_iter().enumerate() {
+        for index in ["t_pkey", "by_a"] {
+            let wanted =
+                |id: i64| expected(at, id).map(|a| (if index == "by_a" { a } else { id }, id, a));
+            let mut all: Vec<_> = (0..3000).filter_map(wanted).collect();
+            all.sort_unstable_by_key(|row| row.0);
+            for columns in [&["id", "a"][..], &["id", "a", "t"]] {
+                for reverse in [false, true] {
+                    let range = KeyRange::between([Value::Int(1000)], [Value::Int(1040)]);
+                    let scan = Scan::all().columns(columns.iter().copied());
+                    let scan = if reverse { scan.reverse() } else { scan };
+                    let rows = snapshot.index_scan(&t, index, range, scan).unwrap().rows().unwrap();
+                    let mut found: Vec<_> = rows.iter().map(|r| (int(&r[0]), int(&r[1]))).collect();
+                    found.sort_unstable();
+                    let inside = all.iter().filter(|row| (1000..=1040).contains(&row.0));
+                    let mut inside: Vec<_> = inside.map(|row| (row.1, row.2)).collect();
+                    inside.sort_unstable();
+                    assert_eq!(found, inside, "{index} {at} {columns:?} {reverse}");
+                }
+            }
+        }
+    }
+    assert_eq!(pending(), 1500 + 1000 + 600);
+    let whole = now.index_scan(&t, "by_a", KeyRange::all(), Scan::all()).unwrap().rows().unwrap();
+    assert_eq!((whole.len(), pending()), (2400, 0));
+    assert_eq!(agreed_rows(&db, "t").unwrap().len(), 2400);
+}
+
+fn int(value: &Value) -> i64 {
+    support::integer(value)
+}
+
 #[test]
 fn what_is_owed_stays_within_its_limit() {
     const LIMIT: u64 = 3000;

@@ -149,7 +149,7 @@ fn read_committed() -> TransactionOptions {
 
 #[test]
 fn blind_writes() {
-    let setting = Setting { blind: true, ..small() };
+    let setting = Setting { blind: true, pending_rows: 80, ..small() };
     for seed in 41..=46 {
         run("blind", setting.clone(), seed, 250);
     }

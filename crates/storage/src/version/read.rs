@@ -138,16 +138,28 @@ impl TableVersion {
         key: &[u8],
         below: RowId,
     ) -> Result<Option<RowId>> {
+        self.newest_among(index, key, 0..below)
+    }
+
+    /// The same among rows of a range.
+    pub fn newest_among(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        rows: Range<RowId>,
+    ) -> Result<Option<RowId>> {
         let Some(index) = self.index(index) else { return Ok(None) };
+        let may_have =
+            |r: &&Arc<RunEntry>| r.meta.rows.start < rows.end && rows.start < r.meta.rows.end;
         let mut newest: Option<RowId> = None;
         let mut found = Vec::new();
-        for entry in index.runs.iter().rev().filter(|r| r.meta.rows.start < below) {
+        for entry in index.runs.iter().rev().filter(may_have) {
             if newest.is_some_and(|n| n >= entry.meta.rows.end) {
                 continue;
             }
             found.clear();
             entry.run.probe(key, &mut found)?;
-            newest = newest.max(found.iter().copied().filter(|&r| r < below).max());
+            newest = newest.max(found.iter().copied().filter(|r| rows.contains(r)).max());
         }
         Ok(newest)
     }
