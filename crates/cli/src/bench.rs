@@ -15,14 +15,14 @@ use onlap_lab::figures::{self, FigurePlan};
 use onlap_lab::generate::Workload;
 use onlap_lab::measure::environment::Environment;
 use onlap_lab::report::{self, Report, RunReport};
-use onlap_lab::trials::{self, Trial, TrialPlan, TrialReport};
+use onlap_lab::trials::{self, Suite, Trial, TrialPlan, TrialReport};
 use onlap_lab::workload::{self, Api, Plan, Progress, parse_steps};
 use onlap_lab::{drivers, names, units};
 
 use crate::{Outcome, interrupt, version};
 
 /// What can be benched.
-const WORKLOADS: [&str; 6] = ["ibench", "six", "keyed", "sync", "micro", "transactions"];
+const WORKLOADS: [&str; 7] = ["ibench", "six", "keyed", "sync", "micro", "transactions", "changes"];
 
 /// Steps where `--steps` is not given.
 const IBENCH_STEPS: &str = "l.i0,l.x,l.i1,l.i2,settle,q100.1,q1000.1";
@@ -42,12 +42,13 @@ pub struct Args {
     /// What to run: ibench (the insert benchmark), six (six indexes over random UUIDs), keyed (keys
     /// in random order), sync (how long synced writes take on the device), micro (all figures beside
     /// their floors and targets), transactions (those of concurrent transactions, index builds and odd
-    /// tables)
+    /// tables), changes (those of deletes and updates that read no row)
     workload: String,
     /// Engine to measure: onlap, or a peer that is built in
     #[arg(long, default_value = "onlap")]
     engine: String,
-    /// Rows of a load step; units k, M, B [default: 1M, for micro 5M, for transactions 20M]
+    /// Rows of a load step; units k, M, B [default: 1M, for micro 5M, for
+    /// transactions and changes 20M]
     #[arg(long)]
     rows: Option<String>,
     /// Secondary indexes [default: all of the workload]
@@ -60,14 +61,15 @@ pub struct Args {
     #[arg(long, default_value_t = 1)]
     clients: usize,
     /// Longest duration of a step in seconds [default: none for loads, 10 for queries, 3 for
-    /// sync, 60 for transactions]
+    /// sync, 60 for transactions and changes]
     #[arg(long)]
     seconds: Option<f64>,
     /// Steps, separated by commas: l.i0 load with the key only, l.x create indexes, l.i1 load,
     /// l.i2 load a tenth in small commits, settle, qN.M query beside N inserts per second (0, max),
     /// c.M count through each index, u.M update by key, get, get.cold, scan.1, scan.all, scan.cold, recover, fdatasync;
     /// for micro its sections: load, row, long, marginal, six, fsync, clients, get, range, scan,
-    /// recover; for transactions its trials: updates, hot, build, queue, tables, large
+    /// recover; for transactions its trials: updates, hot, build, queue, tables, large; for changes:
+    /// deletes, adds, cold, all, changed, space, groups, entries
     #[arg(long)]
     steps: Option<String>,
     /// The engine's memory budget; units k, M, G
@@ -79,7 +81,8 @@ pub struct Args {
     /// Directory for the data, kept afterwards [default: a temporary one]
     #[arg(long)]
     dir: Option<PathBuf>,
-    /// Runs per engine; the report has the medians [default: 1, for micro and transactions 3]
+    /// Runs per engine; the report has the medians [default: 1, for micro, transactions and
+    /// changes 3]
     #[arg(long)]
     repeat: Option<usize>,
     /// Write the report as JSON to this file
@@ -98,7 +101,8 @@ pub fn run(args: &Args) -> Result<Outcome> {
     match names::choose("workload", &args.workload, &WORKLOADS)? {
         "sync" => run_sync(args),
         "micro" => run_figures(args),
-        "transactions" => run_trials(args),
+        "transactions" => run_trials(args, Suite::Transactions),
+        "changes" => run_trials(args, Suite::Changes),
         "six" => run_workload(args, Workload::Six),
         "keyed" => run_workload(args, Workload::Keyed),
         _ => run_workload(args, Workload::Ibench),
@@ -288,7 +292,7 @@ fn run_figures(args: &Args) -> Result<Outcome> {
 }
 
 /// Several trials are processes of their own.
-fn run_trials(args: &Args) -> Result<Outcome> {
+fn run_trials(args: &Args, suite: Suite) -> Result<Outcome> {
     let plan = TrialPlan {
         rows: units::parse_count(args.rows.as_deref().unwrap_or(TRIAL_ROWS))?,
         seconds: args.seconds.unwrap_or(TRIAL_SECONDS),
@@ -296,7 +300,7 @@ fn run_trials(args: &Args) -> Result<Outcome> {
         dir: args.dir.clone(),
         commit: version::COMMIT.to_owned(),
     };
-    let trials = trials::parse_trials(args.steps.as_deref())?;
+    let trials = trials::parse_trials(suite, args.steps.as_deref())?;
     let mut report = TrialReport::default();
     for trial in &trials {
         if std::io::stderr().is_terminal() && trials.len() > 1 {
@@ -304,7 +308,7 @@ fn run_trials(args: &Args) -> Result<Outcome> {
         }
         let one = match trials.len() {
             1 => trials::run(&plan, *trial, interrupt::flag())?,
-            _ => trial_child(&plan, *trial)?,
+            _ => trial_child(&args.workload, &plan, *trial)?,
         };
         report.environment = one.environment;
         report.figures.extend(one.figures);
@@ -318,7 +322,7 @@ fn run_trials(args: &Args) -> Result<Outcome> {
     Ok(if missed { Outcome::Finding } else { Outcome::Good })
 }
 
-fn trial_child(plan: &TrialPlan, trial: Trial) -> Result<TrialReport> {
+fn trial_child(suite: &str, plan: &TrialPlan, trial: Trial) -> Result<TrialReport> {
     let mut flags = vec![
         ("--steps", OsString::from(trial.name())),
         ("--rows", plan.rows.to_string().into()),
@@ -326,7 +330,7 @@ fn trial_child(plan: &TrialPlan, trial: Trial) -> Result<TrialReport> {
         ("--repeat", plan.repeat.to_string().into()),
     ];
     flags.extend(plan.dir.as_ref().map(|dir| ("--dir", dir.clone().into_os_string())));
-    serde_json::from_str(&child("transactions", flags)?).map_err(unreadable)
+    serde_json::from_str(&child(suite, flags)?).map_err(unreadable)
 }
 
 fn run_sync(args: &Args) -> Result<Outcome> {

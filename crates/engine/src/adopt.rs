@@ -5,6 +5,7 @@
 //!
 //! 1. **Before the commit lock**: all rows and marks are spilled ([`crate::spill`]), names of files are made durable, keys and marks are validated against what is committed
 //!    so far ([`validate`]), and the touched tables are flushed, so that little is left for step 2.
+//!    Indexes that the same transaction creates get entries of what is committed ([`indexes`]).
 //! 2. **Under the lock, to itself** ([`Commits::exclusively`]): the touched tables are frozen and
 //!    flushed to the end, so that all their rows and marks are in files; what came since step 1 is
 //!    validated. The transaction gets the next CSN and one base row id per table.
@@ -29,26 +30,29 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
+use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::TableSchema;
 use onlap_format::log::{LogPosition, put_note};
 use onlap_format::manifest::Edit;
 use onlap_storage::version::{Changed, TableVersion};
 use roaring::RoaringTreemap;
 
+use crate::changes;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::flush;
 use crate::spill::Spill;
-use crate::table::{TableState, TableView};
+use crate::table::{Highs, TableState, TableView};
 use crate::unique;
 
+mod indexes;
 mod validate;
 
 #[cfg(test)]
 mod tests;
 
-use validate::Validated;
+pub(crate) use indexes::IndexChange;
+use validate::{Validated, is_dead, own_row};
 
 /// Flushes before the lock is taken: each leaves what came in during the one before.
 const FLUSHES_AHEAD: usize = 2;
@@ -64,6 +68,10 @@ pub(crate) struct Part {
     pub dead: RoaringTreemap,
     /// Every value of the serial column came from the counter.
     pub counter_only: bool,
+    /// Columns of committed rows that change; the changes are spilled too.
+    pub changed: Vec<ColumnId>,
+    /// Indexes that come and go with it: `schema` is not the table's then, but of the same version.
+    pub indexes: Option<IndexChange>,
 }
 
 /// What the record says beside the adopted files.
@@ -82,6 +90,10 @@ pub(crate) struct Further<'a> {
 struct Ready {
     part: Part,
     validated: Validated,
+    /// Rows of the table below were looked at for new indexes.
+    indexed: RowId,
+    /// Largest keys of new unique indexes.
+    highs: Highs,
 }
 
 /// Commits a transaction that lies in files.
@@ -94,11 +106,14 @@ pub(crate) fn commit(shared: &Shared, parts: Vec<Part>, further: Further<'_>) ->
     for mut part in parts {
         part.spill.wait()?;
         let validated = Validated::new(shared, &mut part)?;
-        ready.push(Ready { part, validated });
+        ready.push(Ready { part, validated, indexed: 0, highs: Highs::new() });
     }
     shared.storage.sync_dir()?;
     for _ in 0..FLUSHES_AHEAD {
         ready.iter().try_for_each(|r| flush::flush_table(shared, &r.part.state))?;
+    }
+    for r in &mut ready {
+        r.indexed = indexes::prepare(shared, &mut r.part)?;
     }
     shared.commits().exclusively(|leader| adopt(shared, leader, &mut ready, further))
 }
@@ -118,6 +133,9 @@ fn adopt(
         flush::drain(shared, &r.part.state, before)?;
     }
     ready.iter_mut().try_for_each(|r| r.validated.again(&mut r.part))?;
+    for r in ready.iter_mut() {
+        r.highs = indexes::finish(shared, &mut r.part, r.indexed)?;
+    }
     if let Some(validate) = &mut further.validate {
         validate()?;
     }
@@ -132,6 +150,10 @@ fn adopt(
         edits_of(r, base, csn, &mut edits)?;
     }
     edits.push(Edit::Csn(csn));
+    // Merges under way leave dropped indexes out when they see the new schema.
+    let changed = ready.iter().filter(|r| r.part.indexes.is_some());
+    let changed: Vec<Arc<TableState>> = changed.map(|r| Arc::clone(&r.part.state)).collect();
+    let installing: Vec<_> = changed.iter().map(|state| state.building.lock()).collect();
     let adopted = shared.commit_edits(&edits, |changed| {
         for (r, &base) in ready.iter().zip(&bases) {
             publish(shared, r, base, csn, changed);
@@ -140,10 +162,14 @@ fn adopt(
             publish(changed, csn);
         }
     });
+    drop(installing);
     let undone = |e: &Error| matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DiskFull);
     if adopted.as_ref().err().is_none_or(|e| !undone(e)) {
         // The table's, or perhaps the table's.
-        ready.iter_mut().for_each(|r| r.part.spill.keep());
+        for part in ready.iter_mut().map(|r| &mut r.part) {
+            part.spill.keep();
+            part.indexes.iter_mut().for_each(IndexChange::keep);
+        }
     }
     adopted?;
     leader.next_csn = csn + 1;
@@ -166,12 +192,20 @@ fn check_table(part: &Part) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::Conflict, text));
     }
+    let landing = &part.state.view_now().landing;
+    if part.changed.iter().any(|c| !changes::is_free(landing, *c) || part.state.fixed.has(*c)) {
+        return Err(changes::no_longer_free(&part.schema));
+    }
     Ok(())
 }
 
 fn edits_of(r: &mut Ready, base: RowId, csn: Csn, edits: &mut Vec<Edit>) -> Result<()> {
     let part = &mut r.part;
     let (table, end) = (part.schema.id, base + part.spill.end());
+    if let Some(change) = &part.indexes {
+        edits.push(Edit::ChangeTable(indexes::final_schema(&part.schema, csn)));
+        edits.extend(change.edits());
+    }
     edits.extend(part.spill.files()?.edits(table, base, csn));
     edits.push(Edit::Flushed(table, end, csn));
     if let Some(serial) = part.schema.columns.iter().find(|c| c.is_serial()) {
@@ -182,18 +216,30 @@ fn edits_of(r: &mut Ready, base: RowId, csn: Csn, edits: &mut Vec<Edit>) -> Resu
 
 /// Step 5 for one table.
 fn publish(shared: &Shared, r: &Ready, base: RowId, csn: Csn, changed: &[Changed]) {
-    let Part { state, schema, spill, .. } = &r.part;
+    let Part { state, schema, spill, indexes, .. } = &r.part;
     let version = version_of(changed, schema.id);
     let end = base + spill.end();
-    state.change_view(|old| TableView {
-        version: Arc::clone(version),
-        // They were flushed under the lock that is still held.
-        frozen: Vec::new(),
-        // An index that is being built scans what was adopted: nobody flushed that.
-        active: state.successor_of(&old.active, &old.landing, end),
-        ..old.clone()
+    state.change_view(|old| {
+        let (schema, landing) = match indexes {
+            Some(_) => (Arc::clone(&version.schema), Arc::clone(&version.schema)),
+            None => (Arc::clone(&old.schema), Arc::clone(&old.landing)),
+        };
+        TableView {
+            version: Arc::clone(version),
+            // They were flushed under the lock that is still held.
+            frozen: Vec::new(),
+            // An index that is being built scans what was adopted: nobody flushed that.
+            active: state.successor_of(&old.active, &landing, end),
+            schema,
+            landing,
+            past: old.past.clone(),
+        }
     });
     let mut writer = state.writer.lock();
+    if indexes.is_some() {
+        writer.highs.retain(|h| version.schema.index(h.0).is_some());
+        writer.highs.extend(r.highs.iter().cloned());
+    }
     writer.next_row = end;
     writer.last_csn = csn;
     r.validated.highs().for_each(|(index, max)| unique::raise(&mut writer.highs, index, max));

@@ -14,8 +14,12 @@
 use std::path::Path;
 
 use onlap_base::{Csn, ErrorKind, Result, RowId};
+use onlap_format::changes::{ChangeOp, Scalar};
 use onlap_format::key::KeyDef;
-use onlap_format::{Batch, Column, IndexSchema, TableSchema, Vector};
+use onlap_format::{
+    Batch, Column, ColumnSchema, DataType, IndexSchema, TableSchema, Vector, convert,
+};
+use onlap_storage::marks::ChangeScratch;
 use onlap_storage::segment::{Segment, SegmentScan};
 use onlap_storage::version::{MarksEntry, RunEntry, TableVersion};
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
@@ -57,6 +61,8 @@ pub struct CheckReport {
     pub entries: u64,
     /// Marks read.
     pub marks: u64,
+    /// Column changes read.
+    pub changes: u64,
     /// Bytes of the files read.
     pub bytes: u64,
 }
@@ -111,6 +117,18 @@ pub fn check(dir: impl AsRef<Path>, options: &CheckOptions) -> Result<CheckRepor
     }
     db.close()?;
     Ok(report)
+}
+
+/// Whether a column may be changed so.
+fn takes(column: &ColumnSchema, op: &ChangeOp) -> bool {
+    match op {
+        ChangeOp::Set(Scalar::Null) => column.nullable,
+        ChangeOp::Set(_) => true,
+        ChangeOp::Add(_) => matches!(
+            column.ty,
+            DataType::Int2 | DataType::Int4 | DataType::Int8 | DataType::Numeric(Some(_))
+        ),
+    }
 }
 
 struct TableCheck<'a> {
@@ -187,11 +205,40 @@ impl TableCheck<'_> {
         for block in 0..entry.run.dead_blocks() {
             n += entry.run.read_dead(block)?.1.len();
         }
+        self.changes(entry)?;
         if n != entry.meta.marks {
             let text = format!("{} marks, the manifest says {}", n, entry.meta.marks);
             self.find(format!("{}: {text}", entry.file.name()));
         }
         self.report.marks += n;
+        Ok(())
+    }
+
+    /// Changes name rows and commits that are there, and do to a column what it takes.
+    fn changes(&mut self, entry: &MarksEntry) -> Result<()> {
+        let footer = entry.run.footer();
+        let mut changes = Vec::new();
+        for block in 0..entry.run.change_blocks() {
+            let id = footer.changes[block].column;
+            let at = self.schema.position(id);
+            // Those of a column that was dropped go with the next merge.
+            let Some(column) = at.map(|at| &self.schema.columns[at]) else { continue };
+            changes.clear();
+            entry.run.read_change_block(block, column.ty.physical(), &mut changes)?;
+            for change in &changes {
+                let known = change.end() <= self.version.flushed_rows
+                    && footer.change_csns.contains(&change.csn)
+                    && change.csn <= self.csn;
+                if !known || !entry.meta.rows.contains(&change.first) {
+                    self.find(format!("{}: change out of range: {change:?}", entry.file.name()));
+                }
+                if !takes(column, &change.op) {
+                    let text = format!("column {} does not take {:?}", column.name, change.op);
+                    self.find(format!("{}: {text}", entry.file.name()));
+                }
+            }
+            self.report.changes += changes.len() as u64;
+        }
         Ok(())
     }
 
@@ -206,6 +253,12 @@ impl TableCheck<'_> {
         let mut batch = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
         let mut rows = Vec::new();
         let mut scan = SegmentScan::new(segment, segment.row_ids(), Direction::Forward);
+        let folded = segment.footer().folded_csn;
+        if folded > self.version.flushed_csn {
+            let text = format!("has changes up to commit {folded}, which was not flushed");
+            self.find(format!("segment {}: {text}", segment.id()));
+        }
+        let mut scratch = ChangeScratch::default();
         let (mut seen, mut next) = (0, segment.row_ids().start);
         while scan.next(&ids, &mut batch, &mut rows)? {
             seen += rows.len() as u64;
@@ -213,7 +266,12 @@ impl TableCheck<'_> {
                 self.find(format!("segment {}: row ids do not rise", segment.id()));
             }
             next = rows.last().map_or(next, |r| r + 1);
+            for (id, column) in ids.iter().zip(&mut batch.columns) {
+                let version = self.version;
+                version.lay_changes(*id, self.csn, &rows, column, 0, false, &mut scratch)?;
+            }
             let keep = self.live(&rows)?;
+            self.values(segment, &batch, &keep);
             self.report.rows += keep.iter().filter(|k| **k).count() as u64;
             for (index, sums) in self.schema.indexes.iter().zip(sums.iter_mut()) {
                 add_rows(self.schema, index, &batch, &rows, &keep, sums);
@@ -224,6 +282,24 @@ impl TableCheck<'_> {
             self.find(format!("segment {}: {text}", segment.id()));
         }
         Ok(())
+    }
+
+    /// After all changes, live rows have what their columns take.
+    fn values(&mut self, segment: &Segment, batch: &Batch, keep: &[bool]) {
+        for (column, values) in self.schema.columns.iter().zip(&batch.columns) {
+            let null = |i: &usize| keep[*i] && values.is_null(*i);
+            if !column.nullable && (0..batch.rows).any(|i| null(&i)) {
+                self.find(format!("segment {}: NULL in column {}", segment.id(), column.name));
+            }
+            let (min, max) = convert::int_range(column.ty);
+            if let Vector::Int(v) = &values.data
+                && (0..batch.rows)
+                    .any(|i| keep[i] && !values.is_null(i) && !(min..=max).contains(&v[i]))
+            {
+                let text = format!("column {} leaves its type", column.name);
+                self.find(format!("segment {}: {text}", segment.id()));
+            }
+        }
     }
 
     fn live(&self, rows: &[RowId]) -> Result<Vec<bool>> {

@@ -40,17 +40,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use onlap_base::memory::Part;
 use onlap_base::tasks::{Event, Tasks};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
+use onlap_format::changes::LoggedChange;
 use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
 use onlap_format::{Batch, TableSchema};
 use parking_lot::{Mutex, MutexGuard};
 use roaring::RoaringTreemap;
 
 use crate::blind;
+use crate::changes::{self, replace};
 use crate::database::Shared;
 use crate::flush;
 use crate::log::LogWriter;
 use crate::memtable::Mark;
 use crate::options::{Rule, SyncMode};
+use crate::read::ReadCounters;
 use crate::schema_change::truncate;
 use crate::table::TableState;
 use crate::transaction::ReadSet;
@@ -74,6 +77,8 @@ pub(crate) struct TableWrite {
     pub rows: Batch,
     /// Committed rows that die; successors are ordinals of `rows`.
     pub marks: Vec<PendingMark>,
+    /// Columns of committed rows that change; they are locked.
+    pub changes: Vec<LoggedChange>,
     /// Ordinals of rows, rising, that have the unique keys of the rows which they replace, and those:
     /// nobody else can have brought the keys meanwhile.
     pub kept: Vec<(u32, RowId)>,
@@ -88,7 +93,9 @@ impl TableWrite {
     /// Whether it relies on what the rows of a table with blind writes are.
     fn is_judged_after_blind(&self) -> bool {
         self.schema.blind
-            && (!self.marks.is_empty() || self.unique.iter().any(UniqueKeys::is_judged))
+            && (!self.marks.is_empty()
+                || !self.changes.is_empty()
+                || self.unique.iter().any(UniqueKeys::is_judged))
     }
 }
 
@@ -211,20 +218,27 @@ impl Commits {
     /// says).
     pub(crate) fn commit(
         &self,
-        shared: &Shared,
+        shared: &Arc<Shared>,
         mut writes: Vec<TableWrite>,
         mut reads: Option<ReadSet>,
     ) -> Result<Csn> {
         shared.check_writable()?;
-        writes.retain(|w| w.rows.rows > 0 || !w.marks.is_empty());
+        writes.retain(|w| w.rows.rows > 0 || !w.marks.is_empty() || !w.changes.is_empty());
         if writes.is_empty() {
             return Ok(shared.snapshots.published());
         }
         loop {
             writes.iter_mut().try_for_each(upgrade::upgrade)?;
+            for write in writes.iter_mut().filter(|w| replace::is_due(w)) {
+                replace::replace(shared, write)?;
+            }
             let decided = self.queue_up(shared, writes, reads)?;
             match decided.result {
-                Err(e) if upgrade::is_outdated(&e, &decided.writes) => {
+                Err(e)
+                    if upgrade::is_outdated(&e, &decided.writes)
+                        || e.kind() == ErrorKind::Conflict
+                            && decided.writes.iter().any(replace::is_due) =>
+                {
                     (writes, reads) = (decided.writes, decided.reads);
                 }
                 result => return result,
@@ -241,7 +255,8 @@ impl Commits {
     ) -> Result<Decided> {
         let _rooms = blind::make_room(shared, &writes)?;
         for w in &mut writes {
-            unique::look_up(w)?;
+            let filter_probes = unique::look_up(w)?;
+            shared.counters.add(&ReadCounters { filter_probes, ..ReadCounters::default() });
         }
         let body = encode(&writes)?;
         shared.pressure.admit(shared, body.body_bytes())?;
@@ -347,6 +362,7 @@ fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
         let marks: Vec<LoggedMark> = landed.chain(w.gone.iter().map(own)).collect();
         body.push(w.state.id, w.schema.version, &w.rows, &marks);
     }
+    body.push_changes(writes.iter().map(|w| &w.changes[..]));
     if body.body_bytes() > BODY_BYTES_MAX {
         let text = format!(
             "the transaction takes {} bytes in the log; at most {BODY_BYTES_MAX} fit: commit in \
@@ -528,7 +544,9 @@ fn validate(shared: &Shared, group: &Group<'_>, w: &TableWrite) -> Result<()> {
         );
         return Err(Error::new(ErrorKind::Conflict, text));
     }
-    truncate::check_marks(&view, w.marks.iter().map(|m| m.row))?;
+    let changed = w.changes.iter().flat_map(|c| &c.rows).map(|rows| rows.start);
+    truncate::check_marks(&view, w.marks.iter().map(|m| m.row).chain(changed))?;
+    changes::validate(&view, w)?;
     for mark in &w.marks {
         debug_assert!(mark.row < PROVISIONAL_BASE);
         if group.marked.contains(&(w.state.id, mark.row)) || view.mark_of(mark.row)?.is_some() {
@@ -565,6 +583,8 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
             csn: a.csn,
             successor: m.successor.map(|ordinal| base + RowId::from(ordinal)),
         }));
+        let apart = changes::apart(shared, &view.schema);
+        view.active.change_all(a.csn, &w.changes, &apart);
         drop(view);
         if !w.blind.is_empty() {
             // Whoever finds them there finds the rows and their marks.

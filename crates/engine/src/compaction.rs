@@ -79,6 +79,16 @@ fn dead_share(shared: &Shared) -> f64 {
     f64::from(shared.options.tuning.compact_dead_percent) / 100.0
 }
 
+/// Changes per row of a segment from which on they are folded: as many rows as are worth rewriting a
+/// segment for when they are dead, fewer in quiet times, and every one when somebody waits.
+fn change_share(shared: &Shared, calm: Calm) -> f64 {
+    match calm {
+        Calm::Busy => dead_share(shared),
+        Calm::Quiet => dead_share(shared) / merge::policy::QUIET_RATIO as f64,
+        Calm::Settle => 0.0,
+    }
+}
+
 /// Runs of keys that arrive in order hardly overlap, so more of them may wait than of others.
 fn policy_of(shared: &Shared, index: &IndexVersion, calm: Calm) -> PolicyOptions {
     let fan_in = shared.options.tuning.merge_fan_in;
@@ -187,7 +197,12 @@ fn next_task(
         let files = choice.inputs.iter().map(|id| FileId(*id)).collect();
         offer(choice.reason, choice.bytes, Task::Marks(files));
     }
-    if let Some(candidate) = compact::choose(version, horizon, dead_share(shared))? {
+    if let Some(file) = merge::marks::choose_folded(version) {
+        let bytes = version.marks.iter().find(|m| m.meta.file == file).map_or(0, |m| m.meta.bytes);
+        offer(Reason::Dead, bytes, Task::Marks(vec![file]));
+    }
+    let changes = change_share(shared, calm);
+    if let Some(candidate) = compact::choose(version, horizon, dead_share(shared), changes)? {
         offer(Reason::Dead, candidate.segment.bytes, Task::Compact(candidate));
     }
     Ok(best.map(|(_, task)| task))

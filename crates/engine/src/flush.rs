@@ -5,7 +5,7 @@
 //! 1. **Freeze**, under the commit lock: the active memtable joins the frozen ones and a new one
 //!    takes its place, between two commits.
 //! 2. **Write**, in the background, the oldest frozen memtable: one segment with its rows, one run
-//!    per index, one mark run. Rows that died in the same memtable below the horizon are left out,
+//!    per index, one mark run with deletes and column changes. Rows that died in the same memtable below the horizon are left out,
 //!    with their entries and marks; their ids stay unused for ever. (Not those that died later:
 //!    their marks may not be durable yet, and a crash must not take the row and forget the delete.)
 //! 3. **Install**: one manifest record adds the files and moves the table's flushed rows and CSN;
@@ -34,6 +34,7 @@ use std::time::Duration;
 
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, ErrorKind, Result, RowId, TableId};
+use onlap_format::changes::Sweep;
 use onlap_format::key::{ColumnStats, Packing};
 use onlap_format::manifest::{Edit, RunMeta, SegmentMeta};
 use onlap_format::marks::Mark;
@@ -46,7 +47,7 @@ use onlap_storage::written::Purpose;
 use crate::background::{self, Claim, Job};
 use crate::commit::Leader;
 use crate::database::Shared;
-use crate::memtable::{DeadRows, Memtable};
+use crate::memtable::{Changes, DeadRows, Memtable};
 use crate::options::SyncMode;
 use crate::relog;
 use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
@@ -54,6 +55,9 @@ use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
 /// How long a flush waits before it looks again whether another job has done it: a claim may be
 /// released without a job having run.
 const CLAIM_LOOK: Duration = Duration::from_millis(50);
+
+/// Row ids whose column changes are gathered at once.
+const CHANGE_WINDOW_ROWS: u64 = 1 << 16;
 
 /// Work of writing a row, in that of writing an index entry.
 const ROW_WEIGHT: usize = 2;
@@ -180,7 +184,7 @@ fn write_files(
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
-    write_marks(shared, table, frozen, dead, edits)?;
+    write_marks(shared, table, frozen, dead, shared.horizon_of(state), edits)?;
     edits.push(Edit::Flushed(table, frozen.end_row(), csn));
     if let Some(serial) = schema.columns.iter().find(|c| c.is_serial()) {
         edits.push(Edit::Serial(table, serial.id, state.serial_now()));
@@ -267,7 +271,8 @@ pub(crate) fn write_rows(
         schema_version: schema.version,
         columns: schema.columns.iter().map(|c| (c.id, c.ty.physical())).collect(),
         row_ids: frozen.first_row()..frozen.end_row(),
-        folded_csn: csn.unwrap_or(0),
+        // Changes of these rows lie beside them, even those that came before the flush.
+        folded_csn: 0,
         compress: false,
         block_rows: shared.options.tuning.block_rows,
         purpose: Purpose::Segment,
@@ -364,23 +369,57 @@ fn write_marks(
     table: TableId,
     frozen: &Memtable,
     dead: &DeadRows,
+    horizon: Csn,
     edits: &mut Vec<Edit>,
 ) -> Result<()> {
     let marks = frozen.mark_list();
-    if marks.len() == dead.len() {
+    let extent = frozen.with_changes(Changes::extent);
+    if marks.len() == dead.len() && extent.is_none() {
         return Ok(());
     }
     let kept: Vec<Mark> = (marks.iter())
         .filter(|m| !dead.contains(m.row))
         .map(|m| Mark { row: m.row, csn: m.csn, successor: m.successor })
         .collect();
-    let (first, last) = (kept[0].row, kept[kept.len() - 1].row);
-    let csns = kept.iter().map(|m| m.csn).min().zip(kept.iter().map(|m| m.csn).max());
-    let (oldest, newest) = csns.expect("there is a mark");
-    let spec = MarkRunSpec { table, rows: first..last + 1, csns: oldest..newest + 1 };
-    let mut writer = MarkRunWriter::create(&shared.storage, spec)?;
+    let of_marks = kept.iter().map(|m| (m.row..m.row + 1, m.csn..m.csn + 1));
+    let union = |a: Range<u64>, b: Range<u64>| a.start.min(b.start)..a.end.max(b.end);
+    let all = of_marks.chain(extent).reduce(|a, b| (union(a.0, b.0), union(a.1, b.1)));
+    let (rows, csns) = all.expect("there is a mark or a change");
+    let newest = csns.end - 1;
+    let mut writer = MarkRunWriter::create(&shared.storage, MarkRunSpec { table, rows, csns })?;
     writer.push(&kept)?;
+    frozen.with_changes(|changes| {
+        write_changes(changes, frozen.schema(), horizon.min(newest), &mut writer)
+    })?;
     edits.push(Edit::AddMarks(table, writer.finish()?));
+    Ok(())
+}
+
+/// Writes the column changes of a memtable, those at or below the horizon as one per row and column.
+fn write_changes(
+    changes: &Changes,
+    schema: &TableSchema,
+    horizon: Csn,
+    writer: &mut MarkRunWriter,
+) -> Result<()> {
+    let mut columns: Vec<_> = changes
+        .columns()
+        .filter_map(|id| Some((id, schema.columns[schema.position(id)?].ty.physical())))
+        .collect();
+    columns.sort_unstable_by_key(|c| c.0);
+    for (column, form) in columns {
+        writer.begin_column(column, form)?;
+        let (mut from, mut out) = (0, Vec::new());
+        while let Some(row) = changes.next_row(column, from) {
+            let window = row..(row / CHANGE_WINDOW_ROWS + 1) * CHANGE_WINDOW_ROWS;
+            from = window.end;
+            let mut sweep = Sweep::default();
+            changes.gather(column, window, &mut sweep);
+            sweep.finish(horizon, &mut |_| (Some(0), RowId::MAX), &mut out);
+            writer.push_changes(&out)?;
+            out.clear();
+        }
+    }
     Ok(())
 }
 

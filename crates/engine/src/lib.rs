@@ -16,6 +16,7 @@ mod background;
 mod backup;
 mod blind;
 mod catalog;
+mod changes;
 mod check;
 mod commit;
 mod compaction;
@@ -50,6 +51,7 @@ mod upgrade;
 pub use backup::{
     BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
 };
+pub use changes::Change;
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};
 pub use history::AsOf;
@@ -66,7 +68,7 @@ pub use onlap_storage::written::{IndexWritten, WrittenReport};
 #[doc(hidden)]
 pub use options::Rule;
 pub use options::{Options, SyncMode, Tuning};
-pub use read::{KeyRange, ReadCounters, RowBatch, Rows, Scan, Snapshot};
+pub use read::{KeyRange, Predicate, ReadCounters, RowBatch, RowSet, Rows, Scan, Snapshot};
 pub use sequences::Sequence;
 pub use spec::{ForeignKeySpec, IndexSpec, SequenceSpec, TableChanges, TableSpec};
 pub use stats::{

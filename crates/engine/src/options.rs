@@ -132,6 +132,8 @@ pub enum Rule {
     ForeignKeys,
     /// Rows that blind ones replaced get marks.
     BlindMarks,
+    /// An index that a transaction creates has the rows that others commit meanwhile.
+    NewIndexes,
 }
 
 impl Default for Tuning {

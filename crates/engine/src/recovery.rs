@@ -325,8 +325,9 @@ fn apply(
         }
         // A mark on a row that is not there yet is as much of a gap as a row behind one.
         let next = if rows > 0 { part.base } else { writer.next_row };
-        let landed = part.marks.iter().filter(|m| m.row < PROVISIONAL_BASE);
-        let marked = landed.map(|m| m.row + 1).max().unwrap_or(0);
+        let changed = part.changes.iter().flat_map(|c| &c.rows).map(|rows| rows.end);
+        let landed = part.marks.iter().filter(|m| m.row < PROVISIONAL_BASE).map(|m| m.row + 1);
+        let marked = landed.chain(changed).max().unwrap_or(0);
         if next != writer.next_row || marked > next {
             let text = format!(
                 "table {}: rows from id {next} and marks below {marked} in the log, rows from {} \
@@ -361,6 +362,7 @@ fn apply(
             };
             view.active.mark(row, csn, successor);
         }
+        view.active.change_all(csn, &part.changes, &|_, _| true);
         writer.next_row += rows;
         state.counts.push(csn, writer.next_row, &shared.snapshots);
         drop(writer);

@@ -50,6 +50,7 @@ pub(crate) fn relog(leader: &mut Leader, state: &TableState) -> Result<bool> {
         commits: active.commit_map(),
         rows,
         marks: marks.collect(),
+        changes: active.change_log(),
     });
     let csn = leader.next_csn - 1;
     match leader.log.reserve(body.record_bytes()) {
@@ -99,6 +100,13 @@ pub(crate) fn apply(shared: &Shared, relogged: RelogTable) -> Result<()> {
                 successor: mark.successor,
             }]);
             writer.active_since.get_or_insert(mark.csn);
+        }
+    }
+    if !view.active.has_changes() {
+        let known = |csn: &Csn| *csn <= view.version.flushed_csn;
+        for (csn, changes) in relogged.changes.iter().filter(|(csn, _)| !known(csn)) {
+            view.active.change_all(*csn, changes, &|_, _| true);
+            writer.active_since.get_or_insert(*csn);
         }
     }
     drop(writer);

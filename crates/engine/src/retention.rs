@@ -199,9 +199,12 @@ impl Found<'_> {
     fn stretches(&self, segment: &Segment) -> Result<Vec<(std::ops::Range<RowId>, Verdict)>> {
         let ids = segment.row_ids();
         let blocks = &segment.footer().blocks;
-        let Some(zones) = segment.zones(self.below.column)? else {
-            return Ok(vec![(ids, Verdict::Unknown)]);
+        // Zones know nothing of column changes.
+        let zones = match self.view.view.changes_column(self.below.column) {
+            true => None,
+            false => segment.zones(self.below.column)?,
         };
+        let Some(zones) = zones else { return Ok(vec![(ids, Verdict::Unknown)]) };
         let mut stretches: Vec<(std::ops::Range<RowId>, Verdict)> = Vec::new();
         for (i, zone) in zones.iter().enumerate() {
             let end = blocks.get(i + 1).map_or(ids.end, |b| b.first_row_id);

@@ -172,6 +172,13 @@ impl Snapshots {
         self.open.lock().held.len()
     }
 
+    /// Whether an open or future snapshot may lie at or after commit `from` and before `to`; those of the
+    /// past left aside. Asked by whoever publishes.
+    pub(crate) fn may_lie_between(&self, from: Csn, to: Csn) -> bool {
+        (from..to).contains(&self.published())
+            || self.open.lock().held.range((from, 0)..(to, 0)).next().is_some()
+    }
+
     /// Drops those entries of a (CSN, row count) list that no open or future snapshot needs: entry i
     /// serves the snapshots in `[csn i, csn i+1)`.
     fn prune(&self, counts: &mut Vec<(Csn, RowId)>) {

@@ -9,6 +9,8 @@
 //!
 //! A part is written by a task of its own while the transaction goes on; one at a time, so that memory
 //! holds the part being filled and the part being written, the latter twice for a moment (I7).
+//! Where the transaction creates an index, parts that were written before get entries in it afterwards
+//! ([`Spill::reform`]).
 //! Rows that died before their part was spilled are left out; their ids stay unused for ever.
 //!
 //! A part that could not be written is lost: whatever is asked of the transaction afterwards fails
@@ -16,28 +18,33 @@
 //!
 //! Thread safety: belongs to its transaction.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::memory::{Charge, Part};
 use onlap_base::names::FileKind;
 use onlap_base::tasks::TaskHandle;
-use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
+use onlap_base::{ColumnId, Csn, Error, ErrorKind, Result, RowId};
+use onlap_format::changes::{Change, LoggedChange};
 use onlap_format::manifest::MarkRunMeta;
 use onlap_format::marks::Mark;
-use onlap_format::{Batch, TableSchema};
+use onlap_format::{Batch, IndexSchema, TableSchema};
 use onlap_storage::marks::{MarkRun, MarkRunSpec, MarkRunWriter};
+use onlap_storage::segment::Segment;
 use onlap_storage::version::{PrivateFiles, PrivateMarks, TableVersion};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
-use crate::flush;
 use crate::memtable::{DeadRows, Memtable};
+use crate::{flush, index_build};
 
 /// The spilled rows of a transaction in one table.
 pub(crate) struct Spill {
     shared: Arc<Shared>,
     schema: Arc<TableSchema>,
     files: PrivateFiles,
+    /// Files may have entries in other indexes than the schema's.
+    reformed: bool,
     /// One behind the last ordinal that was spilled.
     end: RowId,
     seen: Option<Arc<TableVersion>>,
@@ -68,6 +75,7 @@ impl Spill {
             shared,
             schema,
             files,
+            reformed: false,
             end: 0,
             seen: None,
             open: Vec::new(),
@@ -137,6 +145,38 @@ impl Spill {
         }
         self.files.marks.extend(written.marks);
         self.files.before.extend(written.before);
+        self.seen = None;
+        Ok(())
+    }
+
+    /// Writes column changes of rows of the table, which lie in one commit.
+    pub(crate) fn push_changes(&mut self, changes: &[LoggedChange]) -> Result<()> {
+        let rows = || changes.iter().flat_map(|c| &c.rows);
+        let first = rows().map(|r| r.start).min();
+        let (Some(first), Some(end)) = (first, rows().map(|r| r.end).max()) else { return Ok(()) };
+        let spec = MarkRunSpec { table: self.schema.id, rows: first..end, csns: 1..2 };
+        let mut writer = MarkRunWriter::create(&self.shared.storage, spec)?;
+        let mut columns: Vec<ColumnId> = changes.iter().map(|c| c.column).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        for column in columns {
+            let at = self.schema.position(column).expect("changes of columns that are there");
+            writer.begin_column(column, self.schema.columns[at].ty.physical())?;
+            let mut all: Vec<Change> = Vec::new();
+            for change in changes.iter().filter(|c| c.column == column) {
+                all.extend(change.rows.iter().map(|rows| Change {
+                    first: rows.start,
+                    len: rows.end - rows.start,
+                    csn: 1,
+                    op: change.op.clone(),
+                }));
+            }
+            // Stable: those of one row stay in their order.
+            all.sort_by_key(|change| change.first);
+            writer.push_changes(&all)?;
+        }
+        let meta = writer.finish()?;
+        self.files.marks.push(PrivateMarks { own: false, meta });
         self.seen = None;
         Ok(())
     }
@@ -247,9 +287,48 @@ impl Spill {
         }
     }
 
+    /// Takes a schema with other indexes. Rows that are in files get entries when these are asked for.
+    pub(crate) fn reform(&mut self, schema: Arc<TableSchema>) {
+        self.schema = schema;
+        self.reformed = true;
+        self.seen = None;
+    }
+
+    /// Waits until everything spilled is in files, with entries in the schema's indexes and no others.
+    fn complete(&mut self) -> Result<()> {
+        self.wait()?;
+        if !self.reformed {
+            return Ok(());
+        }
+        let schema = Arc::clone(&self.schema);
+        let mut gone = PrivateFiles::default();
+        gone.runs.extend(self.files.runs.extract_if(.., |(id, _)| schema.index(*id).is_none()));
+        remove(&self.shared, &gone);
+        for meta in &self.files.segments {
+            let has = |index: &IndexSchema| {
+                let inside = |rows: &Range<RowId>| {
+                    meta.rows.start <= rows.start && rows.end <= meta.rows.end
+                };
+                self.files.runs.iter().any(|(id, run)| *id == index.id && inside(&run.rows))
+            };
+            let lacking = schema.indexes.iter().filter(|index| !has(index));
+            let lacking: Vec<IndexSchema> = lacking.cloned().collect();
+            if !lacking.is_empty() {
+                let segment = Segment::open(&self.shared.storage, meta.file, None)?;
+                let (segments, rows) = ([Arc::new(segment)], meta.rows.clone());
+                let runs =
+                    index_build::fill(&self.shared, &schema, None, &segments, &lacking, rows)?;
+                self.files.runs.extend(runs);
+            }
+        }
+        self.seen = None;
+        self.reformed = false;
+        Ok(())
+    }
+
     /// The spilled rows as their transaction sees them: under provisional ids.
     pub(crate) fn version(&mut self) -> Result<Arc<TableVersion>> {
-        self.wait()?;
+        self.complete()?;
         let seen = self.seen.as_ref();
         let same = |v: &&Arc<TableVersion>| {
             v.segments.len() == self.files.segments.len() && v.marks.len() == self.files.marks.len()
@@ -265,7 +344,7 @@ impl Spill {
 
     /// The files, which are complete and synced but for their names.
     pub(crate) fn files(&mut self) -> Result<&PrivateFiles> {
-        self.wait()?;
+        self.complete()?;
         Ok(&self.files)
     }
 

@@ -24,6 +24,7 @@ use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
 use crate::blind::Pending;
+use crate::changes::FixedColumns;
 use crate::compaction::NothingDue;
 use crate::database::Shared;
 use crate::index_build::Building;
@@ -68,28 +69,44 @@ impl TableView {
         std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.memtable))
     }
 
-    /// The newest row version that carries a key of a unique index, whether deleted or not, among
-    /// rows below `below`.
+    /// The newest row version that carries a key of a unique index, among rows below `below`; a deleted
+    /// one too, unless it says nothing ([`TableView::says_nothing`]). Adds to `probes` how many filters
+    /// were asked.
     pub(crate) fn newest_with_key(
         &self,
         index: IndexId,
         key: &[u8],
         below: RowId,
+        probes: &mut u64,
     ) -> Result<Option<RowId>> {
-        self.newest_among(index, key, 0..below)
+        let Some(since) = self.schema.index(index).map(|i| i.since) else {
+            // It was dropped.
+            return Ok(None);
+        };
+        let mut newest = self.carrier(index, key, 0..below, probes)?;
+        while let Some(row) = newest.filter(|_| since > 0) {
+            if !self.says_nothing(since, row)? {
+                break;
+            }
+            newest = self.carrier(index, key, 0..row, probes)?;
+        }
+        Ok(newest)
     }
 
-    /// The same among rows of a range.
-    pub(crate) fn newest_among(
+    /// Whether a row died before a unique index was built at commit `since`: several rows had its key
+    /// then, perhaps, and another of them lives.
+    pub(crate) fn says_nothing(&self, since: Csn, row: RowId) -> Result<bool> {
+        Ok(self.mark_of(row)?.is_some_and(|(csn, _)| csn <= since))
+    }
+
+    /// The newest row version of a range of ids with a key.
+    pub(crate) fn carrier(
         &self,
         index: IndexId,
         key: &[u8],
         rows: Range<RowId>,
+        probes: &mut u64,
     ) -> Result<Option<RowId>> {
-        if self.schema.index(index).is_none() {
-            // It was dropped.
-            return Ok(None);
-        }
         // A memtable of newer rows alone would be walked along all versions of the key.
         for memtable in self.memtables_newest_first().filter(|m| m.first_row() < rows.end) {
             if let Some(row) = memtable.newest_with_key(index, key, rows.end) {
@@ -99,7 +116,7 @@ impl TableView {
                 return Ok(None);
             }
         }
-        self.version.newest_among(index, key, rows)
+        self.version.newest_among(index, key, rows, probes)
     }
 
     /// The CSN at which a row was deleted, and the row that replaced it.
@@ -163,6 +180,8 @@ pub(crate) struct TableState {
     pub dropped: AtomicBool,
     /// Created by a transaction that has not committed: it belongs to that alone.
     pub unborn: AtomicBool,
+    /// Columns that are not changed in place for now.
+    pub fixed: FixedColumns,
     /// What its merges owe, in bytes.
     pub merge_debt: AtomicU64,
     /// When no merge or compaction was due.
@@ -223,6 +242,7 @@ impl TableState {
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             unborn: AtomicBool::new(false),
+            fixed: FixedColumns::default(),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),
             changing: ChangeLock::new(&*storage.tasks),

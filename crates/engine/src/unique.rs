@@ -225,15 +225,16 @@ fn key_bytes(def: &KeyDef, columns: &[&Column], rows: std::ops::Range<usize>) ->
 }
 
 /// Searches files and memtables for the keys, outside every lock. What this finds to be dead stays
-/// dead; what it finds live is judged again by the leader.
-pub(crate) fn look_up(w: &mut TableWrite) -> Result<()> {
+/// dead; what it finds live is judged again by the leader. Returns how many filters were asked.
+pub(crate) fn look_up(w: &mut TableWrite) -> Result<u64> {
+    let mut probes = 0;
     if w.unique.is_empty() {
-        return Ok(());
+        return Ok(probes);
     }
     let view = w.state.view();
     if view.schema.version != w.schema.version {
         // The leader refuses the transaction; indexes of the claims may be gone.
-        return Ok(());
+        return Ok(probes);
     }
     for claim in &mut w.unique {
         let above = |min: &[u8]| {
@@ -255,13 +256,16 @@ pub(crate) fn look_up(w: &mut TableWrite) -> Result<()> {
         for i in 0..probed.keys.len() {
             if let Some(&(_, row)) = kept.next_if(|&&(ordinal, _)| ordinal as usize == i) {
                 probed.hits.push((i, row));
-            } else if let Some(row) = live_row(&view, claim.index, probed.keys.get(i), below)? {
+                continue;
+            }
+            let key = probed.keys.get(i);
+            if let Some(row) = live_row(&view, claim.index, key, below, &mut probes)? {
                 probed.hits.push((i, row));
             }
         }
         probed.searched_below = below;
     }
-    Ok(())
+    Ok(probes)
 }
 
 fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Probed {
@@ -272,14 +276,16 @@ fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Probed {
     Probed { keys, searched_below: 0, hits: Vec::new() }
 }
 
-/// The live row below `below` that carries a key. Only the newest carrier can be alive.
+/// The live row below `below` that carries a key. Only the newest carrier can be alive, since there is
+/// the index.
 pub(crate) fn live_row(
     view: &TableView,
     index: IndexId,
     key: &[u8],
     below: RowId,
+    probes: &mut u64,
 ) -> Result<Option<RowId>> {
-    match view.newest_with_key(index, key, below)? {
+    match view.newest_with_key(index, key, below, probes)? {
         Some(row) if view.mark_of(row)?.is_none() => Ok(Some(row)),
         _ => Ok(None),
     }
@@ -334,7 +340,7 @@ fn live_row_since(
     since: RowId,
 ) -> Result<Option<RowId>> {
     let newest = if view.version.flushed_rows > since {
-        view.newest_with_key(index, key, RowId::MAX)?
+        view.newest_with_key(index, key, RowId::MAX, &mut 0)?
     } else {
         let mut found = None;
         for memtable in view.memtables_newest_first() {
@@ -343,7 +349,13 @@ fn live_row_since(
                 break;
             }
         }
-        found
+        let built = view.schema.index(index).map_or(0, |i| i.since);
+        match found {
+            Some(row) if built > 0 && view.says_nothing(built, row)? => {
+                view.newest_with_key(index, key, row, &mut 0)?
+            }
+            found => found,
+        }
     };
     match newest {
         Some(row) if row >= since && view.mark_of(row)?.is_none() => Ok(Some(row)),

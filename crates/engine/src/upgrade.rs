@@ -13,8 +13,10 @@
 //! Thread safety: belongs to the transaction's thread.
 
 use onlap_base::{Error, ErrorKind, Result};
+use onlap_format::changes::{LoggedChange, Scalar};
 use onlap_format::{Batch, Column, ColumnSchema, TableSchema, convert};
 
+use crate::changes;
 use crate::commit::TableWrite;
 use crate::rules::alter::judge_again;
 use crate::unique;
@@ -28,6 +30,14 @@ pub(crate) fn upgrade(write: &mut TableWrite) -> Result<()> {
     let rows = rows(&write.schema, &schema, &write.rows)?;
     let counts = |row: usize| write.gone.binary_search(&(row as u32)).is_err();
     judge_again(&write.schema, &schema, &rows, &counts)?;
+    write.changes.retain(|c| schema.position(c.column).is_some());
+    let takes_null = |c: &LoggedChange| {
+        let column = schema.position(c.column).map(|p| &schema.columns[p]);
+        column.is_none_or(|column| column.nullable) || *c.op.scalar() != Scalar::Null
+    };
+    if !write.changes.iter().all(takes_null) {
+        return Err(changes::no_longer_free(&schema));
+    }
     write.rows = rows;
     unique::check_key_lengths(&schema, &write.rows)?;
     write.unique = match write.blind.is_empty() {

@@ -223,6 +223,31 @@ fn duplicates_fail_a_unique_build_and_only_that() {
 }
 
 #[test]
+fn of_rows_with_one_key_from_before_the_one_that_lives_is_found() {
+    for flushed in [false, true] {
+        let (db, table) = filled(MemFs::new(), 200);
+        let mut twin = row(5000);
+        twin[3] = row(17)[3].clone();
+        table.insert(&twin).unwrap();
+        db.flush().unwrap();
+        table.delete(&[Value::Int(5000)]).unwrap();
+        if flushed {
+            db.settle().unwrap();
+        }
+        db.create_indexes("t", specs()).unwrap();
+        let code = [row(17)[3].clone()];
+        let found = db.snapshot().unwrap().get_by(&table, "by_code", &code, None).unwrap();
+        assert_eq!(found, Some(row(17)));
+        let e = table.insert(&twin).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::DuplicateKey);
+        let mut tx = db.begin().unwrap();
+        assert_eq!(tx.insert(&table, &twin).unwrap_err().kind(), ErrorKind::DuplicateKey);
+        assert_eq!(tx.get_by(&table, "by_code", &code, None).unwrap(), Some(row(17)));
+        agreed_rows(&db, "t").unwrap();
+    }
+}
+
+#[test]
 fn writers_who_bring_duplicates_meanwhile_make_the_build_fail() {
     let (db, table) = filled(MemFs::new(), 3000);
     let stop = AtomicBool::new(false);

@@ -17,6 +17,8 @@ use onlap_base::rng::Rng;
 mod blind;
 #[path = "model/concurrent.rs"]
 mod concurrent;
+#[path = "model/schema.rs"]
+mod schema;
 
 /// Rows by primary key.
 type Model = BTreeMap<i64, Row>;
@@ -109,7 +111,7 @@ struct Run {
     held: Vec<(Snapshot, Model)>,
     /// What commits showed that the table's history reaches back to.
     past: Vec<(Csn, Model)>,
-    with_extra_index: bool,
+    schema: schema::Schema,
 }
 
 impl Run {
@@ -129,7 +131,7 @@ impl Run {
             next_id: 1,
             held: Vec::new(),
             past: Vec::new(),
-            with_extra_index: false,
+            schema: schema::Schema::new(),
         }
     }
 
@@ -174,7 +176,7 @@ impl Run {
             87..90 => self.db().flush().unwrap(),
             90..92 => self.db().settle().unwrap(),
             92..94 => self.reopen(),
-            94..96 => self.toggle_index(),
+            94..97 => self.change_schema(),
             _ => self.check(),
         }
     }
@@ -186,7 +188,7 @@ impl Run {
         for _ in 0..1 + self.rng.below(most) {
             let id = self.new_id();
             if !self.model.contains_key(&id) && !fresh.contains_key(&id) {
-                rows.push(random_row(&mut self.rng, id));
+                rows.push(self.row(id));
                 fresh.insert(id, rows[rows.len() - 1].clone());
             }
         }
@@ -224,13 +226,16 @@ impl Run {
         let mut tx = self.db().begin().unwrap();
         let table = self.table();
         let mut model = self.model.clone();
+        let schema = self.schema.clone();
+        let changes_indexes = self.rng.below(4) == 0;
         for _ in 0..self.rng.below(12) {
             let id = self.some_id();
-            match self.rng.below(4) {
+            match self.rng.below(5) {
+                4 if changes_indexes => self.change_indexes_in(&mut tx, &table, model.len()),
                 0 => {
                     let id = self.new_id();
                     if let Entry::Vacant(free) = model.entry(id) {
-                        let row = random_row(&mut self.rng, id);
+                        let row = self.row(id);
                         tx.insert(&table, &row).unwrap();
                         free.insert(row);
                     }
@@ -253,12 +258,14 @@ impl Run {
                 }
             }
         }
-        self.end(tx, model);
+        self.end(tx, model, schema);
     }
 
-    fn end(&mut self, tx: Transaction, model: Model) {
+    /// Commits, or goes back to the schema from before.
+    fn end(&mut self, tx: Transaction, model: Model, before: schema::Schema) {
         if self.rng.below(3) == 0 {
             tx.rollback();
+            self.schema = before;
         } else {
             tx.commit().unwrap();
             self.model = model;
@@ -268,7 +275,7 @@ impl Run {
     fn insert_duplicate(&mut self) {
         let id = self.some_id();
         if self.model.contains_key(&id) {
-            let row = random_row(&mut self.rng, id);
+            let row = self.row(id);
             let e = self.table().insert(&row).unwrap_err();
             assert_eq!(e.kind(), onlap::ErrorKind::DuplicateKey, "{e}");
         }
@@ -346,18 +353,6 @@ impl Run {
         }
         self.db = Some(Database::open(self.dir.path(), self.setting.options()).unwrap());
         self.check();
-    }
-
-    fn toggle_index(&mut self) {
-        self.held.clear();
-        if self.with_extra_index {
-            self.db().drop_index("t", "extra").unwrap();
-        } else {
-            self.db()
-                .create_index("t", IndexSpec::new("extra", ["e", "b"]).descending("e"))
-                .unwrap();
-        }
-        self.with_extra_index = !self.with_extra_index;
     }
 
     fn check(&mut self) {

@@ -141,6 +141,15 @@ impl NullMask {
         self.words[self.len / 64] |= u64::from(null) << (self.len % 64);
         self.len += 1;
     }
+    /// Says of row i whether it is NULL.
+    #[inline]
+    pub fn set(&mut self, i: usize, null: bool) {
+        let bit = 1 << (i % 64);
+        match null {
+            true => self.words[i / 64] |= bit,
+            false => self.words[i / 64] &= !bit,
+        }
+    }
     /// Number of NULLs.
     pub fn count(&self) -> usize {
         self.words.iter().map(|w| w.count_ones() as usize).sum()

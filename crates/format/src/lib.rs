@@ -10,6 +10,7 @@ pub mod affine;
 pub mod batch;
 pub mod blob;
 pub mod block;
+pub mod changes;
 pub mod convert;
 pub mod encode;
 pub mod expr;

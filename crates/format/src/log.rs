@@ -21,7 +21,7 @@
 //! | 0 | 4 | CRC-32C of the record's own position (8 bytes) and of the frame from offset 4 on |
 //! | 4 | 4 | length of the body |
 //! | 8 | 4 | CRC-32C of the body |
-//! | 12 | 1 | type: 1 commit, 2 relogged rows, 3 note |
+//! | 12 | 1 | type: 1 commit, 2 relogged rows, 3 note, 4 commit with column changes |
 //! | 13 | 1 | flags: bit 0, the group part is there |
 //! | 14 | 2 | number of bases |
 //! | 16 | 8 | CSN |
@@ -67,8 +67,8 @@ pub use read::{CommitRecord, CommitRecordTable, LogReader, Record, RecordBody};
 pub use relog::{RelogBody, RelogMark, RelogTable};
 pub use replay::{LogFile, ReplayEnd, Replayed, replay};
 
-/// Version of the log's format; a newer one is refused.
-pub const VERSION: u32 = 1;
+/// Version of the log's format; a newer one is refused. Version 1 has no column changes.
+pub const VERSION: u32 = 2;
 /// Length of a log file's header; the first record follows.
 pub const HEADER_BYTES: usize = 48;
 /// Longest body of a record: a length of 4 bytes with room for alignment. A transaction whose body
@@ -84,6 +84,7 @@ const BASE_BYTES: usize = 12;
 const TYPE_COMMIT: u8 = 1;
 const TYPE_RELOG: u8 = 2;
 const TYPE_NOTE: u8 = 3;
+const TYPE_CHANGES: u8 = 4;
 const FLAG_GROUP: u8 = 1;
 
 /// A place in the log: file number and offset, in the order of the log.
@@ -145,7 +146,7 @@ impl FileHeader {
     ///     csn: 300,
     /// };
     /// let bytes = header.encode();
-    /// assert_eq!(&bytes[..12], b"ONLAPLOG\x01\0\0\0");
+    /// assert_eq!(&bytes[..12], b"ONLAPLOG\x02\0\0\0");
     /// assert_eq!(&bytes[16..32], [7, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 6, 0, 0, 0]);
     /// assert_eq!(FileHeader::parse(7, &bytes).unwrap(), Some(header));
     /// // The same bytes in a recycled file of another number are the header of a previous life.

@@ -1,12 +1,13 @@
 //! What happened to rows after they landed?
 //!
-//! A mark run is a file of deletes: a [header](crate::frame), blocks of marks, blocks of dead rows, and
-//! a footer. A [`Mark`] says that a row was deleted at a CSN, and which row took its place if an update
+//! A mark run is a file of deletes and column changes: a [header](crate::frame), blocks of marks, of
+//! dead rows and of changes, and a footer. A [`Mark`] says that a row was deleted at a CSN, and which row took its place if an update
 //! did it. Below the horizon nobody asks when a row died: a merge leaves one dead bit per row. Knows
 //! nothing of snapshots; finished files are never modified (I5). Pure.
 //!
 //! * A **mark block** is a [block](crate::block) whose row ids are the marked rows and whose columns
 //!   are the CSN and the successor (NULL without one).
+//! * A **change block** ([`crate::changes`]) has changes of one column. There are none in version 1.
 //! * A **dead block** is the set of dead rows among 65,536 row ids: a roaring bitmap in its portable
 //!   form, followed by its CRC-32C (4 bytes). Its number is row id / 65,536.
 //!
@@ -17,6 +18,9 @@
 //! | varints | table id, first row id, end of the row ids less first, first CSN, end of the CSNs less first, marks, dead rows |
 //! | varint, then integer streams | number of mark blocks; per block: offset, length, first row id, marks |
 //! | varint, then integer streams | number of dead blocks; per block: number, offset, length, rows |
+//! | varint, then integer streams | from version 2: number of change blocks; per block: column, offset, length, first row id, one behind the last, changes |
+//! | varints | first CSN of the changes, end of the CSNs less first |
+//! | varint, then per column | number of columns; column, what its changes may do to a row: most that is added (16 bytes), whether numbers are set (1), the least and the greatest (16 each) |
 //!
 //! ```
 //! use onlap_format::marks::{Mark, MarkBlock, encode_mark_block};
@@ -30,11 +34,12 @@
 
 use std::ops::Range;
 
-use onlap_base::{Csn, Error, Result, RowId, TableId, limits};
+use onlap_base::{ColumnId, Csn, Error, Result, RowId, TableId, limits};
 use roaring::RoaringBitmap;
 
 use crate::batch::{Batch, Column, Vector};
 use crate::block::{Block, BlockEncoder, RowIds};
+use crate::changes::{ChangeBlockEntry, ChangeBounds, put_bounds, read_bounds};
 use crate::encode::Effort;
 use crate::encode::int::{self, IntView};
 use crate::run::shifted;
@@ -45,7 +50,7 @@ use crate::wire::{self, Reader};
 mod tests;
 
 /// Version of mark files that this release writes.
-pub const MARKS_VERSION: u16 = 1;
+pub const MARKS_VERSION: u16 = 2;
 /// Most marks of a block.
 pub const BLOCK_MARKS: usize = limits::BLOCK_ROWS_MAX;
 /// Row ids of a dead block.
@@ -219,6 +224,12 @@ pub struct MarkFooter {
     pub marks: Vec<MarkBlockEntry>,
     /// Blocks of dead rows, by number.
     pub dead: Vec<MarkBlockEntry>,
+    /// Blocks of changes, by column and row id.
+    pub changes: Vec<ChangeBlockEntry>,
+    /// Commits whose changes it holds.
+    pub change_csns: Range<Csn>,
+    /// What the changes of a column may do to a row.
+    pub bounds: Vec<(ColumnId, ChangeBounds)>,
 }
 
 impl MarkFooter {
@@ -229,6 +240,16 @@ impl MarkFooter {
     /// Number of rows known only as dead.
     pub fn dead_count(&self) -> u64 {
         self.dead.iter().map(|b| u64::from(b.count)).sum()
+    }
+    /// Number of changes.
+    pub fn change_count(&self) -> u64 {
+        self.changes.iter().map(|b| u64::from(b.count)).sum()
+    }
+    /// Blocks that may have changes of a column for any of the rows.
+    pub fn change_blocks(&self, column: ColumnId, rows: &Range<RowId>) -> Range<usize> {
+        let start = self.changes.partition_point(|b| (b.column, b.end) <= (column, rows.start));
+        let end = self.changes.partition_point(|b| (b.column, b.first) < (column, rows.end));
+        start..end.max(start)
     }
     /// The mark block that names `row` if any does.
     pub fn block_of(&self, row: RowId) -> Option<usize> {
@@ -241,6 +262,7 @@ impl MarkFooter {
     /// Heap bytes in use.
     pub fn heap_bytes(&self) -> usize {
         (self.marks.capacity() + self.dead.capacity()) * size_of::<MarkBlockEntry>()
+            + self.changes.capacity() * size_of::<ChangeBlockEntry>()
     }
 
     /// Reads the run as `shift` says.
@@ -249,12 +271,15 @@ impl MarkFooter {
     /// `Corruption` where row ids leave 64 bits, and for dead blocks, whose places are not to be
     /// shifted: they have no commit either.
     pub fn shift(&mut self, shift: MarkShift) -> Result<()> {
-        if !self.dead.is_empty() {
-            return Err(Error::damaged("a mark run with dead blocks was adopted"));
+        if !self.dead.is_empty() || shift.rows > 0 && !self.changes.is_empty() {
+            return Err(Error::damaged("a mark run that knows its rows was adopted elsewhere"));
         }
         self.rows = shifted(&self.rows, shift.rows)?;
         if shift.csn > 0 {
             self.csns = shift.csn..shift.csn.saturating_add(1);
+            if !self.changes.is_empty() {
+                self.change_csns = self.csns.clone();
+            }
         }
         for block in &mut self.marks {
             let first = block.first.checked_add(shift.rows);
@@ -286,9 +311,25 @@ impl MarkFooter {
             int::encode(&stream(|b| b.first), Effort::Small, out);
             int::encode(&stream(|b| u64::from(b.count)), Effort::Small, out);
         }
+        wire::put_varint(out, self.changes.len() as u64);
+        let streams: [fn(&ChangeBlockEntry) -> u64; 6] = [
+            |b| u64::from(b.column.0),
+            |b| b.offset,
+            |b| u64::from(b.len),
+            |b| b.first,
+            |b| b.end,
+            |b| u64::from(b.count),
+        ];
+        for of in streams {
+            let values: Vec<i64> = self.changes.iter().map(|b| of(b) as i64).collect();
+            int::encode(&values, Effort::Small, out);
+        }
+        wire::put_varint(out, self.change_csns.start);
+        wire::put_varint(out, self.change_csns.end - self.change_csns.start);
+        put_bounds(&self.bounds, out);
     }
 
-    /// Parses a footer that fills all of `bytes`.
+    /// Parses a footer that fills all of `bytes`; that of version 1 ends before the changes.
     ///
     /// # Errors
     /// `Corruption`.
@@ -300,13 +341,47 @@ impl MarkFooter {
         let counts = (r.varint()?, r.varint()?);
         let marks = read_blocks(&mut r)?;
         let dead = read_blocks(&mut r)?;
+        let (mut changes, mut change_csns, mut bounds) = (Vec::new(), 0..0, Vec::new());
+        if !r.is_empty() {
+            changes = read_change_blocks(&mut r)?;
+            change_csns = read_range(&mut r)?;
+            bounds = read_bounds(&mut r)?;
+        }
         r.finish()?;
-        let footer = MarkFooter { table, rows, csns, marks, dead };
+        let footer = MarkFooter { table, rows, csns, marks, dead, changes, change_csns, bounds };
         if counts != (footer.mark_count(), footer.dead_count()) {
             return Err(Error::damaged("a mark run's blocks do not add up to its count"));
         }
         Ok(footer)
     }
+}
+
+fn read_change_blocks(r: &mut Reader<'_>) -> Result<Vec<ChangeBlockEntry>> {
+    let count = r.varint_max(BLOCKS_MAX, "a number of blocks")?;
+    let mut streams = Vec::with_capacity(6);
+    for _ in 0..6 {
+        streams.push(IntView::parse(r, count)?);
+    }
+    let mut blocks: Vec<ChangeBlockEntry> = Vec::new();
+    for i in 0..count {
+        let small = |k: usize| {
+            u32::try_from(streams[k].get(i)).map_err(|_| Error::damaged("an impossible block"))
+        };
+        let block = ChangeBlockEntry {
+            column: ColumnId(small(0)?),
+            offset: streams[1].get(i) as u64,
+            len: small(2)?,
+            first: streams[3].get(i) as u64,
+            end: streams[4].get(i) as u64,
+            count: small(5)?,
+        };
+        let order = |b: &ChangeBlockEntry| (b.column, b.first, b.end);
+        if block.first >= block.end || blocks.last().is_some_and(|b| order(b) > order(&block)) {
+            return Err(Error::damaged("blocks of changes are out of order"));
+        }
+        blocks.push(block);
+    }
+    Ok(blocks)
 }
 
 fn read_range(r: &mut Reader<'_>) -> Result<Range<u64>> {

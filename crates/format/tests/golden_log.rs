@@ -2,7 +2,10 @@
 
 mod golden_files;
 
-use onlap_base::TableId;
+use std::sync::Arc;
+
+use onlap_base::{ColumnId, TableId};
+use onlap_format::changes::{ChangeOp, LoggedChange, Scalar};
 use onlap_format::log::{
     CommitBody, FileHeader, GroupPart, HEADER_BYTES, LogPosition, LogReader, LoggedMark,
     RecordBody, RelogBody, RelogMark, RelogTable, put_note,
@@ -26,6 +29,14 @@ fn rows(n: i64) -> Batch {
     let columns =
         vec![Column { data: ints, nulls: None }, text, Column { data: wide, nulls: None }];
     Batch { columns, rows: n as usize }
+}
+
+fn changes() -> Vec<LoggedChange> {
+    let change = |column, op, rows| LoggedChange { column: ColumnId(column), op, rows };
+    vec![
+        change(2, ChangeOp::Add(Scalar::Int(1)), vec![3..4, 9..1000]),
+        change(3, ChangeOp::Set(Scalar::Bytes(Arc::new(b"later".to_vec()))), vec![3..4]),
+    ]
 }
 
 #[test]
@@ -58,23 +69,40 @@ fn log_file() {
         commits: vec![(13, 7), (22, 31)],
         rows: rows(5),
         marks: vec![RelogMark { row: 11, csn: 30, successor: Some(20) }],
+        changes: vec![(31, changes())],
     };
     let position = at(&bytes);
     RelogBody::new(&relog).append_to(&mut bytes, position, 42);
+    let mut changing = CommitBody::new();
+    changing.push(TableId(1), 2, &rows(1), &[]);
+    changing.push(TableId(4), 1, &Batch::default(), &[]);
+    changing.push_changes([&[][..], &changes()[..]].into_iter());
+    let position = at(&bytes);
+    changing.append_to(&mut bytes, position, 43, &[145, 60], None);
     let position = at(&bytes);
     put_note(&mut bytes, position, 42, GroupPart { durable: position, ..group });
 
     golden_files::check("log.bin", &bytes);
     assert_eq!(FileHeader::parse(3, &bytes).unwrap(), Some(header));
+    let old = golden_files::read("log-1.bin");
+    let old_header = FileHeader::parse(3, &old).unwrap().expect("a header of version 1");
+    let mut reader = LogReader::new("00000003.log", &old_header, &old[..], None);
+    let mut csns = vec![];
+    while let Some(record) = reader.next_record().unwrap() {
+        csns.push(record.csn);
+    }
+    assert_eq!(csns, [41, 42, 42, 42]);
     let mut reader = LogReader::new("00000003.log", &header, &bytes[..], None);
     let mut records = vec![];
     while let Some(record) = reader.next_record().unwrap() {
         records.push(record);
     }
     assert_eq!(records[0].position.offset(), HEADER_BYTES as u64);
-    assert_eq!(records.iter().map(|r| r.csn).collect::<Vec<_>>(), [41, 42, 42, 42]);
+    assert_eq!(records.iter().map(|r| r.csn).collect::<Vec<_>>(), [41, 42, 42, 43, 42]);
     assert_eq!(records[2].body, RecordBody::Relog(relog));
-    assert_eq!(records[3].group.unwrap().durable, position);
+    assert_eq!(records[4].group.unwrap().durable, position);
+    let RecordBody::Commit(commit) = &records[3].body else { panic!("a commit") };
+    assert_eq!(commit.tables[1].changes, changes());
     let RecordBody::Commit(commit) = &records[0].body else { panic!("a commit") };
     assert_eq!((&commit.tables[0].rows, &commit.tables[0].marks[..]), (&rows(5), &marks[..]));
     let RecordBody::Commit(commit) = &records[1].body else { panic!("a commit") };

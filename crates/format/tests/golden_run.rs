@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use onlap_base::{IndexId, TableId};
+use onlap_base::{ColumnId, IndexId, TableId};
 use onlap_format::affine::AffineBuilder;
+use onlap_format::changes::{
+    Change, ChangeBlock, ChangeBlockEntry, ChangeBounds, ChangeOp, Scalar, encode_change_block,
+};
 use onlap_format::filter::{Filter, key_hash};
 use onlap_format::key::{ColumnStats, Entries, KeyColumn, KeyDef, KeyForm, Packing};
 use onlap_format::marks::{
@@ -12,7 +15,7 @@ use onlap_format::marks::{
 };
 use onlap_format::run::{FenceEntry, Fences, KeyStats, RunFooter, RunForm};
 use onlap_format::run_block::{RunBlock, encode_run_block};
-use onlap_format::{Batch, BytesVec, Column, DataType, Vector};
+use onlap_format::{Batch, BytesVec, Column, DataType, Physical, Vector};
 
 mod golden_files;
 
@@ -177,9 +180,35 @@ fn mark_files() {
         csns: 10..35,
         marks: vec![block(16, 0, 100)],
         dead: vec![block(416, 1, 50), block(816, 2, 60)],
+        changes: vec![ChangeBlockEntry {
+            column: ColumnId(2),
+            offset: 1216,
+            len: 80,
+            first: 7,
+            end: 90_000,
+            count: 3,
+        }],
+        change_csns: 12..30,
+        bounds: vec![(ColumnId(2), ChangeBounds { added: 5, set: Some((-1, 9)) })],
     };
     let mut bytes = Vec::new();
     footer.encode(&mut bytes);
     assert_eq!(MarkFooter::parse(&bytes).expect("a footer"), footer);
     golden_files::check("mark-footer.bin", &bytes);
+    let old = golden_files::read("mark-footer-1.bin");
+    let old = MarkFooter::parse(&old).expect("a footer of version 1");
+    assert_eq!((old.mark_count(), old.dead_count(), old.change_count()), (100, 110, 0));
+
+    let changes = [
+        Change { first: 7, len: 1, csn: 12, op: ChangeOp::Set(Scalar::Int(9)) },
+        Change { first: 7, len: 1, csn: 29, op: ChangeOp::Add(Scalar::Int(-5)) },
+        Change { first: 80, len: 89_920, csn: 29, op: ChangeOp::Set(Scalar::Null) },
+    ];
+    let mut bytes = Vec::new();
+    encode_change_block(Physical::Int, &changes, &mut bytes);
+    let mut got = Vec::new();
+    let block = ChangeBlock::parse(&bytes, Physical::Int).expect("a block");
+    block.read(0..100_000, &mut got).expect("changes");
+    assert_eq!(got, changes);
+    golden_files::check("change-block.bin", &bytes);
 }

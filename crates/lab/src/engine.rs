@@ -94,6 +94,14 @@ pub trait Client: Send {
     /// its own; whether the row is there.
     fn increment(&mut self, key: i64, column: usize) -> Result<bool>;
 
+    /// Deletes the rows with these keys, which rise, and their index entries, in one commit; how many
+    /// there were.
+    fn delete(&mut self, keys: &[i64]) -> Result<u64>;
+
+    /// Adds one to an integer column, which is in no index, of the rows with these keys, which rise,
+    /// in one commit, by the cheapest way there is; how many there were.
+    fn add(&mut self, keys: &[i64], column: usize) -> Result<u64>;
+
     /// Reads the first `limit` entries of an index at or above the values of its first key columns,
     /// without touching rows; how many there were. `index` counts from 0 in the table's shape.
     fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize>;

@@ -138,7 +138,7 @@ fn client_rng(seed: u64, client: usize) -> Rng {
 }
 
 /// A key column that the engine fills: NULL in every row.
-fn null_key(rows: usize) -> Column {
+pub(crate) fn null_key(rows: usize) -> Column {
     let mut words = vec![u64::MAX; rows.div_ceil(64)];
     if !rows.is_multiple_of(64) {
         *words.last_mut().expect("some rows are left over") = (1 << (rows % 64)) - 1;

@@ -1,7 +1,7 @@
-//! Do concurrent transactions, schema changes and odd tables reach their figures?
+//! Do transactions, schema changes, odd tables, and writes that read nothing reach their figures?
 //!
-//! Each [`Trial`] is a small program on the embedded API, with RocksDB's transactions beside it where
-//! a figure is a ratio. The caller runs each in a process of its own.
+//! Each [`Trial`] is a small program on the embedded API, with RocksDB beside it where a figure is a
+//! ratio. The caller runs each in a process of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +19,29 @@ use crate::measure::process::warm_memory;
 use crate::names;
 use crate::workload::RunDir;
 
+mod all;
 mod build;
+mod changed;
+mod cold;
+mod entries;
+mod groups;
 mod hot;
+mod keyed;
 mod large;
 mod queue;
+mod sales;
+mod space;
 mod tables;
 mod updates;
+
+/// Trials that are run by one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suite {
+    /// Concurrent transactions, index builds and odd tables.
+    Transactions,
+    /// Deletes and updates that read no row, sets and groups.
+    Changes,
+}
 
 /// What is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,31 +58,56 @@ pub enum Trial {
     Tables,
     /// All rows in one transaction.
     Large,
+    /// Random deletes by key.
+    Deletes,
+    /// Random `b = b + 1` by key.
+    Adds,
+    /// `b = 5` of cold rows, by an index.
+    Cold,
+    /// `b = 5` of all rows.
+    All,
+    /// Reads of a table of which every row was changed.
+    Changed,
+    /// Space under random deletes and updates.
+    Space,
+    /// The newest row of each group.
+    Groups,
+    /// Bytes of index entries by the number of different keys.
+    Entries,
 }
 
-const TRIALS: [(&str, Trial); 6] = [
-    ("updates", Trial::Updates),
-    ("hot", Trial::Hot),
-    ("build", Trial::Build),
-    ("queue", Trial::Queue),
-    ("tables", Trial::Tables),
-    ("large", Trial::Large),
+const TRIALS: [(Suite, &str, Trial); 14] = [
+    (Suite::Transactions, "updates", Trial::Updates),
+    (Suite::Transactions, "hot", Trial::Hot),
+    (Suite::Transactions, "build", Trial::Build),
+    (Suite::Transactions, "queue", Trial::Queue),
+    (Suite::Transactions, "tables", Trial::Tables),
+    (Suite::Transactions, "large", Trial::Large),
+    (Suite::Changes, "deletes", Trial::Deletes),
+    (Suite::Changes, "adds", Trial::Adds),
+    (Suite::Changes, "cold", Trial::Cold),
+    (Suite::Changes, "all", Trial::All),
+    (Suite::Changes, "changed", Trial::Changed),
+    (Suite::Changes, "space", Trial::Space),
+    (Suite::Changes, "groups", Trial::Groups),
+    (Suite::Changes, "entries", Trial::Entries),
 ];
 
 impl Trial {
     /// Its name in a list.
     pub fn name(self) -> &'static str {
-        TRIALS.iter().find(|(_, t)| *t == self).expect("every trial has a name").0
+        TRIALS.iter().find(|(.., t)| *t == self).expect("every trial has a name").1
     }
 }
 
-/// Trials of a list such as `hot,queue`; all of them where there is none.
-pub fn parse_trials(list: Option<&str>) -> Result<Vec<Trial>> {
-    let valid = TRIALS.map(|(name, _)| name);
-    let Some(list) = list else { return Ok(TRIALS.map(|(_, trial)| trial).to_vec()) };
+/// Trials of a list such as `hot,queue`; all of the suite where there is none.
+pub fn parse_trials(suite: Suite, list: Option<&str>) -> Result<Vec<Trial>> {
+    let of_suite: Vec<_> = TRIALS.iter().filter(|(s, ..)| *s == suite).collect();
+    let Some(list) = list else { return Ok(of_suite.iter().map(|(.., trial)| *trial).collect()) };
+    let valid: Vec<&str> = of_suite.iter().map(|(_, name, _)| *name).collect();
     let trial = |text: &str| {
         let name = names::choose("trial", text, &valid)?;
-        Ok(TRIALS.iter().find(|(n, _)| *n == name).expect("chosen from the table").1)
+        Ok(of_suite.iter().find(|(_, n, _)| *n == name).expect("chosen from the table").2)
     };
     list.split(',').map(str::trim).filter(|s| !s.is_empty()).map(trial).collect()
 }
@@ -122,6 +164,14 @@ pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialR
         Trial::Queue => queue::run(&stage),
         Trial::Tables => tables::run(&stage),
         Trial::Large => large::run(&stage),
+        Trial::Deletes => keyed::deletes(&stage),
+        Trial::Adds => keyed::adds(&stage),
+        Trial::Cold => cold::run(&stage),
+        Trial::All => all::run(&stage),
+        Trial::Changed => changed::run(&stage),
+        Trial::Space => space::run(&stage),
+        Trial::Groups => groups::run(&stage),
+        Trial::Entries => entries::run(&stage),
     }?;
     Ok(TrialReport { environment: Environment::of(dir.path(), &plan.commit), figures })
 }
@@ -134,6 +184,8 @@ const COMMIT_ROWS: usize = 100;
 /// Memory where everything is to be cached, and where it is not.
 const ROOMY_MEMORY: u64 = 4 << 30;
 const MEMORY: u64 = 256 << 20;
+/// The least memory with which either engine works as it does with more.
+const SCARCE_MEMORY_MIN: u64 = 32 << 20;
 
 /// Where a trial runs.
 struct Stage<'a> {
@@ -148,6 +200,12 @@ impl Stage<'_> {
             true => Err(Error::new(ErrorKind::Cancelled, "the bench was interrupted")),
             false => Ok(()),
         }
+    }
+
+    /// Memory of which data is a multiple, whatever the number of rows: 256 MiB for the 20 million that
+    /// figures are defined on.
+    fn scarce_memory(&self) -> u64 {
+        (MEMORY * self.plan.rows / 20_000_000).clamp(SCARCE_MEMORY_MIN, MEMORY)
     }
 
     fn open(&self, name: &str, memory: u64) -> Result<Database> {

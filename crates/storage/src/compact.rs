@@ -1,8 +1,10 @@
-//! When is a segment rewritten without its dead rows, and how?
+//! When is a segment rewritten without its dead rows and with its changes, and how?
 //!
 //! A segment whose dead share passes a threshold is replaced by one with the survivors, who keep
 //! their row ids (I1); ids without a row are dead for every snapshot. Dead means dead at the
-//! horizon. The marks stay: index runs may still have entries of the rows that are gone, and a dead
+//! horizon. Column changes up to the horizon, as far as everything up to there was flushed, are folded
+//! into the rows, and the segment says so (`folded_csn`); many of them are a reason of their own. They
+//! stay in their mark runs until these are merged. The marks stay: index runs may still have entries of the rows that are gone, and a dead
 //! bit tells readers not to look for them.
 //!
 //! Steps: (1) write the survivors to a new file, (2) one edit removes the old segment and adds the
@@ -21,6 +23,7 @@ use onlap_format::{Batch, Physical};
 
 use crate::editor::Editor;
 use crate::entry::Direction;
+use crate::marks::ChangeScratch;
 use crate::segment::{Segment, SegmentScan, SegmentSpec, SegmentWriter};
 use crate::version::{SegmentEntry, TableVersion};
 use crate::written::Purpose;
@@ -42,19 +45,38 @@ pub struct Candidate {
     pub segment: SegmentMeta,
     /// Rows of it that are dead at the horizon.
     pub dead: u64,
+    /// Changes of its rows that would be folded.
+    pub changes: u64,
 }
 
-/// The segment with the largest share of rows that are dead at `horizon`, if that share is at least
-/// `dead_share`.
-pub fn choose(version: &TableVersion, horizon: Csn, dead_share: f64) -> Result<Option<Candidate>> {
-    let share = |c: &Candidate| c.dead as f64 / c.segment.count.max(1) as f64;
+/// The segment with the largest share of rows that are dead at `horizon` or of changes to fold, if that
+/// share is at least `dead_share` or `change_share`.
+pub fn choose(
+    version: &TableVersion,
+    horizon: Csn,
+    dead_share: f64,
+    change_share: f64,
+) -> Result<Option<Candidate>> {
+    let share = |c: &Candidate| (c.dead + c.changes) as f64 / c.segment.count.max(1) as f64;
     let mut best: Option<Candidate> = None;
+    let mut offer = |candidate: Candidate| {
+        if best.as_ref().is_none_or(|b| share(&candidate) > share(b)) {
+            best = Some(candidate);
+        }
+    };
     for entry in &version.segments {
         if entry.meta.rows.end > version.resolved {
             continue;
         }
+        let count = entry.meta.count as f64;
+        let folded = entry.segment.footer().folded_csn;
+        let changes =
+            version.foldable_changes(&entry.meta.rows, folded, fold_csn(version, horizon));
+        if changes > 0 && changes as f64 >= change_share * count {
+            offer(Candidate { segment: entry.meta.clone(), dead: 0, changes });
+        }
         let Some((key, bound)) = version.dead_key(&entry.meta.rows, horizon) else { continue };
-        if (bound as f64) < dead_share * entry.meta.count as f64 {
+        if (bound as f64) < dead_share * count {
             continue;
         }
         let known = entry.dead.lock().filter(|(of, _)| *of == key);
@@ -63,13 +85,16 @@ pub fn choose(version: &TableVersion, horizon: Csn, dead_share: f64) -> Result<O
             None => dead_rows_stored(version, entry, horizon)?,
         };
         *entry.dead.lock() = Some((key, dead));
-        let candidate = Candidate { segment: entry.meta.clone(), dead };
-        let worth = dead > 0 && share(&candidate) >= dead_share;
-        if worth && best.as_ref().is_none_or(|b| share(&candidate) > share(b)) {
-            best = Some(candidate);
+        if dead > 0 && dead as f64 >= dead_share * count {
+            offer(Candidate { segment: entry.meta.clone(), dead, changes });
         }
     }
     Ok(best)
+}
+
+/// Up to which commit a compaction at this horizon folds changes: files have all of them.
+fn fold_csn(version: &TableVersion, horizon: Csn) -> Csn {
+    horizon.min(version.flushed_csn)
 }
 
 /// How many rows of a segment are dead at a CSN. Blocks are looked into only where ids are missing.
@@ -141,14 +166,18 @@ fn rewrite(
     let footer = entry.segment.footer();
     // Columns that were dropped since go.
     let kept = |(id, _): &&(ColumnId, Physical)| version.schema.position(*id).is_some();
-    let columns: Vec<(ColumnId, Physical)> = footer.columns.iter().filter(kept).copied().collect();
+    let mut columns: Vec<(ColumnId, Physical)> =
+        footer.columns.iter().filter(kept).copied().collect();
+    // Columns that came since, and were changed, have more than one value by now.
+    let new = version.schema.columns.iter().filter(|c| footer.position(c.id).is_none());
+    columns.extend(new.filter(|c| version.changes_column(c.id)).map(|c| (c.id, c.ty.physical())));
     let projection: Vec<ColumnId> = columns.iter().map(|(id, _)| *id).collect();
     let spec = SegmentSpec {
         table,
         schema_version: footer.schema_version,
         columns: columns.clone(),
         row_ids: entry.meta.rows.clone(),
-        folded_csn: horizon.max(footer.folded_csn),
+        folded_csn: fold_csn(version, horizon).max(footer.folded_csn),
         compress: false,
         block_rows: onlap_base::limits::BLOCK_ROWS_MAX,
         purpose: Purpose::Compaction,
@@ -159,9 +188,13 @@ fn rewrite(
     let mut batch = Batch::new(columns.iter().map(|(_, form)| *form));
     let mut ids = Vec::new();
     let mut kept = 0;
+    let (fold, mut scratch) = (fold_csn(version, horizon), ChangeScratch::default());
     while survivors.next(&projection, &mut batch, &mut ids)? {
         if editor.is_stopping() {
             return Ok(None);
+        }
+        for (id, column) in projection.iter().zip(&mut batch.columns) {
+            version.lay_changes(*id, fold, &ids, column, 0, false, &mut scratch)?;
         }
         writer.push(&batch, &ids)?;
         kept += ids.len();

@@ -2,8 +2,8 @@
 //!
 //! A [`MarkRun`] answers from a finished file of marks: when a row was deleted and which row took its
 //! place, or only that it is dead, where no snapshot is old enough to ask when. Whoever reads asks
-//! all mark runs whose row ids overlap, and the memtables; here is one file. Column changes are not
-//! written by this release.
+//! all mark runs whose row ids overlap, and the memtables; here is one file. The changes of columns
+//! that it has, too, are [`changes`]' matter.
 //!
 //! Thread safety: shared freely behind an `Arc`.
 
@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use onlap_base::names::FileKind;
 use onlap_base::{Charge, Csn, FileId, Part, Result, RowId};
+use onlap_format::changes::ChangeBlockEntry;
 use onlap_format::frame::Kind;
 use onlap_format::marks::{
     DEAD_BLOCK_ROWS, MARKS_VERSION, Mark, MarkBlock, MarkBlockEntry, MarkFooter, MarkShift,
@@ -23,11 +24,13 @@ use crate::cache::Loaded;
 use crate::context::StorageContext;
 use crate::file::FileReader;
 
+mod changes;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
+pub use changes::{ChangeScratch, Patched};
 pub use writer::{MarkRunSpec, MarkRunWriter};
 
 /// Rows of one block up to which they are looked up one by one; more are merged with the block's.
@@ -38,6 +41,8 @@ pub struct MarkRun {
     file: FileReader,
     adopted: Option<MarkShift>,
     footer: MarkFooter,
+    /// Whether any row is marked as deleted.
+    deletes: bool,
     _charge: Charge,
 }
 
@@ -56,11 +61,15 @@ impl MarkRun {
             footer.shift(shift).map_err(|e| file.place(e, at))?;
         }
         let outside = |b: &MarkBlockEntry| b.offset.saturating_add(u64::from(b.len)) > at;
-        if footer.marks.iter().chain(&footer.dead).any(outside) {
+        let changes = |b: &ChangeBlockEntry| b.offset.saturating_add(u64::from(b.len)) > at;
+        if footer.marks.iter().chain(&footer.dead).any(outside)
+            || footer.changes.iter().any(changes)
+        {
             return Err(file.damaged(at, "a block lies outside of the blocks' part of the file"));
         }
         let charge = context.memory.charge(Part::Resident, footer.heap_bytes() as u64);
-        Ok(MarkRun { file, adopted, footer, _charge: charge })
+        let deletes = footer.mark_count() + footer.dead_count() > 0;
+        Ok(MarkRun { file, adopted, footer, deletes, _charge: charge })
     }
 
     /// The file's id.
@@ -78,9 +87,14 @@ impl MarkRun {
         &self.footer
     }
 
-    /// Whether any row of the range may be named here.
+    /// Whether any row is marked as deleted.
+    pub fn has_deletes(&self) -> bool {
+        self.deletes
+    }
+
+    /// Whether any row of the range may be marked as deleted here.
     pub fn overlaps(&self, rows: &Range<RowId>) -> bool {
-        rows.start < self.footer.rows.end && self.footer.rows.start < rows.end
+        self.deletes && rows.start < self.footer.rows.end && self.footer.rows.start < rows.end
     }
 
     /// When the row was deleted, and which row took its place. CSN 0: before every snapshot there
@@ -258,7 +272,8 @@ impl Drop for MarkRun {
     fn drop(&mut self) {
         let cache = &self.file.context().cache;
         let blocks = self.footer.marks.iter().chain(&self.footer.dead);
-        blocks.for_each(|b| cache.remove(self.file.id(), b.offset));
+        let changes = self.footer.changes.iter().map(|b| b.offset);
+        blocks.map(|b| b.offset).chain(changes).for_each(|at| cache.remove(self.file.id(), at));
     }
 }
 

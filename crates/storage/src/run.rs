@@ -140,15 +140,15 @@ impl Run {
     }
 
     /// Appends the row ids of the entries with this whole key, rising. On a unique index the filters
-    /// are asked first.
-    pub fn probe(&self, key: &[u8], out: &mut Vec<RowId>) -> Result<()> {
+    /// are asked first; returns how many files were asked.
+    pub fn probe(&self, key: &[u8], out: &mut Vec<RowId>) -> Result<u64> {
         if self.trim.as_ref().is_some_and(|trim| key < &trim[..]) {
-            return Ok(());
+            return Ok(0);
         }
         let Some((first, last)) = self.place(key, false).zip(self.place(key, true)) else {
-            return Ok(());
+            return Ok(0);
         };
-        let before = out.len();
+        let (before, mut probes) = (out.len(), 0);
         let (mut at, mut asked) = (first, None);
         loop {
             let (number, i) = at;
@@ -156,7 +156,10 @@ impl Run {
             // One question per file: its key range, then its filter.
             let may = match asked {
                 Some((of, may)) if of == number => may,
-                _ => file.may_contain(key)?,
+                _ => {
+                    probes += 1;
+                    file.may_contain(key)?
+                }
             };
             asked = Some((number, may));
             if may {
@@ -169,7 +172,7 @@ impl Run {
                 if may && out.len() == before {
                     file.count_false_positive();
                 }
-                return Ok(());
+                return Ok(probes);
             }
             at = self.place_after(at);
         }

@@ -23,6 +23,7 @@ use crate::marks::MarkRun;
 use crate::run::{IndexShape, Run, RunFile};
 use crate::segment::Segment;
 
+mod changes;
 mod private;
 mod read;
 mod row_cursor;
@@ -94,6 +95,8 @@ pub struct TableVersion {
     pub indexes: Vec<IndexVersion>,
     /// By the CSN of their first mark.
     pub marks: Vec<MarksEntry>,
+    /// Those of them with column changes, by the commits that made these.
+    changed: Vec<Arc<MarkRun>>,
     /// All rows below are in these files.
     pub flushed_rows: RowId,
     /// All rows and marks up to here are in these files.
@@ -125,15 +128,18 @@ impl TableVersion {
         };
         let segments: Vec<SegmentEntry> = segments.collect::<Result<_>>()?;
         note_missing(&schema, &segments)?;
-        Ok(TableVersion {
+        let mut version = TableVersion {
             segments,
             indexes: schema.indexes.iter().map(index).collect::<Result<_>>()?,
             marks: marks.collect::<Result<_>>()?,
             resolved: if schema.blind { state.resolved } else { RowId::MAX },
+            changed: Vec::new(),
             schema,
             flushed_rows: state.flushed_rows,
             flushed_csn: state.flushed_csn,
-        })
+        };
+        version.sort_changed();
+        Ok(version)
     }
 
     /// All its file references.

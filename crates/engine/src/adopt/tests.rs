@@ -51,6 +51,8 @@ fn part(db: &Database, table: &Table, batches: Vec<Batch>) -> Part {
         marked: RoaringTreemap::new(),
         dead: RoaringTreemap::new(),
         counter_only: false,
+        changed: Vec::new(),
+        indexes: None,
     }
 }
 

@@ -12,17 +12,18 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId};
-use onlap_format::{Batch, Column, IndexSchema};
-use onlap_storage::segment::SegmentScan;
+use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId};
+use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::version::TableVersion;
 use onlap_storage::{Direction, EntryBatch, EntryWants, KeyBounds};
 
+use super::indexes::each_key_since;
 use super::{High, Part};
 use crate::blind;
 use crate::database::Shared;
+use crate::index_build::NOT_YET;
 use crate::read::merge_cursors;
-use crate::table::{TableView, index_positions, key_def};
+use crate::table::TableView;
 use crate::unique;
 
 /// Entries looked at in a step.
@@ -56,7 +57,7 @@ impl Validated {
         let mut validated =
             Validated { judged: Vec::new(), private: None, highs: Vec::new(), rows, csn };
         let schema = Arc::clone(&part.schema);
-        for index in schema.indexes.iter().filter(|i| i.unique) {
+        for index in judged(&schema) {
             let runs = &part.spill.files()?.runs;
             let files = runs.iter().filter(|r| r.0 == index.id).flat_map(|r| &r.1.files);
             let Some(high) = files.map(|f| f.last_key.clone()).max() else { continue };
@@ -98,7 +99,7 @@ impl Validated {
             check_marks(part, |rows, keep| view.version.drop_dead(rows, Csn::MAX, keep))?;
         }
         let schema = Arc::clone(&part.schema);
-        for index in schema.indexes.iter().filter(|i| i.unique) {
+        for index in judged(&schema) {
             let judged = self.judged.contains(&index.id);
             let brings = self.highs.iter().any(|h| h.0 == index.id);
             if brings && !judged && !is_counter(part, index) {
@@ -112,6 +113,11 @@ impl Validated {
         }
         Ok(())
     }
+}
+
+/// The unique indexes that there were before: others are judged on their own ([`super::indexes`]).
+fn judged(schema: &TableSchema) -> impl Iterator<Item = &IndexSchema> {
+    schema.indexes.iter().filter(|i| i.unique && i.since != NOT_YET)
 }
 
 /// Whether all keys of the index came from the table's counter, and nobody brings other values.
@@ -184,7 +190,7 @@ fn check_keys(
     Ok(())
 }
 
-fn is_dead(part: &Part, row: RowId) -> bool {
+pub(super) fn is_dead(part: &Part, row: RowId) -> bool {
     part.dead.contains(row - PROVISIONAL_BASE)
 }
 
@@ -196,7 +202,7 @@ fn live_row(
     key: &[u8],
     below: RowId,
 ) -> Result<Option<RowId>> {
-    let row = unique::live_row(view, index.id, key, below)?;
+    let row = unique::live_row(view, index.id, key, below, &mut 0)?;
     Ok(row.filter(|row| !part.marked.contains(*row)))
 }
 
@@ -208,43 +214,24 @@ fn check_since(
     index: &IndexSchema,
     since: RowId,
 ) -> Result<()> {
-    let (positions, _) = index_positions(&part.schema, index);
-    let def = key_def(&part.schema, index);
-    let columns = || positions.iter().map(|&p| &part.schema.columns[p]);
-    let ids: Vec<ColumnId> = columns().map(|c| c.id).collect();
-    let (mut rows, mut row_ids) = (Batch::new(columns().map(|c| c.ty.physical())), Vec::new());
-    let mut key = Vec::new();
-    let segments = view.version.segments().filter(|s| s.row_ids().end > since);
-    for segment in segments {
-        let range = since..segment.row_ids().end;
-        let mut scan = SegmentScan::new(segment, range, Direction::Forward);
-        while scan.next(&ids, &mut rows, &mut row_ids)? {
-            let columns: Vec<&Column> = rows.columns.iter().collect();
-            for (i, &row) in row_ids.iter().enumerate() {
-                if columns.iter().any(|c| c.is_null(i)) {
-                    continue;
-                }
-                key.clear();
-                def.encode_row(&columns, i, &mut key);
-                let own = own_row(part, private, index, &key)?;
-                if own.is_some() && view.version.mark_of(row)?.is_none() {
-                    return Err(unique::duplicate(&part.schema, index, &key));
-                }
-            }
+    each_key_since(part, view, index, since, &mut |row, key| {
+        let own = own_row(part, private, index, key)?;
+        if own.is_some() && view.version.mark_of(row)?.is_none() {
+            return Err(unique::duplicate(&part.schema, index, key));
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// The live own row with a key. An own row with it that died may be followed by others.
-fn own_row(
+pub(super) fn own_row(
     part: &Part,
     private: &TableVersion,
     index: &IndexSchema,
     key: &[u8],
 ) -> Result<Option<RowId>> {
     let mut below = RowId::MAX;
-    while let Some(row) = private.newest_with_key(index.id, key, below)? {
+    while let Some(row) = private.newest_with_key(index.id, key, below, &mut 0)? {
         if !is_dead(part, row) {
             return Ok(Some(row));
         }

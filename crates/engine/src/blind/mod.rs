@@ -188,7 +188,8 @@ fn replaced(state: &TableState, rows: &[RowId]) -> Result<Vec<Mark>> {
         Error::damaged(format!("table {} takes blind writes without a key", view.schema.name))
     })?;
     let (positions, _) = index_positions(&view.schema, &primary);
-    let everything = ReadView { view: view.clone(), csn: Csn::MAX, count: RowId::MAX, own: None };
+    let everything =
+        ReadView { view: view.clone(), csn: Csn::MAX, count: RowId::MAX, own: None, tally: None };
     let forms = positions.iter().map(|&p| view.schema.columns[p].ty.physical());
     let (mut keys, mut found) = (Batch::new(forms), Vec::with_capacity(rows.len()));
     everything.read_rows(rows, &positions, &mut keys, &mut found, &mut ReadCounters::default())?;
@@ -196,7 +197,7 @@ fn replaced(state: &TableState, rows: &[RowId]) -> Result<Vec<Mark>> {
     entries.sort_unstable();
     let mut older: Vec<(RowId, RowId)> = Vec::new();
     for (key, row) in &entries {
-        let before = view.newest_with_key(primary.id, key, *row)?;
+        let before = view.newest_with_key(primary.id, key, *row, &mut 0)?;
         older.extend(before.map(|before| (before, *row)));
     }
     older.sort_unstable();

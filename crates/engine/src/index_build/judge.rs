@@ -27,14 +27,31 @@ const STEP: usize = 1024;
 /// Refuses an index in which two live rows have the same key.
 pub(super) fn judge(build: &Build<'_>, index: &IndexSchema) -> Result<()> {
     let registered = Registration::new(build.shared);
-    let view = ReadView::new(build.state, &registered)?;
-    let def = key_def(&view.view.schema, index);
+    judge_view(&ReadView::new(build.state, &registered)?, index, &|| build.check())
+}
+
+/// The same of the rows that a view shows.
+pub(crate) fn judge_view(
+    view: &ReadView,
+    index: &IndexSchema,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<()> {
     let wants = EntryWants { keys: true, ..EntryWants::default() };
     let (all, forward) = (KeyBounds::all(), Direction::Forward);
-    let mut merged = merge_cursors(view.sources(index.id, &all, forward, &wants, true)?, forward);
-    let lives = |row| Ok(row < view.count && lives(&view.view, row, view.csn)?);
-    let twice = walk(&mut *merged, &def, &lives, &|| build.check())?;
+    let cursors = view.sources(index.id, &all, forward, &wants, true)?;
+    let lives = |row| Ok(!view.visible(&[row])?.is_empty());
+    let twice = twice_of(cursors, &key_def(&view.view.schema, index), &lives, go_on)?;
     twice.map_or(Ok(()), |key| Err(unique::duplicate(&view.view.schema, index, &key)))
+}
+
+/// The first key that two live rows have, among all entries of an index.
+pub(crate) fn twice_of(
+    cursors: Vec<Box<dyn EntryCursor>>,
+    def: &KeyDef,
+    lives: &dyn Fn(RowId) -> Result<bool>,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<Option<Vec<u8>>> {
+    walk(&mut *merge_cursors(cursors, Direction::Forward), def, lives, go_on)
 }
 
 /// The same for an index all of whose entries are in these runs, by the rows that live in a view.

@@ -51,8 +51,11 @@ use crate::table::{Highs, TableState, TableView};
 mod control;
 mod judge;
 mod pieces;
+mod private;
 
 pub use control::{BuildControl, BuildProgress};
+pub(crate) use judge::{judge_view, twice_of};
+pub(crate) use private::{NOT_YET, NewIndex, fill, with_indexes};
 
 /// Indexes of a table that are being built.
 #[derive(Debug, Default)]
@@ -101,7 +104,7 @@ fn begin(shared: &Shared, state: &TableState, indexes: &[IndexSchema], csn: Csn)
     let mut first = 0;
     state.change_view(|old| {
         first = old.active.end_row();
-        let landing = Arc::new(with_indexes(&old.schema, indexes));
+        let landing = Arc::new(with_further(&old.schema, indexes));
         // Nothing has landed since the freeze.
         let active = state.successor_of(&old.active, &landing, first);
         TableView { landing, active, ..old.clone() }
@@ -110,7 +113,7 @@ fn begin(shared: &Shared, state: &TableState, indexes: &[IndexSchema], csn: Csn)
 }
 
 /// A schema and further indexes, still of the same version: no column differs.
-fn with_indexes(schema: &TableSchema, indexes: &[IndexSchema]) -> TableSchema {
+fn with_further(schema: &TableSchema, indexes: &[IndexSchema]) -> TableSchema {
     let mut schema = schema.clone();
     schema.indexes.extend_from_slice(indexes);
     schema
@@ -147,7 +150,8 @@ impl Build<'_> {
             let schema = &view.schema;
             let (indexes, control) = (self.indexes, self.control);
             let runs = &mut self.runs;
-            pieces::write(self.shared, schema, &segments, indexes, &todo, control, runs)?;
+            let version = Some(&view.version);
+            pieces::write(self.shared, schema, version, &segments, indexes, &todo, control, runs)?;
             self.shared.storage.sync_dir()?;
             let building = self.state.building.lock();
             todo = self.uncovered(&self.state.view().version, &building);
@@ -184,7 +188,7 @@ impl Build<'_> {
             let runs = runs().filter(|r| r.0 == index.id).map(|r| &r.1);
             highs.push((index.id, judge::highest(&view, index.id, runs)?));
         }
-        let mut schema = with_indexes(&view.schema, self.indexes);
+        let mut schema = with_further(&view.schema, self.indexes);
         schema.version += 1;
         let ready = highs.is_empty();
         let csn = leader.next_csn - 1;
@@ -260,7 +264,7 @@ pub(crate) fn rebuild(
 ) -> Result<Highs> {
     let control = BuildControl::new();
     let all: Vec<Range<RowId>> = std::iter::once(0..view.version.flushed_rows).collect();
-    pieces::write(shared, schema, segments, indexes, &all, &control, runs)?;
+    pieces::write(shared, schema, Some(&view.version), segments, indexes, &all, &control, runs)?;
     shared.storage.sync_dir()?;
     let mut highs = Highs::new();
     for index in indexes.iter().filter(|i| i.unique) {

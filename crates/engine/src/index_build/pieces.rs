@@ -15,13 +15,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use onlap_base::memory::Part;
-use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId};
+use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::key::{ColumnStats, Entries, Keys, Packing, sort_permutation};
 use onlap_format::manifest::{Edit, RunMeta};
-use onlap_format::{Batch, Column, IndexSchema, Physical, TableSchema, Vector};
+use onlap_format::{Batch, Column, IndexSchema, KeyPart, Physical, TableSchema, Vector};
 use onlap_storage::Direction;
+use onlap_storage::marks::ChangeScratch;
 use onlap_storage::run::RunWriter;
 use onlap_storage::segment::{Segment, SegmentScan};
+use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
 use super::{BuildControl, check};
@@ -45,6 +47,7 @@ const SORT_BYTES: usize = 8 + 16 + 4 + 2 * 8;
 pub(super) fn write(
     shared: &Arc<Shared>,
     schema: &TableSchema,
+    version: Option<&Arc<TableVersion>>,
     segments: &[Arc<Segment>],
     indexes: &[IndexSchema],
     ranges: &[Range<RowId>],
@@ -53,7 +56,7 @@ pub(super) fn write(
 ) -> Result<()> {
     let tasks = shared.options.background_jobs.max(1);
     let half = shared.storage.memory.limit(Part::Background) as usize / 2;
-    let mut pass = Pass::new(shared, schema, indexes, control, half / tasks);
+    let mut pass = Pass::new(shared, schema, version, indexes, control, half / tasks);
     pass.stretches = pass.plan(segments, ranges);
     control.expect(pass.stretches.iter().map(|s| s.count).sum());
     let tasks = tasks.min(pass.stretches.len());
@@ -94,6 +97,8 @@ struct Wanted {
 struct Pass {
     shared: Arc<Shared>,
     schema: TableSchema,
+    /// Where changes of the columns lie, if any may; there come no more.
+    version: Option<Arc<TableVersion>>,
     columns: Vec<(ColumnId, Physical)>,
     wanted: Vec<Wanted>,
     control: BuildControl,
@@ -109,6 +114,7 @@ impl Pass {
     fn new(
         shared: &Arc<Shared>,
         schema: &TableSchema,
+        version: Option<&Arc<TableVersion>>,
         indexes: &[IndexSchema],
         control: &BuildControl,
         limit: usize,
@@ -132,6 +138,7 @@ impl Pass {
             shared: Arc::clone(shared),
             columns: columns.iter().map(column).collect(),
             schema: schema.clone(),
+            version: version.cloned(),
             wanted,
             control: control.clone(),
             limit,
@@ -200,7 +207,7 @@ impl Pass {
         let mut charge = memory.charge(Part::Background, 0);
         let columns: Vec<ColumnId> = self.columns.iter().map(|c| c.0).collect();
         piece.clear(stretch.rows.start);
-        let mut ids = Vec::new();
+        let (mut ids, mut scratch) = (Vec::new(), ChangeScratch::default());
         for (segment, rows) in &stretch.parts {
             let mut scan = SegmentScan::new(segment, rows.clone(), Direction::Forward);
             while let Some(mut block) = scan.next_block()? {
@@ -215,7 +222,12 @@ impl Pass {
                 }
                 piece.row_ids.extend_from_slice(&ids);
                 let rows = block.rows.clone();
+                let at = piece.rows.rows;
                 scan.append(&mut block, rows, &columns, &mut piece.rows)?;
+                let Some(version) = &self.version else { continue };
+                for (id, to) in columns.iter().zip(&mut piece.rows.columns) {
+                    version.lay_changes(*id, Csn::MAX, &ids, to, at, false, &mut scratch)?;
+                }
             }
         }
         self.write_piece(piece, stretch.rows.end)
@@ -250,7 +262,11 @@ impl Pass {
         let order = sort_permutation(&keys);
         let mut spec =
             flush::run_spec(&self.shared, schema, index, packing, rows.clone(), n as u64)?;
-        spec.fences_only = index.fences_only && order.is_sorted();
+        // Who reads rows instead of entries sees no changes.
+        let changed =
+            |part: &KeyPart| self.version.as_ref().is_some_and(|v| v.changes_column(part.column));
+        let plain = !index.key.iter().any(changed);
+        spec.fences_only = index.fences_only && plain && order.is_sorted();
         let mut writer = RunWriter::new(&self.shared.storage, spec);
         let written = self.push_sorted(&mut writer, wanted, piece, &keys, &order);
         written.and_then(|()| flush::run_meta(&self.shared, writer, rows))

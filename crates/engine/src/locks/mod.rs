@@ -20,6 +20,7 @@ use std::time::Duration;
 use onlap_base::clock::Clock;
 use onlap_base::tasks::Tasks;
 use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, TableId};
+use roaring::RoaringTreemap;
 
 use crate::table::TableState;
 
@@ -181,6 +182,18 @@ impl HeldLocks {
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// Locks many rows of a table at once; false, and nothing is locked, where anybody else has any of
+    /// them. They stay locked to the end of the transaction.
+    pub(crate) fn lock_bulk(
+        &mut self,
+        state: &Arc<TableState>,
+        rows: &RoaringTreemap,
+        mode: RowLock,
+    ) -> bool {
+        let id = self.id;
+        self.of_table(state).state.locks.try_bulk(id, mode, rows)
     }
 
     /// Locks a key of a unique index, alone or in an interval, and waits for whoever holds it.

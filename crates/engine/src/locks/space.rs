@@ -306,6 +306,24 @@ impl LockSpace {
         self.note_use(&inner);
     }
 
+    /// Locks many rows at once; false, and nothing is locked, where anybody else has any of them.
+    pub(super) fn try_bulk(&self, tx: TxId, mode: RowLock, rows: &RoaringTreemap) -> bool {
+        let mut inner = self.inner.lock();
+        let taken = |(target, entry): (&Target, &Entry)| match target {
+            Target::Row(row) => {
+                rows.contains(*row) && (entry.blocked(tx, mode) || !entry.queue.is_empty())
+            }
+            Target::Key(..) | Target::Interval(..) => false,
+        };
+        let others = |b: &Bulk| b.tx != tx && b.mode.conflicts(mode) && !b.rows.is_disjoint(rows);
+        if inner.entries.iter().any(taken) || inner.bulk.iter().any(others) {
+            return false;
+        }
+        *inner.bulk_of(tx, mode) |= rows;
+        self.used.store(true, Ordering::Release);
+        true
+    }
+
     /// Takes locks back to the modes before.
     pub(super) fn restore(
         &self,
@@ -429,12 +447,17 @@ impl Inner {
     }
 
     fn add_bulk(&mut self, row: RowId, tx: TxId, mode: RowLock) {
+        self.bulk_of(tx, mode).insert(row);
+    }
+
+    /// Rows that a transaction holds in a mode.
+    fn bulk_of(&mut self, tx: TxId, mode: RowLock) -> &mut RoaringTreemap {
         let at = self.bulk.iter().position(|b| b.tx == tx && b.mode == mode);
         let at = at.unwrap_or_else(|| {
             let (rows, contended) = (RoaringTreemap::new(), Vec::new());
             self.bulk.push(Bulk { tx, mode, rows, contended });
             self.bulk.len() - 1
         });
-        self.bulk[at].rows.insert(row);
+        &mut self.bulk[at].rows
     }
 }

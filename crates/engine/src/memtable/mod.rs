@@ -1,6 +1,6 @@
 //! Where do rows lie before they are flushed?
 //!
-//! A [`Memtable`] holds the newest rows of one table, and marks on any rows of it. Rows are appended
+//! A [`Memtable`] holds the newest rows of one table, and marks and column changes of any rows of it. Rows are appended
 //! to an open piece of at most [`Tuning::piece_rows`] plain columns; a full piece is sealed into a
 //! chunk that never changes again. What happens to a row then:
 //!
@@ -24,7 +24,7 @@
 //! Thread safety: one writer at a time (append, mark, adopt, truncate, freeze), any number of
 //! readers and of background works beside it. Readers hold the lock to copy or compare the rows of
 //! the open piece at most; everything else they read is immutable. Lock order: rows before marks,
-//! never both. No wait happens inside (I9).
+//! never both; nothing else with changes. No wait happens inside (I9).
 //!
 //! Invariants: row ids ascend (I2) and name the same row for ever (I1); for every index the entries
 //! that cursors give are exactly the keys of the rows (I4); [`Memtable::heap_bytes`] follows what is
@@ -40,6 +40,7 @@ use onlap_storage::entry::{Direction, EntryWants, KeyBounds};
 use parking_lot::{Mutex, RwLock};
 
 mod bound;
+mod changes;
 mod chunk;
 mod commits;
 mod cursor;
@@ -67,6 +68,7 @@ pub use read::Piece;
 pub use transfer::Renumbering;
 pub use work::Work;
 
+pub(crate) use changes::Changes;
 use group::Group;
 use marks::Marks;
 use prefix::PlanBook;
@@ -146,6 +148,10 @@ struct Shared {
     marks: RwLock<Marks>,
     /// Whether there is any mark: most readers of most tables need not take the lock.
     marked: AtomicBool,
+    changes: RwLock<Changes>,
+    /// Whether there is any column change.
+    has_changes: AtomicBool,
+    changes_heap: AtomicUsize,
     /// Rows below are dead at this commit, as far as somebody looked.
     dead_prefix: Mutex<(RowId, Csn)>,
     /// Whether the list of groups changed since nothing was found worth doing.
@@ -172,6 +178,9 @@ impl Memtable {
             rows: RwLock::new(rows),
             marks: RwLock::default(),
             marked: AtomicBool::new(false),
+            changes: RwLock::default(),
+            has_changes: AtomicBool::new(false),
+            changes_heap: AtomicUsize::new(0),
             dead_prefix: Mutex::new((first_row, 0)),
             changed: AtomicBool::new(false),
             groups_seen: AtomicUsize::new(0),
@@ -207,15 +216,16 @@ impl Memtable {
         self.shared.marks.read().len()
     }
 
-    /// Whether it holds neither rows nor marks.
+    /// Whether it holds neither rows nor marks nor column changes.
     pub fn is_empty(&self) -> bool {
-        self.rows() == 0 && self.marks() == 0
+        self.rows() == 0 && self.marks() == 0 && !self.has_changes()
     }
 
     /// Heap bytes in use: columns, permutations, hashes, marks. Cheap.
     pub fn heap_bytes(&self) -> usize {
         self.shared.rows_heap.load(Ordering::Relaxed)
             + self.shared.marks_heap.load(Ordering::Relaxed)
+            + self.shared.changes_heap.load(Ordering::Relaxed)
     }
 
     /// Appends the rows of a commit, columns in schema order, and returns the id of the first.

@@ -1,11 +1,17 @@
 //! What did reads cost?
 //!
-//! [`ReadCounters`] belong to one read; [`ReadTotals`] add them up over a database. What filters
-//! were asked is counted by the runs that they belong to.
+//! [`ReadCounters`] belong to one read; [`ReadTotals`] add them up over a database, a [`Tally`] over
+//! the statements of a transaction, one after the other. Reads count in numbers of their own and add
+//! them up once, at their end, so that nothing is shared where a filter is asked. Which filter it was is counted
+//! by the runs that they belong to.
 //!
 //! Thread safety: counters belong to one reader, totals are shared freely.
 
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use crate::database::Shared;
 
 /// Work that reads did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,26 +22,45 @@ pub struct ReadCounters {
     pub rows_read: u64,
     /// Blocks of segments that rows were decoded from, cached or not.
     pub blocks_read: u64,
+    /// Files of runs that were asked, by their key range and then their filter, whether they may
+    /// hold a key. For each that may, a block of entries is looked into.
+    pub filter_probes: u64,
+    /// Rows looked at again because another transaction had changed them meanwhile.
+    pub rechecks: u64,
 }
 
-/// Sums over all reads of a database.
+/// Sums over all reads of a database, or of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct ReadTotals {
     index_entries_read: AtomicU64,
     rows_read: AtomicU64,
     blocks_read: AtomicU64,
+    filter_probes: AtomicU64,
+    rechecks: AtomicU64,
 }
 
 impl ReadTotals {
+    /// Each sum beside what counts towards it.
+    fn each<'a>(&'a self, read: &'a ReadCounters) -> [(&'a AtomicU64, u64); 5] {
+        [
+            (&self.index_entries_read, read.index_entries_read),
+            (&self.rows_read, read.rows_read),
+            (&self.blocks_read, read.blocks_read),
+            (&self.filter_probes, read.filter_probes),
+            (&self.rechecks, read.rechecks),
+        ]
+    }
+
     pub(crate) fn add(&self, read: &ReadCounters) {
-        let add = |total: &AtomicU64, n: u64| {
+        for (total, n) in self.each(read) {
             if n > 0 {
                 total.fetch_add(n, Relaxed);
             }
-        };
-        add(&self.index_entries_read, read.index_entries_read);
-        add(&self.rows_read, read.rows_read);
-        add(&self.blocks_read, read.blocks_read);
+        }
+    }
+
+    fn clear(&self) {
+        self.each(&ReadCounters::default()).iter().for_each(|(total, _)| total.store(0, Relaxed));
     }
 
     /// The sums now.
@@ -44,6 +69,57 @@ impl ReadTotals {
             index_entries_read: self.index_entries_read.load(Relaxed),
             rows_read: self.rows_read.load(Relaxed),
             blocks_read: self.blocks_read.load(Relaxed),
+            filter_probes: self.filter_probes.load(Relaxed),
+            rechecks: self.rechecks.load(Relaxed),
+        }
+    }
+}
+
+/// What a statement of a transaction has read, counted towards the database too.
+pub(crate) struct Tally {
+    shared: Arc<Shared>,
+    statement: ReadTotals,
+}
+
+impl Tally {
+    pub(crate) fn new(shared: &Arc<Shared>) -> Arc<Tally> {
+        Arc::new(Tally { shared: Arc::clone(shared), statement: ReadTotals::default() })
+    }
+
+    /// Begins the next statement. A scan of the last one that goes on has it to itself.
+    pub(crate) fn next(self: &mut Arc<Tally>) {
+        match Arc::get_mut(self) {
+            Some(tally) => tally.statement.clear(),
+            None => *self = Tally::new(&self.shared),
+        }
+    }
+
+    pub(crate) fn add(&self, read: &ReadCounters) {
+        self.shared.counters.add(read);
+        self.statement.add(read);
+    }
+
+    /// What the statement has read so far.
+    pub(crate) fn report(&self) -> ReadCounters {
+        self.statement.report()
+    }
+}
+
+impl fmt::Debug for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.statement.fmt(f)
+    }
+}
+
+impl ReadCounters {
+    /// What came since.
+    pub(super) fn since(&self, before: &ReadCounters) -> ReadCounters {
+        ReadCounters {
+            index_entries_read: self.index_entries_read - before.index_entries_read,
+            rows_read: self.rows_read - before.rows_read,
+            blocks_read: self.blocks_read - before.blocks_read,
+            filter_probes: self.filter_probes - before.filter_probes,
+            rechecks: self.rechecks - before.rechecks,
         }
     }
 }

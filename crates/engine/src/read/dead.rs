@@ -15,7 +15,7 @@ use super::ReadView;
 use crate::table::TableView;
 
 /// Row ids whose dead rows are asked for at once: a list of 512 KiB at worst.
-const STRETCH_ROWS: RowId = 1 << 16;
+pub(super) const STRETCH_ROWS: RowId = 1 << 16;
 
 impl TableView {
     /// Rows of a range of ids that are dead at a CSN, ascending.

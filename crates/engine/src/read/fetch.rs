@@ -6,6 +6,7 @@
 
 use onlap_base::{ColumnId, Error, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, DataType, Row, convert};
+use onlap_storage::marks::ChangeScratch;
 
 use super::ReadView;
 use super::counters::ReadCounters;
@@ -30,7 +31,22 @@ impl ReadView {
         found: &mut Vec<RowId>,
         counters: &mut ReadCounters,
     ) -> Result<()> {
-        let before = found.len();
+        let (before, at) = (found.len(), out.rows);
+        self.read_stored(rows, columns, out, found, counters)?;
+        counters.rows_read += (found.len() - before) as u64;
+        let mut scratch = ChangeScratch::default();
+        self.lay_changes(columns, &found[before..], &mut out.columns, at, &mut scratch)
+    }
+
+    /// The rows as they landed, or as their segments have them.
+    fn read_stored(
+        &self,
+        rows: &[RowId],
+        columns: &[usize],
+        out: &mut Batch,
+        found: &mut Vec<RowId>,
+        counters: &mut ReadCounters,
+    ) -> Result<()> {
         let view = &self.view;
         let flushed = rows.partition_point(|&r| r < view.version.flushed_rows);
         let (in_files, mut rest) = rows.split_at(flushed);
@@ -39,7 +55,6 @@ impl ReadView {
             counters.blocks_read += view.version.read_rows(in_files, &ids, out, found)?;
         }
         if rest.is_empty() {
-            counters.rows_read += (found.len() - before) as u64;
             return Ok(());
         }
         if let Some(own) = &self.own
@@ -59,7 +74,6 @@ impl ReadView {
             }
         }
         self.read_memory(rest, columns, out, found);
-        counters.rows_read += (found.len() - before) as u64;
         Ok(())
     }
 
@@ -88,6 +102,13 @@ impl ReadView {
         }
     }
 
+    /// Counts what was read towards the statement that reads.
+    pub(crate) fn count_up(&self, counters: &ReadCounters) {
+        if let Some(tally) = &self.tally {
+            tally.add(counters);
+        }
+    }
+
     /// Those of the rows (ascending) that are visible.
     pub(crate) fn visible(&self, rows: &[RowId]) -> Result<Vec<RowId>> {
         let mut keep: Vec<bool> = rows.iter().map(|&r| self.in_sight(r)).collect();
@@ -105,7 +126,8 @@ impl ReadView {
         }
         let (unsure, mut found): (Vec<RowId>, Vec<RowId>) = rows.into_iter().partition(gaps);
         let mut nothing = Batch::new(std::iter::empty());
-        self.view.version.read_rows(&unsure, &[], &mut nothing, &mut found)?;
+        let blocks_read = self.view.version.read_rows(&unsure, &[], &mut nothing, &mut found)?;
+        self.count_up(&ReadCounters { blocks_read, ..ReadCounters::default() });
         found.sort_unstable();
         Ok(found)
     }
@@ -198,7 +220,10 @@ impl ReadView {
     /// Reads the rows with these ids (ascending) that are visible, whole.
     pub(crate) fn fetch_rows(&self, rows: &[RowId]) -> Result<(Vec<RowId>, Vec<Row>)> {
         let all: Vec<usize> = (0..self.view.schema.columns.len()).collect();
-        let (found, batch) = self.fetch(rows, &all, &mut ReadCounters::default())?;
+        let mut counters = ReadCounters::default();
+        let fetched = self.fetch(rows, &all, &mut counters);
+        self.count_up(&counters);
+        let (found, batch) = fetched?;
         let types: Vec<DataType> = self.view.schema.columns.iter().map(|c| c.ty).collect();
         let row = |i| {
             let values = types.iter().zip(&batch.columns);

@@ -1,9 +1,9 @@
 //! How is one row found by its key?
 //!
 //! A unique index holds at most one visible row per key, and it can only be the newest version below
-//! the snapshot's row count: that version decides, visible or absent. So a
-//! lookup asks sources from the newest on, stops at the first hit and looks at one mark; it never
-//! merges. Rows with a NULL in the key never clash, so for them every version has to be looked at.
+//! the snapshot's row count: that version decides, visible or absent. (Of an index that was built later:
+//! the newest of those that did not die before.) So a lookup asks sources from the newest on, stops at
+//! the first hit and looks at one mark; it never merges. Rows with a NULL in the key never clash, so for them every version has to be looked at.
 
 use onlap_base::{IndexId, Result, RowId};
 use onlap_format::key::KeyDef;
@@ -21,17 +21,27 @@ const STEP: usize = 16;
 
 impl ReadView {
     /// The visible row with a whole key (key bytes without NULL) of a unique index.
-    pub(crate) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<Option<RowId>> {
+    pub(crate) fn row_by_key(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        counters: &mut ReadCounters,
+    ) -> Result<Option<RowId>> {
+        let probes = &mut counters.filter_probes;
         if let Some(own) = &self.own {
-            match own.row_by_key(index, key)? {
-                OwnRow::Found(row) => return Ok(Some(row)),
+            match own.row_by_key(index, key, probes)? {
+                OwnRow::Found(row) => {
+                    counters.index_entries_read += 1;
+                    return Ok(Some(row));
+                }
                 OwnRow::Gone => return Ok(None),
                 OwnRow::Unknown => {}
             }
         }
-        let Some(row) = self.view.newest_with_key(index, key, self.count)? else {
+        let Some(row) = self.view.newest_with_key(index, key, self.count, probes)? else {
             return Ok(None);
         };
+        counters.index_entries_read += 1;
         if self.view.mark_of(row)?.is_some_and(|(csn, _)| csn <= self.csn) {
             return Ok(None);
         }
@@ -57,8 +67,7 @@ impl ReadView {
         if !decisive {
             return self.first_with_prefix(index, &bytes, columns, counters);
         }
-        let Some(row) = self.row_by_key(index.id, &bytes)? else { return Ok(None) };
-        counters.index_entries_read += 1;
+        let Some(row) = self.row_by_key(index.id, &bytes, counters)? else { return Ok(None) };
         match covered(schema, index, columns) {
             Some(found) if found.include.is_empty() => from_key(&def, &bytes, &found).map(Some),
             Some(found) => self.read_entry(index, &bytes, row, columns, found, counters),

@@ -8,8 +8,12 @@
 //! Otherwise the visible row ids of a batch are read in the order of their ids, each block once, and
 //! the index's order is restored.
 
+use std::sync::Arc;
+
 use onlap_base::{IndexId, Result, RowId};
 use onlap_format::{Batch, IndexSchema};
+use onlap_storage::run::Run;
+use onlap_storage::version::TableVersion;
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
 use super::ReadView;
@@ -19,6 +23,7 @@ use super::judge::{Judge, Unresolved};
 use super::merge::Merge;
 use super::rows::{BATCH_ROWS, FIRST_ROWS, RowBatch, take_column};
 use super::{KeyRange, Scan};
+use crate::memtable::Memtable;
 use crate::table::key_def;
 
 /// A range of an index, resolved against the schema.
@@ -37,7 +42,47 @@ impl<'a> Range<'a> {
     }
 }
 
+/// What holds entries of an index.
+pub(super) enum EntrySource<'a> {
+    Memory(&'a Arc<Memtable>),
+    /// A run and the files that it belongs to.
+    Run(&'a TableVersion, &'a Arc<Run>),
+}
+
 impl ReadView {
+    /// What holds entries of an index, newest first.
+    pub(super) fn entry_sources(&self, index: IndexId) -> Vec<EntrySource<'_>> {
+        let mut memtables = self.memtables();
+        memtables.retain(|m| m.rows() > 0);
+        let mut sources: Vec<_> = memtables.into_iter().rev().map(EntrySource::Memory).collect();
+        let own = self.own.as_ref().and_then(|own| own.files.as_ref().map(|f| (f, own.end)));
+        for (files, upto) in own.into_iter().chain([(&self.view.version, self.count)]) {
+            let runs = files.runs_below(index, upto);
+            sources.extend(runs.map(|entry| EntrySource::Run(files, &entry.run)));
+        }
+        sources
+    }
+
+    /// Walks the entries of one source.
+    pub(super) fn open_source(
+        &self,
+        source: &EntrySource<'_>,
+        index: IndexId,
+        bounds: &KeyBounds,
+        direction: Direction,
+        wants: &EntryWants,
+    ) -> Box<dyn EntryCursor> {
+        match source {
+            EntrySource::Memory(memtable) => {
+                let rows = self.rows_of(memtable);
+                Box::new(memtable.cursor(index, bounds, direction, wants, rows))
+            }
+            EntrySource::Run(files, run) => {
+                files.run_cursor(run, bounds.clone(), direction, wants.clone())
+            }
+        }
+    }
+
     /// A cursor per source of an index, newest first, whose batches have key bytes where `wants` says
     /// so, and where `merged` and there is more than one source.
     pub(crate) fn sources(
@@ -48,30 +93,16 @@ impl ReadView {
         wants: &EntryWants,
         merged: bool,
     ) -> Result<Vec<Box<dyn EntryCursor>>> {
-        let mut memtables = self.memtables();
-        memtables.retain(|m| m.rows() > 0);
-        let version = &self.view.version;
-        let own = self.own.as_ref().and_then(|own| own.files.as_ref().map(|f| (f, own.end)));
-        let own_runs = own.map_or(0, |(files, end)| files.run_count(index, end));
-        let count = memtables.len() + own_runs + version.run_count(index, self.count);
+        let sources = self.entry_sources(index);
         let keyed;
-        let wants = if merged && count > 1 && !wants.keys {
+        let wants = if merged && sources.len() > 1 && !wants.keys {
             keyed = EntryWants { keys: true, ..wants.clone() };
             &keyed
         } else {
             wants
         };
-        let mut cursors: Vec<Box<dyn EntryCursor>> = Vec::with_capacity(count);
-        for memtable in memtables.into_iter().rev() {
-            let rows = self.rows_of(memtable);
-            cursors.push(Box::new(memtable.cursor(index, bounds, direction, wants, rows)));
-        }
-        if let Some((files, end)) = own {
-            files.cursors(index, bounds, direction, wants, end, &mut cursors)?;
-        }
-        version.cursors(index, bounds, direction, wants, self.count, &mut cursors)?;
-        debug_assert_eq!(cursors.len(), count);
-        Ok(cursors)
+        let open = |source| self.open_source(source, index, bounds, direction, wants);
+        Ok(sources.iter().map(open).collect())
     }
 
     /// Ids of the visible rows in the range, ascending.
@@ -206,7 +237,8 @@ impl IndexScan {
                     self.picks.clear();
                     self.picks.extend(0..self.entries.len() as u32);
                 }
-                judge.pick(&self.view, &self.entries, &mut self.picks)?;
+                let probes = &mut counters.filter_probes;
+                judge.pick(&self.view, &self.entries, &mut self.picks, probes)?;
                 some_hidden = self.picks.len() < self.entries.len();
                 if let Some(resolved) = judge.end(&self.view)? {
                     (self.view, self.judge) = (resolved, None);

@@ -49,8 +49,8 @@ impl Unresolved {
 
     /// The same view when everything is resolved.
     pub(super) fn resolve(&self, view: &ReadView) -> Result<ReadView> {
-        let own = view.own.clone();
-        Ok(ReadView { own, ..ReadView::new(&self.state, &self.pin)? })
+        let (own, tally) = (view.own.clone(), view.tally.clone());
+        Ok(ReadView { own, tally, ..ReadView::new(&self.state, &self.pin)? })
     }
 }
 
@@ -93,6 +93,7 @@ impl Judge {
         view: &ReadView,
         entries: &EntryBatch,
         picks: &mut Vec<u32>,
+        probes: &mut u64,
     ) -> Result<()> {
         let columns: Vec<&Column> =
             self.places.iter().map(|&place| &entries.columns.columns[place]).collect();
@@ -106,7 +107,7 @@ impl Judge {
                 key.clear();
                 self.def.encode_row(&columns, i, &mut key);
                 let newer = self.of.since.max(row + 1)..view.count;
-                stays = view.view.newest_among(self.primary, &key, newer)?.is_none();
+                stays = view.view.carrier(self.primary, &key, newer, probes)?.is_none();
             }
             picks[kept] = picks[at];
             kept += usize::from(stays);

@@ -7,7 +7,9 @@
 //!
 //! * a row by its key: the newest version below the count decides ([`get`])
 //! * entries of an index range, merged from all sources ([`index_scan`], [`merge`])
+//! * the set of rows that a tree of index ranges names ([`predicate`], [`row_set`], [`sets`])
 //! * rows by their ids, each block once ([`fetch`])
+//! * prefixes of keys, and the first row of each, by a loose scan ([`groups`])
 //! * all rows in order of their ids ([`table_scan`])
 //!
 //! Nothing here writes, waits or takes the commit lock. A reader never blocks a writer: the locks it
@@ -23,26 +25,33 @@ use crate::memtable::Memtable;
 use crate::table::{TableState, TableView};
 
 mod bounds;
+mod changes;
 mod count;
 mod counters;
 mod dead;
 mod fetch;
 mod get;
+mod groups;
 mod index_scan;
 mod judge;
 pub(crate) mod merge;
 mod own;
+mod predicate;
 mod reader;
+mod row_set;
 mod rows;
+mod sets;
 mod snapshot;
 mod table_scan;
 
 pub use bounds::{KeyRange, Scan};
 pub use counters::ReadCounters;
-pub(crate) use counters::ReadTotals;
+pub(crate) use counters::{ReadTotals, Tally};
 pub(crate) use merge::merge_cursors;
 pub(crate) use own::OwnRows;
+pub use predicate::Predicate;
 pub(crate) use reader::Reader;
+pub use row_set::RowSet;
 pub use rows::{RowBatch, Rows};
 pub(crate) use snapshot::Registration;
 pub use snapshot::Snapshot;
@@ -59,6 +68,8 @@ pub(crate) struct ReadView {
     pub count: RowId,
     /// What the reading transaction itself has done so far.
     pub own: Option<Arc<OwnRows>>,
+    /// The statement of a transaction that reads.
+    pub tally: Option<Arc<Tally>>,
 }
 
 impl ReadView {
@@ -93,7 +104,7 @@ impl ReadView {
             let text = format!("table {} was created after this snapshot", view.schema.name);
             return Err(Error::new(ErrorKind::UnknownTable, text));
         };
-        Ok(ReadView { view, csn, count, own: None })
+        Ok(ReadView { view, csn, count, own: None, tally: None })
     }
 
     /// The memtables that may hold rows of this view, oldest first.
@@ -116,8 +127,9 @@ impl ReadView {
     fn scan_pinned(self, scan: &Scan, pin: Option<Arc<Registration>>) -> Result<Rows> {
         let columns = scan.projection(&self.view.schema)?;
         let schema = Arc::clone(&self.view.schema);
+        let tally = self.tally.clone();
         let source = Source::Table(Box::new(TableScan::new(self, &columns, scan)));
-        Ok(Rows::new(source, schema, columns, scan.row_limit(), pin))
+        Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, pin))
     }
 }
 

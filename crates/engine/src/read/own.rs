@@ -25,6 +25,8 @@ pub(crate) struct OwnRows {
     pub end: RowId,
     /// Marks up to this number are seen.
     pub marks: Csn,
+    /// Column changes up to this number are seen.
+    pub changes: Csn,
     /// Rows, the table's and own ones, that own blind rows replace, ascending.
     pub hidden: Vec<RowId>,
     /// Whether the newest own row of a key decides, dead or not: some were written blindly.
@@ -43,21 +45,29 @@ pub(super) enum OwnRow {
 
 impl OwnRows {
     /// The living row with a whole key (key bytes) of a unique index.
-    pub(super) fn row_by_key(&self, index: IndexId, key: &[u8]) -> Result<OwnRow> {
-        if let Some(row) = self.memtable.newest_with_key(index, key, self.end) {
-            match self.is_dead(row)? {
-                false => return Ok(OwnRow::Found(row)),
-                true if self.decides => return Ok(OwnRow::Gone),
-                true => {}
-            }
-        }
-        let Some(files) = &self.files else { return Ok(OwnRow::Unknown) };
+    pub(super) fn row_by_key(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        probes: &mut u64,
+    ) -> Result<OwnRow> {
+        // A row that was undone, or that died before there was the index, may stand before one that lives.
         let mut below = self.end;
-        while let Some(row) = files.newest_with_key(index, key, below)? {
+        while let Some(row) = self.memtable.newest_with_key(index, key, below) {
             if !self.is_dead(row)? {
                 return Ok(OwnRow::Found(row));
             }
-            // A row that was undone may stand before one that was not.
+            if self.decides {
+                return Ok(OwnRow::Gone);
+            }
+            below = row;
+        }
+        let Some(files) = &self.files else { return Ok(OwnRow::Unknown) };
+        below = self.end;
+        while let Some(row) = files.newest_with_key(index, key, below, probes)? {
+            if !self.is_dead(row)? {
+                return Ok(OwnRow::Found(row));
+            }
             below = row;
         }
         Ok(OwnRow::Unknown)

@@ -17,7 +17,7 @@ use super::index_scan::{IndexScan, Range};
 use super::judge::Unresolved;
 use super::rows::{RowBatch, Rows, Source};
 use super::snapshot::Registration;
-use super::{KeyRange, ReadView, Scan};
+use super::{KeyRange, Predicate, ReadView, RowSet, Scan};
 use crate::table::TableState;
 
 /// A table as a snapshot or a statement sees it.
@@ -48,7 +48,10 @@ impl Reader {
     }
 
     fn count_up(&self, counters: &ReadCounters) {
-        self.pin.shared.counters.add(counters);
+        match &self.view.tally {
+            Some(tally) => tally.add(counters),
+            None => self.pin.shared.counters.add(counters),
+        }
     }
 
     pub(crate) fn get(&self, key: &[Value], columns: Option<&[&str]>) -> Result<Option<Row>> {
@@ -107,10 +110,11 @@ impl Reader {
     pub(crate) fn index_scan(self, index: &str, range: &KeyRange, scan: &Scan) -> Result<Rows> {
         let columns = scan.projection(&self.view.view.schema)?;
         let schema = Arc::clone(&self.view.view.schema);
+        let tally = self.view.tally.clone();
         let source =
             IndexScan::new(self.view, self.unresolved.as_ref(), index, range, scan, &columns)?;
         let source = Source::Index(Box::new(source));
-        Ok(Rows::new(source, schema, columns, scan.row_limit(), Some(self.pin)))
+        Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, Some(self.pin)))
     }
 
     pub(crate) fn index_row_ids(&self, index: &str, range: &KeyRange) -> Result<Vec<RowId>> {
@@ -131,13 +135,61 @@ impl Reader {
         n
     }
 
+    pub(crate) fn distinct(
+        &self,
+        index: &str,
+        prefix_columns: usize,
+        range: &KeyRange,
+    ) -> Result<Vec<Row>> {
+        let view = self.resolved()?;
+        let range = Range::resolve(&view, index, range)?;
+        let mut counters = ReadCounters::default();
+        let rows = view.distinct(&range, prefix_columns, &mut counters);
+        self.count_up(&counters);
+        rows
+    }
+
+    pub(crate) fn first_per_group(
+        &self,
+        index: &str,
+        prefix_columns: usize,
+        range: &KeyRange,
+        scan: &Scan,
+    ) -> Result<RowBatch> {
+        let view = self.resolved()?;
+        let columns = scan.projection(&view.view.schema)?;
+        let range = Range::resolve(&view, index, range)?;
+        let mut counters = ReadCounters::default();
+        let rows = view.first_per_group(&range, prefix_columns, scan, &columns, &mut counters);
+        self.count_up(&counters);
+        rows
+    }
+
+    pub(crate) fn row_set(&self, predicate: &Predicate) -> Result<RowSet> {
+        let mut counters = ReadCounters::default();
+        let rows = self.resolved()?.row_set(predicate, &mut counters);
+        self.count_up(&counters);
+        rows
+    }
+
     pub(crate) fn fetch(&self, rows: &[RowId], columns: Option<&[&str]>) -> Result<RowBatch> {
-        let columns = self.positions(columns)?;
         let mut sorted = rows.to_vec();
         sorted.sort_unstable();
         sorted.dedup();
+        self.fetch_sorted(&sorted, columns)
+    }
+
+    pub(crate) fn fetch_set(&self, rows: &RowSet, columns: Option<&[&str]>) -> Result<RowBatch> {
+        match rows.as_list() {
+            Some(list) => self.fetch_sorted(list, columns),
+            None => self.fetch_sorted(&rows.rows(), columns),
+        }
+    }
+
+    fn fetch_sorted(&self, rows: &[RowId], columns: Option<&[&str]>) -> Result<RowBatch> {
+        let columns = self.positions(columns)?;
         let mut counters = ReadCounters::default();
-        let fetched = self.resolved()?.fetch(&sorted, &columns, &mut counters);
+        let fetched = self.resolved()?.fetch(rows, &columns, &mut counters);
         self.count_up(&counters);
         let mut batch = RowBatch::new(&types_of(&self.view.view.schema, &columns).into());
         (batch.row_ids, batch.columns) = fetched?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use onlap_base::{Result, RowId};
 use onlap_format::{Batch, Column, DataType, NullMask, Row, TableSchema, Value, Vector, convert};
 
-use super::counters::ReadCounters;
+use super::counters::{ReadCounters, Tally};
 use super::index_scan::IndexScan;
 use super::snapshot::Registration;
 use super::table_scan::TableScan;
@@ -81,6 +81,9 @@ pub struct Rows {
     /// Rows of the next batch.
     size: usize,
     counters: ReadCounters,
+    /// Of these, what was added to the sums.
+    counted: ReadCounters,
+    tally: Option<Arc<Tally>>,
     pin: Option<Arc<Registration>>,
 }
 
@@ -90,6 +93,7 @@ impl Rows {
         schema: Arc<TableSchema>,
         columns: Vec<usize>,
         limit: usize,
+        tally: Option<Arc<Tally>>,
         pin: Option<Arc<Registration>>,
     ) -> Rows {
         let types = columns.iter().map(|&c| schema.columns[c].ty).collect();
@@ -101,6 +105,8 @@ impl Rows {
             left: limit,
             size: FIRST_ROWS,
             counters: ReadCounters::default(),
+            counted: ReadCounters::default(),
+            tally,
             pin,
         }
     }
@@ -115,6 +121,17 @@ impl Rows {
     /// What the scan has cost so far.
     pub fn counters(&self) -> ReadCounters {
         self.counters
+    }
+
+    /// Adds to the sums what has come since the last time.
+    fn count_up(&mut self) {
+        let more = self.counters.since(&self.counted);
+        self.counted = self.counters;
+        match (&self.tally, &self.pin) {
+            (Some(tally), _) => tally.add(&more),
+            (None, Some(pin)) => pin.shared.counters.add(&more),
+            (None, None) => {}
+        }
     }
 
     /// All rows that are left.
@@ -151,6 +168,7 @@ impl Rows {
             }
         };
         self.size = (self.size * 4).min(BATCH_ROWS);
+        self.count_up();
         match result {
             Ok(true) => {
                 debug_assert_eq!(batch.row_ids.len(), batch.columns.rows);
@@ -186,9 +204,7 @@ impl Iterator for Rows {
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        if let Some(pin) = &self.pin {
-            pin.shared.counters.add(&self.counters);
-        }
+        self.count_up();
     }
 }
 

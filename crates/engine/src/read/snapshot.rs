@@ -14,7 +14,7 @@ use onlap_format::{Row, Value};
 
 use super::reader::Reader;
 use super::rows::{RowBatch, Rows};
-use super::{KeyRange, Scan};
+use super::{KeyRange, Predicate, RowSet, Scan};
 use crate::database::{Shared, Table};
 use crate::snapshots::Held;
 
@@ -153,6 +153,53 @@ impl Snapshot {
         self.reader(table)?.index_count(index, &range)
     }
 
+    /// The different values of the first `prefix_columns` columns of an index, in the order of the index,
+    /// among visible rows in a range. A loose scan: it reads about two entries of each run and memtable
+    /// per answer, however many rows have it, and one more for each dead row that it meets first.
+    /// Values come in a normal form where equal keys may read differently: -0 as 0, `char` without
+    /// trailing blanks, `numeric` without trailing zeros.
+    ///
+    /// # Errors
+    /// As [`Snapshot::index_scan`]; more columns than the key has.
+    pub fn distinct(
+        &self,
+        table: &Table,
+        index: &str,
+        prefix_columns: usize,
+        range: KeyRange,
+    ) -> Result<Vec<Row>> {
+        self.reader(table)?.distinct(index, prefix_columns, &range)
+    }
+
+    /// The first row of each group in the order of an index; groups are rows with the same values in
+    /// its first `prefix_columns` columns. `Scan::reverse` gives the last row of each group, groups in
+    /// reverse order; a limit counts groups. On an index over (j, pk descending) this is the newest row
+    /// of each j. Reads entries as [`Snapshot::distinct`] does, and rows only where the index does not
+    /// hold the wanted columns.
+    ///
+    /// # Errors
+    /// As [`Snapshot::index_scan`]; more columns than the key has.
+    pub fn first_per_group(
+        &self,
+        table: &Table,
+        index: &str,
+        prefix_columns: usize,
+        range: KeyRange,
+        scan: Scan,
+    ) -> Result<RowBatch> {
+        self.reader(table)?.first_per_group(index, prefix_columns, &range, &scan)
+    }
+
+    /// The rows of which a predicate is true. Read from index entries alone, no row is touched; what
+    /// all rows but some are, from row ids. (An index of the fences-only form has no entries but
+    /// its rows.)
+    ///
+    /// # Errors
+    /// An unknown index; a bound that does not fit the key ([`KeyRange`]); a tree too deep.
+    pub fn row_set(&self, table: &Table, predicate: &Predicate) -> Result<RowSet> {
+        self.reader(table)?.row_set(predicate)
+    }
+
     /// The rows with these ids, in the order of their ids, each block read once: all columns, or
     /// those named. Rows that are not there or not visible, and ids given twice, are left out.
     ///
@@ -165,6 +212,19 @@ impl Snapshot {
         columns: Option<&[&str]>,
     ) -> Result<RowBatch> {
         self.reader(table)?.fetch(rows, columns)
+    }
+
+    /// The rows of a set, as [`Snapshot::fetch`].
+    ///
+    /// # Errors
+    /// An unknown column.
+    pub fn fetch_set(
+        &self,
+        table: &Table,
+        rows: &RowSet,
+        columns: Option<&[&str]>,
+    ) -> Result<RowBatch> {
+        self.reader(table)?.fetch_set(rows, columns)
     }
 
     /// Number of rows of a table. Reads no row.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use onlap_base::{ColumnId, PROVISIONAL_BASE, Result, RowId};
 use onlap_storage::Direction;
+use onlap_storage::marks::ChangeScratch;
 use onlap_storage::segment::{DecodeAhead, ScanBlock, Segment, SegmentScan};
 
 use super::counters::ReadCounters;
@@ -66,6 +67,7 @@ pub(super) struct TableScan {
     next: Option<SegmentScan>,
     dead: DeadRows,
     places: Vec<u32>,
+    changes: ChangeScratch,
 }
 
 impl TableScan {
@@ -111,6 +113,7 @@ impl TableScan {
             next: None,
             dead: DeadRows::default(),
             places: Vec::new(),
+            changes: ChangeScratch::default(),
         }
     }
 
@@ -214,7 +217,7 @@ impl TableScan {
         if left.start == left.end {
             *block = None;
         }
-        Ok(())
+        self.lay_changes(out)
     }
 
     /// Appends the living among the next rows of the piece at hand, or goes on to the next.
@@ -250,7 +253,13 @@ impl TableScan {
                 Direction::Backward => pieces.pop_back(),
             };
         }
-        Ok(())
+        self.lay_changes(out)
+    }
+
+    /// Lays column changes over the rows of an otherwise empty batch.
+    fn lay_changes(&mut self, out: &mut RowBatch) -> Result<()> {
+        let (ids, columns) = (&out.row_ids, &mut out.columns.columns);
+        self.view.lay_changes(&self.columns, ids, columns, 0, &mut self.changes)
     }
 }
 

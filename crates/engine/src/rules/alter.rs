@@ -23,6 +23,7 @@ use onlap_format::{
 };
 
 use super::{Checks, Reference};
+use crate::changes::Fixed;
 use crate::database::{Shared, unknown_table};
 use crate::read::{ReadView, Reader, Registration, Scan};
 use crate::schema_change::lock_table;
@@ -145,6 +146,7 @@ type JudgeRows<'a> = &'a mut dyn FnMut(&TableSchema, &Batch, bool) -> Result<boo
 
 impl Addition<'_> {
     fn run(mut self, add_to: &dyn Fn(&mut TableSchema) -> Result<()>) -> Result<()> {
+        let _fixed = Fixed::new(self.shared, self.state, self.columns.iter().copied());
         let mut from = 0;
         for _ in 0..ROUNDS {
             let to = self.count()?;

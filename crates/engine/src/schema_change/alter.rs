@@ -20,6 +20,7 @@ use onlap_storage::segment::Segment;
 use super::plan::Plan;
 use super::{convert, lock_table, take_index_ids};
 use crate::background::Claim;
+use crate::changes::Fixed;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::read::{ReadView, Registration, RowBatch, Scan};
@@ -37,6 +38,9 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
         return Err(Error::new(ErrorKind::AlreadyExists, text));
     }
     let looked = Registration::new(shared);
+    let converted = plan.convert.iter().map(|c| c.0);
+    let fixed = plan.not_null.iter().copied().chain(converted).collect::<Vec<_>>();
+    let _fixed = (!fixed.is_empty()).then(|| Fixed::new(shared, &state, fixed));
     let nulls = NotNull::new(&state.schema(), &plan);
     let seen = nulls.check(shared, &state, 0, &looked)?;
     if plan.columns {

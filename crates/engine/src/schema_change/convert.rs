@@ -8,10 +8,11 @@
 
 use std::sync::Arc;
 
-use onlap_base::{ColumnId, Result, RowId, limits};
+use onlap_base::{ColumnId, Csn, Result, RowId, limits};
 use onlap_format::manifest::{Edit, SegmentMeta};
 use onlap_format::{Batch, Column, DataType, Physical, TableSchema, Value, convert};
 use onlap_storage::Direction;
+use onlap_storage::marks::ChangeScratch;
 use onlap_storage::segment::{Segment, SegmentScan, SegmentSpec, SegmentWriter};
 use onlap_storage::version::SegmentEntry;
 use onlap_storage::written::Purpose;
@@ -110,7 +111,14 @@ fn rewrite_segment(
     let mut ids = Vec::new();
     let mut writer = SegmentWriter::create(&shared.storage, spec)?;
     let mut scan = SegmentScan::new(&entry.segment, entry.segment.row_ids(), Direction::Forward);
+    let mut scratch = ChangeScratch::default();
     while scan.next(&projection, &mut batch, &mut ids)? {
+        // The new column begins without changes; the others keep theirs beside the segment.
+        let converted = outputs.iter().zip(&mut batch.columns).filter(|(o, _)| o.cast.is_some());
+        for (output, column) in converted {
+            let (from, version) = (output.from, &view.version);
+            version.lay_changes(from, Csn::MAX, &ids, column, 0, false, &mut scratch)?;
+        }
         let column = |(output, column): (&Output, &Column)| match &output.cast {
             None => Ok(column.clone()),
             Some((from, to, name)) => cast_column(view, column, &ids, *from, *to, name),

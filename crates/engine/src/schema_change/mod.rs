@@ -138,12 +138,21 @@ fn take_indexes(
     Ok(schema.indexes.split_off(before))
 }
 
+/// Takes an index id for ever. The caller holds `schema_lock`.
+pub(crate) fn next_index_id(shared: &Shared) -> Result<IndexId> {
+    Ok(next_index_ids(shared, 1)?[0])
+}
+
 /// Takes index ids for ever.
 fn take_index_ids(shared: &Shared, n: usize) -> Result<Vec<IndexId>> {
     if n == 0 {
         return Ok(Vec::new());
     }
     let _one = shared.schema_lock.lock();
+    next_index_ids(shared, n)
+}
+
+fn next_index_ids(shared: &Shared, n: usize) -> Result<Vec<IndexId>> {
     let (table, first) = shared.versions.state(|s| (s.next_table, s.next_index));
     let next = first + n as u32;
     shared.commit_edits(&[Edit::NextIds { file: 0, table, index: next }], |_| ())?;
@@ -166,7 +175,26 @@ pub(crate) fn lock_table(shared: &Shared, name: &str) -> Result<(Arc<TableState>
 pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Result<()> {
     let (state, _changing) = lock_table(shared, table)?;
     let mut schema = (*state.schema()).clone();
-    let index = schema.index_by_name(name).cloned().ok_or_else(|| {
+    let index = droppable_index(shared, &schema, name)?;
+    schema.version += 1;
+    schema.indexes.retain(|i| i.id != index);
+    shared.commits().exclusively(|_| {
+        // Flushes under way leave the index out when they see the new schema.
+        let _installing = state.building.lock();
+        state.change_schema(shared, schema, Vec::new())?;
+        state.writer.lock().highs.retain(|h| h.0 != index);
+        Ok(())
+    })
+}
+
+/// An index by name that may be dropped.
+pub(crate) fn droppable_index(
+    shared: &Shared,
+    schema: &TableSchema,
+    name: &str,
+) -> Result<IndexId> {
+    let table = &schema.name;
+    let index = schema.index_by_name(name).ok_or_else(|| {
         let text = format!("table {table} has no index named {name}");
         Error::new(ErrorKind::UnknownIndex, text)
     })?;
@@ -174,14 +202,6 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
         let text = format!("{name} is the primary key of table {table} and cannot be dropped");
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
-    shared.references.check_index_droppable(&schema, index.id)?;
-    schema.version += 1;
-    schema.indexes.retain(|i| i.id != index.id);
-    shared.commits().exclusively(|_| {
-        // Flushes under way leave the index out when they see the new schema.
-        let _installing = state.building.lock();
-        state.change_schema(shared, schema, Vec::new())?;
-        state.writer.lock().highs.retain(|h| h.0 != index.id);
-        Ok(())
-    })
+    shared.references.check_index_droppable(schema, index.id)?;
+    Ok(index.id)
 }

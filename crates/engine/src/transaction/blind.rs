@@ -187,7 +187,7 @@ impl Transaction {
             newest.insert(key, (row, blind || before.is_some_and(|b| b.1)));
         }
         for (key, _) in newest.into_iter().filter(|(_, (_, blind))| *blind) {
-            hidden.extend(view.view.newest_with_key(primary.id, &key, view.count)?);
+            hidden.extend(view.view.newest_with_key(primary.id, &key, view.count, &mut 0)?);
         }
         hidden.sort_unstable();
         hidden.dedup();

@@ -19,11 +19,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId};
+use onlap_format::changes::{ChangeBounds, LoggedChange};
 use onlap_format::{Batch, Column, IndexSchema, TableSchema};
 use roaring::RoaringTreemap;
 
 use super::{MARK_BYTES, SPILLED_MARK_BYTES};
+use crate::changes;
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
 use crate::memtable::{Mark, Memtable};
@@ -54,6 +56,11 @@ pub(super) struct Buffer {
     pub(super) kept: RoaringTreemap,
     /// Events in memory, and how many are in files before them.
     pub(super) events: Vec<Event>,
+    /// Column changes of committed rows, in order.
+    pub(super) changes: Vec<LoggedChange>,
+    /// What they may do to a row of a column, and their bytes.
+    pub(super) change_bounds: Vec<(ColumnId, ChangeBounds)>,
+    pub(super) change_bytes: usize,
     pub(super) first_event: usize,
     /// Ordinals of own rows that were written blindly; those of them that are dead say that their key
     /// is gone.
@@ -91,6 +98,7 @@ pub(super) struct Mirror {
     memtable: Arc<Memtable>,
     rows: usize,
     events: usize,
+    changes: usize,
 }
 
 /// A row as a transaction sees it.
@@ -122,13 +130,15 @@ impl Found {
 pub(super) struct BufferMark {
     rows: usize,
     events: usize,
+    changes: usize,
     bytes: usize,
     counter_only: bool,
 }
 
 impl Buffer {
-    pub(super) fn new(table: Table) -> Buffer {
-        let schema = table.state.schema();
+    /// `private`: the table's schema where the transaction has changed indexes.
+    pub(super) fn new(table: Table, private: Option<Arc<TableSchema>>) -> Buffer {
+        let schema = private.unwrap_or_else(|| table.state.schema());
         let rows = Batch::new(schema.columns.iter().map(|c| c.ty.physical()));
         Buffer {
             table,
@@ -143,6 +153,9 @@ impl Buffer {
             kept: RoaringTreemap::new(),
             blind: RoaringTreemap::new(),
             events: Vec::new(),
+            changes: Vec::new(),
+            change_bounds: Vec::new(),
+            change_bytes: 0,
             first_event: 0,
             keys: Vec::new(),
             counter_only: true,
@@ -164,6 +177,10 @@ impl Buffer {
                 schema.name
             );
             return Err(Error::new(ErrorKind::Conflict, text));
+        }
+        if self.changes.iter().any(|c| !changes::is_free(&schema, c.column)) {
+            // What this transaction did to the column stands in no index.
+            return Err(changes::no_longer_free(&schema));
         }
         let rows = upgrade::rows(&self.schema, &schema, &self.rows)?;
         let counts = |row| !self.dead.contains((self.first + row) as u64);
@@ -191,9 +208,23 @@ impl Buffer {
         self.upgrade()
     }
 
+    /// Takes a schema that has other indexes than its own, and differs in nothing else.
+    pub(super) fn reform(&mut self, schema: Arc<TableSchema>) {
+        if *self.schema == *schema {
+            return;
+        }
+        debug_assert_eq!(self.schema.columns, schema.columns);
+        if let Some(spill) = &mut self.spill {
+            spill.reform(Arc::clone(&schema));
+        }
+        self.schema = schema;
+        self.keys.clear();
+        self.own = None;
+    }
+
     /// Whether nothing was changed.
     pub(super) fn is_untouched(&self) -> bool {
-        self.end() == 0 && self.events_end() == 0
+        self.end() == 0 && self.events_end() == 0 && self.changes.is_empty()
     }
 
     /// One behind the last ordinal.
@@ -237,7 +268,10 @@ impl Buffer {
     /// Memory in use.
     pub(super) fn heap_bytes(&self) -> usize {
         let events = self.events.len() * MARK_BYTES + self.first_event * SPILLED_MARK_BYTES;
-        self.bytes + events + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
+        self.bytes
+            + events
+            + self.change_bytes
+            + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
     }
 
     pub(super) fn delete(&mut self, found: Found) {
@@ -278,6 +312,7 @@ impl Buffer {
         BufferMark {
             rows: self.end(),
             events: self.events_end(),
+            changes: self.changes.len(),
             bytes: self.bytes,
             counter_only: self.counter_only,
         }
@@ -301,6 +336,7 @@ impl Buffer {
             };
             successor.map(|s| self.before.remove(&s));
         }
+        self.cut_changes(to.changes);
         if to.rows < self.end() {
             self.rows.truncate(to.rows.saturating_sub(self.first));
             self.keys.clear();
@@ -383,7 +419,7 @@ impl Buffer {
             // What was undone was so before every statement.
             let mark = |ordinal| Mark { row: PROVISIONAL_BASE + ordinal, csn: 0, successor: None };
             memtable.mark_all(self.erased.iter().map(mark));
-            Mirror { memtable, rows: 0, events: 0 }
+            Mirror { memtable, rows: 0, events: 0, changes: 0 }
         });
         if mirror.rows < self.rows.rows {
             let mut new = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
@@ -401,6 +437,11 @@ impl Buffer {
             Mark { row, csn, successor: None }
         }));
         mirror.events = self.events.len();
+        let new = self.changes[mirror.changes..].iter().zip(mirror.changes as Csn + 1..);
+        new.for_each(|(change, number)| {
+            mirror.memtable.change_all(number, std::slice::from_ref(change), &|_, _| true);
+        });
+        mirror.changes = self.changes.len();
         Ok(Some(Arc::new(OwnRows {
             memtable: Arc::clone(&mirror.memtable),
             files,
@@ -408,6 +449,7 @@ impl Buffer {
             marks: (self.first_event + mirror.events) as Csn,
             hidden,
             decides: !self.blind.is_empty(),
+            changes: mirror.changes as Csn,
         })))
     }
 
@@ -433,6 +475,7 @@ impl Buffer {
         // What is left of the dead ones.
         let gone = self.dead.iter().map(|ordinal| ordinal as u32).collect();
         Ok(TableWrite {
+            changes: self.joined_changes(),
             state: Arc::clone(&self.table.state),
             schema: self.schema,
             rows: self.rows,

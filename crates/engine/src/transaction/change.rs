@@ -4,13 +4,14 @@
 //! update does so with a new row as successor. Whoever changes many rows locks them by rising id, so
 //! that statements of that kind do not wait for each other in a circle.
 
-use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, Row, TableSchema, Value};
 
 use super::buffer::Found;
-use super::incoming::{changed_bytes, row_bytes};
-use super::rows::{Recheck, Settled};
+use super::incoming::row_bytes;
+use super::rows::{LockedRows, Recheck, Settled};
 use super::{MARK_BYTES, Transaction};
+use crate::changes::Change;
 use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
 use crate::read::Registration;
@@ -116,6 +117,16 @@ impl Transaction {
     ) -> Result<u64> {
         let (committed, own) = self.seen(table, rows)?;
         let locked = self.lock_all(table, committed, RowLock::Update, LockWait::Block, recheck)?;
+        self.delete_locked(table, locked, own)
+    }
+
+    /// Deletes rows that are locked, and own ones.
+    pub(super) fn delete_locked(
+        &mut self,
+        table: &Table,
+        locked: LockedRows,
+        own: Vec<RowId>,
+    ) -> Result<u64> {
         let own = self.lock_own(table, own, RowLock::Update, LockWait::Block)?;
         let mut losses = self.losses(table);
         if losses.wanted {
@@ -145,8 +156,8 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::delete`] and [`Transaction::insert`].
     pub fn update(&mut self, table: &Table, key: &[Value], changes: Changes<'_>) -> Result<bool> {
-        let set = |row: &mut Row, schema: &TableSchema| set_columns(schema, row, changes);
-        self.update_by(table, key, &names(changes), set)
+        let changes: Vec<_> = changes.iter().map(|(n, v)| (*n, Change::Set(v.clone()))).collect();
+        self.change(table, key, &changes)
     }
 
     /// Changes the row with this primary key as `set` does, which gets the newest version that the
@@ -164,7 +175,7 @@ impl Transaction {
         self.update_by(table, key, columns, |row, _| set(row))
     }
 
-    fn update_by(
+    pub(super) fn update_by(
         &mut self,
         table: &Table,
         key: &[Value],
@@ -203,37 +214,47 @@ impl Transaction {
         rows: &[RowId],
         changes: Changes<'_>,
     ) -> Result<u64> {
-        self.changing()?;
+        let changes: Vec<_> = changes.iter().map(|(n, v)| (*n, Change::Set(v.clone()))).collect();
+        self.change_rows(table, rows, &changes)
+    }
+
+    /// Replaces rows that the statement sees, and of which the newest versions pass.
+    pub(super) fn update_seen(
+        &mut self,
+        table: &Table,
+        committed: Vec<RowId>,
+        own: Vec<RowId>,
+        columns: &[&str],
+        set: &dyn Fn(&mut Row, &TableSchema) -> Result<()>,
+        recheck: Recheck<'_>,
+    ) -> Result<u64> {
         let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
-        let mode = lock_for(&schema, &names(changes));
-        let (committed, own) = self.seen(table, rows)?;
-        let any = &mut |_: RowId, _: &Row| Ok(true);
-        let locked = self.lock_all(table, committed, mode, LockWait::Block, any)?;
+        let mode = lock_for(&schema, columns);
+        let locked = self.lock_all(table, committed, mode, LockWait::Block, recheck)?;
         let own = self.lock_own(table, own, mode, LockWait::Block)?;
-        let columns = names(changes);
         self.atomically(|tx| {
             let (found, values) = tx.read_locked(table, &locked.rows, locked.moved)?;
-            let bytes = values.iter().map(|row| MARK_BYTES + changed_bytes(row, changes)).sum();
+            let bytes = values.iter().map(|row| MARK_BYTES + row_bytes(row)).sum();
             tx.make_room(bytes)?;
             let n = (found.len() + own.len()) as u64;
             let from = tx.buffer(table)?.rows.rows;
             let mut losses = tx.losses_of(table, mode);
             for (row_id, mut row) in found.into_iter().zip(values) {
                 let old = losses.wanted.then(|| row.clone());
-                set_columns(&schema, &mut row, changes)?;
-                tx.replace(table, Found::Committed(row_id), &row, &columns)?;
+                set(&mut row, &schema)?;
+                tx.replace(table, Found::Committed(row_id), &row, columns)?;
                 tx.note_replaced(table, old, &mut losses)?;
             }
             for row_id in own {
                 let mut row = tx.read_found(table, Found::of(row_id))?;
-                tx.check_room(changed_bytes(&row, changes))?;
+                tx.check_room(row_bytes(&row))?;
                 let old = losses.wanted.then(|| row.clone());
-                set_columns(&schema, &mut row, changes)?;
-                tx.replace(table, Found::of(row_id), &row, &columns)?;
+                set(&mut row, &schema)?;
+                tx.replace(table, Found::of(row_id), &row, columns)?;
                 tx.note_replaced(table, old, &mut losses)?;
             }
             tx.reserve_changed(table, from, mode)?;
-            tx.check_parents(table, from, Some(&columns))?;
+            tx.check_parents(table, from, Some(columns))?;
             tx.follow(table, losses)?;
             Ok(n)
         })
@@ -247,15 +268,17 @@ impl Transaction {
         moved: bool,
     ) -> Result<(Vec<RowId>, Vec<Row>)> {
         if !moved {
-            return self.view(table)?.fetch_rows(rows);
+            return self.view_with_own(table)?.fetch_rows(rows);
         }
         let now = Registration::new(&self.shared);
-        self.view_at(table, &now)?.fetch_rows(rows)
+        let mut view = self.view_at(table, &now)?;
+        view.own = self.view_with_own(table)?.own;
+        view.fetch_rows(rows)
     }
 
     /// The row with this primary key, locked. At READ COMMITTED the key is looked up again where
     /// somebody changed the row meanwhile.
-    fn find_locked(
+    pub(super) fn find_locked(
         &mut self,
         table: &Table,
         key: &[Value],
@@ -273,7 +296,7 @@ impl Transaction {
             };
             match self.lock_row(table, row, mode, LockWait::Block)? {
                 Settled::Same => return Ok(Some(found)),
-                Settled::Gone(_) | Settled::Skipped => {
+                Settled::Gone(_) | Settled::Changed | Settled::Skipped => {
                     self.snapshot = Registration::new(&self.shared);
                 }
             }
@@ -307,21 +330,6 @@ impl Transaction {
     ) -> Result<()> {
         if mode == RowLock::Update { self.reserve(table, from) } else { Ok(()) }
     }
-}
-
-fn names<'a>(changes: &'a [(&'a str, Value)]) -> Vec<&'a str> {
-    changes.iter().map(|(name, _)| *name).collect()
-}
-
-fn set_columns(schema: &TableSchema, row: &mut Row, changes: Changes<'_>) -> Result<()> {
-    for (name, value) in changes {
-        let at = schema.position_by_name(name).ok_or_else(|| {
-            let text = format!("table {} has no column {name}", schema.name);
-            Error::new(ErrorKind::UnknownColumn, text)
-        })?;
-        row[at] = value.clone();
-    }
-    Ok(())
 }
 
 /// How a row is to be locked for a change of these columns.

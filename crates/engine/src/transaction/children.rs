@@ -168,7 +168,7 @@ impl Transaction {
                 && self.shared.obeys(Rule::ForeignKeys)
                 && !matches!(
                     self.lock_row(&child, row, RowLock::KeyShare, LockWait::Block)?,
-                    Settled::Same
+                    Settled::Same | Settled::Changed
                 )
             {
                 continue;
@@ -225,7 +225,7 @@ impl Transaction {
             let rows = self.children(child, &parent, lost)?;
             for &row in rows.iter().filter(|r| **r < PROVISIONAL_BASE) {
                 match self.lock_row(child, row, RowLock::Update, LockWait::Block)? {
-                    Settled::Same => self.check_seen(child, row)?,
+                    Settled::Same | Settled::Changed => self.check_seen(child, row)?,
                     Settled::Gone(_) | Settled::Skipped => continue 'again,
                 }
             }
@@ -258,7 +258,8 @@ impl Transaction {
             let places = parts.iter().map(|p| value(p.column)).collect::<Option<Vec<usize>>>()?;
             Some(places.into_iter().map(|i| values[i].clone()).collect::<Vec<Value>>())
         };
-        let index = schema.indexes.iter().find_map(|i| Some((&i.name, in_order(i)?)));
+        let mut ready = schema.indexes.iter().filter(|i| i.ready);
+        let index = ready.find_map(|i| Some((&i.name, in_order(i)?)));
         if let Some((name, values)) = index {
             // No row holds a value that its column's type cannot.
             return match reader.index_row_ids(name, &KeyRange::eq(values)) {

@@ -123,11 +123,6 @@ pub(super) fn row_bytes(row: &[Value]) -> usize {
     8 + row.iter().map(value_bytes).sum::<usize>()
 }
 
-/// Bytes, at most, of a row after changes.
-pub(super) fn changed_bytes(row: &[Value], changes: &[(&str, Value)]) -> usize {
-    row_bytes(row) + changes.iter().map(|(_, value)| value_bytes(value)).sum::<usize>()
-}
-
 fn value_bytes(value: &Value) -> usize {
     match value {
         Value::Text(s) => s.len() + 4,

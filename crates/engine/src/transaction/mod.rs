@@ -20,15 +20,17 @@ use onlap_base::{Csn, Error, ErrorKind, Result};
 
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
-use crate::read::{ReadView, Reader, Registration};
+use crate::read::{ReadCounters, ReadView, Reader, Registration, Tally};
 use crate::table::TableState;
 
 mod blind;
 mod buffer;
 mod change;
 mod children;
+mod column_changes;
 mod columns;
 mod incoming;
+mod indexes;
 mod parents;
 mod read;
 mod reads;
@@ -119,6 +121,8 @@ pub struct Transaction {
     schema: SchemaSteps,
     locks: HeldLocks,
     reads: Option<ReadSet>,
+    /// What the statement under way, or the last one, has read.
+    tally: Arc<Tally>,
     /// Unique keys are judged by the statement that brings them, not by the commit alone.
     eager: bool,
     /// Number of the next savepoint, and those that were undone.
@@ -151,6 +155,7 @@ impl Transaction {
         let serializable = options.isolation == Isolation::Serializable;
         Transaction {
             reads: serializable.then(|| ReadSet::new(&snapshot)),
+            tally: Tally::new(shared),
             snapshot,
             options,
             tables: Vec::new(),
@@ -232,7 +237,7 @@ impl Transaction {
         for (i, buffer) in self.tables.iter_mut().enumerate() {
             buffer.rewind(savepoint.tables.get(i).copied().unwrap_or_default());
         }
-        self.schema.truncate(savepoint.schema);
+        self.undo_steps(savepoint.schema);
         self.locks.release_since(&savepoint.locks, &self.shared.locks);
         self.undone.retain(|range| range.start <= savepoint.number);
         self.undone.push(savepoint.number + 1..self.savepoints);
@@ -245,10 +250,17 @@ impl Transaction {
         self.snapshot.csn()
     }
 
+    /// What the last statement has read, of rows that it changed too: a public method that was called
+    /// last. Commits, which judge the keys of single statements, are not among them.
+    pub fn statement_counters(&self) -> ReadCounters {
+        self.tally.report()
+    }
+
     /// Begins a statement: at READ COMMITTED it sees everything committed so far. Tables have the form
     /// of its begin to its end.
     fn statement(&mut self) -> Result<()> {
         self.shared.check_open()?;
+        self.tally.next();
         self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()
@@ -292,6 +304,30 @@ impl Transaction {
         self.view_by(table, &snapshot, ReadView::of_keys)
     }
 
+    /// A view, and with it what the transaction itself did.
+    fn with_own(&mut self, table: &Table, mut view: ReadView) -> Result<ReadView> {
+        let buffer = self.buffer(table)?;
+        let hidden = Transaction::replaced_by_own(buffer, &view)?;
+        view.own = buffer.own_rows(hidden)?;
+        Ok(view)
+    }
+
+    /// The same, and the changes of the transaction itself.
+    fn view_with_own(&mut self, table: &Table) -> Result<ReadView> {
+        let view = self.view(table)?;
+        match self.buffer(table)?.changes.is_empty() {
+            true => Ok(view),
+            false => self.with_own(table, view),
+        }
+    }
+
+    /// Sees everything that was committed so far, where the level of isolation lets it.
+    fn refresh(&mut self) {
+        if self.options.isolation == Isolation::ReadCommitted {
+            self.snapshot = Registration::new(&self.shared);
+        }
+    }
+
     /// The same at another registered snapshot.
     fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
         self.view_by(table, at, ReadView::new)
@@ -305,8 +341,10 @@ impl Transaction {
     ) -> Result<ReadView> {
         loop {
             let version = self.buffer(table)?.schema.version;
-            let view = new(&table.state, at)?;
+            let mut view = new(&table.state, at)?;
             if view.view.schema.version == version {
+                self.schema.show(&self.shared, &table.state, &mut view)?;
+                view.tally = Some(Arc::clone(&self.tally));
                 return Ok(view);
             }
             let buffer = self.buffer(table)?;
@@ -323,6 +361,7 @@ impl Transaction {
 
     /// Everything that the statement sees.
     fn reader(&mut self, table: &Table) -> Result<Reader> {
+        self.cover(table)?;
         let mut view = self.view(table)?;
         let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
         if let Some(buffer) = buffer {
@@ -343,7 +382,8 @@ impl Transaction {
         let at = match self.tables.iter().position(|b| b.table.state.id == id) {
             Some(at) => at,
             None => {
-                self.tables.push(Buffer::new(table.clone()));
+                let schema = self.schema.schema_of(&table.state).cloned();
+                self.tables.push(Buffer::new(table.clone(), schema));
                 self.tables.len() - 1
             }
         };

@@ -32,6 +32,7 @@ use super::{Transaction, wait_context};
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
+use crate::read::ReadCounters;
 use crate::table::key_def;
 use crate::unique;
 
@@ -187,7 +188,11 @@ impl Transaction {
         key: &[u8],
     ) -> Result<Option<RowId>> {
         let view = parent.table.state.view();
-        let row = unique::live_row(&view, parent.index.id, key, RowId::MAX)?;
+        let mut cost = ReadCounters::default();
+        let probes = &mut cost.filter_probes;
+        let row = unique::live_row(&view, parent.index.id, key, RowId::MAX, probes);
+        self.tally.add(&cost);
+        let row = row?;
         let buffer = self.existing_buffer(&parent.table);
         Ok(row.filter(|row| !buffer.is_some_and(|b| b.has_marked(*row))))
     }

@@ -8,7 +8,7 @@ use onlap_format::{Row, Value};
 
 use super::Transaction;
 use crate::database::Table;
-use crate::read::{KeyRange, RowBatch, Rows, Scan};
+use crate::read::{KeyRange, Predicate, RowBatch, RowSet, Rows, Scan};
 
 impl Transaction {
     /// Reads the row with this primary key as this statement sees it.
@@ -76,6 +76,40 @@ impl Transaction {
         self.reader(table)?.index_count(index, &range)
     }
 
+    /// As [`crate::Snapshot::distinct`], own rows included.
+    pub fn distinct(
+        &mut self,
+        table: &Table,
+        index: &str,
+        prefix_columns: usize,
+        range: KeyRange,
+    ) -> Result<Vec<Row>> {
+        self.statement()?;
+        self.note_range(table, index, &range)?;
+        self.reader(table)?.distinct(index, prefix_columns, &range)
+    }
+
+    /// As [`crate::Snapshot::first_per_group`], own rows included.
+    pub fn first_per_group(
+        &mut self,
+        table: &Table,
+        index: &str,
+        prefix_columns: usize,
+        range: KeyRange,
+        scan: Scan,
+    ) -> Result<RowBatch> {
+        self.statement()?;
+        self.note_range(table, index, &range)?;
+        self.reader(table)?.first_per_group(index, prefix_columns, &range, &scan)
+    }
+
+    /// As [`crate::Snapshot::row_set`], own rows included.
+    pub fn row_set(&mut self, table: &Table, predicate: &Predicate) -> Result<RowSet> {
+        self.statement()?;
+        self.note_predicate(table, predicate)?;
+        self.reader(table)?.row_set(predicate)
+    }
+
     /// As [`crate::Snapshot::fetch`], own rows included.
     pub fn fetch(
         &mut self,
@@ -85,6 +119,19 @@ impl Transaction {
     ) -> Result<RowBatch> {
         self.statement()?;
         let found = self.reader(table)?.fetch(rows, columns)?;
+        self.note_rows(table, &found.row_ids)?;
+        Ok(found)
+    }
+
+    /// As [`crate::Snapshot::fetch_set`], own rows included.
+    pub fn fetch_set(
+        &mut self,
+        table: &Table,
+        rows: &RowSet,
+        columns: Option<&[&str]>,
+    ) -> Result<RowBatch> {
+        self.statement()?;
+        let found = self.reader(table)?.fetch_set(rows, columns)?;
         self.note_rows(table, &found.row_ids)?;
         Ok(found)
     }

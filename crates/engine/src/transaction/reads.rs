@@ -28,7 +28,7 @@ use super::Transaction;
 use crate::blind;
 use crate::database::{Shared, Table};
 use crate::options::Rule;
-use crate::read::{KeyRange, ReadView, Registration};
+use crate::read::{KeyRange, Predicate, ReadView, Registration};
 use crate::table::{TableState, TableView, key_def};
 
 /// How transactions ended that others were in the way of.
@@ -143,7 +143,9 @@ impl TableReads {
             }
         }
         let rows: Vec<RowId> = self.rows.iter().collect();
-        if view.visible(&rows)?.len() < rows.len() {
+        if view.visible(&rows)?.len() < rows.len()
+            || view.view.newest_change(&rows, since.csn())?.is_some()
+        {
             return Err(self.failed(shared, false));
         }
         self.looked_at = (view.count, now.csn());
@@ -187,7 +189,7 @@ impl TableReads {
         let rows: Vec<RowId> = self.rows.iter().collect();
         let mut keep = vec![true; rows.len()];
         view.drop_dead(&rows, Csn::MAX, &mut keep)?;
-        if keep.contains(&false) {
+        if keep.contains(&false) || view.newest_change(&rows, since)?.is_some() {
             return Err(self.failed(shared, false));
         }
         Ok(())
@@ -251,7 +253,13 @@ impl Transaction {
         index: &str,
         range: &KeyRange,
     ) -> Result<()> {
+        let reindexed = self.schema.reindexed(table.state.id).is_some();
         let Some(reads) = self.noting(table) else { return Ok(()) };
+        if reindexed {
+            // The commit could not ask an index that others do not know.
+            reads.whole = true;
+            return Ok(());
+        }
         let schema = reads.state.schema();
         // An unknown index is the read's to complain about.
         if let Some(index) = schema.index_by_name(index) {
@@ -259,6 +267,19 @@ impl Transaction {
             reads.ranges.push((index.id, bounds));
         }
         Ok(())
+    }
+
+    /// Notes every interval that a predicate names; the table as a whole where rows belong to it that
+    /// lie in none of them.
+    pub(super) fn note_predicate(&mut self, table: &Table, predicate: &Predicate) -> Result<()> {
+        if self.reads.is_none() {
+            return Ok(());
+        }
+        predicate.check_depth()?;
+        if predicate.is_open() {
+            return self.note_table(table);
+        }
+        predicate.each_range(&mut |index, range| self.note_range(table, index, range))
     }
 
     /// Notes a key that was looked up.

@@ -14,8 +14,10 @@ use onlap_format::{Column, IndexSchema};
 
 use super::{Transaction, wait_context};
 use crate::database::Table;
+use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
+use crate::read::ReadCounters;
 use crate::table::{index_positions, key_def};
 use crate::unique;
 
@@ -55,7 +57,7 @@ impl Transaction {
         let rising = (from..to).len() == 1 || unique::rising_ints(&def, &columns, from..to);
         // Own blind rows reserved nothing, and may have the keys.
         let rising = rising && buffer.blind.is_empty();
-        if rising && !columns.iter().any(|c| c.is_null(from)) {
+        if rising && index.since != NOT_YET && !columns.iter().any(|c| c.is_null(from)) {
             let (mut min, mut max) = (Vec::new(), Vec::new());
             def.encode_row(&columns, from, &mut min);
             def.encode_row(&columns, to - 1, &mut max);
@@ -67,7 +69,7 @@ impl Transaction {
         }
         let mut keys = Vec::with_capacity(to - from);
         for row in from..to {
-            if buffer.is_alive(row) && !columns.iter().any(|c| c.is_null(row)) {
+            if buffer.is_alive(buffer.first + row) && !columns.iter().any(|c| c.is_null(row)) {
                 let mut key = Vec::new();
                 def.encode_row(&columns, row, &mut key);
                 keys.push(key);
@@ -98,7 +100,16 @@ impl Transaction {
             if buffer.has_ended(index, key, from) {
                 return Ok(());
             }
-            let taken = unique::live_row(&table.state.view(), index.id, key, RowId::MAX)?;
+            let taken = if index.since == NOT_YET {
+                self.row_in_new_index(table, index.id, key)?
+            } else {
+                let mut cost = ReadCounters::default();
+                let (view, probes) = (table.state.view(), &mut cost.filter_probes);
+                let taken = unique::live_row(&view, index.id, key, RowId::MAX, probes);
+                self.tally.add(&cost);
+                taken?
+            };
+            let buffer = self.buffer(table)?;
             let Some(taken) = taken.filter(|r| !buffer.has_marked(*r)) else { return Ok(()) };
             let free_again = table.state.locks.is_taken(taken, self.locks.id(), RowLock::KeyShare)
                 && self.wait_for_row(table, taken)? == Locked::Waited;

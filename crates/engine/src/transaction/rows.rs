@@ -16,7 +16,7 @@ use crate::blind;
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
-use crate::read::Registration;
+use crate::read::{ReadCounters, Registration};
 use crate::table::key_def;
 
 /// Says of a row that another transaction changed meanwhile whether its newest version, with the id
@@ -27,6 +27,8 @@ pub type Recheck<'a> = &'a mut dyn FnMut(RowId, &Row) -> Result<bool>;
 pub(super) enum Settled {
     /// Locked as it was seen.
     Same,
+    /// Locked, and somebody changed columns of it meanwhile.
+    Changed,
     /// Somebody deleted it meanwhile, or replaced it.
     Gone(Option<RowId>),
     /// Somebody has it, and nobody wanted to wait.
@@ -104,6 +106,13 @@ impl Transaction {
                         out.rows.push(version);
                         None
                     }
+                    Settled::Changed => {
+                        if self.still_wanted(table, version, &mut *recheck)? {
+                            out.moved = true;
+                            out.rows.push(version);
+                        }
+                        None
+                    }
                     Settled::Gone(successor) => successor,
                     Settled::Same | Settled::Skipped => None,
                 };
@@ -159,8 +168,15 @@ impl Transaction {
         if table.state.schema().blind {
             blind::resolve(&self.shared, &table.state, RowId::MAX)?;
         }
-        let Some((csn, successor)) = table.state.view_now().mark_of(row)? else {
-            return Ok(Settled::Same);
+        let (csn, settled) = {
+            let view = table.state.view_now();
+            match view.mark_of(row)? {
+                Some((csn, successor)) => (csn, Settled::Gone(successor)),
+                None => match view.newest_change(&[row], self.snapshot.csn())? {
+                    Some(csn) => (csn, Settled::Changed),
+                    None => return Ok(Settled::Same),
+                },
+            }
         };
         // A lock that goes together with the change may come just before that is published.
         while shared.snapshots.published() < csn {
@@ -178,7 +194,8 @@ impl Transaction {
             );
             return Err(Error::new(ErrorKind::Conflict, text));
         }
-        Ok(Settled::Gone(successor))
+        self.tally.add(&ReadCounters { rechecks: 1, ..ReadCounters::default() });
+        Ok(settled)
     }
 
     /// Whether the newest version of a row, which is locked, passes.
@@ -208,8 +225,10 @@ impl Transaction {
         if buffer.has_ended(&primary, &bytes, end) {
             return Ok(None);
         }
-        let row = view.row_by_key(primary.id, &bytes)?;
-        let row = row.filter(|r| !buffer.has_marked(*r));
+        let mut counters = ReadCounters::default();
+        let row = view.row_by_key(primary.id, &bytes, &mut counters);
+        view.count_up(&counters);
+        let row = row?.filter(|r| !buffer.has_marked(*r));
         self.note_key(table, primary.id, &bytes)?;
         Ok(row.map(Found::Committed))
     }
@@ -226,7 +245,12 @@ impl Transaction {
                 Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, at)).collect())
             }
             Found::Committed(row) => {
-                let (_, mut rows) = self.view_of_keys(table)?.fetch_rows(&[row])?;
+                let view = self.view_of_keys(table)?;
+                let view = match self.buffer(table)?.changes.is_empty() {
+                    true => view,
+                    false => self.with_own(table, view)?,
+                };
+                let (_, mut rows) = view.fetch_rows(&[row])?;
                 rows.pop().ok_or_else(|| Error::damaged(format!("row {row} is not in its segment")))
             }
         }

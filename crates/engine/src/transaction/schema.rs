@@ -1,12 +1,13 @@
 //! Which tables does a transaction create and drop?
 //!
 //! What it does to the catalog is a private list of steps until it commits: a table that it created is
-//! known to nobody else, one that it dropped is gone for itself alone. Its commit goes through the
+//! known to nobody else, one that it dropped is gone for itself alone; indexes come and go likewise
+//! ([`super::indexes`]). Its commit goes through the
 //! manifest, whose one record holds the steps and adopts the rows ([`crate::adopt`]): all of it becomes
 //! visible at once, or nothing.
 //!
-//! One such transaction at a time: the first step takes the lock of names and ids, and each table that
-//! is dropped its own; they are held to the end. Waits for them are bounded.
+//! The first table that comes or goes takes the lock of names and ids, and each that is dropped or
+//! whose indexes change its own; they are held to the end. Waits for them are bounded.
 //!
 //! Thread safety: belongs to its transaction.
 
@@ -14,11 +15,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use onlap_base::{Csn, Error, ErrorKind, Result};
+use onlap_base::{Csn, Error, ErrorKind, Result, TableId};
 use onlap_format::manifest::Edit;
 use onlap_storage::version::{Changed, TableVersion};
 
 use super::Transaction;
+use super::indexes::{IndexStep, Reindexed, check_gone};
 use crate::adopt;
 use crate::database::{Shared, Table, unknown_table};
 use crate::schema_change::{self, ChangeGuard};
@@ -34,12 +36,19 @@ const WAIT: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct SchemaSteps {
     names: Option<ChangeGuard>,
-    steps: Vec<Step>,
+    pub(super) steps: Vec<Step>,
+    /// What the steps make of the indexes of tables.
+    pub(super) reindexed: Vec<Reindexed>,
 }
 
-enum Step {
+pub(super) enum Step {
     Created(Arc<TableState>),
-    Dropped(Arc<TableState>, Option<ChangeGuard>),
+    Dropped {
+        state: Arc<TableState>,
+        /// `None`: the table is the transaction's own, or its lock is held for its indexes.
+        _guard: Option<ChangeGuard>,
+    },
+    Index(TableId, IndexStep),
 }
 
 impl SchemaSteps {
@@ -51,13 +60,16 @@ impl SchemaSteps {
         self.steps.len()
     }
 
-    /// Undoes the steps from `n` on.
-    pub(super) fn truncate(&mut self, n: usize) {
-        self.steps.truncate(n);
+    pub(super) fn holds_names(&self) -> bool {
+        self.names.is_some()
+    }
+
+    pub(super) fn has_created(&self, table: &TableState) -> bool {
+        self.created().any(|state| state.id == table.id)
     }
 
     pub(super) fn has_dropped(&self, table: &TableState) -> bool {
-        self.steps.iter().any(|s| matches!(s, Step::Dropped(state, _) if state.id == table.id))
+        self.steps.iter().any(|s| matches!(s, Step::Dropped { state, .. } if state.id == table.id))
     }
 
     /// Tables that were created and not dropped again.
@@ -71,7 +83,7 @@ impl SchemaSteps {
     /// Tables that others know and that were dropped.
     fn dropped(&self) -> impl Iterator<Item = &Arc<TableState>> {
         self.steps.iter().filter_map(|step| match step {
-            Step::Dropped(state, Some(_)) => Some(state),
+            Step::Dropped { state, .. } if !state.unborn.load(Ordering::Acquire) => Some(state),
             _ => None,
         })
     }
@@ -79,6 +91,7 @@ impl SchemaSteps {
     fn edits(&self, shared: &Shared) -> Vec<Edit> {
         let mut edits: Vec<Edit> = self.dropped().map(|state| Edit::DropTable(state.id)).collect();
         for state in self.created() {
+            // Where its indexes changed since, another edit says so.
             let (schema, before) = (state.schema(), shared.snapshots.published());
             edits.push(Edit::CreateTable((*schema).clone()));
             state.history_floor.fetch_max(before, Ordering::AcqRel);
@@ -153,31 +166,54 @@ impl Transaction {
         let state = self.table(name)?.state;
         let mut guard = None;
         if !state.unborn.load(Ordering::Acquire) {
-            let what = format!("table {name}");
-            let wait = self.options.lock_timeout.unwrap_or(WAIT);
-            guard = Some(state.changing.lock_within(wait, &*self.shared.clock, &what)?);
+            if self.schema.reindexed(state.id).is_none() {
+                guard = Some(self.lock_schema_of(&state)?);
+            }
             self.shared.references.check_droppable(&state.schema())?;
         }
-        self.schema.steps.push(Step::Dropped(state, guard));
+        self.schema.steps.push(Step::Dropped { state, _guard: guard });
         Ok(())
     }
 
     fn lock_names(&mut self) -> Result<()> {
         if self.schema.names.is_none() {
-            let wait = self.options.lock_timeout.unwrap_or(WAIT);
-            let lock = &self.shared.schema_lock;
-            self.schema.names = Some(lock.lock_within(wait, &*self.shared.clock, "the catalog")?);
+            self.schema.names = Some(self.wait_for_names()?);
         }
         Ok(())
     }
 
+    /// The lock of names and ids.
+    pub(super) fn wait_for_names(&self) -> Result<ChangeGuard> {
+        let wait = self.options.lock_timeout.unwrap_or(WAIT);
+        self.shared.schema_lock.lock_within(wait, &*self.shared.clock, "the catalog")
+    }
+
+    /// The lock that keeps others from changing the schema of a table.
+    pub(super) fn lock_schema_of(&self, state: &TableState) -> Result<ChangeGuard> {
+        let what = format!("table {}", state.schema().name);
+        let wait = self.options.lock_timeout.unwrap_or(WAIT);
+        state.changing.lock_within(wait, &*self.shared.clock, &what)
+    }
+
     /// Commits rows and steps together.
     pub(super) fn commit_schema(mut self) -> Result<Csn> {
-        let steps = std::mem::take(&mut self.schema);
+        let reindexed = self.schema.reindexed.iter().map(|r| Arc::clone(&r.state));
+        for state in reindexed.collect::<Vec<_>>() {
+            if !self.schema.has_dropped(&state) {
+                // A table whose rows stay as they are gets a buffer too.
+                self.buffer(&Table::new(state, &self.shared))?;
+            }
+        }
+        let mut steps = std::mem::take(&mut self.schema);
         let mut parts = Vec::with_capacity(self.tables.len());
         for buffer in std::mem::take(&mut self.tables) {
-            if !buffer.is_untouched() && !steps.has_dropped(&buffer.table.state) {
-                parts.push(buffer.finish_spilled(&self.shared)?);
+            let state = Arc::clone(&buffer.table.state);
+            if steps.has_dropped(&state) {
+                continue;
+            }
+            let indexes = steps.take_indexes(&state);
+            if indexes.is_some() || !buffer.is_untouched() {
+                parts.push(buffer.finish_spilled(&self.shared, indexes)?);
             }
         }
         let mut reads = self.reads.take();
@@ -185,7 +221,10 @@ impl Transaction {
             reads.look(&self.shared)?;
         }
         let shared = Arc::clone(&self.shared);
-        let mut validate = || reads.as_ref().map_or(Ok(()), |reads| reads.validate(&shared));
+        let mut validate = || {
+            check_gone(&shared, &steps.reindexed)?;
+            reads.as_ref().map_or(Ok(()), |reads| reads.validate(&shared))
+        };
         let mut publish = |changed: &[Changed], _: Csn| steps.publish(&self.shared, changed);
         let further = adopt::Further {
             edits: steps.edits(&self.shared),

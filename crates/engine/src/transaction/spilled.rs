@@ -114,7 +114,7 @@ impl Buffer {
         let Some(spill) = &mut self.spill else { return Ok(None) };
         let files = spill.version()?;
         let mut below = RowId::MAX;
-        while let Some(row) = files.newest_with_key(index, key, below)? {
+        while let Some(row) = files.newest_with_key(index, key, below, &mut 0)? {
             let ordinal = (row - PROVISIONAL_BASE) as usize;
             if self.is_alive(ordinal) {
                 return Ok(Some(ordinal));
@@ -141,19 +141,29 @@ impl Buffer {
     }
 
     /// Moves what is left to files, and makes everything ready for adoption.
-    pub(super) fn finish_spilled(mut self, shared: &Arc<Shared>) -> Result<adopt::Part> {
+    pub(super) fn finish_spilled(
+        mut self,
+        shared: &Arc<Shared>,
+        indexes: Option<adopt::IndexChange>,
+    ) -> Result<adopt::Part> {
         self.spill(shared)?;
         self.spill_marks(shared)?;
         let mut spill = self.spill.take().expect("just spilled");
         let undone = |row| Mark { row, csn: 0, successor: None };
         spill.push_marks(Vec::new(), self.erased.iter().map(undone).collect(), Vec::new())?;
+        let changes = self.joined_changes();
+        spill.push_changes(&changes)?;
+        // Entries in all indexes, before names of files are made durable.
+        spill.files()?;
         Ok(adopt::Part {
+            changed: changes.iter().map(|c| c.column).collect(),
             state: Arc::clone(&self.table.state),
             schema: self.schema,
             spill,
             marked: self.marked,
             dead: self.dead | self.erased,
             counter_only: self.counter_only,
+            indexes,
         })
     }
 }
@@ -207,7 +217,7 @@ impl Transaction {
         let mut parts = Vec::with_capacity(self.tables.len());
         for buffer in std::mem::take(&mut self.tables) {
             if !buffer.is_untouched() {
-                parts.push(buffer.finish_spilled(&self.shared)?);
+                parts.push(buffer.finish_spilled(&self.shared, None)?);
             }
         }
         let mut reads = self.reads.take();

@@ -36,7 +36,7 @@ impl Run {
     fn upsert_some(&mut self) {
         for _ in 0..1 + self.rng.below(4) {
             let id = self.blind_id();
-            let row = random_row(&mut self.rng, id);
+            let row = self.row(id);
             self.table().upsert(&row).unwrap();
             self.model.insert(id, row);
         }
@@ -47,7 +47,8 @@ impl Run {
         let mut rows = Vec::new();
         for _ in 0..1 + self.rng.below(most) {
             let id = self.blind_id();
-            rows.push(random_row(&mut self.rng, id));
+            let row = self.row(id);
+            rows.push(row);
         }
         let types: Vec<DataType> = self.table().schema().columns.iter().map(|c| c.ty).collect();
         self.table().upsert_batch(batch_of(&types, &rows)).unwrap();
@@ -71,6 +72,7 @@ impl Run {
         let mut tx = self.db().begin_with(read_committed()).unwrap();
         let table = self.table();
         let mut model = self.model.clone();
+        let schema = self.schema.clone();
         let mut saved = None;
         let mut used = Vec::new();
         for _ in 0..self.rng.below(14) {
@@ -83,7 +85,7 @@ impl Run {
             let key = [Value::Int(id)];
             match self.rng.below(10) {
                 0..3 => {
-                    let row = random_row(&mut self.rng, id);
+                    let row = self.row(id);
                     tx.upsert(&table, &row).unwrap();
                     model.insert(id, row);
                 }
@@ -92,7 +94,7 @@ impl Run {
                     model.remove(&id);
                 }
                 5 => {
-                    let row = random_row(&mut self.rng, id);
+                    let row = self.row(id);
                     match (tx.insert(&table, &row), model.entry(id)) {
                         (Ok(()), Entry::Vacant(free)) => drop(free.insert(row)),
                         (Err(e), Entry::Occupied(_)) => {
@@ -123,7 +125,7 @@ impl Run {
                 _ => self.compare_inside(&mut tx, &table, &model, id),
             }
         }
-        self.end(tx, model);
+        self.end(tx, model, schema);
     }
 
     fn compare_inside(&mut self, tx: &mut Transaction, table: &Table, model: &Model, id: i64) {

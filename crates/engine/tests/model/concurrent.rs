@@ -13,7 +13,7 @@ use onlap::{
     TransactionOptions, Value,
 };
 
-use crate::{Run, apply, int, random_row, shown};
+use crate::{Run, apply, int, shown};
 
 /// How a row of others is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
@@ -265,7 +265,7 @@ impl Phase<'_> {
 
     fn insert(&mut self, at: usize) {
         let id = if self.run.rng.chance(0.5) { self.some_id(at) } else { self.run.new_id() };
-        let row = random_row(&mut self.run.rng, id);
+        let row = self.run.row(id);
         let expected = self.expect_insert(at, id);
         let open = &mut self.open[at];
         let inserted = open.tx.insert(&self.table, &row);

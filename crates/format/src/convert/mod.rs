@@ -55,8 +55,11 @@ pub fn uuid_of(order: i128) -> [u8; 16] {
     (order as u128 ^ 1 << 127).to_be_bytes()
 }
 
+/// NaN of a numeric column with a declared scale.
+pub const WIDE_NAN: i128 = i128::MAX;
+
 /// Smallest and largest integer of an integer-like type.
-pub(crate) fn int_range(ty: DataType) -> (i64, i64) {
+pub fn int_range(ty: DataType) -> (i64, i64) {
     match ty {
         DataType::Bool => (0, 1),
         DataType::Int2 => (i16::MIN.into(), i16::MAX.into()),
@@ -120,7 +123,7 @@ fn wide_of(ty: DataType, value: &Value, name: &str) -> Result<i128> {
         (DataType::Numeric(Some((precision, scale))), _) => {
             let n = numeric_of(ty, value, name)?;
             if n.is_nan() {
-                return Ok(i128::MAX);
+                return Ok(WIDE_NAN);
             }
             n.rescale(scale)
                 .filter(|n| n.digits() <= u32::from(precision))
@@ -217,7 +220,7 @@ pub fn int_value(ty: DataType, v: i64) -> Value {
 /// The value that a 128-bit integer stands for.
 pub fn wide_value(ty: DataType, v: i128) -> Value {
     match ty {
-        DataType::Numeric(Some(_)) if v == i128::MAX => Value::Numeric(Numeric::NAN),
+        DataType::Numeric(Some(_)) if v == WIDE_NAN => Value::Numeric(Numeric::NAN),
         DataType::Numeric(Some((_, scale))) => Value::Numeric(Numeric { mantissa: v, scale }),
         _ => Value::Uuid(uuid_of(v)),
     }

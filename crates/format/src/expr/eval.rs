@@ -175,8 +175,8 @@ fn order(m: Meeting, a: &Cell<'_>, b: &Cell<'_>) -> Result<Ordering> {
         (Cell::Uuid(a), Cell::Uuid(b)) => a.cmp(b),
         (Cell::Date(a), Cell::Date(b)) => a.cmp(b),
         (Cell::Time(a), Cell::Time(b)) | (Cell::Timestamp(a), Cell::Timestamp(b)) => a.cmp(b),
-        (Cell::Date(a), Cell::Timestamp(b)) => midnight(*a).cmp(b),
-        (Cell::Timestamp(a), Cell::Date(b)) => a.cmp(&midnight(*b)),
+        (Cell::Date(a), Cell::Timestamp(b)) => midnight(*a).cmp(&i128::from(*b)),
+        (Cell::Timestamp(a), Cell::Date(b)) => i128::from(*a).cmp(&midnight(*b)),
         _ if m.kind == Kind::Float4 || m.kind == Kind::Float8 => {
             let float = |c| Ok::<i64, Error>(order_f64(number::float(c)? + 0.0));
             float(a)?.cmp(&float(b)?)
@@ -185,8 +185,9 @@ fn order(m: Meeting, a: &Cell<'_>, b: &Cell<'_>) -> Result<Ordering> {
     })
 }
 
-fn midnight(days: i32) -> i64 {
-    i64::from(days) * DAY_US
+/// In microseconds; dates reach further than timestamps.
+fn midnight(days: i32) -> i128 {
+    i128::from(days) * i128::from(DAY_US)
 }
 
 fn call<'a>(function: Function, kind: Kind, arg: Cell<'a>) -> Result<Cell<'a>> {

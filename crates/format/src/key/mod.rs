@@ -166,6 +166,17 @@ impl KeyDef {
         bytes::cell_len(self.columns[c], key).unwrap_or(key.len())
     }
 
+    /// Whether these key bytes, of leading columns, are of all columns, and none of them is NULL.
+    pub fn is_whole_without_null(&self, key: &[u8]) -> bool {
+        let mut rest = key;
+        let all = self.columns.iter().enumerate().all(|(c, column)| {
+            let is_value = !rest.is_empty() && !bytes::is_null(*column, rest);
+            rest = &rest[self.column_len(c, rest)..];
+            is_value
+        });
+        all && rest.is_empty()
+    }
+
     /// The first column in which two whole keys differ.
     pub fn first_difference(&self, a: &[u8], b: &[u8]) -> Option<usize> {
         let shared = a.iter().zip(b).take_while(|(x, y)| x == y).count();

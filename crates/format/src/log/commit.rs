@@ -10,14 +10,20 @@
 //! | successors | 1 byte: whether any mark has one |
 //! | per mark | signed varint: row id minus the one before; then, with successors, signed varint: successor's ordinal + 1 (0: none) minus the one before |
 //!
+//! A commit with column changes ends in lists of them: per table that has any, its number among the
+//! parts plus 1 (varint), then what [`crate::changes`] says; then 0.
+//!
 //! Ids of the commit's own rows are ordinals, since their base is only known when the commit's place
 //! in the order is. Marked rows are landed rows, whose ids stand for ever (I1); but for a row of the
 //! commit's own that only says that its key is gone (a blind delete), marked as 2^63 + ordinal.
 
 use onlap_base::{Csn, Result, RowId, TableId};
 
-use super::{Frame, GroupPart, LogPosition, TYPE_COMMIT, put_frame, record_bytes, rows};
+use super::{
+    Frame, GroupPart, LogPosition, TYPE_CHANGES, TYPE_COMMIT, put_frame, record_bytes, rows,
+};
 use crate::batch::Batch;
+use crate::changes::{LoggedChange, put_changes};
 use crate::wire::{self, Reader};
 
 /// A delete that a commit makes.
@@ -46,6 +52,8 @@ pub struct CommitBody {
     tables: Vec<CommitTable>,
     bytes: Vec<u8>,
     crc: u32,
+    /// Whether lists of changes end the body.
+    changes: bool,
 }
 
 impl CommitBody {
@@ -58,6 +66,7 @@ impl CommitBody {
         self.tables.clear();
         self.bytes.clear();
         self.crc = 0;
+        self.changes = false;
     }
     /// Adds a table's rows and marks; call once per table, in the order in which bases will be
     /// given. `rows` may be an empty batch without columns.
@@ -70,6 +79,20 @@ impl CommitBody {
         rows::put_rows(&mut self.bytes, new_rows);
         put_marks(&mut self.bytes, marks);
         self.crc = crc32c::crc32c_append(self.crc, &self.bytes[start..]);
+    }
+    /// Ends the body with column changes, of the tables in the order in which they were pushed. Call it
+    /// last, once.
+    pub fn push_changes<'a>(&mut self, changes: impl Iterator<Item = &'a [LoggedChange]>) {
+        let start = self.bytes.len();
+        for (at, changes) in changes.enumerate().filter(|(_, c)| !c.is_empty()) {
+            wire::put_varint(&mut self.bytes, at as u64 + 1);
+            put_changes(&mut self.bytes, changes);
+            self.changes = true;
+        }
+        if self.changes {
+            wire::put_varint(&mut self.bytes, 0);
+            self.crc = crc32c::crc32c_append(self.crc, &self.bytes[start..]);
+        }
     }
     /// The tables in order.
     pub fn tables(&self) -> &[CommitTable] {
@@ -102,7 +125,7 @@ impl CommitBody {
         let pairs: Vec<(TableId, RowId)> =
             self.tables.iter().zip(bases).map(|(t, b)| (t.table, *b)).collect();
         let frame = Frame {
-            kind: TYPE_COMMIT,
+            kind: if self.changes { TYPE_CHANGES } else { TYPE_COMMIT },
             csn,
             group,
             bases: &pairs,

@@ -9,9 +9,10 @@ use super::commit::{self, LoggedMark};
 use super::relog::{self, RelogTable};
 use super::{
     BASE_BYTES, FLAG_GROUP, FRAME_BYTES, FileHeader, GROUP_BYTES, GroupPart, HEADER_BYTES,
-    LogPosition, TYPE_COMMIT, TYPE_NOTE, TYPE_RELOG, frame_crc, rows,
+    LogPosition, TYPE_CHANGES, TYPE_COMMIT, TYPE_RELOG, frame_crc, rows,
 };
 use crate::batch::Batch;
+use crate::changes::{LoggedChange, read_change_list};
 use crate::wire::Reader;
 
 /// A record.
@@ -58,6 +59,8 @@ pub struct CommitRecordTable {
     pub rows: Batch,
     /// Rows that die.
     pub marks: Vec<LoggedMark>,
+    /// Columns of landed rows that change.
+    pub changes: Vec<LoggedChange>,
 }
 
 /// A frame that checked.
@@ -77,7 +80,7 @@ fn view(at: LogPosition, bytes: &[u8]) -> Option<View<'_>> {
     let head = bytes.get(..FRAME_BYTES)?;
     let word = |i: usize| u32::from_le_bytes(head[i..i + 4].try_into().expect("4 bytes"));
     let (kind, flags) = (head[12], head[13]);
-    if !(TYPE_COMMIT..=TYPE_NOTE).contains(&kind) || flags & !FLAG_GROUP != 0 {
+    if !(TYPE_COMMIT..=TYPE_CHANGES).contains(&kind) || flags & !FLAG_GROUP != 0 {
         return None;
     }
     let group_bytes = if flags & FLAG_GROUP != 0 { GROUP_BYTES } else { 0 };
@@ -162,7 +165,7 @@ impl<'a> LogReader<'a> {
             let body = offset + (view.len - view.body.len()) as u64;
             e.at(self.name, body)
         })?;
-        if view.kind == TYPE_COMMIT {
+        if matches!(view.kind, TYPE_COMMIT | TYPE_CHANGES) {
             if view.csn <= self.csn {
                 let text = format!("commit {} stands behind commit {}", view.csn, self.csn);
                 return Err(Error::corruption(self.name, offset, text));
@@ -175,7 +178,7 @@ impl<'a> LogReader<'a> {
 
     fn decode(&self, view: &View<'_>) -> Result<Record> {
         let body = match view.kind {
-            TYPE_COMMIT => RecordBody::Commit(read_commit(view)?),
+            TYPE_COMMIT | TYPE_CHANGES => RecordBody::Commit(read_commit(view)?),
             TYPE_RELOG => RecordBody::Relog(relog::read_relog(view.body)?),
             _ => RecordBody::Note,
         };
@@ -204,7 +207,7 @@ pub(super) fn durable_behind(at: LogPosition, bytes: &[u8]) -> LogPosition {
     let mut i = 1;
     while i + FRAME_BYTES <= bytes.len() {
         let kind = bytes[i + 12];
-        let found = (TYPE_COMMIT..=TYPE_NOTE).contains(&kind);
+        let found = (TYPE_COMMIT..=TYPE_CHANGES).contains(&kind);
         match found.then(|| view(at.forward(i), &bytes[i..])).flatten() {
             Some(view) => {
                 durable = durable.max(view.group.map_or(LogPosition::START, |g| g.durable));
@@ -228,7 +231,14 @@ fn read_commit(view: &View<'_>) -> Result<CommitRecord> {
         if marks.iter().any(|m| m.successor.is_some_and(|s| s as usize >= rows.rows)) {
             return Err(r.error("a successor that is not a row of its commit"));
         }
-        tables.push(CommitRecordTable { table, schema, base, rows, marks });
+        let changes = Vec::new();
+        tables.push(CommitRecordTable { table, schema, base, rows, marks, changes });
+    }
+    if view.kind == TYPE_CHANGES {
+        let ids: Vec<TableId> = tables.iter().map(|t| t.table).collect();
+        for (at, changes) in read_change_list(&mut r, &ids)? {
+            tables[at].changes.extend(changes);
+        }
     }
     r.finish()?;
     Ok(CommitRecord { tables })

@@ -11,11 +11,13 @@
 //! | gaps | 1 byte: whether ids are missing (rows that nobody can see any more); then the ids as varint differences, minus 1 |
 //! | rows | see `rows` |
 //! | marks | varint, then per mark: CSN (signed varint of the difference), row id (the same), successor (varint: 0 none, or id + 1) |
+//! | column changes | not there in older records: varint, then per commit: CSN (varint), what [`crate::changes`] says |
 
 use onlap_base::{Csn, Result, RowId, TableId};
 
 use super::{Frame, LogPosition, TYPE_RELOG, put_frame, record_bytes, rows};
 use crate::batch::Batch;
+use crate::changes::{LoggedChange, put_changes, read_changes};
 use crate::wire::{self, Reader};
 
 /// A mark with everything that is known of it.
@@ -46,6 +48,8 @@ pub struct RelogTable {
     pub rows: Batch,
     /// The marks, in any order.
     pub marks: Vec<RelogMark>,
+    /// Column changes by commit, in the order of commits.
+    pub changes: Vec<(Csn, Vec<LoggedChange>)>,
 }
 
 /// The record's body.
@@ -89,6 +93,11 @@ impl RelogBody {
             wire::put_signed(&mut bytes, mark.row.wrapping_sub(row) as i64);
             wire::put_varint(&mut bytes, mark.successor.map_or(0, |s| s + 1));
             (row, csn) = (mark.row, mark.csn);
+        }
+        wire::put_varint(&mut bytes, table.changes.len() as u64);
+        for (csn, changes) in &table.changes {
+            wire::put_varint(&mut bytes, *csn);
+            put_changes(&mut bytes, changes);
         }
         RelogBody { bytes }
     }
@@ -142,8 +151,13 @@ pub(super) fn read_relog(body: &[u8]) -> Result<RelogTable> {
         row = row.wrapping_add(r.signed()? as u64);
         marks.push(RelogMark { row, csn, successor: r.varint()?.checked_sub(1) });
     }
+    let n = if r.is_empty() { 0 } else { r.count(2)? };
+    let mut changes = Vec::with_capacity(n);
+    for _ in 0..n {
+        changes.push((r.varint()?, read_changes(r)?));
+    }
     r.finish()?;
-    Ok(RelogTable { table, schema, first_row, row_ids, commits, rows, marks })
+    Ok(RelogTable { table, schema, first_row, row_ids, commits, rows, marks, changes })
 }
 
 fn read_ids(r: &mut Reader<'_>, first: RowId, count: u64) -> Result<Vec<RowId>> {

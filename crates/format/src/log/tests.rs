@@ -1,7 +1,11 @@
-use onlap_base::ErrorKind;
+use std::ops::Range;
+use std::sync::Arc;
+
+use onlap_base::{ColumnId, ErrorKind};
 
 use super::*;
 use crate::batch::{Batch, Column, NullMask, Vector};
+use crate::changes::{ChangeOp, LoggedChange, Scalar};
 use crate::types::Physical;
 
 fn ints(values: &[i64]) -> Column {
@@ -103,6 +107,34 @@ fn a_commit_comes_back() {
     assert!(reader.next_record().unwrap().is_none() && !reader.is_torn());
 }
 
+fn sample_changes() -> Vec<LoggedChange> {
+    let change =
+        |op, rows: &[Range<RowId>]| LoggedChange { column: ColumnId(7), op, rows: rows.to_vec() };
+    vec![
+        change(ChangeOp::Set(Scalar::Null), &[9..10]),
+        change(ChangeOp::Add(Scalar::Int(-3)), &[5..7, 1 << 40..(1 << 40) + 20_000_000]),
+        change(ChangeOp::Set(Scalar::Wide(Box::new(i128::MIN))), &[7..8, 2..3]),
+        change(ChangeOp::Set(Scalar::Numeric(Box::new((12, 5)))), &[7..8]),
+        change(ChangeOp::Set(Scalar::Bytes(Arc::new(b"abc".to_vec()))), &[1..2]),
+    ]
+}
+
+#[test]
+fn column_changes_come_back_with_their_tables() {
+    let mut body = CommitBody::new();
+    body.push(TableId(3), 2, &sample_rows(3), &[]);
+    body.push(TableId(4), 1, &Batch::default(), &[]);
+    body.push_changes([&[][..], &sample_changes()[..]].into_iter());
+    let at = LogPosition::new(5, HEADER_BYTES as u64);
+    let mut bytes = first(5).encode().to_vec();
+    body.append_to(&mut bytes, at, 12, &[100, 200], None);
+    let record = LogReader::new("5.log", &first(5), &bytes, None).next_record().unwrap();
+    let RecordBody::Commit(commit) = record.unwrap().body else { panic!("a commit") };
+    assert_eq!(commit.tables[0].rows, sample_rows(3));
+    assert!(commit.tables[0].changes.is_empty());
+    assert_eq!(commit.tables[1].changes, sample_changes());
+}
+
 #[test]
 fn relogged_rows_come_back() {
     for row_ids in [None, Some(vec![40, 42, 43, 50, 51])] {
@@ -117,6 +149,7 @@ fn relogged_rows_come_back() {
                 RelogMark { row: 41, csn: 11, successor: Some(50) },
                 RelogMark { row: 3, csn: 10, successor: None },
             ],
+            changes: vec![(10, sample_changes()), (12, sample_changes())],
         };
         let body = RelogBody::new(&table);
         let at = LogPosition::new(5, HEADER_BYTES as u64);
@@ -268,10 +301,10 @@ fn a_file_without_header_ends_the_log() {
 #[test]
 fn a_newer_format_is_refused_by_name() {
     let mut bytes = first(1).encode();
-    bytes[8] = 2;
+    bytes[8] = 3;
     let e = FileHeader::parse(1, &bytes).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::NewerFormat);
-    assert!(e.message().contains("format 2"));
+    assert!(e.message().contains("format 3"));
 }
 
 #[test]

@@ -5,14 +5,17 @@
 //! costs `l + 2` bits a number, `l` being about the logarithm of the mean distance: within some 1.1 bits
 //! of the entropy of random numbers, and adapting to dense and sparse stretches. Any element is
 //! reached with one select; no sums run through the block. (P. Elias 1974, R. M. Fano 1971.)
+//! Where that is smaller, a mini-block is a bitmap instead: bit k is set where the first number + k is
+//! there. So it is where distances are below 4 and no number comes twice, as with the row ids of a key
+//! that a quarter of the rows have.
 //!
 //! | offset | bytes | meaning |
 //! |---|---|---|
 //! | 0 | 8 | first number |
 //! | 8 | 1 | a: bits of an anchor, 0 to 64 |
-//! | 9 | m | l of each of the m mini-blocks, 0 to 58 |
+//! | 9 | m | l of each of the m mini-blocks, 0 to 58; 64 + b: a bitmap of b bytes, b from 1 to 31 |
 //! | 9 + m | m x a bits | anchors: first number of each mini-block less the first of all, lowest bit first, filled up to a byte |
-//! | then | per mini-block | 16 bytes of high bits, then count x l low bits, filled up to a byte |
+//! | then | per mini-block | 16 bytes of high bits, then count x l low bits, filled up to a byte; or the bitmap |
 //!
 //! Reading loads 16 bytes at a time, so the block keeps [`SLACK`] bytes after the last section. Pure.
 
@@ -76,8 +79,21 @@ fn low_bits(range: u64) -> u32 {
     bits(range).saturating_sub(6)
 }
 
+/// Added to the bytes of a bitmap where low bits have their number.
+const BITMAP: u32 = 64;
+/// Most bytes of a bitmap, from where low bits are never more.
+const BITMAP_MAX: u64 = 31;
+
 fn body_bytes(count: usize, l: u32) -> usize {
-    16 + (count * l as usize).div_ceil(8)
+    if l > BITMAP { (l - BITMAP) as usize } else { 16 + (count * l as usize).div_ceil(8) }
+}
+
+/// How a mini-block lies: its number of low bits, or that it is a bitmap. `at(i)` is its i-th number.
+fn form_of(count: usize, at: impl Fn(usize) -> u64) -> u32 {
+    let range = at(count - 1) - at(0);
+    let (low, bitmap) = (low_bits(range), range / 8 + 1);
+    let pays = bitmap <= BITMAP_MAX && (bitmap as usize) < body_bytes(count, low);
+    if pays && (1..count).all(|i| at(i - 1) < at(i)) { BITMAP + bitmap as u32 } else { low }
 }
 
 /// Bytes of a sequence; `at(i)` is its i-th number.
@@ -88,8 +104,8 @@ pub(super) fn encoded_len(n: usize, at: impl Fn(usize) -> u64) -> usize {
     let minis = n.div_ceil(MINI);
     let bodies: usize = (0..minis)
         .map(|m| {
-            let end = (m * MINI + MINI).min(n);
-            body_bytes(end - m * MINI, low_bits(at(end - 1) - at(m * MINI)))
+            let count = MINI.min(n - m * MINI);
+            body_bytes(count, form_of(count, |i| at(m * MINI + i)))
         })
         .sum();
     let anchor = bits(at((minis - 1) * MINI) - at(0)) as usize;
@@ -103,13 +119,20 @@ pub(super) fn encode(values: &[u64], out: &mut Vec<u8>) {
     out.extend_from_slice(&first.to_le_bytes());
     let anchor_bits = values.chunks(MINI).last().map_or(0, |c| bits(c[0] - first));
     out.push(anchor_bits as u8);
-    out.extend(values.chunks(MINI).map(|c| low_bits(c[c.len() - 1] - c[0]) as u8));
+    let forms_at = out.len();
+    out.extend(values.chunks(MINI).map(|c| form_of(c.len(), |i| c[i]) as u8));
     let mut anchors = BitWriter::new(out);
     values.chunks(MINI).for_each(|c| anchors.put(c[0] - first, anchor_bits));
     anchors.finish();
-    for chunk in values.chunks(MINI) {
+    for (m, chunk) in values.chunks(MINI).enumerate() {
         let base = chunk[0];
-        let l = low_bits(chunk[chunk.len() - 1] - base);
+        let l = u32::from(out[forms_at + m]);
+        if l > BITMAP {
+            let mut bits = [0u8; BITMAP_MAX as usize];
+            chunk.iter().map(|v| (v - base) as usize).for_each(|k| bits[k / 8] |= 1 << (k % 8));
+            out.extend_from_slice(&bits[..body_bytes(chunk.len(), l)]);
+            continue;
+        }
         let mask = low_mask(l);
         let mut high = [0u64; 2];
         for (j, v) in chunk.iter().enumerate() {
@@ -166,10 +189,12 @@ impl Rising {
             let count = MINI.min(len - m * MINI);
             let l = u32::from(bytes[lows_at + m]);
             let end = next + body_bytes(count, l);
-            if l > 58 || end > room {
+            let is_bitmap = l > BITMAP && l <= BITMAP + BITMAP_MAX as u32;
+            if l > 58 && !is_bitmap || end > room {
                 return Err(damaged("a rising sequence ends early"));
             }
-            let ones: u32 = bytes[next..next + 16].iter().map(|b| b.count_ones()).sum();
+            let high = if is_bitmap { next..end } else { next..next + 16 };
+            let ones: u32 = bytes[high].iter().map(|b| b.count_ones()).sum();
             if ones as usize != count {
                 return Err(damaged("a mini-block has the wrong number of high bits"));
             }
@@ -216,9 +241,28 @@ impl Rising {
         }
     }
 
+    /// The bits of mini-block `m` where it is a bitmap.
+    #[inline]
+    fn bitmap(&self, bytes: &[u8], m: usize) -> Option<[u64; 4]> {
+        let form = u32::from(bytes[self.lows_at + m]);
+        if form <= BITMAP {
+            return None;
+        }
+        let (at, len) = (self.bodies[m] as usize, (form - BITMAP) as usize);
+        let mut raw = [0; 32];
+        raw[..len].copy_from_slice(&bytes[at..at + len]);
+        let word = |w: usize| {
+            u64::from_le_bytes(raw[8 * w..8 * w + 8].try_into().expect("a word has 8 bytes"))
+        };
+        Some([word(0), word(1), word(2), word(3)])
+    }
+
     fn decode_mini(&self, bytes: &[u8], m: usize, from: usize, to: usize, out: &mut Vec<u64>) {
-        let (l, mut high, lows) = self.body(bytes, m);
         let anchor = self.anchor(bytes, m);
+        if let Some(words) = self.bitmap(bytes, m) {
+            return decode_bitmap(words, anchor, from..to, out);
+        }
+        let (l, mut high, lows) = self.body(bytes, m);
         let before = out.len();
         if l == 0 {
             out.resize(before + (to - from), 0);
@@ -255,8 +299,11 @@ impl Rising {
         }
         let Some(m) = low.checked_sub(1) else { return 0 };
         let count = MINI.min(self.len - m * MINI);
-        let (l, unary, lows) = self.body(bytes, m);
         let distance = target - self.anchor(bytes, m);
+        if let Some(words) = self.bitmap(bytes, m) {
+            return m * MINI + ones_below(words, distance).min(count);
+        }
+        let (l, unary, lows) = self.body(bytes, m);
         let high = distance >> l;
         if high >= 64 {
             return m * MINI + count;
@@ -276,6 +323,38 @@ impl Rising {
         }
         m * MINI + j.min(count)
     }
+}
+
+/// Appends the numbers of a bitmap from the `from`-th on.
+fn decode_bitmap(words: [u64; 4], anchor: u64, range: Range<usize>, out: &mut Vec<u64>) {
+    let (mut skip, mut left) = (range.start as u32, range.len());
+    for (base, mut word) in (0..).step_by(64).zip(words) {
+        let ones = word.count_ones();
+        if skip >= ones {
+            skip -= ones;
+            continue;
+        }
+        if skip > 0 {
+            let at = select64(word, skip);
+            word = word >> at << at;
+            skip = 0;
+        }
+        while word != 0 && left > 0 {
+            out.push(anchor.wrapping_add(base + u64::from(word.trailing_zeros())));
+            word &= word - 1;
+            left -= 1;
+        }
+    }
+}
+
+/// How many bits are set before bit `end`.
+fn ones_below(words: [u64; 4], end: u64) -> usize {
+    let below = |(base, word): (u64, u64)| match end.saturating_sub(base) {
+        0 => 0,
+        n @ 1..64 => word & low_mask(n as u32),
+        _ => word,
+    };
+    (0..).step_by(64).zip(words).map(|at| below(at).count_ones() as usize).sum()
 }
 
 /// Place of the `k`-th set bit (from 0), 127 where there are fewer.

@@ -401,3 +401,47 @@ fn damage_is_found_by_the_checksum_and_never_panics_behind_it() {
         }
     }
 }
+
+/// Rising sequences of every density: bitmaps, low bits, and both side by side.
+#[test]
+fn sequences_come_back_and_are_searched_whatever_their_density() {
+    use super::rising::{Rising, SLACK, encode, encoded_len};
+    let mut rng = Rng::new(17);
+    let mut bitmaps = 0;
+    for round in 0..300 {
+        let n = 1 + rng.index(300);
+        let most = [1, 2, 3, 4, 8, 300][round % 6];
+        let least = u64::from(round % 4 != 0);
+        let mut value = rng.below(1 << 40);
+        let mut values = Vec::with_capacity(n);
+        for i in 0..n {
+            values.push(value);
+            // Dense and sparse stretches meet.
+            let most = if i % 200 < 130 { most } else { 1 << 20 };
+            value += least + rng.below(most);
+        }
+        let mut bytes = vec![0xaa; 3];
+        encode(&values, &mut bytes);
+        assert_eq!(bytes.len() - 3, encoded_len(n, |i| values[i]));
+        let end = bytes.len();
+        bytes.extend_from_slice(&[0xff; SLACK]);
+        let sequence = Rising::parse(&bytes, 3, n).unwrap();
+        assert_eq!((sequence.len(), sequence.end()), (n, end));
+        let minis = n.div_ceil(super::rising::MINI);
+        bitmaps += bytes[12..12 + minis].iter().filter(|form| **form > 64).count();
+        for _ in 0..20 {
+            let from = rng.index(n);
+            let to = from + rng.index(n - from + 1);
+            let mut found = Vec::new();
+            sequence.decode(&bytes, from..to, &mut found);
+            assert_eq!(found, values[from..to]);
+            let near = values[rng.index(n)].wrapping_add(rng.below(9)).saturating_sub(4);
+            let expected = values.partition_point(|v| *v < near);
+            assert_eq!(sequence.lower_bound(&bytes, near), expected);
+        }
+        assert!(Rising::parse(&bytes[..end - 1], 3, n).is_err(), "too short");
+        bytes[12] = 64 + 32;
+        assert!(Rising::parse(&bytes, 3, n).is_err(), "no bitmap is that long");
+    }
+    assert!(bitmaps > 100, "{bitmaps} bitmaps");
+}

@@ -8,6 +8,13 @@
 
 use std::path::Path;
 
+/// What an older release wrote.
+#[allow(dead_code, reason = "not every format has an older version")]
+pub fn read(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    std::fs::read(&path).expect("the golden file is committed")
+}
+
 /// Compares `bytes` with the golden file `name`.
 pub fn check(name: &str, bytes: &[u8]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 
-use onlap::{Batch, Row, Value};
+use onlap::{Batch, Change, Row, Value};
 use onlap::{Database, IndexSpec, KeyRange, Options, Scan, Table, TableSpec};
 use onlap_base::{Error, ErrorKind, Result};
 
@@ -37,6 +37,11 @@ pub(crate) fn index_spec(shape: &TableShape, index: &IndexShape) -> IndexSpec {
 
 /// Creates a workload's table with its first `indexes` secondary indexes.
 pub(crate) fn create_table(db: &Database, shape: &TableShape, indexes: usize) -> Result<Table> {
+    db.create_table(spec(shape, indexes))
+}
+
+/// A workload's table with its first `indexes` secondary indexes.
+fn spec(shape: &TableShape, indexes: usize) -> TableSpec {
     let (key, _) = shape.columns[0];
     let mut spec = TableSpec::new(shape.name).serial(key);
     for (name, ty) in &shape.columns[1..] {
@@ -46,7 +51,7 @@ pub(crate) fn create_table(db: &Database, shape: &TableShape, indexes: usize) ->
     for index in &shape.indexes[..indexes] {
         spec = spec.index(index_spec(shape, index));
     }
-    db.create_table(spec)
+    spec
 }
 
 impl Engine for Onlap {
@@ -147,6 +152,28 @@ impl Client for OnlapClient<'_> {
         let found = transaction.update(&self.table, &key, &[change])?;
         transaction.commit()?;
         Ok(found)
+    }
+
+    fn delete(&mut self, keys: &[i64]) -> Result<u64> {
+        let mut transaction = self.db.begin()?;
+        let mut deleted = 0;
+        for &key in keys {
+            deleted += u64::from(transaction.delete(&self.table, &[Value::Int(key)])?);
+        }
+        transaction.commit()?;
+        Ok(deleted)
+    }
+
+    fn add(&mut self, keys: &[i64], column: usize) -> Result<u64> {
+        let change = [(self.column(column), Change::Add(Value::Int(1)))];
+        let mut transaction = self.db.begin()?;
+        let mut changed = 0;
+        for &key in keys {
+            let found = transaction.change(&self.table, &[Value::Int(key)], &change)?;
+            changed += u64::from(found);
+        }
+        transaction.commit()?;
+        Ok(changed)
     }
 
     fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {

@@ -297,6 +297,39 @@ impl Client for RocksClient<'_> {
         Ok(true)
     }
 
+    fn delete(&mut self, keys: &[i64]) -> Result<u64> {
+        let (shape, indexes) = self.engine.layout()?;
+        let mut deleted = 0;
+        for &key in keys {
+            // Entries are found by what the row says.
+            if !self.get(key)? {
+                continue;
+            }
+            self.codec.load(&self.key[1..], &self.value);
+            self.batch.delete(self.codec.key());
+            for (number, index) in shape.indexes[..indexes].iter().enumerate() {
+                self.batch.delete(self.codec.entry(index_id(number), index.columns));
+            }
+            deleted += 1;
+        }
+        self.engine.write(&self.batch)?;
+        Ok(deleted)
+    }
+
+    fn add(&mut self, keys: &[i64], column: usize) -> Result<u64> {
+        let mut changed = 0;
+        for &key in keys {
+            if self.get(key)? {
+                self.codec.load(&self.key[1..], &self.value);
+                self.codec.increment(column);
+                self.batch.put(self.codec.key(), self.codec.value());
+                changed += 1;
+            }
+        }
+        self.engine.write(&self.batch)?;
+        Ok(changed)
+    }
+
     fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {
         let (shape, _) = self.engine.layout()?;
         let id = index_id(index);

@@ -1,7 +1,7 @@
 //! How do marks become a mark run?
 //!
 //! Marks come rising by row id and leave in blocks of a fixed number; dead rows come as one bitmap
-//! per 65,536 row ids. Both may be interleaved.
+//! per 65,536 row ids. Both may be interleaved. Changes come column by column.
 //!
 //! Thread safety: a writer belongs to one thread.
 
@@ -9,7 +9,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Csn, Result, RowId, TableId};
+use onlap_base::{ColumnId, Csn, Result, RowId, TableId};
+use onlap_format::Physical;
+use onlap_format::changes::{
+    CHANGES_PER_BLOCK, Change, ChangeBlockEntry, ChangeBounds, encode_change_block,
+};
 use onlap_format::frame::{self, Kind};
 use onlap_format::manifest::MarkRunMeta;
 use onlap_format::marks::{
@@ -44,6 +48,17 @@ pub struct MarkRunWriter {
     pending: Vec<Mark>,
     next_row: RowId,
     bytes: Vec<u8>,
+    changes: Changes,
+}
+
+/// Changes that came last.
+#[derive(Default)]
+struct Changes {
+    /// Their column, its form, and what its changes so far may do to a row.
+    of: Option<(ColumnId, Physical, ChangeBounds)>,
+    pending: Vec<Change>,
+    /// The piece whose changes come, and what they may do together.
+    piece: (RowId, ChangeBounds),
 }
 
 impl MarkRunWriter {
@@ -55,8 +70,24 @@ impl MarkRunWriter {
         file.write(&bytes)?;
         let MarkRunSpec { table, rows, csns } = spec;
         let next_row = rows.start;
-        let footer = MarkFooter { table, rows, csns, marks: Vec::new(), dead: Vec::new() };
-        Ok(MarkRunWriter { file, footer, pending: Vec::new(), next_row, bytes })
+        let footer = MarkFooter {
+            table,
+            rows,
+            csns,
+            marks: Vec::new(),
+            dead: Vec::new(),
+            changes: Vec::new(),
+            change_csns: 0..0,
+            bounds: Vec::new(),
+        };
+        Ok(MarkRunWriter {
+            file,
+            footer,
+            pending: Vec::new(),
+            next_row,
+            bytes,
+            changes: Changes::default(),
+        })
     }
 
     /// Appends marks that rise by row id above all before.
@@ -98,6 +129,75 @@ impl MarkRunWriter {
         self.file.write(&self.bytes)
     }
 
+    /// Begins the changes of a column; ids of columns rise. Marks come before, dead rows may come
+    /// between columns.
+    pub fn begin_column(&mut self, column: ColumnId, form: Physical) -> Result<()> {
+        self.end_column()?;
+        assert!(self.footer.changes.last().is_none_or(|b| b.column < column), "columns rise");
+        self.changes.of = Some((column, form, ChangeBounds::default()));
+        self.changes.piece = (RowId::MAX, ChangeBounds::default());
+        Ok(())
+    }
+
+    /// Appends changes of the column, by row id and then by commit.
+    pub fn push_changes(&mut self, changes: &[Change]) -> Result<()> {
+        for change in changes {
+            let rows = &self.footer.rows;
+            assert!(change.first >= rows.start && change.end() <= rows.end, "rows in range");
+            assert!(self.footer.csns.contains(&change.csn), "commits in range");
+            let csns = &mut self.footer.change_csns;
+            *csns = match csns.is_empty() {
+                true => change.csn..change.csn + 1,
+                false => csns.start.min(change.csn)..csns.end.max(change.csn + 1),
+            };
+            let Changes { of, pending, piece } = &mut self.changes;
+            let (_, _, bounds) = of.as_mut().expect("a column was begun");
+            let these = ChangeBounds::of(&change.op);
+            *piece = match piece.0 == change.first {
+                true => (piece.0, piece.1.and(these)),
+                false => (change.first, these),
+            };
+            *bounds = bounds.or(piece.1);
+            pending.push(change.clone());
+            if pending.len() == CHANGES_PER_BLOCK {
+                self.write_changes()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any change was pushed.
+    pub fn has_changes(&self) -> bool {
+        !self.footer.changes.is_empty() || !self.changes.pending.is_empty()
+    }
+
+    fn write_changes(&mut self) -> Result<()> {
+        let pending = std::mem::take(&mut self.changes.pending);
+        let (Some(first), Some(last)) = (pending.first(), pending.last()) else { return Ok(()) };
+        let (column, form, _) = self.changes.of.expect("a column was begun");
+        self.bytes.clear();
+        encode_change_block(form, &pending, &mut self.bytes);
+        self.footer.changes.push(ChangeBlockEntry {
+            column,
+            offset: self.file.offset(),
+            len: u32::try_from(self.bytes.len()).expect("a block is below 4 GiB"),
+            first: first.first,
+            end: last.end(),
+            count: pending.len() as u32,
+        });
+        self.file.write(&self.bytes)
+    }
+
+    fn end_column(&mut self) -> Result<()> {
+        self.write_changes()?;
+        if let Some((column, _, bounds)) = self.changes.of.take()
+            && self.footer.changes.last().is_some_and(|b| b.column == column)
+        {
+            self.footer.bounds.push((column, bounds));
+        }
+        Ok(())
+    }
+
     fn entry(&self, first: u64, count: u32) -> MarkBlockEntry {
         let len = u32::try_from(self.bytes.len()).expect("some bytes per mark");
         MarkBlockEntry { offset: self.file.offset(), len, first, count }
@@ -108,6 +208,7 @@ impl MarkRunWriter {
         if !self.pending.is_empty() {
             self.write_marks()?;
         }
+        self.end_column()?;
         let mut footer = Vec::new();
         self.footer.encode(&mut footer);
         self.bytes.clear();

@@ -6,6 +6,9 @@
 //! for everyone, one bit says so. No bit is ever dropped here: index runs may still have entries of
 //! the row, whose readers must learn that it is gone.
 //!
+//! Column changes lose what the segments have by now, and those at or below the horizon become one per
+//! row and column ([`Sweep`]).
+//!
 //! A merge is one file and one edit; marks are small (8 bytes, or a bit), so slices would not pay.
 //!
 //! Thread safety: one worker per table at a time.
@@ -14,7 +17,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Csn, ErrorKind, FileId, Result, RowId, TableId};
+use onlap_base::{ColumnId, Csn, ErrorKind, FileId, Result, RowId, TableId};
+use onlap_format::changes::Sweep;
 use onlap_format::manifest::{Edit, MarkRunMeta};
 use onlap_format::marks::{DEAD_BLOCK_ROWS, Mark};
 use roaring::RoaringBitmap;
@@ -32,6 +36,12 @@ pub fn choose(version: &TableVersion, options: &PolicyOptions) -> Option<Choice>
     policy::choose(&shapes(version), options)
 }
 
+/// A mark run of whose changes the segments have every one, and which is worth writing again without
+/// them.
+pub fn choose_folded(version: &TableVersion) -> Option<FileId> {
+    version.marks.iter().find(|m| version.all_folded(&m.run)).map(|m| m.meta.file)
+}
+
 /// The marks' merge debt in bytes.
 pub fn debt_bytes(version: &TableVersion, options: &PolicyOptions) -> u64 {
     policy::debt_bytes(&shapes(version), options)
@@ -42,7 +52,7 @@ fn shapes(version: &TableVersion) -> Vec<RunShape> {
         id: entry.meta.file.0,
         // Neighbours by age: any mark may concern any row.
         rows: i as u64..i as u64 + 1,
-        entries: entry.meta.marks,
+        entries: entry.meta.marks + entry.run.footer().change_count(),
         dead: 0,
         bytes: entry.meta.bytes,
         group: None,
@@ -57,15 +67,21 @@ pub fn merge(editor: &dyn Editor, table: TableId, inputs: &[FileId]) -> Result<b
     let Some(entries) = inputs.iter().map(find).collect::<Option<Vec<_>>>() else {
         return Ok(false);
     };
-    let Some(meta) = write(editor, table, &entries)? else { return Ok(false) };
+    let Some((meta, empty)) = write(editor, table, &entries)? else { return Ok(false) };
     editor.context().sync_dir()?;
     let mut edits: Vec<Edit> = inputs.iter().map(|f| Edit::RemoveMarks(table, *f)).collect();
-    edits.push(Edit::AddMarks(table, meta.clone()));
+    let remove = |meta: &MarkRunMeta| {
+        let name = FileKind::Marks(meta.file).name();
+        editor.context().fs.remove(&editor.context().dir.join(name))
+    };
+    if !empty {
+        edits.push(Edit::AddMarks(table, meta.clone()));
+    }
     match editor.commit(&edits) {
+        Ok(()) if empty => remove(&meta).map(|()| true),
         Ok(()) => Ok(true),
         Err(e) if matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DiskFull) => {
-            let name = FileKind::Marks(meta.file).name();
-            editor.context().fs.remove(&editor.context().dir.join(name))?;
+            remove(&meta)?;
             if e.kind() == ErrorKind::Conflict { Ok(false) } else { Err(e) }
         }
         Err(e) => Err(e),
@@ -81,7 +97,7 @@ fn write(
     editor: &dyn Editor,
     table: TableId,
     entries: &[&MarksEntry],
-) -> Result<Option<MarkRunMeta>> {
+) -> Result<Option<(MarkRunMeta, bool)>> {
     let spec = MarkRunSpec {
         table,
         rows: union(entries.iter().map(|e| e.meta.rows.clone())),
@@ -107,8 +123,65 @@ fn write(
         writer.push(&marks)?;
         writer.push_dead(number, &dead)?;
     }
+    if !write_changes(editor, table, entries, horizon, &mut writer)? {
+        return Ok(None);
+    }
     let level = entries.iter().map(|e| e.meta.level).max().unwrap_or(0) + 1;
-    Ok(Some(MarkRunMeta { level, ..writer.finish()? }))
+    let changes = writer.has_changes();
+    let meta = writer.finish()?;
+    let empty = meta.marks == 0 && !changes;
+    Ok(Some((MarkRunMeta { level, ..meta }, empty)))
+}
+
+/// Writes the changes that no segment has yet, those at or below the horizon as one per row and column.
+/// False: asked to stop.
+fn write_changes(
+    editor: &dyn Editor,
+    table: TableId,
+    entries: &[&MarksEntry],
+    horizon: Csn,
+    writer: &mut MarkRunWriter,
+) -> Result<bool> {
+    let mut runs: Vec<&Arc<MarkRun>> = entries.iter().map(|e| &e.run).collect();
+    runs.retain(|run| run.change_blocks() > 0);
+    runs.sort_by_key(|run| run.footer().change_csns.start);
+    let Some(last) = runs.last() else { return Ok(true) };
+    let horizon = horizon.min(last.footer().change_csns.end - 1);
+    let Some(version) = editor.version(table) else { return Ok(false) };
+    let columns = version.schema.columns.iter().map(|c| (c.id, c.ty.physical()));
+    let mut columns: Vec<_> = columns.filter(|c| version.changes_column(c.0)).collect();
+    columns.sort_unstable_by_key(|c| c.0);
+    let mut folded = |row: RowId| version.folded_at(row);
+    for (column, form) in columns {
+        writer.begin_column(column, form)?;
+        let (mut from, mut found, mut out) = (0, Vec::new(), Vec::new());
+        while let Some(window) = next_window(&runs, column, from) {
+            if editor.is_stopping() {
+                return Ok(false);
+            }
+            let mut sweep = Sweep::default();
+            for run in &runs {
+                run.read_changes(column, form, window.clone(), &mut found)?;
+                found.drain(..).for_each(|change| sweep.push(change, &window));
+            }
+            sweep.finish(horizon, &mut folded, &mut out);
+            writer.push_changes(&out)?;
+            out.clear();
+            from = window.end;
+        }
+    }
+    Ok(true)
+}
+
+/// The next window of row ids in which any run may have changes of a column.
+fn next_window(runs: &[&Arc<MarkRun>], column: ColumnId, from: RowId) -> Option<Range<RowId>> {
+    let next = |run: &&Arc<MarkRun>| {
+        let blocks = &run.footer().changes;
+        let at = blocks.partition_point(|b| (b.column, b.end) <= (column, from));
+        blocks.get(at).filter(|b| b.column == column).map(|b| b.first.max(from))
+    };
+    let start = runs.iter().filter_map(next).min()?;
+    Some(start..(start / DEAD_BLOCK_ROWS + 1) * DEAD_BLOCK_ROWS)
 }
 
 /// The lowest stretch that any source has marks in.

@@ -12,11 +12,11 @@ use std::sync::Arc;
 
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
-use onlap_format::TableSchema;
 use onlap_format::manifest::{Adopted, Edit, ManifestState, MarkRunMeta, RunMeta, SegmentMeta};
 use onlap_format::marks::MarkShift;
+use onlap_format::{IndexSchema, TableSchema};
 
-use super::TableVersion;
+use super::{IndexVersion, Known, TableVersion};
 use crate::files::Files;
 
 #[cfg(test)]
@@ -120,5 +120,41 @@ impl TableVersion {
         }
         state.apply(&Edit::Flushed(schema.id, PROVISIONAL_BASE + private.end(), 0))?;
         TableVersion::build(files, &state.tables[&schema.id], old)
+    }
+
+    /// The same files under a schema with other indexes, which differs in nothing else: an index that
+    /// this version knows keeps its runs, others have those of `runs`. What `old`, an earlier such version, has open is taken over.
+    ///
+    /// # Errors
+    /// Those of opening files.
+    pub fn with_indexes(
+        &self,
+        files: &Arc<Files>,
+        schema: &Arc<TableSchema>,
+        runs: &[(IndexId, RunMeta)],
+        old: Option<&TableVersion>,
+    ) -> Result<TableVersion> {
+        let known = Known::of(old);
+        let index = |index: &IndexSchema| {
+            if let Some(version) = self.index(index.id) {
+                return Ok(version.clone());
+            }
+            let shape = known.shape(schema, index)?;
+            let runs = runs.iter().filter(|(id, _)| *id == index.id);
+            let runs = runs.map(|(_, meta)| known.run(files, &shape, meta));
+            let mut runs = runs.collect::<Result<Vec<_>>>()?;
+            runs.sort_by_key(|run| run.meta.rows.start);
+            Ok(IndexVersion { id: index.id, runs, shape })
+        };
+        Ok(TableVersion {
+            indexes: schema.indexes.iter().map(index).collect::<Result<_>>()?,
+            schema: Arc::clone(schema),
+            segments: self.segments.clone(),
+            marks: self.marks.clone(),
+            changed: self.changed.clone(),
+            flushed_rows: self.flushed_rows,
+            flushed_csn: self.flushed_csn,
+            resolved: self.resolved,
+        })
     }
 }

@@ -61,7 +61,7 @@ impl TableVersion {
 
     /// Whether any row is marked as deleted.
     pub fn has_marks(&self) -> bool {
-        !self.marks.is_empty()
+        self.marks.iter().any(|m| m.run.has_deletes())
     }
 
     /// Whether any row of a range may be marked as deleted.
@@ -131,14 +131,15 @@ impl TableVersion {
     }
 
     /// The newest row below `below` that carries the whole key `key` (key bytes) of an index,
-    /// whether deleted or not.
+    /// whether deleted or not. Adds to `probes` how many filters were asked.
     pub fn newest_with_key(
         &self,
         index: IndexId,
         key: &[u8],
         below: RowId,
+        probes: &mut u64,
     ) -> Result<Option<RowId>> {
-        self.newest_among(index, key, 0..below)
+        self.newest_among(index, key, 0..below, probes)
     }
 
     /// The same among rows of a range.
@@ -147,6 +148,7 @@ impl TableVersion {
         index: IndexId,
         key: &[u8],
         rows: Range<RowId>,
+        probes: &mut u64,
     ) -> Result<Option<RowId>> {
         let Some(index) = self.index(index) else { return Ok(None) };
         let may_have =
@@ -158,15 +160,15 @@ impl TableVersion {
                 continue;
             }
             found.clear();
-            entry.run.probe(key, &mut found)?;
+            *probes += entry.run.probe(key, &mut found)?;
             newest = newest.max(found.iter().copied().filter(|r| rows.contains(r)).max());
         }
         Ok(newest)
     }
 
     /// Runs of an index that may hold rows below `upto`.
-    pub fn run_count(&self, index: IndexId, upto: RowId) -> usize {
-        self.index(index).map_or(0, |i| i.runs_below(upto).count())
+    pub fn runs_below(&self, index: IndexId, upto: RowId) -> impl Iterator<Item = &Arc<RunEntry>> {
+        self.index(index).into_iter().flat_map(move |index| index.runs_below(upto))
     }
 
     /// One cursor per run of an index that may hold rows below `upto`; entries of rows from `upto`

@@ -59,9 +59,9 @@ fn a_merge_in_slices_keeps_what_versions_need() {
     };
     assert!(Arc::ptr_eq(&same(&old, 0), &same(&new, 1)), "an open file stays open");
     assert_eq!(bare.read_index(), before);
-    assert_eq!(new.newest_with_key(INDEX, &key(1000), 5000).unwrap(), Some(500));
-    assert_eq!(new.newest_with_key(INDEX, &key(1002), 5000).unwrap(), Some(507));
-    assert_eq!(new.newest_with_key(INDEX, &key(1002), 507).unwrap(), None);
+    assert_eq!(new.newest_with_key(INDEX, &key(1000), 5000, &mut 0).unwrap(), Some(500));
+    assert_eq!(new.newest_with_key(INDEX, &key(1002), 5000, &mut 0).unwrap(), Some(507));
+    assert_eq!(new.newest_with_key(INDEX, &key(1002), 507, &mut 0).unwrap(), None);
     versions.files().sweep().unwrap();
     assert_eq!(exist(&bare.context, &files), [true; 4], "an older version has them");
     drop(old);

@@ -257,6 +257,9 @@ fn dates_meet_timestamps_at_midnight() {
     assert_eq!(with(&row, col("d").equal(col("s"))), Some(true));
     assert_eq!(with(&[row[0], ("s", "2024-02-29 00:00:01")], col("d").less(col("s"))), Some(true));
     assert_eq!(with(&row, col("s").greater(col("d"))), Some(false));
+    // Dates reach further than timestamps.
+    let far = Expr::Constant(Value::Date(i32::MIN));
+    assert_eq!(with(&row, col("s").greater(far)), Some(true));
 }
 
 #[test]

@@ -83,6 +83,7 @@ unsafe extern "C" {
         value: *const c_char,
         value_len: usize,
     );
+    pub fn rocksdb_writebatch_delete(batch: *mut WriteBatch, key: *const c_char, len: usize);
     pub fn rocksdb_writebatch_data(batch: *mut WriteBatch, size: *mut usize) -> *const c_char;
     pub fn rocksdb_write(
         db: *mut Db,

@@ -155,7 +155,7 @@ pub(super) unsafe fn options(memory: u64) -> (*mut ffi::Options, *mut ffi::Cache
     }
 }
 
-/// Puts that are written together.
+/// Puts and deletes that are written together.
 pub(super) struct WriteBatch(*mut ffi::WriteBatch);
 
 // SAFETY: a write batch has no ties to a thread; `&mut` is not needed for `put` because the type is
@@ -172,6 +172,11 @@ impl WriteBatch {
         let (k, v) = (key.as_ptr().cast(), value.as_ptr().cast());
         // SAFETY: both are live slices that the call copies.
         unsafe { ffi::rocksdb_writebatch_put(self.0, k, key.len(), v, value.len()) };
+    }
+
+    pub fn delete(&self, key: &[u8]) {
+        // SAFETY: a live slice that the call copies.
+        unsafe { ffi::rocksdb_writebatch_delete(self.0, key.as_ptr().cast(), key.len()) };
     }
 
     pub fn clear(&self) {

@@ -58,7 +58,7 @@ fn look(bare: &Bare, version: &TableVersion, base: RowId) {
     for ordinal in [0, 1, 499, 500, 601, 604, 999] {
         let key = bare.shape().key.encode_values(&[Value::Int(key_of(ordinal))]).unwrap();
         let newest = ordinals().into_iter().rfind(|i| key_of(*i) == key_of(ordinal)).unwrap();
-        let found = version.newest_with_key(INDEX, &key, RowId::MAX).unwrap();
+        let found = version.newest_with_key(INDEX, &key, RowId::MAX, &mut 0).unwrap();
         assert_eq!(found, Some(base + newest));
         assert!(version.segment_of(base + ordinal).unwrap().meta.rows.contains(&(base + ordinal)));
     }
@@ -113,7 +113,7 @@ fn a_compaction_leaves_the_base_behind_and_keeps_the_commit() {
     bare.commit(&adopted.collect::<Vec<_>>()).unwrap();
     bare.add_marks(70..470, 40);
     bare.horizon.store(50, std::sync::atomic::Ordering::Relaxed);
-    let candidate = compact::choose(&bare.table(), 50, 0.2).unwrap().unwrap();
+    let candidate = compact::choose(&bare.table(), 50, 0.2, 0.2).unwrap().unwrap();
     assert_eq!(candidate.dead, 400);
     assert!(compact::compact(&bare, TABLE, &candidate).unwrap());
     let version = bare.version(TABLE).unwrap();

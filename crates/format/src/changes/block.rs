@@ -1,0 +1,175 @@
+//! How do changes of one column lie in a file?
+//!
+//! A **change block** is a [block](crate::block) whose rows are changes, by row id and then by commit:
+//! first row, number of rows, CSN, operation (0 set, 1 add), value in the column's form. Stretches of
+//! two changes are disjoint or the same, so that the changes of a row stand together.
+//!
+//! ```
+//! use onlap_format::Physical;
+//! use onlap_format::changes::{Change, ChangeBlock, ChangeOp, Scalar, encode_change_block};
+//! let set = ChangeOp::Set(Scalar::Int(5));
+//! let changes = [Change { first: 10, len: 3, csn: 7, op: set }];
+//! let mut bytes = Vec::new();
+//! encode_change_block(Physical::Int, &changes, &mut bytes);
+//! let block = ChangeBlock::parse(&bytes, Physical::Int).unwrap();
+//! let mut found = Vec::new();
+//! block.read(12..20, &mut found).unwrap();
+//! assert_eq!(found, changes);
+//! ```
+
+use std::ops::Range;
+
+use onlap_base::{ColumnId, Csn, Error, Result, RowId, limits};
+
+use super::{Change, ChangeOp, Scalar};
+use crate::batch::{Batch, Column, Vector};
+use crate::block::{Block, BlockEncoder, RowIds};
+use crate::types::Physical;
+
+/// Changes of a block at most.
+pub const CHANGES_PER_BLOCK: usize = 2048;
+const _: () = assert!(CHANGES_PER_BLOCK <= limits::BLOCK_ROWS_MAX);
+
+const COLUMNS: usize = 5;
+
+/// Where a change block lies, and what it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChangeBlockEntry {
+    /// The column.
+    pub column: ColumnId,
+    /// Offset in the file.
+    pub offset: u64,
+    /// Bytes.
+    pub len: u32,
+    /// First row that is changed.
+    pub first: RowId,
+    /// One behind the last.
+    pub end: RowId,
+    /// Changes.
+    pub count: u32,
+}
+
+/// Appends a block of changes, 1 to [`CHANGES_PER_BLOCK`] by row id and then by commit, of a column of
+/// this form.
+pub fn encode_change_block(form: Physical, changes: &[Change], out: &mut Vec<u8>) {
+    let ints = |of: &dyn Fn(&Change) -> i64| Column {
+        data: Vector::Int(changes.iter().map(of).collect()),
+        nulls: None,
+    };
+    let mut values = Column::new(form);
+    changes.iter().for_each(|c| c.op.scalar().push_to(&mut values));
+    let columns = vec![
+        ints(&|c| c.first as i64),
+        ints(&|c| c.len as i64),
+        ints(&|c| c.csn as i64),
+        ints(&|c| i64::from(matches!(c.op, ChangeOp::Add(_)))),
+        values,
+    ];
+    let batch = Batch { columns, rows: changes.len() };
+    BlockEncoder::new(COLUMNS, false).encode(&batch, 0..changes.len(), RowIds::Dense(0), out);
+}
+
+/// A parsed block of changes.
+#[derive(Debug)]
+pub struct ChangeBlock {
+    block: Block,
+    form: Physical,
+}
+
+/// The changes of a block, unpacked: one element each.
+#[derive(Clone, Debug, Default)]
+pub struct Unpacked {
+    /// First rows.
+    pub firsts: Vec<i64>,
+    /// Numbers of rows.
+    pub lens: Vec<i64>,
+    /// Commits.
+    pub csns: Vec<i64>,
+    /// Whether the value is added.
+    pub adds: Vec<i64>,
+    /// Values.
+    pub values: Option<Column>,
+}
+
+impl ChangeBlock {
+    /// Checks and opens a block of changes of a column of this form.
+    ///
+    /// # Errors
+    /// `Corruption`.
+    pub fn parse(bytes: &[u8], form: Physical) -> Result<ChangeBlock> {
+        let block = Block::parse(bytes)?;
+        if block.columns() != COLUMNS || block.column(COLUMNS - 1)?.physical() != form {
+            return Err(Error::damaged("a block of changes has other columns"));
+        }
+        let block = ChangeBlock { block, form };
+        let (firsts, lens) = (block.block.column(0)?, block.block.column(1)?);
+        let mut end = 0;
+        for i in 0..block.len() {
+            let (first, len) = (firsts.int(i), lens.int(i));
+            let same = i > 0 && (first, len) == (firsts.int(i - 1), lens.int(i - 1));
+            if len < 1 || first < end && !same || first.checked_add(len).is_none() {
+                return Err(Error::damaged("changes are out of order"));
+            }
+            end = first + len;
+        }
+        Ok(block)
+    }
+
+    /// Number of changes, at least 1.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.block.rows()
+    }
+
+    /// Heap bytes in use.
+    pub fn heap_bytes(&self) -> usize {
+        self.block.heap_bytes()
+    }
+
+    /// Appends the changes of any of the rows, unclipped.
+    pub fn read(&self, rows: Range<RowId>, out: &mut Vec<Change>) -> Result<()> {
+        let (firsts, lens) = (self.block.column(0)?, self.block.column(1)?);
+        let (csns, adds) = (self.block.column(2)?, self.block.column(3)?);
+        let views = firsts.ints().zip(lens.ints());
+        let (starts, _) = views.ok_or_else(|| Error::damaged("changes without row ids"))?;
+        // The stretch before the first that begins in the range may reach into it.
+        let mut i = starts.lower_bound(clamp(rows.start)).min(self.len());
+        while i > 0 && (firsts.int(i - 1) + lens.int(i - 1)) as RowId > rows.start {
+            i -= 1;
+        }
+        let end = starts.lower_bound(clamp(rows.end)).min(self.len());
+        let places: Vec<u32> = (i as u32..end.max(i) as u32).collect();
+        let mut values = Column::new(self.form);
+        self.block.append_selected(COLUMNS - 1, &places, &mut values)?;
+        for (k, i) in (i..end).enumerate() {
+            let value = Scalar::of(&values, k);
+            let op = if adds.int(i) == 0 { ChangeOp::Set(value) } else { ChangeOp::Add(value) };
+            let (first, len) = (firsts.int(i) as RowId, lens.int(i) as u64);
+            out.push(Change { first, len, csn: csns.int(i) as Csn, op });
+        }
+        Ok(())
+    }
+
+    /// Unpacks the whole block.
+    pub fn unpack(&self) -> Result<Unpacked> {
+        let mut out = Unpacked::default();
+        let n = self.len();
+        let mut values = Column::new(self.form);
+        for (k, to) in
+            [&mut out.firsts, &mut out.lens, &mut out.csns, &mut out.adds].into_iter().enumerate()
+        {
+            let view = self.block.column(k)?;
+            match view.ints() {
+                Some(ints) => ints.append_to(0..n, to),
+                None => return Err(Error::damaged("a change without numbers")),
+            }
+        }
+        self.block.column(COLUMNS - 1)?.append_to(0..n, &mut values)?;
+        out.values = Some(values);
+        Ok(out)
+    }
+}
+
+fn clamp(row: RowId) -> i64 {
+    i64::try_from(row).unwrap_or(i64::MAX)
+}
