@@ -4,6 +4,8 @@
 //! filled; then a twentieth of the rows is replaced, once by blind upserts, and read as it is then,
 //! and again when everything is resolved. Rates and times are of this machine, ratios of one run.
 
+#![allow(clippy::disallowed_methods, reason = "it measures")]
+
 use std::time::{Duration, Instant};
 
 use onlap::{
