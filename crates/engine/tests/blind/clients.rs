@@ -43,7 +43,7 @@ pub struct World {
 }
 
 fn random_row(rng: &mut Rng, id: i64) -> Row {
-    let text = Value::Text("some text to fill blocks with".repeat(rng.index(3)).into());
+    let text = Value::Text("some text to fill blocks with".repeat(rng.index(3)));
     vec![Value::Int(id), Value::Int(rng.below(12) as i64), text]
 }
 

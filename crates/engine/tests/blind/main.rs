@@ -39,7 +39,7 @@ fn spec() -> TableSpec {
 }
 
 fn row(id: i64, a: i64) -> Row {
-    vec![Value::Int(id), Value::Int(a), Value::Text(format!("text {a}").into())]
+    vec![Value::Int(id), Value::Int(a), Value::Text(format!("text {a}"))]
 }
 
 fn batch(rows: impl IntoIterator<Item = (i64, i64)>) -> Batch {
