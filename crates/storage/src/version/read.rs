@@ -87,7 +87,7 @@ impl TableVersion {
     /// Entries of dead rows in runs, counted in the same way.
     pub fn known_dead_entries(&self) -> u64 {
         let dead = |run: &Arc<RunEntry>| {
-            let (_, dead) = run.dead.lock().clone()?;
+            let (_, dead) = (*run.dead.lock())?;
             let missing =
                 (run.meta.rows.end - run.meta.rows.start).saturating_sub(run.meta.entries());
             Some(dead.saturating_sub(missing).min(run.meta.entries()))
