@@ -47,6 +47,7 @@ use parking_lot::{Mutex, MutexGuard};
 use roaring::RoaringTreemap;
 
 use crate::blind;
+use crate::budgets;
 use crate::changes::{self, replace};
 use crate::database::Shared;
 use crate::flush;
@@ -232,6 +233,7 @@ impl Commits {
             for write in writes.iter_mut().filter(|w| replace::is_due(w)) {
                 replace::replace(shared, write)?;
             }
+            budgets::hold_back(shared, &writes)?;
             let decided = self.queue_up(shared, writes, reads)?;
             match decided.result {
                 Err(e)

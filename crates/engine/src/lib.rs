@@ -15,6 +15,7 @@ mod adopt;
 mod background;
 mod backup;
 mod blind;
+mod budgets;
 mod catalog;
 mod changes;
 mod check;
@@ -51,6 +52,7 @@ mod upgrade;
 pub use backup::{
     BackupOptions, BackupProgress, BackupReport, RestoreOptions, RestoreReport, restore,
 };
+pub use budgets::TableDebts;
 pub use changes::Change;
 pub use check::{CheckOptions, CheckReport, Finding, check};
 pub use database::{Database, Table};

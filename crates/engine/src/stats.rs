@@ -15,6 +15,8 @@ use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
 use crate::blind;
+use crate::budgets::TableDebts;
+use crate::compaction;
 use crate::database::{Database, Shared};
 use crate::debts;
 use crate::read::{ReadCounters, ReadView, Registration, Scan};
@@ -106,6 +108,10 @@ pub struct TableStats {
     pub mark_bytes: u64,
     /// Bytes of dead rows kept only because of the table's history, estimated.
     pub history_debt_bytes: u64,
+    /// Column changes in memory.
+    pub unflushed_changes: u64,
+    /// Deferred work in files, and the limits that it has.
+    pub debts: TableDebts,
     /// Indexes in creation order.
     pub indexes: Vec<IndexStats>,
 }
@@ -203,6 +209,8 @@ fn table_stats(shared: &Arc<Shared>, name: &str, state: &TableState) -> Result<T
         marks: version.marks.iter().map(|m| m.meta.marks).sum(),
         mark_bytes: version.marks.iter().map(|m| m.meta.bytes).sum(),
         history_debt_bytes: debts::kept(shared, state).history,
+        unflushed_changes: view.memtables_newest_first().map(|m| m.changes() as u64).sum(),
+        debts: state.owed.look(version, compaction::dead_share(shared)),
         indexes,
     })
 }

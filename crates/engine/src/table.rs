@@ -24,6 +24,7 @@ use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
 use crate::blind::Pending;
+use crate::budgets::Owed;
 use crate::changes::FixedColumns;
 use crate::compaction::NothingDue;
 use crate::database::Shared;
@@ -180,6 +181,8 @@ pub(crate) struct TableState {
     pub dropped: AtomicBool,
     /// Created by a transaction that has not committed: it belongs to that alone.
     pub unborn: AtomicBool,
+    /// Share of what it may owe in files.
+    pub owed: Owed,
     /// Columns that are not changed in place for now.
     pub fixed: FixedColumns,
     /// What its merges owe, in bytes.
@@ -242,6 +245,7 @@ impl TableState {
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             unborn: AtomicBool::new(false),
+            owed: Owed::default(),
             fixed: FixedColumns::default(),
             merge_debt: AtomicU64::new(0),
             nothing_due: Mutex::new(None),

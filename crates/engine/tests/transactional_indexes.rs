@@ -246,6 +246,40 @@ fn a_unique_index_finds_equal_keys_wherever_they_are() {
 }
 
 #[test]
+fn columns_that_were_changed_in_place_stand_in_a_new_index() {
+    for (code, unique) in [(-8, true), (-7, false)] {
+        let disk = MemFs::new();
+        let (db, table) = filled(disk.clone(), 100);
+        let set = |code: i64| [("code", Value::Int(code))];
+        table.update(&key(4), &set(-4)).unwrap();
+        let mut tx = db.begin().unwrap();
+        tx.update(&table, &key(5), &set(-7)).unwrap();
+        let before = tx.savepoint();
+        for _ in 0..2 {
+            tx.rollback_to(&before).unwrap();
+            tx.create_index(&table, by_code()).unwrap();
+            tx.update(&table, &key(9), &set(-9)).unwrap();
+            for id in [4, 9] {
+                let found = tx.get_by(&table, "by_code", &key(-id), None).unwrap();
+                assert_eq!(found.unwrap()[0], Value::Int(id));
+            }
+            let taken = tx.update(&table, &key(10), &set(-4)).unwrap_err();
+            assert_eq!(taken.kind(), ErrorKind::DuplicateKey);
+            own_rows(&mut tx, &table, &["by_code"]);
+        }
+        // Another transaction changes the column meanwhile.
+        table.update(&key(6), &set(code)).unwrap();
+        assert_eq!(tx.commit().is_ok(), unique, "{code}");
+        let rows = agreed_rows(&db, "t").unwrap();
+        assert_eq!(rows[6][2], Value::Int(code));
+        assert_eq!(rows[9][2] == Value::Int(-9), unique);
+        drop(table);
+        db.close().unwrap();
+        assert_checked(&disk);
+    }
+}
+
+#[test]
 fn a_dropped_index_is_gone_for_its_transaction_first() {
     let disk = MemFs::new();
     let (db, table) = filled(disk.clone(), 200);

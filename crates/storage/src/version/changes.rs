@@ -126,6 +126,12 @@ impl TableVersion {
         sum as u64
     }
 
+    /// Changes in files that not all segments have.
+    pub fn pending_changes(&self) -> u64 {
+        let pending = self.changed.iter().filter(|run| !self.all_folded(run));
+        pending.map(|run| run.footer().change_count()).sum()
+    }
+
     /// Whether the segments have every change of a mark run, so that rewriting it makes it smaller.
     pub fn all_folded(&self, run: &MarkRun) -> bool {
         let footer = run.footer();

@@ -79,6 +79,22 @@ impl TableVersion {
         Some(((runs().count(), newest.meta.file, horizon.min(last)), bound))
     }
 
+    /// Rows in segments that were found to be dead when somebody last counted.
+    pub fn known_dead_rows(&self) -> u64 {
+        self.segments.iter().filter_map(|s| Some(s.dead.lock().as_ref()?.1)).sum()
+    }
+
+    /// Entries of dead rows in runs, counted in the same way.
+    pub fn known_dead_entries(&self) -> u64 {
+        let dead = |run: &Arc<RunEntry>| {
+            let (_, dead) = (*run.dead.lock())?;
+            let missing =
+                (run.meta.rows.end - run.meta.rows.start).saturating_sub(run.meta.entries());
+            Some(dead.saturating_sub(missing).min(run.meta.entries()))
+        };
+        self.indexes.iter().flat_map(|i| &i.runs).filter_map(dead).sum()
+    }
+
     /// When a row was deleted, and which row took its place; CSN 0 where no snapshot is old enough to
     /// ask when.
     pub fn mark_of(&self, row: RowId) -> Result<Option<(Csn, Option<RowId>)>> {

@@ -1,0 +1,129 @@
+//! How much deferred work may a table owe?
+//!
+//! Changes that no segment has yet, rows that are dead and still stored, entries of dead rows: each is
+//! put off until it is worth a rewrite of a file, and each costs readers something meanwhile. Background
+//! work begins at a share of the table ([`crate::compaction`]); a table may owe twice that share
+//! ([`Owed`]), which keeps what readers pay below twice the price of a clean table. On the way from the one
+//! to the other, commits that add to the debt wait for a little, longer and longer, and at the limit for
+//! work that gets done. What snapshots or a history keep is not the writers' to pay: it has limits of its
+//! own ([`crate::debts`]).
+//!
+//! The counts are of files, as they were when background work last looked: what lies in memtables is
+//! limited by the memory that they may use.
+//!
+//! Thread safety: atomics; waits hold nothing but the locks of the transaction.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use onlap_base::Result;
+use onlap_storage::version::TableVersion;
+
+use crate::commit::TableWrite;
+use crate::database::Shared;
+use crate::table::TableState;
+
+/// A table may owe twice the share from which on files are rewritten.
+const LIMIT_FACTOR: f64 = 2.0;
+/// What small tables may owe: rewriting less often costs less than reading it.
+const LEAST: u64 = 1 << 14;
+/// Longest delay of a commit below the limit.
+const DELAY_MAX: Duration = Duration::from_millis(20);
+/// At the limit, how often a commit looks whether something was done.
+const LOOKS_MAX: usize = 500;
+
+/// What a table owes, in changes, rows and entries, and what it may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TableDebts {
+    /// Column changes in files that no segment has.
+    pub pending_changes: u64,
+    /// Most of them.
+    pub pending_changes_limit: u64,
+    /// Rows in segments that are dead for everybody, as far as they were counted.
+    pub dead_rows: u64,
+    /// Most of them.
+    pub dead_rows_limit: u64,
+    /// Index entries of such rows, as far as they were counted.
+    pub dead_entries: u64,
+    /// Most of them.
+    pub dead_entries_limit: u64,
+}
+
+impl TableDebts {
+    /// What the files of a table owe; `share`: of its rows, from which on one is rewritten.
+    fn of(version: &TableVersion, share: f64) -> TableDebts {
+        let rows: u64 = version.segments.iter().map(|s| s.meta.count).sum();
+        let runs = version.indexes.iter().flat_map(|i| &i.runs);
+        let entries: u64 = runs.map(|r| r.meta.entries()).sum();
+        let limit = |n: u64| ((n as f64 * share * LIMIT_FACTOR) as u64).max(LEAST);
+        TableDebts {
+            pending_changes: version.pending_changes(),
+            pending_changes_limit: limit(rows),
+            dead_rows: version.known_dead_rows(),
+            dead_rows_limit: limit(rows),
+            dead_entries: version.known_dead_entries(),
+            dead_entries_limit: limit(entries),
+        }
+    }
+
+    /// The largest debt as a share of its limit.
+    fn share(&self) -> f64 {
+        let share = |n: u64, limit: u64| n as f64 / limit.max(1) as f64;
+        share(self.pending_changes, self.pending_changes_limit)
+            .max(share(self.dead_rows, self.dead_rows_limit))
+            .max(share(self.dead_entries, self.dead_entries_limit))
+    }
+}
+
+/// What a table owed when somebody last looked: the share of its limit, in thousandths.
+#[derive(Debug, Default)]
+pub(crate) struct Owed(AtomicU64);
+
+impl Owed {
+    /// Looks again, after files changed.
+    pub(crate) fn look(&self, version: &TableVersion, share: f64) -> TableDebts {
+        let debts = TableDebts::of(version, share);
+        self.0.store((debts.share() * 1000.0) as u64, Relaxed);
+        debts
+    }
+
+    fn share(&self) -> f64 {
+        self.0.load(Relaxed) as f64 / 1000.0
+    }
+}
+
+/// Lets a transaction that adds to the debts of tables wait.
+pub(crate) fn hold_back(shared: &Shared, writes: &[TableWrite]) -> Result<()> {
+    for w in writes.iter().filter(|w| !w.marks.is_empty() || !w.changes.is_empty()) {
+        if w.state.owed.share() > 0.5 {
+            wait_for(shared, &w.state)?;
+        }
+    }
+    Ok(())
+}
+
+fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
+    let background = &shared.background;
+    for _ in 0..LOOKS_MAX {
+        let share = state.owed.share();
+        let version = Arc::as_ptr(&state.view_now().version);
+        let nothing = state.nothing_due.lock();
+        let held = nothing.as_ref().is_some_and(|(at, ..)| Weak::as_ptr(at) == version);
+        drop(nothing);
+        if share <= 0.5 || held || !background.is_running() {
+            // What is left is kept by snapshots, or nobody is there to do it.
+            return Ok(());
+        }
+        shared.check_writable()?;
+        let seen = background.idle_event().epoch();
+        background.wake();
+        if share < 1.0 {
+            let delay = DELAY_MAX.mul_f64(((share - 0.5) * 2.0).powi(2));
+            background.idle_event().wait(seen, Some(delay.max(Duration::from_micros(50))));
+            return Ok(());
+        }
+        background.idle_event().wait(seen, Some(DELAY_MAX));
+    }
+    Ok(())
+}
