@@ -109,6 +109,10 @@ pub const LOG_RECORD_BYTES: usize = GIB as usize;
 /// An eighth of [`LOG_LIMIT_DEFAULT`]: that is how much of the log waits for the rest of its file.
 pub const LOG_FILE_BYTES: u64 = 32 * MIB;
 
+/// Rows of a table that were written blindly and have not met the rows before them: as many keys as a
+/// filter of 64 MiB holds at 16 bits each. One percent of a table's rows where that is more.
+pub const PENDING_ROWS: u64 = 64 * MIB * 8 / 16;
+
 /// Log kept before a flush is forced, in bytes, by default. At 0.5 µs per logged row of 30 bytes
 /// recovery reads it in under 5 seconds.
 pub const LOG_LIMIT_DEFAULT: u64 = 256 * MIB;
@@ -190,6 +194,7 @@ pub const LIMITS: &[Limit] = limits![
     FILTER_BITS_PER_KEY, "filter", "bits per key", "one false positive in about 1000";
     LOG_RECORD_BYTES, "log record", "bytes", "the longest commit logged in one piece; larger ones spill first";
     LOG_FILE_BYTES, "log file", "bytes", "an eighth of the default log; a longer record gets its own file";
+    PENDING_ROWS, "blind rows not resolved, or 1 percent of a table", "rows", "64 MiB at 16 bits each";
     LOG_LIMIT_DEFAULT, "log kept, by default", "bytes", "recovered in under 5 seconds";
     LOG_LIMIT_MIN, "log kept, at least", "bytes", "two log files";
     MEMORY_LIMIT_MIN, "memory_limit, at least", "bytes", "the log's share still holds one group";

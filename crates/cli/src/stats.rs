@@ -80,6 +80,13 @@ fn print_table(t: &TableStats) {
         units::grouped(t.unflushed_rows),
         units::size(t.memtable_bytes)
     );
+    if t.pending_rows > 0 {
+        println!(
+            "  {} rows written blindly and not resolved, at most {}",
+            units::grouped(t.pending_rows),
+            units::grouped(t.pending_rows_limit)
+        );
+    }
     t.indexes.iter().for_each(print_index);
 }
 
@@ -141,6 +148,8 @@ fn table_json(t: &TableStats) -> Value {
         "name": t.name,
         "row_ids": t.row_ids,
         "unflushed_rows": t.unflushed_rows,
+        "pending_rows": t.pending_rows,
+        "pending_rows_limit": t.pending_rows_limit,
         "memtable_bytes": t.memtable_bytes,
         "segments": t.segments,
         "segment_rows": t.segment_rows,

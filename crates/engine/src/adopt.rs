@@ -229,7 +229,7 @@ fn publish(shared: &Shared, r: &Ready, base: RowId, csn: Csn, changed: &[Changed
             // They were flushed under the lock that is still held.
             frozen: Vec::new(),
             // An index that is being built scans what was adopted: nobody flushed that.
-            active: state.new_memtable(&landing, end),
+            active: state.successor_of(&old.active, &landing, end),
             schema,
             landing,
             past: old.past.clone(),

@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use crate::database::Shared;
 use crate::memtable::Work;
 use crate::table::TableState;
-use crate::{compaction, debts, flush, quiet};
+use crate::{blind, compaction, debts, flush, quiet};
 
 /// How long a failed kind of job rests.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
@@ -40,6 +40,8 @@ pub(crate) enum Claim {
     Flush(TableId),
     /// Merges and compactions of a table.
     Files(TableId),
+    /// Rows of a table that were written blindly.
+    Pending(TableId),
     /// A log file prepared ahead of need.
     LogSpare,
 }
@@ -246,6 +248,10 @@ fn run_claimed(shared: &Shared, claim: Claim) -> Result<()> {
     match claim {
         Claim::Flush(table) => flush::flush_oldest(shared, table),
         Claim::Files(table) => compaction::run(shared, table),
+        Claim::Pending(table) => match shared.catalog.by_id(table) {
+            Some(state) => blind::work(shared, &state),
+            None => Ok(()),
+        },
         Claim::LogSpare => shared.prepare_log_spare(),
     }
 }
@@ -272,6 +278,11 @@ pub(crate) fn pick(shared: &Shared, kinds: Kinds) -> Option<Job> {
     }
     if kinds == Kinds::Urgent {
         return None;
+    }
+    let pending = |t: &&Arc<TableState>| writable && blind::is_due(shared, t);
+    let claimed = tables.iter().filter(pending).find(|t| background.claim(Claim::Pending(t.id)));
+    if let Some(t) = claimed {
+        return Some(Job::Claimed(Claim::Pending(t.id)));
     }
     // The table that owes most first, so that none waits for ever behind a busy one.
     let mut due: Vec<_> = tables.iter().filter(|t| compaction::is_due(shared, t)).collect();

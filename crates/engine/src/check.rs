@@ -25,6 +25,7 @@ use onlap_storage::version::{MarksEntry, RunEntry, TableVersion};
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::blind;
 use crate::database::Database;
 use crate::options::Options;
 use crate::read::merge_cursors;
@@ -101,6 +102,14 @@ pub fn check(dir: impl AsRef<Path>, options: &CheckOptions) -> Result<CheckRepor
             report: &mut report,
         };
         check.run();
+        match blind::unmarked(&view, FINDINGS_MAX) {
+            Ok(found) => report
+                .findings
+                .extend(found.into_iter().map(|text| Finding { table: Some(name.clone()), text })),
+            Err(e) => {
+                report.findings.push(Finding { table: Some(name.clone()), text: e.to_string() });
+            }
+        }
         for broken in alter::broken(db.shared(), &state) {
             report.findings.push(Finding { table: Some(name.clone()), text: broken.to_string() });
         }
@@ -403,7 +412,8 @@ impl TableCheck<'_> {
                 match &last {
                     Some((k, before)) if k == key && !null => {
                         let before = *before;
-                        if self.live(&[before])?[0] && self.live(&[row])?[0] {
+                        let met = row < self.version.resolved;
+                        if met && self.live(&[before])?[0] && self.live(&[row])?[0] {
                             self.find(format!(
                                 "unique index {}: rows {before} and {row} have the same key",
                                 index.name

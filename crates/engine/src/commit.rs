@@ -44,7 +44,9 @@ use onlap_format::changes::LoggedChange;
 use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
 use onlap_format::{Batch, TableSchema};
 use parking_lot::{Mutex, MutexGuard};
+use roaring::RoaringTreemap;
 
+use crate::blind;
 use crate::budgets;
 use crate::changes::{self, replace};
 use crate::database::Shared;
@@ -82,6 +84,20 @@ pub(crate) struct TableWrite {
     /// nobody else can have brought the keys meanwhile.
     pub kept: Vec<(u32, RowId)>,
     pub unique: Vec<UniqueKeys>,
+    /// Ordinals of rows that were written blindly.
+    pub blind: RoaringTreemap,
+    /// Those of them that are dead on arrival.
+    pub gone: Vec<u32>,
+}
+
+impl TableWrite {
+    /// Whether it relies on what the rows of a table with blind writes are.
+    fn is_judged_after_blind(&self) -> bool {
+        self.schema.blind
+            && (!self.marks.is_empty()
+                || !self.changes.is_empty()
+                || self.unique.iter().any(UniqueKeys::is_judged))
+    }
 }
 
 /// A transaction in the queue.
@@ -239,6 +255,7 @@ impl Commits {
         mut writes: Vec<TableWrite>,
         reads: Option<ReadSet>,
     ) -> Result<Decided> {
+        let _rooms = blind::make_room(shared, &writes)?;
         for w in &mut writes {
             let filter_probes = unique::look_up(w)?;
             shared.counters.add(&ReadCounters { filter_probes, ..ReadCounters::default() });
@@ -342,8 +359,9 @@ impl Drop for Leading<'_> {
 fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
     let mut body = CommitBody::new();
     for w in writes {
-        let marks: Vec<LoggedMark> =
-            w.marks.iter().map(|m| LoggedMark { row: m.row, successor: m.successor }).collect();
+        let own = |&i: &u32| LoggedMark { row: PROVISIONAL_BASE + RowId::from(i), successor: None };
+        let landed = w.marks.iter().map(|m| LoggedMark { row: m.row, successor: m.successor });
+        let marks: Vec<LoggedMark> = landed.chain(w.gone.iter().map(own)).collect();
         body.push(w.state.id, w.schema.version, &w.rows, &marks);
     }
     body.push_changes(writes.iter().map(|w| &w.changes[..]));
@@ -380,6 +398,14 @@ impl<'a> Group<'a> {
     /// Whether a table that was read has been written to.
     fn has_written(&self, reads: &ReadSet) -> bool {
         reads.tables().any(|table| self.tables.contains(&table))
+    }
+
+    /// Whether a request has to wait until what the group does can be seen.
+    fn is_before(&self, request: &Request) -> bool {
+        let judged =
+            |w: &TableWrite| w.is_judged_after_blind() && self.tables.contains(&w.state.id);
+        request.reads.as_ref().is_some_and(|reads| self.has_written(reads))
+            || request.writes.iter().any(judged)
     }
 
     fn has_key(&self, index: IndexId, key: &[u8]) -> bool {
@@ -439,7 +465,7 @@ impl Leader {
         let mut part = Some(self.log.group_part(now));
         let alone = requests.len() == 1;
         for request in requests {
-            if request.reads.as_ref().is_some_and(|reads| group.has_written(reads)) {
+            if group.is_before(request) {
                 break;
             }
             let outcome = self.admit(shared, &mut group, request, alone);
@@ -509,6 +535,9 @@ fn validate(shared: &Shared, group: &Group<'_>, w: &TableWrite) -> Result<()> {
         let text = format!("table {} belongs to a transaction that created it", w.schema.name);
         return Err(Error::new(ErrorKind::UnknownTable, text));
     }
+    if w.is_judged_after_blind() {
+        blind::resolve(shared, &w.state, RowId::MAX)?;
+    }
     let view = w.state.view_now();
     if view.schema.version != w.schema.version {
         let text = format!(
@@ -549,6 +578,8 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
         if w.rows.rows > 0 {
             view.active.append(&w.rows, a.csn);
         }
+        let gone = |&i: &u32| Mark { row: base + RowId::from(i), csn: a.csn, successor: None };
+        view.active.mark_all(w.gone.iter().map(gone));
         view.active.mark_all(w.marks.iter().map(|m| Mark {
             row: m.row,
             csn: a.csn,
@@ -557,6 +588,10 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
         let apart = changes::apart(shared, &view.schema);
         view.active.change_all(a.csn, &w.changes, &apart);
         drop(view);
+        if !w.blind.is_empty() {
+            // Whoever finds them there finds the rows and their marks.
+            w.state.pending.push(base..base + w.rows.rows as RowId);
+        }
         let replaced = w.marks.iter().filter_map(|m| Some((m.row, m.successor?)));
         w.state.locks.follow(replaced.map(|(row, ordinal)| (row, base + RowId::from(ordinal))));
         let mut writer = w.state.writer.lock();

@@ -478,6 +478,7 @@ impl Database {
 
     /// Flushes, then waits until no merge or compaction is left to do.
     pub fn settle(&self) -> Result<()> {
+        crate::blind::settle(&self.shared)?;
         self.flush()?;
         crate::compaction::settle(&self.shared)
     }

@@ -93,7 +93,9 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
         old.active.freeze();
         bytes = old.active.heap_bytes() as u64;
         let mut frozen = old.frozen.clone();
-        frozen.push(Frozen { memtable: Arc::clone(&old.active), csns: (since, csn), bytes });
+        let memtable = Arc::clone(&old.active);
+        let resolved = state.pending.resolved().min(old.active.end_row());
+        frozen.push(Frozen { memtable, csns: (since, csn), bytes, resolved });
         TableView {
             active: state.new_memtable(&old.landing, old.active.end_row()),
             frozen,
@@ -108,16 +110,22 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
 pub(crate) fn flush_oldest(shared: &Shared, table: TableId) -> Result<()> {
     let Some(state) = shared.catalog.by_id(table) else { return Ok(()) };
     let view = state.view();
-    let Some(Frozen { memtable: frozen, csns: (_, csn), bytes }) = view.frozen.first().cloned()
+    let Some(Frozen { memtable: frozen, csns: (_, csn), bytes, resolved }) =
+        view.frozen.first().cloned()
     else {
         return Ok(());
     };
     let started = shared.clock.monotonic_ns();
     let seen_dead = csn.min(shared.horizon_of(&state));
-    let dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
-    let dead = DeadRows::new(dead);
-    let mut edits = Vec::new();
+    let mut dead = frozen.dead_rows(frozen.first_row()..frozen.end_row(), seen_dead);
     let schema = frozen.schema();
+    let mut edits = Vec::new();
+    if schema.blind {
+        // Those that have rows before them to meet are kept.
+        dead.truncate(dead.partition_point(|&row| row < resolved));
+        edits.push(Edit::Resolved(table, resolved));
+    }
+    let dead = DeadRows::new(dead);
     let work = frozen.rows() * (ROW_WEIGHT + schema.indexes.len());
     let progress = Progress { shared, bytes, work, done: Cell::new(0), started };
     let written = sync_shared_log(shared, &state, csn).and_then(|()| {

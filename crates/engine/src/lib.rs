@@ -14,6 +14,7 @@
 mod adopt;
 mod background;
 mod backup;
+mod blind;
 mod budgets;
 mod catalog;
 mod changes;

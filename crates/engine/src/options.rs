@@ -108,6 +108,9 @@ pub struct Tuning {
     pub compact_dead_percent: u8,
     /// Size of one log file.
     pub log_file_bytes: u64,
+    /// Rows of a table that were written blindly and have not met the rows before them yet, at most:
+    /// 64 MiB at 16 bits each. One percent of the rows where that is more.
+    pub pending_rows: u64,
     /// A rule that tests switch off, to see that they notice.
     #[doc(hidden)]
     pub without: Option<Rule>,
@@ -127,6 +130,8 @@ pub enum Rule {
     UniqueKeys,
     /// A child row's parent is locked.
     ForeignKeys,
+    /// Rows that blind ones replaced get marks.
+    BlindMarks,
     /// An index that a transaction creates has the rows that others commit meanwhile.
     NewIndexes,
 }
@@ -143,6 +148,7 @@ impl Default for Tuning {
             merge_fan_in: 8,
             compact_dead_percent: 20,
             log_file_bytes: limits::LOG_FILE_BYTES,
+            pending_rows: limits::PENDING_ROWS,
             without: None,
         }
     }

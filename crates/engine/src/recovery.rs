@@ -28,7 +28,7 @@ use std::sync::atomic::Ordering;
 
 use onlap_base::memory::Memory;
 use onlap_base::names::{self, FileKind};
-use onlap_base::{Csn, Error, ErrorKind, Result, RowId, TableId};
+use onlap_base::{Csn, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, TableId};
 use onlap_format::log as format;
 use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed};
 use onlap_format::manifest::Edit;
@@ -326,7 +326,8 @@ fn apply(
         // A mark on a row that is not there yet is as much of a gap as a row behind one.
         let next = if rows > 0 { part.base } else { writer.next_row };
         let changed = part.changes.iter().flat_map(|c| &c.rows).map(|rows| rows.end);
-        let marked = part.marks.iter().map(|m| m.row + 1).chain(changed).max().unwrap_or(0);
+        let landed = part.marks.iter().filter(|m| m.row < PROVISIONAL_BASE).map(|m| m.row + 1);
+        let marked = landed.chain(changed).max().unwrap_or(0);
         if next != writer.next_row || marked > next {
             let text = format!(
                 "table {}: rows from id {next} and marks below {marked} in the log, rows from {} \
@@ -346,9 +347,20 @@ fn apply(
         if rows > 0 {
             view.active.append(&part.rows, csn);
         }
+        if view.schema.blind {
+            // Which of them were written blindly, the log does not say.
+            state.pending.push(part.base..part.base + rows);
+        }
         for mark in &part.marks {
             let successor = mark.successor.map(|s| part.base + RowId::from(s));
-            view.active.mark(mark.row, csn, successor);
+            let row = match mark.row.checked_sub(PROVISIONAL_BASE) {
+                Some(ordinal) if ordinal < rows => part.base + ordinal,
+                Some(_) => {
+                    return Err(at_record(Error::damaged("a mark on a row of no commit"), at));
+                }
+                None => mark.row,
+            };
+            view.active.mark(row, csn, successor);
         }
         view.active.change_all(csn, &part.changes, &|_, _| true);
         writer.next_row += rows;

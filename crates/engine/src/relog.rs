@@ -81,6 +81,9 @@ pub(crate) fn apply(shared: &Shared, relogged: RelogTable) -> Result<()> {
                 return Err(Error::damaged(text));
             }
             let skip = writer.next_row - start;
+            if view.schema.blind {
+                state.pending.push(start + skip..end);
+            }
             append(&view.active, &relogged, start + skip..end, csn);
             crate::unique::raise_highs_of_rows(&view.schema, &relogged.rows, &mut writer.highs);
             writer.next_row = end;

@@ -29,6 +29,7 @@ pub struct TableSpec {
     indexes: Vec<IndexSpec>,
     rules: RulesSpec,
     history_us: u64,
+    blind: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -59,6 +60,7 @@ impl TableSpec {
             indexes: Vec::new(),
             rules: RulesSpec::default(),
             history_us: 0,
+            blind: false,
         }
     }
     fn push(
@@ -111,6 +113,16 @@ impl TableSpec {
         self
     }
 
+    /// Takes blind writes: rows that come or go by their primary key without a look at the row before
+    /// ([`crate::Transaction::upsert`], [`crate::Transaction::delete_blind`]). Such a table has a primary
+    /// key and no other unique index, no foreign key and no child table; its other indexes store the
+    /// columns of the primary key beside their own.
+    #[must_use]
+    pub fn blind_writes(mut self) -> TableSpec {
+        self.blind = true;
+        self
+    }
+
     /// The table's name.
     pub fn name(&self) -> &str {
         &self.name
@@ -142,6 +154,7 @@ impl TableSpec {
             columns: Vec::with_capacity(self.columns.len()),
             next_column: self.columns.len() as u32,
             history_us: self.history_us,
+            blind: self.blind,
             ..TableSchema::default()
         };
         let mut names = HashSet::new();
@@ -164,6 +177,13 @@ impl TableSpec {
             let mut index = primary.build(&schema, next_index)?;
             index.primary = true;
             schema.indexes.push(index);
+        }
+        if self.blind && (self.primary_key.is_empty() || !self.rules.foreign_keys.is_empty()) {
+            let text = format!(
+                "table {} takes blind writes, which needs a primary key and goes with no foreign key",
+                self.name
+            );
+            return Err(Error::new(ErrorKind::Unsupported, text));
         }
         for spec in &self.indexes {
             let index = spec.build(&schema, next_index)?;
@@ -274,6 +294,9 @@ impl IndexSpec {
             }
             include.push(column.id);
         }
+        if schema.blind && schema.primary().is_some() {
+            self.complete_blind(schema, &key, &mut include)?;
+        }
         Ok(IndexSchema {
             id: next_index(),
             name: self.name.clone(),
@@ -285,6 +308,38 @@ impl IndexSpec {
             since: 0,
             ready: true,
         })
+    }
+
+    /// An index of a table with blind writes has the columns of the primary key.
+    fn complete_blind(
+        &self,
+        schema: &TableSchema,
+        key: &[KeyPart],
+        include: &mut Vec<ColumnId>,
+    ) -> Result<()> {
+        if self.unique {
+            let text = format!(
+                "index {}: table {} takes blind writes and can have no unique index but its primary \
+                 key",
+                self.name, schema.name
+            );
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        for part in schema.primary().iter().flat_map(|p| &p.key) {
+            let known = key.iter().any(|k| k.column == part.column);
+            if !known && !include.contains(&part.column) {
+                include.push(part.column);
+            }
+        }
+        let n = key.len() + include.len();
+        if n > limits::KEY_COLUMNS {
+            return Err(too_many(
+                "columns in an index with the primary key's",
+                n,
+                limits::KEY_COLUMNS,
+            ));
+        }
+        Ok(())
     }
 
     fn named_twice(&self, column: &str) -> Error {

@@ -14,6 +14,7 @@ use onlap_base::{Csn, Error, IndexId, Result, RowId};
 use onlap_format::{Column, IndexSchema};
 use onlap_storage::written::{IndexWritten, WrittenReport};
 
+use crate::blind;
 use crate::budgets::TableDebts;
 use crate::compaction;
 use crate::database::{Database, Shared};
@@ -87,6 +88,10 @@ pub struct TableStats {
     pub row_ids: RowId,
     /// Rows in memory.
     pub unflushed_rows: u64,
+    /// Rows that were written blindly and have not met the rows before them, and the most of them.
+    pub pending_rows: u64,
+    /// Most rows that may be so.
+    pub pending_rows_limit: u64,
     /// Bytes of memtables.
     pub memtable_bytes: u64,
     /// Segment files.
@@ -194,6 +199,8 @@ fn table_stats(shared: &Arc<Shared>, name: &str, state: &TableState) -> Result<T
         name: name.to_owned(),
         row_ids: view.active.end_row(),
         unflushed_rows: view.active.end_row() - version.flushed_rows,
+        pending_rows: state.pending.rows(),
+        pending_rows_limit: blind::limit(shared, state),
         memtable_bytes: (view.active.heap_bytes() + frozen) as u64,
         segments: version.segments.len(),
         segment_rows: version.segments.iter().map(|s| s.meta.count).sum(),
@@ -253,7 +260,8 @@ fn insert_pattern(
 }
 
 fn pattern_at(state: &TableState, index: &IndexSchema, at: &Registration) -> Result<InsertPattern> {
-    let view = ReadView::new(state, at)?;
+    // In which order keys came does not depend on who replaced whom since.
+    let view = ReadView::of_keys(state, at)?;
     let schema = Arc::clone(&view.view.schema);
     let (positions, _) = index_positions(&schema, index);
     let def = key_def(&schema, index);

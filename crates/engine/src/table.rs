@@ -9,6 +9,7 @@
 //! commit leader (freeze), flushes, merges and schema changes take for a moment each. Whoever holds
 //! the commit lock may take `change`; never the other way round.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
@@ -22,13 +23,14 @@ use onlap_storage::StorageContext;
 use onlap_storage::version::TableVersion;
 use parking_lot::Mutex;
 
+use crate::blind::Pending;
 use crate::budgets::Owed;
 use crate::changes::FixedColumns;
 use crate::compaction::NothingDue;
 use crate::database::Shared;
 use crate::index_build::Building;
 use crate::locks::LockSpace;
-use crate::memtable::{self, Memtable};
+use crate::memtable::{self, Mark, Memtable};
 use crate::rules::Checks;
 use crate::schema_change::ChangeLock;
 use crate::schema_change::truncate::Past;
@@ -42,6 +44,8 @@ pub(crate) struct Frozen {
     pub csns: (Csn, Csn),
     /// Its bytes when it was frozen.
     pub bytes: u64,
+    /// Rows below were resolved when it was frozen: see [`crate::blind`].
+    pub resolved: RowId,
 }
 
 /// Everything a reader needs of a table, pinned together.
@@ -80,12 +84,12 @@ impl TableView {
             // It was dropped.
             return Ok(None);
         };
-        let mut newest = self.carrier(index, key, below, probes)?;
+        let mut newest = self.carrier(index, key, 0..below, probes)?;
         while let Some(row) = newest.filter(|_| since > 0) {
             if !self.says_nothing(since, row)? {
                 break;
             }
-            newest = self.carrier(index, key, row, probes)?;
+            newest = self.carrier(index, key, 0..row, probes)?;
         }
         Ok(newest)
     }
@@ -96,21 +100,24 @@ impl TableView {
         Ok(self.mark_of(row)?.is_some_and(|(csn, _)| csn <= since))
     }
 
-    /// The newest row version below `below` with a key.
-    fn carrier(
+    /// The newest row version of a range of ids with a key.
+    pub(crate) fn carrier(
         &self,
         index: IndexId,
         key: &[u8],
-        below: RowId,
+        rows: Range<RowId>,
         probes: &mut u64,
     ) -> Result<Option<RowId>> {
         // A memtable of newer rows alone would be walked along all versions of the key.
-        for memtable in self.memtables_newest_first().filter(|m| m.first_row() < below) {
-            if let Some(row) = memtable.newest_with_key(index, key, below) {
-                return Ok(Some(row));
+        for memtable in self.memtables_newest_first().filter(|m| m.first_row() < rows.end) {
+            if let Some(row) = memtable.newest_with_key(index, key, rows.end) {
+                return Ok(Some(row).filter(|row| rows.contains(row)));
+            }
+            if memtable.first_row() <= rows.start {
+                return Ok(None);
             }
         }
-        self.version.newest_with_key(index, key, below, probes)
+        self.version.newest_among(index, key, rows, probes)
     }
 
     /// The CSN at which a row was deleted, and the row that replaced it.
@@ -159,6 +166,8 @@ pub(crate) struct TableState {
     pub writer: Mutex<TableWriter>,
     /// Rows and keys that open transactions have locked.
     pub locks: LockSpace,
+    /// Rows that were written blindly and have not met the rows before them.
+    pub pending: Pending,
     /// Next value of the serial column.
     serial: AtomicI64,
     /// A value below the counter was inserted by hand, so counter values are checked for duplicates
@@ -211,6 +220,10 @@ impl TableState {
         let rows = version.flushed_rows;
         let active = Arc::new(Memtable::new(Arc::clone(&schema), rows, tuning));
         let id = schema.id;
+        let pending = Pending::default();
+        if schema.blind {
+            pending.push(version.resolved..rows);
+        }
         let landing = Arc::clone(&schema);
         let view = TableView { schema, landing, version, frozen: Vec::new(), active, past: None };
         Arc::new(TableState {
@@ -225,6 +238,7 @@ impl TableState {
                 highs,
             }),
             locks: LockSpace::default(),
+            pending,
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
             history_floor: AtomicU64::new(csn),
@@ -241,6 +255,34 @@ impl TableState {
             charged: Mutex::new(0),
             tuning,
         })
+    }
+
+    /// Marks rows that blind ones replaced, and calls `then` before the active memtable can be another
+    /// one. `csn` is the last published commit.
+    pub(crate) fn mark_replaced(&self, marks: Vec<Mark>, csn: Csn, then: impl FnOnce()) {
+        let some = !marks.is_empty();
+        let serial = self.change.lock();
+        self.view.load().active.mark_all(marks);
+        then();
+        drop(serial);
+        if some {
+            // A memtable of such marks alone is worth a flush too.
+            self.writer.lock().active_since.get_or_insert(csn);
+            self.count_memory();
+        }
+    }
+
+    /// The memtable that takes the place of an active one whose rows are all in files. Marks that
+    /// readers put there meanwhile move on; the caller holds `change`.
+    pub(crate) fn successor_of(
+        &self,
+        old: &Memtable,
+        schema: &Arc<TableSchema>,
+        first_row: RowId,
+    ) -> Arc<Memtable> {
+        let new = self.new_memtable(schema, first_row);
+        new.mark_all(old.mark_list().iter());
+        new
     }
 
     /// An empty memtable for rows from `first_row` on.

@@ -9,6 +9,8 @@
 use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, limits};
 use onlap_format::key::KeyDef;
 use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Vector};
+use roaring::RoaringTreemap;
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
 
@@ -53,6 +55,11 @@ impl UniqueKeys {
                 Claimed::Interval(min, max)
             }
         }
+    }
+
+    /// Whether any key has to be looked up.
+    pub(crate) fn is_judged(&self) -> bool {
+        !matches!(&self.how, Claim::Any { keys, .. } if keys.keys.is_empty())
     }
 
     fn max(&self) -> Option<&Vec<u8>> {
@@ -116,6 +123,36 @@ pub(crate) fn claims(
         }
     }
     Ok(out)
+}
+
+/// The claim of rows some of which were written blindly (their ordinals), on the primary key, the only
+/// unique index: keys of the others are judged, unless a blind row brought them.
+pub(crate) fn blind_claims(
+    schema: &TableSchema,
+    rows: &Batch,
+    blind: &RoaringTreemap,
+) -> Result<Vec<UniqueKeys>> {
+    let Some(index) = schema.primary() else { return Ok(Vec::new()) };
+    let (positions, _) = index_positions(schema, index);
+    let def = key_def(schema, index);
+    let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
+    let all = key_bytes(&def, &columns, 0..rows.rows);
+    let max = all.iter().max().map(<[u8]>::to_vec);
+    let is_blind = |i: usize| blind.contains(i as u64);
+    let mut keys = BytesVec::default();
+    if blind.len() < rows.rows as u64 {
+        let known: HashSet<&[u8]> =
+            (0..rows.rows).filter(|&i| is_blind(i)).map(|i| all.get(i)).collect();
+        let others = (0..rows.rows).filter(|&i| !is_blind(i)).map(|i| all.get(i));
+        let mut judged: Vec<&[u8]> = others.filter(|key| !known.contains(key)).collect();
+        judged.sort_unstable();
+        if let Some(pair) = judged.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(duplicate(schema, index, pair[0]));
+        }
+        judged.iter().for_each(|key| keys.push(key));
+    }
+    let keys = Probed { keys, searched_below: 0, hits: Vec::new() };
+    Ok(vec![UniqueKeys { index: index.id, how: Claim::Any { max, keys } }])
 }
 
 fn counter_claim(def: &KeyDef, columns: &[&Column], rows: usize) -> Option<Claim> {

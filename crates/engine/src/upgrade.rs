@@ -28,7 +28,8 @@ pub(crate) fn upgrade(write: &mut TableWrite) -> Result<()> {
         return Ok(());
     }
     let rows = rows(&write.schema, &schema, &write.rows)?;
-    judge_again(&write.schema, &schema, &rows, &|_| true)?;
+    let counts = |row: usize| write.gone.binary_search(&(row as u32)).is_err();
+    judge_again(&write.schema, &schema, &rows, &counts)?;
     write.changes.retain(|c| schema.position(c.column).is_some());
     let takes_null = |c: &LoggedChange| {
         let column = schema.position(c.column).map(|p| &schema.columns[p]);
@@ -39,7 +40,10 @@ pub(crate) fn upgrade(write: &mut TableWrite) -> Result<()> {
     }
     write.rows = rows;
     unique::check_key_lengths(&schema, &write.rows)?;
-    write.unique = unique::claims(&schema, &write.rows, None)?;
+    write.unique = match write.blind.is_empty() {
+        true => unique::claims(&schema, &write.rows, None)?,
+        false => unique::blind_claims(&schema, &write.rows, &write.blind)?,
+    };
     write.schema = schema;
     Ok(())
 }

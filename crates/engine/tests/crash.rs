@@ -1,6 +1,6 @@
 //! What is there after the power went?
 //!
-//! Random histories over two tables in mode `fsync` on a file system in memory, with the power cut at
+//! Random histories over two tables, one of which takes blind writes, in mode `fsync` on a file system in memory, with the power cut at
 //! a random file operation: in the middle of commits, flushes, merges, schema changes, closing, and
 //! of the recovery from the cut before. Of everything unsynced a random share survives. Whatever a
 //! database shows when it is open again is acknowledged or was asked for, is there as a whole, and
@@ -15,7 +15,10 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onlap::{DataType, Database, IndexSpec, Result, Row, SyncMode, TableSpec, Value};
+use onlap::{
+    DataType, Database, IndexSpec, Isolation, Result, Row, SyncMode, TableSpec, TransactionOptions,
+    Value,
+};
 use onlap_base::rng::Rng;
 use onlap_testkit::for_seeds;
 use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
@@ -45,6 +48,7 @@ fn second_spec() -> TableSpec {
         .nullable_column("a", DataType::Int4)
         .primary_key(["id"])
         .index(IndexSpec::new("by_a", ["a"]))
+        .blind_writes()
 }
 
 fn random_row(rng: &mut Rng, id: i64) -> Row {
@@ -167,7 +171,9 @@ impl History {
     fn commit(&mut self, db: &Database) -> Result<()> {
         let (first, second) = (db.table("first")?, db.table("second")?);
         let mut model = self.kept.clone();
-        let mut tx = db.begin()?;
+        let blind = self.rng.chance(0.6);
+        let level = if blind { Isolation::ReadCommitted } else { Isolation::RepeatableRead };
+        let mut tx = db.begin_with(TransactionOptions::at(level))?;
         let most = if self.rng.below(20) == 0 { 300 } else { 8 };
         for _ in 0..1 + self.rng.below(most) {
             let known = !model.is_empty() && self.rng.chance(0.4);
@@ -176,7 +182,11 @@ impl History {
                 let id = self.next_id ^ (self.rng.below(4) as i64) << 40;
                 let row = random_row(&mut self.rng, id);
                 tx.insert(&first, &row)?;
-                tx.insert(&second, &row[..2])?;
+                if blind {
+                    tx.upsert(&second, &row[..2])?;
+                } else {
+                    tx.insert(&second, &row[..2])?;
+                }
                 model.insert(id, row);
                 continue;
             }
@@ -184,13 +194,22 @@ impl History {
             let id = *model.keys().nth(at).expect("the index is below the length");
             let key = [Value::Int(id)];
             if self.rng.chance(0.5) {
-                assert!(tx.delete(&first, &key)? && tx.delete(&second, &key)?, "row {id}");
+                assert!(tx.delete(&first, &key)?, "row {id}");
+                if blind {
+                    tx.delete_blind(&second, &key)?;
+                } else {
+                    assert!(tx.delete(&second, &key)?, "row {id}");
+                }
                 model.remove(&id);
             } else {
                 let row = random_row(&mut self.rng, id);
                 let b = [("b", row[2].clone()), ("a", row[1].clone())];
                 assert!(tx.update(&first, &key, &b)?, "row {id}");
-                assert!(tx.update(&second, &key, &b[1..])?, "row {id}");
+                if blind {
+                    tx.upsert(&second, &row[..2])?;
+                } else {
+                    assert!(tx.update(&second, &key, &b[1..])?, "row {id}");
+                }
                 model.insert(id, row);
             }
         }

@@ -13,6 +13,8 @@ use onlap::{
 };
 use onlap_base::rng::Rng;
 
+#[path = "model/blind.rs"]
+mod blind;
 #[path = "model/concurrent.rs"]
 mod concurrent;
 #[path = "model/schema.rs"]
@@ -21,8 +23,8 @@ mod schema;
 /// Rows by primary key.
 type Model = BTreeMap<i64, Row>;
 
-fn spec() -> TableSpec {
-    TableSpec::new("t")
+fn spec(blind: bool) -> TableSpec {
+    let spec = TableSpec::new("t")
         .column("id", DataType::Int8)
         .nullable_column("a", DataType::Int4)
         .nullable_column("b", DataType::Text)
@@ -32,8 +34,9 @@ fn spec() -> TableSpec {
         .primary_key(["id"])
         .index(IndexSpec::new("by_a", ["a"]))
         .index(IndexSpec::new("by_b_a", ["b", "a"]).descending("a").include(["d"]))
-        .index(IndexSpec::new("by_c", ["c"]).unique())
-        .index(IndexSpec::new("by_d_e", ["d", "e"]))
+        .index(IndexSpec::new("by_d_e", ["d", "e"]));
+    let by_c = IndexSpec::new("by_c", ["c"]);
+    if blind { spec.index(by_c).blind_writes() } else { spec.index(by_c.unique()) }
 }
 
 /// How keys arrive and how small everything is.
@@ -47,6 +50,9 @@ struct Setting {
     background_jobs: usize,
     /// Whether the table keeps a history.
     history: bool,
+    /// Whether it takes blind writes.
+    blind: bool,
+    pending_rows: u64,
 }
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -62,6 +68,7 @@ impl Setting {
         options.tuning.merge_fan_in = self.fan_in;
         options.tuning.log_file_bytes = 1 << 20;
         options.log_limit = 4 << 20;
+        options.tuning.pending_rows = self.pending_rows;
         options
     }
 }
@@ -111,7 +118,8 @@ impl Run {
     fn new(seed: u64, setting: Setting) -> Run {
         let dir = tempfile::tempdir().unwrap();
         let db = Database::open(dir.path(), setting.options()).unwrap();
-        let spec = if setting.history { spec().history(DAY) } else { spec() };
+        let spec = spec(setting.blind);
+        let spec = if setting.history { spec.history(DAY) } else { spec };
         db.create_table(spec).unwrap();
         Run {
             seed,
@@ -149,6 +157,10 @@ impl Run {
     }
 
     fn step(&mut self) {
+        if self.setting.blind && self.rng.below(2) == 0 {
+            self.blind_step();
+            return;
+        }
         match self.rng.below(100) {
             0..30 => self.insert_many(),
             30..45 => self.delete_one(),
@@ -452,6 +464,8 @@ fn small() -> Setting {
         rising: false,
         background_jobs: 2,
         history: false,
+        blind: false,
+        pending_rows: 1 << 20,
     }
 }
 

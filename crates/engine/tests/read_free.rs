@@ -145,7 +145,7 @@ fn step(rng: &mut Rng, free: &mut Transaction, reading: &mut Transaction, f: &Ta
     match rng.below(7) {
         0 => {
             let set = Change::Set(int(v));
-            let done = free.change(f, &[id.clone()], &[("b", set)]).unwrap();
+            let done = free.change(f, std::slice::from_ref(&id), &[("b", set)]).unwrap();
             let set = |row: &mut Row| {
                 row[2] = int(v);
                 Ok(())
@@ -153,7 +153,8 @@ fn step(rng: &mut Rng, free: &mut Transaction, reading: &mut Transaction, f: &Ta
             assert_eq!(reading.update_with(r, &[id], &["b"], set).unwrap(), done);
         }
         1 | 2 => {
-            let done = free.change(f, &[id.clone()], &[("b", Change::Add(int(v)))]).unwrap();
+            let done =
+                free.change(f, std::slice::from_ref(&id), &[("b", Change::Add(int(v)))]).unwrap();
             assert_eq!(reading.update_with(r, &[id], &["b"], add(2)).unwrap(), done);
         }
         3 => {
@@ -173,10 +174,12 @@ fn step(rng: &mut Rng, free: &mut Transaction, reading: &mut Transaction, f: &Ta
             let n = free.delete_where(f, &xa(a)).unwrap();
             let keys = of_a(reading, r);
             assert_eq!(n, keys.len() as u64);
-            keys.iter().for_each(|key| assert!(reading.delete(r, &[key.clone()]).unwrap()));
+            keys.iter()
+                .for_each(|key| assert!(reading.delete(r, std::slice::from_ref(key)).unwrap()));
         }
         5 => {
-            let done = free.change(f, &[id.clone()], &[("a", Change::Set(int(a)))]).unwrap();
+            let done =
+                free.change(f, std::slice::from_ref(&id), &[("a", Change::Set(int(a)))]).unwrap();
             let set = |row: &mut Row| {
                 row[1] = int(a);
                 Ok(())

@@ -144,6 +144,8 @@ pub struct TableSchema {
     pub foreign_keys: Vec<ForeignKeySchema>,
     /// How far back the table may be read, in microseconds; 0 for not at all.
     pub history_us: u64,
+    /// Whether rows may come and go by their primary key without a look at the rows before.
+    pub blind: bool,
 }
 
 /// A sequence: numbers that are handed out once each.

@@ -226,6 +226,27 @@ fn the_first_version_still_reads() {
     assert!(state.sequences.is_empty());
 }
 
+/// A table with blind writes.
+#[test]
+fn blind_tables() {
+    let blind = TableSchema { blind: true, ..ruled() };
+    let records = [
+        vec![Edit::CreateTable(TableSchema { version: 3, ..blind.clone() })],
+        vec![Edit::ChangeTable(blind.clone()), Edit::Resolved(T, 700), Edit::Resolved(T, 600)],
+    ];
+    let mut bytes = encode_header(4).to_vec();
+    for edits in &records {
+        bytes.extend(encode_record(4, bytes.len() as u64, edits));
+    }
+    golden_files::check("manifest-blind.bin", &bytes);
+    let state = load("manifest-00000004", 4, &bytes).unwrap().state;
+    let table = &state.tables[&T];
+    assert_eq!((&table.schema, table.resolved), (&blind, 700));
+    let mut snapshot = encode_header(5).to_vec();
+    snapshot.extend(encode_record(5, snapshot.len() as u64, &state.to_edits()));
+    assert_eq!(load("manifest-00000005", 5, &snapshot).unwrap().state, state);
+}
+
 /// Files that were written before their commit.
 #[test]
 fn adopted_files() {

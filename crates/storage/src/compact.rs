@@ -65,6 +65,9 @@ pub fn choose(
         }
     };
     for entry in &version.segments {
+        if entry.meta.rows.end > version.resolved {
+            continue;
+        }
         let count = entry.meta.count as f64;
         let folded = entry.segment.footer().folded_csn;
         let changes =

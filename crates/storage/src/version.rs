@@ -101,6 +101,9 @@ pub struct TableVersion {
     pub flushed_rows: RowId,
     /// All rows and marks up to here are in these files.
     pub flushed_csn: Csn,
+    /// Rows from here on may have replaced rows that have no mark yet, and are kept, dead or not.
+    /// The highest id where the table takes no blind writes.
+    pub resolved: RowId,
 }
 
 impl TableVersion {
@@ -129,6 +132,7 @@ impl TableVersion {
             segments,
             indexes: schema.indexes.iter().map(index).collect::<Result<_>>()?,
             marks: marks.collect::<Result<_>>()?,
+            resolved: if schema.blind { state.resolved } else { RowId::MAX },
             changed: Vec::new(),
             schema,
             flushed_rows: state.flushed_rows,

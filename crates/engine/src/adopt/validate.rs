@@ -19,6 +19,7 @@ use onlap_storage::{Direction, EntryBatch, EntryWants, KeyBounds};
 
 use super::indexes::each_key_since;
 use super::{High, Part};
+use crate::blind;
 use crate::database::Shared;
 use crate::index_build::NOT_YET;
 use crate::read::merge_cursors;
@@ -47,6 +48,9 @@ impl Validated {
     pub(super) fn new(shared: &Shared, part: &mut Part) -> Result<Validated> {
         // What the view gains meanwhile lies above both.
         let csn = shared.snapshots.published();
+        if part.schema.blind {
+            blind::resolve(shared, &part.state, RowId::MAX)?;
+        }
         let view = part.state.view();
         let rows = view.active.end_row();
         check_marks(part, |rows, keep| view.drop_dead(rows, Csn::MAX, keep))?;
@@ -80,6 +84,15 @@ impl Validated {
 
     /// The second look: everything of the table is in files.
     pub(super) fn again(&mut self, part: &mut Part) -> Result<()> {
+        if part.schema.blind && part.state.writer.lock().last_csn > self.csn {
+            // Which of the marked rows were replaced meanwhile is not in files.
+            let text = format!(
+                "table {} takes blind writes and was changed while a large transaction committed; \
+                 run the transaction again",
+                part.schema.name
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
+        }
         let view = part.state.view();
         let marks = &view.version.marks;
         if marks.iter().any(|m| m.meta.csns.end > self.csn + 1) {

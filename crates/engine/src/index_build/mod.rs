@@ -106,7 +106,7 @@ fn begin(shared: &Shared, state: &TableState, indexes: &[IndexSchema], csn: Csn)
         first = old.active.end_row();
         let landing = Arc::new(with_further(&old.schema, indexes));
         // Nothing has landed since the freeze.
-        let active = state.new_memtable(&landing, first);
+        let active = state.successor_of(&old.active, &landing, first);
         TableView { landing, active, ..old.clone() }
     });
     first

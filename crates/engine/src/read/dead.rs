@@ -54,6 +54,7 @@ impl DeadRows {
             if let Some(own) = &view.own {
                 self.rows.extend(own.dead_rows(self.stretch.clone())?);
                 self.rows.sort_unstable();
+                self.rows.dedup();
             }
         }
         let from = self.rows.partition_point(|&r| r < start);

@@ -23,7 +23,7 @@ impl TableView {
 impl ReadView {
     /// Appends the rows with these ids (ascending) to `out`, whose columns are those at positions
     /// `columns` of the table, and the ids of those found to `found`. Asks no mark.
-    fn read_rows(
+    pub(crate) fn read_rows(
         &self,
         rows: &[RowId],
         columns: &[usize],

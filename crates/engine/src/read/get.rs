@@ -13,6 +13,7 @@ use onlap_storage::{Direction, EntryBatch, EntryWants, KeyBounds};
 use super::ReadView;
 use super::bounds::{Covered, covered, encode_key};
 use super::counters::ReadCounters;
+use super::own::OwnRow;
 use crate::table::key_def;
 
 /// Entries looked at in one step: a key has few versions.
@@ -27,11 +28,15 @@ impl ReadView {
         counters: &mut ReadCounters,
     ) -> Result<Option<RowId>> {
         let probes = &mut counters.filter_probes;
-        if let Some(own) = &self.own
-            && let Some(row) = own.row_by_key(index, key, probes)?
-        {
-            counters.index_entries_read += 1;
-            return Ok(Some(row));
+        if let Some(own) = &self.own {
+            match own.row_by_key(index, key, probes)? {
+                OwnRow::Found(row) => {
+                    counters.index_entries_read += 1;
+                    return Ok(Some(row));
+                }
+                OwnRow::Gone => return Ok(None),
+                OwnRow::Unknown => {}
+            }
         }
         let Some(row) = self.view.newest_with_key(index, key, self.count, probes)? else {
             return Ok(None);

@@ -19,6 +19,7 @@ use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 use super::ReadView;
 use super::bounds::{Covered, covered, index_by_name};
 use super::counters::ReadCounters;
+use super::judge::{Judge, Unresolved};
 use super::merge::Merge;
 use super::rows::{BATCH_ROWS, FIRST_ROWS, RowBatch, take_column};
 use super::{KeyRange, Scan};
@@ -165,6 +166,7 @@ enum Output {
 /// A walk over an index range.
 pub(super) struct IndexScan {
     view: ReadView,
+    judge: Option<Judge>,
     cursor: Box<dyn EntryCursor>,
     entries: EntryBatch,
     output: Output,
@@ -176,21 +178,37 @@ impl IndexScan {
     /// `columns` are the wanted ones, by position in the table.
     pub(super) fn new(
         view: ReadView,
+        unresolved: Option<&Unresolved>,
         index: &str,
         range: &KeyRange,
         scan: &Scan,
         columns: &[usize],
     ) -> Result<IndexScan> {
+        let by = index_by_name(&view.view.schema, index)?;
+        let is_covered = covered(&view.view.schema, by, columns).is_some();
+        let of_entries = if is_covered { columns } else { &[] };
+        let judged = unresolved.and_then(|u| Judge::new(u, &view.view, by, of_entries));
+        let view = match (unresolved, &judged) {
+            (Some(unresolved), None) => unresolved.resolve(&view)?,
+            _ => view,
+        };
         let resolved = Range::resolve(&view, index, range)?;
         let direction = scan.direction();
-        let (output, wanted) = match covered(&view.view.schema, resolved.index, columns) {
-            Some(found) => (Output::Entries(found.places.clone()), found),
-            None => (Output::Rows(columns.to_vec()), Covered::default()),
+        let (judge, wanted) = match judged {
+            Some((judge, found)) => (Some(judge), found),
+            None => {
+                (None, covered(&view.view.schema, resolved.index, of_entries).unwrap_or_default())
+            }
+        };
+        let output = match is_covered {
+            true => Output::Entries(wanted.places.clone()),
+            false => Output::Rows(columns.to_vec()),
         };
         let first = FIRST_ROWS.min(scan.row_limit());
         let cursor = open(&view, &resolved, direction, wanted, first)?;
         Ok(IndexScan {
             view,
+            judge,
             cursor,
             entries: EntryBatch::default(),
             output,
@@ -213,7 +231,19 @@ impl IndexScan {
             && self.cursor.next(max - self.row_ids.len(), &mut self.entries)?
         {
             counters.index_entries_read += self.entries.len() as u64;
-            let some_hidden = self.view.pick_visible(&self.entries.row_ids, &mut self.picks)?;
+            let mut some_hidden = self.view.pick_visible(&self.entries.row_ids, &mut self.picks)?;
+            if let Some(judge) = &mut self.judge {
+                if !some_hidden {
+                    self.picks.clear();
+                    self.picks.extend(0..self.entries.len() as u32);
+                }
+                let probes = &mut counters.filter_probes;
+                judge.pick(&self.view, &self.entries, &mut self.picks, probes)?;
+                some_hidden = self.picks.len() < self.entries.len();
+                if let Some(resolved) = judge.end(&self.view)? {
+                    (self.view, self.judge) = (resolved, None);
+                }
+            }
             if some_hidden && self.picks.is_empty() {
                 continue;
             }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
 
+use crate::blind;
 use crate::history::count_of_past;
 use crate::memtable::Memtable;
 use crate::table::{TableState, TableView};
@@ -32,6 +33,7 @@ mod fetch;
 mod get;
 mod groups;
 mod index_scan;
+mod judge;
 pub(crate) mod merge;
 mod own;
 mod predicate;
@@ -76,6 +78,17 @@ impl ReadView {
     /// # Errors
     /// The table was created later, or cannot be read at so old a commit; the snapshot was revoked.
     pub(crate) fn new(state: &TableState, at: &Registration) -> Result<ReadView> {
+        let view = ReadView::of_keys(state, at)?;
+        if !view.view.schema.blind {
+            return Ok(view);
+        }
+        blind::resolve(at.shared(), state, view.count)?;
+        // Marks that were made meanwhile may lie in memtables that this view does not have.
+        ReadView::of_keys(state, at)
+    }
+
+    /// The same for those who only look up whole primary keys.
+    pub(crate) fn of_keys(state: &TableState, at: &Registration) -> Result<ReadView> {
         // What the view gains after it was loaded lies above every registered snapshot.
         let csn = at.csn();
         let mut view = state.view();

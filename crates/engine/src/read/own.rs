@@ -27,6 +27,20 @@ pub(crate) struct OwnRows {
     pub marks: Csn,
     /// Column changes up to this number are seen.
     pub changes: Csn,
+    /// Rows, the table's and own ones, that own blind rows replace, ascending.
+    pub hidden: Vec<RowId>,
+    /// Whether the newest own row of a key decides, dead or not: some were written blindly.
+    pub decides: bool,
+}
+
+/// What a transaction's own rows say of a key.
+pub(super) enum OwnRow {
+    /// Its living row.
+    Found(RowId),
+    /// Nobody has it.
+    Gone,
+    /// Nothing: the table knows.
+    Unknown,
 }
 
 impl OwnRows {
@@ -36,24 +50,27 @@ impl OwnRows {
         index: IndexId,
         key: &[u8],
         probes: &mut u64,
-    ) -> Result<Option<RowId>> {
+    ) -> Result<OwnRow> {
         // A row that was undone, or that died before there was the index, may stand before one that lives.
         let mut below = self.end;
         while let Some(row) = self.memtable.newest_with_key(index, key, below) {
             if !self.is_dead(row)? {
-                return Ok(Some(row));
+                return Ok(OwnRow::Found(row));
+            }
+            if self.decides {
+                return Ok(OwnRow::Gone);
             }
             below = row;
         }
-        let Some(files) = &self.files else { return Ok(None) };
+        let Some(files) = &self.files else { return Ok(OwnRow::Unknown) };
         below = self.end;
         while let Some(row) = files.newest_with_key(index, key, below, probes)? {
             if !self.is_dead(row)? {
-                return Ok(Some(row));
+                return Ok(OwnRow::Found(row));
             }
             below = row;
         }
-        Ok(None)
+        Ok(OwnRow::Unknown)
     }
 
     pub(super) fn is_dead(&self, row: RowId) -> Result<bool> {
@@ -69,13 +86,18 @@ impl OwnRows {
     pub(super) fn dead_rows(&self, rows: Range<RowId>) -> Result<Vec<RowId>> {
         let mut dead = self.memtable.dead_rows(rows.clone(), self.marks);
         if let Some(files) = &self.files {
-            dead.extend(files.dead_rows(rows, self.marks)?);
+            dead.extend(files.dead_rows(rows.clone(), self.marks)?);
         }
+        let from = self.hidden.partition_point(|&r| r < rows.start);
+        let to = self.hidden.partition_point(|&r| r < rows.end).max(from);
+        dead.extend_from_slice(&self.hidden[from..to]);
         Ok(dead)
     }
 
     fn has_marks(&self) -> bool {
-        self.memtable.marks() > 0 || self.files.as_ref().is_some_and(|files| files.has_marks())
+        !self.hidden.is_empty()
+            || self.memtable.marks() > 0
+            || self.files.as_ref().is_some_and(|files| files.has_marks())
     }
 }
 
@@ -106,6 +128,10 @@ impl ReadView {
             own.memtable.drop_dead(rows, own.marks, keep);
             if let Some(files) = &own.files {
                 files.drop_dead(rows, own.marks, keep)?;
+            }
+            if !own.hidden.is_empty() {
+                let hidden = |row: &RowId| own.hidden.binary_search(row).is_ok();
+                rows.iter().zip(keep).for_each(|(row, keep)| *keep &= !hidden(row));
             }
         }
         Ok(())

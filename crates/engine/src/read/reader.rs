@@ -5,6 +5,7 @@
 //!
 //! Thread safety: shared freely; each read is one thread's.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use onlap_base::{Error, ErrorKind, Result, RowId};
@@ -13,19 +14,37 @@ use onlap_format::{IndexSchema, Row, Value};
 use super::bounds::{index_by_name, projection, types_of};
 use super::counters::ReadCounters;
 use super::index_scan::{IndexScan, Range};
+use super::judge::Unresolved;
 use super::rows::{RowBatch, Rows, Source};
 use super::snapshot::Registration;
 use super::{KeyRange, Predicate, ReadView, RowSet, Scan};
+use crate::table::TableState;
 
 /// A table as a snapshot or a statement sees it.
 pub(crate) struct Reader {
     view: ReadView,
     pin: Arc<Registration>,
+    /// Where not everything that the view shows is resolved.
+    unresolved: Option<Unresolved>,
 }
 
 impl Reader {
     pub(crate) fn new(view: ReadView, pin: Arc<Registration>) -> Reader {
-        Reader { view, pin }
+        Reader { view, pin, unresolved: None }
+    }
+
+    /// Of a table at a snapshot; what is pending is resolved when a read needs it.
+    pub(super) fn at(state: &Arc<TableState>, pin: Arc<Registration>) -> Result<Reader> {
+        let (view, unresolved) = Unresolved::view(state, &pin)?;
+        Ok(Reader { view, pin, unresolved })
+    }
+
+    /// The view with everything resolved.
+    fn resolved(&self) -> Result<Cow<'_, ReadView>> {
+        match &self.unresolved {
+            Some(unresolved) => unresolved.resolve(&self.view).map(Cow::Owned),
+            None => Ok(Cow::Borrowed(&self.view)),
+        }
     }
 
     fn count_up(&self, counters: &ReadCounters) {
@@ -74,36 +93,44 @@ impl Reader {
     ) -> Result<Option<Row>> {
         let columns = self.positions(columns)?;
         let mut counters = ReadCounters::default();
-        let row = self.view.get_by(index, key, &columns, &mut counters);
+        // Of a whole primary key the newest version decides.
+        let view = match index.primary && key.len() == index.key.len() {
+            true => Cow::Borrowed(&self.view),
+            false => self.resolved()?,
+        };
+        let row = view.get_by(index, key, &columns, &mut counters);
         self.count_up(&counters);
         row
     }
 
     pub(crate) fn scan(self, scan: &Scan) -> Result<Rows> {
-        self.view.scan_pinned(scan, Some(self.pin))
+        self.resolved()?.into_owned().scan_pinned(scan, Some(self.pin))
     }
 
     pub(crate) fn index_scan(self, index: &str, range: &KeyRange, scan: &Scan) -> Result<Rows> {
         let columns = scan.projection(&self.view.view.schema)?;
         let schema = Arc::clone(&self.view.view.schema);
         let tally = self.view.tally.clone();
-        let source = IndexScan::new(self.view, index, range, scan, &columns)?;
+        let source =
+            IndexScan::new(self.view, self.unresolved.as_ref(), index, range, scan, &columns)?;
         let source = Source::Index(Box::new(source));
         Ok(Rows::new(source, schema, columns, scan.row_limit(), tally, Some(self.pin)))
     }
 
     pub(crate) fn index_row_ids(&self, index: &str, range: &KeyRange) -> Result<Vec<RowId>> {
-        let range = Range::resolve(&self.view, index, range)?;
+        let view = self.resolved()?;
+        let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
-        let rows = self.view.index_row_ids(&range, &mut counters);
+        let rows = view.index_row_ids(&range, &mut counters);
         self.count_up(&counters);
         rows
     }
 
     pub(crate) fn index_count(&self, index: &str, range: &KeyRange) -> Result<u64> {
-        let range = Range::resolve(&self.view, index, range)?;
+        let view = self.resolved()?;
+        let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
-        let n = self.view.index_count(&range, &mut counters);
+        let n = view.index_count(&range, &mut counters);
         self.count_up(&counters);
         n
     }
@@ -114,9 +141,10 @@ impl Reader {
         prefix_columns: usize,
         range: &KeyRange,
     ) -> Result<Vec<Row>> {
-        let range = Range::resolve(&self.view, index, range)?;
+        let view = self.resolved()?;
+        let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
-        let rows = self.view.distinct(&range, prefix_columns, &mut counters);
+        let rows = view.distinct(&range, prefix_columns, &mut counters);
         self.count_up(&counters);
         rows
     }
@@ -128,17 +156,18 @@ impl Reader {
         range: &KeyRange,
         scan: &Scan,
     ) -> Result<RowBatch> {
-        let columns = scan.projection(&self.view.view.schema)?;
-        let range = Range::resolve(&self.view, index, range)?;
+        let view = self.resolved()?;
+        let columns = scan.projection(&view.view.schema)?;
+        let range = Range::resolve(&view, index, range)?;
         let mut counters = ReadCounters::default();
-        let rows = self.view.first_per_group(&range, prefix_columns, scan, &columns, &mut counters);
+        let rows = view.first_per_group(&range, prefix_columns, scan, &columns, &mut counters);
         self.count_up(&counters);
         rows
     }
 
     pub(crate) fn row_set(&self, predicate: &Predicate) -> Result<RowSet> {
         let mut counters = ReadCounters::default();
-        let rows = self.view.row_set(predicate, &mut counters);
+        let rows = self.resolved()?.row_set(predicate, &mut counters);
         self.count_up(&counters);
         rows
     }
@@ -160,7 +189,7 @@ impl Reader {
     fn fetch_sorted(&self, rows: &[RowId], columns: Option<&[&str]>) -> Result<RowBatch> {
         let columns = self.positions(columns)?;
         let mut counters = ReadCounters::default();
-        let fetched = self.view.fetch(rows, &columns, &mut counters);
+        let fetched = self.resolved()?.fetch(rows, &columns, &mut counters);
         self.count_up(&counters);
         let mut batch = RowBatch::new(&types_of(&self.view.view.schema, &columns).into());
         (batch.row_ids, batch.columns) = fetched?;
@@ -168,7 +197,7 @@ impl Reader {
     }
 
     pub(crate) fn count(&self) -> Result<u64> {
-        self.view.count_rows()
+        self.resolved()?.count_rows()
     }
 
     /// Positions of the named columns, or of all.

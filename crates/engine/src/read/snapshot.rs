@@ -14,7 +14,7 @@ use onlap_format::{Row, Value};
 
 use super::reader::Reader;
 use super::rows::{RowBatch, Rows};
-use super::{KeyRange, Predicate, ReadView, RowSet, Scan};
+use super::{KeyRange, Predicate, RowSet, Scan};
 use crate::database::{Shared, Table};
 use crate::snapshots::Held;
 
@@ -28,6 +28,11 @@ impl Registration {
     /// Registers everything committed.
     pub(crate) fn new(shared: &Arc<Shared>) -> Arc<Registration> {
         Registration::of(shared, shared.snapshots.register())
+    }
+
+    /// The database.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     fn of(shared: &Arc<Shared>, held: Arc<Held>) -> Arc<Registration> {
@@ -76,8 +81,7 @@ impl Snapshot {
 
     fn reader(&self, table: &Table) -> Result<Reader> {
         table.check_same(&self.registration.shared)?;
-        let view = ReadView::new(&table.state, &self.registration)?;
-        Ok(Reader::new(view, Arc::clone(&self.registration)))
+        Reader::at(&table.state, Arc::clone(&self.registration))
     }
 
     /// The row with this primary key: all columns, or those named.

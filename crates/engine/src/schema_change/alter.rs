@@ -125,8 +125,8 @@ impl Change<'_> {
                     ..old.clone()
                 };
                 if self.plan.columns {
-                    debug_assert!(old.frozen.is_empty() && old.active.is_empty());
-                    new.active = state.new_memtable(&schema, old.active.end_row());
+                    debug_assert!(old.frozen.is_empty() && old.active.rows() == 0);
+                    new.active = state.successor_of(&old.active, &schema, old.active.end_row());
                 }
                 new
             });

@@ -177,6 +177,11 @@ impl Plan {
         if old.ty == ty {
             return Ok(());
         }
+        let in_key = |p: &onlap_format::IndexSchema| p.key.iter().any(|k| k.column == old.id);
+        if self.schema.blind && self.schema.primary().is_some_and(in_key) {
+            let text = format!("column {name} is of the key of a table with blind writes");
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
         if old.is_serial() {
             let text = format!("column {name} is filled by a counter and stays {}", old.ty);
             return Err(Error::new(ErrorKind::Unsupported, text));

@@ -18,6 +18,7 @@ use onlap_format::manifest::Edit;
 use onlap_storage::version::TableVersion;
 
 use super::lock_table;
+use crate::blind;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::flush;
@@ -48,6 +49,8 @@ pub(crate) fn truncate_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
 fn truncate(shared: &Shared, state: &TableState, leader: &mut Leader) -> Result<()> {
     let csn = leader.next_csn;
     flush::sync_shared_log(shared, state, csn)?;
+    // Nobody can do it later, and snapshots from before go on to ask.
+    blind::resolve(shared, state, RowId::MAX)?;
     // A flush under way finds its memtable gone.
     let installing = state.building.lock();
     let old = state.view();

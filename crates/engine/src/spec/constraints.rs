@@ -123,6 +123,10 @@ impl ForeignKeySpec {
         parent: &TableSchema,
     ) -> Result<ForeignKeySchema> {
         check_constraint_name(child, &self.name)?;
+        if let Some(blind) = [child, parent].iter().find(|t| t.blind) {
+            let text = format!("table {} takes blind writes, which ask no other table", blind.name);
+            return Err(Error::new(ErrorKind::Unsupported, format!("{}: {text}", self.name)));
+        }
         if child.foreign_keys.len() >= limits::FOREIGN_KEYS {
             let n = child.foreign_keys.len() + 1;
             return Err(too_many("foreign keys", n, limits::FOREIGN_KEYS));

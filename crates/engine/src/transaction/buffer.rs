@@ -62,6 +62,9 @@ pub(super) struct Buffer {
     pub(super) change_bounds: Vec<(ColumnId, ChangeBounds)>,
     pub(super) change_bytes: usize,
     pub(super) first_event: usize,
+    /// Ordinals of own rows that were written blindly; those of them that are dead say that their key
+    /// is gone.
+    pub(super) blind: RoaringTreemap,
     /// Own rows by the keys of unique indexes, as far as somebody asked.
     pub(super) keys: Vec<OwnKeys>,
     /// Every value of the serial column so far came from the counter.
@@ -148,6 +151,7 @@ impl Buffer {
             marked: RoaringTreemap::new(),
             before: HashMap::new(),
             kept: RoaringTreemap::new(),
+            blind: RoaringTreemap::new(),
             events: Vec::new(),
             changes: Vec::new(),
             change_bounds: Vec::new(),
@@ -337,6 +341,7 @@ impl Buffer {
             self.rows.truncate(to.rows.saturating_sub(self.first));
             self.keys.clear();
             self.kept.remove_range(to.rows as u64..);
+            self.blind.remove_range(to.rows as u64..);
         }
         if to.rows < self.first {
             self.erase(to.rows);
@@ -367,7 +372,12 @@ impl Buffer {
         self.spilled_row(index.id, key)
     }
 
-    fn row_in_memory(&mut self, index: &IndexSchema, key: &[u8], end: usize) -> Option<usize> {
+    pub(super) fn row_in_memory(
+        &mut self,
+        index: &IndexSchema,
+        key: &[u8],
+        end: usize,
+    ) -> Option<usize> {
         if end == 0 {
             return None;
         }
@@ -396,8 +406,9 @@ impl Buffer {
         keys.newest.get(key).copied()
     }
 
-    /// Rows and marks so far, for a reader that needs them in order.
-    pub(super) fn own_rows(&mut self) -> Result<Option<Arc<OwnRows>>> {
+    /// Rows and marks so far, for a reader that needs them in order; `hidden` are rows, ascending, that
+    /// own blind ones replace.
+    pub(super) fn own_rows(&mut self, hidden: Vec<RowId>) -> Result<Option<Arc<OwnRows>>> {
         if self.is_untouched() {
             return Ok(None);
         }
@@ -436,6 +447,8 @@ impl Buffer {
             files,
             end: PROVISIONAL_BASE + (self.first + mirror.rows) as RowId,
             marks: (self.first_event + mirror.events) as Csn,
+            hidden,
+            decides: !self.blind.is_empty(),
             changes: mirror.changes as Csn,
         })))
     }
@@ -453,10 +466,14 @@ impl Buffer {
         let mut kept: Vec<(u32, RowId)> =
             kept.filter_map(|(m, _)| Some((m.successor?, m.row))).collect();
         kept.sort_unstable();
-        let counter = self.schema.serial();
+        let counter = self.schema.serial().filter(|_| self.counter_only);
         unique::check_key_lengths(&self.schema, &self.rows)?;
-        let unique =
-            unique::claims(&self.schema, &self.rows, counter.filter(|_| self.counter_only))?;
+        let unique = match self.blind.is_empty() {
+            true => unique::claims(&self.schema, &self.rows, counter)?,
+            false => unique::blind_claims(&self.schema, &self.rows, &self.blind)?,
+        };
+        // What is left of the dead ones.
+        let gone = self.dead.iter().map(|ordinal| ordinal as u32).collect();
         Ok(TableWrite {
             changes: self.joined_changes(),
             state: Arc::clone(&self.table.state),
@@ -465,6 +482,8 @@ impl Buffer {
             marks,
             kept,
             unique,
+            blind: self.blind,
+            gone,
         })
     }
 
@@ -493,10 +512,16 @@ impl Buffer {
     fn compact(&mut self, marks: &mut [PendingMark]) {
         let mut rows = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
         let mut moved: HashMap<usize, usize> = HashMap::new();
-        for old in (0..self.rows.rows).filter(|&o| !self.dead.contains(o as u64)) {
+        // Blind rows stay, dead or not: the table may have others with their keys.
+        let stays = |o: u64| !self.dead.contains(o) || self.blind.contains(o);
+        for old in (0..self.rows.rows).filter(|&o| stays(o as u64)) {
             moved.insert(old, rows.rows);
             rows.extend_range(&self.rows, old..old + 1);
         }
+        let place = |o: u64| moved.get(&(o as usize)).map(|&at| at as u64);
+        let blind = self.blind.iter().filter_map(place).collect();
+        let gone = self.dead.iter().filter_map(place).collect();
+        (self.blind, self.dead) = (blind, gone);
         for mark in marks {
             mark.successor = mark.successor.map(|s| moved[&(s as usize)] as u32);
             debug_assert!(mark.row < PROVISIONAL_BASE);

@@ -294,7 +294,7 @@ impl Transaction {
     fn newest(&mut self, table: &Table) -> Result<(ReadView, Arc<Registration>)> {
         let now = Registration::new(&self.shared);
         let mut view = self.view_at(table, &now)?;
-        view.own = self.buffer(table)?.own_rows()?;
+        view.own = self.buffer(table)?.own_rows(Vec::new())?;
         self.charge();
         Ok((view, now))
     }

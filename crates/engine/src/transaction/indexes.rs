@@ -304,7 +304,7 @@ impl Transaction {
         let mut view = self.view_at(table, &now)?;
         // The rest is the commit's to judge.
         view.count = view.count.min(covered.unwrap_or(0));
-        view.own = self.buffer(table)?.own_rows()?;
+        view.own = self.buffer(table)?.own_rows(Vec::new())?;
         let shared = Arc::clone(&self.shared);
         let judged = judge_view(&view, index, &|| shared.check_writable());
         self.charge();

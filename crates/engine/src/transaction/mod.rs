@@ -21,7 +21,9 @@ use onlap_base::{Csn, Error, ErrorKind, Result};
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
 use crate::read::{ReadCounters, ReadView, Reader, Registration, Tally};
+use crate::table::TableState;
 
+mod blind;
 mod buffer;
 mod change;
 mod children;
@@ -187,6 +189,7 @@ impl Transaction {
             self.snapshot.check()?;
         }
         if !self.schema.is_empty() {
+            self.check_adoptable()?;
             return self.commit_schema();
         }
         if self.tables.iter().any(|b| b.spill.is_some()) {
@@ -295,13 +298,27 @@ impl Transaction {
         self.view_at(table, &snapshot)
     }
 
+    /// The same for those who only look up whole primary keys.
+    fn view_of_keys(&mut self, table: &Table) -> Result<ReadView> {
+        let snapshot = Arc::clone(&self.snapshot);
+        self.view_by(table, &snapshot, ReadView::of_keys)
+    }
+
+    /// A view, and with it what the transaction itself did.
+    fn with_own(&mut self, table: &Table, mut view: ReadView) -> Result<ReadView> {
+        let buffer = self.buffer(table)?;
+        let hidden = Transaction::replaced_by_own(buffer, &view)?;
+        view.own = buffer.own_rows(hidden)?;
+        Ok(view)
+    }
+
     /// The same, and the changes of the transaction itself.
     fn view_with_own(&mut self, table: &Table) -> Result<ReadView> {
-        let mut view = self.view(table)?;
-        if !self.buffer(table)?.changes.is_empty() {
-            view.own = self.buffer(table)?.own_rows()?;
+        let view = self.view(table)?;
+        match self.buffer(table)?.changes.is_empty() {
+            true => Ok(view),
+            false => self.with_own(table, view),
         }
-        Ok(view)
     }
 
     /// Sees everything that was committed so far, where the level of isolation lets it.
@@ -313,9 +330,18 @@ impl Transaction {
 
     /// The same at another registered snapshot.
     fn view_at(&mut self, table: &Table, at: &Registration) -> Result<ReadView> {
+        self.view_by(table, at, ReadView::new)
+    }
+
+    fn view_by(
+        &mut self,
+        table: &Table,
+        at: &Registration,
+        new: fn(&TableState, &Registration) -> Result<ReadView>,
+    ) -> Result<ReadView> {
         loop {
             let version = self.buffer(table)?.schema.version;
-            let mut view = ReadView::new(&table.state, at)?;
+            let mut view = new(&table.state, at)?;
             if view.view.schema.version == version {
                 self.schema.show(&self.shared, &table.state, &mut view)?;
                 view.tally = Some(Arc::clone(&self.tally));
@@ -338,7 +364,10 @@ impl Transaction {
         self.cover(table)?;
         let mut view = self.view(table)?;
         let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
-        view.own = buffer.map(Buffer::own_rows).transpose()?.flatten();
+        if let Some(buffer) = buffer {
+            let hidden = Transaction::replaced_by_own(buffer, &view)?;
+            view.own = buffer.own_rows(hidden)?;
+        }
         self.charge();
         Ok(Reader::new(view, Arc::clone(&self.snapshot)))
     }

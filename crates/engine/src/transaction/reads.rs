@@ -25,6 +25,7 @@ use onlap_storage::{Direction, EntryBatch, EntryWants, KeyBounds};
 use roaring::RoaringTreemap;
 
 use super::Transaction;
+use crate::blind;
 use crate::database::{Shared, Table};
 use crate::options::Rule;
 use crate::read::{KeyRange, Predicate, ReadView, Registration};
@@ -158,6 +159,9 @@ impl TableReads {
         }
         if self.whole {
             return Err(self.failed(shared, true));
+        }
+        if self.state.schema().blind {
+            blind::resolve(shared, &self.state, RowId::MAX)?;
         }
         let view = self.state.view();
         debug_assert!(csn >= since);

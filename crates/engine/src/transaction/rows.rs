@@ -12,6 +12,7 @@ use onlap_format::{IndexSchema, Row, Value};
 
 use super::buffer::Found;
 use super::{Isolation, Transaction, wait_context};
+use crate::blind;
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
@@ -164,6 +165,9 @@ impl Transaction {
         if locked == Locked::Skipped {
             return Ok(Settled::Skipped);
         }
+        if table.state.schema().blind {
+            blind::resolve(&self.shared, &table.state, RowId::MAX)?;
+        }
         let (csn, settled) = {
             let view = table.state.view_now();
             match view.mark_of(row)? {
@@ -207,7 +211,7 @@ impl Transaction {
 
     /// The row with this primary key, as the statement sees it.
     pub(super) fn find(&mut self, table: &Table, key: &[Value]) -> Result<Option<Found>> {
-        let view = self.view(table)?;
+        let view = self.view_of_keys(table)?;
         let buffer = self.buffer(table)?;
         let primary = buffer.schema.primary().cloned().ok_or_else(|| {
             let text = format!("table {} has no primary key", buffer.schema.name);
@@ -216,6 +220,10 @@ impl Transaction {
         let bytes = primary_key(&buffer.schema, &primary, key)?;
         if let Some(ordinal) = buffer.own_row(&primary, &bytes)? {
             return Ok(Some(Found::Own(ordinal)));
+        }
+        let end = buffer.rows.rows;
+        if buffer.has_ended(&primary, &bytes, end) {
+            return Ok(None);
         }
         let mut counters = ReadCounters::default();
         let row = view.row_by_key(primary.id, &bytes, &mut counters);
@@ -237,7 +245,12 @@ impl Transaction {
                 Ok(columns.map(|(s, c)| convert::read_value(s.ty, c, at)).collect())
             }
             Found::Committed(row) => {
-                let (_, mut rows) = self.view_with_own(table)?.fetch_rows(&[row])?;
+                let view = self.view_of_keys(table)?;
+                let view = match self.buffer(table)?.changes.is_empty() {
+                    true => view,
+                    false => self.with_own(table, view)?,
+                };
+                let (_, mut rows) = view.fetch_rows(&[row])?;
                 rows.pop().ok_or_else(|| Error::damaged(format!("row {row} is not in its segment")))
             }
         }

@@ -58,7 +58,7 @@ impl Run {
     pub(crate) fn change_schema(&mut self) {
         match self.rng.below(9) {
             0..3 => self.change_indexes(),
-            3 => self.refuse_index(),
+            3 if !self.setting.blind => self.refuse_index(),
             4 | 5 => self.add_column(),
             6 => self.drop_column(),
             7 => self.rename_column(),
@@ -127,7 +127,7 @@ impl Run {
     /// An index that can be: of any columns, or unique by the one whose values are, without those that
     /// updates change: who changes a key may have to wait.
     fn new_index(&mut self) -> (IndexSpec, Vec<String>) {
-        let unique = self.rng.below(3) == 0;
+        let unique = self.rng.below(3) == 0 && !self.setting.blind;
         let first = self.rng.index(self.schema.columns.len());
         let mut at = vec![if unique && NAMED.contains(&first) { 3 } else { first }];
         let other = if unique { 3 } else { self.rng.index(self.schema.columns.len()) };

@@ -14,7 +14,8 @@
 //! parts plus 1 (varint), then what [`crate::changes`] says; then 0.
 //!
 //! Ids of the commit's own rows are ordinals, since their base is only known when the commit's place
-//! in the order is. Marked rows are landed rows, whose ids stand for ever (I1).
+//! in the order is. Marked rows are landed rows, whose ids stand for ever (I1); but for a row of the
+//! commit's own that only says that its key is gone (a blind delete), marked as 2^63 + ordinal.
 
 use onlap_base::{Csn, Result, RowId, TableId};
 
@@ -28,7 +29,7 @@ use crate::wire::{self, Reader};
 /// A delete that a commit makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedMark {
-    /// The landed row that dies.
+    /// The landed row that dies, or an own one that is dead on arrival: `PROVISIONAL_BASE` + ordinal.
     pub row: RowId,
     /// Ordinal, among the commit's rows of the same table, of the row that replaces it.
     pub successor: Option<u32>,

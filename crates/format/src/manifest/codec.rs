@@ -10,6 +10,8 @@
 //! A timeline (kind 51) is the CSN up to which points go, the number of points, and per point the
 //! differences of CSN (varint) and time (signed varint) to the point before, to zeros at first.
 //!
+//! Kinds 60 and 61 are 21 and 22 of a table that takes blind writes; 62 is its resolved row id.
+//!
 //! Schemas of tables and sequences lie as [`schema`] says. Kinds 1 and 2 are what version 1 of the
 //! format had for kinds 21 and 22, without rules; they are read, never written.
 
@@ -30,12 +32,19 @@ const ADOPT_RUN: u8 = 41;
 const ADOPT_MARKS: u8 = 42;
 const HISTORY_FLOOR: u8 = 50;
 const TIMELINE: u8 = 51;
+const CREATE_BLIND: u8 = 60;
+const CHANGE_BLIND: u8 = 61;
+const RESOLVED: u8 = 62;
 
 /// Appends an edit.
 pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
     match edit {
-        Edit::CreateTable(schema) => put_kind_schema(out, 21, schema),
-        Edit::ChangeTable(schema) => put_kind_schema(out, 22, schema),
+        Edit::CreateTable(schema) => {
+            put_kind_schema(out, if schema.blind { CREATE_BLIND } else { 21 }, schema);
+        }
+        Edit::ChangeTable(schema) => {
+            put_kind_schema(out, if schema.blind { CHANGE_BLIND } else { 22 }, schema);
+        }
         Edit::DropTable(table) => put_numbers(out, 3, &[table.0.into()]),
         Edit::AddSegment(table, s) => {
             let kind = if s.adopted.is_some() { ADOPT_SEGMENT } else { 4 };
@@ -119,6 +128,7 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
         Edit::HistoryFloor(table, csn) => {
             put_numbers(out, HISTORY_FLOOR, &[table.0.into(), *csn]);
         }
+        Edit::Resolved(table, row) => put_numbers(out, RESOLVED, &[table.0.into(), *row]),
         Edit::Timeline(upto, points) => {
             put_numbers(out, TIMELINE, &[*upto, points.len() as u64]);
             let mut before = (0, 0);
@@ -170,6 +180,9 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
             Edit::SequenceNext(id, if r.flag()? { Some(r.signed()?) } else { None })
         }
         27 => Edit::NextSequence(r.varint32()?),
+        CREATE_BLIND => Edit::CreateTable(read_blind_table(r)?),
+        CHANGE_BLIND => Edit::ChangeTable(read_blind_table(r)?),
+        RESOLVED => Edit::Resolved(read_table(r)?, r.varint()?),
         HISTORY_FLOOR => Edit::HistoryFloor(read_table(r)?, r.varint()?),
         TIMELINE => {
             let upto = r.varint()?;
@@ -211,6 +224,10 @@ fn put_numbers(out: &mut Vec<u8>, kind: u8, numbers: &[u64]) {
 fn put_kind_schema(out: &mut Vec<u8>, kind: u8, schema: &TableSchema) {
     out.push(kind);
     put_table(out, schema);
+}
+
+fn read_blind_table(r: &mut Reader<'_>) -> Result<TableSchema> {
+    Ok(TableSchema { blind: true, ..read_table_schema(r, Rules::Present)? })
 }
 
 fn put_range(out: &mut Vec<u8>, range: &Range<u64>) {

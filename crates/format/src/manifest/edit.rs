@@ -180,6 +180,9 @@ pub enum Edit {
     NextSequence(u32),
     /// What died in a table at or below this CSN may be gone: no older commit can be read.
     HistoryFloor(TableId, Csn),
+    /// Rows of a table with blind writes below this id have met all rows before them: those that they
+    /// replaced have marks. Only ever raised.
+    Resolved(TableId, RowId),
     /// When commits happened: points are forgotten up to a CSN, and (CSN, microseconds since 1970)
     /// are added behind the others.
     Timeline(Csn, Vec<(Csn, i64)>),
@@ -203,6 +206,7 @@ impl Edit {
             | Edit::RemoveMarks(table, ..)
             | Edit::Flushed(table, ..)
             | Edit::HistoryFloor(table, _)
+            | Edit::Resolved(table, _)
             | Edit::Serial(table, ..) => Some(*table),
             Edit::NextIds { .. }
             | Edit::LogOldest(_)

@@ -48,6 +48,8 @@ pub struct TableState {
     pub serials: BTreeMap<ColumnId, i64>,
     /// No commit below can be read, where the table keeps a history at all.
     pub history_floor: Csn,
+    /// Of a table with blind writes: rows below have met all rows before them.
+    pub resolved: RowId,
 }
 
 /// Everything the manifest says.
@@ -112,6 +114,7 @@ impl TableState {
             flushed_csn: 0,
             serials: BTreeMap::new(),
             history_floor: 0,
+            resolved: 0,
         }
     }
 
@@ -297,6 +300,10 @@ impl ManifestState {
                 let table = self.table_mut(*table)?;
                 table.history_floor = table.history_floor.max(*csn);
             }
+            Edit::Resolved(table, row) => {
+                let table = self.table_mut(*table)?;
+                table.resolved = table.resolved.max(*row);
+            }
             _ => return self.apply_to_run(edit),
         }
         Ok(())
@@ -367,6 +374,9 @@ impl ManifestState {
             edits.push(Edit::Flushed(*id, table.flushed_rows, table.flushed_csn));
             if table.history_floor > 0 {
                 edits.push(Edit::HistoryFloor(*id, table.history_floor));
+            }
+            if table.resolved > 0 {
+                edits.push(Edit::Resolved(*id, table.resolved));
             }
             edits.extend(table.serials.iter().map(|(c, v)| Edit::Serial(*id, *c, *v)));
         }

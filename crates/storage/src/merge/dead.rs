@@ -66,7 +66,9 @@ enum Page {
 }
 
 impl<'a> DeadRows<'a> {
+    /// Rows that are not resolved count as living: their entries have rows before them to meet.
     pub(super) fn new(version: &'a TableVersion, rows: Range<RowId>, horizon: Csn) -> DeadRows<'a> {
+        let rows = rows.start..rows.end.min(version.resolved).max(rows.start);
         let marked = version.has_marks_in(&rows);
         let pages = if marked { (rows.end - rows.start).div_ceil(PAGE_ROWS) } else { 0 };
         let pages = (0..pages).map(|_| Page::Unknown).collect();

@@ -154,6 +154,7 @@ impl TableVersion {
             changed: self.changed.clone(),
             flushed_rows: self.flushed_rows,
             flushed_csn: self.flushed_csn,
+            resolved: self.resolved,
         })
     }
 }

@@ -87,7 +87,7 @@ impl TableVersion {
     /// Entries of dead rows in runs, counted in the same way.
     pub fn known_dead_entries(&self) -> u64 {
         let dead = |run: &Arc<RunEntry>| {
-            let (_, dead) = run.dead.lock().clone()?;
+            let (_, dead) = (*run.dead.lock())?;
             let missing =
                 (run.meta.rows.end - run.meta.rows.start).saturating_sub(run.meta.entries());
             Some(dead.saturating_sub(missing).min(run.meta.entries()))
@@ -155,16 +155,29 @@ impl TableVersion {
         below: RowId,
         probes: &mut u64,
     ) -> Result<Option<RowId>> {
+        self.newest_among(index, key, 0..below, probes)
+    }
+
+    /// The same among rows of a range.
+    pub fn newest_among(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        rows: Range<RowId>,
+        probes: &mut u64,
+    ) -> Result<Option<RowId>> {
         let Some(index) = self.index(index) else { return Ok(None) };
+        let may_have =
+            |r: &&Arc<RunEntry>| r.meta.rows.start < rows.end && rows.start < r.meta.rows.end;
         let mut newest: Option<RowId> = None;
         let mut found = Vec::new();
-        for entry in index.runs.iter().rev().filter(|r| r.meta.rows.start < below) {
+        for entry in index.runs.iter().rev().filter(may_have) {
             if newest.is_some_and(|n| n >= entry.meta.rows.end) {
                 continue;
             }
             found.clear();
             *probes += entry.run.probe(key, &mut found)?;
-            newest = newest.max(found.iter().copied().filter(|&r| r < below).max());
+            newest = newest.max(found.iter().copied().filter(|r| rows.contains(r)).max());
         }
         Ok(newest)
     }

@@ -9,7 +9,7 @@
 //! which on it answers. Rules: checks (count;
 //! each name, expression), foreign keys (count; each name, child columns (count), parent table,
 //! parent index, action on delete, action on update: 0 restrict, 1 cascade, 2 set null), history in
-//! microseconds.
+//! microseconds. Whether a table takes blind writes is said by the kind of the edit.
 //!
 //! A type: one byte of kind, and for numeric its flag, precision and scale, for varchar and char the
 //! length. Values lie as `value::codec` says, expressions as `expr::codec` does. A sequence: id,
