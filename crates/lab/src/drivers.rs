@@ -10,7 +10,9 @@ mod onlap;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 
-pub(crate) use onlap::{create_table as create_onlap_table, index_spec as onlap_index};
+pub(crate) use onlap::{
+    create_table as create_onlap_table, index_spec as onlap_index, spec as onlap_spec,
+};
 
 /// Engines that a bench can name, whether built in or not.
 pub const ENGINES: [&str; 2] = ["onlap", "rocksdb"];

@@ -20,6 +20,7 @@ use crate::names;
 use crate::workload::RunDir;
 
 mod all;
+mod blind;
 mod build;
 mod changed;
 mod cold;
@@ -66,6 +67,8 @@ pub enum Trial {
     Cold,
     /// `b = 5` of all rows.
     All,
+    /// Blind upserts.
+    Blind,
     /// Reads of a table of which every row was changed.
     Changed,
     /// Space under random deletes and updates.
@@ -76,7 +79,7 @@ pub enum Trial {
     Entries,
 }
 
-const TRIALS: [(Suite, &str, Trial); 14] = [
+const TRIALS: [(Suite, &str, Trial); 15] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -87,6 +90,7 @@ const TRIALS: [(Suite, &str, Trial); 14] = [
     (Suite::Changes, "adds", Trial::Adds),
     (Suite::Changes, "cold", Trial::Cold),
     (Suite::Changes, "all", Trial::All),
+    (Suite::Changes, "blind", Trial::Blind),
     (Suite::Changes, "changed", Trial::Changed),
     (Suite::Changes, "space", Trial::Space),
     (Suite::Changes, "groups", Trial::Groups),
@@ -168,6 +172,7 @@ pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialR
         Trial::Adds => keyed::adds(&stage),
         Trial::Cold => cold::run(&stage),
         Trial::All => all::run(&stage),
+        Trial::Blind => blind::run(&stage),
         Trial::Changed => changed::run(&stage),
         Trial::Space => space::run(&stage),
         Trial::Groups => groups::run(&stage),

@@ -41,7 +41,7 @@ pub(crate) fn create_table(db: &Database, shape: &TableShape, indexes: usize) ->
 }
 
 /// A workload's table with its first `indexes` secondary indexes.
-fn spec(shape: &TableShape, indexes: usize) -> TableSpec {
+pub(crate) fn spec(shape: &TableShape, indexes: usize) -> TableSpec {
     let (key, _) = shape.columns[0];
     let mut spec = TableSpec::new(shape.name).serial(key);
     for (name, ty) in &shape.columns[1..] {
