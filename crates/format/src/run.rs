@@ -47,7 +47,7 @@ mod tests;
 pub use stats::{KeyStats, Sketch};
 
 /// Version of run files that this release writes.
-pub const RUN_VERSION: u16 = 1;
+pub const RUN_VERSION: u16 = 2;
 /// Rows between two fences of a fences-only run.
 pub const STRETCH_ROWS: usize = 1024;
 /// Most fences of a file: one per 64 rows of 2^30.

@@ -57,7 +57,7 @@
 //! assert_eq!(bytes[24..32], 0u64.to_le_bytes(), "7 packs to 0");
 //! assert_eq!(bytes[32..40], 1u64.to_le_bytes(), "one bit varies");
 //! assert_eq!(bytes[40..48], 0u64.to_le_bytes(), "heads from 0");
-//! assert_eq!(bytes[48..51], [0, 0, 0b101], "no anchors, no low bits, high bits 0 and 2");
+//! assert_eq!(bytes[48..51], [0, 65, 0b11], "no anchors, a bitmap of one byte, bits 0 and 1");
 //! let block = RunBlock::parse(bytes.into(), &packing).unwrap();
 //! let bound = packing.bound(&def.encode_values(&[onlap_format::Value::Int(8)]).unwrap(), false);
 //! assert_eq!(block.lower_bound(&bound).unwrap(), 1);

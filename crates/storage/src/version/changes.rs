@@ -12,7 +12,7 @@ use onlap_base::{ColumnId, Csn, Result, RowId};
 use onlap_format::Column;
 use onlap_format::changes::ChangeBounds;
 
-use super::TableVersion;
+use super::{SegmentEntry, TableVersion};
 use crate::marks::{ChangeScratch, MarkRun, Patched};
 
 impl TableVersion {
@@ -113,7 +113,9 @@ impl TableVersion {
         let mut sum = 0.0;
         for run in &self.changed {
             let footer = run.footer();
-            if footer.change_csns.end <= folded + 1 || footer.change_csns.end > csn + 1 {
+            if footer.change_csns.end <= folded + 1
+                || footer.change_csns.end > csn.saturating_add(1)
+            {
                 continue;
             }
             for block in footer.changes.iter().filter(|b| b.first < rows.end && rows.start < b.end)
@@ -126,10 +128,12 @@ impl TableVersion {
         sum as u64
     }
 
-    /// Changes in files that not all segments have.
+    /// Changes in files that the segments do not have, estimated by blocks.
     pub fn pending_changes(&self) -> u64 {
-        let pending = self.changed.iter().filter(|run| !self.all_folded(run));
-        pending.map(|run| run.footer().change_count()).sum()
+        let of = |s: &SegmentEntry| {
+            self.foldable_changes(&s.meta.rows, s.segment.footer().folded_csn, Csn::MAX)
+        };
+        if self.changed.is_empty() { 0 } else { self.segments.iter().map(of).sum() }
     }
 
     /// Whether the segments have every change of a mark run, so that rewriting it makes it smaller.
