@@ -30,8 +30,8 @@ const LIMIT_FACTOR: f64 = 2.0;
 const LEAST: u64 = 1 << 14;
 /// Longest delay of a commit below the limit.
 const DELAY_MAX: Duration = Duration::from_millis(20);
-/// At the limit, how often a commit looks whether something was done.
-const LOOKS_MAX: usize = 500;
+/// At the limit, how long a commit waits at most for something to be done.
+const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// What a table owes, in changes, rows and entries, and what it may.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,7 +105,8 @@ pub(crate) fn hold_back(shared: &Shared, writes: &[TableWrite]) -> Result<()> {
 
 fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
     let background = &shared.background;
-    for _ in 0..LOOKS_MAX {
+    let began = shared.clock.monotonic_ns();
+    loop {
         let share = state.owed.share();
         let version = Arc::as_ptr(&state.view_now().version);
         let nothing = state.nothing_due.lock();
@@ -124,6 +125,8 @@ fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
             return Ok(());
         }
         background.idle_event().wait(seen, Some(DELAY_MAX));
+        if shared.clock.monotonic_ns().saturating_sub(began) > WAIT_MAX.as_nanos() as u64 {
+            return Ok(());
+        }
     }
-    Ok(())
 }

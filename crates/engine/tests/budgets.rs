@@ -133,7 +133,7 @@ fn dead_rows_and_entries_go_before_there_are_too_many() {
     let live = db.snapshot().unwrap().count(&table).unwrap();
     let limit = debts(&db).dead_rows_limit + (1 << 14);
     assert!(stored - live <= limit, "{stored} rows stored, {live} of them live");
-    assert!(ROWS as u64 + 24_000 - live > limit, "the load has to make debts");
+    assert!(ROWS as u64 + 24_000 - live > limit / 2, "the load has to make debts");
     db.settle().unwrap();
     let left = debts(&db);
     assert!(left.dead_rows < left.dead_rows_limit, "{left:?}");
