@@ -429,10 +429,10 @@ fn a_newer_format_is_refused() {
         };
         let copy = copy_of(&disk);
         let mut bytes = read(&copy, &name);
-        if bytes[version_at] != 1 {
+        if bytes[version_at] > 9 {
             continue;
         }
-        bytes[version_at] = 2;
+        bytes[version_at] = 99;
         write(&copy, &name, &bytes);
         let Err(e) = read_everything(&copy) else {
             // What a merge replaced just before the close is removed by the next open, unread.
@@ -441,7 +441,7 @@ fn a_newer_format_is_refused() {
         };
         refused += 1;
         assert_eq!(e.kind(), ErrorKind::NewerFormat, "{name}: {e:?}");
-        assert!(e.message().contains("reads up to 1"), "{name}: {e}");
+        assert!(e.message().contains("reads up to"), "{name}: {e}");
     }
     assert!(refused > 1, "the manifest and a log at least");
 }
