@@ -6,8 +6,8 @@
 //! their bytes sort as their values do ([`codec`]).
 //!
 //! Settings: two background jobs, LZ4 and zstd at the bottom, bloom filters of 10 bits, direct I/O
-//! for flushes, compactions and reads, log on. Of the memory budget a half is the block cache, which
-//! also holds index and filter blocks, and the other half two write buffers ([`handle`]).
+//! for flushes, compactions and reads, log on. Of the memory budget a half is the block cache, and
+//! the other half two write buffers; index and filter blocks come on top ([`handle`]).
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, RwLock};

@@ -138,7 +138,8 @@ pub(super) unsafe fn options(memory: u64) -> (*mut ffi::Options, *mut ffi::Cache
         let bloom = ffi::rocksdb_filterpolicy_create_bloom_full(10.0);
         ffi::rocksdb_block_based_options_set_filter_policy(table, bloom);
         ffi::rocksdb_block_based_options_set_block_cache(table, cache);
-        ffi::rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 1);
+        // A filter block is larger than a shard of a small cache, and would be read at every get.
+        ffi::rocksdb_block_based_options_set_cache_index_and_filter_blocks(table, 0);
         let options = ffi::rocksdb_options_create();
         ffi::rocksdb_options_set_create_if_missing(options, 1);
         ffi::rocksdb_options_set_write_buffer_size(options, (memory / 4) as usize);
