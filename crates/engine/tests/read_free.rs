@@ -103,6 +103,37 @@ fn read_free_statements_read_index_entries_and_nothing_else() {
 }
 
 #[test]
+fn long_walks_over_an_index_leave_out_the_dead() {
+    let (_dir, db, table) = cold(7);
+    let all = |snapshot: &Snapshot, scan: Scan| -> Vec<i64> {
+        let rows =
+            snapshot.index_scan(&table, "xa", KeyRange::all(), scan.columns(["id"])).unwrap();
+        let id = |row: Row| if let Value::Int(id) = row[0] { id } else { panic!("an id") };
+        let mut ids: Vec<i64> = rows.rows().unwrap().into_iter().map(id).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let before = db.snapshot().unwrap();
+    let mut wanted: Vec<i64> = (0..20_000).collect();
+    for round in 0..3 {
+        let gone = |id: &i64| id % 11 == round;
+        let mut tx = begin(&db);
+        wanted.iter().filter(|id| gone(id)).for_each(|&id| {
+            assert!(tx.delete(&table, &[int(id)]).unwrap());
+        });
+        tx.commit().unwrap();
+        wanted.retain(|id| !gone(id));
+        if round == 1 {
+            db.flush().unwrap();
+        }
+        let now = db.snapshot().unwrap();
+        assert_eq!(all(&now, Scan::all()), wanted);
+        assert_eq!(all(&now, Scan::all().reverse()), wanted);
+        assert_eq!(all(&before, Scan::all()).len(), 20_000);
+    }
+}
+
+#[test]
 fn all_rows_of_a_table_change_by_one_record() {
     let (_dir, db, table) = cold(7);
     table.delete(&[int(77)]).unwrap();

@@ -83,3 +83,74 @@ fn block_rows(found: &ScanBlock) -> Range<RowId> {
     let Range { start, end } = found.rows;
     found.block.row_id(start)..found.block.row_id(end - 1) + 1
 }
+
+/// Row ids of a page, whose bits take 8 KiB.
+const PAGE_ROWS: RowId = 1 << 16;
+const PAGE_WORDS: usize = (PAGE_ROWS / 64) as usize;
+/// Most pages of a walk: 16 MiB of bits, for 128 million rows.
+const PAGES_MAX: RowId = 1 << 11;
+
+/// Dead rows of a whole table, looked up page by page as they are asked for. A long walk in the order of
+/// keys comes to rows from everywhere, and again and again to the same pages.
+pub(super) struct DeadPages(Vec<Page>);
+
+enum Page {
+    Unknown,
+    /// Nobody is dead.
+    Clear,
+    Bits(Box<[u64; PAGE_WORDS]>),
+}
+
+impl DeadPages {
+    /// `None`: there are no marks, or more rows than bits may be kept for, or own ones.
+    pub(super) fn of(view: &ReadView) -> Option<DeadPages> {
+        let pages = view.count.div_ceil(PAGE_ROWS);
+        if view.own.is_some() || pages > PAGES_MAX || !view.has_marks() {
+            return None;
+        }
+        Some(DeadPages((0..pages).map(|_| Page::Unknown).collect()))
+    }
+
+    /// As [`ReadView::pick_visible`].
+    pub(super) fn pick_visible(
+        &mut self,
+        view: &ReadView,
+        rows: &[RowId],
+        picks: &mut Vec<u32>,
+    ) -> Result<bool> {
+        picks.clear();
+        for (&row, place) in rows.iter().zip(0..) {
+            if row < view.count && !self.is_dead(view, row)? {
+                picks.push(place);
+            }
+        }
+        Ok(picks.len() < rows.len())
+    }
+
+    #[inline]
+    fn is_dead(&mut self, view: &ReadView, row: RowId) -> Result<bool> {
+        let (page, bit) = ((row / PAGE_ROWS) as usize, row % PAGE_ROWS);
+        match &self.0[page] {
+            Page::Clear => Ok(false),
+            Page::Bits(bits) => Ok(bits[(bit / 64) as usize] >> (bit % 64) & 1 == 1),
+            Page::Unknown => {
+                self.0[page] = look_up(view, page as RowId * PAGE_ROWS)?;
+                self.is_dead(view, row)
+            }
+        }
+    }
+}
+
+#[cold]
+fn look_up(view: &ReadView, first: RowId) -> Result<Page> {
+    let dead = view.view.dead_rows(first..first + PAGE_ROWS, view.csn)?;
+    if dead.is_empty() {
+        return Ok(Page::Clear);
+    }
+    let mut bits = Box::new([0; PAGE_WORDS]);
+    for row in dead {
+        let bit = row - first;
+        bits[(bit / 64) as usize] |= 1 << (bit % 64);
+    }
+    Ok(Page::Bits(bits))
+}

@@ -19,6 +19,7 @@ use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 use super::ReadView;
 use super::bounds::{Covered, covered, index_by_name};
 use super::counters::ReadCounters;
+use super::dead::DeadPages;
 use super::judge::{Judge, Unresolved};
 use super::merge::Merge;
 use super::rows::{BATCH_ROWS, FIRST_ROWS, RowBatch, take_column};
@@ -155,6 +156,9 @@ impl ReadView {
     }
 }
 
+/// Entries from which on a walk keeps which rows are dead.
+const LONG_WALK: u64 = 1 << 12;
+
 /// Where the wanted columns come from.
 enum Output {
     /// Columns of the entries; per wanted column its place among them.
@@ -172,6 +176,9 @@ pub(super) struct IndexScan {
     output: Output,
     picks: Vec<u32>,
     row_ids: Vec<RowId>,
+    /// Entries so far, and once they are many, which rows are dead.
+    walked: u64,
+    dead: Option<DeadPages>,
 }
 
 impl IndexScan {
@@ -214,6 +221,8 @@ impl IndexScan {
             output,
             picks: Vec::new(),
             row_ids: Vec::new(),
+            walked: 0,
+            dead: None,
         })
     }
 
@@ -231,7 +240,7 @@ impl IndexScan {
             && self.cursor.next(max - self.row_ids.len(), &mut self.entries)?
         {
             counters.index_entries_read += self.entries.len() as u64;
-            let mut some_hidden = self.view.pick_visible(&self.entries.row_ids, &mut self.picks)?;
+            let mut some_hidden = self.pick_visible()?;
             if let Some(judge) = &mut self.judge {
                 if !some_hidden {
                     self.picks.clear();
@@ -241,7 +250,7 @@ impl IndexScan {
                 judge.pick(&self.view, &self.entries, &mut self.picks, probes)?;
                 some_hidden = self.picks.len() < self.entries.len();
                 if let Some(resolved) = judge.end(&self.view)? {
-                    (self.view, self.judge) = (resolved, None);
+                    (self.view, self.judge, self.dead) = (resolved, None, None);
                 }
             }
             if some_hidden && self.picks.is_empty() {
@@ -261,6 +270,20 @@ impl IndexScan {
             out.row_ids.extend_from_slice(&self.row_ids);
         }
         Ok(!out.is_empty())
+    }
+
+    /// Picks the visible ones among the entries at hand.
+    fn pick_visible(&mut self) -> Result<bool> {
+        let (view, rows) = (&self.view, &self.entries.row_ids);
+        let was_short = self.walked <= LONG_WALK;
+        self.walked += rows.len() as u64;
+        if self.walked > LONG_WALK && (was_short || self.dead.is_none()) {
+            self.dead = DeadPages::of(view);
+        }
+        match &mut self.dead {
+            Some(dead) => dead.pick_visible(view, rows, &mut self.picks),
+            None => view.pick_visible(rows, &mut self.picks),
+        }
     }
 }
 
