@@ -28,7 +28,7 @@
 //! pending row costs one lookup, whoever comes first.
 //!
 //! Budget: see [`limit`]. A writer that would pass it resolves rows himself first; background work
-//! begins at half of it, and when writers fall silent ([`work`]).
+//! begins at half of it, and when writers fall silent ([`work()`]).
 //!
 //! Thread safety: one at a time resolves rows of a table, in slices, under `Pending::slices`, which is
 //! held for no wait; it comes after the commit lock and before `change`.

@@ -27,7 +27,7 @@ impl Transaction {
     ///
     /// # Errors
     /// Wrong number or type of values, a value above a limit or outside its type's range, NULL where
-    /// the column refuses it; [`ErrorKind::DuplicateKey`], after waiting for another transaction that
+    /// the column refuses it; [`crate::ErrorKind::DuplicateKey`], after waiting for another transaction that
     /// brings the same key or deletes the row that has it.
     pub fn insert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
         self.changing()?;
