@@ -32,6 +32,9 @@ use crate::read::merge_cursors;
 use crate::rules::alter;
 use crate::table::{index_positions, key_def};
 
+#[cfg(test)]
+mod tests;
+
 /// How a check is run.
 #[derive(Clone, Default)]
 pub struct CheckOptions {
