@@ -36,9 +36,7 @@ fn findings(options: Options, db: Database, table: Table, edits: &[Edit]) -> Vec
     db.shared().commit_edits(edits, |_| ()).unwrap();
     drop(table);
     drop(db);
-    let mut checked = CheckOptions::default();
-    checked.options = options;
-    let report = check(DIR, &checked).unwrap();
+    let report = check(DIR, &CheckOptions { options }).unwrap();
     report.findings.into_iter().map(|f| f.text).collect()
 }
 
