@@ -19,6 +19,7 @@ use onlap_storage::version::TableVersion;
 
 use super::lock_table;
 use crate::blind;
+use crate::background::Claim;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::flush;
@@ -42,7 +43,10 @@ pub(crate) fn truncate_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
         // What snapshots may go on to read is to lie in files: memory of the past counts nowhere.
         flush::flush_table(shared, &state)?;
     }
+    // A merge that ends meanwhile would take files away that are about to be removed.
+    let files = shared.background.hold(Claim::Files(state.id));
     shared.commits().exclusively(|leader| truncate(shared, &state, leader))?;
+    drop(files);
     forget(shared, &state)
 }
 
