@@ -18,8 +18,8 @@ use onlap_format::manifest::Edit;
 use onlap_storage::version::TableVersion;
 
 use super::lock_table;
-use crate::blind;
 use crate::background::Claim;
+use crate::blind;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::flush;
