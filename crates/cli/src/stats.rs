@@ -87,6 +87,15 @@ fn print_table(t: &TableStats) {
             units::grouped(t.pending_rows_limit)
         );
     }
+    let d = &t.debts;
+    let owed = [
+        ("column changes to fold", d.pending_changes, d.pending_changes_limit),
+        ("dead rows", d.dead_rows, d.dead_rows_limit),
+        ("entries of dead rows", d.dead_entries, d.dead_entries_limit),
+    ];
+    for (what, now, limit) in owed.into_iter().filter(|(_, now, _)| *now > 0) {
+        println!("  {} {what}, at most {}", units::grouped(now), units::grouped(limit));
+    }
     t.indexes.iter().for_each(print_index);
 }
 
@@ -158,6 +167,13 @@ fn table_json(t: &TableStats) -> Value {
         "marks": t.marks,
         "mark_bytes": t.mark_bytes,
         "history_debt_bytes": t.history_debt_bytes,
+        "unflushed_changes": t.unflushed_changes,
+        "pending_changes": t.debts.pending_changes,
+        "pending_changes_limit": t.debts.pending_changes_limit,
+        "dead_rows": t.debts.dead_rows,
+        "dead_rows_limit": t.debts.dead_rows_limit,
+        "dead_entries": t.debts.dead_entries,
+        "dead_entries_limit": t.debts.dead_entries_limit,
         "indexes": t.indexes.iter().map(index_json).collect::<Vec<_>>(),
     })
 }

@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Csn, Error, ErrorKind, Result, RowId};
-use onlap_format::changes::{ChangeBounds, ChangeOp, Scalar};
+use onlap_format::changes::{ChangeBounds, ChangeOp, LoggedChange, Scalar};
 use onlap_format::convert::{self, WIDE_NAN, int_range};
 use onlap_format::zone::{Bounds, Zone};
 use onlap_format::{Column, ColumnSchema, DataType, Numeric, TableSchema, Value};
@@ -227,16 +227,51 @@ pub(crate) fn apart<'a>(
 
 /// Last validation of the column changes of one table's part, under the commit lock.
 pub(crate) fn validate(view: &TableView, w: &TableWrite) -> Result<()> {
+    let mut judged = None;
     for change in &w.changes {
-        if !is_free(&view.landing, change.column) || w.state.fixed.has(change.column) {
+        // Changes of a column stand together.
+        if judged.replace(change.column) != Some(change.column)
+            && (!is_free(&view.landing, change.column) || w.state.fixed.has(change.column))
+        {
             return Err(no_longer_free(&view.schema));
         }
-        // Rows are locked, so that nobody can have deleted them since.
-        for rows in change.rows.iter().filter(|rows| rows.end - rows.start == 1) {
-            debug_assert!(view.mark_of(rows.start)?.is_none(), "a changed row is locked");
+    }
+    // Rows are locked, so that nobody but a blind write can have ended them since.
+    if !w.schema.blind {
+        return Ok(());
+    }
+    for change in &w.changes {
+        let rows: Vec<RowId> = change.rows.iter().flat_map(Clone::clone).collect();
+        let mut keep = vec![true; rows.len()];
+        view.drop_dead(&rows, Csn::MAX, &mut keep)?;
+        if keep.contains(&false) {
+            let text = format!(
+                "a row of table {} was replaced by another transaction; run the transaction again",
+                view.schema.name
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
         }
     }
     Ok(())
+}
+
+/// Changes of a log record as far as their columns are there still.
+///
+/// # Errors
+/// `Corruption`: values of another form than their column's.
+pub(crate) fn of_log(
+    schema: &TableSchema,
+    mut changes: Vec<LoggedChange>,
+) -> Result<Vec<LoggedChange>> {
+    changes.retain(|change| schema.position(change.column).is_some());
+    let fits = |change: &LoggedChange| {
+        let at = schema.position(change.column).expect("others were left out");
+        change.op.fits(schema.columns[at].ty.physical())
+    };
+    match changes.iter().all(fits) {
+        true => Ok(changes),
+        false => Err(Error::damaged("a change has another form than its column")),
+    }
 }
 
 pub(crate) fn no_longer_free(schema: &TableSchema) -> Error {

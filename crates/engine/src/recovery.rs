@@ -38,6 +38,7 @@ use onlap_storage::version::{TableVersion, Versions};
 use onlap_storage::written::Purpose;
 use onlap_vfs::{Access, Fs};
 
+use crate::changes;
 use crate::database::Shared;
 use crate::flush;
 use crate::log::{LogTail, LogWriter};
@@ -362,7 +363,9 @@ fn apply(
             };
             view.active.mark(row, csn, successor);
         }
-        view.active.change_all(csn, &part.changes, &|_, _| true);
+        let changes = changes::of_log(&view.schema, part.changes).map_err(|e| at_record(e, at))?;
+        let history = view.schema.history_us > 0;
+        view.active.change_all(csn, &changes, &|_, _| history);
         writer.next_row += rows;
         state.counts.push(csn, writer.next_row, &shared.snapshots);
         drop(writer);

@@ -15,6 +15,7 @@ use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
 use onlap_format::Batch;
 use onlap_format::log::{RelogBody, RelogMark, RelogTable};
 
+use crate::changes;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::memtable::Mark;
@@ -66,7 +67,7 @@ pub(crate) fn relog(leader: &mut Leader, state: &TableState) -> Result<bool> {
 }
 
 /// Puts relogged rows and marks into the memtable, as far as recovery has not met them before.
-pub(crate) fn apply(shared: &Shared, relogged: RelogTable) -> Result<()> {
+pub(crate) fn apply(shared: &Shared, mut relogged: RelogTable) -> Result<()> {
     let Some(state) = shared.catalog.by_id(relogged.table) else { return Ok(()) };
     let view = state.view();
     let mut writer = state.writer.lock();
@@ -102,12 +103,22 @@ pub(crate) fn apply(shared: &Shared, relogged: RelogTable) -> Result<()> {
             writer.active_since.get_or_insert(mark.csn);
         }
     }
-    if !view.active.has_changes() {
-        let known = |csn: &Csn| *csn <= view.version.flushed_csn;
-        for (csn, changes) in relogged.changes.iter().filter(|(csn, _)| !known(csn)) {
-            view.active.change_all(*csn, changes, &|_, _| true);
-            writer.active_since.get_or_insert(*csn);
+    if !relogged.changes.is_empty() {
+        // The record has all changes of its time, joined where nobody could look between them: what
+        // commits before it brought is among them.
+        view.active.clear_changes();
+    }
+    let history = view.schema.history_us > 0;
+    for (csn, changes) in std::mem::take(&mut relogged.changes) {
+        if csn <= view.version.flushed_csn {
+            continue;
         }
+        let changes = changes::of_log(&view.schema, changes)?;
+        if changes.iter().flat_map(|c| &c.rows).any(|rows| rows.end > writer.next_row) {
+            return Err(Error::damaged("relogged changes of rows that are not there"));
+        }
+        view.active.change_all(csn, &changes, &|_, _| history);
+        writer.active_since.get_or_insert(csn);
     }
     drop(writer);
     state.note_serials(&relogged.rows);

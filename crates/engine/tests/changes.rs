@@ -6,12 +6,17 @@
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use onlap::{
     Change, DataType, Database, ErrorKind, IndexSpec, Isolation, KeyRange, Numeric, Options, Scan,
     SyncMode, Table, TableSpec, TransactionOptions, Value,
 };
 use onlap_base::Rng;
+use onlap_vfs::MemFs;
+
+mod support;
 
 const ROWS: i64 = 3000;
 
@@ -231,4 +236,130 @@ fn what_a_column_refuses_is_refused_at_once() {
     assert_eq!(kind(&mut tx, "b", Change::Add(Value::Int(1))), ErrorKind::OutOfRange);
     tx.rollback();
     check(&db, &table, &model);
+}
+
+#[test]
+fn changes_survive_being_logged_again() {
+    let disk = MemFs::new();
+    let open = |disk: &MemFs| {
+        let mut options = support::small_options(SyncMode::Fsync);
+        options.fs = Arc::new(disk.clone());
+        Database::open("/db", options).unwrap()
+    };
+    let db = open(&disk);
+    let quiet = db.create_table(spec("quiet")).unwrap();
+    let busy = db.create_table(spec("busy")).unwrap();
+    quiet.insert_many((0..20).map(row)).unwrap();
+    db.flush().unwrap();
+    let (mut id, mut wanted) = (0, [0i64; 20]);
+    for round in 0..300 {
+        // A few changes at a time, so that old log files are kept for them alone.
+        let row = round % 3 + 1;
+        let mut tx = db.begin().unwrap();
+        let one = [("b", Change::Add(Value::Int(1)))];
+        assert!(tx.change(&quiet, &[Value::Int(row)], &one).unwrap());
+        tx.commit().unwrap();
+        wanted[row as usize] += 1;
+        busy.insert_many((id..id + 40).map(super_row)).unwrap();
+        id += 40;
+        if round % 60 == 59 {
+            let live = support::agreed_rows(&db, "quiet").unwrap();
+            for (row, more) in live.iter().zip(wanted).skip(1).take(3) {
+                let id = support::integer(&row[0]);
+                assert_eq!(support::integer(&row[2]), id + more, "row {id}, round {round}");
+            }
+            let after = disk.crash(round as u64, 1.0);
+            let db = open(&after);
+            assert_eq!(
+                db.snapshot().unwrap().count(&db.table("busy").unwrap()).unwrap(),
+                id as u64
+            );
+            let found = support::agreed_rows(&db, "quiet").unwrap();
+            for (row, more) in found.iter().zip(wanted).skip(1).take(3) {
+                let id = support::integer(&row[0]);
+                assert_eq!(support::integer(&row[2]), id + more, "row {id}, round {round}");
+            }
+            db.close().unwrap();
+        }
+    }
+}
+
+/// Rows as those of a crowd, whose text fills logs.
+fn super_row(id: i64) -> Vec<Value> {
+    let mut row = row(id);
+    row[3] = Value::Text(format!("{id:0100}"));
+    row
+}
+
+#[test]
+fn a_row_with_many_changes_in_its_history_is_recovered() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::open(dir.path(), options()).unwrap();
+    let table = db.create_table(spec("t").history(Duration::from_secs(3600))).unwrap();
+    table.insert_many((0..20).map(row)).unwrap();
+    let mut half = 0;
+    for i in 0..4000 {
+        let mut tx = db.begin().unwrap();
+        tx.change(&table, &[Value::Int(1)], &[("b", Change::Add(Value::Int(1)))]).unwrap();
+        let csn = tx.commit().unwrap();
+        half = if i == 1999 { csn } else { half };
+    }
+    for flushed in [false, true] {
+        let b = |snapshot: onlap::Snapshot| {
+            snapshot.get(&table, &[Value::Int(1)], Some(&["b"])).unwrap().unwrap()[0].clone()
+        };
+        assert_eq!(b(db.snapshot().unwrap()), Value::Int(4001), "flushed: {flushed}");
+        assert_eq!(b(db.snapshot_as_of(onlap::AsOf::Csn(half)).unwrap()), Value::Int(2001));
+        db.settle().unwrap();
+    }
+}
+
+#[test]
+fn a_statement_that_fails_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::open(dir.path(), options()).unwrap();
+    let (table, model) = filled(&db);
+    db.flush().unwrap();
+    let mut tx = db.begin().unwrap();
+    let most = Change::Add(Value::Int(i64::from(i32::MAX)));
+    // b is read, as the sum may leave its type, and so is n; the second of them fails.
+    for names in [["n", "b"], ["b", "n"]] {
+        let of = |name| if name == "b" { most.clone() } else { Change::Add(cents(999_999_000)) };
+        let both = names.map(|name| (name, of(name)));
+        let e = tx.change(&table, &[Value::Int(3000 - 1)], &both).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::OutOfRange);
+    }
+    tx.commit().unwrap();
+    check(&db, &table, &model);
+}
+
+#[test]
+fn long_values_take_the_place_of_their_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::open(dir.path(), options()).unwrap();
+    let (table, mut model) = filled(&db);
+    for (id, len) in [(5, 2000), (6, 3000), (7, 1 << 20)] {
+        let text = Value::Text("x".repeat(len));
+        assert!(table.update(&[Value::Int(id)], &[("c", text.clone())]).unwrap());
+        model.get_mut(&id).unwrap()[3] = text;
+    }
+    check(&db, &table, &model);
+    db.settle().unwrap();
+    check(&db, &table, &model);
+}
+
+#[test]
+fn a_row_that_a_blind_write_replaced_is_not_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::open(dir.path(), options()).unwrap();
+    let spec = TableSpec::new("t").column("id", DataType::Int8).column("b", DataType::Int4);
+    let table = db.create_table(spec.primary_key(["id"]).blind_writes()).unwrap();
+    table.insert_many((0..10).map(|id| [Value::Int(id), Value::Int(0)])).unwrap();
+    let mut tx = db.begin_with(TransactionOptions::at(Isolation::ReadCommitted)).unwrap();
+    let one = [("b", Change::Add(Value::Int(1)))];
+    assert!(tx.change(&table, &[Value::Int(3)], &one).unwrap());
+    table.upsert(&[Value::Int(3), Value::Int(50)]).unwrap();
+    assert_eq!(tx.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    let found = db.snapshot().unwrap().get(&table, &[Value::Int(3)], None).unwrap();
+    assert_eq!(found, Some(vec![Value::Int(3), Value::Int(50)]));
 }

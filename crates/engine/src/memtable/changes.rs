@@ -23,6 +23,8 @@ use super::Memtable;
 
 /// Rows of one change from which on they are kept in a bitmap.
 const BULK_ROWS: u64 = 1024;
+/// Changes of one row that are looked at whenever one comes.
+const SHORT_CHAIN: usize = 8;
 /// Rows that are looked up one by one.
 const SINGLE_LOOKUPS: usize = 16;
 /// Bytes of a row's changes in the tree: key, chain, and the slack of nodes that are two thirds full.
@@ -85,7 +87,8 @@ impl Changes {
                 continue;
             }
             for row in change.rows.iter().flat_map(Clone::clone) {
-                let bounds = self.push_one(change.column, row, csn, &change.op, apart);
+                let known = self.bounds[at].1;
+                let bounds = self.push_one(change.column, row, csn, &change.op, apart, known);
                 self.bounds[at].1 = self.bounds[at].1.or(bounds);
             }
         }
@@ -99,6 +102,8 @@ impl Changes {
         })
     }
 
+    /// Notes one change of one row; what all of its changes may do to it, and `known`, what those of the
+    /// column may do to any, where they are too many to be added up each time.
     fn push_one(
         &mut self,
         column: ColumnId,
@@ -106,6 +111,7 @@ impl Changes {
         csn: Csn,
         op: &ChangeOp,
         apart: &dyn Fn(Csn, Csn) -> bool,
+        known: ChangeBounds,
     ) -> ChangeBounds {
         self.places += 1;
         let step = Step { csn, place: self.places, op: op.clone() };
@@ -119,7 +125,10 @@ impl Changes {
             bulk.iter().any(|x| x.column == column && between(&x.step) && x.rows.contains(row))
         };
         chain.push(step);
-        let mut i = 0;
+        // Of a long chain, which a history or many snapshots keep, the end alone is looked at, and all
+        // of it from time to time.
+        let all = chain.len() <= SHORT_CHAIN || chain.len().is_power_of_two();
+        let mut i = if all { 0 } else { chain.len() - SHORT_CHAIN };
         while i + 1 < chain.len() {
             let (a, b) = (&chain[i], &chain[i + 1]);
             let one = (a.csn == b.csn || !apart(a.csn, b.csn)) && !split(a, b);
@@ -131,6 +140,9 @@ impl Changes {
                 }
                 None => i += 1,
             }
+        }
+        if chain.len() > SHORT_CHAIN {
+            return known.and(ChangeBounds::of(op));
         }
         let each = chain.iter().map(|s| ChangeBounds::of(&s.op));
         each.fold(ChangeBounds::default(), ChangeBounds::and)
@@ -292,6 +304,13 @@ impl Memtable {
         all.push(csn, changes, apart);
         self.shared.changes_heap.store(all.heap_bytes(), Ordering::Relaxed);
         self.shared.has_changes.store(!all.is_empty(), Ordering::Release);
+    }
+
+    /// Forgets all column changes.
+    pub(crate) fn clear_changes(&self) {
+        *self.shared.changes.write() = Changes::default();
+        self.shared.changes_heap.store(0, Ordering::Relaxed);
+        self.shared.has_changes.store(false, Ordering::Release);
     }
 
     /// Whether there is any column change.

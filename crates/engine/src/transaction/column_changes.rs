@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use onlap_base::{ColumnId, Error, ErrorKind, Result, RowId};
+use onlap_base::{ColumnId, Error, ErrorKind, Result, RowId, limits};
 use onlap_format::changes::{Change as Noted, ChangeBounds, ChangeOp, LoggedChange, Sweep};
 use onlap_format::zone::Bounds;
 use onlap_format::{IndexSchema, Row, TableSchema, Value};
@@ -162,7 +162,7 @@ impl Transaction {
         match self.find_locked(table, key, mode)? {
             None => Ok(false),
             Some(Found::Committed(row)) => {
-                self.change_landed(table, &[row..row + 1], &free, changes)?;
+                self.atomically(|tx| tx.change_landed(table, &[row..row + 1], &free, changes))?;
                 Ok(true)
             }
             Some(Found::Own(_)) => self.update_by(table, key, &names(changes), |row, schema| {
@@ -303,7 +303,10 @@ impl Transaction {
         for (name, change) in changes {
             let column = column_of(&schema, name)?;
             let op = changes::op_of(&schema, column, change)?;
-            free &= changes::is_free(&schema, column.id)
+            // Long values have a place of their own in segments, and none in mark runs.
+            let short = |op: &ChangeOp| op.scalar().heap_bytes() <= limits::INLINE_VALUE_BYTES;
+            free &= op.as_ref().is_none_or(short)
+                && changes::is_free(&schema, column.id)
                 && changes::is_free(&landing, column.id)
                 && !table.state.fixed.has(column.id)
                 && ops.iter().all(|(id, _)| *id != column.id);

@@ -189,7 +189,7 @@ impl TableReads {
         let rows: Vec<RowId> = self.rows.iter().collect();
         let mut keep = vec![true; rows.len()];
         view.drop_dead(&rows, Csn::MAX, &mut keep)?;
-        if keep.contains(&false) || view.newest_change(&rows, since)?.is_some() {
+        if keep.contains(&false) || view.newest_change(&rows, csn)?.is_some() {
             return Err(self.failed(shared, false));
         }
         Ok(())

@@ -17,6 +17,7 @@ use onlap_base::{Csn, RowId};
 
 use crate::batch::{Column, Vector};
 use crate::convert::WIDE_NAN as NAN;
+use crate::types::Physical;
 
 mod block;
 mod bounds;
@@ -121,6 +122,18 @@ impl ChangeOp {
             (_, ChangeOp::Set(_)) => Some(later.clone()),
             (ChangeOp::Set(value), ChangeOp::Add(delta)) => value.plus(delta).map(ChangeOp::Set),
             (ChangeOp::Add(value), ChangeOp::Add(delta)) => value.plus(delta).map(ChangeOp::Add),
+        }
+    }
+
+    /// Whether it can be done to a column of this form.
+    pub fn fits(&self, form: Physical) -> bool {
+        match (self.scalar(), form) {
+            (Scalar::Null, _) => matches!(self, ChangeOp::Set(_)),
+            (Scalar::Int(_), Physical::Int) | (Scalar::Wide(_), Physical::Wide) => true,
+            (Scalar::Numeric(_), Physical::Numeric) | (Scalar::Bytes(_), Physical::Bytes) => {
+                matches!(self, ChangeOp::Set(_))
+            }
+            _ => false,
         }
     }
 

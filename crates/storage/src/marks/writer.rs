@@ -30,6 +30,9 @@ use crate::written::Purpose;
 const MARKS_PER_BLOCK: usize = 2048;
 const _: () = assert!(MARKS_PER_BLOCK <= BLOCK_MARKS);
 
+/// Strings of a block of changes, about: it is read as a whole for one row.
+const CHANGE_BLOCK_BYTES: usize = 64 << 10;
+
 /// What a new mark run is.
 #[derive(Clone, Debug)]
 pub struct MarkRunSpec {
@@ -57,6 +60,8 @@ struct Changes {
     /// Their column, its form, and what its changes so far may do to a row.
     of: Option<(ColumnId, Physical, ChangeBounds)>,
     pending: Vec<Change>,
+    /// Of their strings.
+    bytes: usize,
     /// The piece whose changes come, and what they may do together.
     piece: (RowId, ChangeBounds),
 }
@@ -150,7 +155,7 @@ impl MarkRunWriter {
                 true => change.csn..change.csn + 1,
                 false => csns.start.min(change.csn)..csns.end.max(change.csn + 1),
             };
-            let Changes { of, pending, piece } = &mut self.changes;
+            let Changes { of, pending, bytes, piece } = &mut self.changes;
             let (_, _, bounds) = of.as_mut().expect("a column was begun");
             let these = ChangeBounds::of(&change.op);
             *piece = match piece.0 == change.first {
@@ -158,8 +163,9 @@ impl MarkRunWriter {
                 false => (change.first, these),
             };
             *bounds = bounds.or(piece.1);
+            *bytes += change.op.scalar().heap_bytes();
             pending.push(change.clone());
-            if pending.len() == CHANGES_PER_BLOCK {
+            if pending.len() == CHANGES_PER_BLOCK || *bytes >= CHANGE_BLOCK_BYTES {
                 self.write_changes()?;
             }
         }
@@ -173,6 +179,7 @@ impl MarkRunWriter {
 
     fn write_changes(&mut self) -> Result<()> {
         let pending = std::mem::take(&mut self.changes.pending);
+        self.changes.bytes = 0;
         let (Some(first), Some(last)) = (pending.first(), pending.last()) else { return Ok(()) };
         let (column, form, _) = self.changes.of.expect("a column was begun");
         self.bytes.clear();

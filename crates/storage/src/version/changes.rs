@@ -118,8 +118,8 @@ impl TableVersion {
             {
                 continue;
             }
-            for block in footer.changes.iter().filter(|b| b.first < rows.end && rows.start < b.end)
-            {
+            let blocks = footer.bounds.iter().flat_map(|b| footer.change_blocks(b.0, rows));
+            for block in blocks.map(|i| &footer.changes[i]) {
                 let inside = block.end.min(rows.end) - block.first.max(rows.start);
                 let share = inside as f64 / (block.end - block.first) as f64;
                 sum += (f64::from(block.count) * share).max(1.0);
