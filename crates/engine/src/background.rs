@@ -156,6 +156,24 @@ impl Background {
     }
 }
 
+/// A task that looks for work counts as running: it pins views and with them files, and what it finds
+/// is claimed before it runs.
+struct Busy<'a>(&'a Background);
+
+impl Busy<'_> {
+    fn new(background: &Background) -> Busy<'_> {
+        background.running.fetch_add(1, Ordering::AcqRel);
+        Busy(background)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::AcqRel);
+        self.0.idle.notify();
+    }
+}
+
 /// Keeps jobs off a thing.
 pub(crate) struct HeldClaim<'a> {
     background: &'a Background,
@@ -314,10 +332,12 @@ fn run(shared: &Arc<Shared>, kinds: Kinds) {
         if kinds != Kinds::Patient {
             debts::look(shared);
         }
+        let busy = Busy::new(background);
         match pick(shared, kinds) {
             Some(job) => {
                 let flushed = matches!(job, Job::Claimed(Claim::Flush(_)));
                 let done = run_job(shared, job);
+                drop(busy);
                 let done = if flushed { done.and_then(|()| flush::cut_log(shared)) } else { done };
                 if let Err(e) = done {
                     background.note_error(e);
@@ -325,6 +345,7 @@ fn run(shared: &Arc<Shared>, kinds: Kinds) {
                 }
             }
             None => {
+                drop(busy);
                 background.event.wait(seen, Some(LOOK_EVERY));
                 if kinds != Kinds::Patient {
                     quiet::look(shared);

@@ -225,7 +225,9 @@ pub(crate) fn settle(shared: &Arc<Shared>) -> Result<()> {
     shared.quiet.force(true);
     let settled = work_until_done(shared);
     shared.quiet.force(false);
-    settled
+    settled?;
+    // Nobody looks for work now, so what readers do not need goes.
+    shared.versions.files().sweep().map(|_| ())
 }
 
 fn work_until_done(shared: &Arc<Shared>) -> Result<()> {
