@@ -28,6 +28,8 @@ mod tests;
 pub struct Files {
     context: Arc<StorageContext>,
     doomed: Mutex<Vec<FileKind>>,
+    /// Held while files are removed, so that a sweep that found none returns after the one that did.
+    sweeping: Mutex<()>,
     /// Bytes of doomed files that someone still refers to.
     kept_bytes: AtomicU64,
 }
@@ -38,6 +40,7 @@ impl Files {
         Arc::new(Files {
             context: Arc::clone(context),
             doomed: Mutex::default(),
+            sweeping: Mutex::default(),
             kept_bytes: AtomicU64::new(0),
         })
     }
@@ -60,6 +63,7 @@ impl Files {
     }
     /// Removes the files that nobody refers to any more, and returns how many those were.
     pub fn sweep(&self) -> Result<usize> {
+        let _sweeping = self.sweeping.lock();
         let doomed = std::mem::take(&mut *self.doomed.lock());
         for (i, kind) in doomed.iter().enumerate() {
             if let Err(e) = self.context.fs.remove(&self.path(*kind)) {
