@@ -9,10 +9,11 @@
 
 mod error;
 mod instance;
+pub mod scram;
 mod session;
 mod wire;
 
 pub use error::{Result, SqlError, state};
 pub use instance::{Instance, Secret, SessionKey};
-pub use session::{Session, SessionInfo};
+pub use session::{Session, SessionInfo, Waker};
 pub use wire::{Client, CopyData, Field, Reply, RowWriter};
