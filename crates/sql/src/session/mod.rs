@@ -1,6 +1,7 @@
 //! What does a client's connection remember?
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::error::{Result, SqlError, state};
 use crate::instance::{Instance, SessionKey};
@@ -17,6 +18,19 @@ pub struct SessionInfo {
     pub settings: Vec<(String, String)>,
     /// The client's address, for pg_stat_activity and the log.
     pub peer: String,
+    /// Wakes the session's thread out of its wait for the client; called by whoever ends the session
+    /// after [`Session::is_terminated`] has become true.
+    pub waker: Option<Waker>,
+}
+
+/// What wakes a thread that waits for its client.
+#[derive(Clone)]
+pub struct Waker(pub Arc<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for Waker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Waker")
+    }
 }
 
 /// One client's state: transaction, settings, prepared statements, portals.
@@ -125,5 +139,14 @@ impl Session {
     /// idle).
     pub fn is_terminated(&self) -> bool {
         false
+    }
+    /// How long the client may now stay silent before the session ends, and the error it ends with:
+    /// idle_in_transaction_session_timeout inside a transaction, idle_session_timeout outside.
+    pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        None
+    }
+    /// The text of a portal's statement, for the log of slow ones.
+    pub fn portal_text(&self, _portal: &str) -> Option<&str> {
+        None
     }
 }
