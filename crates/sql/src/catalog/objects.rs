@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use onlap::{DataType, Database, Scan, Table, TableSpec, Transaction, Value};
 use serde_json::Value as Json;
 
-use crate::error::{Result, SqlError, state};
+use crate::error::{Result, SqlError};
 
 /// The table's name in the engine.
 pub const TABLE: &str = "onlap_objects";

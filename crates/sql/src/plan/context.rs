@@ -62,7 +62,7 @@ impl Context<'_> {
             if table.is_some() {
                 self.lasting.set(false);
             }
-            crate::error::Result::Ok(table)
+            Ok::<_, SqlError>(table)
         };
         // As in PostgreSQL, pg_catalog comes before the search path.
         if schema.is_none_or(|s| s == PG_CATALOG)

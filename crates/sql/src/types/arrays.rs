@@ -21,7 +21,7 @@ pub fn column_to_arrow(ty: DataType, column: &Column) -> ArrayRef {
     let nulls = (0..n).any(|i| column.is_null(i)).then(|| {
         NullBuffer::from_iter((0..n).map(|i| !column.is_null(i)))
     });
-    match &column.values {
+    match &column.data {
         Vector::Int(v) => ints(ty, v, nulls),
         Vector::Wide(v) => match ty {
             DataType::Numeric(Some((p, s))) => decimals(v.clone(), nulls, p, s),

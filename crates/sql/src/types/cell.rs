@@ -80,7 +80,7 @@ impl<'a> Cell<'a> {
         if column.is_null(row) {
             return Cell::Null;
         }
-        match &column.values {
+        match &column.data {
             Vector::Int(v) => match ty {
                 DataType::Int2 | DataType::Int4 | DataType::Int8 => Cell::Int(v[row]),
                 _ => match convert::int_value(ty, v[row]) {
