@@ -73,10 +73,9 @@ fn shorten(value: Value, to: DataType) -> Result<Value> {
     };
     match s.char_indices().nth(n as usize) {
         Some((at, _)) if s[at..].chars().all(|c| c == ' ') => Ok(Value::Text(s[..at].into())),
-        Some(_) => Err(SqlError::new(
-            "22001",
-            format!("value too long for type {}", names::of_engine(to)),
-        )),
+        Some(_) => {
+            Err(SqlError::new("22001", format!("value too long for type {}", names::of_engine(to))))
+        }
         None => Ok(value),
     }
 }

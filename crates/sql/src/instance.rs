@@ -152,7 +152,8 @@ impl Instance {
         })?;
         role.verifier = Some(verifier.to_string());
         let objects = self.objects();
-        let number = objects.get(Kind::Role, &role.name).map_or(objects.next_number(), |o| o.number);
+        let number =
+            objects.get(Kind::Role, &role.name).map_or(objects.next_number(), |o| o.number);
         self.put(Kind::Role, &role.name, Some(Object { number, body: role.body() }))
     }
 

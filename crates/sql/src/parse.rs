@@ -86,9 +86,9 @@ const OTHER: &[&[&str]] = &[
 /// `42601` with the position.
 pub fn statements(sql: &str) -> Result<Vec<Parsed>> {
     let dialect = PostgreSqlDialect {};
-    let tokens = Tokenizer::new(&dialect, sql).tokenize_with_location().map_err(|e| {
-        SqlError::new(state::SYNTAX, e.to_string())
-    })?;
+    let tokens = Tokenizer::new(&dialect, sql)
+        .tokenize_with_location()
+        .map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))?;
     let mut parsed = Vec::new();
     for part in tokens.split(|t| t.token == Token::SemiColon) {
         let words = || part.iter().filter(|t| !is_blank(&t.token));

@@ -63,9 +63,7 @@ impl Scope {
     /// `57014`.
     pub fn go_on(&self) -> Result<()> {
         match self.cancel.load(Ordering::Relaxed) {
-            true => {
-                Err(SqlError::new(state::CANCELLED, "canceling statement due to user request"))
-            }
+            true => Err(SqlError::new(state::CANCELLED, "canceling statement due to user request")),
             false => Ok(()),
         }
     }

@@ -142,7 +142,10 @@ impl Objects {
 }
 
 fn damaged(what: &str) -> SqlError {
-    SqlError::new("XX001", format!("the table {TABLE} holds something that no release wrote: {what}"))
+    SqlError::new(
+        "XX001",
+        format!("the table {TABLE} holds something that no release wrote: {what}"),
+    )
 }
 
 /// What a transaction changed; `None` for gone.

@@ -41,8 +41,10 @@ pub fn create(
     for column in &create.columns {
         let column_name = fold(&column.name);
         let (ty, serial) = column_type(&column.data_type)?;
-        let has = |wanted: fn(&ColumnOption) -> bool| column.options.iter().any(|o| wanted(&o.option));
-        let not_null = serial || has(|o| matches!(o, ColumnOption::NotNull | ColumnOption::PrimaryKey(_)));
+        let has =
+            |wanted: fn(&ColumnOption) -> bool| column.options.iter().any(|o| wanted(&o.option));
+        let not_null =
+            serial || has(|o| matches!(o, ColumnOption::NotNull | ColumnOption::PrimaryKey(_)));
         spec = match not_null {
             true => spec.column(&column_name, ty),
             false => spec.nullable_column(&column_name, ty),

@@ -70,9 +70,9 @@ fn custom(name: &str, arguments: &[String]) -> Result<(DataType, bool)> {
         _ => {}
     }
     let known = names::by_name(lower).and_then(|oid| PgType::new(oid).engine());
-    known.map(|ty| (ty, false)).ok_or_else(|| {
-        SqlError::new(state::NO_OBJECT, format!("type \"{name}\" does not exist"))
-    })
+    known
+        .map(|ty| (ty, false))
+        .ok_or_else(|| SqlError::new(state::NO_OBJECT, format!("type \"{name}\" does not exist")))
 }
 
 fn numeric(info: &ExactNumberInfo) -> Result<(DataType, bool)> {

@@ -3,9 +3,9 @@
 use datafusion::sql::sqlparser::ast::{Delete, FromTable, TableWithJoins};
 use onlap::{RowLock, Value};
 
+use super::Described;
 use super::returning::{self, Written};
 use super::target::{Target, ids_of};
-use super::Described;
 use crate::catalog::names::quote;
 use crate::error::{Result, SqlError};
 use crate::session::answer::Answer;

@@ -5,9 +5,9 @@ use datafusion::sql::sqlparser::ast::{
 };
 use onlap::{Row, Value};
 
+use super::Described;
 use super::returning::{self, Written};
 use super::target::Target;
-use super::Described;
 use crate::assign::assign;
 use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError, state};

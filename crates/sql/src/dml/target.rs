@@ -57,7 +57,13 @@ impl Target {
     }
 
     /// The query of rows and values: `items` beside the id, `from` other tables.
-    pub fn query(&self, items: &[String], from: &str, selection: Option<&Expr>, tail: &str) -> String {
+    pub fn query(
+        &self,
+        items: &[String],
+        from: &str,
+        selection: Option<&Expr>,
+        tail: &str,
+    ) -> String {
         let mut text = format!("SELECT {}.{}", quote(&self.alias), quote(ROW_ID));
         for item in items {
             text += ", ";

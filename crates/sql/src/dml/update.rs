@@ -5,10 +5,10 @@ use datafusion::sql::sqlparser::ast::{
 };
 use onlap::{Change, RowLock, Value};
 
+use super::Described;
 use super::delete::{all_columns, parameters};
 use super::returning::{self, Written};
 use super::target::{Target, ids_of};
-use super::Described;
 use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::Answer;

@@ -146,7 +146,9 @@ pub fn choose(schema: &TableSchema, bounds: &[Bound]) -> Access {
         .indexes
         .iter()
         .filter(|index| index.ready)
-        .filter_map(|index| range_of(schema, index, bounds).map(|(score, range)| (score, index, range)))
+        .filter_map(|index| {
+            range_of(schema, index, bounds).map(|(score, range)| (score, index, range))
+        })
         .max_by_key(|(score, ..)| *score);
     match best {
         Some((_, index, range)) => {

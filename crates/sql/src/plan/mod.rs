@@ -64,9 +64,9 @@ impl Query {
     /// One parameter is used with several types.
     pub fn parameters(&self) -> Result<HashMap<usize, FieldRef>> {
         let fields = self.plan.get_parameter_fields()?;
-        let known = fields.into_iter().filter_map(|(name, field)| {
-            Some((name.strip_prefix('$')?.parse().ok()?, field?))
-        });
+        let known = fields
+            .into_iter()
+            .filter_map(|(name, field)| Some((name.strip_prefix('$')?.parse().ok()?, field?)));
         Ok(known.collect())
     }
 }

@@ -31,7 +31,9 @@ pub fn pg_type(ty: &SqlType) -> Option<PgType> {
         SqlType::JSONB => oid::JSONB,
         SqlType::Regclass => oid::REGCLASS,
         SqlType::Bytea => oid::BYTEA,
-        SqlType::Custom(name, arguments) if arguments.is_empty() => names::by_name(&name.to_string())?,
+        SqlType::Custom(name, arguments) if arguments.is_empty() => {
+            names::by_name(&name.to_string())?
+        }
         _ => return None,
     };
     Some(PgType::new(oid))

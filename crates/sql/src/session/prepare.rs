@@ -10,9 +10,9 @@ use crate::plan::Query;
 use crate::types::{PgType, oid};
 use crate::{dml, session::run};
 
+use super::Session;
 use super::answer::{AnswerColumn, columns_of};
 use super::values::fields_of;
-use super::Session;
 
 use datafusion::sql::sqlparser::ast::Statement;
 

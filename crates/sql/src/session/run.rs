@@ -10,11 +10,11 @@ use datafusion::sql::sqlparser::ast::{
 };
 use onlap::{Isolation, TransactionOptions};
 
+use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
 use super::block::Block;
 use super::prepare::Prepared;
 use super::values::{Parameter, fields_of, param_values};
-use super::Session;
 use crate::catalog::names::fold;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{Body, Moment, Parsed};

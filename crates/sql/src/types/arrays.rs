@@ -18,9 +18,9 @@ use super::{FREE_SCALE, PgType};
 /// A column of a plan's batch; copies the values, but for int8 that nobody else has.
 pub fn column_to_arrow(ty: DataType, column: &Column) -> ArrayRef {
     let n = column.len();
-    let nulls = (0..n).any(|i| column.is_null(i)).then(|| {
-        NullBuffer::from_iter((0..n).map(|i| !column.is_null(i)))
-    });
+    let nulls = (0..n)
+        .any(|i| column.is_null(i))
+        .then(|| NullBuffer::from_iter((0..n).map(|i| !column.is_null(i))));
     match &column.data {
         Vector::Int(v) => ints(ty, v, nulls),
         Vector::Wide(v) => match ty {

@@ -360,10 +360,10 @@ fn write_list(items: &ArrayRef, ty: PgType, style: Style, out: &mut Vec<u8>) {
         }
         let mut text = Vec::new();
         cell.write_text(element, style, &mut text);
-        let special = |b: &u8| matches!(b, b'{' | b'}' | b',' | b'"' | b'\\') || b.is_ascii_whitespace();
-        let quoted = text.is_empty()
-            || text.iter().any(special)
-            || text.eq_ignore_ascii_case(b"null");
+        let special =
+            |b: &u8| matches!(b, b'{' | b'}' | b',' | b'"' | b'\\') || b.is_ascii_whitespace();
+        let quoted =
+            text.is_empty() || text.iter().any(special) || text.eq_ignore_ascii_case(b"null");
         if quoted && !matches!(cell, Cell::List(_)) {
             out.push(b'"');
             for b in text {

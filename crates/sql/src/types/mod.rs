@@ -189,7 +189,12 @@ impl PgType {
         match self.oid {
             oid::BOOL | oid::CHAR => 1,
             oid::INT2 => 2,
-            oid::INT4 | oid::FLOAT4 | oid::DATE | oid::OID | oid::REGCLASS | oid::REGTYPE
+            oid::INT4
+            | oid::FLOAT4
+            | oid::DATE
+            | oid::OID
+            | oid::REGCLASS
+            | oid::REGTYPE
             | oid::REGPROC => 4,
             oid::INT8 | oid::FLOAT8 | oid::TIME | oid::TIMESTAMP | oid::TIMESTAMPTZ => 8,
             oid::UUID | oid::INTERVAL => 16,
