@@ -7,13 +7,33 @@
 //!
 //! Must not know how bytes travel: messages are collected in a [`Reply`], and the server sends them.
 
+mod assign;
+mod catalog;
+mod ddl;
+mod dml;
 mod error;
+mod functions;
 mod instance;
+mod parse;
+mod plan;
+mod scope;
 pub mod scram;
 mod session;
+mod settings_sql;
+mod system;
+mod types;
+mod view;
 mod wire;
 
 pub use error::{Result, SqlError, state};
 pub use instance::{Instance, Secret, SessionKey};
 pub use session::{Session, SessionInfo, Waker};
 pub use wire::{Client, CopyData, Field, Reply, RowWriter};
+
+/// What server_version says, and the first word of version(): clients ask for PostgreSQL's.
+pub const SERVER_VERSION: &str = "15.0";
+
+/// What version() says: PostgreSQL's first, for clients that look for it, then our own.
+pub fn version() -> String {
+    format!("PostgreSQL {SERVER_VERSION} (Onlap {})", env!("CARGO_PKG_VERSION"))
+}
