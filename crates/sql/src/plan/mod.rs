@@ -30,7 +30,7 @@ mod provider;
 pub mod scan;
 mod sql_types;
 
-pub use context::TARGET;
+pub use context::{Known, TARGET};
 pub use scan::{ROW_ID, TableHandle};
 
 use crate::error::Result;
@@ -121,13 +121,13 @@ impl Planner {
         view: &View,
         statement: Statement,
         parameters: Vec<Option<FieldRef>>,
-        target: Option<TableHandle>,
+        known: &Known,
     ) -> Result<Query> {
         let lasting = Cell::new(true);
         let context = context::Context {
             view,
             state: &self.state,
-            target,
+            known,
             lasting: &lasting,
             types: &self.types,
             depth: 0,
