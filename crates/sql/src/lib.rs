@@ -19,6 +19,7 @@ mod plan;
 mod scope;
 pub mod scram;
 mod session;
+pub mod settings;
 mod settings_sql;
 mod system;
 mod types;
