@@ -12,6 +12,7 @@ mod catalog;
 mod ddl;
 mod dml;
 mod error;
+mod fast;
 mod functions;
 mod instance;
 mod parse;

@@ -9,6 +9,8 @@ mod returning;
 mod target;
 mod update;
 
+pub use insert::placeholder;
+
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::Statement;

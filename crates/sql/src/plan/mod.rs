@@ -24,6 +24,7 @@ use futures::StreamExt;
 use tokio::runtime::Runtime;
 
 pub mod access;
+mod blanks;
 mod context;
 mod provider;
 pub mod scan;
@@ -104,7 +105,8 @@ impl Planner {
         let mut builder = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env)
-            .with_default_features();
+            .with_default_features()
+            .with_analyzer_rule(Arc::new(blanks::Blanks));
         crate::functions::register(&mut builder);
         let state = builder.build();
         Ok(Planner { state, runtime, types: Arc::new(sql_types::Types) })
