@@ -20,6 +20,7 @@ mod plan;
 mod scope;
 pub mod scram;
 mod session;
+pub mod settings;
 mod settings_sql;
 mod system;
 mod types;
