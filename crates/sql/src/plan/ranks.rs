@@ -2,7 +2,7 @@
 //!
 //! The first row of each partition, which an index finds without reading the others. Where no two rows can
 //! share the first place (row_number(), or a unique key among the columns), the subquery becomes
-//! `SELECT DISTINCT ON (a) …, 1 AS r FROM t ORDER BY a, b`.
+//! `SELECT *, 1 AS r FROM (SELECT DISTINCT ON (a) … FROM t ORDER BY a, b)`.
 
 use std::ops::ControlFlow;
 
@@ -83,13 +83,14 @@ impl Ranks<'_> {
                     if found.is_some() {
                         return None;
                     }
-                    items.push(format!("1 AS {alias}"));
-                    found = Some((f, fold(alias)));
+                    found = Some((f, alias));
                 }
+                // The rank is given behind the other columns.
+                _ if found.is_some() => return None,
                 other => items.push(other.to_string()),
             }
         }
-        let (function, name) = found?;
+        let (function, rank) = found?;
         let window = window_of(function)?;
         let columns: Vec<String> = (window.partition_by.iter())
             .chain(window.order_by.iter().map(|o| &o.expr))
@@ -104,11 +105,12 @@ impl Ranks<'_> {
         let partition = list(&mut window.partition_by.iter().map(ToString::to_string));
         let order = list(&mut window.order_by.iter().map(ToString::to_string));
         let text = format!(
-            "SELECT DISTINCT ON ({partition}) {} FROM {from} ORDER BY {partition}, {order}",
+            "SELECT \"onlap first\".*, 1 AS {rank} FROM (SELECT DISTINCT ON ({partition}) {} FROM {from} \
+             ORDER BY {partition}, {order}) AS \"onlap first\"",
             items.join(", ")
         );
         let Ok(Statement::Query(distinct)) = parse::one(&text) else { return None };
-        Some(Ranked { name, distinct: *distinct })
+        Some(Ranked { name: fold(rank), distinct: *distinct })
     }
 
     /// Whether no two rows agree in these columns.

@@ -313,13 +313,12 @@ fn ends(
                 (function.fun().name() == "max") != index.key[prefix].descending
             }
             "first_value" => {
-                let mut reverse = None;
-                for (i, by) in function.order_bys().iter().enumerate() {
+                let (mut reverse, mut place) = (None, prefix);
+                for by in function.order_bys() {
                     let at = table_column(scan, &by.expr)?;
-                    let place = prefix + i;
                     // Columns of the group have one value in it.
                     if key[..prefix].contains(&at) {
-                        return None;
+                        continue;
                     }
                     if *key.get(place)? != at || by.options.nulls_first != by.options.descending {
                         return None;
@@ -328,6 +327,7 @@ fn ends(
                     if *reverse.get_or_insert(turned) != turned {
                         return None;
                     }
+                    place += 1;
                 }
                 reverse?
             }
