@@ -67,11 +67,6 @@ impl Server {
         self.port
     }
 
-    /// Its process; of PostgreSQL the one that starts the others.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.as_ref().map_or(0, Child::id)
-    }
-
     /// Stops it as its manual says.
     pub(crate) fn stop(mut self) -> Result<()> {
         self.end()

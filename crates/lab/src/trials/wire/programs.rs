@@ -9,7 +9,7 @@ use super::{BOTH, start};
 use crate::figures::{Better, Figure};
 use crate::report::median;
 use crate::trials::{Stage, figure};
-use crate::wire::{Kind, Server};
+use crate::wire::Server;
 
 /// Rows of sysbench's table where everything is to be cached.
 const CACHED_ROWS: u64 = 1_000_000;
