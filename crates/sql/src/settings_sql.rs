@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{Expr, Set, Statement, Value as AstValue};
+use datafusion::sql::sqlparser::ast::{Expr, Set, Statement};
 use datafusion::sql::sqlparser::tokenizer::{Token, Word};
 use onlap::Value;
 
@@ -105,9 +105,4 @@ pub fn other(
             format!("{} is not supported", words.join(" ").to_uppercase()),
         )),
     }
-}
-
-/// Whether a literal is NULL.
-pub fn is_null(value: &AstValue) -> bool {
-    matches!(value, AstValue::Null)
 }

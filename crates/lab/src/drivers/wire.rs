@@ -170,9 +170,8 @@ impl Client for WireClient {
             columns[0],
         );
         let rows = self.client.simple_query(&sql).map_err(|e| of_client(&e))?;
-        let is_row = |m: &&postgres::SimpleQueryMessage| {
-            matches!(m, postgres::SimpleQueryMessage::Row(_))
-        };
+        let is_row =
+            |m: &&postgres::SimpleQueryMessage| matches!(m, postgres::SimpleQueryMessage::Row(_));
         Ok(rows.iter().filter(is_row).count())
     }
     fn count_index(&mut self, index: usize) -> Result<u64> {

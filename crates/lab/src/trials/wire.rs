@@ -69,14 +69,8 @@ pub(super) fn inserts(stage: &Stage<'_>) -> Result<Vec<Figure>> {
             "x",
         )
         .noting(note),
-        figure(
-            "the same with 3 indexes / without",
-            ours / bare,
-            (0.7, 0.9),
-            Better::Higher,
-            "x",
-        )
-        .noting(format!("{bare:.0} rows/s without")),
+        figure("the same with 3 indexes / without", ours / bare, (0.7, 0.9), Better::Higher, "x")
+            .noting(format!("{bare:.0} rows/s without")),
     ])
 }
 
@@ -172,6 +166,9 @@ pub(super) fn open(stage: &Stage<'_>) -> Result<Vec<Figure>> {
         .map(|meta| meta.len())
         .sum();
     let work = "start on an existing directory, closed cleanly";
-    let note = format!("{:.2} GB, {rows} rows; the first answer, looked for every 20 ms", bytes as f64 / 1e9);
+    let note = format!(
+        "{:.2} GB, {rows} rows; the first answer, looked for every 20 ms",
+        bytes as f64 / 1e9
+    );
     Ok(vec![figure(work, median(&mut took), (1.0, 0.2), Better::Lower, "s").noting(note)])
 }

@@ -140,7 +140,8 @@ fn start_postgres(dir: &Path, memory: u64, sync: SyncMode, port: u16) -> Result<
     if !dir.join("PG_VERSION").exists() {
         std::fs::create_dir_all(dir).map_err(io)?;
         let mut init = Command::new(bin.join("initdb"));
-        init.args(["--locale=C", "--encoding=UTF8", "-U", "postgres", "--auth=trust", "-D"]).arg(dir);
+        init.args(["--locale=C", "--encoding=UTF8", "-U", "postgres", "--auth=trust", "-D"])
+            .arg(dir);
         give_to_postgres(dir)?;
         let output = as_postgres(&mut init).output().map_err(io)?;
         if !output.status.success() {

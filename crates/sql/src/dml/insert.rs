@@ -107,6 +107,40 @@ pub fn placeholder(expr: &Expr) -> Option<usize> {
     }
 }
 
+/// The rows that a statement brings, whole.
+fn rows_of(
+    session: &Session,
+    view: &View,
+    target: &Target,
+    insert: &Insert,
+    values: &[Parameter],
+) -> Result<Vec<Row>> {
+    let columns = columns(target, insert)?;
+    let given = match (value_rows(insert), &insert.source) {
+        (Some(rows), _) => of_values(session, view, target, &columns, rows, values)?,
+        (None, Some(query)) => of_query(session, view, target, &columns, query, values)?,
+        (None, None) => vec![vec![None; 0]],
+    };
+    given.into_iter().map(|row| complete(target, &columns, row)).collect()
+}
+
+/// UPSERT INTO: rows replace those with their primary key, which nobody looks at.
+pub fn upsert(
+    session: &mut Session,
+    view: &View,
+    insert: &Insert,
+    values: &[Parameter],
+) -> Result<Answer> {
+    if insert.on.is_some() || insert.returning.is_some() {
+        return Err(SqlError::unsupported("ON CONFLICT or RETURNING with UPSERT INTO")
+            .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
+    }
+    let target = target(view, insert)?;
+    let rows = rows_of(session, view, &target, insert, values)?;
+    view.scope.tx()?.upsert_batch(&target.table, batch_of(&target, &rows)?)?;
+    Ok(Answer::Done(format!("INSERT 0 {}", rows.len())))
+}
+
 /// INSERT.
 pub fn run(
     session: &mut Session,
@@ -115,16 +149,7 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = target(view, insert)?;
-    let columns = columns(&target, insert)?;
-    let given = match (value_rows(insert), &insert.source) {
-        (Some(rows), _) => of_values(session, view, &target, &columns, rows, values)?,
-        (None, Some(query)) => of_query(session, view, &target, &columns, query, values)?,
-        (None, None) => vec![vec![None; 0]],
-    };
-    let mut rows = Vec::with_capacity(given.len());
-    for row in given {
-        rows.push(complete(&target, &columns, row)?);
-    }
+    let mut rows = rows_of(session, view, &target, insert, values)?;
     if let Some(OnInsert::OnConflict(clause)) = &insert.on {
         let mut conflict = Conflict::new(session, view, &target, values, clause)?;
         let mut kept = Vec::with_capacity(rows.len());
@@ -148,6 +173,10 @@ fn write(view: &View, target: &Target, rows: &[Row]) -> Result<()> {
     if rows.len() < MANY {
         return Ok(rows.iter().try_for_each(|row| tx.insert(&target.table, row))?);
     }
+    Ok(tx.insert_batch(&target.table, batch_of(target, rows)?)?)
+}
+
+fn batch_of(target: &Target, rows: &[Row]) -> Result<Batch> {
     let columns = &target.schema.columns;
     let mut batch = Batch::new(columns.iter().map(|c| c.ty.physical()));
     for (i, column) in columns.iter().enumerate() {
@@ -157,7 +186,7 @@ fn write(view: &View, target: &Target, rows: &[Row]) -> Result<()> {
         }
     }
     batch.rows = rows.len();
-    Ok(tx.insert_batch(&target.table, batch)?)
+    Ok(batch)
 }
 
 /// A row's values in the order given; `None` for DEFAULT.

@@ -225,7 +225,11 @@ fn change_of(what: &Set, ty: DataType, values: &[Parameter]) -> Result<Option<Co
 }
 
 /// A value as assignment makes it, which may round where a comparison may not.
-fn assigned(operand: &Operand, ty: DataType, values: &[Parameter]) -> Result<Option<Value>> {
+pub(super) fn assigned(
+    operand: &Operand,
+    ty: DataType,
+    values: &[Parameter],
+) -> Result<Option<Value>> {
     match operand {
         Operand::Parameter(n) => match values.get(n - 1) {
             Some(parameter) => assign(Cell::of_value(&parameter.value), ty).map(Some),

@@ -10,6 +10,7 @@
 //! | SELECT of columns, with conditions on columns, ORDER BY, LIMIT, DISTINCT, FOR UPDATE | [`select`] |
 //! | count, sum, min, max without GROUP BY | [`aggregate`] |
 //! | UPDATE and DELETE by conditions that indexes decide | [`change`] |
+//! | INSERT of literals and parameters | [`insert`] |
 
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ use crate::view::{Relation, View};
 mod aggregate;
 mod change;
 mod conditions;
+mod insert;
 mod select;
 
 pub use select::answer_column;
@@ -42,6 +44,8 @@ pub enum Fast {
     Aggregate(aggregate::Aggregate),
     /// UPDATE or DELETE.
     Change(change::Change),
+    /// INSERT.
+    Insert(insert::Insert),
 }
 
 /// The table of a statement.
@@ -131,6 +135,7 @@ impl Fast {
                     None => select::bind(view, &parts).map(Fast::Select),
                 }
             }
+            Statement::Insert(insert) => insert::bind(view, insert).map(Fast::Insert),
             Statement::Update(update) => change::bind_update(view, update).map(Fast::Change),
             Statement::Delete(delete) => change::bind_delete(view, delete).map(Fast::Change),
             _ => None,
@@ -142,6 +147,7 @@ impl Fast {
         match self {
             Fast::Select(select) => Some(&select.columns),
             Fast::Aggregate(aggregate) => Some(&aggregate.columns),
+            Fast::Insert(insert) => insert.columns.as_ref(),
             Fast::Change(_) => None,
         }
     }
@@ -152,6 +158,7 @@ impl Fast {
             Fast::Select(select) => &select.parameters,
             Fast::Aggregate(aggregate) => &aggregate.parameters,
             Fast::Change(change) => &change.parameters,
+            Fast::Insert(insert) => &insert.parameters,
         }
     }
 
@@ -164,6 +171,7 @@ impl Fast {
             Fast::Select(select) => select.run(scope, values),
             Fast::Aggregate(aggregate) => aggregate.run(scope, values),
             Fast::Change(change) => change.run(scope, values),
+            Fast::Insert(insert) => insert.run(scope, values),
         }
     }
 
@@ -174,6 +182,7 @@ impl Fast {
             Fast::Select(select) => (&select.source, &select.conditions),
             Fast::Aggregate(aggregate) => (&aggregate.source, &aggregate.conditions),
             Fast::Change(change) => (&change.source, &change.conditions),
+            Fast::Insert(_) => return None,
         };
         let bounds = conditions.resolve(&source.schema, values).ok()??;
         let first = bounds.alternatives.first()?;
