@@ -2,7 +2,7 @@
 //!
 //! Changes that no segment has yet, rows that are dead and still stored, entries of dead rows: each is
 //! put off until it is worth a rewrite of a file, and each costs readers something meanwhile. Background
-//! work begins at a share of the table ([`crate::compaction`]); a table may owe twice that share
+//! work begins at a share of the table ([`crate::compaction`]); a table may owe half as much again
 //! ([`Owed`]), which keeps what readers pay below twice the price of a clean table. On the way from the one
 //! to the other, commits that add to the debt wait for a little, longer and longer, and at the limit for
 //! work that gets done. What snapshots or a history keep is not the writers' to pay: it has limits of its
@@ -24,8 +24,10 @@ use crate::commit::TableWrite;
 use crate::database::Shared;
 use crate::table::TableState;
 
-/// A table may owe twice the share from which on files are rewritten.
-const LIMIT_FACTOR: f64 = 2.0;
+/// A table may owe so many times the share from which on files are rewritten.
+const LIMIT_FACTOR: f64 = 1.5;
+/// Share of the limit from which on writers wait: where files begin to be rewritten.
+const BEGIN: f64 = 1.0 / LIMIT_FACTOR;
 /// What small tables may owe: rewriting less often costs less than reading it.
 const LEAST: u64 = 1 << 14;
 /// Longest delay of a commit below the limit.
@@ -96,7 +98,7 @@ impl Owed {
 /// Lets a transaction that adds to the debts of tables wait.
 pub(crate) fn hold_back(shared: &Shared, writes: &[TableWrite]) -> Result<()> {
     for w in writes.iter().filter(|w| !w.marks.is_empty() || !w.changes.is_empty()) {
-        if w.state.owed.share() > 0.5 {
+        if w.state.owed.share() > BEGIN {
             wait_for(shared, &w.state)?;
         }
     }
@@ -112,7 +114,7 @@ fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
         let nothing = state.nothing_due.lock();
         let held = nothing.as_ref().is_some_and(|(at, ..)| Weak::as_ptr(at) == version);
         drop(nothing);
-        if share <= 0.5 || held || !background.is_running() {
+        if share <= BEGIN || held || !background.is_running() {
             // What is left is kept by snapshots, or nobody is there to do it.
             return Ok(());
         }
@@ -120,7 +122,7 @@ fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
         let seen = background.idle_event().epoch();
         background.wake();
         if share < 1.0 {
-            let delay = DELAY_MAX.mul_f64(((share - 0.5) * 2.0).powi(2));
+            let delay = DELAY_MAX.mul_f64(((share - BEGIN) / (1.0 - BEGIN)).powi(2));
             background.idle_event().wait(seen, Some(delay.max(Duration::from_micros(50))));
             return Ok(());
         }
