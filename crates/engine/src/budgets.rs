@@ -2,14 +2,15 @@
 //!
 //! Changes that no segment has yet, rows that are dead and still stored, entries of dead rows: each is
 //! put off until it is worth a rewrite of a file, and each costs readers something meanwhile. Background
-//! work begins at a share of the table ([`crate::compaction`]); a table may owe half as much again
+//! work begins at a share of the table ([`crate::compaction`]); a table may owe twice that share
 //! ([`Owed`]), which keeps what readers pay below twice the price of a clean table. On the way from the one
 //! to the other, commits that add to the debt wait for a little, longer and longer, and at the limit for
 //! work that gets done. What snapshots or a history keep is not the writers' to pay: it has limits of its
 //! own ([`crate::debts`]).
 //!
-//! The counts are of files, as they were when background work last looked: what lies in memtables is
-//! limited by the memory that they may use.
+//! The counts are of files, as they were when these last changed; writers count column changes in frozen
+//! memtables too, which become files whatever they do. What lies in the active memtable is limited by its
+//! size.
 //!
 //! Thread safety: atomics; waits hold nothing but the locks of the transaction.
 
@@ -22,12 +23,10 @@ use onlap_storage::version::TableVersion;
 
 use crate::commit::TableWrite;
 use crate::database::Shared;
-use crate::table::TableState;
+use crate::table::{Frozen, TableState, TableView};
 
-/// A table may owe so many times the share from which on files are rewritten.
-const LIMIT_FACTOR: f64 = 1.5;
-/// Share of the limit from which on writers wait: where files begin to be rewritten.
-const BEGIN: f64 = 1.0 / LIMIT_FACTOR;
+/// A table may owe twice the share from which on files are rewritten.
+const LIMIT_FACTOR: f64 = 2.0;
 /// What small tables may owe: rewriting less often costs less than reading it.
 const LEAST: u64 = 1 << 14;
 /// Longest delay of a commit below the limit.
@@ -69,10 +68,11 @@ impl TableDebts {
         }
     }
 
-    /// The largest debt as a share of its limit.
-    fn share(&self) -> f64 {
+    /// The largest debt as a share of its limit, when what waits to be flushed is there too.
+    fn share(&self, frozen: &[Frozen]) -> f64 {
+        let coming: u64 = frozen.iter().map(|f| f.memtable.changes() as u64).sum();
         let share = |n: u64, limit: u64| n as f64 / limit.max(1) as f64;
-        share(self.pending_changes, self.pending_changes_limit)
+        share(self.pending_changes + coming, self.pending_changes_limit)
             .max(share(self.dead_rows, self.dead_rows_limit))
             .max(share(self.dead_entries, self.dead_entries_limit))
     }
@@ -83,10 +83,10 @@ impl TableDebts {
 pub(crate) struct Owed(AtomicU64);
 
 impl Owed {
-    /// Looks again, after files changed.
-    pub(crate) fn look(&self, version: &TableVersion, share: f64) -> TableDebts {
-        let debts = TableDebts::of(version, share);
-        self.0.store((debts.share() * 1000.0) as u64, Relaxed);
+    /// Looks again, after files or memtables came or went.
+    pub(crate) fn look(&self, view: &TableView, share: f64) -> TableDebts {
+        let debts = TableDebts::of(&view.version, share);
+        self.0.store((debts.share(&view.frozen) * 1000.0) as u64, Relaxed);
         debts
     }
 
@@ -98,7 +98,7 @@ impl Owed {
 /// Lets a transaction that adds to the debts of tables wait.
 pub(crate) fn hold_back(shared: &Shared, writes: &[TableWrite]) -> Result<()> {
     for w in writes.iter().filter(|w| !w.marks.is_empty() || !w.changes.is_empty()) {
-        if w.state.owed.share() > BEGIN {
+        if w.state.owed.share() > 0.5 {
             wait_for(shared, &w.state)?;
         }
     }
@@ -114,15 +114,15 @@ fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
         let nothing = state.nothing_due.lock();
         let held = nothing.as_ref().is_some_and(|(at, ..)| Weak::as_ptr(at) == version);
         drop(nothing);
-        if share <= BEGIN || held || !background.is_running() {
-            // What is left is kept by snapshots, or nobody is there to do it.
+        if share <= 0.5 || held || background.stopping() {
+            // What is left is kept by snapshots, or nobody does it any more.
             return Ok(());
         }
         shared.check_writable()?;
         let seen = background.idle_event().epoch();
         background.wake();
         if share < 1.0 {
-            let delay = DELAY_MAX.mul_f64(((share - BEGIN) / (1.0 - BEGIN)).powi(2));
+            let delay = DELAY_MAX.mul_f64(((share - 0.5) * 2.0).powi(2));
             background.idle_event().wait(seen, Some(delay.max(Duration::from_micros(50))));
             return Ok(());
         }

@@ -126,7 +126,7 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
     if state.nothing_due.lock().as_ref().is_some_and(same) {
         return false;
     }
-    state.owed.look(version, dead_share(shared));
+    state.owed.look(&state.view(), dead_share(shared));
     let debt = debt_bytes(shared, version);
     let before = state.merge_debt.swap(debt, Ordering::Relaxed);
     shared.pressure.change_merge_debt(before, debt);

@@ -46,6 +46,7 @@ use onlap_storage::written::Purpose;
 
 use crate::background::{self, Claim, Job};
 use crate::commit::Leader;
+use crate::compaction;
 use crate::database::Shared;
 use crate::memtable::{Changes, DeadRows, Memtable};
 use crate::options::SyncMode;
@@ -102,6 +103,7 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
             ..old.clone()
         }
     });
+    state.owed.look(&state.view_now(), compaction::dead_share(shared));
     shared.pressure.frozen(bytes, shared.clock.monotonic_ns());
     shared.background.wake();
 }
@@ -250,6 +252,7 @@ fn install(
             ..old.clone()
         });
     })?;
+    state.owed.look(&state.view_now(), compaction::dead_share(shared));
     building.runs.extend(later);
     drop(building);
     discard(shared, &gone);

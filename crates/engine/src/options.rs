@@ -153,7 +153,7 @@ impl Default for Tuning {
             memtable: crate::memtable::Tuning::default(),
             run_file_bytes: limits::RUN_FILE_BYTES,
             merge_fan_in: 8,
-            compact_dead_percent: 15,
+            compact_dead_percent: 20,
             log_file_bytes: limits::LOG_FILE_BYTES,
             pending_rows: limits::PENDING_ROWS,
             merge_debt_bytes: None,

@@ -218,7 +218,7 @@ fn table_stats(shared: &Arc<Shared>, name: &str, state: &TableState) -> Result<T
         mark_bytes: version.marks.iter().map(|m| m.meta.bytes).sum(),
         history_debt_bytes: debts::kept(shared, state).history,
         unflushed_changes: view.memtables_newest_first().map(|m| m.changes() as u64).sum(),
-        debts: state.owed.look(version, compaction::dead_share(shared)),
+        debts: state.owed.look(&view, compaction::dead_share(shared)),
         indexes,
     })
 }

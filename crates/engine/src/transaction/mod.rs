@@ -13,6 +13,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use onlap_base::memory::{Charge, Part};
@@ -125,6 +126,10 @@ pub struct Transaction {
     tally: Arc<Tally>,
     /// Unique keys are judged by the statement that brings them, not by the commit alone.
     eager: bool,
+    /// A statement of several calls is under way.
+    in_statement: bool,
+    /// Set by whoever wants the statement under way to end.
+    cancel: Option<Arc<AtomicBool>>,
     /// Number of the next savepoint, and those that were undone.
     savepoints: u64,
     undone: Vec<Range<u64>>,
@@ -162,6 +167,8 @@ impl Transaction {
             schema: SchemaSteps::default(),
             locks: HeldLocks::new(shared.locks.next_id()),
             eager: true,
+            in_statement: false,
+            cancel: None,
             savepoints: 0,
             undone: Vec::new(),
             memory,
@@ -245,9 +252,41 @@ impl Transaction {
         Ok(())
     }
 
+    /// The level that it was begun at.
+    pub fn isolation(&self) -> Isolation {
+        self.options.isolation
+    }
+
     /// The newest commit that the transaction has seen.
     pub fn csn(&self) -> Csn {
         self.snapshot.csn()
+    }
+
+    /// Begins a statement that takes several calls: all of them see the same commits, and their counters
+    /// add up. It ends with [`Transaction::end_statement`], or when another one begins.
+    ///
+    /// # Errors
+    /// The database was closed; the snapshot was revoked.
+    pub fn begin_statement(&mut self) -> Result<()> {
+        self.in_statement = false;
+        self.statement()?;
+        self.in_statement = true;
+        Ok(())
+    }
+
+    /// Ends a statement of several calls; from now on each call is one again.
+    pub fn end_statement(&mut self) {
+        self.in_statement = false;
+    }
+
+    /// Waits for locks no longer than this from now on; `None`: as long as it takes.
+    pub fn set_lock_timeout(&mut self, time: Option<Duration>) {
+        self.options.lock_timeout = time;
+    }
+
+    /// Lets waits for locks end with [`ErrorKind::Cancelled`] when the flag is set.
+    pub fn set_cancel(&mut self, flag: Arc<AtomicBool>) {
+        self.cancel = Some(flag);
     }
 
     /// What the last statement has read, of rows that it changed too: a public method that was called
@@ -260,6 +299,9 @@ impl Transaction {
     /// of its begin to its end.
     fn statement(&mut self) -> Result<()> {
         self.shared.check_open()?;
+        if self.in_statement {
+            return self.snapshot.check();
+        }
         self.tally.next();
         self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
@@ -410,6 +452,20 @@ impl Transaction {
     fn charge(&mut self) {
         let bytes: usize = self.tables.iter().map(Buffer::heap_bytes).sum();
         self.memory.resize(bytes as u64);
+    }
+}
+
+/// Says from time to time whether a wait for a lock still makes sense.
+fn may_wait<'a>(
+    shared: &'a Shared,
+    cancel: &'a Option<Arc<AtomicBool>>,
+) -> impl Fn() -> Result<()> + 'a {
+    move || {
+        if cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            let text = "canceling statement due to user request";
+            return Err(Error::new(ErrorKind::Cancelled, text));
+        }
+        shared.check_open()
     }
 }
 

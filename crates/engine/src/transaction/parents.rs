@@ -28,7 +28,7 @@ use onlap_format::key::KeyDef;
 use onlap_format::{ForeignKeySchema, IndexSchema, TableSchema, Value, convert};
 
 use super::buffer::Buffer;
-use super::{Transaction, wait_context};
+use super::{Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
@@ -143,7 +143,7 @@ impl Transaction {
         if !shared.obeys(Rule::ForeignKeys) {
             return Ok(());
         }
-        let go_on = || shared.check_open();
+        let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
         let (state, index) = (&parent.table.state, parent.index.id);
         let many = self.locks.count_in(state.id) >= KEYS_LOCKED_MAX;
@@ -169,7 +169,7 @@ impl Transaction {
     /// Waits until nobody is about to delete a parent row.
     pub(crate) fn wait_for_parent(&mut self, parent: &Parent, row: RowId) -> Result<Locked> {
         let shared = &self.shared;
-        let go_on = || shared.check_open();
+        let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
         let (target, mode) = (Target::Row(row), RowLock::KeyShare);
         self.locks.lock(&parent.table.state, target, mode, LockWait::Block, context)

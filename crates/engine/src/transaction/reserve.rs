@@ -12,7 +12,7 @@
 use onlap_base::{Result, RowId};
 use onlap_format::{Column, IndexSchema};
 
-use super::{Transaction, wait_context};
+use super::{Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
@@ -121,7 +121,7 @@ impl Transaction {
 
     fn lock_key(&mut self, table: &Table, index: &IndexSchema, key: &[u8]) -> Result<Locked> {
         let shared = &self.shared;
-        let go_on = || shared.check_open();
+        let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
         self.locks.lock_key(&table.state, index.id, key, RowLock::Update, context)
     }
@@ -129,7 +129,7 @@ impl Transaction {
     /// Waits until nobody is about to delete a row.
     fn wait_for_row(&mut self, table: &Table, row: RowId) -> Result<Locked> {
         let shared = &self.shared;
-        let go_on = || shared.check_open();
+        let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
         let target = Target::Row(row);
         self.locks.lock(&table.state, target, RowLock::KeyShare, LockWait::Block, context)

@@ -11,7 +11,7 @@ use onlap_format::convert;
 use onlap_format::{IndexSchema, Row, Value};
 
 use super::buffer::Found;
-use super::{Isolation, Transaction, wait_context};
+use super::{Isolation, Transaction, may_wait, wait_context};
 use crate::blind;
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
@@ -159,7 +159,7 @@ impl Transaction {
         wait: LockWait,
     ) -> Result<Settled> {
         let shared = &self.shared;
-        let go_on = || shared.check_open();
+        let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
         let locked = self.locks.lock(&table.state, Target::Row(row), mode, wait, context)?;
         if locked == Locked::Skipped {

@@ -130,6 +130,15 @@ impl Transaction {
         found.map(|s| Table::new(s, &self.shared)).ok_or_else(|| unknown_table(name))
     }
 
+    /// All tables, as this transaction sees the catalog, by name.
+    pub fn tables(&self) -> Vec<Table> {
+        let known = self.shared.catalog.all();
+        let left = known.into_iter().filter(|state| !self.schema.has_dropped(state));
+        let mut all: Vec<_> = left.chain(self.schema.created().cloned()).collect();
+        all.sort_by_cached_key(|state| state.schema().name.clone());
+        all.into_iter().map(|state| Table::new(state, &self.shared)).collect()
+    }
+
     /// Creates a table with its indexes, which nobody else sees before the commit.
     ///
     /// # Errors

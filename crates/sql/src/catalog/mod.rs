@@ -1,0 +1,14 @@
+//! What is there besides tables, and what are things called?
+//!
+//! The engine knows tables, indexes and sequences by one flat name each. SQL has databases and schemas
+//! ([`names`]), and objects that the engine does not need: views, roles, defaults that are computed. These
+//! are rows of a table of the engine ([`objects`]), so that they come and go with the transaction that
+//! makes them.
+
+pub mod names;
+pub mod objects;
+pub mod oids;
+pub mod roles;
+
+pub use names::{DEFAULT_DATABASE, Name};
+pub use objects::{Kind, Objects};

@@ -1,0 +1,182 @@
+//! How does a qualified name become a name of the engine?
+//!
+//! `public` of the database `postgres` is where programs that embed the engine create their tables, so
+//! names there stay as they are: `t`. Other schemas stand before the name, `s.t`, and other databases
+//! before that, `d/s.t`. A dot, slash or percent sign in a part is written as `%2E`, `%2F`, `%25`.
+
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+
+use crate::error::{Result, SqlError, state};
+
+/// The database that is there from the first start.
+pub const DEFAULT_DATABASE: &str = "postgres";
+/// The schema that is there in every database.
+pub const PUBLIC: &str = "public";
+
+/// A name with its schema.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name {
+    /// The schema.
+    pub schema: String,
+    /// The object.
+    pub name: String,
+}
+
+impl Name {
+    /// A name in a schema.
+    pub fn new(schema: impl Into<String>, name: impl Into<String>) -> Name {
+        Name { schema: schema.into(), name: name.into() }
+    }
+
+    /// The engine's name.
+    pub fn engine(&self, database: &str) -> String {
+        match (database, self.schema.as_str()) {
+            (DEFAULT_DATABASE, PUBLIC) => escape(&self.name),
+            (DEFAULT_DATABASE, schema) => format!("{}.{}", escape(schema), escape(&self.name)),
+            (database, schema) => {
+                format!("{}/{}.{}", escape(database), escape(schema), escape(&self.name))
+            }
+        }
+    }
+
+    /// Database and name of an engine's name.
+    pub fn of_engine(name: &str) -> (String, Name) {
+        let (database, rest) = match name.split_once('/') {
+            Some((database, rest)) => (unescape(database), rest),
+            None => (DEFAULT_DATABASE.to_string(), name),
+        };
+        let (schema, name) = match rest.split_once('.') {
+            Some((schema, name)) => (unescape(schema), name),
+            None => (PUBLIC.to_string(), rest),
+        };
+        (database, Name { schema, name: unescape(name) })
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.schema, self.name)
+    }
+}
+
+fn escape(part: &str) -> String {
+    part.replace('%', "%25").replace('.', "%2E").replace('/', "%2F")
+}
+
+fn unescape(part: &str) -> String {
+    part.replace("%2F", "/").replace("%2E", ".").replace("%25", "%")
+}
+
+/// An identifier as PostgreSQL folds it.
+pub fn fold(ident: &Ident) -> String {
+    match ident.quote_style {
+        Some(_) => ident.value.clone(),
+        None => ident.value.to_lowercase(),
+    }
+}
+
+/// The parts of a name, folded.
+///
+/// # Errors
+/// A part that is no identifier; more than three parts.
+pub fn parts(name: &ObjectName) -> Result<Vec<String>> {
+    let part = |part: &ObjectNamePart| match part {
+        ObjectNamePart::Identifier(ident) => Ok(fold(ident)),
+        other => Err(SqlError::new(state::SYNTAX, format!("improper name: {other}"))),
+    };
+    let parts = name.0.iter().map(part).collect::<Result<Vec<_>>>()?;
+    match parts.len() {
+        1..=3 => Ok(parts),
+        _ => Err(SqlError::new(state::SYNTAX, format!("improper qualified name: {name}"))),
+    }
+}
+
+/// An identifier as SQL text has it, quoted where it must be.
+pub fn quote(ident: &str) -> String {
+    let plain = ident.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
+        && ident.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !is_reserved(ident);
+    if plain { ident.to_string() } else { format!("\"{}\"", ident.replace('"', "\"\"")) }
+}
+
+fn is_reserved(word: &str) -> bool {
+    const RESERVED: &[&str] = &[
+        "all",
+        "analyse",
+        "analyze",
+        "and",
+        "any",
+        "array",
+        "as",
+        "asc",
+        "asymmetric",
+        "both",
+        "case",
+        "cast",
+        "check",
+        "collate",
+        "column",
+        "constraint",
+        "create",
+        "current_date",
+        "current_role",
+        "current_time",
+        "current_timestamp",
+        "current_user",
+        "default",
+        "deferrable",
+        "desc",
+        "distinct",
+        "do",
+        "else",
+        "end",
+        "except",
+        "false",
+        "fetch",
+        "for",
+        "foreign",
+        "from",
+        "grant",
+        "group",
+        "having",
+        "in",
+        "initially",
+        "intersect",
+        "into",
+        "lateral",
+        "leading",
+        "limit",
+        "localtime",
+        "localtimestamp",
+        "not",
+        "null",
+        "offset",
+        "on",
+        "only",
+        "or",
+        "order",
+        "placing",
+        "primary",
+        "references",
+        "returning",
+        "select",
+        "session_user",
+        "some",
+        "symmetric",
+        "table",
+        "then",
+        "to",
+        "trailing",
+        "true",
+        "union",
+        "unique",
+        "user",
+        "using",
+        "variadic",
+        "when",
+        "where",
+        "window",
+        "with",
+    ];
+    RESERVED.contains(&word)
+}

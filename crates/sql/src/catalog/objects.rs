@@ -1,0 +1,193 @@
+//! Where are objects kept that the engine does not know?
+//!
+//! In a table of the engine, one row each: kind, name, and a JSON body. The committed rows are also in
+//! memory, in a map that is replaced as a whole; what a transaction changed and has not committed is the
+//! session's ([`Pending`]), written through the transaction as well, so that commit and rollback decide.
+
+use std::collections::BTreeMap;
+
+use onlap::{DataType, Database, Scan, Table, TableSpec, Transaction, Value};
+use serde_json::Value as Json;
+
+use crate::error::{Result, SqlError};
+
+/// The table's name in the engine.
+pub const TABLE: &str = "onlap_objects";
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `{}`, by name
+    Database,
+    /// `{"owner"}`, by `database/schema`
+    Schema,
+    /// `{"verifier", "superuser", "login", "createdb", "createrole", "settings"}`, by name
+    Role,
+    /// `{"sql", "columns"}`, by the engine's form of its name
+    View,
+    /// `{"sql"}`, by `table id:column id`
+    Default,
+    /// `{"text"}`, by `OID:column number`
+    Comment,
+    /// `{"owner", "grants"}`, by OID
+    Privileges,
+    /// anything else of a table that only SQL knows, by the engine's name and a word
+    Option,
+}
+
+const KINDS: &[(Kind, &str)] = &[
+    (Kind::Database, "database"),
+    (Kind::Schema, "schema"),
+    (Kind::Role, "role"),
+    (Kind::View, "view"),
+    (Kind::Default, "default"),
+    (Kind::Comment, "comment"),
+    (Kind::Privileges, "privileges"),
+    (Kind::Option, "option"),
+];
+
+impl Kind {
+    fn word(self) -> &'static str {
+        KINDS.iter().find(|k| k.0 == self).map_or("", |k| k.1)
+    }
+}
+
+/// An object: its number, which gives its OID, and what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    /// Never used again.
+    pub number: u32,
+    /// What is known of it; see [`Kind`].
+    pub body: Json,
+}
+
+/// All objects by kind and name.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    map: BTreeMap<(Kind, String), Object>,
+    next: u32,
+}
+
+impl Objects {
+    /// Opens the table, and creates it where there is none.
+    ///
+    /// # Errors
+    /// Those of the engine; a row that no release wrote.
+    pub fn load(db: &Database) -> Result<(Table, Objects)> {
+        let spec = || {
+            TableSpec::new(TABLE)
+                .column("kind", DataType::Text)
+                .column("name", DataType::Text)
+                .column("number", DataType::Int8)
+                .column("body", DataType::Text)
+                .primary_key(["kind", "name"])
+        };
+        let table = match db.table(TABLE) {
+            Ok(table) => table,
+            Err(_) => db.create_table(spec())?,
+        };
+        let mut objects = Objects { map: BTreeMap::new(), next: 1 };
+        for row in db.snapshot()?.scan(&table, Scan::all())?.rows()? {
+            let [Value::Text(kind), Value::Text(name), Value::Int(number), Value::Text(body)] =
+                &row[..]
+            else {
+                return Err(damaged("a row"));
+            };
+            let kind = KINDS.iter().find(|k| k.1 == kind).ok_or_else(|| damaged(kind))?.0;
+            let body = serde_json::from_str(body).map_err(|_| damaged(name))?;
+            let number = u32::try_from(*number).map_err(|_| damaged(name))?;
+            objects.next = objects.next.max(number + 1);
+            objects.map.insert((kind, name.clone()), Object { number, body });
+        }
+        Ok((table, objects))
+    }
+
+    /// An object.
+    pub fn get(&self, kind: Kind, name: &str) -> Option<&Object> {
+        // No allocation-free lookup by a borrowed pair: there are few objects.
+        self.map.get(&(kind, name.to_string()))
+    }
+
+    /// All objects of a kind, by name.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&str, &Object)> {
+        self.map
+            .range((kind, String::new())..)
+            .take_while(move |((k, _), _)| *k == kind)
+            .map(|((_, name), object)| (name.as_str(), object))
+    }
+
+    /// The number of the next object.
+    pub fn next_number(&self) -> u32 {
+        self.next
+    }
+
+    /// With changes.
+    #[must_use]
+    pub fn with(&self, pending: &Pending) -> Objects {
+        let mut objects = self.clone();
+        for (kind, name, object) in &pending.changes {
+            let key = (*kind, name.clone());
+            match object {
+                Some(object) => {
+                    objects.next = objects.next.max(object.number + 1);
+                    objects.map.insert(key, object.clone());
+                }
+                None => {
+                    objects.map.remove(&key);
+                }
+            }
+        }
+        objects
+    }
+}
+
+fn damaged(what: &str) -> SqlError {
+    SqlError::new(
+        "XX001",
+        format!("the table {TABLE} holds something that no release wrote: {what}"),
+    )
+}
+
+/// What a transaction changed; `None` for gone.
+#[derive(Clone, Debug, Default)]
+pub struct Pending {
+    changes: Vec<(Kind, String, Option<Object>)>,
+}
+
+impl Pending {
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+    /// Number of changes, for savepoints.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+    /// Forgets changes after the first `len`.
+    pub fn truncate(&mut self, len: usize) {
+        self.changes.truncate(len);
+    }
+
+    /// Makes or replaces an object, or removes it (`None`), in a transaction.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn put(
+        &mut self,
+        tx: &mut Transaction,
+        table: &Table,
+        kind: Kind,
+        name: &str,
+        object: Option<Object>,
+    ) -> Result<()> {
+        let key = [Value::Text(kind.word().into()), Value::Text(name.into())];
+        tx.delete(table, &key)?;
+        if let Some(object) = &object {
+            let [kind, name] = key;
+            let body = Value::Text(object.body.to_string());
+            tx.insert(table, &[kind, name, Value::Int(object.number.into()), body])?;
+        }
+        self.changes.push((kind, name.to_string(), object));
+        Ok(())
+    }
+}

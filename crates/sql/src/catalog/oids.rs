@@ -1,0 +1,55 @@
+//! Which OID does an object have?
+//!
+//! OIDs follow from ids of the engine, so they stay the same for as long as an object lives:
+//!
+//! | from | what |
+//! |---|---|
+//! | 16384 + 2 x id | tables |
+//! | 16385 + 2 x id | indexes |
+//! | 1,000,000,000 + id | sequences |
+//! | 1,100,000,000 + id | objects that the engine does not know: views, roles, schemas, databases |
+//! | 1,200,000,000 + 2 x id | constraints of primary keys and unique indexes, by index |
+//! | 1,300,000,000 + hash | other constraints, defaults |
+
+use onlap::{IndexId, TableId};
+
+/// Schema pg_catalog.
+pub const PG_CATALOG: u32 = 11;
+/// Schema public.
+pub const PUBLIC: u32 = 2200;
+/// Schema information_schema.
+pub const INFORMATION_SCHEMA: u32 = 13_183;
+/// Role postgres.
+pub const POSTGRES: u32 = 10;
+/// Database postgres.
+pub const DATABASE: u32 = 5;
+
+/// A table's.
+pub fn of_table(id: TableId) -> u32 {
+    16_384 + 2 * (id.0 as u32)
+}
+/// An index's.
+pub fn of_index(id: IndexId) -> u32 {
+    16_385 + 2 * (id.0 as u32)
+}
+/// A sequence's.
+pub fn of_sequence(id: u32) -> u32 {
+    1_000_000_000 + id
+}
+/// That of an object of the SQL layer.
+pub fn of_object(number: u32) -> u32 {
+    1_100_000_000 + number
+}
+/// That of the constraint that an index stands for.
+pub fn of_index_constraint(id: IndexId) -> u32 {
+    1_200_000_000 + 2 * (id.0 as u32)
+}
+/// That of a named part of a table: a check, a foreign key, a default.
+pub fn of_part(table: TableId, kind: &str, name: &str) -> u32 {
+    // FNV-1a: the same in every release.
+    let mut hash: u32 = 0x811c_9dc5;
+    for b in kind.bytes().chain([0]).chain(name.bytes()).chain(table.0.to_le_bytes()) {
+        hash = (hash ^ u32::from(b)).wrapping_mul(0x0100_0193);
+    }
+    1_300_000_000 + hash % 700_000_000
+}

@@ -1,0 +1,255 @@
+//! What does the client learn of a failure?
+//!
+//! SQLSTATE, message, detail, hint and position, as PostgreSQL's error message has them. Errors of the
+//! engine keep their SQLSTATE; those of the query planner are told apart by what they are about.
+
+use std::fmt;
+
+use datafusion::common::{DataFusionError, SchemaError};
+use onlap::ErrorKind;
+
+/// Result of anything in this crate.
+pub type Result<T, E = SqlError> = std::result::Result<T, E>;
+
+/// SQLSTATEs that this crate gives itself.
+pub mod state {
+    /// syntax_error
+    pub const SYNTAX: &str = "42601";
+    /// feature_not_supported
+    pub const UNSUPPORTED: &str = "0A000";
+    /// undefined_table
+    pub const NO_TABLE: &str = "42P01";
+    /// undefined_column
+    pub const NO_COLUMN: &str = "42703";
+    /// undefined_object
+    pub const NO_OBJECT: &str = "42704";
+    /// undefined_function
+    pub const NO_FUNCTION: &str = "42883";
+    /// ambiguous_column
+    pub const AMBIGUOUS: &str = "42702";
+    /// duplicate_table (also indexes and sequences)
+    pub const DUPLICATE_TABLE: &str = "42P07";
+    /// duplicate_object
+    pub const DUPLICATE_OBJECT: &str = "42710";
+    /// duplicate_schema
+    pub const DUPLICATE_SCHEMA: &str = "42P06";
+    /// duplicate_prepared_statement
+    pub const DUPLICATE_STATEMENT: &str = "42P05";
+    /// duplicate_cursor
+    pub const DUPLICATE_CURSOR: &str = "42P03";
+    /// invalid_schema_name
+    pub const NO_SCHEMA: &str = "3F000";
+    /// invalid_catalog_name
+    pub const NO_DATABASE: &str = "3D000";
+    /// invalid_sql_statement_name
+    pub const NO_STATEMENT: &str = "26000";
+    /// invalid_cursor_name
+    pub const NO_CURSOR: &str = "34000";
+    /// in_failed_sql_transaction
+    pub const FAILED_TRANSACTION: &str = "25P02";
+    /// active_sql_transaction
+    pub const ACTIVE_TRANSACTION: &str = "25001";
+    /// no_active_sql_transaction
+    pub const NO_TRANSACTION: &str = "25P01";
+    /// invalid_savepoint_specification
+    pub const NO_SAVEPOINT: &str = "3B001";
+    /// datatype_mismatch
+    pub const MISMATCH: &str = "42804";
+    /// invalid_text_representation
+    pub const BAD_TEXT: &str = "22P02";
+    /// bad_copy_file_format
+    pub const BAD_COPY: &str = "22P04";
+    /// invalid_parameter_value
+    pub const BAD_PARAMETER: &str = "22023";
+    /// cardinality_violation
+    pub const CARDINALITY: &str = "21000";
+    /// protocol_violation
+    pub const PROTOCOL: &str = "08P01";
+    /// dependent_objects_still_exist
+    pub const IN_USE: &str = "2BP01";
+    /// insufficient_privilege
+    pub const NO_PRIVILEGE: &str = "42501";
+    /// query_canceled
+    pub const CANCELLED: &str = "57014";
+    /// out_of_memory
+    pub const OUT_OF_MEMORY: &str = "53200";
+    /// internal_error
+    pub const INTERNAL: &str = "XX000";
+}
+
+/// A failure as the client sees it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SqlError(Box<Parts>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Parts {
+    state: &'static str,
+    message: String,
+    detail: Option<String>,
+    hint: Option<String>,
+    position: Option<usize>,
+}
+
+impl SqlError {
+    /// A failure with a SQLSTATE of five characters.
+    pub fn new(state: &'static str, message: impl Into<String>) -> SqlError {
+        SqlError(Box::new(Parts {
+            state,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+        }))
+    }
+    /// Something that Onlap does not do.
+    pub fn unsupported(what: impl fmt::Display) -> SqlError {
+        SqlError::new(state::UNSUPPORTED, format!("{what} is not supported"))
+    }
+    /// Says more about what is wrong.
+    #[must_use]
+    pub fn detail(mut self, text: impl Into<String>) -> SqlError {
+        self.0.detail = Some(text.into());
+        self
+    }
+    /// Says what to do.
+    #[must_use]
+    pub fn hint(mut self, text: impl Into<String>) -> SqlError {
+        self.0.hint = Some(text.into());
+        self
+    }
+    /// Says where in the statement, in characters from 1.
+    #[must_use]
+    pub fn at(mut self, position: usize) -> SqlError {
+        self.0.position = Some(position);
+        self
+    }
+    /// The SQLSTATE.
+    pub fn state(&self) -> &'static str {
+        self.0.state
+    }
+    /// The sentence.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+    /// The fields of an ErrorResponse: type and text, severity left to the caller.
+    pub fn fields(&self) -> Vec<(u8, String)> {
+        let mut fields = vec![(b'C', self.0.state.to_string()), (b'M', self.0.message.clone())];
+        fields.extend(self.0.detail.iter().map(|t| (b'D', t.clone())));
+        fields.extend(self.0.hint.iter().map(|t| (b'H', t.clone())));
+        fields.extend(self.0.position.iter().map(|p| (b'P', p.to_string())));
+        fields
+    }
+}
+
+impl fmt::Display for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl fmt::Debug for SqlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.state, self.0.message)?;
+        let more = [("detail", &self.0.detail), ("hint", &self.0.hint)];
+        more.iter().try_for_each(|(name, text)| match text {
+            Some(text) => write!(f, "; {name}: {text}"),
+            None => Ok(()),
+        })
+    }
+}
+
+impl std::error::Error for SqlError {}
+
+impl From<onlap::Error> for SqlError {
+    fn from(e: onlap::Error) -> SqlError {
+        let error = SqlError::new(e.kind().sqlstate(), e.to_string());
+        match e.kind() {
+            ErrorKind::Conflict => error.hint("Run the transaction again."),
+            _ => error,
+        }
+    }
+}
+
+impl From<DataFusionError> for SqlError {
+    fn from(e: DataFusionError) -> SqlError {
+        of_planner(&e)
+    }
+}
+
+fn of_planner(e: &DataFusionError) -> SqlError {
+    let plain = |state, text: &str| SqlError::new(state, text);
+    match e {
+        DataFusionError::External(inner) => match inner.downcast_ref::<SqlError>() {
+            Some(own) => own.clone(),
+            None => match inner.downcast_ref::<onlap::Error>() {
+                Some(engine) => engine.clone().into(),
+                None => plain(state::INTERNAL, &inner.to_string()),
+            },
+        },
+        DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
+            of_planner(inner)
+        }
+        DataFusionError::Shared(inner) => of_planner(inner),
+        DataFusionError::Collection(all) if !all.is_empty() => of_planner(&all[0]),
+        DataFusionError::SchemaError(inner, _) => of_schema(inner),
+        DataFusionError::SQL(inner, _) => plain(state::SYNTAX, &inner.to_string()),
+        DataFusionError::NotImplemented(text) => plain(state::UNSUPPORTED, text),
+        DataFusionError::ResourcesExhausted(text) => plain(state::OUT_OF_MEMORY, text),
+        DataFusionError::ArrowError(inner, _) => of_arrow(inner),
+        DataFusionError::Plan(text) => plain(guess(text), text),
+        DataFusionError::Execution(text) => plain(guess(text), text),
+        other => plain(state::INTERNAL, &other.strip_backtrace()),
+    }
+}
+
+fn of_schema(e: &SchemaError) -> SqlError {
+    match e {
+        SchemaError::FieldNotFound { field, .. } => {
+            SqlError::new(state::NO_COLUMN, format!("column \"{}\" does not exist", field.name))
+        }
+        SchemaError::AmbiguousReference { field } => SqlError::new(
+            state::AMBIGUOUS,
+            format!("column reference \"{}\" is ambiguous", field.name),
+        ),
+        other => SqlError::new(state::SYNTAX, other.to_string()),
+    }
+}
+
+fn of_arrow(e: &datafusion::arrow::error::ArrowError) -> SqlError {
+    use datafusion::arrow::error::ArrowError;
+    match e {
+        ArrowError::DivideByZero => SqlError::new("22012", "division by zero"),
+        ArrowError::ArithmeticOverflow(_) => SqlError::new("22003", "value out of range"),
+        ArrowError::CastError(text) | ArrowError::ParseError(text) => {
+            SqlError::new(state::BAD_TEXT, text.clone())
+        }
+        ArrowError::ExternalError(inner) => match inner.downcast_ref::<DataFusionError>() {
+            Some(inner) => of_planner(inner),
+            None => match inner.downcast_ref::<SqlError>() {
+                Some(own) => own.clone(),
+                None => SqlError::new(state::INTERNAL, inner.to_string()),
+            },
+        },
+        other => SqlError::new(state::INTERNAL, other.to_string()),
+    }
+}
+
+/// The planner tells most of its failures by text alone.
+fn guess(text: &str) -> &'static str {
+    let has = |part: &str| text.contains(part);
+    if has("Invalid function") || has("No function matches") {
+        state::NO_FUNCTION
+    } else if has("table") && has("not found") {
+        state::NO_TABLE
+    } else if has("Cannot coerce") || has("type_coercion") || has("Cannot infer common") {
+        state::MISMATCH
+    } else if has("must appear in the GROUP BY") || has("must be in the GROUP BY") {
+        "42803"
+    } else if has("returned more than one row") {
+        state::CARDINALITY
+    } else if has("ivide by zero") {
+        "22012"
+    } else {
+        state::SYNTAX
+    }
+}

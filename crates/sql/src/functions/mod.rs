@@ -1,0 +1,88 @@
+//! Which functions does a query have besides the planner's?
+//!
+//! Those of the session, whose value is known when a statement is planned; PostgreSQL's own; functions
+//! that give tables.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::DataType;
+use datafusion::catalog::TableProvider;
+use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::execution::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use crate::view::View;
+
+/// Adds functions that are the same for all sessions.
+pub fn register(_builder: &mut SessionStateBuilder) {}
+
+/// A function of the session: its value, or what it makes of its arguments, is known now.
+pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
+    let text = |s: &str| ScalarValue::Utf8(Some(s.to_string()));
+    let utc = || Some(Arc::from("+00:00"));
+    let value = match name {
+        "version" => text(&crate::version()),
+        "current_database" | "current_catalog" => text(&view.database),
+        "current_user" | "session_user" | "user" | "current_role" => text(&view.user),
+        "current_schema" => match view.creation_schema() {
+            Ok(schema) => text(schema),
+            Err(_) => ScalarValue::Utf8(None),
+        },
+        "pg_backend_pid" => ScalarValue::Int32(Some(view.pid)),
+        "now" | "transaction_timestamp" | "statement_timestamp" | "current_timestamp" => {
+            ScalarValue::TimestampMicrosecond(Some(view.began_us), utc())
+        }
+        "localtimestamp" => ScalarValue::TimestampMicrosecond(Some(view.began_us), None),
+        "current_date" => {
+            ScalarValue::Date32(Some(view.began_us.div_euclid(86_400_000_000) as i32))
+        }
+        _ => return None,
+    };
+    Some(Arc::new(ScalarUDF::new_from_impl(Constant::new(name, value))))
+}
+
+/// A function that gives a table.
+///
+/// # Errors
+/// There is none of that name; its arguments are wrong.
+pub fn table_function(
+    _view: &View,
+    _state: &SessionState,
+    name: &str,
+    _args: Vec<Expr>,
+) -> Result<Arc<dyn TableProvider>> {
+    plan_err!("function {name} does not exist")
+}
+
+/// A function of no arguments whose value is known when a statement is planned.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct Constant {
+    name: String,
+    value: ScalarValue,
+    signature: Signature,
+}
+
+impl Constant {
+    /// A function of this name and value.
+    pub fn new(name: &str, value: ScalarValue) -> Constant {
+        let signature = Signature::nullary(Volatility::Stable);
+        Constant { name: name.into(), value, signature }
+    }
+}
+
+impl ScalarUDFImpl for Constant {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        Ok(self.value.data_type())
+    }
+    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        Ok(ColumnarValue::Scalar(self.value.clone()))
+    }
+}

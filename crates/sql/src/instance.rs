@@ -1,0 +1,269 @@
+//! What do all sessions of a database share?
+//!
+//! The engine's database, the planner, the objects that the engine does not know, and who is connected.
+//!
+//! Thread safety: shared freely.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use onlap::{Database, Table};
+use parking_lot::Mutex;
+use ring::rand::{SecureRandom, SystemRandom};
+use serde_json::json;
+
+use crate::catalog::objects::{Object, Pending};
+use crate::catalog::roles::Role;
+use crate::catalog::{Kind, Objects};
+use crate::error::{Result, SqlError, state};
+use crate::plan::Planner;
+use crate::session::Waker;
+
+/// An open database with what its sessions share.
+pub struct Instance {
+    pub(crate) db: Database,
+    pub(crate) planner: Planner,
+    objects: ArcSwap<Objects>,
+    pub(crate) objects_table: Table,
+    /// Held while objects change, so that two changes do not undo each other in memory.
+    changing: Mutex<()>,
+    /// Grows with every change of the catalog; plans that were made before are made again.
+    catalog_version: AtomicU64,
+    sessions: Mutex<HashMap<i32, Arc<Presence>>>,
+    next_pid: AtomicI32,
+}
+
+/// A session as others see it.
+pub struct Presence {
+    /// Its key.
+    pub key: SessionKey,
+    /// Its role.
+    pub user: String,
+    /// Its database.
+    pub database: String,
+    /// The client's address.
+    pub peer: String,
+    /// Microseconds since 1970-01-01 UTC.
+    pub began_us: i64,
+    /// application_name.
+    pub application: Mutex<String>,
+    /// The statement under way, or the last one.
+    pub statement: Mutex<String>,
+    /// `active`, `idle`, `idle in transaction`, `idle in transaction (aborted)`.
+    pub state: Mutex<&'static str>,
+    /// Ends the statement under way.
+    pub cancel: Arc<AtomicBool>,
+    /// Ends the session.
+    pub terminated: AtomicBool,
+    /// Wakes the session's thread.
+    pub waker: Option<Waker>,
+}
+
+/// Names a session to those who cancel it: its process id as clients know it, and a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionKey {
+    /// Shown in pg_stat_activity.
+    pub pid: i32,
+    /// Known to the client alone.
+    pub secret: i32,
+}
+
+/// How a role proves who it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Secret {
+    /// No password is needed: none was ever set.
+    Trusted,
+    /// A SCRAM-SHA-256 verifier in PostgreSQL's form,
+    /// `SCRAM-SHA-256$ITERATIONS:SALT$STORED_KEY:SERVER_KEY`.
+    Verifier(String),
+    /// There is no such role, or it has no password: the exchange goes on and fails.
+    Unknown,
+}
+
+/// Bytes that queries may use together where the engine's limit says nothing: a quarter of it is theirs.
+const QUERY_SHARE: u64 = 4;
+
+impl Instance {
+    /// Takes over an open database.
+    ///
+    /// # Errors
+    /// Its catalog cannot be read.
+    pub fn open(db: Database) -> Result<Arc<Instance>> {
+        let (objects_table, objects) = Objects::load(&db)?;
+        let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
+        let planner = Planner::new((memory / QUERY_SHARE).max(16 << 20) as usize)?;
+        Ok(Arc::new(Instance {
+            db,
+            planner,
+            objects: ArcSwap::from_pointee(objects),
+            objects_table,
+            changing: Mutex::default(),
+            catalog_version: AtomicU64::new(1),
+            sessions: Mutex::default(),
+            next_pid: AtomicI32::new(1),
+        }))
+    }
+
+    /// The database.
+    pub fn database(&self) -> &Database {
+        &self.db
+    }
+
+    /// How a role proves who it is.
+    pub fn secret(&self, role: &str) -> Secret {
+        if !self.has_passwords() {
+            return Secret::Trusted;
+        }
+        match self.role(role).filter(|r| r.login).and_then(|r| r.verifier) {
+            Some(verifier) => Secret::Verifier(verifier),
+            None => Secret::Unknown,
+        }
+    }
+
+    /// Whether a role may use the connections that are kept for superusers.
+    pub fn is_superuser(&self, role: &str) -> bool {
+        self.role(role).is_some_and(|r| r.superuser)
+    }
+
+    /// Whether any role has a password: from then on nobody connects without one.
+    pub fn has_passwords(&self) -> bool {
+        let objects = self.objects();
+        objects.of_kind(Kind::Role).any(|(name, o)| Role::of(name, o).verifier.is_some())
+    }
+
+    /// A role.
+    pub fn role(&self, name: &str) -> Option<Role> {
+        let objects = self.objects();
+        match objects.get(Kind::Role, name) {
+            Some(object) => Some(Role::of(name, object)),
+            None => (name == "postgres").then(Role::postgres),
+        }
+    }
+
+    /// Gives a role a password, as a verifier of [`crate::scram`].
+    ///
+    /// # Errors
+    /// There is no such role; it cannot be written.
+    pub fn set_password(&self, role: &str, verifier: &str) -> Result<()> {
+        let mut role = self.role(role).ok_or_else(|| {
+            SqlError::new(state::NO_OBJECT, format!("role \"{role}\" does not exist"))
+        })?;
+        role.verifier = Some(verifier.to_string());
+        let objects = self.objects();
+        let number =
+            objects.get(Kind::Role, &role.name).map_or(objects.next_number(), |o| o.number);
+        self.put(Kind::Role, &role.name, Some(Object { number, body: role.body() }))
+    }
+
+    /// Makes, replaces or removes an object in a transaction of its own.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub(crate) fn put(&self, kind: Kind, name: &str, object: Option<Object>) -> Result<()> {
+        let mut tx = self.db.begin()?;
+        let mut pending = Pending::default();
+        pending.put(&mut tx, &self.objects_table, kind, name, object)?;
+        tx.commit()?;
+        self.objects_changed(&pending);
+        Ok(())
+    }
+
+    /// A secret of this database that never changes: salts for roles that do not exist are made of it,
+    /// so that they are the same at every try.
+    pub fn mock_key(&self) -> [u8; 32] {
+        let known = |objects: &Objects| {
+            let object = objects.get(Kind::Option, "mock_key")?;
+            let bytes: Vec<u8> = serde_json::from_value(object.body["key"].clone()).ok()?;
+            <[u8; 32]>::try_from(bytes).ok()
+        };
+        if let Some(key) = known(&self.objects()) {
+            return key;
+        }
+        let mut key = [0; 32];
+        // Without randomness the salts of unknown roles can be told apart; nothing else fails.
+        let _ = SystemRandom::new().fill(&mut key);
+        let number = self.objects().next_number();
+        let object = Object { number, body: json!({ "key": key.to_vec() }) };
+        let _ = self.put(Kind::Option, "mock_key", Some(object));
+        key
+    }
+
+    /// Ends what runs inside, and closes the database; sessions are gone by then.
+    ///
+    /// # Errors
+    /// A flush that failed; what was acknowledged is in the log all the same.
+    pub fn close(&self) -> Result<()> {
+        Ok(self.db.clone().close()?)
+    }
+
+    /// Ends the statement of another session; nothing happens where the key is wrong.
+    pub fn cancel(&self, key: SessionKey) {
+        let found = self.sessions.lock().get(&key.pid).cloned();
+        if let Some(session) = found.filter(|s| s.key == key) {
+            session.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Objects that the engine does not know, as committed.
+    pub(crate) fn objects(&self) -> Arc<Objects> {
+        self.objects.load_full()
+    }
+
+    /// Shows everybody what a transaction changed and has committed.
+    pub(crate) fn objects_changed(&self, pending: &Pending) {
+        if pending.is_empty() {
+            return;
+        }
+        let _changing = self.changing.lock();
+        self.objects.store(Arc::new(self.objects.load().with(pending)));
+        self.catalog_changed();
+    }
+
+    /// Plans that were made before are made again.
+    pub(crate) fn catalog_changed(&self) {
+        self.catalog_version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Grows with every change of the catalog.
+    pub(crate) fn catalog_version(&self) -> u64 {
+        self.catalog_version.load(Ordering::Acquire)
+    }
+
+    /// Lets others see a session.
+    pub(crate) fn enter(&self, make: impl FnOnce(SessionKey) -> Presence) -> Arc<Presence> {
+        let pid = self.next_pid.fetch_add(1, Ordering::Relaxed);
+        let mut secret = [0; 4];
+        // A predictable secret lets others cancel statements, which is no reason to refuse a session.
+        let _ = SystemRandom::new().fill(&mut secret);
+        let presence = Arc::new(make(SessionKey { pid, secret: i32::from_be_bytes(secret) }));
+        self.sessions.lock().insert(pid, Arc::clone(&presence));
+        presence
+    }
+
+    pub(crate) fn leave(&self, pid: i32) {
+        self.sessions.lock().remove(&pid);
+    }
+
+    /// The sessions, by process id.
+    pub(crate) fn sessions(&self) -> Vec<Arc<Presence>> {
+        let mut all: Vec<_> = self.sessions.lock().values().cloned().collect();
+        all.sort_by_key(|s| s.key.pid);
+        all
+    }
+
+    /// Ends a session's statement, or the session; false where there is none of this process id.
+    pub(crate) fn signal(&self, pid: i32, terminate: bool) -> bool {
+        let found = self.sessions.lock().get(&pid).cloned();
+        let Some(session) = found else { return false };
+        if terminate {
+            session.terminated.store(true, Ordering::Relaxed);
+        }
+        session.cancel.store(true, Ordering::Relaxed);
+        if let (true, Some(waker)) = (terminate, &session.waker) {
+            (waker.0)();
+        }
+        true
+    }
+}

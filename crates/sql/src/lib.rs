@@ -1,0 +1,41 @@
+//! What does a statement mean?
+//!
+//! SQL on top of the engine: parsing, name resolution, planning, execution in three tiers, DML, DDL,
+//! settings, catalogs. An [`Instance`] is an open database with what its sessions share; a [`Session`] is
+//! one client's state. Everything blocks the caller's thread, of which each session has its own; the
+//! query planner's streams run on a runtime inside the instance.
+//!
+//! Must not know how bytes travel: messages are collected in a [`Reply`], and the server sends them.
+
+mod assign;
+mod catalog;
+mod ddl;
+mod dml;
+mod error;
+mod fast;
+mod functions;
+mod instance;
+mod parse;
+mod plan;
+mod scope;
+pub mod scram;
+mod session;
+pub mod settings;
+mod settings_sql;
+mod system;
+mod types;
+mod view;
+mod wire;
+
+pub use error::{Result, SqlError, state};
+pub use instance::{Instance, Secret, SessionKey};
+pub use session::{Session, SessionInfo, Waker};
+pub use wire::{Client, CopyData, Field, Reply, RowWriter};
+
+/// What server_version says, and the first word of version(): clients ask for PostgreSQL's.
+pub const SERVER_VERSION: &str = "15.0";
+
+/// What version() says: PostgreSQL's first, for clients that look for it, then our own.
+pub fn version() -> String {
+    format!("PostgreSQL {SERVER_VERSION} (Onlap {})", env!("CARGO_PKG_VERSION"))
+}

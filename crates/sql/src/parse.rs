@@ -1,0 +1,245 @@
+//! Which statements does a text hold?
+//!
+//! The parser is sqlparser's, in PostgreSQL's dialect. What it does not know is told apart here by the
+//! words of a statement: `UPSERT INTO`, `… AS OF …`, `CHECK TABLE`, `BACKUP TO`, and forms of PostgreSQL
+//! that it refuses.
+
+use datafusion::sql::sqlparser::ast::{Statement, Value as AstValue};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
+
+use crate::error::{Result, SqlError, state};
+
+/// A statement of a text.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// Its text, without a semicolon.
+    pub text: String,
+    /// What it says.
+    pub body: Body,
+    /// The moment that `AS OF` names.
+    pub as_of: Option<Moment>,
+}
+
+/// What a statement says.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// As sqlparser has it.
+    Sql(Box<Statement>),
+    /// `UPSERT INTO`: an INSERT that replaces rows blindly.
+    Upsert(Box<Statement>),
+    /// A statement that sqlparser does not know: its words and literals.
+    Other(Vec<Token>),
+}
+
+/// A moment of the past.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A commit's number.
+    Commit(u64),
+    /// A time, as text.
+    Time(String),
+}
+
+/// First words of statements that are handled by their words.
+const OTHER: &[&[&str]] = &[
+    &["CHECK", "TABLE"],
+    &["BACKUP", "TO"],
+    &["CHECKPOINT"],
+    &["VACUUM"],
+    &["ANALYZE"],
+    &["REINDEX"],
+    &["CLUSTER"],
+    &["LOCK"],
+    &["MOVE"],
+    &["SECURITY", "LABEL"],
+    &["ALTER", "SEQUENCE"],
+    &["ALTER", "DATABASE"],
+    &["ALTER", "SYSTEM"],
+    &["ALTER", "DEFAULT"],
+    &["ALTER", "ROLE"],
+    &["ALTER", "USER"],
+    &["ALTER", "VIEW"],
+    &["ALTER", "SCHEMA"],
+    &["ALTER", "TYPE"],
+    &["ALTER", "FUNCTION"],
+    &["ALTER", "EXTENSION"],
+    &["CREATE", "USER"],
+    &["CREATE", "ROLE"],
+    &["DROP", "USER"],
+    &["DROP", "ROLE"],
+    &["DROP", "OWNED"],
+    &["REASSIGN"],
+    &["SHOW"],
+    &["RESET"],
+    &["LISTEN"],
+    &["UNLISTEN"],
+    &["NOTIFY"],
+    &["DISCARD"],
+    &["PREPARE", "TRANSACTION"],
+];
+
+/// All statements of a text, empty ones left out.
+///
+/// # Errors
+/// `42601` with the position.
+pub fn statements(sql: &str) -> Result<Vec<Parsed>> {
+    let dialect = PostgreSqlDialect {};
+    let tokens = Tokenizer::new(&dialect, sql)
+        .tokenize_with_location()
+        .map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))?;
+    let mut parsed = Vec::new();
+    for part in tokens.split(|t| t.token == Token::SemiColon) {
+        let words = || part.iter().filter(|t| !is_blank(&t.token));
+        if words().next().is_none() {
+            continue;
+        }
+        parsed.push(statement(sql, part)?);
+    }
+    Ok(parsed)
+}
+
+/// The one query of a text: a view's.
+///
+/// # Errors
+/// `42601`.
+pub fn one(sql: &str) -> Result<Statement> {
+    match statements(sql)?.into_iter().next().map(|p| p.body) {
+        Some(Body::Sql(statement)) => Ok(*statement),
+        _ => Err(SqlError::new(state::SYNTAX, "a query was expected")),
+    }
+}
+
+fn is_blank(token: &Token) -> bool {
+    matches!(token, Token::Whitespace(_) | Token::EOF)
+}
+
+fn word(token: &Token) -> Option<&str> {
+    match token {
+        Token::Word(Word { value, quote_style: None, .. }) => Some(value),
+        _ => None,
+    }
+}
+
+fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
+    let text = text_of(sql, tokens);
+    let mut tokens: Vec<TokenWithSpan> =
+        tokens.iter().filter(|t| !is_blank(&t.token)).cloned().collect();
+    let begins = |words: &[&str]| {
+        words.iter().enumerate().all(|(i, expected)| {
+            let found = tokens.get(i).and_then(|t| word(&t.token));
+            found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
+        })
+    };
+    if OTHER.iter().any(|words| begins(words)) {
+        let tokens = tokens.into_iter().map(|t| t.token).collect();
+        return Ok(Parsed { text, body: Body::Other(tokens), as_of: None });
+    }
+    let upsert = begins(&["UPSERT", "INTO"]);
+    if upsert {
+        tokens[0].token = Token::make_keyword("INSERT");
+    }
+    let as_of = take_moment(&mut tokens)?;
+    let dialect = PostgreSqlDialect {};
+    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.clone());
+    let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
+    let next = parser.peek_token();
+    if next.token != Token::EOF {
+        let position = offset(sql, next.span.start.line, next.span.start.column);
+        let text = format!("syntax error at or near \"{}\"", next.token);
+        return Err(SqlError::new(state::SYNTAX, text).at(position));
+    }
+    let body = match upsert {
+        true => Body::Upsert(Box::new(statement)),
+        false => Body::Sql(Box::new(statement)),
+    };
+    Ok(Parsed { text, body, as_of })
+}
+
+/// Takes `AS OF [COMMIT | TIMESTAMP] literal` out of a statement.
+fn take_moment(tokens: &mut Vec<TokenWithSpan>) -> Result<Option<Moment>> {
+    let is = |i: usize, expected: &str, tokens: &[TokenWithSpan]| {
+        let found = tokens.get(i).and_then(|t| word(&t.token));
+        found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
+    };
+    let at = (0..tokens.len()).find(|&i| is(i, "AS", tokens) && is(i + 1, "OF", tokens));
+    let Some(at) = at else { return Ok(None) };
+    let named = is(at + 2, "COMMIT", tokens) || is(at + 2, "TIMESTAMP", tokens);
+    let literal = at + 2 + usize::from(named);
+    let moment = match tokens.get(literal).map(|t| &t.token) {
+        Some(Token::Number(n, _)) => n.parse().map(Moment::Commit).ok(),
+        Some(Token::SingleQuotedString(text)) => Some(Moment::Time(text.clone())),
+        _ => None,
+    };
+    let moment = moment.ok_or_else(|| {
+        SqlError::new(state::SYNTAX, "AS OF needs the number of a commit or a time")
+            .hint("Write AS OF 1234 or AS OF '2026-01-31 12:00'.")
+    })?;
+    tokens.drain(at..=literal);
+    Ok(Some(moment))
+}
+
+fn text_of(sql: &str, tokens: &[TokenWithSpan]) -> String {
+    let mut spans = tokens.iter().filter(|t| !is_blank(&t.token)).map(|t| t.span);
+    let Some(first) = spans.next() else { return String::new() };
+    let last = spans.next_back().unwrap_or(first);
+    let from = byte_offset(sql, first.start.line, first.start.column);
+    let to = byte_offset(sql, last.end.line, last.end.column);
+    sql.get(from..to.max(from)).unwrap_or(sql).to_string()
+}
+
+fn byte_offset(sql: &str, line: u64, column: u64) -> usize {
+    let mut at = 0;
+    for (i, text) in sql.split_inclusive('\n').enumerate() {
+        if i as u64 + 1 == line {
+            let skip = text.char_indices().nth(column.saturating_sub(1) as usize);
+            return at + skip.map_or(text.len(), |(at, _)| at);
+        }
+        at += text.len();
+    }
+    sql.len()
+}
+
+/// Characters from 1, as clients count.
+fn offset(sql: &str, line: u64, column: u64) -> usize {
+    sql[..byte_offset(sql, line, column)].chars().count() + 1
+}
+
+fn syntax(sql: &str, e: &ParserError) -> SqlError {
+    let text = match e {
+        ParserError::TokenizerError(text) | ParserError::ParserError(text) => text.clone(),
+        ParserError::RecursionLimitExceeded => {
+            return SqlError::new("54001", "the statement is nested too deeply");
+        }
+    };
+    // The parser says where in its text: "… at Line: 1, Column: 8".
+    let place = text.rsplit_once(" at Line: ").and_then(|(_, place)| {
+        let (line, column) = place.split_once(", Column: ")?;
+        Some((line.trim().parse().ok()?, column.trim().parse().ok()?))
+    });
+    let (message, _) = text.rsplit_once(" at Line: ").unwrap_or((&text, ""));
+    let message = match message.split_once("found: ") {
+        Some((_, "EOF")) => "syntax error at end of input".to_string(),
+        Some((_, found)) => format!("syntax error at or near \"{found}\""),
+        None => format!("syntax error: {message}"),
+    };
+    let error = SqlError::new(state::SYNTAX, message).detail(text.clone());
+    match place {
+        Some((line, column)) => error.at(offset(sql, line, column)),
+        None => error,
+    }
+}
+
+/// A literal's text, if it is one of text or number.
+pub fn literal_text(value: &AstValue) -> Option<String> {
+    match value {
+        AstValue::Number(n, _) => Some(n.to_string()),
+        AstValue::SingleQuotedString(s)
+        | AstValue::EscapedStringLiteral(s)
+        | AstValue::NationalStringLiteral(s) => Some(s.clone()),
+        AstValue::DollarQuotedString(s) => Some(s.value.clone()),
+        AstValue::Boolean(b) => Some(b.to_string()),
+        _ => None,
+    }
+}

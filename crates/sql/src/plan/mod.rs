@@ -1,0 +1,216 @@
+//! How does a query become batches?
+//!
+//! The full tier: the planner of DataFusion over our tables. [`Planner`] is made once for all sessions;
+//! what differs between statements comes with their [`View`] and [`Scope`].
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
+use datafusion::common::config::Dialect;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::{
+    SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext,
+};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::planner::TypePlanner;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::prelude::SessionConfig;
+use datafusion::sql::planner::{NullOrdering, ParserOptions, PlannerContext, SqlToRel};
+use datafusion::sql::sqlparser::ast::Statement;
+use futures::StreamExt;
+use tokio::runtime::Runtime;
+
+pub mod access;
+mod blanks;
+mod context;
+mod groups;
+mod lookup;
+mod provider;
+mod ranks;
+mod rules;
+pub mod scan;
+mod sql_types;
+#[cfg(test)]
+mod tests;
+mod tuples;
+
+pub use context::{Known, TARGET};
+pub use scan::{ROW_ID, TableHandle};
+
+use crate::error::Result;
+use crate::scope::Scope;
+use crate::view::View;
+
+/// Plans and runs queries.
+pub struct Planner {
+    state: SessionState,
+    runtime: Runtime,
+    types: Arc<dyn TypePlanner>,
+}
+
+/// A planned query.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The plan, with placeholders.
+    pub plan: LogicalPlan,
+    /// Whether later statements of the same text may use it, as long as the catalog stays the same.
+    pub lasting: bool,
+}
+
+impl Query {
+    /// Columns of the answer.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(self.plan.schema().inner())
+    }
+
+    /// Types of the parameters `$1`, `$2`, as far as the query tells.
+    ///
+    /// # Errors
+    /// One parameter is used with several types.
+    pub fn parameters(&self) -> Result<HashMap<usize, FieldRef>> {
+        let fields = self.plan.get_parameter_fields()?;
+        let known = fields
+            .into_iter()
+            .filter_map(|(name, field)| Some((name.strip_prefix('$')?.parse().ok()?, field?)));
+        Ok(known.collect())
+    }
+}
+
+fn parser_options() -> ParserOptions {
+    ParserOptions::new()
+        .with_parse_float_as_decimal(true)
+        .with_support_varchar_with_length(true)
+        .with_map_string_types_to_utf8view(false)
+        .with_default_null_ordering(NullOrdering::NullsMax)
+}
+
+impl Planner {
+    /// A planner whose queries may use so much memory together, in bytes.
+    ///
+    /// # Errors
+    /// Threads or a directory for spilled data cannot be made.
+    pub fn new(memory: usize) -> Result<Planner> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(std::thread::available_parallelism().map_or(2, usize::from))
+            .thread_name("onlap-query")
+            .enable_time()
+            .build()
+            .map_err(|e| crate::SqlError::new("58000", format!("cannot start threads: {e}")))?;
+        let mut config = SessionConfig::new()
+            .with_information_schema(false)
+            .with_batch_size(8192)
+            .with_target_partitions(1)
+            .with_default_catalog_and_schema("postgres", "public");
+        let options = config.options_mut();
+        options.sql_parser.dialect = Dialect::PostgreSQL;
+        options.sql_parser.parse_float_as_decimal = true;
+        options.sql_parser.map_string_types_to_utf8view = false;
+        options.execution.collect_statistics = false;
+        let env = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
+        let mut builder = SessionStateBuilder::new()
+            .with_config(config)
+            .with_runtime_env(env)
+            .with_default_features()
+            .with_analyzer_rule(Arc::new(blanks::Blanks))
+            .with_physical_optimizer_rule(Arc::new(rules::Rules));
+        crate::functions::register(&mut builder);
+        let state = builder.build();
+        Ok(Planner { state, runtime, types: Arc::new(sql_types::Types) })
+    }
+
+    /// Plans a query, or a target's query of UPDATE and DELETE.
+    ///
+    /// # Errors
+    /// Names and types that do not go together; what the planner does not do.
+    pub fn plan(
+        &self,
+        view: &View,
+        mut statement: Statement,
+        parameters: Vec<Option<FieldRef>>,
+        known: &Known,
+    ) -> Result<Query> {
+        tuples::rewrite(&mut statement)?;
+        ranks::rewrite(view, &mut statement);
+        let lasting = Cell::new(true);
+        let context = context::Context {
+            view,
+            state: &self.state,
+            known,
+            lasting: &lasting,
+            types: &self.types,
+            depth: 0,
+        };
+        let mut names = PlannerContext::new().with_prepare_param_data_types(parameters);
+        let plan = SqlToRel::new_with_options(&context, parser_options())
+            .sql_statement_to_plan_with_context(statement, &mut names)?;
+        Ok(Query { plan, lasting: lasting.get() })
+    }
+
+    /// Rewrites a plan so that it costs less; with literals in the place of parameters it becomes better.
+    ///
+    /// # Errors
+    /// Types that do not go together.
+    pub fn optimize(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
+        Ok(self.state.optimize(plan)?)
+    }
+
+    /// The steps that a plan takes.
+    ///
+    /// # Errors
+    /// What the planner does not do.
+    pub fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+        let _entered = self.runtime.enter();
+        Ok(self.runtime.block_on(self.state.create_physical_plan(plan))?)
+    }
+
+    /// Runs a plan in a scope.
+    ///
+    /// # Errors
+    /// Those of opening its scans.
+    pub fn run(&self, plan: Arc<dyn ExecutionPlan>, scope: &Arc<Scope>) -> Result<Batches> {
+        let _entered = self.runtime.enter();
+        let config = self.state.config().clone().with_extension(Arc::clone(scope));
+        let context = TaskContext::from(&self.state).with_session_config(config);
+        let stream = execute_stream(plan, Arc::new(context))?;
+        Ok(Batches { stream, handle: self.runtime.handle().clone() })
+    }
+}
+
+/// The batches of a running plan; the caller's thread waits for each.
+pub struct Batches {
+    stream: SendableRecordBatchStream,
+    handle: tokio::runtime::Handle,
+}
+
+impl Batches {
+    /// Columns of the answer.
+    pub fn schema(&self) -> SchemaRef {
+        self.stream.schema()
+    }
+
+    /// The next batch.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let stream = &mut self.stream;
+        Ok(self.handle.block_on(async { stream.next().await }).transpose()?)
+    }
+
+    /// All that is left.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn all(mut self) -> Result<Vec<RecordBatch>> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next()? {
+            if batch.num_rows() > 0 {
+                batches.push(batch);
+            }
+        }
+        Ok(batches)
+    }
+}

@@ -1,0 +1,81 @@
+//! Which transaction does a statement run in?
+//!
+//! A [`Scope`] is a transaction that the session's statement and the streams of its plan share: scans are
+//! opened when a plan runs, on whatever thread that is. It also knows whether somebody wants the statement
+//! to end.
+//!
+//! Thread safety: shared; one thread uses the transaction at a time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use onlap::{ReadCounters, Snapshot, Transaction};
+use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
+
+use crate::error::{Result, SqlError, state};
+
+/// A transaction that is shared, and a flag that ends its statement.
+pub struct Scope {
+    tx: Mutex<Option<Transaction>>,
+    cancel: Arc<AtomicBool>,
+    /// Reads of the past (`AS OF`) look here instead.
+    past: Mutex<Option<Arc<Snapshot>>>,
+}
+
+impl Scope {
+    /// Shares a transaction.
+    pub fn new(mut tx: Transaction, cancel: &Arc<AtomicBool>) -> Arc<Scope> {
+        tx.set_cancel(Arc::clone(cancel));
+        Arc::new(Scope {
+            tx: Mutex::new(Some(tx)),
+            cancel: Arc::clone(cancel),
+            past: Mutex::default(),
+        })
+    }
+
+    /// The transaction.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn tx(&self) -> Result<MappedMutexGuard<'_, Transaction>> {
+        MutexGuard::try_map(self.tx.lock(), Option::as_mut)
+            .map_err(|_| SqlError::new(state::NO_TRANSACTION, "the transaction has ended"))
+    }
+
+    /// Takes the transaction out, to end it.
+    pub fn take(&self) -> Option<Transaction> {
+        self.tx.lock().take()
+    }
+
+    /// Lets reads see the database as it was.
+    pub fn look_at(&self, past: Option<Snapshot>) {
+        *self.past.lock() = past.map(Arc::new);
+    }
+
+    /// The past that reads see.
+    pub fn past(&self) -> Option<Arc<Snapshot>> {
+        self.past.lock().clone()
+    }
+
+    /// Fails when the statement is to end.
+    ///
+    /// # Errors
+    /// `57014`.
+    pub fn go_on(&self) -> Result<()> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(SqlError::new(state::CANCELLED, "canceling statement due to user request")),
+            false => Ok(()),
+        }
+    }
+
+    /// What the statement has read.
+    pub fn counters(&self) -> ReadCounters {
+        self.tx.lock().as_ref().map(Transaction::statement_counters).unwrap_or_default()
+    }
+}
+
+impl std::fmt::Debug for Scope {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Scope")
+    }
+}

@@ -1,0 +1,284 @@
+//! What does a statement give, and how does it reach the client?
+//!
+//! An [`Answer`] holds rows that come as they are asked for, or only a tag. A portal hands out some, and
+//! goes on later.
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::Schema;
+use onlap::{DataType, Row, RowBatch};
+
+use crate::error::Result;
+use crate::plan::Batches;
+use crate::types::{Cell, PgType, Style};
+use crate::wire::{Client, Field, format_of, send_if_large};
+
+/// Rows that come as they are asked for.
+pub trait Source: Send {
+    /// The next rows; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    fn next(&mut self) -> Result<Option<Chunk>>;
+}
+
+/// Some rows.
+pub enum Chunk {
+    /// Of a plan.
+    Arrow(RecordBatch),
+    /// Of the engine: a batch, and which of its columns are asked for.
+    Engine(RowBatch, Arc<[usize]>),
+    /// Whole rows, with the engine's types.
+    Rows(Vec<Row>),
+}
+
+impl Chunk {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Chunk::Arrow(batch) => batch.num_rows(),
+            Chunk::Engine(batch, _) => batch.len(),
+            Chunk::Rows(rows) => rows.len(),
+        }
+    }
+
+    /// One value.
+    pub fn cell(&self, row: usize, column: usize) -> Cell<'_> {
+        match self {
+            Chunk::Arrow(batch) => Cell::of_array(batch.column(column), row),
+            Chunk::Engine(batch, columns) => {
+                let at = columns[column];
+                Cell::of_column(batch.types()[at], &batch.columns.columns[at], row)
+            }
+            Chunk::Rows(rows) => Cell::of_value(&rows[row][column]),
+        }
+    }
+}
+
+impl Source for Batches {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        Ok(Batches::next(self)?.map(Chunk::Arrow))
+    }
+}
+
+/// Chunks that are there already.
+pub struct Ready(pub std::vec::IntoIter<Chunk>);
+
+impl Ready {
+    /// These chunks.
+    pub fn new(chunks: Vec<Chunk>) -> Ready {
+        Ready(chunks.into_iter())
+    }
+}
+
+impl Source for Ready {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        Ok(self.0.next())
+    }
+}
+
+/// What a statement gives.
+pub enum Answer {
+    /// Nothing but a tag.
+    Done(String),
+    /// Rows.
+    Rows(RowsAnswer),
+}
+
+/// Rows with their description.
+pub struct RowsAnswer {
+    /// The columns.
+    pub columns: Arc<[AnswerColumn]>,
+    /// Where rows come from.
+    pub source: Box<dyn Source>,
+    /// First word of the tag: `SELECT`, `INSERT 0`, `UPDATE`, `FETCH`.
+    pub tag: &'static str,
+    /// Rows taken out of the source and not sent yet, and how many were.
+    left: Option<(Chunk, usize)>,
+    /// Rows sent so far.
+    sent: u64,
+}
+
+/// A column of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: PgType,
+    /// OID of the table it is a column of, or 0, and its number there.
+    pub origin: (u32, i16),
+}
+
+impl AnswerColumn {
+    /// A column that is none of a table.
+    pub fn new(name: impl Into<String>, ty: PgType) -> AnswerColumn {
+        AnswerColumn { name: name.into(), ty, origin: (0, 0) }
+    }
+    /// A column of the engine's type.
+    pub fn of_engine(name: impl Into<String>, ty: DataType) -> AnswerColumn {
+        AnswerColumn::new(name, PgType::of_engine(ty))
+    }
+    /// For RowDescription.
+    pub fn field(&self) -> Field {
+        Field {
+            name: self.name.clone(),
+            oid: self.ty.oid,
+            size: self.ty.size(),
+            modifier: self.ty.modifier,
+            origin: self.origin,
+        }
+    }
+}
+
+/// The columns of a plan's schema.
+pub fn columns_of(schema: &Schema) -> Arc<[AnswerColumn]> {
+    let column = |field: &Arc<datafusion::arrow::datatypes::Field>| {
+        AnswerColumn::new(field.name(), PgType::of_field(field))
+    };
+    schema.fields().iter().map(column).collect()
+}
+
+impl RowsAnswer {
+    /// Rows of these columns.
+    pub fn new(
+        columns: Arc<[AnswerColumn]>,
+        source: Box<dyn Source>,
+        tag: &'static str,
+    ) -> RowsAnswer {
+        RowsAnswer { columns, source, tag, left: None, sent: 0 }
+    }
+
+    /// Sends at most `limit` rows (0: all); true when there are no more.
+    ///
+    /// # Errors
+    /// Those of the statement; the client is gone.
+    pub fn send(
+        &mut self,
+        limit: usize,
+        formats: &[i16],
+        style: Style,
+        client: &mut dyn Client,
+    ) -> Result<bool> {
+        let mut room = if limit == 0 { usize::MAX } else { limit };
+        loop {
+            let (chunk, from) = match self.left.take() {
+                Some(left) => left,
+                None => match self.source.next()? {
+                    Some(chunk) => (chunk, 0),
+                    None => return Ok(true),
+                },
+            };
+            let to = chunk.len().min(from.saturating_add(room));
+            for row in from..to {
+                self.send_row(&chunk, row, formats, style, client)?;
+            }
+            self.sent += (to - from) as u64;
+            room -= to - from;
+            if to < chunk.len() {
+                self.left = Some((chunk, to));
+            }
+            if room == 0 {
+                return self.is_at_end();
+            }
+        }
+    }
+
+    /// Whether nothing is left, without sending anything.
+    fn is_at_end(&mut self) -> Result<bool> {
+        while self.left.is_none() {
+            match self.source.next()? {
+                None => return Ok(true),
+                Some(chunk) if chunk.len() == 0 => {}
+                Some(chunk) => self.left = Some((chunk, 0)),
+            }
+        }
+        Ok(false)
+    }
+
+    fn send_row(
+        &self,
+        chunk: &Chunk,
+        row: usize,
+        formats: &[i16],
+        style: Style,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let mut writer = client.reply().data_row(self.columns.len());
+        for (i, column) in self.columns.iter().enumerate() {
+            match chunk.cell(row, i) {
+                Cell::Null => writer.null(),
+                cell if format_of(formats, i) == 1 => {
+                    writer.value(|out| cell.write_binary(column.ty, style, out));
+                }
+                cell => writer.value(|out| cell.write_text(column.ty, style, out)),
+            }
+        }
+        writer.finish();
+        send_if_large(client)
+    }
+
+    /// Takes at most `limit` rows as values of the engine.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn take(&mut self, limit: usize) -> Result<Vec<Chunk>> {
+        let mut chunks = Vec::new();
+        let mut room = limit;
+        while room > 0 {
+            let (chunk, from) = match self.left.take() {
+                Some(left) => left,
+                None => match self.source.next()? {
+                    Some(chunk) => (chunk, 0),
+                    None => break,
+                },
+            };
+            let to = chunk.len().min(from.saturating_add(room));
+            room -= to - from;
+            if to < chunk.len() {
+                chunks.push(chunk.slice(from, to));
+                self.left = Some((chunk, to));
+            } else {
+                chunks.push(chunk.slice(from, to));
+            }
+        }
+        Ok(chunks)
+    }
+
+    /// The tag, when all rows were sent.
+    pub fn tag(&self) -> String {
+        format!("{} {}", self.tag, self.sent)
+    }
+}
+
+impl Chunk {
+    /// The rows as values of the engine.
+    pub fn into_rows(self) -> Vec<Row> {
+        match self {
+            Chunk::Rows(rows) => rows,
+            Chunk::Engine(batch, columns) => {
+                let row = |i: usize| columns.iter().map(|&c| batch.value(i, c)).collect();
+                (0..batch.len()).map(row).collect()
+            }
+            Chunk::Arrow(batch) => {
+                let value = |row: usize, column: usize| {
+                    Cell::of_array(batch.column(column), row).to_value()
+                };
+                let row = |i: usize| (0..batch.num_columns()).map(|c| value(i, c)).collect();
+                (0..batch.num_rows()).map(row).collect()
+            }
+        }
+    }
+    /// Rows `from..to`.
+    pub fn slice(&self, from: usize, to: usize) -> Chunk {
+        match self {
+            Chunk::Arrow(batch) => Chunk::Arrow(batch.slice(from, to - from)),
+            Chunk::Rows(rows) => Chunk::Rows(rows[from..to].to_vec()),
+            Chunk::Engine(batch, columns) => {
+                let row = |i: usize| columns.iter().map(|&c| batch.value(i, c)).collect();
+                Chunk::Rows((from..to).map(row).collect())
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Which transaction is the session in?
+//!
+//! A simple query's text, or the messages up to a Sync, are one implicit transaction; BEGIN makes it
+//! explicit. A failed statement leaves an explicit transaction failed until ROLLBACK (or ROLLBACK TO a
+//! savepoint), and ends an implicit one.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use onlap::{Isolation, Savepoint, TransactionOptions};
+use onlap_base::clock::{Clock, SystemClock};
+
+use crate::catalog::objects::Pending;
+use crate::error::{Result, SqlError, state};
+use crate::instance::Instance;
+use crate::scope::Scope;
+
+/// A transaction of the session.
+pub struct Block {
+    /// Its transaction, shared with plans.
+    pub scope: Arc<Scope>,
+    /// What it changed of objects that the engine does not know.
+    pub pending: Pending,
+    /// When it began, in microseconds since 1970-01-01 UTC.
+    pub began_us: i64,
+    /// BEGIN was said.
+    pub explicit: bool,
+    /// A statement failed.
+    pub failed: bool,
+    /// Whether a statement ran in it: some settings come before.
+    pub used: bool,
+    /// How it was begun.
+    pub options: TransactionOptions,
+    /// Named places to go back to.
+    savepoints: Vec<Place>,
+    /// Whether it changed tables or indexes of the engine.
+    pub changed_catalog: bool,
+}
+
+struct Place {
+    name: String,
+    savepoint: Savepoint,
+    pending: usize,
+}
+
+impl Block {
+    /// Begins a transaction.
+    ///
+    /// # Errors
+    /// The database was closed.
+    pub fn begin(
+        instance: &Instance,
+        options: TransactionOptions,
+        cancel: &Arc<AtomicBool>,
+    ) -> Result<Block> {
+        let tx = instance.db.begin_with(options)?;
+        Ok(Block {
+            scope: Scope::new(tx, cancel),
+            pending: Pending::default(),
+            began_us: SystemClock.unix_us(),
+            explicit: false,
+            failed: false,
+            used: false,
+            options,
+            savepoints: Vec::new(),
+            changed_catalog: false,
+        })
+    }
+
+    /// Makes everything visible.
+    ///
+    /// # Errors
+    /// Those of the engine's commit.
+    pub fn commit(self, instance: &Instance) -> Result<()> {
+        if let Some(tx) = self.scope.take() {
+            tx.commit()?;
+        }
+        instance.objects_changed(&self.pending);
+        if self.changed_catalog {
+            instance.catalog_changed();
+        }
+        Ok(())
+    }
+
+    /// Forgets everything.
+    pub fn rollback(self, instance: &Instance) {
+        if let Some(tx) = self.scope.take() {
+            tx.rollback();
+        }
+        if self.changed_catalog {
+            instance.catalog_changed();
+        }
+    }
+
+    /// SAVEPOINT.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn savepoint(&mut self, name: String) -> Result<()> {
+        let savepoint = self.scope.tx()?.savepoint();
+        self.savepoints.push(Place { name, savepoint, pending: self.pending.len() });
+        Ok(())
+    }
+
+    /// RELEASE.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn release(&mut self, name: &str) -> Result<()> {
+        let at = self.find(name)?;
+        self.savepoints.truncate(at);
+        Ok(())
+    }
+
+    /// ROLLBACK TO.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn rollback_to(&mut self, name: &str) -> Result<()> {
+        let at = self.find(name)?;
+        self.savepoints.truncate(at + 1);
+        let place = &self.savepoints[at];
+        self.scope.tx()?.rollback_to(&place.savepoint)?;
+        self.pending.truncate(place.pending);
+        self.failed = false;
+        Ok(())
+    }
+
+    fn find(&self, name: &str) -> Result<usize> {
+        self.savepoints.iter().rposition(|p| p.name == name).ok_or_else(|| {
+            SqlError::new(state::NO_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
+        })
+    }
+}
+
+/// A level by its name in SQL.
+pub fn isolation_of(text: &str) -> Option<Isolation> {
+    match text.to_ascii_lowercase().as_str() {
+        "read committed" | "read uncommitted" => Some(Isolation::ReadCommitted),
+        "repeatable read" => Some(Isolation::RepeatableRead),
+        "serializable" => Some(Isolation::Serializable),
+        _ => None,
+    }
+}
+
+/// A level's name in SQL.
+pub fn isolation_name(level: Isolation) -> &'static str {
+    match level {
+        Isolation::ReadCommitted => "read committed",
+        Isolation::RepeatableRead => "repeatable read",
+        Isolation::Serializable => "serializable",
+    }
+}

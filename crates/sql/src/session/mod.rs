@@ -1,0 +1,460 @@
+//! What does a client's connection remember?
+//!
+//! Its transaction ([`block`]), settings, prepared statements, portals and cursors. The methods of
+//! [`Session`] are the messages of the PostgreSQL protocol; statements run in [`run`].
+//!
+//! Thread safety: a session belongs to one thread; others end its statements through [`Instance`].
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use onlap_base::clock::{Clock, SystemClock};
+use parking_lot::Mutex;
+
+use crate::error::{Result, SqlError, state};
+use crate::instance::{Instance, Presence, SessionKey};
+use crate::parse::{self, Parsed};
+use crate::types::{PgType, binary_value, oid, text_value};
+use crate::wire::{Client, format_of};
+
+pub mod answer;
+mod block;
+mod cursors;
+mod prepare;
+mod run;
+mod transactions;
+pub mod values;
+
+use answer::{Answer, AnswerColumn};
+use block::Block;
+pub use prepare::{Prepared, missing_parameter};
+pub use values::Parameter;
+
+/// Who connects.
+#[derive(Clone, Debug, Default)]
+pub struct SessionInfo {
+    /// The role.
+    pub user: String,
+    /// The database; empty for the role's name.
+    pub database: String,
+    /// Settings that the client gave at its start: application_name, client_encoding, `-c` options.
+    pub settings: Vec<(String, String)>,
+    /// The client's address, for pg_stat_activity and the log.
+    pub peer: String,
+    /// Wakes the session's thread out of its wait for the client; called by whoever ends the session
+    /// after [`Session::is_terminated`] has become true.
+    pub waker: Option<Waker>,
+}
+
+/// What wakes a thread that waits for its client.
+#[derive(Clone)]
+pub struct Waker(pub Arc<dyn Fn() + Send + Sync>);
+
+impl std::fmt::Debug for Waker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Waker")
+    }
+}
+
+/// One client's state: transaction, settings, prepared statements, portals.
+pub struct Session {
+    pub(crate) instance: Arc<Instance>,
+    presence: Arc<Presence>,
+    pub(crate) user: String,
+    pub(crate) database: String,
+    pub(crate) settings: HashMap<String, String>,
+    block: Option<Block>,
+    cancel: Arc<AtomicBool>,
+    statements: HashMap<String, Arc<Prepared>>,
+    portals: HashMap<String, Portal>,
+    /// The text under way has several statements, which are one transaction.
+    several: bool,
+}
+
+/// A statement with its values, and how much of its answer was sent.
+pub(crate) struct Portal {
+    prepared: Arc<Prepared>,
+    values: Vec<Parameter>,
+    formats: Vec<i16>,
+    answer: Option<Answer>,
+    /// Made by DECLARE, and found by FETCH.
+    cursor: bool,
+    /// Lives on after its transaction.
+    hold: bool,
+}
+
+impl Session {
+    /// Begins a session.
+    ///
+    /// # Errors
+    /// No such role or database, a setting that is none, too many sessions.
+    pub fn new(instance: &Arc<Instance>, info: SessionInfo) -> Result<Session> {
+        let database = if info.database.is_empty() { &info.user } else { &info.database };
+        let role = instance.role(&info.user).filter(|r| r.login).ok_or_else(|| {
+            let text = format!("role \"{}\" does not exist", info.user);
+            SqlError::new("28000", text)
+        })?;
+        let objects = instance.objects();
+        let known = database == crate::catalog::DEFAULT_DATABASE
+            || objects.get(crate::catalog::Kind::Database, database).is_some();
+        if !known {
+            let text = format!("database \"{database}\" does not exist");
+            return Err(SqlError::new(state::NO_DATABASE, text));
+        }
+        let cancel = Arc::new(AtomicBool::new(false));
+        let presence = instance.enter(|key| Presence {
+            key,
+            user: role.name.clone(),
+            database: database.clone(),
+            peer: info.peer.clone(),
+            began_us: SystemClock.unix_us(),
+            application: Mutex::default(),
+            statement: Mutex::default(),
+            state: Mutex::new("idle"),
+            cancel: Arc::clone(&cancel),
+            terminated: AtomicBool::new(false),
+            waker: info.waker.clone(),
+        });
+        Ok(Session {
+            instance: Arc::clone(instance),
+            presence,
+            user: role.name,
+            database: database.clone(),
+            settings: info.settings.into_iter().collect(),
+            block: None,
+            cancel,
+            statements: HashMap::new(),
+            portals: HashMap::new(),
+            several: false,
+        })
+    }
+
+    /// What BackendKeyData says.
+    pub fn key(&self) -> SessionKey {
+        self.presence.key
+    }
+
+    /// Settings that are reported at the start (ParameterStatus).
+    pub fn reported(&self) -> Vec<(String, String)> {
+        let pairs = [
+            ("server_version", crate::SERVER_VERSION),
+            ("server_encoding", "UTF8"),
+            ("client_encoding", "UTF8"),
+            ("DateStyle", "ISO, MDY"),
+            ("IntervalStyle", "postgres"),
+            ("TimeZone", "UTC"),
+            ("integer_datetimes", "on"),
+            ("standard_conforming_strings", "on"),
+            ("is_superuser", "on"),
+            ("session_authorization", &self.user),
+        ];
+        pairs.map(|(k, v)| (k.to_string(), v.to_string())).to_vec()
+    }
+
+    /// A simple query: runs all statements of the string and collects their answers, an error's too,
+    /// everything but ReadyForQuery.
+    ///
+    /// # Errors
+    /// The client is gone.
+    pub fn query(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
+        self.cancel.store(false, Ordering::Relaxed);
+        self.portals.remove("");
+        let result = self.query_all(sql, client);
+        self.several = false;
+        let result = result.and_then(|()| self.end_implicit(client));
+        if let Err(e) = result {
+            if is_gone(&e) {
+                return Err(e);
+            }
+            client.reply().error("ERROR", &e);
+            self.failed();
+            self.end_implicit(client)?;
+        }
+        self.note_state();
+        Ok(())
+    }
+
+    fn query_all(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
+        let all = parse::statements(sql)?;
+        if all.is_empty() {
+            client.reply().empty();
+        }
+        self.several = all.len() > 1;
+        for parsed in all {
+            self.note_statement(&parsed);
+            let prepared = Arc::new(Prepared::simple(parsed));
+            let mut answer = self.run(&prepared, &[], client)?;
+            self.send_whole(&mut answer, client)?;
+        }
+        Ok(())
+    }
+
+    fn send_whole(&mut self, answer: &mut Answer, client: &mut dyn Client) -> Result<()> {
+        match answer {
+            Answer::Done(tag) => client.reply().complete(tag),
+            Answer::Rows(rows) => {
+                let fields: Vec<_> = rows.columns.iter().map(AnswerColumn::field).collect();
+                client.reply().row_description(&fields, &[]);
+                rows.send(0, &[], self.style(), client)?;
+                client.reply().complete(&rows.tag());
+            }
+        }
+        Ok(())
+    }
+
+    /// Parse: prepares a statement; an empty name for the unnamed one. `types` are OIDs, 0 for unknown.
+    ///
+    /// # Errors
+    /// The statement is wrong; the name is taken; the transaction has failed.
+    pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
+        if !name.is_empty() && self.statements.contains_key(name) {
+            let text = format!("prepared statement \"{name}\" already exists");
+            return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
+        }
+        let mut all = parse::statements(sql)?;
+        if all.len() > 1 {
+            let text = "cannot insert multiple commands into a prepared statement";
+            return Err(SqlError::new(state::SYNTAX, text));
+        }
+        let prepared = self.prepare(all.pop(), types)?;
+        self.statements.insert(name.to_string(), Arc::new(prepared));
+        Ok(())
+    }
+
+    fn statement(&self, name: &str) -> Result<Arc<Prepared>> {
+        self.statements.get(name).cloned().ok_or_else(|| {
+            let text = match name {
+                "" => "unnamed prepared statement does not exist".to_string(),
+                name => format!("prepared statement \"{name}\" does not exist"),
+            };
+            SqlError::new(state::NO_STATEMENT, text)
+        })
+    }
+
+    /// Describe of a statement: collects ParameterDescription and RowDescription or NoData.
+    ///
+    /// # Errors
+    /// There is no such statement.
+    pub fn describe_statement(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        let prepared = self.statement(name)?;
+        let oids: Vec<u32> = prepared.parameters.iter().map(|p| p.oid).collect();
+        client.reply().parameters(&oids);
+        describe(prepared.columns.as_deref(), &[], client);
+        Ok(())
+    }
+
+    /// Bind: makes a portal of a statement and values, in the formats given (none: text; one for all;
+    /// or one each).
+    ///
+    /// # Errors
+    /// There is no such statement; a value is not of its type.
+    pub fn bind(
+        &mut self,
+        portal: &str,
+        statement: &str,
+        formats: &[i16],
+        values: &[Option<&[u8]>],
+        result_formats: &[i16],
+    ) -> Result<()> {
+        let prepared = self.statement(statement)?;
+        if values.len() != prepared.parameters.len() {
+            let text = format!(
+                "bind message supplies {} parameters, but prepared statement \"{statement}\" \
+                 requires {}",
+                values.len(),
+                prepared.parameters.len()
+            );
+            return Err(SqlError::new(state::PROTOCOL, text));
+        }
+        if !portal.is_empty() && self.portals.contains_key(portal) {
+            let text = format!("cursor \"{portal}\" already exists");
+            return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
+        }
+        let mut given = Vec::with_capacity(values.len());
+        for (i, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
+            given.push(parameter(*ty, *value, format_of(formats, i))?);
+        }
+        let made = Portal {
+            prepared,
+            values: given,
+            formats: result_formats.to_vec(),
+            answer: None,
+            cursor: false,
+            hold: false,
+        };
+        self.portals.insert(portal.to_string(), made);
+        Ok(())
+    }
+
+    fn portal(&mut self, name: &str) -> Result<&mut Portal> {
+        self.portals.get_mut(name).ok_or_else(|| no_portal(name))
+    }
+
+    /// Describe of a portal: collects RowDescription or NoData.
+    ///
+    /// # Errors
+    /// There is no such portal.
+    pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
+        let portal = self.portal(name)?;
+        describe(portal.prepared.columns.as_deref(), &portal.formats, client);
+        Ok(())
+    }
+
+    /// Execute: collects rows, at most so many (0: all), and CommandComplete or PortalSuspended.
+    ///
+    /// # Errors
+    /// Those of the statement.
+    pub fn execute(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
+        let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
+        let result = self.execute_portal(&mut portal, rows, client);
+        // A statement that ends the transaction has ended its portals.
+        if self.block.is_some() || portal.hold {
+            self.portals.insert(name.to_string(), portal);
+        }
+        result
+    }
+
+    fn execute_portal(
+        &mut self,
+        portal: &mut Portal,
+        rows: usize,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let Some(parsed) = &portal.prepared.parsed else {
+            client.reply().empty();
+            return Ok(());
+        };
+        if portal.answer.is_none() {
+            self.cancel.store(false, Ordering::Relaxed);
+            self.note_statement(parsed);
+            let prepared = Arc::clone(&portal.prepared);
+            portal.answer = Some(self.run(&prepared, &portal.values, client)?);
+        }
+        let style = self.style();
+        match portal.answer.as_mut().expect("was just made") {
+            Answer::Done(tag) => client.reply().complete(tag),
+            Answer::Rows(answer) => match answer.send(rows, &portal.formats, style, client)? {
+                true => client.reply().complete(&answer.tag()),
+                false => client.reply().suspended(),
+            },
+        }
+        Ok(())
+    }
+
+    /// Close of a statement; nothing happens where there is none.
+    pub fn close_statement(&mut self, name: &str) {
+        self.statements.remove(name);
+    }
+
+    /// Close of a portal; nothing happens where there is none.
+    pub fn close_portal(&mut self, name: &str) {
+        self.portals.remove(name);
+    }
+
+    /// After an error of the extended protocol: the transaction has failed. Messages up to Sync are the
+    /// caller's to skip.
+    pub fn failed(&mut self) {
+        if let Some(block) = &mut self.block {
+            block.failed = true;
+        }
+    }
+
+    /// Sync: ends the implicit transaction, which commits unless it failed.
+    ///
+    /// # Errors
+    /// Those of the commit.
+    pub fn sync(&mut self, client: &mut dyn Client) -> Result<()> {
+        let ended = self.end_implicit(client);
+        self.note_state();
+        ended
+    }
+
+    /// Status for ReadyForQuery: `I`, `T` or `E`.
+    pub fn status(&self) -> u8 {
+        match &self.block {
+            Some(block) if block.explicit && block.failed => b'E',
+            Some(block) if block.explicit => b'T',
+            _ => b'I',
+        }
+    }
+
+    /// Whether somebody asked for the session's end (pg_terminate_backend, shutdown, a timeout while
+    /// idle).
+    pub fn is_terminated(&self) -> bool {
+        self.presence.terminated.load(Ordering::Relaxed)
+    }
+
+    /// How long the client may now stay silent before the session ends, and the error it ends with:
+    /// idle_in_transaction_session_timeout inside a transaction, idle_session_timeout outside.
+    pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
+        None
+    }
+
+    /// The text of a portal's statement, for the log of slow ones.
+    pub fn portal_text(&self, portal: &str) -> Option<&str> {
+        let portal = self.portals.get(portal)?;
+        portal.prepared.parsed.as_ref().map(|p| p.text.as_str())
+    }
+
+    fn note_statement(&self, parsed: &Parsed) {
+        self.presence.statement.lock().clone_from(&parsed.text);
+        *self.presence.state.lock() = "active";
+    }
+
+    fn note_state(&self) {
+        *self.presence.state.lock() = match self.status() {
+            b'T' => "idle in transaction",
+            b'E' => "idle in transaction (aborted)",
+            _ => "idle",
+        };
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.portals.clear();
+        if let Some(block) = self.block.take() {
+            block.rollback(&self.instance);
+        }
+        self.instance.leave(self.presence.key.pid);
+    }
+}
+
+fn describe(columns: Option<&[AnswerColumn]>, formats: &[i16], client: &mut dyn Client) {
+    match columns {
+        Some(columns) => {
+            let fields: Vec<_> = columns.iter().map(AnswerColumn::field).collect();
+            client.reply().row_description(&fields, formats);
+        }
+        None => client.reply().no_data(),
+    }
+}
+
+fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
+    let Some(bytes) = value else { return Ok(Parameter { ty, value: onlap::Value::Null }) };
+    let value = match format {
+        1 => binary_value(ty, bytes)?,
+        0 => {
+            let text = std::str::from_utf8(bytes).map_err(|_| {
+                SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\"")
+            })?;
+            text_value(if ty.oid == 0 { PgType::new(oid::TEXT) } else { ty }, text)?
+        }
+        other => {
+            let text = format!("unsupported format code: {other}");
+            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        }
+    };
+    Ok(Parameter { ty, value })
+}
+
+fn no_portal(name: &str) -> SqlError {
+    SqlError::new(state::NO_CURSOR, format!("portal \"{name}\" does not exist"))
+}
+
+/// Whether an error says that the client is gone, so that nobody reads an answer.
+pub(crate) fn is_gone(e: &SqlError) -> bool {
+    e.state().starts_with("08") && e.state() != state::PROTOCOL
+}

@@ -1,0 +1,158 @@
+//! What is known of a statement before it runs?
+//!
+//! Types of its parameters, and the columns of its answer: both come from planning it once.
+
+use std::sync::Arc;
+
+use crate::error::{Result, SqlError};
+use crate::fast::Fast;
+use crate::parse::{Body, Parsed};
+use crate::plan::{Known, Query};
+use crate::types::{PgType, oid};
+use crate::{dml, session::run};
+
+use super::Session;
+use super::answer::{AnswerColumn, columns_of};
+use super::values::fields_of;
+
+use datafusion::sql::sqlparser::ast::Statement;
+
+/// A prepared statement.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The statement; `None` for an empty one.
+    pub parsed: Option<Parsed>,
+    /// Types of its parameters.
+    pub parameters: Vec<PgType>,
+    /// Columns of its answer, if it gives rows.
+    pub columns: Option<Arc<[AnswerColumn]>>,
+    /// Its plan, and the catalog's version then.
+    pub query: Option<(u64, Query)>,
+    /// How it runs without a planner, and the catalog's version then.
+    pub fast: Option<(u64, Fast)>,
+}
+
+impl Prepared {
+    /// A statement without parameters that runs once.
+    pub fn simple(parsed: Parsed) -> Prepared {
+        Prepared {
+            parsed: Some(parsed),
+            parameters: Vec::new(),
+            columns: None,
+            query: None,
+            fast: None,
+        }
+    }
+}
+
+impl Session {
+    /// Prepares a statement: finds out the types of its parameters and its columns.
+    pub(super) fn prepare(&mut self, parsed: Option<Parsed>, types: &[u32]) -> Result<Prepared> {
+        let Some(parsed) = parsed else {
+            let empty = Vec::new();
+            return Ok(Prepared {
+                parsed: None,
+                parameters: empty,
+                columns: None,
+                query: None,
+                fast: None,
+            });
+        };
+        let given: Vec<Option<PgType>> = types
+            .iter()
+            .map(|oid| (*oid != 0 && *oid != oid::UNKNOWN).then(|| PgType::new(*oid)))
+            .collect();
+        let count = parameter_count(&parsed).max(given.len());
+        let mut prepared = Prepared::simple(parsed);
+        prepared.parameters = (0..count)
+            .map(|i| given.get(i).copied().flatten().unwrap_or(PgType::new(oid::TEXT)))
+            .collect();
+        let parsed = prepared.parsed.as_ref().expect("was just set");
+        let (Body::Sql(statement) | Body::Upsert(statement)) = &parsed.body else {
+            prepared.columns = run::columns_of_other(self, parsed);
+            return Ok(prepared);
+        };
+        if let Some(block) = &self.block
+            && block.failed
+            && !run::ends_transaction(statement)
+        {
+            return Err(run::in_failed_transaction());
+        }
+        let version = self.instance.catalog_version();
+        let fast = match &parsed.body {
+            Body::Sql(statement) if self.uses_fast_path() => {
+                self.in_view(|_, view| Ok(Fast::bind(view, statement)))?
+            }
+            _ => None,
+        };
+        if let Some(fast) = fast {
+            for (n, ty) in fast.parameters() {
+                if let (Some(slot), None) =
+                    (prepared.parameters.get_mut(n - 1), given.get(n - 1).copied().flatten())
+                {
+                    *slot = *ty;
+                }
+            }
+            prepared.columns = fast.columns().cloned();
+            prepared.fast = Some((version, fast));
+            return Ok(prepared);
+        }
+        match &**statement {
+            Statement::Query(_) => {
+                let mut fields = fields_of(&given);
+                fields.resize(count, None);
+                let query = self.in_view(|session, view| {
+                    session.instance.planner.plan(
+                        view,
+                        (**statement).clone(),
+                        fields,
+                        &Known::default(),
+                    )
+                })?;
+                let known = query.parameters()?;
+                for (i, ty) in prepared.parameters.iter_mut().enumerate() {
+                    if given.get(i).copied().flatten().is_none()
+                        && let Some(field) = known.get(&(i + 1))
+                    {
+                        *ty = PgType::of_field(field);
+                    }
+                }
+                prepared.columns = Some(columns_of(&query.schema()));
+                if query.lasting {
+                    prepared.query = Some((version, query));
+                }
+            }
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                let (parameters, columns) =
+                    self.in_view(|session, view| dml::describe(session, view, statement, &given))?;
+                for (i, ty) in parameters.into_iter().enumerate() {
+                    if let (Some(slot), Some(ty)) = (prepared.parameters.get_mut(i), ty) {
+                        *slot = ty;
+                    }
+                }
+                prepared.columns = columns;
+            }
+            _ => prepared.columns = run::columns_of_statement(self, statement)?,
+        }
+        Ok(prepared)
+    }
+}
+
+/// The highest number of a placeholder.
+fn parameter_count(parsed: &Parsed) -> usize {
+    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+    use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+    let dialect = PostgreSqlDialect {};
+    let tokens = Tokenizer::new(&dialect, &parsed.text).tokenize().unwrap_or_default();
+    let number = |token: &Token| match token {
+        Token::Placeholder(text) => text.strip_prefix('$')?.parse::<usize>().ok(),
+        _ => None,
+    };
+    // The protocol counts parameters in 16 bits.
+    tokens.iter().filter_map(number).filter(|n| *n <= 65_535).max().unwrap_or(0)
+}
+
+/// A statement whose parameter has no value.
+pub fn missing_parameter(n: usize) -> SqlError {
+    SqlError::new("42P02", format!("there is no parameter ${n}"))
+}

@@ -1,0 +1,319 @@
+//! Which part carries a statement out?
+//!
+//! Transaction control and settings here; queries, changes of rows and of the catalog in their modules.
+//! [`Session::run`] is the one way in, for simple and prepared statements alike.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{
+    Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
+};
+use onlap::{Isolation, TransactionOptions};
+
+use super::Session;
+use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
+use super::block::Block;
+use super::prepare::Prepared;
+use super::values::{Parameter, fields_of, param_values};
+use crate::catalog::names::fold;
+use crate::error::{Result, SqlError, state};
+use crate::fast::Fast;
+use crate::parse::{Body, Moment, Parsed};
+use crate::plan::{Known, Query};
+use crate::view::View;
+use crate::wire::Client;
+use crate::{ddl, dml, settings_sql};
+
+/// Whether a statement may come in a failed transaction.
+pub(super) fn ends_transaction(statement: &Statement) -> bool {
+    matches!(statement, Statement::Commit { .. } | Statement::Rollback { .. })
+}
+
+/// `25P02`.
+pub(super) fn in_failed_transaction() -> SqlError {
+    SqlError::new(
+        state::FAILED_TRANSACTION,
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
+}
+
+/// Columns of statements that sqlparser does not know.
+pub(super) fn columns_of_other(session: &Session, parsed: &Parsed) -> Option<Arc<[AnswerColumn]>> {
+    settings_sql::columns_of(session, parsed)
+}
+
+/// Columns of statements that are neither queries nor change rows.
+pub(super) fn columns_of_statement(
+    _session: &mut Session,
+    _statement: &Statement,
+) -> Result<Option<Arc<[AnswerColumn]>>> {
+    Ok(None)
+}
+
+impl Session {
+    /// Carries a statement out.
+    pub(super) fn run(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        values: &[Parameter],
+        client: &mut dyn Client,
+    ) -> Result<Answer> {
+        let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
+        if let Body::Sql(statement) = &parsed.body
+            && let Some(tag) = self.control(statement, client)?
+        {
+            return Ok(Answer::Done(tag.to_string()));
+        }
+        let block = self.block()?;
+        if block.failed {
+            return Err(in_failed_transaction());
+        }
+        block.used = true;
+        block.scope.tx()?.begin_statement()?;
+        let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
+        self.block()?.scope.look_at(past);
+        let answer = self.run_in_transaction(prepared, parsed, values, client);
+        if answer.is_err() {
+            self.failed();
+        }
+        answer
+    }
+
+    fn past(&self, moment: &Moment) -> Result<onlap::Snapshot> {
+        let moment = match moment {
+            Moment::Commit(csn) => onlap::AsOf::Csn(*csn),
+            Moment::Time(text) => {
+                let ty = crate::types::PgType::new(crate::types::oid::TIMESTAMPTZ);
+                match crate::types::text_value(ty, text)? {
+                    onlap::Value::Timestamp(us) => onlap::AsOf::Time(us),
+                    _ => return Err(SqlError::new(state::BAD_TEXT, "AS OF needs a time")),
+                }
+            }
+        };
+        Ok(self.instance.db.snapshot_as_of(moment)?)
+    }
+
+    fn run_in_transaction(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        parsed: &Parsed,
+        values: &[Parameter],
+        client: &mut dyn Client,
+    ) -> Result<Answer> {
+        let version = self.instance.catalog_version();
+        if let Some((at, fast)) = &prepared.fast
+            && *at == version
+            && self.uses_fast_path()
+            && !self.current()?.changed_catalog
+        {
+            let scope = Arc::clone(&self.current()?.scope);
+            if let Some(answer) = fast.run(&scope, values)? {
+                return Ok(answer);
+            }
+        }
+        let view = self.view()?;
+        if prepared.fast.is_none()
+            && self.uses_fast_path()
+            && let Body::Sql(statement) = &parsed.body
+            && let Some(fast) = Fast::bind(&view, statement)
+            && let Some(answer) = fast.run(&view.scope, values)?
+        {
+            return Ok(answer);
+        }
+        match &parsed.body {
+            Body::Sql(statement) => match &**statement {
+                Statement::Query(_) => self.select(&view, prepared, statement, values),
+                Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                    dml::run(self, &view, statement, values, client)
+                }
+                Statement::Set(_) => settings_sql::set(self, statement, client),
+                _ => ddl::run(self, &view, statement, parsed, client),
+            },
+            Body::Upsert(statement) => dml::upsert(self, &view, statement, values, client),
+            Body::Other(tokens) => settings_sql::other(self, &view, tokens, client),
+        }
+    }
+
+    /// Whether statements may go the short way.
+    pub(super) fn uses_fast_path(&self) -> bool {
+        self.setting("fast_path").is_none_or(|v| v != "off")
+    }
+
+    fn select(
+        &mut self,
+        view: &View,
+        prepared: &Arc<Prepared>,
+        statement: &Statement,
+        values: &[Parameter],
+    ) -> Result<Answer> {
+        let planner = &self.instance.planner;
+        let version = self.instance.catalog_version();
+        let cached = prepared.query.as_ref().filter(|(at, _)| *at == version).map(|(_, q)| q);
+        let query = match cached {
+            Some(query) => query.clone(),
+            None => {
+                let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+                planner.plan(view, statement.clone(), fields_of(&types), &Known::default())?
+            }
+        };
+        self.answer_query(query, values, view, "SELECT")
+    }
+
+    /// The rows of a planned query.
+    pub(crate) fn answer_query(
+        &self,
+        query: Query,
+        values: &[Parameter],
+        view: &View,
+        tag: &'static str,
+    ) -> Result<Answer> {
+        let planner = &self.instance.planner;
+        let columns = columns_of(&query.schema());
+        let plan = match values.is_empty() {
+            true => query.plan,
+            false => query.plan.with_param_values(param_values(values)?)?,
+        };
+        let physical = planner.physical(&plan)?;
+        let batches = planner.run(physical, &view.scope)?;
+        Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(batches), tag)))
+    }
+
+    /// Carries out what begins, ends or marks a transaction; the tag.
+    fn control(
+        &mut self,
+        statement: &Statement,
+        client: &mut dyn Client,
+    ) -> Result<Option<&'static str>> {
+        Ok(Some(match statement {
+            Statement::StartTransaction { modes, begin, statements, .. }
+                if statements.is_empty() =>
+            {
+                self.begin(modes, client)?;
+                if *begin { "BEGIN" } else { "START TRANSACTION" }
+            }
+            Statement::Commit { chain, .. } => {
+                let options = self.block.as_ref().map(|b| b.options);
+                let tag = self.commit(client)?;
+                self.chain(*chain, options)?;
+                tag
+            }
+            Statement::Rollback { savepoint: None, chain } => {
+                let options = self.block.as_ref().map(|b| b.options);
+                self.rollback(client);
+                self.chain(*chain, options)?;
+                "ROLLBACK"
+            }
+            Statement::Rollback { savepoint: Some(name), .. } => {
+                self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(&fold(name))?;
+                "ROLLBACK"
+            }
+            Statement::Savepoint { name } => {
+                let block = self.in_block("SAVEPOINT")?;
+                if block.failed {
+                    return Err(in_failed_transaction());
+                }
+                block.savepoint(fold(name))?;
+                "SAVEPOINT"
+            }
+            Statement::ReleaseSavepoint { name } => {
+                let block = self.in_block("RELEASE SAVEPOINT")?;
+                if block.failed {
+                    return Err(in_failed_transaction());
+                }
+                block.release(&fold(name))?;
+                "RELEASE"
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn chain(&mut self, chain: bool, options: Option<TransactionOptions>) -> Result<()> {
+        if let (true, Some(options)) = (chain, options) {
+            let mut block = Block::begin(&self.instance, options, &self.cancel)?;
+            block.explicit = true;
+            self.block = Some(block);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, modes: &[TransactionMode], client: &mut dyn Client) -> Result<()> {
+        if self.block.as_ref().is_some_and(|b| b.explicit) {
+            if self.block.as_ref().is_some_and(|b| b.failed) {
+                return Err(in_failed_transaction());
+            }
+            let text = "there is already a transaction in progress";
+            client.reply().notice("WARNING", &SqlError::new(state::ACTIVE_TRANSACTION, text));
+            return Ok(());
+        }
+        let options = with_modes(self.default_options(), modes);
+        // Statements before BEGIN in the same string belong to the transaction.
+        match &mut self.block {
+            Some(block) if block.used => block.explicit = true,
+            _ => {
+                let mut block = Block::begin(&self.instance, options, &self.cancel)?;
+                block.explicit = true;
+                self.block = Some(block);
+            }
+        }
+        Ok(())
+    }
+
+    /// SET TRANSACTION: the transaction begins anew with other modes, unless it was used.
+    pub(crate) fn set_modes(&mut self, modes: &[TransactionMode]) -> Result<()> {
+        let block = self.block()?;
+        let options = with_modes(block.options, modes);
+        if options == block.options {
+            return Ok(());
+        }
+        let explicit = block.explicit;
+        let changed = options.isolation != block.options.isolation;
+        if changed && block.scope.counters() != onlap::ReadCounters::default() {
+            let text = "SET TRANSACTION ISOLATION LEVEL must be called before any query";
+            return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
+        }
+        let mut block = Block::begin(&self.instance, options, &self.cancel)?;
+        block.explicit = explicit;
+        self.block = Some(block);
+        Ok(())
+    }
+
+    fn in_block(&mut self, what: &str) -> Result<&mut Block> {
+        match &mut self.block {
+            Some(block) if block.explicit => Ok(block),
+            _ => {
+                let text = format!("{what} can only be used in transaction blocks");
+                Err(SqlError::new(state::NO_TRANSACTION, text))
+            }
+        }
+    }
+
+    /// Whether the statement shares its transaction with others.
+    pub(crate) fn is_in_block(&self) -> bool {
+        self.several || self.block.as_ref().is_some_and(|b| b.explicit)
+    }
+
+    /// The transaction under way.
+    pub(crate) fn current(&mut self) -> Result<&mut Block> {
+        self.block()
+    }
+}
+
+fn with_modes(mut options: TransactionOptions, modes: &[TransactionMode]) -> TransactionOptions {
+    for mode in modes {
+        match mode {
+            TransactionMode::AccessMode(mode) => {
+                options.read_only = *mode == TransactionAccessMode::ReadOnly;
+            }
+            TransactionMode::IsolationLevel(level) => {
+                options.isolation = match level {
+                    TransactionIsolationLevel::ReadUncommitted
+                    | TransactionIsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+                    TransactionIsolationLevel::RepeatableRead
+                    | TransactionIsolationLevel::Snapshot => Isolation::RepeatableRead,
+                    TransactionIsolationLevel::Serializable => Isolation::Serializable,
+                };
+            }
+        }
+    }
+    options
+}

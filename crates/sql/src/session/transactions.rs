@@ -1,0 +1,136 @@
+//! How do transactions begin and end?
+
+use std::sync::Arc;
+
+use onlap::{Isolation, TransactionOptions};
+
+use super::Session;
+use super::block::{Block, isolation_of};
+use crate::error::{Result, SqlError, state};
+use crate::types::Style;
+use crate::view::View;
+use crate::wire::Client;
+
+impl Session {
+    /// The transaction, begun if there is none.
+    pub(super) fn block(&mut self) -> Result<&mut Block> {
+        if self.block.is_none() {
+            let options = self.default_options();
+            self.block = Some(Block::begin(&self.instance, options, &self.cancel)?);
+        }
+        Ok(self.block.as_mut().expect("was just begun"))
+    }
+
+    /// How a transaction begins where BEGIN says nothing.
+    pub(super) fn default_options(&self) -> TransactionOptions {
+        let level = self.setting("default_transaction_isolation");
+        let level = level.and_then(|text| isolation_of(&text));
+        let options = TransactionOptions::at(level.unwrap_or(Isolation::ReadCommitted));
+        match self.setting("default_transaction_read_only").as_deref() {
+            Some("on") => options.read_only(),
+            _ => options,
+        }
+    }
+
+    /// Ends the transaction that no BEGIN began.
+    pub(super) fn end_implicit(&mut self, _client: &mut dyn Client) -> Result<()> {
+        match &self.block {
+            Some(block) if !block.explicit => {}
+            _ => return Ok(()),
+        }
+        self.end_portals();
+        let block = self.block.take().expect("was just seen");
+        match block.failed {
+            true => {
+                block.rollback(&self.instance);
+                Ok(())
+            }
+            false => block.commit(&self.instance),
+        }
+    }
+
+    /// COMMIT: what its tag says.
+    pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<&'static str> {
+        self.end_portals();
+        let Some(block) = self.block.take() else { return Ok("COMMIT") };
+        if !block.explicit {
+            warn_no_transaction(client);
+        }
+        if block.failed {
+            block.rollback(&self.instance);
+            return Ok("ROLLBACK");
+        }
+        block.commit(&self.instance)?;
+        Ok("COMMIT")
+    }
+
+    /// ROLLBACK.
+    pub(super) fn rollback(&mut self, client: &mut dyn Client) {
+        self.end_portals();
+        if let Some(block) = self.block.take() {
+            if !block.explicit {
+                warn_no_transaction(client);
+            }
+            block.rollback(&self.instance);
+        }
+    }
+
+    /// What a statement sees, and the statement's begin.
+    pub(super) fn view(&mut self) -> Result<View> {
+        let (user, database, pid) = (self.user.clone(), self.database.clone(), self.key().pid);
+        let instance = Arc::clone(&self.instance);
+        let search_path = self.search_path();
+        let settings = Arc::new(self.settings.clone());
+        let block = self.block()?;
+        let objects = match block.pending.is_empty() {
+            true => instance.objects(),
+            false => Arc::new(instance.objects().with(&block.pending)),
+        };
+        Ok(View {
+            scope: Arc::clone(&block.scope),
+            objects,
+            database,
+            search_path,
+            user,
+            pid,
+            began_us: block.began_us,
+            settings: Arc::new(move |name| settings.get(name).cloned()),
+            instance,
+        })
+    }
+
+    /// Looks something up outside of a statement that runs.
+    pub(crate) fn in_view<T>(
+        &mut self,
+        f: impl FnOnce(&mut Session, &View) -> Result<T>,
+    ) -> Result<T> {
+        let view = self.view()?;
+        f(self, &view)
+    }
+
+    fn search_path(&self) -> Vec<String> {
+        let text = self.setting("search_path").unwrap_or_else(|| "\"$user\", public".into());
+        text.split(',')
+            .map(|part| part.trim().trim_matches('"'))
+            .filter(|part| !part.is_empty())
+            .map(|part| if part == "$user" { self.user.clone() } else { part.to_string() })
+            .collect()
+    }
+
+    /// A setting's value, if it was set.
+    pub(crate) fn setting(&self, name: &str) -> Option<String> {
+        self.settings.get(name).cloned()
+    }
+
+    /// How values are printed.
+    pub(crate) fn style(&self) -> Style {
+        let zone = self.settings.get("timezone").or_else(|| self.settings.get("TimeZone"));
+        let zone = zone.and_then(|name| name.parse().ok()).filter(|z| *z != chrono_tz::UTC);
+        Style { zone }
+    }
+}
+
+fn warn_no_transaction(client: &mut dyn Client) {
+    let text = "there is no transaction in progress";
+    client.reply().notice("WARNING", &SqlError::new(state::NO_TRANSACTION, text));
+}

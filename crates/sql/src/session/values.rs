@@ -1,0 +1,52 @@
+//! What are the values of a statement's parameters?
+
+use datafusion::arrow::datatypes::FieldRef;
+use datafusion::common::metadata::ScalarAndMetadata;
+use datafusion::common::{ParamValues, ScalarValue};
+use onlap::{Column, DataType, Value, convert};
+
+use crate::error::Result;
+use crate::types::{PgType, column_to_arrow};
+
+/// A parameter's value and type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its type.
+    pub ty: PgType,
+    /// Its value, as the engine has it.
+    pub value: Value,
+}
+
+impl Parameter {
+    /// As the planner has it.
+    ///
+    /// # Errors
+    /// The value is none of its type.
+    pub fn scalar(&self) -> Result<ScalarValue> {
+        scalar_of(self.ty.engine().unwrap_or(DataType::Text), &self.value)
+    }
+}
+
+/// A value as the planner has it.
+///
+/// # Errors
+/// The value is none of the type.
+pub fn scalar_of(ty: DataType, value: &Value) -> Result<ScalarValue> {
+    let mut column = Column::new(ty.physical());
+    convert::push_value(ty, value, &mut column, "parameter")?;
+    Ok(ScalarValue::try_from_array(&column_to_arrow(ty, &column), 0)?)
+}
+
+/// All parameters as the planner has them.
+///
+/// # Errors
+/// A value is none of its type.
+pub fn param_values(values: &[Parameter]) -> Result<ParamValues> {
+    let scalars = values.iter().map(|p| Ok(ScalarAndMetadata::from(p.scalar()?)));
+    Ok(ParamValues::List(scalars.collect::<Result<_>>()?))
+}
+
+/// Types of parameters as the planner takes them.
+pub fn fields_of(types: &[Option<PgType>]) -> Vec<Option<FieldRef>> {
+    types.iter().map(|ty| ty.map(|ty| FieldRef::new(ty.field("", true)))).collect()
+}

@@ -1,0 +1,111 @@
+//! Which value does a client's parameter mean?
+
+use onlap::{DataType, Numeric, Value, convert};
+
+use super::{PgType, oid};
+use crate::error::{Result, SqlError, state};
+
+/// A value given as text.
+///
+/// # Errors
+/// It is none of its type.
+pub fn text_value(ty: PgType, text: &str) -> Result<Value> {
+    let engine = ty.engine().unwrap_or(DataType::Text);
+    convert::parse_text(engine, text).map_err(|e| match e.kind() {
+        onlap::ErrorKind::InvalidText => {
+            let name = super::names::format_type(PgType::new(ty.oid));
+            SqlError::new(
+                state::BAD_TEXT,
+                format!("invalid input syntax for type {name}: \"{text}\""),
+            )
+        }
+        _ => e.into(),
+    })
+}
+
+/// A value given in binary form.
+///
+/// # Errors
+/// It has the wrong length, or is none of its type.
+pub fn binary_value(ty: PgType, bytes: &[u8]) -> Result<Value> {
+    let wrong = || {
+        let text = format!("incorrect binary data format of a value of {} bytes", bytes.len());
+        SqlError::new("22P03", text)
+    };
+    let text = || {
+        std::str::from_utf8(bytes)
+            .map(|s| Value::Text(s.to_string()))
+            .map_err(|_| SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\""))
+    };
+    Ok(match ty.oid {
+        oid::BOOL => Value::Bool(fixed::<1>(bytes).ok_or_else(wrong)?[0] != 0),
+        oid::INT2 => Value::Int(i16::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into()),
+        oid::INT4 => Value::Int(i32::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into()),
+        oid::OID | oid::REGCLASS | oid::REGTYPE => {
+            Value::Int(u32::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into())
+        }
+        oid::INT8 => Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(wrong)?)),
+        oid::FLOAT4 => Value::Float(f32::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into()),
+        oid::FLOAT8 => Value::Float(f64::from_be_bytes(fixed(bytes).ok_or_else(wrong)?)),
+        oid::DATE => {
+            let days = i32::from_be_bytes(fixed(bytes).ok_or_else(wrong)?);
+            Value::Date(match days {
+                i32::MIN | i32::MAX => days,
+                days => days.checked_add(10_957).ok_or_else(wrong)?,
+            })
+        }
+        oid::TIME => Value::Time(i64::from_be_bytes(fixed(bytes).ok_or_else(wrong)?)),
+        oid::TIMESTAMP | oid::TIMESTAMPTZ => {
+            let us = i64::from_be_bytes(fixed(bytes).ok_or_else(wrong)?);
+            Value::Timestamp(match us {
+                i64::MIN | i64::MAX => us,
+                us => us.checked_add(946_684_800_000_000).ok_or_else(wrong)?,
+            })
+        }
+        oid::UUID => Value::Uuid(fixed(bytes).ok_or_else(wrong)?),
+        oid::BYTEA => Value::Bytes(bytes.to_vec()),
+        oid::NUMERIC => Value::Numeric(numeric(bytes).ok_or_else(wrong)?),
+        oid::JSONB => match bytes {
+            [1, rest @ ..] => binary_value(PgType::new(oid::TEXT), rest)?,
+            _ => return Err(wrong()),
+        },
+        _ => text()?,
+    })
+}
+
+fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
+    bytes.try_into().ok()
+}
+
+fn numeric(bytes: &[u8]) -> Option<Numeric> {
+    let word = |i: usize| Some(i16::from_be_bytes(fixed(bytes.get(2 * i..2 * i + 2)?)?));
+    let (count, weight, sign, scale) = (word(0)?, word(1)?, word(2)? as u16, word(3)?);
+    if sign == 0xC000 {
+        return Some(Numeric::NAN);
+    }
+    let count = usize::try_from(count).ok()?;
+    if bytes.len() != 8 + 2 * count || !(0..=38).contains(&scale) {
+        return None;
+    }
+    let mut mantissa: i128 = 0;
+    for i in 0..count {
+        let digit = word(4 + i)?;
+        if !(0..10_000).contains(&digit) {
+            return None;
+        }
+        mantissa = mantissa.checked_mul(10_000)?.checked_add(digit.into())?;
+    }
+    // The mantissa counts in units of 10000^(weight - count + 1).
+    let exponent = 4 * (i32::from(weight) - count as i32 + 1) + i32::from(scale);
+    let factor = 10i128.checked_pow(exponent.unsigned_abs());
+    mantissa = match (exponent >= 0, factor) {
+        (true, Some(factor)) => mantissa.checked_mul(factor)?,
+        (true, None) if mantissa == 0 => 0,
+        (true, None) => return None,
+        (false, Some(factor)) => mantissa / factor,
+        (false, None) => 0,
+    };
+    let mantissa = if sign == 0x4000 { -mantissa } else { mantissa };
+    let n = Numeric { mantissa, scale: scale as u8 };
+    n.is_valid().then_some(n)
+}
