@@ -56,7 +56,7 @@ pub(crate) use work::{is_due, make_room, settle, work};
 /// Rows resolved at once: some milliseconds, which a commit may have to wait for. Where many are
 /// pending, more at once cost less each, since keys and marks next to each other lie in the same blocks.
 const SLICE_ROWS: u64 = 4096;
-const SLICE_ROWS_MAX: u64 = 1 << 17;
+const SLICE_ROWS_MAX: u64 = 1 << 16;
 /// Slices that the pending rows are cut into.
 const SLICES: u64 = 2;
 /// A table has readers if one came in the last seconds.
