@@ -31,6 +31,8 @@ mod change;
 mod conditions;
 mod select;
 
+pub use select::answer_column;
+
 /// A statement of the native tier.
 #[derive(Debug)]
 pub enum Fast {

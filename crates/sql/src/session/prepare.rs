@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::{Result, SqlError};
 use crate::fast::Fast;
 use crate::parse::{Body, Parsed};
-use crate::plan::Query;
+use crate::plan::{Known, Query};
 use crate::types::{PgType, oid};
 use crate::{dml, session::run};
 
@@ -102,7 +102,12 @@ impl Session {
                 let mut fields = fields_of(&given);
                 fields.resize(count, None);
                 let query = self.in_view(|session, view| {
-                    session.instance.planner.plan(view, (**statement).clone(), fields, None)
+                    session.instance.planner.plan(
+                        view,
+                        (**statement).clone(),
+                        fields,
+                        &Known::default(),
+                    )
                 })?;
                 let known = query.parameters()?;
                 for (i, ty) in prepared.parameters.iter_mut().enumerate() {

@@ -19,7 +19,7 @@ use crate::catalog::names::fold;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::parse::{Body, Moment, Parsed};
-use crate::plan::Query;
+use crate::plan::{Known, Query};
 use crate::view::View;
 use crate::wire::Client;
 use crate::{ddl, dml, settings_sql};
@@ -153,7 +153,7 @@ impl Session {
             Some(query) => query.clone(),
             None => {
                 let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-                planner.plan(view, statement.clone(), fields_of(&types), None)?
+                planner.plan(view, statement.clone(), fields_of(&types), &Known::default())?
             }
         };
         self.answer_query(query, values, view, "SELECT")
@@ -287,9 +287,9 @@ impl Session {
         }
     }
 
-    /// Whether BEGIN was said.
+    /// Whether the statement shares its transaction with others.
     pub(crate) fn is_in_block(&self) -> bool {
-        self.block.as_ref().is_some_and(|b| b.explicit)
+        self.several || self.block.as_ref().is_some_and(|b| b.explicit)
     }
 
     /// The transaction under way.
