@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{BufWriter, Read as _, Write as _};
 
 use super::client::{self, Failure, refusal};
-use super::text::is_blank;
 use super::{Shell, interrupt};
 
 /// Bytes of a file that are sent at once.
@@ -115,12 +114,6 @@ impl Shell {
     }
 }
 
-/// Whether a text could be what is copied.
-#[cfg(test)]
-fn sql_of(text: &str) -> Option<String> {
-    parse(text).filter(|c| !is_blank(&c.sql)).map(|c| c.sql)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,7 +128,7 @@ mod tests {
         assert_eq!(copy.sql, "COPY (select * from t where x = ' to ') TO STDOUT csv header");
         assert_eq!((copy.file.as_deref(), copy.to_file), (Some("out.csv"), true));
         assert_eq!(parse("t to stdout").expect("a copy").file, None);
-        assert_eq!(sql_of("t to stdout").as_deref(), Some("COPY t TO STDOUT"));
+        assert_eq!(parse("t to stdout").expect("a copy").sql, "COPY t TO STDOUT");
         for bad in ["", "t", "t from", "from x", "t from ''", "t from 'x"] {
             assert_eq!(parse(bad), None, "{bad}");
         }
