@@ -216,6 +216,12 @@ impl IndexSpec {
             fences_only: false,
         }
     }
+    /// The same under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> IndexSpec {
+        self.name = name.into();
+        self
+    }
     /// Refuses two live rows with equal keys (rows with a NULL in the key never clash).
     #[must_use]
     pub fn unique(mut self) -> IndexSpec {

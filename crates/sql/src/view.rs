@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use onlap::Table;
+use onlap::{Sequence, Table};
 
 use crate::catalog::{Kind, Name, Objects};
 use crate::error::{Result, SqlError, state};
@@ -98,7 +98,7 @@ impl View {
     }
 
     /// The places where a name may be.
-    fn candidates(&self, parts: &[String]) -> Vec<Name> {
+    pub fn candidates(&self, parts: &[String]) -> Vec<Name> {
         match parts {
             [name] => self.path().map(|schema| Name::new(schema, name)).collect(),
             [.., schema, name] => vec![Name::new(schema, name)],
@@ -125,6 +125,14 @@ impl View {
             }
         }
         Ok(None)
+    }
+
+    /// A sequence.
+    pub fn sequence(&self, parts: &[String]) -> Option<(Name, Sequence)> {
+        self.candidates(parts).into_iter().find_map(|name| {
+            let sequence = self.instance.db.sequence(&name.engine(&self.database)).ok()?;
+            Some((name, sequence))
+        })
     }
 
     /// A table of the engine.

@@ -34,7 +34,8 @@ pub enum Chunk {
 }
 
 impl Chunk {
-    fn len(&self) -> usize {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
         match self {
             Chunk::Arrow(batch) => batch.num_rows(),
             Chunk::Engine(batch, _) => batch.len(),

@@ -21,7 +21,7 @@ use crate::parse::{Body, Moment, Parsed};
 use crate::plan::Query;
 use crate::view::View;
 use crate::wire::Client;
-use crate::{ddl, dml, settings_sql};
+use crate::{commands, ddl, dml, settings_sql};
 
 /// Whether a statement may come in a failed transaction.
 pub(super) fn ends_transaction(statement: &Statement) -> bool {
@@ -104,13 +104,14 @@ impl Session {
             Body::Sql(statement) => match &**statement {
                 Statement::Query(_) => self.select(&view, prepared, statement, values),
                 Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                    self.block()?.changed = true;
                     dml::run(self, &view, statement, values, client)
                 }
                 Statement::Set(_) => settings_sql::set(self, statement, client),
-                _ => ddl::run(self, &view, statement, parsed, client),
+                _ => ddl::run(self, &view, statement, client),
             },
             Body::Upsert(statement) => dml::upsert(self, &view, statement, values, client),
-            Body::Other(tokens) => settings_sql::other(self, &view, tokens, client),
+            Body::Other(tokens) => commands::run(self, &view, &parsed.text, tokens, client),
         }
     }
 
