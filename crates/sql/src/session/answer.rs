@@ -253,6 +253,23 @@ impl RowsAnswer {
 }
 
 impl Chunk {
+    /// The rows as values of the engine.
+    pub fn into_rows(self) -> Vec<Row> {
+        match self {
+            Chunk::Rows(rows) => rows,
+            Chunk::Engine(batch, columns) => {
+                let row = |i: usize| columns.iter().map(|&c| batch.value(i, c)).collect();
+                (0..batch.len()).map(row).collect()
+            }
+            Chunk::Arrow(batch) => {
+                let value = |row: usize, column: usize| {
+                    Cell::of_array(batch.column(column), row).to_value()
+                };
+                let row = |i: usize| (0..batch.num_columns()).map(|c| value(i, c)).collect();
+                (0..batch.num_rows()).map(row).collect()
+            }
+        }
+    }
     /// Rows `from..to`.
     pub fn slice(&self, from: usize, to: usize) -> Chunk {
         match self {

@@ -1,0 +1,144 @@
+//! Which bytes make up the next message?
+//!
+//! Collects what a client sends until a message is complete. Memory grows with what has arrived, never
+//! with what a length announces (I7): a buffer doubles only when it is full. Knows no messages.
+
+use std::io::{self, ErrorKind, Read};
+use std::ops::Range;
+
+#[cfg(test)]
+mod tests;
+
+/// Bytes that are read at once, unless a message is longer.
+const READ_BYTES: usize = 16 << 10;
+/// Bytes of buffer that a connection keeps while nothing large comes.
+const KEPT_BYTES: usize = 256 << 10;
+
+/// A buffer of received bytes.
+#[derive(Debug, Default)]
+pub struct Input {
+    bytes: Vec<u8>,
+    /// What has arrived and was not taken.
+    full: Range<usize>,
+}
+
+/// Where a message's body lies.
+#[derive(Debug)]
+pub struct Frame {
+    /// Its type, 0 for a first message.
+    pub kind: u8,
+    body: Range<usize>,
+}
+
+/// How a wait for a message ended.
+#[derive(Debug)]
+pub enum Next {
+    /// A message is there.
+    Frame(Frame),
+    /// The client is gone, after a whole message.
+    End,
+    /// The declared length is not possible.
+    BadLength,
+}
+
+impl Input {
+    /// Waits for a message with a type and at most `limit` bytes after its length.
+    ///
+    /// # Errors
+    /// The connection broke; the time to wait is over.
+    pub fn next(&mut self, from: &mut impl Read, limit: usize) -> io::Result<Next> {
+        self.frame(from, 1, limit)
+    }
+    /// Waits for a first message, which has no type.
+    ///
+    /// # Errors
+    /// As [`Input::next`].
+    pub fn first(&mut self, from: &mut impl Read, limit: usize) -> io::Result<Next> {
+        self.frame(from, 0, limit)
+    }
+    /// A message's body; valid until the next one is asked for.
+    pub fn body(&self, frame: &Frame) -> &[u8] {
+        &self.bytes[frame.body.clone()]
+    }
+    /// Whether bytes are left that were not asked for.
+    pub fn is_empty(&self) -> bool {
+        self.full.is_empty()
+    }
+    /// A message that has arrived as a whole and is of this type.
+    pub fn at_hand(&mut self, kind: u8, limit: usize) -> Option<Frame> {
+        match self.cut(1, limit) {
+            Cut::Frame(frame) if frame.kind == kind => {
+                self.full.start = frame.body.end;
+                Some(frame)
+            }
+            _ => None,
+        }
+    }
+
+    fn frame(&mut self, from: &mut impl Read, head: usize, limit: usize) -> io::Result<Next> {
+        if self.full.is_empty() {
+            self.full = 0..0;
+            self.bytes.truncate(KEPT_BYTES);
+            self.bytes.shrink_to(KEPT_BYTES);
+        }
+        loop {
+            match self.cut(head, limit) {
+                Cut::Frame(frame) => {
+                    self.full.start = frame.body.end;
+                    return Ok(Next::Frame(frame));
+                }
+                Cut::BadLength => return Ok(Next::BadLength),
+                Cut::Incomplete => {}
+            }
+            if self.receive(from)? == 0 {
+                return match self.full.is_empty() {
+                    true => Ok(Next::End),
+                    false => Err(ErrorKind::UnexpectedEof.into()),
+                };
+            }
+        }
+    }
+
+    fn cut(&self, head: usize, limit: usize) -> Cut {
+        let bytes = &self.bytes[self.full.clone()];
+        let Some(length) = bytes.get(head..head + 4) else { return Cut::Incomplete };
+        let length = u32::from_be_bytes(length.try_into().expect("four bytes")) as usize;
+        if length < 4 || length - 4 > limit {
+            return Cut::BadLength;
+        }
+        if bytes.len() < head + length {
+            return Cut::Incomplete;
+        }
+        let at = self.full.start;
+        let kind = if head == 0 { 0 } else { bytes[0] };
+        Cut::Frame(Frame { kind, body: at + head + 4..at + head + length })
+    }
+
+    fn receive(&mut self, from: &mut impl Read) -> io::Result<usize> {
+        if self.full.end == self.bytes.len() {
+            if self.full.start > 0 {
+                self.bytes.copy_within(self.full.clone(), 0);
+                self.full = 0..self.full.len();
+            }
+            if self.bytes.len() - self.full.end < READ_BYTES / 2 {
+                self.bytes.resize((2 * self.bytes.len()).max(READ_BYTES), 0);
+            }
+        }
+        loop {
+            match from.read(&mut self.bytes[self.full.end..]) {
+                Ok(n) => {
+                    self.full.end += n;
+                    return Ok(n);
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+    }
+}
+
+enum Cut {
+    Frame(Frame),
+    Incomplete,
+    BadLength,
+}

@@ -1,0 +1,271 @@
+//! Who accepts connections, and how do they all end?
+//!
+//! One task accepts at all addresses and starts a task per connection. The end ([`Server::stop`]):
+//! accepting ends; sessions that wait for their client end at once; running statements have some time
+//! and then are cancelled; who does not react to that loses the connection; the database is closed.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+use onlap_base::clock::{Clock as _, SystemClock};
+use onlap_base::tasks::{TaskHandle, Tasks, ThreadTasks};
+use onlap_sql::{Instance, Result, SqlError};
+use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, poll};
+
+use crate::config::Config;
+use crate::connection::{self, Peer};
+use crate::connections::{Connections, Counts};
+use crate::http;
+use crate::log::Log;
+use crate::stream::Raw;
+use crate::tls::Tls;
+use crate::watch;
+
+/// Connections beyond those that may have a session: they authenticate, cancel, or are told that there is
+/// no room.
+const EXTRA_CONNECTIONS: usize = 32;
+/// How long a cancelled statement may take to notice.
+const CANCEL_TIME: Duration = Duration::from_secs(5);
+/// How long a client may take to read what we sent, while it is turned away.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
+/// How long accepting rests after a failure, such as too many open files.
+const REST: Duration = Duration::from_millis(100);
+
+/// What all connections share.
+pub(crate) struct Shared {
+    pub(crate) instance: Arc<Instance>,
+    pub(crate) config: Config,
+    pub(crate) log: Log,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) tasks: Arc<dyn Tasks>,
+    pub(crate) started_us: i64,
+}
+
+/// A running server.
+pub struct Server {
+    shared: Arc<Shared>,
+    addresses: Vec<SocketAddr>,
+    http: Option<SocketAddr>,
+    tasks: Mutex<Vec<TaskHandle>>,
+    /// Dropped to end the tasks' waits.
+    bells: Mutex<Vec<UnixStream>>,
+}
+
+impl Server {
+    /// Serves an open database.
+    ///
+    /// # Errors
+    /// An address cannot be listened at, or needs TLS and a password; certificate or key are of no use.
+    pub fn start(instance: Arc<Instance>, config: Config, log: Log) -> Result<Server> {
+        let tasks: Arc<dyn Tasks> = Arc::new(ThreadTasks::new());
+        let tls = config.tls.as_ref().map(|f| Tls::load(&f.certificate, &f.key)).transpose()?;
+        let listeners = listen(&config.listen)?;
+        let addresses = addresses(&listeners)?;
+        check_exposure(&addresses, &instance, &config)?;
+        let pages = listen(config.http.as_slice())?;
+        let http = self::addresses(&pages)?.first().copied();
+        let shared = Arc::new(Shared {
+            instance,
+            config,
+            log,
+            tls,
+            connections: Arc::new(Connections::new(tasks.event())),
+            tasks,
+            started_us: SystemClock.unix_us(),
+        });
+        let server =
+            Server { shared, addresses, http, tasks: Mutex::default(), bells: Mutex::default() };
+        server.run("accept", listeners, accepted)?;
+        server.run("http", pages, http::accepted)?;
+        let shared = Arc::clone(&server.shared);
+        let watching = server.shared.tasks.spawn("watch", Box::new(move || watch::run(&shared)));
+        server.tasks.lock().push(watching);
+        Ok(server)
+    }
+    /// Where it listens; a port of 0 in the configuration has become one.
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
+    }
+    /// Where `/healthz` and `/metrics` are.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.http
+    }
+    /// Serves one more connection, of this process.
+    pub fn attach(&self, socket: UnixStream) {
+        start(&self.shared, Raw::Unix(socket), Peer::Inside);
+    }
+    /// Connections in numbers.
+    pub fn counts(&self) -> Counts {
+        self.shared.connections.counts()
+    }
+    /// Ends all sessions and closes the database.
+    ///
+    /// # Errors
+    /// The database could not write what is in memory; what was acknowledged is in its log all the same.
+    pub fn stop(self) -> Result<()> {
+        let Shared { connections, config, log, instance, .. } = &*self.shared;
+        log.info("stopping: no more connections, running statements end");
+        connections.stop();
+        self.bells.lock().clear();
+        if !self.wait_for_end(config.shutdown_timeout) {
+            let sessions = connections.sessions();
+            log.info(format_args!("cancelling the statements of {} sessions", sessions.len()));
+            sessions.into_iter().for_each(|key| instance.cancel(key));
+            if !self.wait_for_end(CANCEL_TIME) {
+                log.warn(format_args!("breaking {} connections", connections.len()));
+                connections.break_all();
+                self.wait_for_end(CANCEL_TIME);
+            }
+        }
+        for task in self.tasks.lock().drain(..) {
+            if let Err(panic) = task.join() {
+                log.error(format_args!("a task of the server panicked: {panic}"));
+            }
+        }
+        let closed = instance.close();
+        match &closed {
+            Ok(()) => log.info("stopped, the database is closed"),
+            Err(e) => log.error(format_args!("stopped, but the database was not closed: {e}")),
+        }
+        closed
+    }
+
+    fn wait_for_end(&self, time: Duration) -> bool {
+        let connections = &self.shared.connections;
+        let end = SystemClock.monotonic_ns() + time.as_nanos() as u64;
+        loop {
+            let seen = connections.changed().epoch();
+            if connections.len() == 0 {
+                return true;
+            }
+            let left = end.saturating_sub(SystemClock.monotonic_ns());
+            if left == 0 {
+                return false;
+            }
+            connections.changed().wait(seen, Some(Duration::from_nanos(left)));
+        }
+    }
+
+    /// Starts a task that accepts until the server stops.
+    fn run(&self, name: &str, listeners: Vec<TcpListener>, accepted: Accepted) -> Result<()> {
+        if listeners.is_empty() {
+            return Ok(());
+        }
+        let (bell, listening) =
+            UnixStream::pair().map_err(|e| failed("cannot make a socket", &e))?;
+        let shared = Arc::clone(&self.shared);
+        let body = move || accept(&shared, &listeners, &listening, accepted);
+        self.tasks.lock().push(self.shared.tasks.spawn(name, Box::new(body)));
+        self.bells.lock().push(bell);
+        Ok(())
+    }
+}
+
+/// What is done with a connection.
+type Accepted = fn(&Arc<Shared>, TcpStream, SocketAddr);
+
+fn listen(at: &[String]) -> Result<Vec<TcpListener>> {
+    let mut listeners = Vec::new();
+    for address in at {
+        let problem = |e: io::Error| failed(&format!("cannot listen at {address}"), &e);
+        let found: Vec<SocketAddr> = address.to_socket_addrs().map_err(problem)?.collect();
+        for one in found {
+            let listener = TcpListener::bind(one).map_err(problem)?;
+            // poll says when there is somebody; who left meanwhile must not stop us.
+            listener.set_nonblocking(true).map_err(problem)?;
+            listeners.push(listener);
+        }
+    }
+    Ok(listeners)
+}
+
+fn addresses(listeners: &[TcpListener]) -> Result<Vec<SocketAddr>> {
+    let all: io::Result<_> = listeners.iter().map(TcpListener::local_addr).collect();
+    all.map_err(|e| failed("cannot tell the address", &e))
+}
+
+/// Beyond this machine nobody listens, and nobody answers without a password.
+fn check_exposure(at: &[SocketAddr], instance: &Instance, config: &Config) -> Result<()> {
+    let Some(open) = at.iter().find(|a| !a.ip().is_loopback()) else { return Ok(()) };
+    let lacks = match (config.tls.is_some(), instance.has_passwords()) {
+        _ if config.insecure => return Ok(()),
+        (true, true) => return Ok(()),
+        (false, true) => "TLS",
+        (true, false) => "a password",
+        (false, false) => "TLS and a password",
+    };
+    let text = format!("listening at {open} lets other machines in, and needs {lacks}");
+    let hint = "Give --tls-cert and --tls-key, and --password-file; or --insecure to do without.";
+    Err(SqlError::new("F0000", text).hint(hint))
+}
+
+fn accept(shared: &Arc<Shared>, listeners: &[TcpListener], bell: &UnixStream, accepted: Accepted) {
+    loop {
+        let mut waiting = vec![PollFd::new(bell, PollFlags::IN)];
+        waiting.extend(listeners.iter().map(|l| PollFd::new(l, PollFlags::IN)));
+        // An interrupted wait is looked at like any other.
+        let _ = poll(&mut waiting, None);
+        if shared.connections.is_stopping() {
+            return;
+        }
+        for listener in listeners {
+            match listener.accept() {
+                Ok((socket, peer)) => accepted(shared, socket, peer),
+                Err(e) if is_nobody(&e) => {}
+                Err(e) => {
+                    shared.log.warn(format_args!("cannot accept a connection: {e}"));
+                    shared.tasks.sleep(REST);
+                }
+            }
+        }
+    }
+}
+
+fn is_nobody(e: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    matches!(e.kind(), WouldBlock | Interrupted | ConnectionAborted)
+}
+
+fn accepted(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr) {
+    let peer = Peer::Ip(peer.ip(), peer.port());
+    let prepared = socket
+        .set_nonblocking(false)
+        .and_then(|()| socket.set_nodelay(true))
+        .and_then(|()| Ok(rustix::net::sockopt::set_socket_keepalive(&socket, true)?));
+    match prepared {
+        Ok(()) => start(shared, Raw::Tcp(socket), peer),
+        Err(e) => shared.log.info(format_args!("connection from {peer} dropped: {e}")),
+    }
+}
+
+fn start(shared: &Arc<Shared>, socket: Raw, peer: Peer) {
+    if shared.connections.len() >= shared.config.max_connections + EXTRA_CONNECTIONS {
+        return refuse(shared, socket, peer, "sorry, too many clients already");
+    }
+    // A thread that cannot be started takes the socket with it, so a handle stays here.
+    let spare = socket.try_clone();
+    let serving = Arc::clone(shared);
+    let body = Box::new(move || connection::serve(&serving, socket, peer));
+    if let (None, Ok(spare)) = (shared.tasks.try_spawn("session", body), spare) {
+        refuse(shared, spare, peer, "the server has no thread left");
+    }
+}
+
+fn refuse(shared: &Shared, socket: Raw, peer: Peer, why: &str) {
+    shared.connections.refused.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    shared.log.warn(format_args!("connection from {peer} refused: {why}"));
+    let mut reply = onlap_sql::Reply::new();
+    reply.error("FATAL", &SqlError::new("53300", why));
+    // Politeness: the client is turned away in either case.
+    let _ = socket.set_write_timeout(Some(REFUSAL_TIME));
+    let _ = crate::stream::Stream::new(socket).send(reply.bytes());
+}
+
+fn failed(what: &str, e: &io::Error) -> SqlError {
+    SqlError::new("58030", format!("{what}: {e}"))
+}

@@ -1,0 +1,191 @@
+//! Does a connection begin, answer and end as the protocol has it?
+
+#![allow(clippy::disallowed_methods, reason = "a client has the world's clocks and sockets")]
+
+mod common;
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use common::{config, framed, kinds, start};
+use onlap_base::rng::Rng;
+use onlap_server::Config;
+
+#[test]
+fn a_session_begins_answers_and_ends() {
+    let running = start(config());
+    let mut wire = running.connect();
+    wire.startup(&[("user", "postgres"), ("application_name", "test")]);
+    let begun = wire.until(b'Z');
+    assert_eq!(begun[0].body, [0, 0, 0, 0], "trusted");
+    let kinds = kinds(&begun);
+    assert!(kinds.starts_with("RS") && kinds.ends_with("KZ"), "{kinds}");
+    let answer = wire.query("select 1");
+    assert_eq!(common::kinds(&answer), "TDCZ");
+    assert_eq!(running.server.counts().sessions, 1);
+    wire.send(b'X', b"");
+    assert!(wire.is_ended());
+    running.server.stop().expect("a clean end");
+}
+
+#[test]
+fn encryption_is_refused_where_there_is_no_certificate() {
+    let running = start(config());
+    let mut wire = running.connect();
+    for code in [80_877_104u32, 80_877_103] {
+        wire.raw(&8u32.to_be_bytes());
+        wire.raw(&code.to_be_bytes());
+        let mut answer = [0];
+        std::io::Read::read_exact(&mut wire.socket, &mut answer).expect("an answer");
+        assert_eq!(&answer, b"N");
+    }
+    wire.first(3 << 16 | 9, &[("user", "postgres"), ("_pq_.x", "1")]);
+    let begun = wire.until(b'Z');
+    assert_eq!(begun[0].kind, b'v', "a newer version is negotiated down");
+    assert_eq!(begun[0].body, b"\0\x03\0\x02\0\0\0\x01_pq_.x\0");
+}
+
+#[test]
+fn what_cannot_be_a_session_is_told_why() {
+    let running = start(config());
+    let mut wire = running.connect();
+    wire.startup(&[("database", "x")]);
+    wire.expect_error("FATAL", "28000");
+    let mut wire = running.connect();
+    wire.first(2 << 16, &[]);
+    wire.expect_error("FATAL", "0A000");
+    let mut wire = running.connect();
+    wire.raw(&[0xff; 8]);
+    wire.expect_error("FATAL", "08P01");
+    let mut wire = running.connect();
+    wire.startup(&[("user", "postgres"), ("replication", "true")]);
+    wire.expect_error("FATAL", "0A000");
+    assert!(running.server.counts().refused >= 4);
+}
+
+#[test]
+fn messages_may_come_in_any_pieces_and_all_at_once() {
+    let running = start(config());
+    let mut wire = running.session();
+    for byte in framed(b'Q', b"select 1\0") {
+        wire.raw(&[byte]);
+        wire.socket.flush().expect("sent");
+    }
+    assert_eq!(kinds(&wire.until(b'Z')), "TDCZ");
+    let many: Vec<u8> = (0..100).flat_map(|_| framed(b'Q', b"select 1\0")).collect();
+    wire.raw(&many);
+    for _ in 0..100 {
+        assert_eq!(kinds(&wire.until(b'Z')), "TDCZ");
+    }
+}
+
+#[test]
+fn after_an_error_messages_are_skipped_up_to_sync() {
+    let running = start(config());
+    let mut wire = running.session();
+    let portal = b"none\0none\0\0\0\0\0\0\0";
+    let all = [
+        framed(b'B', portal),
+        framed(b'E', b"none\0\0\0\0\0"),
+        framed(b'H', b""),
+        framed(b'C', b"Snone\0"),
+        framed(b'S', b""),
+    ];
+    wire.raw(&all.concat());
+    assert_eq!(kinds(&wire.until(b'Z')), "EZ");
+    // Flush sends what was collected, without Sync.
+    wire.raw(&[framed(b'C', b"Snone\0"), framed(b'H', b"")].concat());
+    assert_eq!(wire.next().map(|a| a.kind), Some(b'3'));
+    wire.send(b'S', b"");
+    assert_eq!(kinds(&wire.until(b'Z')), "Z");
+    wire.send(b'F', b"\0\0\0\x01");
+    let refused = wire.until(b'Z');
+    assert_eq!((kinds(&refused).as_str(), refused[0].field(b'C').as_str()), ("EZ", "0A000"));
+    wire.send(b'Q', b"\xff\0");
+    let refused = wire.until(b'Z');
+    assert_eq!((kinds(&refused).as_str(), refused[0].field(b'C').as_str()), ("EZ", "22021"));
+    // Data of a COPY that nobody asked for is what a client sends that has not seen an error yet.
+    wire.raw(&[framed(b'd', b"1\n"), framed(b'c', b"")].concat());
+    assert_eq!(kinds(&wire.query("select 1")), "TDCZ");
+}
+
+#[test]
+fn impossible_messages_end_the_session_and_only_that() {
+    let running = start(Config { message_bytes: 1000, ..config() });
+    let mut other = running.session();
+    for bytes in [&[b'Q', 0, 0, 0, 3][..], b"Q\x7f\xff\xff\xff", b"Q\0\0\x10\0", b"!\0\0\0\x04"] {
+        let mut wire = running.session();
+        wire.raw(bytes);
+        wire.expect_error("FATAL", "08P01");
+    }
+    assert_eq!(kinds(&other.query("select 1")), "TDCZ");
+}
+
+#[test]
+fn no_bytes_stop_the_server() {
+    let running = start(config());
+    let mut rng = Rng::new(11);
+    for round in 0..200 {
+        let mut wire = if round % 2 == 0 { running.connect() } else { running.session() };
+        let mut bytes = Vec::new();
+        for _ in 0..1 + rng.below(8) {
+            let body: Vec<u8> = (0..rng.below(20)).map(|_| rng.below(256) as u8).collect();
+            match rng.chance(0.7) {
+                true => bytes.extend(framed(*rng.pick(b"QPBDECHSdcfpX"), &body)),
+                false => bytes.extend(body),
+            }
+        }
+        // The server may have ended the connection before it read all of it.
+        let _ = wire.socket.write_all(&bytes);
+        let _ = wire.socket.shutdown(std::net::Shutdown::Write);
+        let _ = std::io::copy(&mut wire.socket, &mut std::io::sink());
+    }
+    assert_eq!(running.server.counts().panics, 0);
+    assert_eq!(kinds(&running.session().query("select 1")), "TDCZ");
+    running.server.stop().expect("nothing hangs");
+}
+
+#[test]
+fn who_says_nothing_is_sent_away() {
+    let config = Config { authentication_timeout: Duration::from_millis(300), ..config() };
+    let running = start(config);
+    running.connect().expect_error("FATAL", "57014");
+    // A byte now and then does not help.
+    let mut wire = running.connect();
+    for byte in [0, 0, 0] {
+        let _ = wire.socket.write_all(&[byte]);
+        std::thread::sleep(Duration::from_millis(130));
+    }
+    wire.expect_error("FATAL", "57014");
+}
+
+#[test]
+fn there_is_room_for_so_many() {
+    let running = start(Config { max_connections: 2, ..config() });
+    let first = running.session();
+    let _second = running.session();
+    let mut third = running.connect();
+    third.startup(&[("user", "postgres")]);
+    assert_eq!(third.next().map(|a| a.kind), Some(b'R'));
+    third.expect_error("FATAL", "53300");
+    drop(first);
+    for _ in 0..100 {
+        if running.server.counts().sessions == 1 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    running.session();
+}
+
+#[test]
+fn the_end_ends_sessions_that_wait_for_their_clients() {
+    let running = start(config());
+    let mut wires: Vec<_> = (0..5).map(|_| running.session()).collect();
+    let address = running.address();
+    let begun = std::time::Instant::now();
+    running.server.stop().expect("a clean end");
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    wires.iter_mut().for_each(|wire| wire.expect_error("FATAL", "57P01"));
+    assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
+}
