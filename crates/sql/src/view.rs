@@ -5,9 +5,12 @@
 use std::sync::Arc;
 
 use onlap::{Sequence, Table};
+use parking_lot::Mutex;
 
 use crate::catalog::{Kind, Name, Objects};
 use crate::error::{Result, SqlError, state};
+use crate::functions::sequences::Taken;
+use crate::functions::set_config::Asked;
 use crate::instance::Instance;
 use crate::scope::Scope;
 
@@ -29,6 +32,10 @@ pub struct View {
     pub pid: i32,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
     pub began_us: i64,
+    /// Values of sequences that the session took.
+    pub taken: Arc<Mutex<Taken>>,
+    /// Settings that functions ask for.
+    pub asked: Asked,
     /// Settings by name, for current_setting() and pg_settings.
     pub settings: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
 }

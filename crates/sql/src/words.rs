@@ -240,11 +240,6 @@ impl<'a> Words<'a> {
         &self.text[from..]
     }
 
-    /// Leaves a token out.
-    pub fn skip(&mut self) {
-        self.at += 1;
-    }
-
     /// Whether everything was read.
     pub fn is_end(&self) -> bool {
         self.at >= self.tokens.len()

@@ -50,6 +50,12 @@ impl TableChanges {
         self.0.push(change);
         self
     }
+    /// These changes, and others after them.
+    #[must_use]
+    pub fn and(mut self, others: TableChanges) -> TableChanges {
+        self.0.extend(others.0);
+        self
+    }
     /// Adds a column at the end that takes NULL. Rows that are there read the default, or NULL without
     /// one; none is rewritten.
     #[must_use]

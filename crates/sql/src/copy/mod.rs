@@ -14,7 +14,7 @@ mod text;
 
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-use crate::catalog::Name;
+use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::session::answer::Answer;
@@ -109,6 +109,7 @@ fn copy_in(
 ) -> Result<Answer> {
     let (name, table) = view.table(table)?;
     let schema = table.schema();
+    view.must(oids::of_table(schema.id), &name.name, "insert")?;
     let columns = positions(&name, &schema, columns)?;
     options.check_columns(&name, &schema, &columns)?;
     let mut decoder: Box<dyn Decoder> = match options.format {

@@ -7,8 +7,10 @@ use onlap::{Rows, Scan};
 use super::binary::SIGNATURE;
 use super::options::{Format, Header, Options};
 use super::positions;
+use crate::catalog::oids;
 use crate::error::{Result, SqlError};
 use crate::parse;
+use crate::plan::Known;
 use crate::scope::Scope;
 use crate::session::Session;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, RowsAnswer, Source};
@@ -28,7 +30,7 @@ pub fn query(
     client: &mut dyn Client,
 ) -> Result<Answer> {
     let statement = parse::one(query)?;
-    let query = session.instance.planner.plan(view, statement, Vec::new(), None)?;
+    let query = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
     match session.answer_query(query, &[], view, "COPY")? {
         Answer::Rows(rows) => Out::new(options, session.style(), &rows.columns).run(rows, client),
         Answer::Done(_) => Err(SqlError::unsupported("COPY of a statement without rows")),
@@ -71,6 +73,7 @@ pub fn table(
         None => return Err(no_table(table)),
     };
     let schema = table.schema();
+    view.must(oids::of_table(schema.id), &name.name, "select")?;
     let positions = positions(&name, &schema, columns)?;
     options.check_columns(&name, &schema, &positions)?;
     let described: Arc<[AnswerColumn]> = positions

@@ -74,7 +74,7 @@ pub fn declared<'a>(view: &View, column: &'a ColumnDef) -> Result<Declared<'a>> 
         constraints: Vec::new(),
     };
     if serial {
-        let options = sequence::Options { ty: Some(ty), ..sequence::Options::default() };
+        let options = sequence::Options::of_type(ty);
         out.sequence = Some(OwnSequence { options, identity: None });
     }
     for option in &column.options {

@@ -4,11 +4,12 @@
 //! `gen_random_uuid()`) are kept as text beside it, and become part of the statement that inserts.
 
 use datafusion::arrow::array::RecordBatch;
-use onlap::{Column, ColumnId, DataType, TableId, convert};
+use onlap::{Column, ColumnDefault, ColumnId, DataType, Row, Table, TableId, Value, convert};
 
 use crate::catalog::Kind;
 use crate::error::{Result, SqlError, state};
 use crate::parse;
+use crate::plan::Known;
 use crate::session::Session;
 use crate::types::value_of_array;
 use crate::view::View;
@@ -38,7 +39,7 @@ pub fn columns(
     let many = vec!["(0)"; rows].join(", ");
     let text = format!("SELECT {} FROM (VALUES {many}) AS many(n)", items.join(", "));
     let planner = &session.instance.planner;
-    let query = planner.plan(view, parse::one(&text)?, Vec::new(), None)?;
+    let query = planner.plan(view, parse::one(&text)?, Vec::new(), &Known::default())?;
     let batches = planner.run(planner.physical(&query.plan)?, &view.scope)?.all()?;
     if batches.iter().map(RecordBatch::num_rows).sum::<usize>() != rows {
         return Err(SqlError::new(state::INTERNAL, "a default gave too few values"));
@@ -55,4 +56,46 @@ pub fn columns(
         columns.push(column);
     }
     Ok(columns)
+}
+
+/// Whether a column is filled by its sequence alone, and a value of the caller's refused.
+pub fn is_always(view: &View, table: TableId, column: ColumnId) -> bool {
+    let object = view.objects.get(Kind::Identity, &key(table, column));
+    object.is_some_and(|o| o.body["always"].as_bool() == Some(true))
+}
+
+/// Rows with defaults in the place of `None`.
+///
+/// # Errors
+/// Those of expressions and sequences.
+pub fn complete(
+    session: &Session,
+    view: &View,
+    table: &Table,
+    rows: Vec<Vec<Option<Value>>>,
+) -> Result<Vec<Row>> {
+    let schema = table.schema();
+    let mut rows = rows;
+    for (i, column) in schema.columns.iter().enumerate() {
+        let missing: Vec<usize> =
+            rows.iter().enumerate().filter(|(_, row)| row[i].is_none()).map(|(r, _)| r).collect();
+        if missing.is_empty() {
+            continue;
+        }
+        if let Some(sql) = expression(view, schema.id, column.id) {
+            let values = columns(session, view, &[(column.ty, &sql)], missing.len())?;
+            for (at, row) in missing.into_iter().enumerate() {
+                rows[row][i] = Some(convert::read_value(column.ty, &values[0], at));
+            }
+            continue;
+        }
+        for row in missing {
+            let value = table.default_value(&column.name)?;
+            if let (Some(ColumnDefault::NextVal(id)), Value::Int(v)) = (&column.default, &value) {
+                view.taken.lock().note(*id, *v);
+            }
+            rows[row][i] = Some(value);
+        }
+    }
+    Ok(rows.into_iter().map(|row| row.into_iter().flatten().collect()).collect())
 }

@@ -26,9 +26,7 @@ pub fn oid_of(view: &View, name: &Name, relation: Relation) -> Result<u32> {
     let engine = name.engine(&view.database);
     Ok(match relation {
         Relation::Table => oids::of_table(view.scope.tx()?.table(&engine)?.schema().id),
-        Relation::View => {
-            view.objects.get(Kind::View, &engine).map_or(0, |o| oids::of_object(o.number))
-        }
+        Relation::View => view.oid_of_view(name),
         Relation::Sequence => oids::of_sequence(view.instance.db.sequence(&engine)?.schema().id.0),
         Relation::Index => {
             let found = super::index::find(view, &[name.schema.clone(), name.name.clone()])?;
@@ -61,6 +59,12 @@ impl View {
             granted.is_some_and(|all| all.iter().any(|p| p.as_str() == Some(privilege)))
         };
         has(&self.user) || has("public")
+    }
+
+    /// The OID of a view.
+    pub fn oid_of_view(&self, name: &Name) -> u32 {
+        let object = self.objects.get(Kind::View, &name.engine(&self.database));
+        object.map_or(0, |o| oids::of_object(o.number))
     }
 
     /// Fails unless the role may do something with a table or view.

@@ -8,6 +8,7 @@ use super::table::{Making, with_options};
 use crate::catalog::Name;
 use crate::catalog::names::{fold, quote};
 use crate::error::{Result, SqlError, state};
+use crate::plan::Known;
 use crate::session::Session;
 use crate::session::answer::Answer;
 use crate::types::PgType;
@@ -28,7 +29,7 @@ pub fn create_table_as(
     client: &mut dyn Client,
 ) -> Result<String> {
     let statement = Statement::Query(Box::new(query.clone()));
-    let plan = session.instance.planner.plan(view, statement, Vec::new(), None)?;
+    let plan = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
     let schema = plan.schema();
     if create.columns.len() > schema.fields().len() {
         return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));

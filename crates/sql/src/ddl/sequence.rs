@@ -35,6 +35,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Nothing but the type.
+    pub fn of_type(ty: DataType) -> Options {
+        Options { ty: Some(ty), ..Options::default() }
+    }
+
     /// Reads options up to something that is none.
     ///
     /// # Errors

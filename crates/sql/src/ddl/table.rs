@@ -3,7 +3,7 @@
 use datafusion::sql::sqlparser::ast::{
     CreateTable, CreateTableLikeDefaults, CreateTableLikeKind, CreateTableOptions, Expr, SqlOption,
 };
-use onlap::{ColumnDefault, IndexSpec, SequenceSpec, TableSchema, TableSpec, Value};
+use onlap::{ColumnDefault, IndexSpec, SequenceSpec, TableSchema, TableSpec};
 use serde_json::json;
 
 use super::change::notice;

@@ -4,6 +4,7 @@ use datafusion::sql::sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityO
 
 use super::sequence;
 use crate::catalog::names::parts;
+use crate::catalog::oids;
 use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::view::View;
@@ -17,7 +18,8 @@ pub fn truncate(session: &mut Session, view: &View, truncate: &Truncate) -> Resu
         return Err(SqlError::unsupported("TRUNCATE CASCADE").hint("Name all tables."));
     }
     for target in &truncate.table_names {
-        let (_, table) = view.table(&parts(&target.name)?)?;
+        let (name, table) = view.table(&parts(&target.name)?)?;
+        view.must(oids::of_table(table.schema().id), &name.name, "truncate")?;
         let at_once = !session.is_in_block() && !session.current()?.changed;
         let empty = view.scope.tx()?.count(&table)? == 0;
         if !empty && at_once {

@@ -7,6 +7,7 @@ use super::naming::{self, Relation};
 use crate::catalog::names::{fold, parts, quote};
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
+use crate::plan::Known;
 use crate::session::Session;
 use crate::types::{PgType, names};
 use crate::view::View;
@@ -34,7 +35,7 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
         Some(_) => return Err(naming::taken(&name.name)),
     }
     let statement = Statement::Query(create.query.clone());
-    let plan = session.instance.planner.plan(view, statement, Vec::new(), None)?;
+    let plan = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
     let schema = plan.schema();
     let found: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
     if create.columns.len() > found.len() {

@@ -327,7 +327,7 @@ impl<'a> Actions<'a> {
 
 /// One operation as sqlparser has it.
 pub fn operation(text: &str) -> Result<AlterTableOperation> {
-    match parse::one(&format!("ALTER TABLE t {text}"))? {
+    match parse::by_parser(&format!("ALTER TABLE t {text}"))? {
         Statement::AlterTable(mut alter) if alter.operations.len() == 1 => {
             Ok(alter.operations.remove(0))
         }

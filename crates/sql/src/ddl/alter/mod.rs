@@ -8,7 +8,7 @@ mod actions;
 mod columns;
 mod steps;
 
-use crate::catalog::Name;
+use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::view::View;
@@ -45,6 +45,7 @@ pub fn table(
         }
         found => found?,
     };
+    session.must_own(view, oids::of_table(table.schema().id), "table", &name.name)?;
     let pieces = words.pieces();
     let mut actions = Actions::new(view, &name, &table);
     for piece in pieces {

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 
 use crate::catalog::Kind;
 use crate::ddl::defaults;
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
@@ -62,14 +62,14 @@ pub fn run(
     client: &mut dyn Client,
 ) -> Result<()> {
     session.at_once("ALTER TABLE", client)?;
-    let mut steps = steps;
+    let mut steps = joined(steps);
     // Notes come last: they are written when everything else was done.
     steps.sort_by_key(Step::is_note);
     let changing = steps.iter().filter(|s| !s.is_note()).count();
     let unsafe_ones = steps.iter().filter(|s| !s.is_note()).take(changing.saturating_sub(1));
     if unsafe_ones.filter(|s| !s.is_safe()).count() > 0 && !joins(&steps) {
-        return Err(SqlError::unsupported("these actions in one ALTER TABLE")
-            .hint("Say them in several statements."));
+        let text = "these actions are not supported together in one ALTER TABLE";
+        return Err(SqlError::new(state::UNSUPPORTED, text).hint("Say them in several statements."));
     }
     let before = table.schema();
     let mut name = table.name();
@@ -84,6 +84,24 @@ pub fn run(
         }
     }
     move_notes(session, view, &before, &name)
+}
+
+/// Changes that follow each other are one step: the engine makes them together.
+fn joined(steps: Vec<Step>) -> Vec<Step> {
+    let mut out: Vec<Step> = Vec::with_capacity(steps.len());
+    for step in steps {
+        match (out.last_mut(), step) {
+            (Some(Step::Changes(first, back)), Step::Changes(second, further)) => {
+                *first = std::mem::take(first).and(second);
+                *back = match (back.take(), further) {
+                    (Some(back), Some(further)) => Some(further.and(back)),
+                    _ => None,
+                };
+            }
+            (_, step) => out.push(step),
+        }
+    }
+    out
 }
 
 /// A primary key goes in two steps, of which the second does not fail after the first.
