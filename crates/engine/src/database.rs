@@ -426,6 +426,14 @@ impl Database {
         Ok(Sequence::new(&self.shared, state))
     }
 
+    /// All sequences, by name.
+    pub fn sequences(&self) -> Vec<Sequence> {
+        let all = self.shared.sequences.all().into_iter();
+        let mut all: Vec<_> = all.map(|state| Sequence::new(&self.shared, state)).collect();
+        all.sort_by(|a, b| a.name().cmp(b.name()));
+        all
+    }
+
     /// Changes columns, names and rules of a table, all of it or nothing. Transactions that began
     /// before may commit after: their rows get the values that rows from before have in new columns.
     ///

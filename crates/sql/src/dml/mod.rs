@@ -17,19 +17,12 @@ use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::Statement;
 
-use crate::catalog::Kind;
 use crate::error::{Result, SqlError};
 use crate::session::answer::{Answer, AnswerColumn};
 use crate::session::{Parameter, Session};
 use crate::types::PgType;
 use crate::view::View;
 use crate::wire::Client;
-
-/// Whether inserts that leave a column out have its value computed by the planner.
-pub fn is_computed(view: &View, schema: &onlap::TableSchema, at: usize) -> bool {
-    let name = format!("{}:{}", schema.id.0, schema.columns[at].id.0);
-    view.objects.get(Kind::Default, &name).is_some()
-}
 
 /// What is known of a statement before it runs: types of its parameters, columns that it returns.
 pub type Described = (Vec<Option<PgType>>, Option<Arc<[AnswerColumn]>>);

@@ -63,7 +63,7 @@ pub(super) fn bind_update(view: &View, update: &Update) -> Option<Change> {
     if !order_by.is_empty() || !optimizer_hints.is_empty() {
         return None;
     }
-    let source = Source::of(view, std::slice::from_ref(table))?;
+    let source = Source::of(view, std::slice::from_ref(table), "update")?;
     let conditions = Conditions::of(&source, selection.as_ref())?;
     let mut parameters = conditions.parameters.clone();
     let mut set: Vec<(usize, Set)> = Vec::with_capacity(assignments.len());
@@ -132,7 +132,7 @@ pub(super) fn bind_delete(view: &View, delete: &Delete) -> Option<Change> {
     if !tables.is_empty() || !order_by.is_empty() || !optimizer_hints.is_empty() {
         return None;
     }
-    let source = Source::of(view, from)?;
+    let source = Source::of(view, from, "delete")?;
     let conditions = Conditions::of(&source, selection.as_ref())?;
     let parameters = conditions.parameters.clone();
     Some(Change { source, conditions, parameters, set: None })

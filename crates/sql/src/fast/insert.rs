@@ -11,7 +11,8 @@ use super::change::assigned;
 use super::conditions::Operand;
 use super::{Source, answer_column};
 use crate::catalog::names::{fold, parts};
-use crate::dml::is_computed;
+use crate::catalog::oids;
+use crate::ddl::defaults;
 use crate::error::Result;
 use crate::scope::Scope;
 use crate::session::Parameter;
@@ -42,6 +43,9 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
     let Relation::Table(found, table) = view.find(&parts(name).ok()?).ok()?? else { return None };
     let alias = insert.table_alias.as_ref().map_or(found.name, |a| fold(&a.alias));
     let source = Source { schema: table.schema(), table, alias };
+    if !view.may(oids::of_table(source.schema.id), "insert") {
+        return None;
+    }
     let query = insert.source.as_ref()?;
     let SetExpr::Values(values) = &*query.body else { return None };
     if query.order_by.is_some() || query.limit_clause.is_some() || query.with.is_some() {
@@ -72,9 +76,11 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
             }
             cells[at] = Some(operand);
         }
-        let computed =
-            |(at, cell): (usize, &Option<Operand>)| cell.is_none() && is_computed(view, schema, at);
-        if cells.iter().enumerate().any(computed) {
+        let special = |(cell, column): (&Option<Operand>, &onlap::ColumnSchema)| match cell {
+            None => defaults::expression(view, schema.id, column.id).is_some(),
+            Some(_) => defaults::is_always(view, schema.id, column.id),
+        };
+        if cells.iter().zip(&schema.columns).any(special) {
             return None;
         }
         rows.push(cells);

@@ -20,6 +20,7 @@ use datafusion::sql::sqlparser::ast::{
 use onlap::{Table, TableSchema};
 
 use crate::catalog::names::{fold, parts};
+use crate::catalog::oids;
 use crate::error::Result;
 use crate::scope::Scope;
 use crate::session::Parameter;
@@ -81,8 +82,9 @@ impl Source {
         }
     }
 
-    /// The table of a FROM clause, if it is one of the engine without anything else.
-    fn of(view: &View, from: &[TableWithJoins]) -> Option<Source> {
+    /// The table of a FROM clause, if it is one of the engine without anything else, and the role may do
+    /// this with it.
+    fn of(view: &View, from: &[TableWithJoins], privilege: &str) -> Option<Source> {
         let [TableWithJoins { relation, joins }] = from else { return None };
         let TableFactor::Table {
             name,
@@ -117,7 +119,10 @@ impl Source {
         match view.find(&parts).ok()?? {
             Relation::Table(found, table) => {
                 let alias = alias.as_ref().map_or(found.name, |a| fold(&a.name));
-                Some(Source { schema: table.schema(), table, alias })
+                let schema = table.schema();
+                // The planner says what is missing.
+                let allowed = view.may(oids::of_table(schema.id), privilege);
+                allowed.then_some(Source { schema, table, alias })
             }
             Relation::View(..) => None,
         }
