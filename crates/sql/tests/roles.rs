@@ -68,6 +68,8 @@ fn a_role_reads_and_writes_what_it_was_granted() {
     writer.rows("update own set id = 2");
     assert_eq!(refused(&mut owner, "drop role reader").0, "2BP01");
     owner.rows("alter table own owner to writer");
+    assert_eq!(refused(&mut owner, "drop role reader").0, "2BP01");
+    owner.rows("revoke all on w from reader");
     owner.rows("drop role reader");
     writer.rows("drop table own");
     owner.rows("drop role writer");

@@ -18,7 +18,7 @@ use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
 use crate::parse::{self, Parsed};
-use crate::settings::{Configuration, Id, Settings, Value};
+use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
 use crate::wire::{Client, format_of};
 
@@ -130,7 +130,7 @@ impl Session {
             terminated: AtomicBool::new(false),
             waker: info.waker.clone(),
         });
-        let mut settings = Settings::new(&Configuration::default().defaults());
+        let mut settings = Settings::new(&instance.defaults);
         for (name, value) in &info.settings {
             settings.start_with(name, value)?;
         }
