@@ -415,6 +415,12 @@ impl Database {
         Ok(Sequence::new(&self.shared, state))
     }
 
+    /// All sequences, by name.
+    pub fn sequences(&self) -> Vec<Sequence> {
+        let all = self.shared.sequences.all();
+        all.into_iter().map(|state| Sequence::new(&self.shared, state)).collect()
+    }
+
     /// Changes columns, names and rules of a table, all of it or nothing. Transactions that began
     /// before may commit after: their rows get the values that rows from before have in new columns.
     ///

@@ -64,7 +64,7 @@ impl Sequences {
     }
 
     /// All sequences, by name.
-    fn all(&self) -> Vec<Arc<SequenceState>> {
+    pub(crate) fn all(&self) -> Vec<Arc<SequenceState>> {
         let known = self.known.read();
         known.by_name.values().filter_map(|id| known.by_id.get(id)).cloned().collect()
     }
