@@ -252,6 +252,11 @@ impl Transaction {
         Ok(())
     }
 
+    /// The level that it was begun at.
+    pub fn isolation(&self) -> Isolation {
+        self.options.isolation
+    }
+
     /// The newest commit that the transaction has seen.
     pub fn csn(&self) -> Csn {
         self.snapshot.csn()

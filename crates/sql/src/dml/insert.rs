@@ -1,11 +1,12 @@
 //! INSERT.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Insert, SetExpr, TableObject, UnaryOperator, Value as AstValue,
+    Expr, Insert, OnInsert, SetExpr, TableObject, UnaryOperator, Value as AstValue,
 };
-use onlap::{Row, Value};
+use onlap::{Batch, Row, Value, convert};
 
-use super::Described;
+use super::conflict::Conflict;
+use super::{Described, ask};
 use super::returning::{self, Written};
 use super::target::Target;
 use crate::assign::assign;
@@ -14,7 +15,8 @@ use crate::error::{Result, SqlError, state};
 use crate::parse::{self, literal_text};
 use crate::session::answer::Answer;
 use crate::session::missing_parameter;
-use crate::session::values::{fields_of, param_values};
+use crate::plan::Known;
+use crate::session::values::fields_of;
 use crate::session::{Parameter, Session};
 use crate::types::{Cell, PgType, value_of_array};
 use crate::view::View;
@@ -85,7 +87,7 @@ pub fn describe(
             if let Some(query) = &insert.source {
                 let statement = parse::one(&query.to_string())?;
                 let planner = &session.instance.planner;
-                let query = planner.plan(view, statement, fields_of(given), None)?;
+                let query = planner.plan(view, statement, fields_of(given), &Known::default())?;
                 types = super::delete::parameters(&query, given.len())?;
             }
         }
@@ -112,9 +114,6 @@ pub fn run(
     insert: &Insert,
     values: &[Parameter],
 ) -> Result<Answer> {
-    if insert.on.is_some() {
-        return Err(SqlError::unsupported("ON CONFLICT"));
-    }
     let target = target(view, insert)?;
     let columns = columns(&target, insert)?;
     let given = match (value_rows(insert), &insert.source) {
@@ -126,15 +125,39 @@ pub fn run(
     for row in given {
         rows.push(complete(&target, &columns, row)?);
     }
-    let n = rows.len() as u64;
-    {
-        let mut tx = view.scope.tx()?;
-        for row in &rows {
-            tx.insert(&target.table, row)?;
+    if let Some(OnInsert::OnConflict(clause)) = &insert.on {
+        let mut conflict = Conflict::new(session, view, &target, values, clause)?;
+        let mut kept = Vec::with_capacity(rows.len());
+        for row in rows {
+            kept.extend(conflict.put(row)?);
         }
+        rows = kept;
+    } else {
+        write(view, &target, &rows)?;
     }
+    let n = rows.len() as u64;
     let written = Written { tag: "INSERT 0", n, rows };
     returning::answer(session, view, &target, insert.returning.as_deref(), written, values)
+}
+
+/// From so many rows on they go to the engine in column form.
+const MANY: usize = 4;
+
+fn write(view: &View, target: &Target, rows: &[Row]) -> Result<()> {
+    let mut tx = view.scope.tx()?;
+    if rows.len() < MANY {
+        return Ok(rows.iter().try_for_each(|row| tx.insert(&target.table, row))?);
+    }
+    let columns = &target.schema.columns;
+    let mut batch = Batch::new(columns.iter().map(|c| c.ty.physical()));
+    for (i, column) in columns.iter().enumerate() {
+        let out = &mut batch.columns[i];
+        for row in rows {
+            convert::push_value(column.ty, &row[i], out, &column.name)?;
+        }
+    }
+    batch.rows = rows.len();
+    Ok(tx.insert_batch(&target.table, batch)?)
 }
 
 /// A row's values in the order given; `None` for DEFAULT.
@@ -187,7 +210,7 @@ fn of_values(
     if !computed.is_empty() {
         let items: Vec<String> = computed.iter().map(|(_, _, e)| e.to_string()).collect();
         let text = format!("SELECT {}", items.join(", "));
-        let batches = ask(session, view, &text, values)?;
+        let batches = ask::rows(session, view, &text, values, &Known::default())?;
         let batch = batches.first().ok_or_else(|| SqlError::new(state::INTERNAL, "no row"))?;
         for (i, (r, c, _)) in computed.into_iter().enumerate() {
             let ty = target.schema.columns[columns[c]].ty;
@@ -195,19 +218,6 @@ fn of_values(
         }
     }
     Ok(given)
-}
-
-fn ask(
-    session: &Session,
-    view: &View,
-    text: &str,
-    values: &[Parameter],
-) -> Result<Vec<datafusion::arrow::array::RecordBatch>> {
-    let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
-    let planner = &session.instance.planner;
-    let query = planner.plan(view, parse::one(text)?, fields_of(&types), None)?;
-    let plan = query.plan.with_param_values(param_values(values)?)?;
-    planner.run(planner.physical(&plan)?, &view.scope)?.all()
 }
 
 enum Simple {
@@ -269,7 +279,7 @@ fn of_query(
     query: &datafusion::sql::sqlparser::ast::Query,
     values: &[Parameter],
 ) -> Result<Vec<Given>> {
-    let batches = ask(session, view, &query.to_string(), values)?;
+    let batches = ask::rows(session, view, &query.to_string(), values, &Known::default())?;
     let mut given = Vec::new();
     for batch in &batches {
         if batch.num_columns() > columns.len() {

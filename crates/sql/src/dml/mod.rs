@@ -3,11 +3,15 @@
 //! The planner does not change rows: it answers the query part of a statement (which rows, which new
 //! values), and this module writes through the transaction. RETURNING is answered from what was written.
 
+mod ask;
+mod conflict;
 mod delete;
 mod insert;
 mod returning;
 mod target;
 mod update;
+
+pub use insert::placeholder;
 
 use std::sync::Arc;
 

@@ -14,8 +14,9 @@ use onlap::{LockWait, RowId, RowLock, Table, TableSchema};
 use crate::catalog::Name;
 use crate::catalog::names::{fold, parts, quote};
 use crate::error::{Result, SqlError};
+use crate::fast::Source;
 use crate::parse;
-use crate::plan::{Query, ROW_ID, TARGET, TableHandle};
+use crate::plan::{Known, Query, ROW_ID, TARGET, TableHandle};
 use crate::session::values::{fields_of, param_values};
 use crate::session::{Parameter, Session};
 use crate::types::PgType;
@@ -40,6 +41,15 @@ pub struct Found {
 }
 
 impl Target {
+    /// As the native tier has it.
+    pub fn source(&self) -> Source {
+        Source {
+            table: self.table.clone(),
+            schema: Arc::clone(&self.schema),
+            alias: self.alias.clone(),
+        }
+    }
+
     /// The table of a statement's first word.
     ///
     /// # Errors
@@ -91,7 +101,8 @@ impl Target {
         types: &[Option<PgType>],
     ) -> Result<Query> {
         let handle = TableHandle { table: self.table.clone(), schema: Arc::clone(&self.schema) };
-        session.instance.planner.plan(view, parse::one(text)?, fields_of(types), Some(handle))
+        let known = Known { target: Some(handle), ..Known::default() };
+        session.instance.planner.plan(view, parse::one(text)?, fields_of(types), &known)
     }
 
     fn ask(

@@ -142,44 +142,59 @@ fn is_whole(cell: &Cell<'_>) -> bool {
 
 /// The best way to the rows that meet all bounds.
 pub fn choose(schema: &TableSchema, bounds: &[Bound]) -> Access {
-    let best = schema
-        .indexes
-        .iter()
-        .filter(|index| index.ready)
-        .filter_map(|index| {
-            range_of(schema, index, bounds).map(|(score, range)| (score, index, range))
-        })
-        .max_by_key(|(score, ..)| *score);
-    match best {
-        Some((_, index, range)) => {
-            Access::Index { name: index.name.clone(), range, reverse: false }
+    match best(schema, bounds) {
+        Some((index, choice)) => {
+            Access::Index { name: index.name.clone(), range: choice.range, reverse: false }
         }
         None => Access::Table,
     }
 }
 
+/// The index that is best for some bounds.
+pub fn best<'a>(schema: &'a TableSchema, bounds: &[Bound]) -> Option<(&'a IndexSchema, Choice)> {
+    let ready = schema.indexes.iter().filter(|index| index.ready);
+    let choices = ready.filter_map(|index| Some((index, range_of(schema, index, bounds)?)));
+    choices.max_by_key(|(_, choice)| choice.score)
+}
+
 /// How good an index is: whole unique key, columns with equality, a range.
-type Score = (bool, usize, bool);
+pub type Score = (bool, usize, bool);
+
+/// What an index does for some bounds.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// Compared between indexes.
+    pub score: Score,
+    /// The rows in it meet the bounds of [`Choice::used`], and no others do.
+    pub range: KeyRange,
+    /// Positions of the bounds that the range stands for.
+    pub used: Vec<usize>,
+    /// So many columns of the key have one value.
+    pub equal: usize,
+}
+
+impl Choice {
+    /// Whether the whole key of a unique index is given.
+    pub fn is_one_row(&self) -> bool {
+        self.score.0
+    }
+}
 
 /// The range of an index that bounds leave, if they say anything of its first column.
-pub fn range_of(
-    schema: &TableSchema,
-    index: &IndexSchema,
-    bounds: &[Bound],
-) -> Option<(Score, KeyRange)> {
+pub fn range_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> Option<Choice> {
     let position = |i: usize| schema.position(index.key[i].column);
-    let mut prefix: Vec<Value> = Vec::new();
+    let (mut prefix, mut used): (Vec<Value>, Vec<usize>) = (Vec::new(), Vec::new());
     while prefix.len() < index.key.len() {
         let column = position(prefix.len())?;
-        let equal = bounds.iter().find(|b| b.column == column && b.op == BoundOp::Equal);
-        match equal {
-            Some(bound) => prefix.push(bound.value.clone()),
-            None => break,
-        }
+        let is_equal = |b: &Bound| b.column == column && b.op == BoundOp::Equal;
+        let Some(at) = bounds.iter().position(is_equal) else { break };
+        prefix.push(bounds[at].value.clone());
+        used.push(at);
     }
     let equal = prefix.len();
     if equal == index.key.len() {
-        return Some(((index.unique, equal, false), KeyRange::eq(prefix)));
+        let range = KeyRange::eq(prefix);
+        return Some(Choice { score: (index.unique, equal, false), range, used, equal });
     }
     let (column, descending) = (position(equal)?, index.key[equal].descending);
     let with = |value: &Value| {
@@ -188,19 +203,27 @@ pub fn range_of(
         key
     };
     let mut range = KeyRange::all();
-    let mut found = false;
-    for bound in bounds.iter().filter(|b| b.column == column) {
+    let (mut lower, mut upper) = (false, false);
+    for (i, bound) in bounds.iter().enumerate().filter(|(_, b)| b.column == column) {
+        let taken = match bound.op {
+            BoundOp::Equal => continue,
+            BoundOp::Less | BoundOp::LessOrEqual => &mut upper,
+            BoundOp::Greater | BoundOp::GreaterOrEqual => &mut lower,
+        };
+        // A second bound on the same side is judged on the rows.
+        if std::mem::replace(taken, true) {
+            continue;
+        }
+        used.push(i);
         let key = with(&bound.value);
-        let part = match (bound.op, descending) {
-            (BoundOp::Equal, _) => continue,
+        range = range.and(match (bound.op, descending) {
             (BoundOp::Less, false) | (BoundOp::Greater, true) => KeyRange::before(key),
             (BoundOp::LessOrEqual, false) | (BoundOp::GreaterOrEqual, true) => KeyRange::to(key),
             (BoundOp::Greater, false) | (BoundOp::Less, true) => KeyRange::after(key),
-            (BoundOp::GreaterOrEqual, false) | (BoundOp::LessOrEqual, true) => KeyRange::from(key),
-        };
-        range = range.and(part);
-        found = true;
+            _ => KeyRange::from(key),
+        });
     }
+    let found = lower || upper;
     if found {
         // NULL is in no comparison; it sorts last, and first in a descending column.
         let null = with(&Value::Null);
@@ -212,5 +235,5 @@ pub fn range_of(
     if equal > 0 {
         range = range.and(KeyRange::eq(prefix));
     }
-    (equal > 0 || found).then_some(((false, equal, found), range))
+    (equal > 0 || found).then_some(Choice { score: (false, equal, found), range, used, equal })
 }

@@ -7,12 +7,13 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Result, TableReference};
-use datafusion::datasource::provider_as_source;
+use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::planner::{
     ContextProvider, ExprPlanner, RelationPlanner, TypePlanner,
@@ -31,12 +32,21 @@ use crate::{functions, parse, system};
 /// Name under which plans of UPDATE and DELETE refer to the table that they change.
 pub const TARGET: &str = "onlap target";
 
+/// Tables that a statement brings itself.
+#[derive(Default)]
+pub struct Known {
+    /// The table that an UPDATE or DELETE changes; found under [`TARGET`], with its row ids.
+    pub target: Option<TableHandle>,
+    /// Rows by name: those that were written, for RETURNING; those that clash, for ON CONFLICT.
+    pub rows: Vec<(String, RecordBatch)>,
+}
+
 /// Looks names up.
 pub struct Context<'a> {
     pub(super) view: &'a View,
     pub(super) state: &'a SessionState,
-    /// The table that an UPDATE or DELETE changes; found under [`TARGET`], with its row ids.
-    pub(super) target: Option<TableHandle>,
+    /// Tables that the statement brings.
+    pub(super) known: &'a Known,
     /// Whether the plan says the same in another session and at another time.
     pub(super) lasting: &'a Cell<bool>,
     pub(super) types: &'a Arc<dyn TypePlanner>,
@@ -49,10 +59,16 @@ const VIEW_DEPTH: usize = 32;
 
 impl Context<'_> {
     fn provider(&self, parts: &[String]) -> crate::error::Result<Arc<dyn TableProvider>> {
-        if let ([name], Some(target)) = (parts, &self.target)
-            && name == TARGET
-        {
-            return Ok(Arc::new(EngineTable::new(target.clone(), true)));
+        if let [name] = parts {
+            if name == TARGET
+                && let Some(target) = &self.known.target
+            {
+                return Ok(Arc::new(EngineTable::new(target.clone(), true)));
+            }
+            if let Some((_, rows)) = self.known.rows.iter().find(|(known, _)| known == name) {
+                let table = MemTable::try_new(rows.schema(), vec![vec![rows.clone()]])?;
+                return Ok(Arc::new(table));
+            }
         }
         let (schema, name) = match parts {
             [.., schema, name] => (Some(schema.as_str()), name),
@@ -92,7 +108,8 @@ impl Context<'_> {
             return Err(SqlError::new("54001", "views refer to each other too deeply"));
         }
         let statement = parse::one(sql)?;
-        let inner = Context { target: None, depth: self.depth + 1, ..*self };
+        let known = Known::default();
+        let inner = Context { known: &known, depth: self.depth + 1, ..*self };
         Ok(SqlToRel::new_with_options(&inner, super::parser_options())
             .sql_statement_to_plan(statement)?)
     }

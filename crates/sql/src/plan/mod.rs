@@ -24,12 +24,13 @@ use futures::StreamExt;
 use tokio::runtime::Runtime;
 
 pub mod access;
+mod blanks;
 mod context;
 mod provider;
 pub mod scan;
 mod sql_types;
 
-pub use context::TARGET;
+pub use context::{Known, TARGET};
 pub use scan::{ROW_ID, TableHandle};
 
 use crate::error::Result;
@@ -104,7 +105,8 @@ impl Planner {
         let mut builder = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env)
-            .with_default_features();
+            .with_default_features()
+            .with_analyzer_rule(Arc::new(blanks::Blanks));
         crate::functions::register(&mut builder);
         let state = builder.build();
         Ok(Planner { state, runtime, types: Arc::new(sql_types::Types) })
@@ -119,13 +121,13 @@ impl Planner {
         view: &View,
         statement: Statement,
         parameters: Vec<Option<FieldRef>>,
-        target: Option<TableHandle>,
+        known: &Known,
     ) -> Result<Query> {
         let lasting = Cell::new(true);
         let context = context::Context {
             view,
             state: &self.state,
-            target,
+            known,
             lasting: &lasting,
             types: &self.types,
             depth: 0,

@@ -34,7 +34,8 @@ pub enum Chunk {
 }
 
 impl Chunk {
-    fn len(&self) -> usize {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
         match self {
             Chunk::Arrow(batch) => batch.num_rows(),
             Chunk::Engine(batch, _) => batch.len(),
@@ -252,6 +253,23 @@ impl RowsAnswer {
 }
 
 impl Chunk {
+    /// The rows as values of the engine.
+    pub fn into_rows(self) -> Vec<Row> {
+        match self {
+            Chunk::Rows(rows) => rows,
+            Chunk::Engine(batch, columns) => {
+                let row = |i: usize| columns.iter().map(|&c| batch.value(i, c)).collect();
+                (0..batch.len()).map(row).collect()
+            }
+            Chunk::Arrow(batch) => {
+                let value = |row: usize, column: usize| {
+                    Cell::of_array(batch.column(column), row).to_value()
+                };
+                let row = |i: usize| (0..batch.num_columns()).map(|c| value(i, c)).collect();
+                (0..batch.num_rows()).map(row).collect()
+            }
+        }
+    }
     /// Rows `from..to`.
     pub fn slice(&self, from: usize, to: usize) -> Chunk {
         match self {

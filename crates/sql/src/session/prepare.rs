@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use crate::error::{Result, SqlError};
+use crate::fast::Fast;
 use crate::parse::{Body, Parsed};
-use crate::plan::Query;
+use crate::plan::{Known, Query};
 use crate::types::{PgType, oid};
 use crate::{dml, session::run};
 
@@ -27,12 +28,20 @@ pub struct Prepared {
     pub columns: Option<Arc<[AnswerColumn]>>,
     /// Its plan, and the catalog's version then.
     pub query: Option<(u64, Query)>,
+    /// How it runs without a planner, and the catalog's version then.
+    pub fast: Option<(u64, Fast)>,
 }
 
 impl Prepared {
     /// A statement without parameters that runs once.
     pub fn simple(parsed: Parsed) -> Prepared {
-        Prepared { parsed: Some(parsed), parameters: Vec::new(), columns: None, query: None }
+        Prepared {
+            parsed: Some(parsed),
+            parameters: Vec::new(),
+            columns: None,
+            query: None,
+            fast: None,
+        }
     }
 }
 
@@ -41,7 +50,13 @@ impl Session {
     pub(super) fn prepare(&mut self, parsed: Option<Parsed>, types: &[u32]) -> Result<Prepared> {
         let Some(parsed) = parsed else {
             let empty = Vec::new();
-            return Ok(Prepared { parsed: None, parameters: empty, columns: None, query: None });
+            return Ok(Prepared {
+                parsed: None,
+                parameters: empty,
+                columns: None,
+                query: None,
+                fast: None,
+            });
         };
         let given: Vec<Option<PgType>> = types
             .iter()
@@ -64,12 +79,30 @@ impl Session {
             return Err(run::in_failed_transaction());
         }
         let version = self.instance.catalog_version();
+        let fast = match &parsed.body {
+            Body::Sql(statement) if self.uses_fast_path() => {
+                self.in_view(|_, view| Ok(Fast::bind(view, statement)))?
+            }
+            _ => None,
+        };
+        if let Some(fast) = fast {
+            for (n, ty) in fast.parameters() {
+                if let (Some(slot), None) =
+                    (prepared.parameters.get_mut(n - 1), given.get(n - 1).copied().flatten())
+                {
+                    *slot = *ty;
+                }
+            }
+            prepared.columns = fast.columns().cloned();
+            prepared.fast = Some((version, fast));
+            return Ok(prepared);
+        }
         match &**statement {
             Statement::Query(_) => {
                 let mut fields = fields_of(&given);
                 fields.resize(count, None);
                 let query = self.in_view(|session, view| {
-                    session.instance.planner.plan(view, (**statement).clone(), fields, None)
+                    session.instance.planner.plan(view, (**statement).clone(), fields, &Known::default())
                 })?;
                 let known = query.parameters()?;
                 for (i, ty) in prepared.parameters.iter_mut().enumerate() {

@@ -17,8 +17,9 @@ use super::prepare::Prepared;
 use super::values::{Parameter, fields_of, param_values};
 use crate::catalog::names::fold;
 use crate::error::{Result, SqlError, state};
+use crate::fast::Fast;
 use crate::parse::{Body, Moment, Parsed};
-use crate::plan::Query;
+use crate::plan::{Known, Query};
 use crate::view::View;
 use crate::wire::Client;
 use crate::{ddl, dml, settings_sql};
@@ -99,7 +100,26 @@ impl Session {
         values: &[Parameter],
         client: &mut dyn Client,
     ) -> Result<Answer> {
+        let version = self.instance.catalog_version();
+        if let Some((at, fast)) = &prepared.fast
+            && *at == version
+            && self.uses_fast_path()
+            && !self.current()?.changed_catalog
+        {
+            let scope = Arc::clone(&self.current()?.scope);
+            if let Some(answer) = fast.run(&scope, values)? {
+                return Ok(answer);
+            }
+        }
         let view = self.view()?;
+        if prepared.fast.is_none()
+            && self.uses_fast_path()
+            && let Body::Sql(statement) = &parsed.body
+            && let Some(fast) = Fast::bind(&view, statement)
+            && let Some(answer) = fast.run(&view.scope, values)?
+        {
+            return Ok(answer);
+        }
         match &parsed.body {
             Body::Sql(statement) => match &**statement {
                 Statement::Query(_) => self.select(&view, prepared, statement, values),
@@ -112,6 +132,11 @@ impl Session {
             Body::Upsert(statement) => dml::upsert(self, &view, statement, values, client),
             Body::Other(tokens) => settings_sql::other(self, &view, tokens, client),
         }
+    }
+
+    /// Whether statements may go the short way.
+    pub(super) fn uses_fast_path(&self) -> bool {
+        self.setting("fast_path").is_none_or(|v| v != "off")
     }
 
     fn select(
@@ -128,7 +153,7 @@ impl Session {
             Some(query) => query.clone(),
             None => {
                 let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-                planner.plan(view, statement.clone(), fields_of(&types), None)?
+                planner.plan(view, statement.clone(), fields_of(&types), &Known::default())?
             }
         };
         self.answer_query(query, values, view, "SELECT")

@@ -1,0 +1,47 @@
+//! How does a statement that changes rows have something computed?
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+
+use crate::error::Result;
+use crate::parse;
+use crate::plan::Known;
+use crate::session::answer::{AnswerColumn, columns_of};
+use crate::session::values::{fields_of, param_values};
+use crate::session::{Parameter, Session};
+use crate::view::View;
+
+/// The rows of a query.
+///
+/// # Errors
+/// Those of the query.
+pub fn rows(
+    session: &Session,
+    view: &View,
+    text: &str,
+    values: &[Parameter],
+    known: &Known,
+) -> Result<Vec<RecordBatch>> {
+    with_columns(session, view, text, values, known).map(|(_, batches)| batches)
+}
+
+/// The rows of a query, and its columns.
+///
+/// # Errors
+/// Those of the query.
+pub fn with_columns(
+    session: &Session,
+    view: &View,
+    text: &str,
+    values: &[Parameter],
+    known: &Known,
+) -> Result<(Arc<[AnswerColumn]>, Vec<RecordBatch>)> {
+    let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
+    let planner = &session.instance.planner;
+    let query = planner.plan(view, parse::one(text)?, fields_of(&types), known)?;
+    let columns = columns_of(&query.schema());
+    let plan = query.plan.with_param_values(param_values(values)?)?;
+    let batches = planner.run(planner.physical(&plan)?, &view.scope)?.all()?;
+    Ok((columns, batches))
+}

@@ -1,0 +1,408 @@
+//! count, sum, min and max over one table, without GROUP BY.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    SelectItem,
+};
+use onlap::{DataType, Numeric, RowBatch, Scan, Value, Vector, convert};
+
+use super::conditions::{Conditions, Resolved, Rest};
+use super::{SelectParts, Source};
+use crate::catalog::names::{fold, parts};
+use crate::error::{Result, SqlError};
+use crate::plan::access;
+use crate::scope::Scope;
+use crate::session::Parameter;
+use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
+use crate::types::{PgType, oid};
+use crate::view::View;
+
+/// A bound SELECT of aggregates.
+#[derive(Debug)]
+pub struct Aggregate {
+    /// The table.
+    pub source: Source,
+    /// WHERE.
+    pub conditions: Conditions,
+    /// Columns of the answer.
+    pub columns: Arc<[AnswerColumn]>,
+    /// Types of parameters by number.
+    pub parameters: Vec<(usize, PgType)>,
+    items: Vec<Item>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Item {
+    CountAll,
+    Count(usize),
+    Sum(usize),
+    Min(usize),
+    Max(usize),
+}
+
+/// Binds a SELECT of aggregates; `None` for anything else.
+pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Aggregate> {
+    let query = parts.query;
+    let plain = parts.select.distinct.is_none()
+        && query.order_by.is_none()
+        && query.limit_clause.is_none()
+        && query.locks.is_empty();
+    if !plain || !parts.select.projection.iter().all(is_call) {
+        return None;
+    }
+    let source = Source::of(view, &parts.select.from)?;
+    let conditions = Conditions::of(&source, parts.select.selection.as_ref())?;
+    let (mut items, mut columns) = (Vec::new(), Vec::new());
+    for item in &parts.select.projection {
+        let (expr, alias) = match item {
+            SelectItem::UnnamedExpr(expr) => (expr, None),
+            SelectItem::ExprWithAlias { expr, alias } => (expr, Some(fold(alias))),
+            _ => return None,
+        };
+        let (item, name, ty) = item_of(&source, expr)?;
+        items.push(item);
+        columns.push(AnswerColumn::new(alias.unwrap_or_else(|| name.into()), ty));
+    }
+    let parameters = conditions.parameters.clone();
+    Some(Aggregate { source, conditions, columns: columns.into(), parameters, items })
+}
+
+fn is_call(item: &SelectItem) -> bool {
+    matches!(
+        item,
+        SelectItem::UnnamedExpr(Expr::Function(_))
+            | SelectItem::ExprWithAlias { expr: Expr::Function(_), .. }
+    )
+}
+
+fn item_of(source: &Source, expr: &Expr) -> Option<(Item, &'static str, PgType)> {
+    let Expr::Function(Function {
+        name,
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args:
+            FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group,
+    }) = expr
+    else {
+        return None;
+    };
+    let [FunctionArg::Unnamed(arg)] = &args[..] else { return None };
+    if !clauses.is_empty() || !within_group.is_empty() {
+        return None;
+    }
+    let parts = parts(name).ok()?;
+    let [name] = &parts[..] else { return None };
+    let column = match arg {
+        FunctionArgExpr::Wildcard if name == "count" => {
+            return Some((Item::CountAll, "count", PgType::new(oid::INT8)));
+        }
+        FunctionArgExpr::Expr(expr) => source.column(expr)?,
+        _ => return None,
+    };
+    let ty = source.schema.columns[column].ty;
+    Some(match name.as_str() {
+        "count" => (Item::Count(column), "count", PgType::new(oid::INT8)),
+        "sum" => {
+            let sum = match ty {
+                DataType::Int2 | DataType::Int4 => oid::INT8,
+                DataType::Int8 | DataType::Numeric(Some(_)) => oid::NUMERIC,
+                _ => return None,
+            };
+            (Item::Sum(column), "sum", PgType::new(sum))
+        }
+        "min" | "max" => {
+            let kept = match ty {
+                DataType::Int2 | DataType::Int4 | DataType::Int8 => PgType::of_engine(ty),
+                DataType::Date | DataType::Timestamp | DataType::Timestamptz => {
+                    PgType::of_engine(ty)
+                }
+                DataType::Numeric(_) => PgType::new(oid::NUMERIC),
+                DataType::Text | DataType::Varchar(_) => PgType::new(oid::TEXT),
+                _ => return None,
+            };
+            match name.as_str() {
+                "min" => (Item::Min(column), "min", kept),
+                _ => (Item::Max(column), "max", kept),
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// What has been seen of a column.
+#[derive(Clone, Debug, Default)]
+struct State {
+    count: u64,
+    sum: i128,
+    best: Option<Value>,
+}
+
+impl Aggregate {
+    /// Runs it; `None` where its values need the planner.
+    pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
+        let schema = &self.source.schema;
+        let Some(resolved) = self.conditions.resolve(schema, values)? else { return Ok(None) };
+        if scope.past().is_some() {
+            return Ok(None);
+        }
+        let states = match self.from_index(scope, &resolved)? {
+            Some(states) => states,
+            None => match self.scan(scope, &resolved)? {
+                Some(states) => states,
+                None => return Ok(None),
+            },
+        };
+        let row = self.items.iter().zip(states).map(|(item, state)| self.value(*item, state));
+        let row = row.collect::<Result<Vec<Value>>>()?;
+        let source = Box::new(Ready::new(vec![Chunk::Rows(vec![row])]));
+        Ok(Some(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT"))))
+    }
+
+    fn value(&self, item: Item, state: State) -> Result<Value> {
+        let ty = |column: usize| self.source.schema.columns[column].ty;
+        Ok(match item {
+            Item::CountAll | Item::Count(_) => Value::Int(state.count as i64),
+            Item::Min(_) | Item::Max(_) => state.best.unwrap_or(Value::Null),
+            Item::Sum(_) if state.count == 0 => Value::Null,
+            Item::Sum(column) => match ty(column) {
+                DataType::Int2 | DataType::Int4 => {
+                    let sum = i64::try_from(state.sum);
+                    Value::Int(sum.map_err(|_| SqlError::new("22003", "bigint out of range"))?)
+                }
+                DataType::Numeric(Some((_, scale))) => {
+                    Value::Numeric(Numeric { mantissa: state.sum, scale })
+                }
+                _ => Value::Numeric(Numeric { mantissa: state.sum, scale: 0 }),
+            },
+        })
+    }
+
+    /// What entries of an index tell without a look at each: counts, and ends of ranges.
+    fn from_index(&self, scope: &Scope, resolved: &Resolved) -> Result<Option<Vec<State>>> {
+        let table = &self.source.table;
+        let only_counts = self.items.iter().all(|item| *item == Item::CountAll);
+        if only_counts && resolved.rest.is_empty() {
+            let mut count = 0;
+            for bounds in &resolved.alternatives {
+                count += match access::best(&self.source.schema, bounds) {
+                    None if bounds.is_empty() => scope.tx()?.count(table)?,
+                    Some((index, choice)) if choice.used.len() == bounds.len() => {
+                        scope.tx()?.index_count(table, &index.name, choice.range)?
+                    }
+                    _ => return Ok(None),
+                };
+            }
+            let state = State { count, ..State::default() };
+            return Ok(Some(vec![state; self.items.len()]));
+        }
+        let [bounds] = &resolved.alternatives[..] else { return Ok(None) };
+        if !resolved.rest.is_empty() {
+            return Ok(None);
+        }
+        let mut states = Vec::with_capacity(self.items.len());
+        for item in &self.items {
+            let (column, last) = match item {
+                Item::Min(column) => (*column, false),
+                Item::Max(column) => (*column, true),
+                _ => return Ok(None),
+            };
+            let Some(best) = self.end(scope, bounds, column, last)? else { return Ok(None) };
+            states.push(State { best: Some(best), ..State::default() });
+        }
+        Ok(Some(states))
+    }
+
+    /// The first or last value of a column that follows the columns with one value in an index.
+    fn end(
+        &self,
+        scope: &Scope,
+        bounds: &[access::Bound],
+        column: usize,
+        last: bool,
+    ) -> Result<Option<Value>> {
+        let schema = &self.source.schema;
+        let id = schema.columns[column].id;
+        for index in schema.indexes.iter().filter(|index| index.ready) {
+            let choice = access::range_of(schema, index, bounds);
+            let (equal, used, range) = match choice {
+                Some(choice) => (choice.equal, choice.used.len(), choice.range),
+                None => (0, 0, onlap::KeyRange::all()),
+            };
+            let follows = index.key.get(equal).is_some_and(|part| part.column == id);
+            if used < bounds.len() || !follows {
+                continue;
+            }
+            let descending = index.key[equal].descending;
+            let name = &schema.columns[column].name;
+            let mut scan = Scan::all().columns([name.clone()]);
+            if last != descending {
+                scan = scan.reverse();
+            }
+            // NULL is largest and does not count; there may be many, so that the range leaves them out.
+            let range = match used > equal {
+                true => range,
+                false => self.without_null(index, equal, bounds),
+            };
+            let mut rows =
+                scope.tx()?.index_scan(&self.source.table, &index.name, range, scan.limit(1))?;
+            return Ok(Some(match rows.next() {
+                Some(batch) => {
+                    let batch = batch?;
+                    if batch.is_empty() { Value::Null } else { batch.value(0, 0) }
+                }
+                None => Value::Null,
+            }));
+        }
+        Ok(None)
+    }
+
+    /// The keys that begin with values of `equal` columns and have none that is NULL in the next.
+    fn without_null(
+        &self,
+        index: &onlap::IndexSchema,
+        equal: usize,
+        bounds: &[access::Bound],
+    ) -> onlap::KeyRange {
+        let schema = &self.source.schema;
+        let value = |i: usize| {
+            let at = schema.position(index.key[i].column)?;
+            bounds.iter().find(|b| b.column == at).map(|b| b.value.clone())
+        };
+        let key: Vec<Value> = (0..equal).filter_map(value).collect();
+        let null: Vec<Value> = key.iter().cloned().chain([Value::Null]).collect();
+        let range = match index.key[equal].descending {
+            false => onlap::KeyRange::before(null),
+            true => onlap::KeyRange::after(null),
+        };
+        if equal > 0 { range.and(onlap::KeyRange::eq(key)) } else { range }
+    }
+
+    /// Reads the rows of each range, or all of the table.
+    fn scan(&self, scope: &Arc<Scope>, resolved: &Resolved) -> Result<Option<Vec<State>>> {
+        let schema = &self.source.schema;
+        let mut columns: Vec<usize> = Vec::new();
+        let mut note = |column: usize| {
+            if !columns.contains(&column) {
+                columns.push(column);
+            }
+        };
+        for item in &self.items {
+            if let Item::Count(c) | Item::Sum(c) | Item::Min(c) | Item::Max(c) = item {
+                note(*c);
+            }
+        }
+        resolved.rest.iter().for_each(|r| note(r.column()));
+        resolved.alternatives.iter().flatten().for_each(|b| note(b.column));
+        let mut states = vec![State::default(); self.items.len()];
+        for bounds in &resolved.alternatives {
+            let best = access::best(schema, bounds);
+            if best.is_none() && !(bounds.is_empty() && resolved.rest.is_empty()) {
+                return Ok(None);
+            }
+            let used = best.as_ref().map_or(Vec::new(), |(_, choice)| choice.used.clone());
+            let left = (0..bounds.len()).filter(|i| !used.contains(i));
+            let rest: Vec<Rest> = left
+                .map(|i| Rest::Bound(bounds[i].clone()))
+                .chain(resolved.rest.iter().cloned())
+                .collect();
+            let scan = Scan::all().columns(columns.iter().map(|c| schema.columns[*c].name.clone()));
+            let table = &self.source.table;
+            let mut rows = match best {
+                Some((index, choice)) => {
+                    scope.tx()?.index_scan(table, &index.name, choice.range, scan)?
+                }
+                None => scope.tx()?.scan(table, scan)?,
+            };
+            let mut batch = match rows.next() {
+                Some(batch) => batch?,
+                None => continue,
+            };
+            loop {
+                scope.go_on()?;
+                self.add(&batch, &columns, &rest, &mut states);
+                if !rows.next_into(&mut batch)? {
+                    break;
+                }
+            }
+        }
+        Ok(Some(states))
+    }
+
+    fn add(&self, batch: &RowBatch, columns: &[usize], rest: &[Rest], states: &mut [State]) {
+        let at = |column: usize| {
+            columns.iter().position(|c| *c == column).expect("all columns in use are read")
+        };
+        let schema = &self.source.schema;
+        let holds = |row: usize| {
+            rest.iter().all(|r| {
+                let column = r.column();
+                r.holds(schema.columns[column].ty, &batch.value(row, at(column)))
+            })
+        };
+        let kept: Option<Vec<usize>> =
+            (!rest.is_empty()).then(|| (0..batch.len()).filter(|row| holds(*row)).collect());
+        for (item, state) in self.items.iter().zip(states) {
+            match item {
+                Item::CountAll => {
+                    state.count += kept.as_ref().map_or(batch.len(), Vec::len) as u64;
+                }
+                Item::Count(c) | Item::Sum(c) | Item::Min(c) | Item::Max(c) => {
+                    let column = &batch.columns.columns[at(*c)];
+                    let rows: &mut dyn Iterator<Item = usize> = match &kept {
+                        Some(kept) => &mut kept.iter().copied(),
+                        None => &mut (0..batch.len()),
+                    };
+                    match (item, &column.data) {
+                        (Item::Sum(_), Vector::Int(v)) if kept.is_none() => {
+                            // NULL slots hold 0.
+                            state.sum += v.iter().map(|v| i128::from(*v)).sum::<i128>();
+                            state.count += (v.len() - nulls(column)) as u64;
+                        }
+                        (Item::Sum(_), Vector::Int(v)) => {
+                            for row in rows.filter(|row| !column.is_null(*row)) {
+                                state.sum += i128::from(v[row]);
+                                state.count += 1;
+                            }
+                        }
+                        (Item::Sum(_), Vector::Wide(v)) => {
+                            for row in rows.filter(|row| !column.is_null(*row)) {
+                                state.sum = state.sum.saturating_add(v[row]);
+                                state.count += 1;
+                            }
+                        }
+                        (Item::Count(_), _) if kept.is_none() => {
+                            state.count += (column.len() - nulls(column)) as u64;
+                        }
+                        (Item::Count(_), _) => {
+                            state.count += rows.filter(|row| !column.is_null(*row)).count() as u64;
+                        }
+                        _ => {
+                            let ty = schema.columns[*c].ty;
+                            let max = matches!(item, Item::Max(_));
+                            for row in rows.filter(|row| !column.is_null(*row)) {
+                                let value = convert::read_value(ty, column, row);
+                                let better = state.best.as_ref().is_none_or(|best| {
+                                    let order = convert::compare_values(ty, &value, best);
+                                    if max { order.is_gt() } else { order.is_lt() }
+                                });
+                                if better {
+                                    state.best = Some(value);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn nulls(column: &onlap::Column) -> usize {
+    column.nulls.as_ref().map_or(0, onlap::NullMask::count)
+}

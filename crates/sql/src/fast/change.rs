@@ -1,0 +1,239 @@
+//! UPDATE and DELETE of rows that indexes find.
+//!
+//! Where every condition is one of an index range, the engine changes rows by their entries and reads none
+//! of them, where it can: `delete_where`, `update_where`. Anything else goes the planner's way.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{
+    Assignment, AssignmentTarget, BinaryOperator, Delete, Expr, FromTable, Update,
+};
+use onlap::{Change as ColumnChange, DataType, Predicate, Value};
+
+use super::Source;
+use super::conditions::{Conditions, Operand};
+use crate::assign::assign;
+use crate::catalog::names::{fold, parts};
+use crate::error::Result;
+use crate::plan::access;
+use crate::scope::Scope;
+use crate::session::Parameter;
+use crate::session::answer::Answer;
+use crate::types::{Cell, PgType};
+use crate::view::View;
+
+/// A bound UPDATE or DELETE.
+#[derive(Debug)]
+pub struct Change {
+    /// The table.
+    pub source: Source,
+    /// WHERE.
+    pub conditions: Conditions,
+    /// Types of parameters by number.
+    pub parameters: Vec<(usize, PgType)>,
+    /// What is set; `None` deletes.
+    set: Option<Vec<(usize, Set)>>,
+}
+
+#[derive(Debug)]
+enum Set {
+    To(Operand),
+    Plus(Operand),
+    Minus(Operand),
+}
+
+/// Binds an UPDATE; `None` for one that the planner is to do.
+pub(super) fn bind_update(view: &View, update: &Update) -> Option<Change> {
+    let Update {
+        update_token: _,
+        optimizer_hints,
+        table,
+        assignments,
+        from: None,
+        selection,
+        returning: None,
+        output: None,
+        or: None,
+        order_by,
+        limit: None,
+    } = update
+    else {
+        return None;
+    };
+    if !order_by.is_empty() || !optimizer_hints.is_empty() {
+        return None;
+    }
+    let source = Source::of(view, std::slice::from_ref(table))?;
+    let conditions = Conditions::of(&source, selection.as_ref())?;
+    let mut parameters = conditions.parameters.clone();
+    let mut set: Vec<(usize, Set)> = Vec::with_capacity(assignments.len());
+    for Assignment { target, value } in assignments {
+        let AssignmentTarget::ColumnName(name) = target else { return None };
+        let [name] = &parts(name).ok()?[..] else { return None };
+        let column = source.schema.position_by_name(name)?;
+        if set.iter().any(|(c, _)| *c == column) {
+            return None;
+        }
+        let what = set_of(&source, column, value)?;
+        let (Set::To(operand) | Set::Plus(operand) | Set::Minus(operand)) = &what;
+        if let Operand::Parameter(n) = operand {
+            parameters.push((*n, PgType::of_engine(source.schema.columns[column].ty)));
+        }
+        set.push((column, what));
+    }
+    Some(Change { source, conditions, parameters, set: Some(set) })
+}
+
+fn set_of(source: &Source, column: usize, value: &Expr) -> Option<Set> {
+    if let Expr::BinaryOp { left, op, right } = value {
+        let exact = matches!(
+            source.schema.columns[column].ty,
+            DataType::Int2 | DataType::Int4 | DataType::Int8
+        );
+        if !exact {
+            return None;
+        }
+        return match (op, source.column(left), source.column(right)) {
+            (BinaryOperator::Plus, Some(c), None) if c == column => {
+                Some(Set::Plus(Operand::of(right)?))
+            }
+            (BinaryOperator::Minus, Some(c), None) if c == column => {
+                Some(Set::Minus(Operand::of(right)?))
+            }
+            (BinaryOperator::Plus, None, Some(c)) if c == column => {
+                Some(Set::Plus(Operand::of(left)?))
+            }
+            _ => None,
+        };
+    }
+    if matches!(value, Expr::Identifier(ident) if fold(ident) == "default") {
+        return None;
+    }
+    Operand::of(value).map(Set::To)
+}
+
+/// Binds a DELETE; `None` for one that the planner is to do.
+pub(super) fn bind_delete(view: &View, delete: &Delete) -> Option<Change> {
+    let Delete {
+        delete_token: _,
+        optimizer_hints,
+        tables,
+        from: FromTable::WithFromKeyword(from),
+        using: None,
+        selection,
+        returning: None,
+        output: None,
+        order_by,
+        limit: None,
+    } = delete
+    else {
+        return None;
+    };
+    if !tables.is_empty() || !order_by.is_empty() || !optimizer_hints.is_empty() {
+        return None;
+    }
+    let source = Source::of(view, from)?;
+    let conditions = Conditions::of(&source, selection.as_ref())?;
+    let parameters = conditions.parameters.clone();
+    Some(Change { source, conditions, parameters, set: None })
+}
+
+/// How rows are named to the engine.
+enum Rows {
+    None,
+    /// The row with this primary key.
+    Key(Vec<Value>),
+    Where(Predicate),
+}
+
+impl Change {
+    /// Runs it; `None` where its values need the planner.
+    pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
+        let Some(rows) = self.rows(values)? else { return Ok(None) };
+        let table = &self.source.table;
+        let Some(set) = &self.set else {
+            let n = match rows {
+                Rows::None => 0,
+                Rows::Key(key) => u64::from(scope.tx()?.delete(table, &key)?),
+                Rows::Where(predicate) => scope.tx()?.delete_where(table, &predicate)?,
+            };
+            return Ok(Some(Answer::Done(format!("DELETE {n}"))));
+        };
+        let mut changes = Vec::with_capacity(set.len());
+        for (column, what) in set {
+            let column = &self.source.schema.columns[*column];
+            let Some(change) = change_of(what, column.ty, values)? else { return Ok(None) };
+            changes.push((column.name.as_str(), change));
+        }
+        let n = match rows {
+            Rows::None => 0,
+            Rows::Key(key) => u64::from(scope.tx()?.change(table, &key, &changes)?),
+            Rows::Where(predicate) => scope.tx()?.update_where(table, &predicate, &changes)?,
+        };
+        Ok(Some(Answer::Done(format!("UPDATE {n}"))))
+    }
+
+    /// The rows, if indexes alone find them.
+    fn rows(&self, values: &[Parameter]) -> Result<Option<Rows>> {
+        let schema = &self.source.schema;
+        let Some(resolved) = self.conditions.resolve(schema, values)? else { return Ok(None) };
+        if !resolved.rest.is_empty() {
+            return Ok(None);
+        }
+        if self.conditions.is_empty() {
+            return Ok(Some(Rows::Where(Predicate::All)));
+        }
+        let mut by_index: Vec<(String, Vec<onlap::KeyRange>)> = Vec::new();
+        let alone = resolved.alternatives.len() == 1;
+        for bounds in &resolved.alternatives {
+            let Some((index, choice)) = access::best(schema, bounds) else { return Ok(None) };
+            if choice.used.len() < bounds.len() {
+                return Ok(None);
+            }
+            if alone && index.primary && choice.is_one_row() {
+                let value = |i: &usize| bounds[*i].value.clone();
+                return Ok(Some(Rows::Key(choice.used.iter().map(value).collect())));
+            }
+            match by_index.iter_mut().find(|(name, _)| *name == index.name) {
+                Some((_, ranges)) => ranges.push(choice.range),
+                None => by_index.push((index.name.clone(), vec![choice.range])),
+            }
+        }
+        let any = |(name, ranges)| Predicate::any_of(name, ranges);
+        let mut all: Vec<Predicate> = by_index.into_iter().map(any).collect();
+        Ok(Some(match all.len() {
+            0 => Rows::None,
+            1 => Rows::Where(all.remove(0)),
+            _ => Rows::Where(Predicate::Or(all)),
+        }))
+    }
+}
+
+/// What a column is changed by; `None` where the planner has to compute it.
+fn change_of(what: &Set, ty: DataType, values: &[Parameter]) -> Result<Option<ColumnChange>> {
+    let (operand, sign) = match what {
+        Set::To(operand) => return Ok(assigned(operand, ty, values)?.map(ColumnChange::Set)),
+        Set::Plus(operand) => (operand, 1),
+        Set::Minus(operand) => (operand, -1),
+    };
+    Ok(match operand.value(ty, values)? {
+        Some(Value::Int(n)) => n.checked_mul(sign).map(|n| ColumnChange::Add(Value::Int(n))),
+        // A sum with NULL is NULL.
+        Some(Value::Null) => Some(ColumnChange::Set(Value::Null)),
+        _ => None,
+    })
+}
+
+/// A value as assignment makes it, which may round where a comparison may not.
+fn assigned(operand: &Operand, ty: DataType, values: &[Parameter]) -> Result<Option<Value>> {
+    match operand {
+        Operand::Parameter(n) => match values.get(n - 1) {
+            Some(parameter) => assign(Cell::of_value(&parameter.value), ty).map(Some),
+            None => Ok(None),
+        },
+        literal => {
+            let Some(cell) = literal.as_value()? else { return Ok(None) };
+            assign(Cell::of_value(&cell), ty).map(Some)
+        }
+    }
+}

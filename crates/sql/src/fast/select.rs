@@ -1,0 +1,590 @@
+//! SELECT of columns of one table.
+//!
+//! Rows come from an index range in its order where that is the order asked for, and are sorted
+//! otherwise. With FOR UPDATE each row is locked as it comes; where another transaction had changed it,
+//! its newest version is judged again.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{
+    Distinct, LimitClause, LockType, NonBlock, OrderByKind, SelectItem,
+};
+use onlap::{LockWait, Row, RowBatch, RowId, RowLock, Rows, Scan, Value, convert};
+
+use super::conditions::{Conditions, Operand, Resolved, Rest};
+use super::{SelectParts, Source};
+use crate::catalog::names::fold;
+use crate::catalog::oids;
+use crate::error::{Result, SqlError};
+use crate::plan::access::{self, Bound, Choice};
+use crate::scope::Scope;
+use crate::session::Parameter;
+use crate::session::answer::{self, Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
+use crate::types::{PgType, oid};
+use crate::view::View;
+
+/// A bound SELECT.
+#[derive(Debug)]
+pub struct Select {
+    /// The table.
+    pub source: Source,
+    /// WHERE.
+    pub conditions: Conditions,
+    /// Columns of the answer.
+    pub columns: Arc<[AnswerColumn]>,
+    /// Types of parameters by number.
+    pub parameters: Vec<(usize, PgType)>,
+    /// Positions in the table of the answer's columns.
+    output: Vec<usize>,
+    distinct: bool,
+    order: Vec<Order>,
+    limit: Option<Operand>,
+    offset: Option<Operand>,
+    lock: Option<(RowLock, LockWait)>,
+}
+
+/// A column of ORDER BY.
+#[derive(Clone, Copy, Debug)]
+struct Order {
+    column: usize,
+    descending: bool,
+}
+
+/// A column of an answer that is one of a table.
+pub fn answer_column(source: &Source, at: usize, name: Option<String>) -> AnswerColumn {
+    let column = &source.schema.columns[at];
+    AnswerColumn {
+        name: name.unwrap_or_else(|| column.name.clone()),
+        ty: PgType::of_engine(column.ty),
+        origin: (oids::of_table(source.schema.id), column.id.0 as i16 + 1),
+    }
+}
+
+/// Binds a SELECT; `None` for one that the planner is to do.
+pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
+    let source = Source::of(view, &parts.select.from)?;
+    let (mut output, mut columns) = (Vec::new(), Vec::new());
+    for item in &parts.select.projection {
+        let (expr, name) = match item {
+            SelectItem::Wildcard(options) if options.to_string().is_empty() => {
+                for at in 0..source.schema.columns.len() {
+                    output.push(at);
+                    columns.push(answer_column(&source, at, None));
+                }
+                continue;
+            }
+            SelectItem::UnnamedExpr(expr) => (expr, None),
+            SelectItem::ExprWithAlias { expr, alias } => (expr, Some(fold(alias))),
+            _ => return None,
+        };
+        let at = source.column(expr)?;
+        output.push(at);
+        columns.push(answer_column(&source, at, name));
+    }
+    let distinct = match &parts.select.distinct {
+        None | Some(Distinct::All) => false,
+        Some(Distinct::Distinct) => true,
+        Some(Distinct::On(_)) => return None,
+    };
+    let conditions = Conditions::of(&source, parts.select.selection.as_ref())?;
+    let order = order_of(&source, parts, &columns, &output)?;
+    if distinct && !order.iter().all(|o| output.contains(&o.column)) {
+        return None;
+    }
+    let (limit, offset) = limits(parts)?;
+    let lock = lock_of(parts)?;
+    if lock.is_some() && distinct {
+        return None;
+    }
+    let mut parameters = conditions.parameters.clone();
+    for operand in [&limit, &offset].into_iter().flatten() {
+        if let Operand::Parameter(n) = operand {
+            parameters.push((*n, PgType::new(oid::INT8)));
+        }
+    }
+    Some(Select {
+        source,
+        conditions,
+        columns: columns.into(),
+        parameters,
+        output,
+        distinct,
+        order,
+        limit,
+        offset,
+        lock,
+    })
+}
+
+fn order_of(
+    source: &Source,
+    parts: &SelectParts<'_>,
+    columns: &[AnswerColumn],
+    output: &[usize],
+) -> Option<Vec<Order>> {
+    let Some(order_by) = &parts.query.order_by else { return Some(Vec::new()) };
+    let OrderByKind::Expressions(exprs) = &order_by.kind else { return None };
+    if order_by.interpolate.is_some() {
+        return None;
+    }
+    let mut order = Vec::with_capacity(exprs.len());
+    for expr in exprs {
+        if expr.with_fill.is_some() {
+            return None;
+        }
+        let descending = expr.options.asc == Some(false);
+        // PostgreSQL's default: NULL is the largest.
+        if expr.options.nulls_first.is_some_and(|first| first != descending) {
+            return None;
+        }
+        // A name means a column of the answer first, a number its position.
+        let named = columns.iter().position(|c| c.name == expr.expr.to_string());
+        let numbered = || {
+            let n: usize = expr.expr.to_string().parse().ok()?;
+            output.get(n.checked_sub(1)?).copied()
+        };
+        let column = match named {
+            Some(at) => output[at],
+            None => source.column(&expr.expr).or_else(numbered)?,
+        };
+        order.push(Order { column, descending });
+    }
+    Some(order)
+}
+
+fn limits(parts: &SelectParts<'_>) -> Option<(Option<Operand>, Option<Operand>)> {
+    match &parts.query.limit_clause {
+        None => Some((None, None)),
+        Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
+            let limit = match limit {
+                Some(expr) => Some(Operand::of(expr)?),
+                None => None,
+            };
+            let offset = match offset {
+                Some(offset) => Some(Operand::of(&offset.value)?),
+                None => None,
+            };
+            Some((limit, offset))
+        }
+        Some(_) => None,
+    }
+}
+
+fn lock_of(parts: &SelectParts<'_>) -> Option<Option<(RowLock, LockWait)>> {
+    match &parts.query.locks[..] {
+        [] => Some(None),
+        [lock] if lock.of.is_none() => {
+            let wait = match &lock.nonblock {
+                None => LockWait::Block,
+                Some(NonBlock::Nowait) => LockWait::NoWait,
+                Some(NonBlock::SkipLocked) => LockWait::SkipLocked,
+            };
+            let mode = match lock.lock_type {
+                LockType::Update => RowLock::Update,
+                LockType::Share => RowLock::Share,
+            };
+            Some(Some((mode, wait)))
+        }
+        _ => None,
+    }
+}
+
+/// Rows of one range, and what of them is still to be judged.
+struct Part {
+    rows: Rows,
+    rest: Vec<(usize, Rest)>,
+}
+
+/// What a run reads: columns of the table by position.
+struct Wanted {
+    columns: Vec<usize>,
+}
+
+impl Wanted {
+    fn at(&self, column: usize) -> usize {
+        self.columns.iter().position(|c| *c == column).expect("all columns in use are read")
+    }
+}
+
+impl Select {
+    /// Runs it; `None` where its values need the planner.
+    pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
+        let Some(resolved) = self.conditions.resolve(&self.source.schema, values)? else {
+            return Ok(None);
+        };
+        let limit = count_of(self.limit.as_ref(), values, "LIMIT")?;
+        let offset = count_of(self.offset.as_ref(), values, "OFFSET")?.unwrap_or(0);
+        let Some(plan) = self.plan(&resolved) else { return Ok(None) };
+        if let Some((mode, wait)) = self.lock {
+            return self.run_locked(scope, &resolved, plan, (mode, wait), limit, offset).map(Some);
+        }
+        // A single row by its whole key.
+        if let [(_, Some((index, choice)))] = &plan[..]
+            && choice.is_one_row()
+            && choice.used.len() == resolved.alternatives[0].len()
+            && resolved.rest.is_empty()
+            && scope.past().is_none()
+        {
+            return self.one_row(scope, index, &resolved.alternatives[0], choice, limit, offset);
+        }
+        let sorted = !self.order.is_empty() && !self.is_ordered(&plan);
+        let wanted = self.wanted(&resolved, sorted);
+        let simple = !sorted && !self.distinct;
+        // Rows that no condition is left for are counted where they lie.
+        let exact = resolved.rest.is_empty()
+            && plan.iter().zip(&resolved.alternatives).all(|((_, choice), bounds)| {
+                choice.as_ref().is_none_or(|(_, c)| c.used.len() == bounds.len())
+            });
+        let scan_limit = match (simple && exact, limit) {
+            (true, Some(limit)) => Some(limit.saturating_add(offset)),
+            _ => None,
+        };
+        let mut parts = Vec::with_capacity(plan.len());
+        for ((reverse, choice), bounds) in plan.iter().zip(&resolved.alternatives) {
+            parts.push(self.open(
+                scope,
+                choice.as_ref(),
+                *reverse,
+                bounds,
+                &resolved,
+                &wanted,
+                scan_limit,
+            )?);
+        }
+        parts.reverse();
+        let outs: Arc<[usize]> = self.output.iter().map(|c| wanted.at(*c)).collect();
+        let stream =
+            Stream { scope: Arc::clone(scope), parts, outs: Arc::clone(&outs), offset, limit };
+        let source: Box<dyn answer::Source> = match simple {
+            true => Box::new(stream),
+            false => Box::new(Ready::new(vec![self.sort(stream, &wanted, offset, limit)?])),
+        };
+        Ok(Some(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT"))))
+    }
+
+    /// Per alternative: whether its index is read backwards, and the index; `None` where the planner does
+    /// better: a condition without an index.
+    fn plan(&self, resolved: &Resolved) -> Option<Vec<(bool, Option<(String, Choice)>)>> {
+        let schema = &self.source.schema;
+        let mut plan = Vec::with_capacity(resolved.alternatives.len());
+        for bounds in &resolved.alternatives {
+            let best = access::best(schema, bounds);
+            plan.push(match best {
+                Some((index, choice)) => {
+                    let reverse = self.direction(index, choice.equal).unwrap_or(false);
+                    (reverse, Some((index.name.clone(), choice)))
+                }
+                None if !bounds.is_empty() || !resolved.rest.is_empty() => return None,
+                None => self.whole_table()?,
+            });
+        }
+        Some(plan)
+    }
+
+    /// All rows: in the order of an index where few are wanted, otherwise as they lie.
+    fn whole_table(&self) -> Option<(bool, Option<(String, Choice)>)> {
+        if self.order.is_empty() {
+            return Some((false, None));
+        }
+        self.limit.as_ref()?;
+        let indexes = self.source.schema.indexes.iter().filter(|index| index.ready);
+        let mut fitting =
+            indexes.filter_map(|index| Some((self.direction(index, 0)?, index.name.clone())));
+        let (reverse, name) = fitting.next()?;
+        let all = Choice { range: onlap::KeyRange::all(), ..Choice::default() };
+        Some((reverse, Some((name, all))))
+    }
+
+    /// Whether an index gives the order, after `equal` columns that have one value, and whether
+    /// backwards.
+    fn direction(&self, index: &onlap::IndexSchema, equal: usize) -> Option<bool> {
+        let schema = &self.source.schema;
+        let position = |i: usize| schema.position(index.key[i].column);
+        let fixed: Vec<usize> = (0..equal).filter_map(position).collect();
+        let mut reverse = None;
+        let mut at = equal;
+        for order in &self.order {
+            if fixed.contains(&order.column) {
+                continue;
+            }
+            if at >= index.key.len() || position(at) != Some(order.column) {
+                return None;
+            }
+            let turned = index.key[at].descending != order.descending;
+            if *reverse.get_or_insert(turned) != turned {
+                return None;
+            }
+            at += 1;
+        }
+        Some(reverse.unwrap_or(false))
+    }
+
+    fn is_ordered(&self, plan: &[(bool, Option<(String, Choice)>)]) -> bool {
+        match plan {
+            [] => true,
+            [(_, Some((name, choice)))] => {
+                let index = self.source.schema.index_by_name(name);
+                index.is_some_and(|index| self.direction(index, choice.equal).is_some())
+            }
+            _ => false,
+        }
+    }
+
+    fn wanted(&self, resolved: &Resolved, sorted: bool) -> Wanted {
+        let mut columns = self.output.clone();
+        if sorted || self.distinct {
+            columns.extend(self.order.iter().map(|o| o.column));
+        }
+        columns.extend(resolved.rest.iter().map(Rest::column));
+        columns.extend(resolved.alternatives.iter().flatten().map(|b| b.column));
+        let mut seen = Vec::with_capacity(columns.len());
+        for column in columns {
+            if !seen.contains(&column) {
+                seen.push(column);
+            }
+        }
+        Wanted { columns: seen }
+    }
+
+    fn open(
+        &self,
+        scope: &Scope,
+        choice: Option<&(String, Choice)>,
+        reverse: bool,
+        bounds: &[Bound],
+        resolved: &Resolved,
+        wanted: &Wanted,
+        limit: Option<usize>,
+    ) -> Result<Part> {
+        let schema = &self.source.schema;
+        let used = choice.map_or(&[][..], |(_, c)| &c.used);
+        let left = (0..bounds.len()).filter(|i| !used.contains(i));
+        let left = left.map(|i| Rest::Bound(bounds[i].clone()));
+        let rest: Vec<Rest> = left.chain(resolved.rest.iter().cloned()).collect();
+        // A column that only a range needed is not read.
+        let mut scan =
+            Scan::all().columns(wanted.columns.iter().map(|c| schema.columns[*c].name.clone()));
+        if let Some(limit) = limit {
+            scan = scan.limit(limit);
+        }
+        if reverse {
+            scan = scan.reverse();
+        }
+        let table = &self.source.table;
+        let rows = match (choice, scope.past()) {
+            (None, None) => scope.tx()?.scan(table, scan)?,
+            (None, Some(past)) => past.scan(table, scan)?,
+            (Some((name, choice)), None) => {
+                scope.tx()?.index_scan(table, name, choice.range.clone(), scan)?
+            }
+            (Some((name, choice)), Some(past)) => {
+                past.index_scan(table, name, choice.range.clone(), scan)?
+            }
+        };
+        let rest = rest.into_iter().map(|r| (wanted.at(r.column()), r)).collect();
+        Ok(Part { rows, rest })
+    }
+
+    fn one_row(
+        &self,
+        scope: &Scope,
+        index: &str,
+        bounds: &[Bound],
+        choice: &Choice,
+        limit: Option<usize>,
+        offset: usize,
+    ) -> Result<Option<Answer>> {
+        let key: Vec<Value> = choice.used.iter().map(|i| bounds[*i].value.clone()).collect();
+        let names: Vec<&str> =
+            self.output.iter().map(|c| self.source.schema.columns[*c].name.as_str()).collect();
+        let found = match limit == Some(0) || offset > 0 {
+            true => None,
+            false => scope.tx()?.get_by(&self.source.table, index, &key, Some(&names))?,
+        };
+        let source = Box::new(Ready::new(vec![Chunk::Rows(found.into_iter().collect())]));
+        Ok(Some(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT"))))
+    }
+
+    fn sort(
+        &self,
+        mut stream: Stream,
+        wanted: &Wanted,
+        offset: usize,
+        limit: Option<usize>,
+    ) -> Result<Chunk> {
+        let all: Arc<[usize]> = (0..wanted.columns.len()).collect();
+        stream.outs = all;
+        (stream.offset, stream.limit) = (0, None);
+        let mut rows: Vec<Row> = Vec::new();
+        while let Some(chunk) = answer::Source::next(&mut stream)? {
+            rows.extend(chunk.into_rows());
+        }
+        let outs: Vec<usize> = self.output.iter().map(|c| wanted.at(*c)).collect();
+        let order: Vec<(usize, bool)> =
+            self.order.iter().map(|o| (wanted.at(o.column), o.descending)).collect();
+        let ty = |at: usize| self.source.schema.columns[wanted.columns[at]].ty;
+        let by_order = |a: &Row, b: &Row| {
+            let each = order.iter().map(|&(at, descending)| {
+                let order = convert::compare_values(ty(at), &a[at], &b[at]);
+                if descending { order.reverse() } else { order }
+            });
+            each.fold(Ordering::Equal, Ordering::then)
+        };
+        let by_output = |a: &Row, b: &Row| {
+            let each = outs.iter().map(|&at| convert::compare_values(ty(at), &a[at], &b[at]));
+            each.fold(Ordering::Equal, Ordering::then)
+        };
+        match self.distinct {
+            true => {
+                rows.sort_by(|a, b| by_order(a, b).then_with(|| by_output(a, b)));
+                rows.dedup_by(|a, b| by_output(a, b).is_eq());
+            }
+            false => rows.sort_by(by_order),
+        }
+        let rows = rows.into_iter().skip(offset).take(limit.unwrap_or(usize::MAX));
+        let pick = |row: Row| outs.iter().map(|at| row[*at].clone()).collect();
+        Ok(Chunk::Rows(rows.map(pick).collect()))
+    }
+
+    /// Locks rows one by one in their order, until enough are locked.
+    fn run_locked(
+        &self,
+        scope: &Arc<Scope>,
+        resolved: &Resolved,
+        plan: Vec<(bool, Option<(String, Choice)>)>,
+        (mode, wait): (RowLock, LockWait),
+        limit: Option<usize>,
+        offset: usize,
+    ) -> Result<Answer> {
+        let candidates = self.candidates(scope, resolved, &plan)?;
+        let schema = &self.source.schema;
+        let (mut rows, mut skipped) = (Vec::new(), 0);
+        for id in candidates {
+            if limit.is_some_and(|limit| rows.len() >= limit) {
+                break;
+            }
+            let table = &self.source.table;
+            let mut tx = scope.tx()?;
+            let mut newest = None;
+            let locked = {
+                let mut recheck = |_: RowId, row: &Row| {
+                    newest = Some(row.clone());
+                    Ok(Conditions::hold(resolved, schema, row))
+                };
+                tx.lock_rows(table, &[id], mode, wait, &mut recheck)?
+            };
+            let Some(locked) = locked.first() else { continue };
+            let row = match newest {
+                Some(row) => row,
+                None => match tx.fetch(table, &[*locked], None)? {
+                    batch if batch.is_empty() => continue,
+                    batch => batch.row(0),
+                },
+            };
+            if skipped < offset {
+                skipped += 1;
+                continue;
+            }
+            rows.push(self.output.iter().map(|c| row[*c].clone()).collect());
+        }
+        let source = Box::new(Ready::new(vec![Chunk::Rows(rows)]));
+        Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT")))
+    }
+
+    /// Ids of rows in the order asked for.
+    fn candidates(
+        &self,
+        scope: &Arc<Scope>,
+        resolved: &Resolved,
+        plan: &[(bool, Option<(String, Choice)>)],
+    ) -> Result<Vec<RowId>> {
+        let sorted = !self.order.is_empty() && !self.is_ordered(plan);
+        let wanted = self.wanted(resolved, true);
+        let mut found: Vec<(RowId, Row)> = Vec::new();
+        for ((reverse, choice), bounds) in plan.iter().zip(&resolved.alternatives) {
+            let part =
+                self.open(scope, choice.as_ref(), *reverse, bounds, resolved, &wanted, None)?;
+            for batch in part.rows {
+                scope.go_on()?;
+                let batch = batch?;
+                for i in 0..batch.len() {
+                    if holds(&part.rest, &batch, i) {
+                        let row = if sorted { batch.row(i) } else { Row::new() };
+                        found.push((batch.row_ids[i], row));
+                    }
+                }
+            }
+        }
+        if sorted {
+            found.sort_by(|(_, a), (_, b)| {
+                let each = self.order.iter().map(|o| {
+                    let (at, ty) = (wanted.at(o.column), self.source.schema.columns[o.column].ty);
+                    let order = convert::compare_values(ty, &a[at], &b[at]);
+                    if o.descending { order.reverse() } else { order }
+                });
+                each.fold(Ordering::Equal, Ordering::then)
+            });
+        }
+        Ok(found.into_iter().map(|(id, _)| id).collect())
+    }
+}
+
+fn holds(rest: &[(usize, Rest)], batch: &RowBatch, row: usize) -> bool {
+    rest.iter().all(|(at, rest)| rest.holds(batch.types()[*at], &batch.value(row, *at)))
+}
+
+/// A number of rows that LIMIT or OFFSET names; `None` for NULL.
+fn count_of(operand: Option<&Operand>, values: &[Parameter], what: &str) -> Result<Option<usize>> {
+    let Some(operand) = operand else { return Ok(None) };
+    match operand.value(onlap::DataType::Int8, values)? {
+        Some(Value::Int(n)) if n >= 0 => Ok(Some(n as usize)),
+        Some(Value::Null) => Ok(None),
+        _ => Err(SqlError::new("2201W", format!("{what} must not be negative"))),
+    }
+}
+
+/// Batches of the engine as they come.
+struct Stream {
+    scope: Arc<Scope>,
+    /// The last is read first.
+    parts: Vec<Part>,
+    outs: Arc<[usize]>,
+    offset: usize,
+    limit: Option<usize>,
+}
+
+impl answer::Source for Stream {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        if self.limit == Some(0) {
+            return Ok(None);
+        }
+        while let Some(part) = self.parts.last_mut() {
+            self.scope.go_on()?;
+            let Some(batch) = part.rows.next() else {
+                self.parts.pop();
+                continue;
+            };
+            let batch = batch?;
+            let chunk = match part.rest.is_empty() {
+                true => Chunk::Engine(batch, Arc::clone(&self.outs)),
+                false => {
+                    let kept = (0..batch.len()).filter(|&i| holds(&part.rest, &batch, i));
+                    let row = |i: usize| self.outs.iter().map(|at| batch.value(i, *at)).collect();
+                    Chunk::Rows(kept.map(row).collect())
+                }
+            };
+            let n = chunk.len();
+            let from = self.offset.min(n);
+            let to = self.limit.map_or(n, |limit| n.min(from.saturating_add(limit)));
+            self.offset -= from;
+            if let Some(limit) = &mut self.limit {
+                *limit -= to - from;
+            }
+            if from < to {
+                return Ok(Some(if to - from == n { chunk } else { chunk.slice(from, to) }));
+            }
+        }
+        Ok(None)
+    }
+}

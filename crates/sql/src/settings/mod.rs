@@ -1,0 +1,152 @@
+//! What can be set, where, and what does it mean?
+//!
+//! One entry per setting ([`registry`]) gives its flag of `onlap serve`, its environment variable
+//! (`ONLAP_` and the name in capitals), its key in the configuration file, SET, SHOW and RESET, its row
+//! of pg_settings, what clients are told of it (ParameterStatus), and its line of `docs/settings.md`.
+//!
+//! Two users:
+//!
+//! * The server reads a [`Configuration`]: defaults, then the file, then the environment, then flags. Its
+//!   [`Configuration::defaults`] are what sessions begin with.
+//! * A session has [`Settings`]: [`Settings::new`] with those defaults, [`Settings::start_with`] what the
+//!   client sent at its start, then [`Settings::set`] for SET and SET LOCAL, [`Settings::reset`],
+//!   [`Settings::show`]; [`Settings::commit`] and [`Settings::rollback`] at the end of a transaction
+//!   (PostgreSQL undoes SET with it), [`Settings::mark`] and [`Settings::back_to`] for savepoints. What
+//!   the session itself decides (is_superuser, transaction_isolation) is [`Settings::put`]. Before each
+//!   ReadyForQuery it sends [`Settings::take_reported`]: everything that is reported the first time, what
+//!   changed later. [`Settings::flag`], [`Settings::int`], [`Settings::time`] and [`Settings::text`] read
+//!   by [`Id`] at no cost.
+//!
+//! Pure: files and variables are handed in. Knows nothing of what a setting does.
+
+mod check;
+mod configuration;
+mod page;
+pub mod registry;
+mod rows;
+mod session;
+mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use configuration::{Configuration, Origin};
+pub use page::{default_file, page};
+pub use registry::{Id, SETTINGS};
+pub use rows::SettingRow;
+pub use session::{Mark, Settings};
+pub use value::{Unit, Value};
+
+use crate::error::{Result, SqlError, state};
+
+/// When a setting may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// Never: it says what the server is.
+    Fixed,
+    /// When the server starts.
+    Start,
+    /// In a session, by SET.
+    Session,
+}
+
+/// What a setting's values are.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// on or off.
+    Flag,
+    /// A whole number in a unit, from the least to the greatest.
+    Number(Unit, i64, i64),
+    /// Any number.
+    Real(f64, f64),
+    /// One of some words.
+    Word(&'static [&'static str]),
+    /// Any text.
+    Text,
+    /// Text that a function brings into its usual form, or refuses with a reason.
+    Checked(fn(&str) -> Result<String, String>),
+}
+
+/// A setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// For programs.
+    pub id: Id,
+    /// For people; case does not matter.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: Kind,
+    /// Its value where nobody gives one.
+    pub default: &'static str,
+    /// When it may change.
+    pub context: Context,
+    /// The flag of `onlap serve`, without dashes.
+    pub flag: Option<&'static str>,
+    /// Whether clients are told of it at once.
+    pub reported: bool,
+    /// What it belongs to.
+    pub category: &'static str,
+    /// What it does.
+    pub text: &'static str,
+}
+
+impl Setting {
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// It is none of this setting's (22023).
+    pub fn parse(&self, text: &str) -> Result<Value> {
+        value::parse(self.kind, text).map_err(|why| {
+            let name = self.name;
+            let error = SqlError::new(
+                state::BAD_PARAMETER,
+                format!("invalid value for parameter \"{name}\": \"{text}\""),
+            );
+            if why.is_empty() { error } else { error.hint(why) }
+        })
+    }
+    /// The value where nobody gives one.
+    pub fn default_value(&self) -> Value {
+        value::parse(self.kind, self.default).expect("a test reads every default")
+    }
+    /// The variable that sets it.
+    pub fn environment(&self) -> String {
+        format!("ONLAP_{}", self.name.to_ascii_uppercase())
+    }
+}
+
+/// The setting of a name.
+///
+/// # Errors
+/// There is none (42704); the hint names the nearest.
+pub fn find(name: &str) -> Result<&'static Setting> {
+    let named = |s: &&Setting| s.name.eq_ignore_ascii_case(name);
+    SETTINGS.iter().find(named).ok_or_else(|| {
+        let text = format!("unrecognized configuration parameter \"{name}\"");
+        SqlError::new(state::NO_OBJECT, text).hint(format!("Did you mean \"{}\"?", nearest(name)))
+    })
+}
+
+/// The name with the fewest edits.
+fn nearest(name: &str) -> &'static str {
+    let given = name.to_lowercase();
+    let distance = |s: &&Setting| edits(&given, &s.name.to_lowercase());
+    SETTINGS.iter().min_by_key(distance).expect("there are settings").name
+}
+
+/// Levenshtein distance, by rows of the dynamic program.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    // A name of any length may be asked for; the first hundred characters say enough.
+    for (i, x) in a.chars().take(100).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}

@@ -1,0 +1,232 @@
+//! Which settings are there?
+//!
+//! The table behind everything else. A new setting is one entry here; what it does is for whoever reads
+//! it by its [`Id`].
+
+use super::Context::{Fixed, Session, Start};
+use super::Kind::{Checked, Flag, Number, Real, Text, Word};
+use super::check;
+use super::{Setting, Unit};
+
+/// Declares the ids and the table from one list: category, then per setting its id, name, kind, default,
+/// context, text, and what only some have.
+macro_rules! settings {
+    ($($category:literal { $(
+        $id:ident $name:literal $kind:expr, $default:literal, $context:ident, $text:literal
+        $(, flag $flag:literal)? $(, reported = $reported:literal)? ;
+    )* })*) => {
+        /// A setting, for programs: its place in [`SETTINGS`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs, reason = "the table says what each is")]
+        pub enum Id { $($($id),*),* }
+
+        /// All settings, by id.
+        pub const SETTINGS: &[Setting] = &[$($(Setting {
+            id: Id::$id,
+            name: $name,
+            kind: $kind,
+            default: $default,
+            context: $context,
+            flag: settings!(@flag $($flag)?),
+            reported: settings!(@reported $($reported)?),
+            category: $category,
+            text: $text,
+        }),*),*];
+    };
+    (@flag) => { None };
+    (@flag $flag:literal) => { Some($flag) };
+    (@reported) => { false };
+    (@reported $reported:literal) => { $reported };
+}
+
+impl Id {
+    /// Its entry.
+    pub fn setting(self) -> &'static Setting {
+        &SETTINGS[self as usize]
+    }
+}
+
+const TIMES: i64 = i32::MAX as i64;
+const GB: i64 = 1 << 30;
+const LEVELS: &[&str] = &[
+    "debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error",
+];
+
+settings! {
+    "Database" {
+        DataDir "data_dir" Text, "./onlap-data", Start,
+            "The database's directory; it is made where there is none.", flag "data-dir";
+        MemoryLimit "memory_limit" Number(Unit::Bytes, 0, i64::MAX), "0", Start,
+            "Memory for everything that grows with data; 0 takes a quarter of the machine's.",
+            flag "memory-limit";
+        Sync "sync" Checked(check::sync), "fsync", Start,
+            "When a commit is acknowledged: fsync survives power loss, interval:MS loses at most so many \
+             milliseconds to it, os leaves it to the operating system. A killed process loses nothing.",
+            flag "sync";
+        BackgroundJobs "background_jobs" Number(Unit::None, 1, 64), "2", Start,
+            "Tasks that flush and merge.", flag "background-jobs";
+    }
+    "Connections" {
+        Listen "listen" Text, "127.0.0.1:5652", Start,
+            "Addresses to listen at, separated by commas. Other machines are served only with TLS and a \
+             password.", flag "listen";
+        MaxConnections "max_connections" Number(Unit::None, 1, 10_000), "100", Start,
+            "Sessions at most.", flag "max-connections";
+        ReservedConnections "reserved_connections" Number(Unit::None, 0, 10_000), "3", Start,
+            "How many of them are kept for superusers.", flag "reserved-connections";
+        AuthenticationTimeout "authentication_timeout" Number(Unit::S, 1, 600), "10", Start,
+            "Time from connecting to having proved who one is.";
+        MaxMessageSize "max_message_size" Number(Unit::Bytes, 1 << 20, GB - 1), "128MB", Start,
+            "The longest message of a client, and so the longest statement.";
+        ShutdownTimeout "shutdown_timeout" Number(Unit::S, 0, 3600), "10", Start,
+            "How long statements may go on once the server is asked to stop; then they are cancelled.",
+            flag "shutdown-timeout";
+    }
+    "Security" {
+        TlsCert "tls_cert" Text, "", Start,
+            "Certificate in PEM, followed by those it was signed with.", flag "tls-cert";
+        TlsKey "tls_key" Text, "", Start, "The certificate's key in PEM.", flag "tls-key";
+        PasswordFile "password_file" Text, "", Start,
+            "File whose first line becomes the password of role postgres at the start.",
+            flag "password-file";
+        Insecure "insecure" Flag, "off", Start,
+            "Serve other machines without TLS and trust them without a password.", flag "insecure";
+    }
+    "Monitoring" {
+        Http "http" Text, "", Start,
+            "Address of /healthz and /metrics; empty for none. There is no password.", flag "http";
+        LogLevel "log_level" Word(&["error", "warn", "info", "debug"]), "info", Start,
+            "What is written to standard error.", flag "log-level";
+        LogMinDurationStatement "log_min_duration_statement" Number(Unit::Ms, -1, TIMES), "-1", Start,
+            "Statements that took this long are logged; -1 for none.",
+            flag "log-min-duration-statement";
+    }
+    "Client" {
+        ApplicationName "application_name" Text, "", Session, "The client's name for itself.", reported = true;
+        ClientEncoding "client_encoding" Checked(check::encoding), "UTF8", Session,
+            "The encoding of texts the client sends and gets.", reported = true;
+        ClientMinMessages "client_min_messages" Word(LEVELS), "notice", Session,
+            "The least of the messages that the client gets.";
+        DateStyle "DateStyle" Checked(check::date_style), "ISO, MDY", Session,
+            "How dates are written, and which way ambiguous ones are read.", reported = true;
+        IntervalStyle "IntervalStyle" Word(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
+            "postgres", Session, "How intervals are written.", reported = true;
+        TimeZone "TimeZone" Checked(check::time_zone), "UTC", Session,
+            "The zone in which times are written and read.", reported = true;
+        ExtraFloatDigits "extra_float_digits" Number(Unit::None, -15, 3), "1", Session,
+            "Digits of floating-point numbers; above 0 the shortest that are exact.";
+        ByteaOutput "bytea_output" Word(&["hex", "escape"]), "hex", Session, "How bytes are written.";
+        SearchPath "search_path" Text, "\"$user\", public", Session,
+            "Schemas in which names without one are looked for.";
+        SessionAuthorization "session_authorization" Text, "postgres", Fixed,
+            "The role that connected.", reported = true;
+        Role "role" Text, "none", Session, "The role whose rights count.";
+        IsSuperuser "is_superuser" Flag, "on", Fixed, "Whether the role may do everything.", reported = true;
+    }
+    "Transactions" {
+        DefaultTransactionIsolation "default_transaction_isolation" Checked(check::isolation),
+            "read committed", Session, "The level of new transactions.";
+        DefaultTransactionReadOnly "default_transaction_read_only" Flag, "off", Session,
+            "Whether new transactions only read.", reported = true;
+        DefaultTransactionDeferrable "default_transaction_deferrable" Flag, "off", Session,
+            "Without effect.";
+        TransactionIsolation "transaction_isolation" Checked(check::isolation), "read committed",
+            Session, "The level of this transaction.";
+        TransactionReadOnly "transaction_read_only" Flag, "off", Session,
+            "Whether this transaction only reads.";
+        TransactionDeferrable "transaction_deferrable" Flag, "off", Session, "Without effect.";
+        StatementTimeout "statement_timeout" Number(Unit::Ms, 0, TIMES), "0", Session,
+            "How long a statement may take; 0 for any time.";
+        LockTimeout "lock_timeout" Number(Unit::Ms, 0, TIMES), "0", Session,
+            "How long a statement may wait for a lock; 0 for any time.";
+        IdleInTransactionSessionTimeout "idle_in_transaction_session_timeout"
+            Number(Unit::Ms, 0, TIMES), "0", Session,
+            "How long a client may be silent inside a transaction before its session ends.";
+        IdleSessionTimeout "idle_session_timeout" Number(Unit::Ms, 0, TIMES), "0", Session,
+            "How long a client may be silent outside of transactions before its session ends.";
+        TransactionTimeout "transaction_timeout" Number(Unit::Ms, 0, TIMES), "0", Session,
+            "Without effect; dumps of newer releases set it.";
+        DeadlockTimeout "deadlock_timeout" Number(Unit::Ms, 1, TIMES), "1s", Session,
+            "Without effect: deadlocks are found at once.";
+        SynchronousCommit "synchronous_commit" Word(&["on", "off", "local", "remote_write", "remote_apply"]),
+            "on", Session, "Without effect: the setting sync decides, for all.";
+    }
+    "Execution" {
+        FastPath "fast_path" Flag, "on", Session,
+            "Run simple statements without the planner; off for comparing.";
+        WorkMem "work_mem" Number(Unit::Kb, 64, TIMES), "4MB", Session,
+            "Without effect: queries share a part of the memory limit.";
+        MaintenanceWorkMem "maintenance_work_mem" Number(Unit::Kb, 1024, TIMES), "64MB", Session,
+            "Without effect.";
+        PlanCacheMode "plan_cache_mode"
+            Word(&["auto", "force_generic_plan", "force_custom_plan"]), "auto", Session, "Without effect.";
+        EnableSeqscan "enable_seqscan" Flag, "on", Session, "Without effect.";
+        EnableIndexscan "enable_indexscan" Flag, "on", Session, "Without effect.";
+        EnableIndexonlyscan "enable_indexonlyscan" Flag, "on", Session, "Without effect.";
+        EnableBitmapscan "enable_bitmapscan" Flag, "on", Session, "Without effect.";
+        EnableHashjoin "enable_hashjoin" Flag, "on", Session, "Without effect.";
+        EnableMergejoin "enable_mergejoin" Flag, "on", Session, "Without effect.";
+        EnableNestloop "enable_nestloop" Flag, "on", Session, "Without effect.";
+        EnableSort "enable_sort" Flag, "on", Session, "Without effect.";
+        Jit "jit" Flag, "off", Session, "Without effect.";
+        Geqo "geqo" Flag, "on", Session, "Without effect.";
+        RandomPageCost "random_page_cost" Real(0.0, f64::MAX), "4", Session, "Without effect.";
+        SeqPageCost "seq_page_cost" Real(0.0, f64::MAX), "1", Session, "Without effect.";
+        MaxParallelWorkersPerGather "max_parallel_workers_per_gather" Number(Unit::None, 0, 1024), "2",
+            Session, "Without effect.";
+    }
+    "Compatibility" {
+        StandardConformingStrings "standard_conforming_strings" Flag, "on", Session,
+            "Backslashes in '...' are backslashes, whatever is set here.", reported = true;
+        EscapeStringWarning "escape_string_warning" Flag, "on", Session, "Without effect.";
+        BackslashQuote "backslash_quote" Word(&["safe_encoding", "on", "off"]), "safe_encoding", Session,
+            "Without effect.";
+        ArrayNulls "array_nulls" Flag, "on", Session, "Without effect.";
+        QuoteAllIdentifiers "quote_all_identifiers" Flag, "off", Session, "Without effect.";
+        TransformNullEquals "transform_null_equals" Flag, "off", Session, "Without effect.";
+        SynchronizeSeqscans "synchronize_seqscans" Flag, "on", Session, "Without effect.";
+        RowSecurity "row_security" Flag, "on", Session, "Without effect: there are no policies.";
+        CheckFunctionBodies "check_function_bodies" Flag, "on", Session, "Without effect.";
+        XmlOption "xmloption" Word(&["content", "document"]), "content", Session, "Without effect.";
+        XmlBinary "xmlbinary" Word(&["base64", "hex"]), "base64", Session, "Without effect.";
+        DefaultTableAccessMethod "default_table_access_method" Text, "heap", Session, "Without effect.";
+        DefaultTablespace "default_tablespace" Text, "", Session, "Without effect.";
+        TempTablespaces "temp_tablespaces" Text, "", Session, "Without effect.";
+        DefaultTextSearchConfig "default_text_search_config" Text, "pg_catalog.simple", Session,
+            "Without effect.";
+        DefaultToastCompression "default_toast_compression" Text, "pglz", Session, "Without effect.";
+        SessionReplicationRole "session_replication_role" Word(&["origin", "replica", "local"]), "origin",
+            Session, "Without effect.";
+        PasswordEncryption "password_encryption" Word(&["scram-sha-256"]), "scram-sha-256", Session,
+            "How passwords are kept.";
+        LcMessages "lc_messages" Text, "C", Session, "Without effect.";
+        LcMonetary "lc_monetary" Text, "C", Session, "Without effect.";
+        LcNumeric "lc_numeric" Text, "C", Session, "Without effect.";
+        LcTime "lc_time" Text, "C", Session, "Without effect.";
+        LogStatement "log_statement" Word(&["none", "ddl", "mod", "all"]), "none", Session,
+            "Without effect.";
+        TrackActivities "track_activities" Flag, "on", Session, "Without effect.";
+    }
+    "Fixed" {
+        ServerVersion "server_version" Text, "15.0", Fixed,
+            "The release of PostgreSQL whose clients are served.", reported = true;
+        ServerVersionNum "server_version_num" Number(Unit::None, 0, TIMES), "150000", Fixed,
+            "The same as a number.";
+        ServerEncoding "server_encoding" Text, "UTF8", Fixed, "The encoding of texts.", reported = true;
+        IntegerDatetimes "integer_datetimes" Flag, "on", Fixed, "Times are whole microseconds.", reported = true;
+        InHotStandby "in_hot_standby" Flag, "off", Fixed, "Whether this is a copy of another.", reported = true;
+        MaxIdentifierLength "max_identifier_length" Number(Unit::None, 63, 63), "63", Fixed,
+            "Bytes of a name.";
+        MaxIndexKeys "max_index_keys" Number(Unit::None, 32, 32), "32", Fixed, "Columns of a key.";
+        BlockSize "block_size" Number(Unit::None, 8192, 8192), "8192", Fixed,
+            "What clients multiply pg_class.relpages with.";
+        LcCollate "lc_collate" Text, "C", Fixed, "Texts are ordered by their bytes.";
+        LcCtype "lc_ctype" Text, "C", Fixed, "The classes of characters.";
+        WalLevel "wal_level" Text, "replica", Fixed, "Without meaning.";
+        MaxPreparedTransactions "max_prepared_transactions" Number(Unit::None, 0, 0), "0", Fixed,
+            "There are no prepared transactions.";
+        DataChecksums "data_checksums" Flag, "on", Fixed, "Every block has a checksum.";
+        Ssl "ssl" Flag, "off", Fixed, "Whether TLS is offered.";
+        Port "port" Number(Unit::None, 0, 65_535), "5652", Fixed, "The first port listened at.";
+    }
+}

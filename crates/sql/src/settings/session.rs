@@ -1,0 +1,286 @@
+//! What is set in a session?
+//!
+//! Three layers: what the session began with, what SET changed, what SET LOCAL changed until the end of
+//! the transaction. The layers are maps that are shared and copied when they change, so that a place to
+//! go back to (a savepoint, the transaction's begin) costs two counters. Names with a dot that nobody
+//! knows may be set by anyone, as in PostgreSQL.
+//!
+//! Thread safety: belongs to its session; a clone is a snapshot of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::configuration::{Configuration, Origin, flag, int, text};
+use super::registry::{Id, SETTINGS};
+use super::value::{self, Value};
+use super::{Context, Setting, find};
+use crate::error::{Result, SqlError};
+
+/// A setting that is known, or a name with a dot.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    Known(Id),
+    Custom(String),
+}
+
+type Layer = Arc<BTreeMap<Key, Value>>;
+
+/// Names with a dot that a session may set at most, so that they cannot fill memory.
+const CUSTOM: usize = 1000;
+
+/// A session's settings.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub(super) base: Arc<Configuration>,
+    client: Layer,
+    session: Layer,
+    local: Layer,
+    /// What SET had changed when the transaction began.
+    begun: Option<Layer>,
+    /// Values of all layers together, by id.
+    values: Arc<Vec<Value>>,
+    /// What the client was told last, in the order of the registry.
+    reported: Vec<Option<Value>>,
+}
+
+/// A place to go back to.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    session: Layer,
+    local: Layer,
+}
+
+impl Settings {
+    /// What a session begins with.
+    pub fn new(base: &Arc<Configuration>) -> Settings {
+        let mut settings = Settings {
+            base: Arc::clone(base),
+            client: Layer::default(),
+            session: Layer::default(),
+            local: Layer::default(),
+            begun: None,
+            values: Arc::default(),
+            reported: vec![None; SETTINGS.len()],
+        };
+        settings.refresh();
+        settings
+    }
+    /// What the client wants from the start; RESET comes back to it.
+    ///
+    /// # Errors
+    /// As [`Settings::set`].
+    pub fn start_with(&mut self, name: &str, text: &str) -> Result<()> {
+        let (key, value) = changeable(name, text)?;
+        Arc::make_mut(&mut self.client).insert(key, value);
+        self.refresh();
+        Ok(())
+    }
+    /// SET, or SET LOCAL, or set_config().
+    ///
+    /// # Errors
+    /// No such setting (42704), no such value (22023), not now (55P02).
+    pub fn set(&mut self, name: &str, text: &str, local: bool) -> Result<()> {
+        let (key, value) = changeable(name, text)?;
+        if matches!(key, Key::Custom(_)) && self.session.len() + self.local.len() >= CUSTOM {
+            return Err(SqlError::new("54000", "too many settings of the session's own"));
+        }
+        self.begin();
+        if local {
+            Arc::make_mut(&mut self.local).insert(key, value);
+        } else {
+            Arc::make_mut(&mut self.local).remove(&key);
+            Arc::make_mut(&mut self.session).insert(key, value);
+        }
+        self.refresh();
+        Ok(())
+    }
+    /// RESET, or SET TO DEFAULT.
+    ///
+    /// # Errors
+    /// No such setting (42704), not now (55P02).
+    pub fn reset(&mut self, name: &str) -> Result<()> {
+        let key = key(name)?;
+        if let Key::Known(id) = key {
+            check_context(id.setting())?;
+        }
+        self.begin();
+        Arc::make_mut(&mut self.local).remove(&key);
+        Arc::make_mut(&mut self.session).remove(&key);
+        self.refresh();
+        Ok(())
+    }
+    /// RESET ALL, and a part of DISCARD ALL.
+    pub fn reset_all(&mut self) {
+        self.begin();
+        self.local = Layer::default();
+        self.session = Layer::default();
+        self.refresh();
+    }
+    /// Says what is so: a setting that the session decides. It outlives a rollback.
+    pub fn put(&mut self, id: Id, value: Value) {
+        let key = Key::Known(id);
+        for layer in [&mut self.local, &mut self.session].into_iter().chain(&mut self.begun) {
+            if layer.contains_key(&key) {
+                Arc::make_mut(layer).remove(&key);
+            }
+        }
+        Arc::make_mut(&mut self.client).insert(key, value);
+        self.refresh();
+    }
+
+    /// The transaction's changes stay, but for those of SET LOCAL.
+    pub fn commit(&mut self) {
+        if self.begun.take().is_some() {
+            self.local = Layer::default();
+            self.refresh();
+        }
+    }
+    /// Everything is as it was when the transaction began.
+    pub fn rollback(&mut self) {
+        if let Some(session) = self.begun.take() {
+            self.session = session;
+            self.local = Layer::default();
+            self.refresh();
+        }
+    }
+    /// A place to go back to inside the transaction.
+    pub fn mark(&self) -> Mark {
+        Mark { session: Arc::clone(&self.session), local: Arc::clone(&self.local) }
+    }
+    /// Goes back to it.
+    pub fn back_to(&mut self, mark: &Mark) {
+        self.session = Arc::clone(&mark.session);
+        self.local = Arc::clone(&mark.local);
+        self.refresh();
+    }
+
+    /// SHOW.
+    ///
+    /// # Errors
+    /// No such setting (42704).
+    pub fn show(&self, name: &str) -> Result<String> {
+        match key(name)? {
+            Key::Known(id) => Ok(self.show_id(id)),
+            custom => self.custom(&custom).map(str::to_string).ok_or_else(|| {
+                let text = format!("unrecognized configuration parameter \"{name}\"");
+                SqlError::new(crate::error::state::NO_OBJECT, text)
+            }),
+        }
+    }
+    /// A value as SHOW gives it.
+    pub fn show_id(&self, id: Id) -> String {
+        value::show(id.setting().kind, self.value(id))
+    }
+    /// A value.
+    pub fn value(&self, id: Id) -> &Value {
+        &self.values[id as usize]
+    }
+    /// A text.
+    pub fn text(&self, id: Id) -> &str {
+        text(self.value(id))
+    }
+    /// A number in the setting's unit.
+    pub fn int(&self, id: Id) -> i64 {
+        int(self.value(id))
+    }
+    /// On or off.
+    pub fn flag(&self, id: Id) -> bool {
+        flag(self.value(id))
+    }
+    /// A time in milliseconds; `None` for 0, which stands for any time.
+    pub fn time(&self, id: Id) -> Option<Duration> {
+        u64::try_from(self.int(id)).ok().filter(|ms| *ms > 0).map(Duration::from_millis)
+    }
+    /// What the client is to be told now: names and values.
+    pub fn take_reported(&mut self) -> Vec<(&'static str, String)> {
+        let mut changed = Vec::new();
+        for setting in SETTINGS.iter().filter(|s| s.reported) {
+            let at = setting.id as usize;
+            if self.reported[at].as_ref() != Some(&self.values[at]) {
+                changed.push((setting.name, self.show_id(setting.id)));
+                self.reported[at] = Some(self.values[at].clone());
+            }
+        }
+        changed
+    }
+    /// Where a value comes from.
+    pub fn origin(&self, id: Id) -> Origin {
+        let key = Key::Known(id);
+        if self.local.contains_key(&key) || self.session.contains_key(&key) {
+            Origin::Session
+        } else if self.client.contains_key(&key) {
+            Origin::Client
+        } else {
+            self.base.origin(id).clone()
+        }
+    }
+    /// What RESET would bring.
+    pub(super) fn reset_value(&self, id: Id) -> &Value {
+        self.client.get(&Key::Known(id)).unwrap_or_else(|| self.base.value(id))
+    }
+
+    fn custom(&self, key: &Key) -> Option<&str> {
+        let layers = [&self.local, &self.session, &self.client];
+        layers.into_iter().find_map(|layer| layer.get(key)).map(text)
+    }
+    fn begin(&mut self) {
+        if self.begun.is_none() {
+            self.begun = Some(Arc::clone(&self.session));
+        }
+    }
+    fn refresh(&mut self) {
+        let mut values: Vec<Value> =
+            SETTINGS.iter().map(|s| self.base.value(s.id).clone()).collect();
+        for layer in [&self.client, &self.session, &self.local] {
+            for (key, value) in layer.iter() {
+                if let Key::Known(id) = key {
+                    values[*id as usize] = value.clone();
+                }
+            }
+        }
+        self.values = Arc::new(values);
+    }
+}
+
+fn key(name: &str) -> Result<Key> {
+    match find(name) {
+        Ok(setting) => Ok(Key::Known(setting.id)),
+        Err(_) if is_custom(name) => Ok(Key::Custom(name.to_ascii_lowercase())),
+        Err(e) => Err(e),
+    }
+}
+
+fn changeable(name: &str, text: &str) -> Result<(Key, Value)> {
+    let key = key(name)?;
+    let value = match &key {
+        Key::Known(id) => {
+            check_context(id.setting())?;
+            id.setting().parse(text)?
+        }
+        Key::Custom(_) => Value::Text(text.to_string()),
+    };
+    Ok((key, value))
+}
+
+/// Names of two parts or more, each an identifier.
+fn is_custom(name: &str) -> bool {
+    let is_part = |part: &str| {
+        let mut characters = part.chars();
+        let begins = characters.next().is_some_and(|c| c == '_' || c.is_alphabetic());
+        begins && characters.all(|c| c == '_' || c == '$' || c.is_alphanumeric())
+    };
+    name.len() <= 200 && name.contains('.') && name.split('.').all(is_part)
+}
+
+fn check_context(setting: &Setting) -> Result<()> {
+    let name = setting.name;
+    let text = match setting.context {
+        Context::Session => return Ok(()),
+        Context::Start => {
+            format!("parameter \"{name}\" cannot be changed without restarting the server")
+        }
+        Context::Fixed => format!("parameter \"{name}\" cannot be changed"),
+    };
+    Err(SqlError::new("55P02", text))
+}
