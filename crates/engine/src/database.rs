@@ -537,6 +537,14 @@ impl Table {
         self.state.schema().name.clone()
     }
 
+    /// About how many rows there are: without a look at memory's deletes, for plans.
+    pub fn approximate_rows(&self) -> u64 {
+        let view = self.state.view();
+        let version = &view.version;
+        let stored: u64 = version.segments.iter().map(|s| s.meta.count).sum();
+        let unflushed = view.active.end_row().saturating_sub(version.flushed_rows);
+        (stored + unflushed).saturating_sub(version.known_dead_rows())
+    }
     /// Columns and indexes.
     pub fn schema(&self) -> Arc<TableSchema> {
         let schema = self.state.schema();

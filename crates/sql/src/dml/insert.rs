@@ -6,16 +6,16 @@ use datafusion::sql::sqlparser::ast::{
 use onlap::{Batch, Row, Value, convert};
 
 use super::conflict::Conflict;
-use super::{Described, ask};
 use super::returning::{self, Written};
 use super::target::Target;
+use super::{Described, ask};
 use crate::assign::assign;
 use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, literal_text};
+use crate::plan::Known;
 use crate::session::answer::Answer;
 use crate::session::missing_parameter;
-use crate::plan::Known;
 use crate::session::values::fields_of;
 use crate::session::{Parameter, Session};
 use crate::types::{Cell, PgType, value_of_array};

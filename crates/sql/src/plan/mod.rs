@@ -26,9 +26,16 @@ use tokio::runtime::Runtime;
 pub mod access;
 mod blanks;
 mod context;
+mod groups;
+mod lookup;
 mod provider;
+mod ranks;
+mod rules;
 pub mod scan;
 mod sql_types;
+#[cfg(test)]
+mod tests;
+mod tuples;
 
 pub use context::{Known, TARGET};
 pub use scan::{ROW_ID, TableHandle};
@@ -95,6 +102,7 @@ impl Planner {
         let mut config = SessionConfig::new()
             .with_information_schema(false)
             .with_batch_size(8192)
+            .with_target_partitions(1)
             .with_default_catalog_and_schema("postgres", "public");
         let options = config.options_mut();
         options.sql_parser.dialect = Dialect::PostgreSQL;
@@ -106,7 +114,8 @@ impl Planner {
             .with_config(config)
             .with_runtime_env(env)
             .with_default_features()
-            .with_analyzer_rule(Arc::new(blanks::Blanks));
+            .with_analyzer_rule(Arc::new(blanks::Blanks))
+            .with_physical_optimizer_rule(Arc::new(rules::Rules));
         crate::functions::register(&mut builder);
         let state = builder.build();
         Ok(Planner { state, runtime, types: Arc::new(sql_types::Types) })
@@ -119,10 +128,12 @@ impl Planner {
     pub fn plan(
         &self,
         view: &View,
-        statement: Statement,
+        mut statement: Statement,
         parameters: Vec<Option<FieldRef>>,
         known: &Known,
     ) -> Result<Query> {
+        tuples::rewrite(&mut statement)?;
+        ranks::rewrite(view, &mut statement);
         let lasting = Cell::new(true);
         let context = context::Context {
             view,

@@ -69,6 +69,8 @@ pub struct Session {
     cancel: Arc<AtomicBool>,
     statements: HashMap<String, Arc<Prepared>>,
     portals: HashMap<String, Portal>,
+    /// The text under way has several statements, which are one transaction.
+    several: bool,
 }
 
 /// A statement with its values, and how much of its answer was sent.
@@ -125,6 +127,7 @@ impl Session {
             cancel,
             statements: HashMap::new(),
             portals: HashMap::new(),
+            several: false,
         })
     }
 
@@ -159,6 +162,7 @@ impl Session {
         self.cancel.store(false, Ordering::Relaxed);
         self.portals.remove("");
         let result = self.query_all(sql, client);
+        self.several = false;
         let result = result.and_then(|()| self.end_implicit(client));
         if let Err(e) = result {
             if is_gone(&e) {
@@ -177,6 +181,7 @@ impl Session {
         if all.is_empty() {
             client.reply().empty();
         }
+        self.several = all.len() > 1;
         for parsed in all {
             self.note_statement(&parsed);
             let prepared = Arc::new(Prepared::simple(parsed));

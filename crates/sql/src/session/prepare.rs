@@ -102,7 +102,12 @@ impl Session {
                 let mut fields = fields_of(&given);
                 fields.resize(count, None);
                 let query = self.in_view(|session, view| {
-                    session.instance.planner.plan(view, (**statement).clone(), fields, &Known::default())
+                    session.instance.planner.plan(
+                        view,
+                        (**statement).clone(),
+                        fields,
+                        &Known::default(),
+                    )
                 })?;
                 let known = query.parameters()?;
                 for (i, ty) in prepared.parameters.iter_mut().enumerate() {

@@ -287,9 +287,9 @@ impl Session {
         }
     }
 
-    /// Whether BEGIN was said.
+    /// Whether the statement shares its transaction with others.
     pub(crate) fn is_in_block(&self) -> bool {
-        self.block.as_ref().is_some_and(|b| b.explicit)
+        self.several || self.block.as_ref().is_some_and(|b| b.explicit)
     }
 
     /// The transaction under way.

@@ -100,7 +100,7 @@ impl Session {
     }
 
     /// Looks something up outside of a statement that runs.
-    pub(super) fn in_view<T>(
+    pub(crate) fn in_view<T>(
         &mut self,
         f: impl FnOnce(&mut Session, &View) -> Result<T>,
     ) -> Result<T> {
