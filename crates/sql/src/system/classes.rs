@@ -7,6 +7,7 @@ use super::rows::Rows;
 use super::text;
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
+use crate::plan::Known;
 use crate::row;
 use crate::session::answer::{AnswerColumn, columns_of};
 use crate::types::{PgType, oid};
@@ -51,8 +52,9 @@ pub fn owner_of(view: &View, model: &Model, oid: u32) -> u32 {
 
 /// The columns of a view's query; none where it no longer makes sense.
 pub fn view_columns(view: &View, sql: &str) -> Vec<AnswerColumn> {
-    let planned = crate::parse::one(sql)
-        .and_then(|statement| view.instance.planner.plan(view, statement, Vec::new(), None));
+    let planned = crate::parse::one(sql).and_then(|statement| {
+        view.instance.planner.plan(view, statement, Vec::new(), &Known::default())
+    });
     planned.map(|query| columns_of(&query.schema()).to_vec()).unwrap_or_default()
 }
 
@@ -157,9 +159,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
             let column = table.map(|t| &t.columns[i]);
             let size = ty.size();
             let has_default = match (table, column) {
-                (Some(table), Some(column)) => {
-                    text::default(view, model, table, column).is_some()
-                }
+                (Some(table), Some(column)) => text::default(view, model, table, column).is_some(),
                 _ => false,
             };
             let identity = match column.map(|c| c.identity) {
@@ -382,9 +382,8 @@ fn columns_in(table: &TableSchema, expr: &onlap::Expr, found: &mut Vec<i64>) {
 }
 
 fn sequences(_: &View, model: &Model) -> Rows {
-    let mut rows = Rows::of(
-        "seqrelid seqtypid seqstart seqincrement seqmax seqmin seqcache seqcycle",
-    );
+    let mut rows =
+        Rows::of("seqrelid seqtypid seqstart seqincrement seqmax seqmin seqcache seqcycle");
     for relation in &model.relations {
         let What::Sequence(s) = &relation.what else { continue };
         rows.push(row![

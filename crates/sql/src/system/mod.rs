@@ -3,7 +3,7 @@
 //! Tables of pg_catalog and information_schema, with PostgreSQL 15's columns. Each is a function from a
 //! [`View`] to rows, called when a query reads it; what has no meaning here is there and empty.
 
-mod classes;
+pub mod classes;
 mod cluster;
 pub mod definitions;
 pub mod fixed;
@@ -11,8 +11,9 @@ pub mod model;
 pub mod rows;
 mod standard;
 pub mod text;
-mod views;
+pub mod views;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,13 +30,15 @@ use definitions::Definition;
 use rows::Rows;
 
 /// A system table by schema and name; `None` where there is none.
-///
-/// # Errors
-/// None so far.
-pub fn table(view: &View, schema: &str, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-    Ok(definitions::find(schema, name).map(|definition| {
+pub fn table(view: &View, schema: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
+    definitions::find(schema, name).map(|definition| {
         Arc::new(SystemTable { definition, view: view.clone() }) as Arc<dyn TableProvider>
-    }))
+    })
+}
+
+/// Whether a table is one of the system.
+pub fn is_system(table: &dyn TableProvider) -> bool {
+    (table as &dyn Any).is::<SystemTable>()
 }
 
 /// A table of the system, as a statement sees it.

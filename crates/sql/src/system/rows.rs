@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    ArrayRef, BooleanBuilder, Float32Builder, Float64Builder, Int16Builder, Int32Builder,
+    Array, ArrayRef, BooleanBuilder, Float32Builder, Float64Builder, Int16Builder, Int32Builder,
     Int64Builder, ListBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
     TimestampMicrosecondBuilder, new_null_array,
 };
@@ -11,6 +11,7 @@ use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
 use datafusion::common::Result;
 
 use super::definitions::Definition;
+use crate::types::{Cell, PgType, Style};
 
 /// One value.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -93,6 +94,54 @@ impl From<Vec<String>> for Datum {
     }
 }
 
+impl Datum {
+    /// A value in a batch of a plan.
+    pub fn of_array(array: &dyn Array, row: usize) -> Datum {
+        match Cell::of_array(array, row) {
+            Cell::Null => Datum::Null,
+            Cell::Bool(b) => Datum::Bool(b),
+            Cell::Int(v) | Cell::Time(v) | Cell::Timestamp(v) => Datum::Int(v),
+            Cell::Float(f) => Datum::Float(f),
+            Cell::Text(s) => Datum::from(s),
+            Cell::List(items) => {
+                let cells = (0..items.len()).map(|i| Datum::of_array(&items, i));
+                match items.data_type().is_integer() {
+                    true => Datum::Ints(cells.filter_map(|d| d.int()).collect()),
+                    false => Datum::Texts(cells.map(|d| d.text()).collect()),
+                }
+            }
+            other => {
+                let mut text = Vec::new();
+                other.write_text(PgType::of_arrow(array.data_type()), Style::default(), &mut text);
+                Datum::Text(String::from_utf8_lossy(&text).into_owned())
+            }
+        }
+    }
+
+    /// As an integer; texts of digits too.
+    pub fn int(&self) -> Option<i64> {
+        match self {
+            Datum::Int(v) => Some(*v),
+            Datum::Text(s) => s.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// As text; empty for NULL.
+    pub fn text(&self) -> String {
+        let list = |items: Vec<String>| format!("{{{}}}", items.join(","));
+        match self {
+            Datum::Null => String::new(),
+            Datum::Bool(b) => if *b { "t" } else { "f" }.to_string(),
+            Datum::Int(v) => v.to_string(),
+            Datum::Float(f) => f.to_string(),
+            Datum::Text(s) => s.clone(),
+            Datum::Ints(items) => list(items.iter().map(ToString::to_string).collect()),
+            Datum::Texts(items) => list(items.clone()),
+        }
+    }
+}
+
 /// Values in the order of their columns.
 #[macro_export]
 macro_rules! row {
@@ -164,7 +213,8 @@ macro_rules! build_list {
     }};
 }
 
-fn array<'a>(ty: &DataType, n: usize, value: impl Fn(usize) -> Option<&'a Datum>) -> ArrayRef {
+/// Values as a column of a plan; NULL where a value is of another type.
+pub fn array<'a>(ty: &DataType, n: usize, value: impl Fn(usize) -> Option<&'a Datum>) -> ArrayRef {
     match ty {
         DataType::Boolean => build!(BooleanBuilder::new(), n, value, Datum::Bool(v) => *v),
         DataType::Int16 => build!(Int16Builder::new(), n, value, Datum::Int(v) => *v as i16),

@@ -60,23 +60,15 @@ fn relations(model: &Model) -> impl Iterator<Item = &Relation> {
 }
 
 fn tables(view: &View, model: &Model) -> Rows {
-    let mut rows = Rows::of(
-        "table_catalog table_schema table_name table_type is_insertable_into is_typed",
-    );
+    let mut rows =
+        Rows::of("table_catalog table_schema table_name table_type is_insertable_into is_typed");
     for relation in relations(model) {
         let (kind, insertable) = match relation.kind() {
             "v" => ("VIEW", false),
             _ => ("BASE TABLE", relation.table().is_some()),
         };
         let name = &relation.name;
-        rows.push(row![
-            &view.database,
-            &name.schema,
-            &name.name,
-            kind,
-            yes(insertable),
-            "NO"
-        ]);
+        rows.push(row![&view.database, &name.schema, &name.name, kind, yes(insertable), "NO"]);
     }
     rows
 }
@@ -225,7 +217,15 @@ fn views(view: &View, model: &Model) -> Rows {
         let name = &relation.name;
         let definition = format!(" {sql};");
         rows.push(row![
-            &view.database, &name.schema, &name.name, definition, "NONE", "NO", "NO", "NO", "NO",
+            &view.database,
+            &name.schema,
+            &name.name,
+            definition,
+            "NONE",
+            "NO",
+            "NO",
+            "NO",
+            "NO",
             "NO"
         ]);
     }
@@ -278,7 +278,16 @@ fn table_constraints(view: &View, model: &Model) -> Rows {
     let mut push = |schema: &str, name: &str, table: &str, kind: &str| {
         let distinct = (kind == "UNIQUE").then_some("YES");
         rows.push(row![
-            &view.database, schema, name, &view.database, schema, table, kind, "NO", "NO", "YES",
+            &view.database,
+            schema,
+            name,
+            &view.database,
+            schema,
+            table,
+            kind,
+            "NO",
+            "NO",
+            "YES",
             distinct
         ]);
     };
@@ -413,8 +422,7 @@ fn references(view: &View, model: &Model) -> Rows {
 }
 
 fn checks(view: &View, model: &Model) -> Rows {
-    let mut rows =
-        Rows::of("constraint_catalog constraint_schema constraint_name check_clause");
+    let mut rows = Rows::of("constraint_catalog constraint_schema constraint_name check_clause");
     for relation in &model.relations {
         let Some(table) = relation.table() else { continue };
         let schema = &relation.name.schema;
