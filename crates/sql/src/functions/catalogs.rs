@@ -316,6 +316,7 @@ fn absent(name: &str) -> Option<Rowwise> {
             | "pg_get_triggerdef"
             | "pg_get_functiondef"
             | "pg_get_function_result"
+            | "pg_get_function_sqlbody"
             | "pg_get_function_arguments"
             | "pg_get_function_identity_arguments"
             | "pg_get_statisticsobjdef"

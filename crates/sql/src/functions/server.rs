@@ -16,7 +16,8 @@ pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
     let function = match name {
         "current_setting" => setting(view, name),
         "current_schemas" => {
-            let path: Vec<String> = view.path().map(str::to_string).collect();
+            let known = view.path().filter(|schema| view.has_schema(schema));
+            let path: Vec<String> = known.map(str::to_string).collect();
             Rowwise::strict(name, 1003, move |a| {
                 let implicit = a.first() == Some(&Datum::Bool(true));
                 let first = implicit.then(|| PG_CATALOG.to_string());

@@ -11,10 +11,10 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::array::{RecordBatch, new_empty_array};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{DFSchema, Result, ScalarValue, not_impl_err};
+use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::datasource::source_as_provider;
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
@@ -75,7 +75,7 @@ fn subquery_of(expr: &Expr) -> Option<(Question, bool, &LogicalPlan)> {
     };
     let plan = subquery.subquery.as_ref();
     let correlated = !subquery.outer_ref_columns.is_empty();
-    let own = (question == Question::Value && !is_aggregate(plan)) || reads_system(plan);
+    let own = (question == Question::Value && !is_aggregate(plan)) || is_beyond_joins(plan);
     (correlated && own).then_some((question, negated, plan))
 }
 
@@ -89,9 +89,11 @@ fn is_aggregate(plan: &LogicalPlan) -> bool {
     }
 }
 
-fn reads_system(plan: &LogicalPlan) -> bool {
+fn is_beyond_joins(plan: &LogicalPlan) -> bool {
     let mut found = false;
     let _ = plan.apply_with_subqueries(|node| {
+        // A list of the outer query is none of the planner's joins either.
+        found |= matches!(node, LogicalPlan::Unnest(_));
         if let LogicalPlan::TableScan(scan) = node
             && let Ok(provider) = source_as_provider(&scan.source)
         {
@@ -220,10 +222,10 @@ impl ScalarUDFImpl for PerRow {
             };
             answers.push(answer);
         }
-        match answers.is_empty() {
-            true => not_impl_err!("a subquery of no rows"),
-            false => Ok(ColumnarValue::Array(ScalarValue::iter_to_array(answers)?)),
-        }
+        Ok(ColumnarValue::Array(match answers.is_empty() {
+            true => new_empty_array(self.returns.data_type()),
+            false => ScalarValue::iter_to_array(answers)?,
+        }))
     }
 }
 
@@ -252,6 +254,11 @@ impl PerRow {
 
     fn run(&self, values: &[ScalarValue]) -> Result<Vec<RecordBatch>> {
         let plan = self.plan.clone().transform_up_with_subqueries(|node| {
+            // A list of the outer query in FROM: with literals in it, it depends on nothing.
+            let node = match node {
+                LogicalPlan::Subquery(lateral) => Arc::unwrap_or_clone(lateral.subquery),
+                node => node,
+            };
             let names = NamePreserver::new(&node);
             node.map_expressions(|expr| {
                 let name = names.save(&expr);

@@ -2,7 +2,8 @@
 //!
 //! Passes over a statement's tree before it is planned, for what PostgreSQL says and the planner does not
 //! know: names of unnamed columns ([`names`]), operators and casts ([`expressions`]), functions that give
-//! rows ([`series`]). Nothing is looked up here.
+//! rows ([`series`]), columns that each of the system's tables has ([`system_columns`]). Nothing is looked
+//! up here.
 
 use std::ops::ControlFlow;
 
@@ -15,6 +16,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 mod expressions;
 mod names;
 mod series;
+mod system_columns;
 
 pub use names::shown;
 
@@ -30,6 +32,7 @@ impl VisitorMut for Rewriter {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         names::name_columns(select);
+        system_columns::replace(select);
         ControlFlow::Continue(())
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
