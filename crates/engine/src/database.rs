@@ -9,7 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use onlap_base::clock::Clock;
 use onlap_base::memory::{Part, PartReport};
@@ -42,6 +42,9 @@ use crate::table::{Highs, TableState};
 use crate::transaction::{Transaction, TransactionCounters, TransactionOptions};
 use crate::{flush, recovery, schema_change};
 
+/// What histories may keep, in what open snapshots may: a history was asked for by name.
+const HISTORY_FACTOR: u64 = 16;
+
 /// Everything that the parts of an open database share.
 pub(crate) struct Shared {
     pub options: Options,
@@ -55,6 +58,9 @@ pub(crate) struct Shared {
     pub snapshot_debt: SnapshotDebt,
     /// Bytes above which the oldest snapshot is revoked.
     pub snapshot_debt_limit: u64,
+    pub history_debt_limit: u64,
+    /// How often a part of a history was given up for its limit.
+    pub histories_shortened: AtomicU64,
     pub sequences: Sequences,
     pub references: References,
     pub locks: Locks,
@@ -91,6 +97,7 @@ impl Shared {
         // What merges may owe before writers are paced: they get what flushes leave of the machine,
         // and a load of some tens of millions of rows should be over before its debt is due.
         let merge_debt_limit = (memory.total_limit() * 4).clamp(1 << 30, 16 << 30);
+        let snapshot_debt_limit = options.snapshot_debt_limit.unwrap_or(merge_debt_limit);
         Shared {
             clock: Arc::clone(&options.clock),
             tasks: Arc::clone(&options.tasks),
@@ -101,12 +108,16 @@ impl Shared {
             snapshots: Snapshots::new(csn),
             timeline: Timeline::default(),
             snapshot_debt: SnapshotDebt::default(),
-            snapshot_debt_limit: options.snapshot_debt_limit.unwrap_or(merge_debt_limit),
+            snapshot_debt_limit,
+            history_debt_limit: options
+                .history_debt_limit
+                .unwrap_or(snapshot_debt_limit.saturating_mul(HISTORY_FACTOR)),
+            histories_shortened: AtomicU64::new(0),
             locks: Locks::new(),
             transactions: TransactionCounters::default(),
             log_sync: OnceLock::new(),
             commits: OnceLock::new(),
-            pressure: Pressure::new(merge_debt_limit),
+            pressure: Pressure::new(options.tuning.merge_debt_bytes.unwrap_or(merge_debt_limit)),
             background: Background::new(&*options.tasks),
             memtable_bytes: options.tuning.memtable_bytes.unwrap_or(memtable_bytes),
             schema_lock: ChangeLock::new(&*options.tasks),
@@ -417,8 +428,10 @@ impl Database {
 
     /// All sequences, by name.
     pub fn sequences(&self) -> Vec<Sequence> {
-        let all = self.shared.sequences.all();
-        all.into_iter().map(|state| Sequence::new(&self.shared, state)).collect()
+        let all = self.shared.sequences.all().into_iter();
+        let mut all: Vec<_> = all.map(|state| Sequence::new(&self.shared, state)).collect();
+        all.sort_by(|a, b| a.name().cmp(b.name()));
+        all
     }
 
     /// Changes columns, names and rules of a table, all of it or nothing. Transactions that began

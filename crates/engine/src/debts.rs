@@ -7,8 +7,8 @@
 //!   scans keep. Above its limit the oldest snapshot is revoked, and at an age limit too, so that no
 //!   forgotten reader stops cleaning for ever. A snapshot that sees everything costs nothing and is
 //!   never revoked.
-//! * **history debt**: dead rows that only the histories of tables keep ([`crate::history`]). It has no
-//!   limit but the length that the user chose.
+//! * **history debt**: dead rows that only the histories of tables keep ([`crate::history`]). From three
+//!   quarters of its limit on the oldest part of the largest history is given up.
 //!
 //! Dead rows are counted by marks, and their CSNs are taken to lie evenly between the first and the
 //! last of a mark run; a row counts with the average bytes of its table, entries included. So these
@@ -48,6 +48,9 @@ pub(crate) struct SnapshotDebt {
 /// Time between two looks in microseconds: short beside any age limit that makes sense.
 const LOOK_EVERY_US: i64 = 250_000;
 
+/// Quarters of histories that one look gives up at most.
+const SHORTENED_MAX: usize = 16;
+
 /// Bytes kept only because of open snapshots.
 pub(crate) fn snapshot_debt(shared: &Shared) -> u64 {
     let tables = shared.catalog.all();
@@ -60,7 +63,7 @@ pub(crate) fn kept(shared: &Shared, state: &TableState) -> Kept {
     let view = state.view();
     let published = shared.snapshots.published();
     let oldest = shared.snapshots.oldest().min(published);
-    let begin = shared.history_begin(&view.schema).map_or(published, |begin| {
+    let begin = shared.history_begin_of(state).map_or(published, |begin| {
         begin.max(state.history_floor.load(Ordering::Acquire)).min(published)
     });
     if oldest == published && begin == published {
@@ -122,6 +125,7 @@ pub(crate) fn look(shared: &Shared) {
         return;
     }
     shared.snapshot_debt.next_us.store(now + LOOK_EVERY_US, Ordering::Relaxed);
+    shorten_histories(shared);
     let files = shared.versions.files().kept_bytes();
     let debt = &shared.snapshot_debt;
     let written_off = debt.written_off.fetch_min(files, Ordering::Relaxed).min(files);
@@ -134,5 +138,29 @@ pub(crate) fn look(shared: &Shared) {
     } else if snapshot_debt(shared).saturating_sub(written_off) > limit {
         shared.snapshots.revoke(csn);
         debt.written_off.store(files, Ordering::Relaxed);
+    }
+}
+
+/// Gives up the oldest part of histories while all together keep too much.
+fn shorten_histories(shared: &Shared) {
+    let limit = shared.history_debt_limit / 4 * 3;
+    for _ in 0..SHORTENED_MAX {
+        let tables = shared.catalog.all();
+        let debts = tables.iter().map(|t| (kept(shared, t).history, t));
+        let debts: Vec<_> = debts.filter(|(bytes, _)| *bytes > 0).collect();
+        let total: u64 = debts.iter().map(|(bytes, _)| bytes).sum();
+        let Some((_, state)) = debts.into_iter().max_by_key(|(bytes, _)| *bytes) else { return };
+        if total <= limit {
+            return;
+        }
+        let published = shared.snapshots.published();
+        let begin = shared.history_begin_of(state).unwrap_or(published);
+        let begin = begin.max(state.history_floor.load(Ordering::Acquire));
+        let kept = published.saturating_sub(begin) / 4 * 3;
+        state.history_given_up.fetch_max(published - kept, Ordering::AcqRel);
+        // Readers are told by the floor.
+        shared.horizon_of(state);
+        shared.histories_shortened.fetch_add(1, Ordering::Relaxed);
+        shared.background.wake();
     }
 }

@@ -152,6 +152,12 @@ impl Shared {
         Some(self.timeline.csn_at(self.clock.unix_us().saturating_sub(age)).unwrap_or(0))
     }
 
+    /// The same, as far as it was not given up for its limit ([`crate::debts`]).
+    pub(crate) fn history_begin_of(&self, state: &TableState) -> Option<Csn> {
+        let begin = self.history_begin(&state.view_now().schema)?;
+        Some(begin.max(state.history_given_up.load(Ordering::Acquire)))
+    }
+
     /// Floors of the tables that edits change, as far as they matter after a reopen.
     pub(crate) fn history_floors(&self, edits: &[Edit]) -> Vec<Edit> {
         let mut floors = Vec::new();
@@ -171,7 +177,7 @@ impl Shared {
 
     /// The horizon of a table: what died at or below it may be thrown away.
     pub(crate) fn horizon_of(&self, state: &TableState) -> Csn {
-        let begin = self.history_begin(&state.view_now().schema);
+        let begin = self.history_begin_of(state);
         self.snapshots.horizon(&state.history_floor, begin)
     }
 }

@@ -75,6 +75,10 @@ pub struct Options {
     /// above, the oldest snapshot is revoked. `None`: four times the memory limit, at least 1 GiB and
     /// at most 16 GiB, as what merges may owe.
     pub snapshot_debt_limit: Option<u64>,
+    /// Bytes of dead rows that may be kept only because tables have a history
+    /// ([`crate::Stats::history_debt_bytes`]); before they are more, the oldest part of the largest history
+    /// is given up. `None`: sixteen times what open snapshots may keep.
+    pub history_debt_limit: Option<u64>,
     /// Create the database where there is none.
     pub create: bool,
     /// Sizes that tests shrink.
@@ -111,6 +115,9 @@ pub struct Tuning {
     /// Rows of a table that were written blindly and have not met the rows before them yet, at most:
     /// 64 MiB at 16 bits each. One percent of the rows where that is more.
     pub pending_rows: u64,
+    /// What merges may owe before writers are paced for it; `None`: four times the memory limit, at least
+    /// 1 GiB.
+    pub merge_debt_bytes: Option<u64>,
     /// A rule that tests switch off, to see that they notice.
     #[doc(hidden)]
     pub without: Option<Rule>,
@@ -149,6 +156,7 @@ impl Default for Tuning {
             compact_dead_percent: 20,
             log_file_bytes: limits::LOG_FILE_BYTES,
             pending_rows: limits::PENDING_ROWS,
+            merge_debt_bytes: None,
             without: None,
         }
     }
@@ -163,6 +171,7 @@ impl Default for Options {
             background_jobs: 2,
             snapshot_age_limit: None,
             snapshot_debt_limit: None,
+            history_debt_limit: None,
             create: true,
             tuning: Tuning::default(),
             fs: Arc::new(OsFs::new()),

@@ -26,6 +26,7 @@ pub struct TableSpec {
     name: String,
     columns: Vec<ColumnSpec>,
     primary_key: Vec<String>,
+    primary_name: Option<String>,
     indexes: Vec<IndexSpec>,
     rules: RulesSpec,
     history_us: u64,
@@ -57,6 +58,7 @@ impl TableSpec {
             name: name.into(),
             columns: Vec::new(),
             primary_key: Vec::new(),
+            primary_name: None,
             indexes: Vec::new(),
             rules: RulesSpec::default(),
             history_us: 0,
@@ -98,6 +100,12 @@ impl TableSpec {
     #[must_use]
     pub fn primary_key<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.primary_key = columns.into_iter().map(Into::into).collect();
+        self
+    }
+    /// Names the index of the primary key; without, it is the table's name and `_pkey`.
+    #[must_use]
+    pub fn primary_key_name(mut self, name: impl Into<String>) -> Self {
+        self.primary_name = Some(name.into());
         self
     }
     /// Adds a secondary index.
@@ -171,8 +179,9 @@ impl TableSpec {
             schema.columns.push(column);
         }
         if !self.primary_key.is_empty() {
-            let mut primary =
-                IndexSpec::new(format!("{}_pkey", self.name), self.primary_key.clone()).unique();
+            let name = self.primary_name.clone();
+            let name = name.unwrap_or_else(|| format!("{}_pkey", self.name));
+            let mut primary = IndexSpec::new(name, self.primary_key.clone()).unique();
             primary.name.truncate(limits::NAME_BYTES);
             let mut index = primary.build(&schema, next_index)?;
             index.primary = true;
@@ -206,6 +215,12 @@ impl IndexSpec {
             unique: false,
             fences_only: false,
         }
+    }
+    /// The same under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> IndexSpec {
+        self.name = name.into();
+        self
     }
     /// Refuses two live rows with equal keys (rows with a NULL in the key never clash).
     #[must_use]

@@ -59,6 +59,10 @@ pub struct Stats {
     pub snapshots_revoked: u64,
     /// Bytes of dead rows kept only because tables have a history, estimated.
     pub history_debt_bytes: u64,
+    /// Most of them: the oldest part of a history is given up before there are more.
+    pub history_debt_limit: u64,
+    /// How often a part of a history was given up since the database was opened.
+    pub histories_shortened: u64,
     /// Commits between the newest and the oldest that an open snapshot sees.
     pub snapshot_debt_commits: u64,
     /// The last failure of a background job.
@@ -181,6 +185,10 @@ impl Database {
             snapshot_debt_limit: shared.snapshot_debt_limit,
             snapshots_revoked: shared.snapshots.revoked(),
             history_debt_bytes: named.iter().map(|(_, t)| debts::kept(shared, t).history).sum(),
+            history_debt_limit: shared.history_debt_limit,
+            histories_shortened: shared
+                .histories_shortened
+                .load(std::sync::atomic::Ordering::Relaxed),
             snapshot_debt_commits: csn - shared.snapshots.oldest().min(csn),
             background_error: shared.background.last_error(),
         })

@@ -18,9 +18,9 @@ use onlap_base::memory::{Memory, Part};
 use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::key::{KeyColumn, KeyDef};
 use onlap_format::manifest::Edit;
-use onlap_format::{Batch, TableSchema, Vector};
+use onlap_format::{Batch, IndexSchema, TableSchema, Vector};
 use onlap_storage::StorageContext;
-use onlap_storage::version::TableVersion;
+use onlap_storage::version::{InOrder, TableVersion};
 use parking_lot::Mutex;
 
 use crate::blind::Pending;
@@ -100,12 +100,38 @@ impl TableView {
         Ok(self.mark_of(row)?.is_some_and(|(csn, _)| csn <= since))
     }
 
+    /// [`TableView::newest_with_key`] for one of many keys that are looked up in their order; `kept` goes
+    /// from one to the next.
+    pub(crate) fn newest_in_order(
+        &self,
+        index: &IndexSchema,
+        key: &[u8],
+        below: RowId,
+        kept: &mut InOrder,
+    ) -> Result<Option<RowId>> {
+        match index.since {
+            0 => self.carrier_in_order(index.id, key, 0..below, kept, &mut 0),
+            _ => self.newest_with_key(index.id, key, below, &mut 0),
+        }
+    }
+
     /// The newest row version of a range of ids with a key.
     pub(crate) fn carrier(
         &self,
         index: IndexId,
         key: &[u8],
         rows: Range<RowId>,
+        probes: &mut u64,
+    ) -> Result<Option<RowId>> {
+        self.carrier_in_order(index, key, rows, &mut InOrder::default(), probes)
+    }
+
+    fn carrier_in_order(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        rows: Range<RowId>,
+        kept: &mut InOrder,
         probes: &mut u64,
     ) -> Result<Option<RowId>> {
         // A memtable of newer rows alone would be walked along all versions of the key.
@@ -117,7 +143,7 @@ impl TableView {
                 return Ok(None);
             }
         }
-        self.version.newest_among(index, key, rows, probes)
+        self.version.newest_in_order(index, key, rows, kept, probes)
     }
 
     /// The CSN at which a row was deleted, and the row that replaced it.
@@ -175,6 +201,8 @@ pub(crate) struct TableState {
     pub serial_mixed: AtomicBool,
     /// What died at or below this CSN may be gone.
     pub history_floor: AtomicU64,
+    /// Of the table's history, what lies before this commit was given up.
+    pub history_given_up: AtomicU64,
     /// The checks of the newest schema, when somebody asked for them.
     checks: Mutex<Option<Arc<Checks>>>,
     /// Set by DROP TABLE; writes that come later are refused.
@@ -242,6 +270,7 @@ impl TableState {
             serial: AtomicI64::new(serial),
             serial_mixed: AtomicBool::new(false),
             history_floor: AtomicU64::new(csn),
+            history_given_up: AtomicU64::new(0),
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             unborn: AtomicBool::new(false),
@@ -257,12 +286,12 @@ impl TableState {
         })
     }
 
-    /// Marks rows that blind ones replaced, and calls `then` before the active memtable can be another
+    /// Marks rows that blind ones replaced, in row order, and calls `then` before the active memtable can be another
     /// one. `csn` is the last published commit.
     pub(crate) fn mark_replaced(&self, marks: Vec<Mark>, csn: Csn, then: impl FnOnce()) {
         let some = !marks.is_empty();
         let serial = self.change.lock();
-        self.view.load().active.mark_all(marks);
+        self.view.load().active.mark_sorted(marks);
         then();
         drop(serial);
         if some {

@@ -393,3 +393,66 @@ fn a_fault_leaves_the_table_as_it_was_or_changed() {
         assert_checked(&after);
     }
 }
+
+#[test]
+fn a_unique_index_becomes_the_primary_key_and_back() {
+    let fs = MemFs::new();
+    let db = open(fs.clone()).unwrap();
+    let spec = TableSpec::new("t")
+        .nullable_column("id", DataType::Int8)
+        .nullable_column("s", DataType::Text)
+        .index(IndexSpec::new("by_s", ["s"]));
+    let table = db.create_table(spec).unwrap();
+    for id in 0..500 {
+        table.insert(&[Value::Int(id), text(id % 7)]).unwrap();
+    }
+    let make = TableChanges::new().make_primary("t_pkey");
+    assert_eq!(kind(db.alter_table("t", &make)), ErrorKind::UnknownIndex);
+    assert_eq!(
+        kind(db.alter_table("t", &TableChanges::new().make_primary("by_s"))),
+        ErrorKind::Unsupported
+    );
+    db.create_index("t", IndexSpec::new("t_pkey", ["id"]).unique()).unwrap();
+    table.insert(&[Value::Null, text("none")]).unwrap();
+    assert_eq!(kind(db.alter_table("t", &make)), ErrorKind::NotNull);
+    let mut tx = db.begin().unwrap();
+    let last = db.snapshot().unwrap().count(&table).unwrap() - 1;
+    tx.delete_rows(&table, &[last]).unwrap();
+    tx.commit().unwrap();
+    db.alter_table("t", &make).unwrap();
+    assert_eq!(kind(db.alter_table("t", &make)), ErrorKind::AlreadyExists);
+    assert_eq!(kind(table.insert(&[Value::Int(3), text("again")])), ErrorKind::DuplicateKey);
+    assert_eq!(kind(table.insert(&[Value::Null, text("none")])), ErrorKind::NotNull);
+    assert!(table.update(&[Value::Int(4)], &[("s", text("four"))]).unwrap());
+    assert!(table.delete(&[Value::Int(5)]).unwrap());
+    table.insert(&[Value::Int(1000), text("after")]).unwrap();
+    drop(table);
+    db.close().unwrap();
+
+    let db = open(fs).unwrap();
+    let table = db.table("t").unwrap();
+    let snapshot = db.snapshot().unwrap();
+    let four = snapshot.get(&table, &[Value::Int(4)], None).unwrap();
+    assert_eq!(four, Some(vec![Value::Int(4), text("four")]));
+    assert_eq!(snapshot.get(&table, &[Value::Int(5)], None).unwrap(), None);
+    assert_eq!(agreed_rows(&db, "t").unwrap().len(), 500);
+    db.alter_table("t", &TableChanges::new().make_secondary("t_pkey")).unwrap();
+    db.drop_index("t", "t_pkey").unwrap();
+    table.insert(&[Value::Int(3), text("again")]).unwrap();
+    assert_eq!(kind(table.insert(&[Value::Null, text("none")])), ErrorKind::NotNull);
+}
+
+#[test]
+fn a_column_takes_its_default_from_a_sequence_later() {
+    let fs = MemFs::new();
+    let (db, table) = filled(fs, 50);
+    let change = TableChanges::new().set_default_sequence("n", "numbers");
+    assert_eq!(kind(db.alter_table("t", &change)), ErrorKind::UnknownSequence);
+    db.create_sequence(onlap::SequenceSpec::new("numbers").start(9000)).unwrap();
+    db.alter_table("t", &change).unwrap();
+    assert_eq!(db.sequences().len(), 1);
+    table.insert_columns(&["id"], &[Value::Int(900)]).unwrap();
+    let row = db.snapshot().unwrap().get(&table, &[Value::Int(900)], None).unwrap();
+    assert_eq!(row.unwrap()[1], Value::Int(9000));
+    assert_eq!(kind(db.drop_sequence("numbers")), ErrorKind::InUse);
+}

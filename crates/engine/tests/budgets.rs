@@ -8,6 +8,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use onlap::{
     Change, DataType, Database, IndexSpec, Isolation, Options, SyncMode, Table, TableDebts,
@@ -146,4 +147,58 @@ fn dead_rows_and_entries_go_before_there_are_too_many() {
         let rows = db.snapshot().unwrap().scan(&table, onlap::Scan::all()).unwrap();
         rows.rows().unwrap().len() as u64
     });
+}
+
+#[test]
+fn writers_are_held_back_where_merges_owe_too_much() {
+    const LIMIT: u64 = 200 << 10;
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = Options { sync: SyncMode::Os, ..Options::default() };
+    options.tuning.memtable_bytes = Some(64 << 10);
+    options.tuning.merge_debt_bytes = Some(LIMIT);
+    let db = Database::open(dir.path(), options).unwrap();
+    let spec = TableSpec::new("t")
+        .column("id", DataType::Int8)
+        .column("a", DataType::Int8)
+        .primary_key(["id"])
+        .index(IndexSpec::new("xa", ["a"]));
+    let table = db.create_table(spec).unwrap();
+    let stop = AtomicBool::new(false);
+    let mut passed = 0;
+    thread::scope(|scope| {
+        for writer in 0..2 {
+            let (table, stop) = (&table, &stop);
+            scope.spawn(move || {
+                let mut rng = Rng::new(writer);
+                while !stop.load(Ordering::Relaxed) {
+                    // Keys in no order: every run overlaps all others.
+                    let row =
+                        |_| [rng.next_u64() as i64 >> 1, rng.next_u64() as i64].map(Value::Int);
+                    table.insert_many((0..200).map(row)).unwrap();
+                }
+            });
+        }
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_secs(30) && passed < 20 {
+            let stats = db.stats().unwrap();
+            assert_eq!(stats.merge_debt_limit, LIMIT);
+            // The largest of the merges that are due may come on top at once.
+            let files: u64 = stats.tables[0].indexes.iter().map(|i| i.bytes).sum();
+            assert!(stats.merge_debt_bytes <= 2 * LIMIT + files, "{stats:?}");
+            if stats.merge_debt_bytes > LIMIT {
+                let before = db.stats().unwrap().delayed_us;
+                thread::sleep(Duration::from_millis(50));
+                let after = db.stats().unwrap();
+                // Merges may have caught up meanwhile.
+                if after.merge_debt_bytes > LIMIT {
+                    assert!(after.delayed_us > before, "nobody was held back: {after:?}");
+                    passed += 1;
+                }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert!(passed > 0, "the load has to make debts");
+    db.settle().unwrap();
+    assert_eq!(db.stats().unwrap().merge_debt_bytes, 0);
 }

@@ -311,6 +311,47 @@ fn late_rows(db: &Database) -> u64 {
     db.snapshot().unwrap().count(&db.table("late").unwrap()).unwrap()
 }
 
+#[test]
+fn a_history_that_keeps_too_much_loses_its_oldest_part() {
+    const LIMIT: u64 = 2 << 20;
+    let mut options = Options::default().sync(SyncMode::Os);
+    options.fs = Arc::new(MemFs::new());
+    options.history_debt_limit = Some(LIMIT);
+    options.tuning.memtable_bytes = Some(1 << 20);
+    let db = Database::open("/db", options).unwrap();
+    let table = db.create_table(spec().history(Duration::from_secs(86_400))).unwrap();
+    table.insert_many((0..200).map(|id| row(id, id % 50))).unwrap();
+    let first = db.snapshot().unwrap().csn();
+    let (mut most, mut next) = (0, 200);
+    let start = Instant::now();
+    while db.stats().unwrap().histories_shortened < 8 {
+        for _ in 0..10 {
+            let mut tx = db.begin().unwrap();
+            for id in next - 200..next {
+                assert!(tx.delete(&table, &[Value::Int(id)]).unwrap());
+                tx.insert(&table, &row(id + 200, id % 50)).unwrap();
+            }
+            tx.commit().unwrap();
+            next += 200;
+        }
+        let debt = db.stats().unwrap().history_debt_bytes;
+        assert!(debt <= LIMIT, "{debt} bytes of history");
+        most = most.max(debt);
+        assert!(start.elapsed() < Duration::from_secs(60), "{:?}", db.stats().unwrap());
+        // Background work has to come to look.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(most > LIMIT / 2, "the load has to make debts: {most}");
+    let old = db.snapshot_as_of(AsOf::Csn(first)).unwrap();
+    assert_eq!(old.count(&table).unwrap_err().kind(), ErrorKind::SnapshotTooOld);
+    // What is left of it is whole.
+    let late = db.snapshot().unwrap().csn() - 3;
+    let late = db.snapshot_as_of(AsOf::Csn(late)).unwrap();
+    assert_eq!(late.count(&table).unwrap(), 200);
+    db.settle().unwrap();
+    assert!(db.stats().unwrap().tables[0].segment_rows < next as u64, "rows are given up, too");
+}
+
 // Revoked snapshots.
 
 fn wait_for_revoked(db: &Database) {

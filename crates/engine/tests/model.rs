@@ -17,6 +17,8 @@ use onlap_base::rng::Rng;
 mod blind;
 #[path = "model/concurrent.rs"]
 mod concurrent;
+#[path = "model/predicates.rs"]
+mod predicates;
 #[path = "model/schema.rs"]
 mod schema;
 
@@ -163,8 +165,9 @@ impl Run {
         }
         match self.rng.below(100) {
             0..30 => self.insert_many(),
-            30..45 => self.delete_one(),
-            45..60 => self.update_one(),
+            30..40 => self.delete_one(),
+            40..52 => self.update_one(),
+            52..60 => self.by_predicate(),
             60..67 => self.transaction(),
             67..72 => self.concurrent(),
             72..77 => self.insert_duplicate(),

@@ -5,6 +5,10 @@
 
 use crate::types::Physical;
 
+mod remove;
+
+pub use remove::remove_values;
+
 /// Byte strings back to back. `offsets` has one element more than there are strings, begins with 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BytesVec {

@@ -167,6 +167,37 @@ impl MarkBlock {
         }));
         Ok(())
     }
+    /// Whether a row is marked; with a commit, at or before it.
+    pub fn contains(&self, row: RowId, upto: Option<Csn>) -> Result<bool> {
+        match upto {
+            None => Ok(self.block.position(row).is_some()),
+            Some(upto) => Ok(self.get(row)?.is_some_and(|m| m.csn <= upto)),
+        }
+    }
+    /// Appends the rows of marks `range`; with a commit, of those at or before it.
+    pub fn rows(&self, range: Range<usize>, upto: Option<Csn>, out: &mut Vec<RowId>) -> Result<()> {
+        let from = out.len();
+        self.block.row_ids(range.clone(), out);
+        let Some(upto) = upto else { return Ok(()) };
+        if let Some(shift) = self.shift.filter(|s| s.csn != 0) {
+            if shift.csn > upto {
+                out.truncate(from);
+            }
+            return Ok(());
+        }
+        let mut csns = Column::new(Physical::Int);
+        self.block.column(0)?.append_to(range, &mut csns)?;
+        let Vector::Int(csns) = csns.data else {
+            return Err(Error::damaged("commits of a mark block are no numbers"));
+        };
+        let mut to = from;
+        for (i, csn) in csns.into_iter().enumerate() {
+            out[to] = out[from + i];
+            to += usize::from(csn as Csn <= upto);
+        }
+        out.truncate(to);
+        Ok(())
+    }
 }
 
 /// Appends the dead rows of one dead block; `rows` are row ids less the block's first.

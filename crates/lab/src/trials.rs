@@ -30,6 +30,7 @@ mod hot;
 mod keyed;
 mod large;
 mod queue;
+mod readers;
 mod sales;
 mod space;
 mod tables;
@@ -73,13 +74,15 @@ pub enum Trial {
     Changed,
     /// Space under random deletes and updates.
     Space,
+    /// Reads at the limits of what a table may owe.
+    Readers,
     /// The newest row of each group.
     Groups,
     /// Bytes of index entries by the number of different keys.
     Entries,
 }
 
-const TRIALS: [(Suite, &str, Trial); 15] = [
+const TRIALS: [(Suite, &str, Trial); 16] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -93,6 +96,7 @@ const TRIALS: [(Suite, &str, Trial); 15] = [
     (Suite::Changes, "blind", Trial::Blind),
     (Suite::Changes, "changed", Trial::Changed),
     (Suite::Changes, "space", Trial::Space),
+    (Suite::Changes, "readers", Trial::Readers),
     (Suite::Changes, "groups", Trial::Groups),
     (Suite::Changes, "entries", Trial::Entries),
 ];
@@ -175,6 +179,7 @@ pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialR
         Trial::Blind => blind::run(&stage),
         Trial::Changed => changed::run(&stage),
         Trial::Space => space::run(&stage),
+        Trial::Readers => readers::run(&stage),
         Trial::Groups => groups::run(&stage),
         Trial::Entries => entries::run(&stage),
     }?;

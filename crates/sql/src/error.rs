@@ -88,6 +88,7 @@ struct Parts {
     detail: Option<String>,
     hint: Option<String>,
     position: Option<usize>,
+    context: Option<String>,
 }
 
 impl SqlError {
@@ -99,6 +100,7 @@ impl SqlError {
             detail: None,
             hint: None,
             position: None,
+            context: None,
         }))
     }
     /// Something that Onlap does not do.
@@ -123,6 +125,12 @@ impl SqlError {
         self.0.position = Some(position);
         self
     }
+    /// Says what was under way: the line of a COPY.
+    #[must_use]
+    pub fn context(mut self, text: impl Into<String>) -> SqlError {
+        self.0.context = Some(text.into());
+        self
+    }
     /// The SQLSTATE.
     pub fn state(&self) -> &'static str {
         self.0.state
@@ -137,6 +145,7 @@ impl SqlError {
         fields.extend(self.0.detail.iter().map(|t| (b'D', t.clone())));
         fields.extend(self.0.hint.iter().map(|t| (b'H', t.clone())));
         fields.extend(self.0.position.iter().map(|p| (b'P', p.to_string())));
+        fields.extend(self.0.context.iter().map(|t| (b'W', t.clone())));
         fields
     }
 }

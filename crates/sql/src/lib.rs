@@ -9,6 +9,8 @@
 
 mod assign;
 mod catalog;
+mod commands;
+mod copy;
 mod ddl;
 mod dml;
 mod error;
@@ -27,6 +29,7 @@ mod system;
 mod types;
 mod view;
 mod wire;
+mod words;
 
 pub use error::{Result, SqlError, state};
 pub use instance::{Instance, Secret, SessionKey};

@@ -44,32 +44,36 @@ pub enum Moment {
 
 /// First words of statements that are handled by their words.
 const OTHER: &[&[&str]] = &[
+    &["COPY"],
     &["CHECK", "TABLE"],
     &["BACKUP", "TO"],
     &["CHECKPOINT"],
     &["VACUUM"],
     &["ANALYZE"],
+    &["ANALYSE"],
     &["REINDEX"],
     &["CLUSTER"],
     &["LOCK"],
+    &["CLOSE"],
+    &["DEALLOCATE"],
+    &["DECLARE"],
+    &["EXECUTE"],
+    &["EXPLAIN"],
+    &["FETCH"],
     &["MOVE"],
+    &["PREPARE"],
     &["SECURITY", "LABEL"],
-    &["ALTER", "SEQUENCE"],
-    &["ALTER", "DATABASE"],
-    &["ALTER", "SYSTEM"],
-    &["ALTER", "DEFAULT"],
-    &["ALTER", "ROLE"],
-    &["ALTER", "USER"],
-    &["ALTER", "VIEW"],
-    &["ALTER", "SCHEMA"],
-    &["ALTER", "TYPE"],
-    &["ALTER", "FUNCTION"],
-    &["ALTER", "EXTENSION"],
-    &["CREATE", "USER"],
+    &["ALTER"],
+    &["COMMENT"],
+    &["CREATE", "DATABASE"],
+    &["CREATE", "GROUP"],
     &["CREATE", "ROLE"],
-    &["DROP", "USER"],
-    &["DROP", "ROLE"],
-    &["DROP", "OWNED"],
+    &["CREATE", "SCHEMA"],
+    &["CREATE", "SEQUENCE"],
+    &["CREATE", "USER"],
+    &["DROP"],
+    &["GRANT"],
+    &["REVOKE"],
     &["REASSIGN"],
     &["SHOW"],
     &["RESET"],
@@ -77,7 +81,6 @@ const OTHER: &[&[&str]] = &[
     &["UNLISTEN"],
     &["NOTIFY"],
     &["DISCARD"],
-    &["PREPARE", "TRANSACTION"],
 ];
 
 /// All statements of a text, empty ones left out.
@@ -111,6 +114,28 @@ pub fn one(sql: &str) -> Result<Statement> {
     }
 }
 
+/// One statement as sqlparser has it, whatever its words.
+///
+/// # Errors
+/// `42601`.
+pub fn by_parser(sql: &str) -> Result<Statement> {
+    let dialect = PostgreSqlDialect {};
+    let tokens = Tokenizer::new(&dialect, sql)
+        .tokenize_with_location()
+        .map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))?;
+    let mut tokens: Vec<_> = tokens.into_iter().filter(|t| !is_blank(&t.token)).collect();
+    order_identities(&mut tokens);
+    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens);
+    let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
+    match parser.peek_token().token {
+        Token::EOF => Ok(statement),
+        other => {
+            let text = format!("syntax error at or near \"{other}\"");
+            Err(SqlError::new(state::SYNTAX, text))
+        }
+    }
+}
+
 fn is_blank(token: &Token) -> bool {
     matches!(token, Token::Whitespace(_) | Token::EOF)
 }
@@ -141,6 +166,7 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
         tokens[0].token = Token::make_keyword("INSERT");
     }
     let as_of = take_moment(&mut tokens)?;
+    order_identities(&mut tokens);
     let dialect = PostgreSqlDialect {};
     let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.clone());
     let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
@@ -178,6 +204,43 @@ fn take_moment(tokens: &mut Vec<TokenWithSpan>) -> Result<Option<Moment>> {
     })?;
     tokens.drain(at..=literal);
     Ok(Some(moment))
+}
+
+/// The parser wants the options of an identity column in one order, PostgreSQL takes any.
+fn order_identities(tokens: &mut [TokenWithSpan]) {
+    const ORDER: [&str; 6] = ["INCREMENT", "MINVALUE", "MAXVALUE", "START", "CACHE", "CYCLE"];
+    let rank = |token: &Token| {
+        let word = word(token)?;
+        ORDER.iter().position(|o| o.eq_ignore_ascii_case(word))
+    };
+    let is_no = |token: &Token| word(token).is_some_and(|w| w.eq_ignore_ascii_case("NO"));
+    let mut at = 0;
+    while let Some(found) = tokens[at..].windows(2).position(|pair| {
+        word(&pair[0].token).is_some_and(|w| w.eq_ignore_ascii_case("IDENTITY"))
+            && pair[1].token == Token::LParen
+    }) {
+        let from = at + found + 2;
+        let length = tokens[from..].iter().position(|t| t.token == Token::RParen);
+        let Some(length) = length else { return };
+        let mut groups: Vec<(usize, Vec<TokenWithSpan>)> = Vec::new();
+        for i in from..from + length {
+            let next = tokens.get(i + 1).and_then(|t| rank(&t.token));
+            let begins = match (is_no(&tokens[i].token), rank(&tokens[i].token)) {
+                (true, _) => next,
+                (false, Some(_)) if i > from && is_no(&tokens[i - 1].token) => None,
+                (false, own) => own,
+            };
+            match (begins, groups.last_mut()) {
+                (Some(rank), _) => groups.push((rank, vec![tokens[i].clone()])),
+                (None, Some(group)) => group.1.push(tokens[i].clone()),
+                (None, None) => groups.push((0, vec![tokens[i].clone()])),
+            }
+        }
+        groups.sort_by_key(|group| group.0);
+        let ordered = groups.into_iter().flat_map(|group| group.1);
+        tokens[from..from + length].iter_mut().zip(ordered).for_each(|(slot, t)| *slot = t);
+        at = from + length;
+    }
 }
 
 fn text_of(sql: &str, tokens: &[TokenWithSpan]) -> String {

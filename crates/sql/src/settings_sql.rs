@@ -93,12 +93,6 @@ pub fn other(
             session.settings.remove(*name);
             done("RESET")
         }
-        ["checkpoint"] => {
-            session.instance.db.flush()?;
-            done("CHECKPOINT")
-        }
-        ["vacuum", ..] => done("VACUUM"),
-        ["analyze", ..] => done("ANALYZE"),
         ["discard", ..] => done("DISCARD ALL"),
         _ => Err(SqlError::new(
             state::UNSUPPORTED,

@@ -4,10 +4,13 @@
 
 use std::sync::Arc;
 
-use onlap::Table;
+use onlap::{Sequence, Table};
+use parking_lot::Mutex;
 
 use crate::catalog::{Kind, Name, Objects};
 use crate::error::{Result, SqlError, state};
+use crate::functions::sequences::Taken;
+use crate::functions::set_config::Asked;
 use crate::instance::Instance;
 use crate::scope::Scope;
 
@@ -30,6 +33,10 @@ pub struct View {
     pub pid: i32,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
     pub began_us: i64,
+    /// Values of sequences that the session took.
+    pub taken: Arc<Mutex<Taken>>,
+    /// Settings that functions ask for.
+    pub asked: Asked,
     /// Settings by name, for current_setting() and pg_settings.
     pub settings: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
 }
@@ -99,7 +106,7 @@ impl View {
     }
 
     /// The places where a name may be.
-    fn candidates(&self, parts: &[String]) -> Vec<Name> {
+    pub fn candidates(&self, parts: &[String]) -> Vec<Name> {
         match parts {
             [name] => self.path().map(|schema| Name::new(schema, name)).collect(),
             [.., schema, name] => vec![Name::new(schema, name)],
@@ -126,6 +133,14 @@ impl View {
             }
         }
         Ok(None)
+    }
+
+    /// A sequence.
+    pub fn sequence(&self, parts: &[String]) -> Option<(Name, Sequence)> {
+        self.candidates(parts).into_iter().find_map(|name| {
+            let sequence = self.instance.db.sequence(&name.engine(&self.database)).ok()?;
+            Some((name, sequence))
+        })
     }
 
     /// A table of the engine.

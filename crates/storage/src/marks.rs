@@ -153,21 +153,28 @@ impl MarkRun {
             let place = |e| self.place(&blocks[i], e);
             if end - at <= SINGLE_LOOKUPS {
                 for (row, dead) in rows[at..end].iter().zip(&mut dead[at..end]) {
-                    *dead |= block.get(*row).map_err(place)?.is_some_and(|m| m.csn <= csn);
+                    *dead |= block.contains(*row, self.unless_all(csn)).map_err(place)?;
                 }
             } else {
                 marks.clear();
                 let wanted = block.lower_bound(rows[at])..block.lower_bound(rows[end - 1] + 1);
-                block.marks(wanted, &mut marks).map_err(place)?;
-                let mut known = marks.iter().peekable();
+                block.rows(wanted, self.unless_all(csn), &mut marks).map_err(place)?;
+                let mut known = 0;
                 for (row, dead) in rows[at..end].iter().zip(&mut dead[at..end]) {
-                    while known.next_if(|m| m.row < *row).is_some() {}
-                    *dead |= known.peek().is_some_and(|m| m.row == *row && m.csn <= csn);
+                    while marks.get(known).is_some_and(|m| m < row) {
+                        known += 1;
+                    }
+                    *dead |= marks.get(known) == Some(row);
                 }
             }
             at = end;
         }
         Ok(())
+    }
+
+    /// The commit, unless all deletes came at or before it.
+    fn unless_all(&self, csn: Csn) -> Option<Csn> {
+        Some(csn).filter(|csn| csn.saturating_add(1) < self.footer.csns.end)
     }
 
     /// Sets bit `row - range.start` (64 per word, lowest first) of every row of the range that is
@@ -190,9 +197,9 @@ impl MarkRun {
                 let block = self.block(i)?;
                 let wanted = block.lower_bound(range.start)..block.lower_bound(range.end);
                 block
-                    .marks(wanted, &mut marks)
+                    .rows(wanted, self.unless_all(csn), &mut marks)
                     .map_err(|e| self.place(&self.footer.marks[i], e))?;
-                marks.iter().filter(|m| m.csn <= csn).for_each(|m| set(m.row));
+                marks.iter().for_each(|row| set(*row));
             }
         }
         let numbers = (range.start / DEAD_BLOCK_ROWS, range.end.div_ceil(DEAD_BLOCK_ROWS));

@@ -21,6 +21,7 @@ use crate::entry::{Direction, EntryWants, KeyBounds};
 mod cursor;
 mod file;
 mod filter;
+mod kept;
 mod scan;
 mod unit;
 mod writer;
@@ -30,6 +31,7 @@ mod tests;
 
 pub use cursor::RunCursor;
 pub use file::{FilterCounts, RunFile};
+pub use kept::Kept;
 pub use scan::RunScan;
 pub use writer::{RunSpec, RunWriter};
 
@@ -142,40 +144,35 @@ impl Run {
     /// Appends the row ids of the entries with this whole key, rising. On a unique index the filters
     /// are asked first; returns how many files were asked.
     pub fn probe(&self, key: &[u8], out: &mut Vec<RowId>) -> Result<u64> {
-        if self.trim.as_ref().is_some_and(|trim| key < &trim[..]) {
+        self.probe_in_order(key, &mut Kept::default(), out)
+    }
+
+    /// The same for one of many keys that are looked up in their order: what was read last is kept, as
+    /// the next ones may lie there.
+    pub fn probe_in_order(&self, key: &[u8], kept: &mut Kept, out: &mut Vec<RowId>) -> Result<u64> {
+        if self.files.is_empty() || self.trim.as_ref().is_some_and(|trim| key < &trim[..]) {
             return Ok(0);
         }
-        let Some((first, last)) = self.place(key, false).zip(self.place(key, true)) else {
-            return Ok(0);
-        };
-        let (before, mut probes) = (out.len(), 0);
-        let (mut at, mut asked) = (first, None);
-        loop {
-            let (number, i) = at;
-            let file = &self.files[number];
+        let file_of = |after| self.files.partition_point(|f| f.begins_before(key, after));
+        let first = file_of(false).saturating_sub(1);
+        let last = file_of(true).saturating_sub(1);
+        for number in first..=last {
             // One question per file: its key range, then its filter.
-            let may = match asked {
-                Some((of, may)) if of == number => may,
-                _ => {
-                    probes += 1;
-                    file.may_contain(key)?
-                }
-            };
-            asked = Some((number, may));
-            if may {
-                let unit = file.unit(i, None)?;
-                let found = file.lower_bound(i, &unit, key, false)?
-                    ..file.lower_bound(i, &unit, key, true)?;
-                file.row_ids(i, &unit, found, out)?;
+            let file = &self.files[number];
+            if !file.may_contain(key)? {
+                continue;
             }
-            if at >= last {
-                if may && out.len() == before {
-                    file.count_false_positive();
-                }
-                return Ok(probes);
+            let before = out.len();
+            let from = if number == first { file.unit_of(key, false) } else { 0 };
+            let to = if number == last { file.unit_of(key, true) } else { file.units() - 1 };
+            for i in from..=to {
+                kept.find(file, (number, i), key, out)?;
             }
-            at = self.place_after(at);
+            if out.len() == before {
+                file.count_false_positive();
+            }
         }
+        Ok((last - first + 1) as u64)
     }
 
     /// For a run of the fences-only form, which has no entries of its own: the stretches of row ids,

@@ -32,6 +32,7 @@ mod set;
 mod tests;
 
 pub use private::{PrivateFiles, PrivateMarks};
+pub use read::InOrder;
 pub use set::{Changed, Versions};
 
 /// A segment of a version.

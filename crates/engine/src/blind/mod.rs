@@ -28,7 +28,7 @@
 //! pending row costs one lookup, whoever comes first.
 //!
 //! Budget: see [`limit`]. A writer that would pass it resolves rows himself first; background work
-//! begins at half of it, and when writers fall silent ([`work()`]).
+//! begins at half of it, far earlier while the table is read, and when writers fall silent ([`work()`]).
 //!
 //! Thread safety: one at a time resolves rows of a table, in slices, under `Pending::slices`, which is
 //! held for no wait; it comes after the commit lock and before `change`.
@@ -37,25 +37,33 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use onlap_base::{Csn, Error, Result, RowId};
-use onlap_format::{Batch, Column};
+use onlap_base::{Result, RowId};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
-use crate::memtable::Mark;
 use crate::options::Rule;
-use crate::read::{ReadCounters, ReadView};
-use crate::table::{TableState, TableView, index_positions, key_def};
+use crate::table::TableState;
 
 mod check;
+mod replaced;
 mod table;
 mod work;
 
 pub(crate) use check::unmarked;
+pub(crate) use replaced::csn_of;
 pub(crate) use work::{is_due, make_room, settle, work};
 
-/// Rows resolved at once: some milliseconds, which a commit may have to wait for.
+/// Rows resolved at once: some milliseconds, which a commit may have to wait for. Where many are
+/// pending, more at once cost less each, since keys and marks next to each other lie in the same blocks.
 const SLICE_ROWS: u64 = 4096;
+const SLICE_ROWS_MAX: u64 = 1 << 16;
+/// Slices that the pending rows are cut into.
+const SLICES: u64 = 2;
+/// A table has readers if one came in the last seconds.
+const READERS_NS: u64 = 2_000_000_000;
+/// Of so many rows of a table that has readers, one may be pending before the background looks at them:
+/// resolving one costs about as much as scanning so many.
+const READERS_SHARE: u64 = 200;
 /// Rows between two blind ones that are taken for blind, which does no harm: a list of single rows
 /// takes 16 bytes for each.
 const GAP_ROWS: u64 = 64;
@@ -70,6 +78,8 @@ pub(crate) struct Pending {
     rows: AtomicU64,
     /// Rows of commits on their way.
     announced: AtomicU64,
+    /// When somebody read the table to whom pending rows matter, in nanoseconds of the monotonic clock.
+    read_at: AtomicU64,
     /// Held while a slice is resolved.
     slices: Mutex<()>,
 }
@@ -81,6 +91,7 @@ impl Default for Pending {
             first: AtomicU64::new(RowId::MAX),
             rows: AtomicU64::new(0),
             announced: AtomicU64::new(0),
+            read_at: AtomicU64::new(0),
             slices: Mutex::default(),
         }
     }
@@ -90,6 +101,17 @@ impl Pending {
     /// All rows below are resolved.
     pub(crate) fn resolved(&self) -> RowId {
         self.first.load(Ordering::Acquire)
+    }
+
+    /// Notes that somebody reads the table to whom pending rows matter.
+    pub(crate) fn note_reader(&self, shared: &Shared) {
+        self.read_at.store(shared.clock.monotonic_ns().max(1), Ordering::Relaxed);
+    }
+
+    /// Whether somebody did a moment ago.
+    fn has_readers(&self, shared: &Shared) -> bool {
+        let at = self.read_at.load(Ordering::Relaxed);
+        at > 0 && shared.clock.monotonic_ns().saturating_sub(at) < READERS_NS
     }
 
     /// How many rows wait.
@@ -159,77 +181,36 @@ pub(crate) fn limit(shared: &Shared, state: &TableState) -> u64 {
     shared.options.tuning.pending_rows.max(rows / 100)
 }
 
-/// Resolves all rows below `to`, which are published.
+/// Pending rows from which on the background resolves them: few of a table that is read, so that a reader
+/// seldom pays more for them than the table itself costs him; half of the limit where nobody reads.
+fn begins_at(shared: &Shared, state: &TableState) -> u64 {
+    let half = limit(shared, state) / 2;
+    if !state.pending.has_readers(shared) {
+        return half;
+    }
+    half.min((state.view_now().active.end_row() / READERS_SHARE).max(SLICE_ROWS))
+}
+
+/// Resolves all rows below `to`, which are published, for a reader.
 pub(crate) fn resolve(shared: &Shared, state: &TableState, to: RowId) -> Result<()> {
+    state.pending.note_reader(shared);
     while state.pending.resolved() < to {
         resolve_slice(shared, state, to)?;
     }
     Ok(())
 }
 
-/// Resolves the first pending rows below `to`.
-fn resolve_slice(shared: &Shared, state: &TableState, to: RowId) -> Result<()> {
+/// Resolves the first pending rows below `to`, and says how many.
+fn resolve_slice(shared: &Shared, state: &TableState, to: RowId) -> Result<u64> {
     let _one_at_a_time = state.pending.slices.lock();
-    let slice = state.pending.slice(to, SLICE_ROWS);
-    let Some(end) = slice.last().map(|r| r.end) else { return Ok(()) };
+    let most = (state.pending.rows() / SLICES).clamp(SLICE_ROWS, SLICE_ROWS_MAX);
+    let slice = state.pending.slice(to, most);
+    let Some(end) = slice.last().map(|r| r.end) else { return Ok(0) };
     let rows: Vec<RowId> = slice.into_iter().flatten().collect();
-    let mut marks = replaced(state, &rows)?;
+    let mut marks = replaced::replaced(state, &rows)?;
     if !shared.obeys(Rule::BlindMarks) {
         marks.clear();
     }
     state.mark_replaced(marks, shared.snapshots.published(), || state.pending.pop(end));
-    Ok(())
-}
-
-/// The marks of the rows that these replaced.
-fn replaced(state: &TableState, rows: &[RowId]) -> Result<Vec<Mark>> {
-    let view = state.view();
-    let primary = view.schema.primary().cloned().ok_or_else(|| {
-        Error::damaged(format!("table {} takes blind writes without a key", view.schema.name))
-    })?;
-    let (positions, _) = index_positions(&view.schema, &primary);
-    let everything =
-        ReadView { view: view.clone(), csn: Csn::MAX, count: RowId::MAX, own: None, tally: None };
-    let forms = positions.iter().map(|&p| view.schema.columns[p].ty.physical());
-    let (mut keys, mut found) = (Batch::new(forms), Vec::with_capacity(rows.len()));
-    everything.read_rows(rows, &positions, &mut keys, &mut found, &mut ReadCounters::default())?;
-    let mut entries = keys_of(&key_def(&view.schema, &primary), &keys, &found);
-    entries.sort_unstable();
-    let mut older: Vec<(RowId, RowId)> = Vec::new();
-    for (key, row) in &entries {
-        let before = view.newest_with_key(primary.id, key, *row, &mut 0)?;
-        older.extend(before.map(|before| (before, *row)));
-    }
-    older.sort_unstable();
-    let ids: Vec<RowId> = older.iter().map(|o| o.0).collect();
-    let mut lives = vec![true; ids.len()];
-    view.drop_dead(&ids, Csn::MAX, &mut lives)?;
-    let pairs = older.into_iter().zip(lives).filter(|(_, lives)| *lives).map(|(pair, _)| pair);
-    let mark = |(row, newer): (RowId, RowId)| {
-        let csn = csn_of(&view, newer).ok_or_else(|| {
-            let name = &view.schema.name;
-            Error::damaged(format!("row {newer} of table {name} belongs to no commit"))
-        })?;
-        Ok(Mark { row, csn, successor: None })
-    };
-    pairs.map(mark).collect()
-}
-
-/// Key bytes of rows, and their ids.
-fn keys_of(def: &onlap_format::key::KeyDef, keys: &Batch, rows: &[RowId]) -> Vec<(Vec<u8>, RowId)> {
-    let columns: Vec<&Column> = keys.columns.iter().collect();
-    let key = |(i, &row): (usize, &RowId)| {
-        let mut key = Vec::new();
-        def.encode_row(&columns, i, &mut key);
-        (key, row)
-    };
-    rows.iter().enumerate().map(key).collect()
-}
-
-/// The commit that brought a row; `None` where compaction has taken its segment away.
-pub(crate) fn csn_of(view: &TableView, row: RowId) -> Option<Csn> {
-    match view.memtables_newest_first().find(|m| m.first_row() <= row) {
-        Some(memtable) => memtable.csn_of(row),
-        None => view.version.segment_of(row)?.segment.footer().commits.csn_of(row),
-    }
+    Ok(rows.len() as u64)
 }

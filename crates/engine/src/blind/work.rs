@@ -1,7 +1,7 @@
 //! When are pending rows resolved that nobody asks for?
 //!
-//! In the background from half of the limit on, so that writers seldom meet it, and all of them when
-//! writers have fallen silent: what a reader finds resolved costs him nothing. A writer that would
+//! In the background from half of the limit on, so that writers seldom meet it, from few on while the
+//! table is read, and all of them when writers have fallen silent: what a reader finds resolved costs him nothing. A writer that would
 //! pass the limit resolves as many rows as he brings, and so keeps to it whatever the background does.
 //!
 //! Thread safety: `Claim::Pending` keeps two jobs off one table.
@@ -13,22 +13,26 @@ use std::time::Duration;
 use onlap_base::{Result, RowId};
 use onlap_storage::merge::Calm;
 
-use super::{GAP_ROWS, limit, resolve_slice};
+use super::{GAP_ROWS, begins_at, limit, resolve_slice};
 use crate::commit::TableWrite;
 use crate::database::Shared;
 use crate::flush;
 use crate::table::TableState;
 
-/// Slices that one job resolves before it looks whether something else is more pressing.
-const SLICES: usize = 64;
+/// Rows that one job resolves before it looks whether something else is more pressing.
+const JOB_ROWS: u64 = 1 << 18;
 /// How long a writer waits for commits that have taken all the room.
 const OTHERS_COMMIT: Duration = Duration::from_micros(100);
 
 /// Whether the background should resolve rows of a table.
 pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
+    wants_resolving(shared, state) || is_full(shared, state)
+}
+
+/// Whether rows should be resolved though nobody asks for them.
+fn wants_resolving(shared: &Shared, state: &TableState) -> bool {
     let rows = state.pending.rows();
-    rows > 0 && (rows >= limit(shared, state) / 2 || shared.quiet.calm() != Calm::Busy)
-        || is_full(shared, state)
+    rows > 0 && (rows >= begins_at(shared, state) || shared.quiet.calm() != Calm::Busy)
 }
 
 /// Whether marks alone have filled the memtable, which no commit would freeze.
@@ -39,19 +43,16 @@ fn is_full(shared: &Shared, state: &TableState) -> bool {
 
 /// Resolves some slices of a table.
 pub(crate) fn work(shared: &Shared, state: &TableState) -> Result<()> {
-    for _ in 0..SLICES {
-        if shared.background.stopping() {
-            break;
-        }
+    let mut left = JOB_ROWS;
+    loop {
         if is_full(shared, state) {
             freeze(shared, state);
         }
-        if state.pending.rows() == 0 {
-            break;
+        if left == 0 || !wants_resolving(shared, state) || shared.background.stopping() {
+            return Ok(());
         }
-        resolve_slice(shared, state, RowId::MAX)?;
+        left = left.saturating_sub(resolve_slice(shared, state, RowId::MAX)?.max(1));
     }
-    Ok(())
 }
 
 fn freeze(shared: &Shared, state: &TableState) {
@@ -105,7 +106,9 @@ fn make_room_in(shared: &Shared, w: &TableWrite) -> Result<Room> {
         shared.check_writable()?;
         match pending.rows() {
             0 => shared.tasks.sleep(OTHERS_COMMIT),
-            _ => resolve_slice(shared, state, RowId::MAX)?,
+            _ => {
+                resolve_slice(shared, state, RowId::MAX)?;
+            }
         }
     }
 }

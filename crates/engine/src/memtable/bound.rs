@@ -71,6 +71,9 @@ fn decode(def: &KeyDef, bytes: &[u8]) -> Option<Vec<Column>> {
 
 /// Appends the key bytes of a row.
 pub(crate) fn row_key(index: &IndexShape, rows: &Batch, i: usize, out: &mut Vec<u8>) {
+    if let [field] = &index.fields[..] {
+        return index.def.encode_row(&[&rows.columns[field.column]], i, out);
+    }
     let columns: Vec<&Column> = index.fields.iter().map(|f| &rows.columns[f.column]).collect();
     index.def.encode_row(&columns, i, out);
 }

@@ -119,6 +119,20 @@ impl Marks {
         }
     }
 
+    /// Marks rows in row order; many become a piece of their own at once.
+    pub(crate) fn insert_sorted(&mut self, mut marks: Vec<Mark>) {
+        debug_assert!(marks.is_sorted_by(|a, b| a.row < b.row));
+        if marks.len() < OPEN_MARKS {
+            return marks.into_iter().for_each(|mark| self.insert(mark));
+        }
+        let rows: Vec<RowId> = marks.iter().map(|m| m.row).collect();
+        let mut fresh = vec![true; rows.len()];
+        self.drop_dead(&rows, Csn::MAX, &mut fresh);
+        let mut fresh = fresh.into_iter();
+        marks.retain(|_| fresh.next() == Some(true));
+        self.pieces.push(Arc::new(MarkList::of_sorted(marks.into_iter())));
+    }
+
     fn seal(&mut self) {
         let open = std::mem::take(&mut self.open);
         self.pieces.push(Arc::new(MarkList::of_sorted(open.into_iter().map(as_mark))));

@@ -128,6 +128,8 @@ impl Tuning {
     }
 }
 
+/// Rows that unique indexes are told of at once: commits wait meanwhile.
+const NOTED_ROWS: usize = 1 << 12;
 /// Dead rows that one reader passes for all who come after it.
 const PREFIX_STEPS: usize = 4096;
 
@@ -261,6 +263,15 @@ impl Memtable {
         self.shared.count_marks(&marks);
     }
 
+    /// Marks many rows, in row order and each of them once.
+    pub fn mark_sorted(&self, all: Vec<Mark>) {
+        if !all.is_empty() {
+            let mut marks = self.shared.marks.write();
+            marks.insert_sorted(all);
+            self.shared.count_marks(&marks);
+        }
+    }
+
     /// The commit that deleted a row, and the row that replaced it.
     pub fn mark_of(&self, row: RowId) -> Option<(Csn, Option<RowId>)> {
         if !self.shared.marked.load(Ordering::Acquire) {
@@ -348,7 +359,16 @@ impl Memtable {
     /// When the index is not unique.
     pub fn newest_with_key(&self, index: IndexId, key: &[u8], below: RowId) -> Option<RowId> {
         let index = self.shared.shape.index(index);
-        self.shared.rows.read().newest_with_key(&self.shared.shape, index, key, below)
+        loop {
+            let rows = self.shared.rows.read();
+            if rows.is_noted(below) {
+                return rows.newest_with_key(&self.shared.shape, index, key, below);
+            }
+            drop(rows);
+            let mut rows = self.shared.rows.write();
+            rows.note_more(&self.shared.shape, NOTED_ROWS);
+            self.shared.count_rows(&rows);
+        }
     }
 
     /// Entries of an index within bounds, of rows in the range, as they are now. Some of rows before

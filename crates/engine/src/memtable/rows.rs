@@ -34,6 +34,11 @@ pub(super) struct Rows {
     pub commits: Commits,
     pub frozen: bool,
     unique: Vec<UniqueKeys>,
+    /// Whether unique indexes are told of rows when somebody looks for keys: who writes blindly looks for
+    /// none, and mostly nobody does before the rows are in files.
+    lazy: bool,
+    /// Of these, rows below are known to unique indexes.
+    noted: RowId,
     /// A copy of the first rows of the open piece, columns of indexes only, that readers share.
     tail: Mutex<Option<Arc<Group>>>,
     /// Groups that work was taken for.
@@ -54,6 +59,8 @@ impl Rows {
             commits: Commits::default(),
             frozen: false,
             unique: unique.map(|(at, _)| UniqueKeys::new(at, first)).collect(),
+            lazy: shape.schema.blind,
+            noted: first,
             tail: Mutex::default(),
             busy: Vec::new(),
             sealed_rows: 0,
@@ -150,7 +157,7 @@ impl Rows {
         }
     }
 
-    /// Tells the unique indexes of rows that lie in place already.
+    /// Tells the unique indexes of rows that lie in place already, unless that is put off.
     pub(super) fn note_unique(
         &mut self,
         shape: &Shape,
@@ -158,12 +165,49 @@ impl Rows {
         range: Range<usize>,
         first: RowId,
     ) {
+        if !self.lazy {
+            self.note(shape, Some(batch), range, first);
+        }
+    }
+
+    /// Tells them of rows of a batch, or of the open piece.
+    fn note(&mut self, shape: &Shape, batch: Option<&Batch>, range: Range<usize>, first: RowId) {
         let mut unique = std::mem::take(&mut self.unique);
         for keys in &mut unique {
-            let index = &shape.indexes[keys.index];
+            let (index, batch) = (&shape.indexes[keys.index], batch.unwrap_or(&self.open));
             keys.note(index, batch, range.clone(), first, &|row| self.locate(row));
         }
         self.unique = unique;
+    }
+
+    /// Whether unique indexes know all rows below `below`.
+    pub(super) fn is_noted(&self, below: RowId) -> bool {
+        !self.lazy || self.noted >= below.min(self.end())
+    }
+
+    /// Tells unique indexes of the next rows that they do not know, at most so many.
+    pub(super) fn note_more(&mut self, shape: &Shape, most: usize) {
+        let groups = Arc::clone(&self.groups);
+        let mut left = most;
+        let unknown = groups.partition_point(|g| g.end() <= self.noted);
+        for chunk in groups[unknown..].iter().flat_map(|g| &g.chunks) {
+            let mut from = chunk.lower_bound(self.noted);
+            while from < chunk.len() {
+                if left == 0 {
+                    return;
+                }
+                let to = consecutive(chunk, from).min(from + left);
+                let first = chunk.row_id(from);
+                self.note(shape, Some(&chunk.rows), from..to, first);
+                left -= to - from;
+                self.noted = first + (to - from) as RowId;
+                from = to;
+            }
+        }
+        let first = self.noted.max(self.open_first);
+        let from = (first - self.open_first) as usize;
+        self.note(shape, None, from..self.open.rows, first);
+        self.noted = self.end();
     }
 
     pub(super) fn skip_to(&mut self, shape: &Shape, next: RowId) {
@@ -345,13 +389,18 @@ impl Rows {
     pub(super) fn note_chunk(&mut self, shape: &Shape, chunk: &Chunk) {
         let mut from = 0;
         while from < chunk.len() && !self.unique.is_empty() {
-            let first = chunk.row_id(from);
-            let same = |i: &usize| chunk.row_id(*i) - first == (*i - from) as RowId;
-            let to = (from..chunk.len()).take_while(same).last().map_or(from, |i| i + 1);
-            self.note_unique(shape, &chunk.rows, from..to, first);
+            let to = consecutive(chunk, from);
+            self.note_unique(shape, &chunk.rows, from..to, chunk.row_id(from));
             from = to;
         }
     }
+}
+
+/// Where the rows of a chunk that follow each other from a place on end.
+fn consecutive(chunk: &Chunk, from: usize) -> usize {
+    let first = chunk.row_id(from);
+    let same = |i: &usize| chunk.row_id(*i) - first == (*i - from) as RowId;
+    (from..chunk.len()).take_while(same).last().map_or(from, |i| i + 1)
 }
 
 impl Shared {

@@ -107,9 +107,13 @@ impl UniqueKeys {
             self.hashed = Some(self.begin_hashing(index, locate));
         }
         let hashed = self.hashed.as_mut().expect("made above");
+        let columns: Vec<&Column> = index.fields.iter().map(|f| &rows.columns[f.column]).collect();
+        let mut key = Vec::new();
         for i in from..range.end {
             let row = first + (i - range.start) as RowId;
-            hashed.insert(index, (rows, i), row, self.first, locate);
+            key.clear();
+            index.def.encode_row(&columns, i, &mut key);
+            hashed.insert(index, &key, row, self.first, locate);
         }
     }
 
@@ -191,8 +195,12 @@ impl UniqueKeys {
         let shards = (0..SHARDS).map(|_| HashTable::new()).collect();
         let mut hashed = Hashed { shards, older: HashMap::new() };
         if self.stretches.iter().map(|s| s.end - s.start).sum::<RowId>() <= REHASHED_ROWS {
+            let mut key = Vec::new();
             for row in std::mem::take(&mut self.stretches).into_iter().flatten() {
-                hashed.insert(index, noted(locate, row), row, self.first, locate);
+                let (rows, i) = noted(locate, row);
+                key.clear();
+                row_key(index, rows, i, &mut key);
+                hashed.insert(index, &key, row, self.first, locate);
             }
         }
         hashed
@@ -234,13 +242,11 @@ impl Hashed {
     fn insert(
         &mut self,
         index: &IndexShape,
-        (rows, i): (&Batch, usize),
+        key: &[u8],
         row: RowId,
         base: RowId,
         locate: Locate<'_>,
     ) {
-        let key = &mut Vec::new();
-        row_key(index, rows, i, key);
         let row = u32::try_from(row - base).expect("a memtable spans fewer than 2^32 row ids");
         let (shard, short) = split(xxh3_64(key));
         let table = &mut self.shards[shard];

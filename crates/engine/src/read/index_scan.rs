@@ -194,7 +194,8 @@ impl IndexScan {
         let by = index_by_name(&view.view.schema, index)?;
         let is_covered = covered(&view.view.schema, by, columns).is_some();
         let of_entries = if is_covered { columns } else { &[] };
-        let judged = unresolved.and_then(|u| Judge::new(u, &view.view, by, of_entries));
+        let long = scan.row_limit() == usize::MAX && *range == KeyRange::all();
+        let judged = unresolved.and_then(|u| Judge::new(u, &view.view, by, of_entries, long));
         let view = match (unresolved, &judged) {
             (Some(unresolved), None) => unresolved.resolve(&view)?,
             _ => view,

@@ -25,6 +25,10 @@ use crate::table::{TableState, TableView, index_positions, key_def};
 /// limit where that is less.
 const FEW: u64 = 1024;
 
+/// Of so many pending rows, one entry is judged before the rest is resolved: it costs about as much as a
+/// row that is resolved.
+const JUDGED: u64 = 8;
+
 /// A view of a table some of whose rows may be pending.
 #[derive(Clone)]
 pub(crate) struct Unresolved {
@@ -66,23 +70,27 @@ pub(super) struct Judge {
 }
 
 impl Judge {
-    /// How entries are to be read that are judged, given where `columns` come from: `None` where it is
-    /// better to resolve everything, or the index does not tell the primary key.
+    /// How entries are to be read that are judged, given where `columns` come from and whether the walk
+    /// may be long: `None` where it is better to resolve everything, or the index does not tell the
+    /// primary key.
     pub(super) fn new(
         of: &Unresolved,
         view: &TableView,
         index: &IndexSchema,
         columns: &[usize],
+        long: bool,
     ) -> Option<(Judge, Covered)> {
+        of.state.pending.note_reader(of.pin.shared());
         let pending = of.state.pending.rows();
         let few = FEW.min(blind::limit(of.pin.shared(), &of.state) / 4);
-        let primary = view.schema.primary().filter(|_| pending > few)?;
+        let primary = view.schema.primary().filter(|_| pending > few && !long)?;
         let (positions, _) = index_positions(&view.schema, primary);
         let all: Vec<usize> = columns.iter().chain(&positions).copied().collect();
         let mut found = covered(&view.schema, index, &all)?;
         let places = found.places.split_off(columns.len());
         let def = key_def(&view.schema, primary);
-        let judge = Judge { of: of.clone(), primary: primary.id, def, places, left: pending / 2 };
+        let judge =
+            Judge { of: of.clone(), primary: primary.id, def, places, left: pending / JUDGED };
         Some((judge, found))
     }
 

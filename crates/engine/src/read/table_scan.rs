@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, PROVISIONAL_BASE, Result, RowId};
+use onlap_format::batch::remove_values;
 use onlap_storage::Direction;
 use onlap_storage::marks::ChangeScratch;
 use onlap_storage::segment::{DecodeAhead, ScanBlock, Segment, SegmentScan};
@@ -23,6 +24,9 @@ use crate::memtable::{Memtable, Piece};
 
 /// Rows of a batch out of a memtable, whose chunks are longer than a segment's blocks.
 const MEMORY_ROWS: usize = 4096;
+
+/// Of so many rows, one may be dead where they are decoded as a whole.
+const FEW_DEAD: usize = 2;
 
 /// What a scan has yet to come to.
 enum Part {
@@ -209,6 +213,13 @@ impl TableScan {
         if dead.is_empty() && self.direction == Direction::Forward {
             found.block.row_ids(now.clone(), &mut out.row_ids);
             scan.append(found, now, &self.ids, &mut out.columns)?;
+        } else if dead.len() * FEW_DEAD <= now.len() && self.direction == Direction::Forward {
+            // Closing gaps costs less than decoding single rows.
+            found.block.row_ids(now.clone(), &mut out.row_ids);
+            scan.append(found, now, &self.ids, &mut out.columns)?;
+            places_of(dead, &out.row_ids, &mut self.places);
+            out.columns.remove(&self.places);
+            remove_values(&mut out.row_ids, &self.places);
         } else {
             let row_id = |i| found.block.row_id(i);
             living(now, dead, self.direction, row_id, &mut self.places, &mut out.row_ids);
@@ -309,6 +320,23 @@ fn cut(left: &mut Range<usize>, max: usize, direction: Direction) -> Range<usize
         Direction::Backward => {
             left.end -= n;
             left.end..left.end + n
+        }
+    }
+}
+
+/// Fills `places` with those of dead rows among the rows; both ascend.
+fn places_of(dead: &[RowId], rows: &[RowId], places: &mut Vec<u32>) {
+    places.clear();
+    let mut at = 0;
+    for &row in dead {
+        // They are dense, or nearly so.
+        let guess = row.checked_sub(rows[0]).map(|d| d as usize);
+        at = match guess.filter(|&g| rows.get(g) == Some(&row)) {
+            Some(place) => place,
+            None => at + rows[at..].partition_point(|&r| r < row),
+        };
+        if rows.get(at) == Some(&row) && places.last() != Some(&(at as u32)) {
+            places.push(at as u32);
         }
     }
 }

@@ -26,13 +26,19 @@ use crate::database::Shared;
 use crate::read::{ReadView, Registration, RowBatch, Scan};
 use crate::spec::{TableChange, TableChanges};
 use crate::table::{Highs, TableState, TableView};
-use crate::{flush, index_build};
+use crate::{flush, index_build, sequences};
 
 pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChanges) -> Result<()> {
     let (state, _changing) = lock_table(shared, table)?;
-    let renames = |c: &TableChange| matches!(c, TableChange::Rename { .. });
-    let _names = changes.0.iter().any(renames).then(|| shared.schema_lock.lock());
-    let plan = Plan::new(&state.schema(), &changes.0, &shared.references)?;
+    let named = |c: &TableChange| {
+        matches!(c, TableChange::Rename { .. } | TableChange::SetDefaultSequence { .. })
+    };
+    let names = changes.0.iter().any(named).then(|| shared.schema_lock.lock());
+    let sequence = |name: &str| {
+        let state = shared.sequences.by_name(name);
+        state.map(|s| s.id()).ok_or_else(|| sequences::unknown_sequence(name))
+    };
+    let plan = Plan::new(&state.schema(), &changes.0, &shared.references, &sequence)?;
     if plan.schema.name != table && shared.catalog.by_name(&plan.schema.name).is_some() {
         let text = format!("there is a table named {} already", plan.schema.name);
         return Err(Error::new(ErrorKind::AlreadyExists, text));
@@ -47,7 +53,7 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
         flush::flush_table(shared, &state)?;
     }
     let _files = (!plan.convert.is_empty()).then(|| shared.background.hold(Claim::Files(state.id)));
-    let ids = take_index_ids(shared, plan.rebuild.len())?;
+    let ids = take_index_ids(shared, plan.rebuild.len(), names.as_ref())?;
     let mut change = Change { shared, state: &state, plan, ids, edits: Vec::new() };
     shared.commits().exclusively(|leader| {
         nulls.check(shared, &state, seen, &Registration::new(shared))?;

@@ -143,12 +143,12 @@ pub(crate) fn next_index_id(shared: &Shared) -> Result<IndexId> {
     Ok(next_index_ids(shared, 1)?[0])
 }
 
-/// Takes index ids for ever.
-fn take_index_ids(shared: &Shared, n: usize) -> Result<Vec<IndexId>> {
+/// Takes index ids for ever, under the lock of names and ids that the caller may hold already.
+fn take_index_ids(shared: &Shared, n: usize, held: Option<&ChangeGuard>) -> Result<Vec<IndexId>> {
     if n == 0 {
         return Ok(Vec::new());
     }
-    let _one = shared.schema_lock.lock();
+    let _one = held.is_none().then(|| shared.schema_lock.lock());
     next_index_ids(shared, n)
 }
 

@@ -7,11 +7,14 @@
 
 use std::collections::BTreeSet;
 
-use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, limits};
+use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, SequenceId, limits};
 use onlap_format::{ColumnDefault, ColumnSchema, DataType, TableSchema, Value};
 
 use crate::rules::References;
 use crate::spec::{DefaultSpec, TableChange, build_default, check_name, check_type, too_many};
+
+/// Finds a sequence by name.
+pub(super) type FindSequence<'a> = dyn Fn(&str) -> Result<SequenceId> + 'a;
 
 /// What a change of a table takes.
 #[derive(Debug)]
@@ -34,6 +37,7 @@ impl Plan {
         schema: &TableSchema,
         changes: &[TableChange],
         references: &References,
+        sequences: &FindSequence<'_>,
     ) -> Result<Plan> {
         let mut plan = Plan {
             schema: schema.clone(),
@@ -44,13 +48,18 @@ impl Plan {
             first_new: schema.next_column,
         };
         for change in changes {
-            plan.add(change, references)?;
+            plan.add(change, references, sequences)?;
         }
         plan.schema.version += 1;
         Ok(plan)
     }
 
-    fn add(&mut self, change: &TableChange, references: &References) -> Result<()> {
+    fn add(
+        &mut self,
+        change: &TableChange,
+        references: &References,
+        sequences: &FindSequence<'_>,
+    ) -> Result<()> {
         match change {
             TableChange::AddColumn { name, ty, default } => {
                 self.add_column(name, *ty, default.as_ref())
@@ -74,6 +83,24 @@ impl Plan {
                     default.map(|v| constant(&self.schema.columns[at], v)).transpose()?;
                 Ok(())
             }
+            TableChange::SetDefaultSequence { name, sequence } => {
+                let at = self.column(name)?;
+                let default = DefaultSpec::Sequence(sequence.clone());
+                let column = &mut self.schema.columns[at];
+                column.default = Some(build_default(column, &default, sequences)?);
+                Ok(())
+            }
+            TableChange::MakePrimary { index } => self.make_primary(index),
+            TableChange::MakeSecondary { index } => {
+                if self.schema.blind {
+                    let text = format!("table {} takes blind writes by its key", self.schema.name);
+                    return Err(Error::new(ErrorKind::Unsupported, text));
+                }
+                let found = self.schema.indexes.iter_mut().find(|i| i.name == *index && i.primary);
+                found.ok_or_else(|| unknown_index(index))?.primary = false;
+                Ok(())
+            }
+            TableChange::RenameConstraint { name, to } => self.rename_constraint(name, to),
             TableChange::RenameIndex { name, to } => {
                 check_name("index", to)?;
                 if self.schema.index_by_name(to).is_some() {
@@ -87,6 +114,49 @@ impl Plan {
                 check_name("table", to)?;
                 self.schema.name = to.clone();
                 Ok(())
+            }
+        }
+    }
+
+    fn make_primary(&mut self, name: &str) -> Result<()> {
+        if let Some(primary) = self.schema.primary() {
+            let text = format!("table {} has the primary key {}", self.schema.name, primary.name);
+            return Err(Error::new(ErrorKind::AlreadyExists, text));
+        }
+        let index = self.schema.indexes.iter_mut().find(|i| i.name == name);
+        let index = index.ok_or_else(|| unknown_index(name))?;
+        if !index.unique {
+            let text = format!("{name} is not a unique index, so it is no primary key");
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        index.primary = true;
+        let key: Vec<ColumnId> = index.key.iter().map(|k| k.column).collect();
+        for column in self.schema.columns.iter_mut().filter(|c| key.contains(&c.id)) {
+            if std::mem::replace(&mut column.nullable, false) {
+                self.not_null.insert(column.id);
+            }
+        }
+        Ok(())
+    }
+
+    fn rename_constraint(&mut self, name: &str, to: &str) -> Result<()> {
+        check_name("constraint", to)?;
+        let schema = &mut self.schema;
+        let checks = schema.checks.iter_mut().map(|c| &mut c.name);
+        let mut names: Vec<_> =
+            checks.chain(schema.foreign_keys.iter_mut().map(|k| &mut k.name)).collect();
+        if names.iter().any(|n| *n == to) {
+            return Err(exists(&self.schema, "a constraint", to));
+        }
+        match names.iter_mut().find(|n| **n == name) {
+            Some(found) => {
+                **found = to.to_string();
+                Ok(())
+            }
+            None => {
+                let table = &self.schema.name;
+                let text = format!("table {table} has no check or foreign key named {name}");
+                Err(Error::new(ErrorKind::UnknownConstraint, text))
             }
         }
     }

@@ -287,6 +287,14 @@ impl Sequence {
 
 pub(crate) fn create(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<Arc<SequenceState>> {
     let _one = shared.schema_lock.lock();
+    create_locked(shared, spec)
+}
+
+/// The same for a caller that holds the lock of names and ids.
+pub(crate) fn create_locked(
+    shared: &Arc<Shared>,
+    spec: &SequenceSpec,
+) -> Result<Arc<SequenceState>> {
     if shared.sequences.by_name(spec.name()).is_some() {
         let text = format!("there is a sequence named {} already", spec.name());
         return Err(Error::new(ErrorKind::AlreadyExists, text));

@@ -33,6 +33,10 @@ pub(crate) enum TableChange {
     SetType { name: String, ty: DataType },
     SetNullable { name: String, nullable: bool },
     SetDefault { name: String, default: Option<Value> },
+    SetDefaultSequence { name: String, sequence: String },
+    MakePrimary { index: String },
+    MakeSecondary { index: String },
+    RenameConstraint { name: String, to: String },
     RenameIndex { name: String, to: String },
     Rename { to: String },
 }
@@ -44,6 +48,12 @@ impl TableChanges {
     }
     fn push(mut self, change: TableChange) -> TableChanges {
         self.0.push(change);
+        self
+    }
+    /// These changes, and others after them.
+    #[must_use]
+    pub fn and(mut self, others: TableChanges) -> TableChanges {
+        self.0.extend(others.0);
         self
     }
     /// Adds a column at the end that takes NULL. Rows that are there read the default, or NULL without
@@ -88,6 +98,33 @@ impl TableChanges {
     #[must_use]
     pub fn set_default(self, name: impl Into<String>, value: Value) -> Self {
         self.push(TableChange::SetDefault { name: name.into(), default: Some(value) })
+    }
+    /// Lets later inserts that leave a column out take the next value of a sequence.
+    #[must_use]
+    pub fn set_default_sequence(
+        self,
+        name: impl Into<String>,
+        sequence: impl Into<String>,
+    ) -> Self {
+        let (name, sequence) = (name.into(), sequence.into());
+        self.push(TableChange::SetDefaultSequence { name, sequence })
+    }
+    /// Makes a unique index the primary key of a table that has none; its columns refuse NULL from now
+    /// on, and there must be none.
+    #[must_use]
+    pub fn make_primary(self, index: impl Into<String>) -> Self {
+        self.push(TableChange::MakePrimary { index: index.into() })
+    }
+    /// Makes the primary key a unique index like others, which may be dropped; its columns go on
+    /// refusing NULL.
+    #[must_use]
+    pub fn make_secondary(self, index: impl Into<String>) -> Self {
+        self.push(TableChange::MakeSecondary { index: index.into() })
+    }
+    /// Gives a check or a foreign key another name.
+    #[must_use]
+    pub fn rename_constraint(self, name: impl Into<String>, to: impl Into<String>) -> Self {
+        self.push(TableChange::RenameConstraint { name: name.into(), to: to.into() })
     }
     /// Takes a column's default away.
     #[must_use]

@@ -24,7 +24,8 @@ use super::indexes::{IndexStep, Reindexed, check_gone};
 use crate::adopt;
 use crate::database::{Shared, Table, unknown_table};
 use crate::schema_change::{self, ChangeGuard};
-use crate::spec::TableSpec;
+use crate::sequences::{self, Sequence};
+use crate::spec::{SequenceSpec, TableSpec};
 use crate::table::{TableState, TableView};
 use crate::{history, rules};
 
@@ -182,6 +183,20 @@ impl Transaction {
         }
         self.schema.steps.push(Step::Dropped { state, _guard: guard });
         Ok(())
+    }
+
+    /// Creates a sequence, for a table that this transaction creates. Everybody sees it at once, and it
+    /// stays when the transaction rolls back: sequences are no part of transactions. Unlike
+    /// [`crate::Database::create_sequence`] it does not wait for this transaction itself.
+    ///
+    /// # Errors
+    /// As [`crate::Database::create_sequence`]; [`ErrorKind::LockNotAvailable`] when another schema
+    /// change takes too long.
+    pub fn create_sequence(&mut self, spec: &SequenceSpec) -> Result<Sequence> {
+        self.changing()?;
+        self.lock_names()?;
+        let state = sequences::create_locked(&self.shared, spec)?;
+        Ok(Sequence::new(&self.shared, state))
     }
 
     fn lock_names(&mut self) -> Result<()> {

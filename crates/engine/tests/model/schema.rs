@@ -31,6 +31,13 @@ impl Schema {
         Schema { columns, indexes: Vec::new(), names: 0 }
     }
 
+    /// A column of numbers that came later, and its place.
+    pub(crate) fn added_number(&self) -> Option<(String, usize)> {
+        let mut later = self.columns.iter().enumerate().skip(FIXED);
+        let (at, (name, _)) = later.find(|(_, (_, ty))| *ty == DataType::Int4)?;
+        Some((name.clone(), at))
+    }
+
     fn new_name(&mut self, what: &str) -> String {
         self.names += 1;
         format!("{what}_{}", self.names)

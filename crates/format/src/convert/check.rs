@@ -66,7 +66,7 @@ fn check_column(described: &ColumnSchema, column: &Column, rows: usize) -> Resul
             return Err(Error::new(ErrorKind::NotNull, format!("column \"{name}\" refuses NULL")));
         }
     }
-    check_values(described.ty, &column.data, name)
+    check_values(described.ty, column, name)
 }
 
 /// Offsets begin with 0, ascend and end with the data.
@@ -101,8 +101,8 @@ fn check_nulls(column: &Column, nulls: &NullMask) -> Result<usize> {
     Ok(count)
 }
 
-fn check_values(ty: DataType, data: &Vector, name: &str) -> Result<()> {
-    match (ty, data) {
+fn check_values(ty: DataType, column: &Column, name: &str) -> Result<()> {
+    match (ty, &column.data) {
         (DataType::Float4 | DataType::Float8, Vector::Int(v)) => check_floats(ty, v, name),
         (_, Vector::Int(v)) => {
             let (min, max) = int_range(ty);
@@ -129,7 +129,7 @@ fn check_values(ty: DataType, data: &Vector, name: &str) -> Result<()> {
                 None => Ok(()),
             }
         }
-        (_, Vector::Bytes(v)) => check_strings(ty, v, name),
+        (_, Vector::Bytes(v)) => check_strings(ty, v, column, name),
     }
 }
 
@@ -146,7 +146,7 @@ fn check_floats(ty: DataType, v: &[i64], name: &str) -> Result<()> {
     }
 }
 
-fn check_strings(ty: DataType, v: &BytesVec, name: &str) -> Result<()> {
+fn check_strings(ty: DataType, v: &BytesVec, column: &Column, name: &str) -> Result<()> {
     let longest = v.offsets.windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0) as usize;
     if longest > VALUE_BYTES {
         return Err(too_long(name, format!("{longest} bytes, at most {VALUE_BYTES}")));
@@ -162,7 +162,11 @@ fn check_strings(ty: DataType, v: &BytesVec, name: &str) -> Result<()> {
     if plain && longest <= limit && !matches!(ty, DataType::Char(_) | DataType::Json) {
         return Ok(());
     }
-    for s in v.iter() {
+    for (i, s) in v.iter().enumerate() {
+        // Nothing is no JSON, and stands for NULL.
+        if column.is_null(i) {
+            continue;
+        }
         let text = std::str::from_utf8(s)
             .map_err(|e| Error::new(ErrorKind::InvalidText, format!("column \"{name}\": {e}")))?;
         if check_text(ty, text, name)?.len() != text.len() {

@@ -253,6 +253,9 @@ fn batches_are_checked_like_values() {
     let batch = Batch { columns: vec![with_nulls(&[5, 0], &nulls)], rows: 2 };
     let error = check_batch(&schema(DataType::Int4, false), &batch).expect_err("refused");
     assert_eq!(error.kind(), ErrorKind::NotNull);
+    let mut json = Column::new(DataType::Json.physical());
+    json.push_null();
+    assert_eq!(verdict(DataType::Json, json), None);
     let torn = BytesVec { offsets: vec![0, 4, 2], data: vec![b'x'; 2] };
     let torn = Column { data: Vector::Bytes(torn), nulls: None };
     assert_eq!(verdict(DataType::Text, torn), Some(InvalidInput));

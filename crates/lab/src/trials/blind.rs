@@ -25,6 +25,8 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let (mut inserts, mut upserts, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let mut next_key = rows as i64;
     for _ in 0..stage.plan.repeat {
+        // Each begins with nothing in memory, and with nothing to do for the other.
+        blind.0.flush()?;
         let a = rate(
             stage,
             part,
@@ -34,6 +36,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Vec<Figure>> {
             },
             &mut |batch| plain.1.insert_batch(batch).map(drop),
         )?;
+        plain.0.flush()?;
         let b = rate(
             stage,
             part,

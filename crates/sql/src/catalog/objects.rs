@@ -31,6 +31,12 @@ pub enum Kind {
     Comment,
     /// `{"owner", "grants"}`, by OID
     Privileges,
+    /// `{"table", "column"}` that a sequence belongs to, by the sequence's name in the engine
+    Owned,
+    /// `{"always"}`: a column filled by its sequence, by `table id:column id`
+    Identity,
+    /// `{}`: a unique index that is a constraint, by its id
+    Unique,
     /// anything else of a table that only SQL knows, by the engine's name and a word
     Option,
 }
@@ -43,6 +49,9 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Default, "default"),
     (Kind::Comment, "comment"),
     (Kind::Privileges, "privileges"),
+    (Kind::Owned, "owned"),
+    (Kind::Identity, "identity"),
+    (Kind::Unique, "unique"),
     (Kind::Option, "option"),
 ];
 

@@ -1,65 +1,323 @@
-//! DROP.
+//! DROP of tables, indexes, views, sequences and schemas.
 
-use datafusion::sql::sqlparser::ast::{ObjectType, Statement};
+use onlap::{Table, TableId};
 
-use crate::catalog::names::parts;
+use super::change::notice;
+use super::naming::Relation;
+use super::{alter, index, schema, sequence, view as views};
+use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
+use crate::words::Words;
 
-/// DROP.
+/// What is dropped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Table,
+    Index,
+    View,
+    Sequence,
+    Schema,
+}
+
+impl What {
+    fn word(self) -> &'static str {
+        match self {
+            What::Table => "table",
+            What::Index => "index",
+            What::View => "view",
+            What::Sequence => "sequence",
+            What::Schema => "schema",
+        }
+    }
+    fn relation(self) -> Option<Relation> {
+        Some(match self {
+            What::Table => Relation::Table,
+            What::Index => Relation::Index,
+            What::View => Relation::View,
+            What::Sequence => Relation::Sequence,
+            What::Schema => return None,
+        })
+    }
+}
+
+/// DROP, after this word.
+///
+/// # Errors
+/// There is none; something depends on it.
 pub fn drop(
     session: &mut Session,
     view: &View,
-    statement: &Statement,
+    words: &mut Words<'_>,
     client: &mut dyn Client,
-) -> Result<&'static str> {
-    let Statement::Drop { object_type, if_exists, names, .. } = statement else {
-        return Err(SqlError::unsupported(statement));
+) -> Result<String> {
+    let known = [
+        ("table", What::Table),
+        ("index", What::Index),
+        ("view", What::View),
+        ("sequence", What::Sequence),
+        ("schema", What::Schema),
+    ];
+    let Some((_, what)) = known.into_iter().find(|(word, _)| words.accept(&[word])) else {
+        let name = words.ident()?;
+        return Err(SqlError::unsupported(format!("DROP {}", name.to_uppercase())));
     };
-    for name in names {
-        let parts = parts(name)?;
-        let dropped = match object_type {
-            ObjectType::Table => table(view, &parts),
-            ObjectType::Index => index(session, view, &parts),
-            other => Err(SqlError::unsupported(format!("DROP {other}"))),
+    words.accept(&["concurrently"]);
+    let skip = words.accept(&["if", "exists"]);
+    let names = words.names()?;
+    let cascade = words.accept(&["cascade"]);
+    words.accept(&["restrict"]);
+    words.end()?;
+    // All are looked up before the first goes.
+    let mut found = Vec::new();
+    for parts in &names {
+        match locate(view, what, parts) {
+            Err(e) if skip && is_missing(&e) => {
+                notice(client, "00000", format!("{}, skipping", e.message()));
+            }
+            located => found.push(located?),
+        }
+    }
+    carry_out(session, view, what, found, cascade)?;
+    Ok(format!("DROP {}", what.word().to_uppercase()))
+}
+
+fn is_missing(e: &SqlError) -> bool {
+    matches!(e.state(), state::NO_TABLE | state::NO_OBJECT | state::NO_SCHEMA)
+}
+
+fn locate(view: &View, what: What, parts: &[String]) -> Result<Name> {
+    let shown = parts.join(".");
+    if what == What::Schema {
+        let name = parts.last().cloned().unwrap_or_default();
+        return match view.has_schema(&name) {
+            true => Ok(Name::new(&name, "")),
+            false => Err(crate::view::no_schema(&name)),
         };
-        match dropped {
-            Err(e) if *if_exists && matches!(e.state(), state::NO_TABLE | state::NO_OBJECT) => {
-                let text = format!("{}, skipping", e.message());
-                client.reply().notice("NOTICE", &SqlError::new("00000", text));
-            }
-            result => result?,
-        }
     }
-    session.current()?.changed_catalog = true;
-    Ok(match object_type {
-        ObjectType::Index => "DROP INDEX",
-        _ => "DROP TABLE",
-    })
+    if let [schema, _] = parts
+        && !view.has_schema(schema)
+    {
+        return Err(crate::view::no_schema(schema));
+    }
+    let missing = || {
+        let state = if what == What::Index { state::NO_OBJECT } else { state::NO_TABLE };
+        SqlError::new(state, format!("{} \"{shown}\" does not exist", what.word()))
+    };
+    let (name, relation) = alter::relation(view, parts)?.ok_or_else(missing)?;
+    if Some(relation) != what.relation() {
+        let article = if what == What::Index { "an" } else { "a" };
+        let text = format!("\"{}\" is not {article} {}", name.name, what.word());
+        return Err(SqlError::new("42809", text));
+    }
+    Ok(name)
 }
 
-fn table(view: &View, parts: &[String]) -> Result<()> {
-    let (_, table) = view.table(parts).map_err(|e| match e.state() {
-        state::NO_TABLE => {
-            SqlError::new(state::NO_TABLE, format!("table \"{}\" does not exist", parts.join(".")))
-        }
-        _ => e,
-    })?;
-    Ok(view.scope.tx()?.drop_table(&table.name())?)
-}
-
-fn index(session: &Session, view: &View, parts: &[String]) -> Result<()> {
-    let wanted = parts.last().map(String::as_str).unwrap_or_default();
-    for (_, table) in view.tables()? {
-        if table.schema().index_by_name(wanted).is_some() {
-            match session.is_in_block() {
-                true => view.scope.tx()?.drop_index(&table, wanted)?,
-                false => session.instance.db.drop_index(&table.name(), wanted)?,
+fn carry_out(
+    session: &mut Session,
+    view: &View,
+    what: What,
+    names: Vec<Name>,
+    cascade: bool,
+) -> Result<()> {
+    match what {
+        What::Table => {
+            let mut found: Vec<Table> = Vec::new();
+            for name in &names {
+                let table = view.scope.tx()?.table(&name.engine(&view.database))?;
+                session.must_own(view, oids::of_table(table.schema().id), "table", &name.name)?;
+                if !found.iter().any(|t| t.schema().id == table.schema().id) {
+                    found.push(table);
+                }
             }
-            return Ok(());
+            tables(session, view, found, cascade)
+        }
+        What::Index => names.iter().try_for_each(|name| one_index(session, view, name, cascade)),
+        What::View => {
+            let engines: Vec<String> = names.iter().map(|n| n.engine(&view.database)).collect();
+            engines.iter().try_for_each(|engine| one_view(session, view, engine, &engines, cascade))
+        }
+        What::Sequence => {
+            names.iter().try_for_each(|name| one_sequence(session, view, name, cascade))
+        }
+        What::Schema => {
+            names.iter().try_for_each(|n| schema::drop_one(session, view, &n.schema, cascade))
         }
     }
-    Err(SqlError::new(state::NO_OBJECT, format!("index \"{}\" does not exist", parts.join("."))))
+}
+
+fn in_use(what: &str, name: &str, detail: Option<String>) -> SqlError {
+    let text = format!("cannot drop {what} {name} because other objects depend on it");
+    let error = SqlError::new(state::IN_USE, text)
+        .hint("Use DROP ... CASCADE to drop the dependent objects too.");
+    match detail {
+        Some(detail) => error.detail(detail),
+        None => error,
+    }
+}
+
+/// Drops tables with what belongs to them.
+///
+/// # Errors
+/// Others refer to them, and `cascade` is not said.
+pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: bool) -> Result<()> {
+    let ids: Vec<TableId> = tables.iter().map(|t| t.schema().id).collect();
+    let mut engines: Vec<String> = tables.iter().map(Table::name).collect();
+    let mut broken: Vec<(Table, String)> = Vec::new();
+    for other in view.scope.tx()?.tables() {
+        let schema = other.schema();
+        if ids.contains(&schema.id) {
+            continue;
+        }
+        for key in schema.foreign_keys.iter().filter(|k| ids.contains(&k.parent)) {
+            if !cascade {
+                let parent = tables.iter().find(|t| t.schema().id == key.parent);
+                let parent = parent.map_or(String::new(), |t| Name::of_engine(&t.name()).1.name);
+                let child = Name::of_engine(&schema.name).1.name;
+                let detail =
+                    format!("constraint {} on table {child} depends on table {parent}", key.name);
+                return Err(in_use("table", &parent, Some(detail)));
+            }
+            broken.push((other.clone(), key.name.clone()));
+        }
+    }
+    let all = engines.clone();
+    for engine in &all {
+        for user in views::users(view, engine) {
+            one_view(session, view, &user, &all, cascade)
+                .map_err(|_| in_use("table", &Name::of_engine(engine).1.name, None))?;
+            if !cascade {
+                return Err(in_use("table", &Name::of_engine(engine).1.name, None));
+            }
+            session.put(Kind::View, &user, None)?;
+        }
+    }
+    // Foreign keys between the tables themselves go first too: none outlives its parent.
+    for table in &tables {
+        for key in &table.schema().foreign_keys {
+            if ids.contains(&key.parent) && key.parent != table.schema().id {
+                broken.push((table.clone(), key.name.clone()));
+            }
+        }
+    }
+    if !broken.is_empty() {
+        let block = session.current()?;
+        if block.changed && session.is_in_block() {
+            return Err(SqlError::unsupported(
+                "dropping tables with foreign keys after other changes in a transaction",
+            ));
+        }
+        for (table, key) in broken {
+            session.instance.db.drop_constraint(&table.name(), &key)?;
+        }
+    }
+    session.catalog_changed()?;
+    for (table, engine) in tables.iter().zip(engines.drain(..)) {
+        let schema = table.schema();
+        view.scope.tx()?.drop_table(&engine)?;
+        let owned = sequence::owned_by(view, schema.id, None);
+        for name in owned {
+            session.put(Kind::Owned, &name, None)?;
+            session.current()?.dropped_sequences.push(name);
+        }
+        forget_notes(session, view, &schema)?;
+    }
+    Ok(())
+}
+
+/// What only SQL knew of a table.
+fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema) -> Result<()> {
+    let columns = format!("{}:", schema.id.0);
+    let comments = format!("{}:", oids::of_table(schema.id));
+    let oid = oids::of_table(schema.id).to_string();
+    let mut gone: Vec<(Kind, String)> = Vec::new();
+    for kind in [Kind::Default, Kind::Identity, Kind::Comment, Kind::Privileges, Kind::Unique] {
+        for (name, _) in view.objects.of_kind(kind) {
+            let own = match kind {
+                Kind::Default | Kind::Identity => name.starts_with(&columns),
+                Kind::Comment => name.starts_with(&comments),
+                Kind::Privileges => name == oid,
+                _ => schema.indexes.iter().any(|i| i.id.0.to_string() == name),
+            };
+            if own {
+                gone.push((kind, name.to_string()));
+            }
+        }
+    }
+    gone.into_iter().try_for_each(|(kind, name)| session.put(kind, &name, None))
+}
+
+fn one_view(
+    session: &mut Session,
+    view: &View,
+    engine: &str,
+    together: &[String],
+    cascade: bool,
+) -> Result<()> {
+    for user in views::users(view, engine) {
+        if together.contains(&user) {
+            continue;
+        }
+        if !cascade {
+            return Err(in_use("view", &Name::of_engine(engine).1.name, None));
+        }
+        one_view(session, view, &user, together, true)?;
+    }
+    session.catalog_changed()?;
+    session.put(Kind::View, engine, None)
+}
+
+fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) -> Result<()> {
+    let parts = [name.schema.clone(), name.name.clone()];
+    let Some((table, found)) = index::find(view, &parts)? else {
+        return Err(SqlError::new(
+            state::NO_OBJECT,
+            format!("index \"{}\" does not exist", name.name),
+        ));
+    };
+    let schema = table.schema();
+    let index = schema.index_by_name(&found).expect("was just found");
+    let unique = view.objects.get(Kind::Unique, &index.id.0.to_string()).is_some();
+    if index.primary || unique {
+        let table = Name::of_engine(&table.name()).1.name;
+        let text = format!(
+            "cannot drop index {found} because constraint {found} on table {table} requires it"
+        );
+        return Err(SqlError::new(state::IN_USE, text)
+            .hint(format!("You can drop constraint {found} on table {table} instead.")));
+    }
+    match session.is_in_block() || session.current()?.changed {
+        true => view.scope.tx()?.drop_index(&table, &found)?,
+        false => {
+            session.current()?.changed_catalog = true;
+            return Ok(session.instance.db.drop_index(&table.name(), &found)?);
+        }
+    }
+    session.catalog_changed()
+}
+
+fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) -> Result<()> {
+    let engine = name.engine(&view.database);
+    let id = session.instance.db.sequence(&engine)?.schema().id;
+    for (table_name, table) in view.tables()? {
+        for column in &table.schema().columns {
+            if column.default == Some(onlap::ColumnDefault::NextVal(id)) {
+                let detail = format!(
+                    "default value for column {} of table {} depends on sequence {}",
+                    column.name, table_name.name, name.name
+                );
+                if !cascade {
+                    return Err(in_use("sequence", &name.name, Some(detail)));
+                }
+                let changes = onlap::TableChanges::new().drop_default(&column.name);
+                session.instance.db.alter_table(&table.name(), &changes)?;
+            }
+        }
+    }
+    session.put(Kind::Owned, &engine, None)?;
+    session.catalog_changed()?;
+    session.current()?.dropped_sequences.push(engine);
+    Ok(())
 }

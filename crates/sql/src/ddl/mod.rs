@@ -1,40 +1,121 @@
 //! How does the catalog change?
 //!
-//! Statements become descriptions for the engine. In a transaction block they go through its transaction
-//! where the engine's transactions can do them, so that they come and go with it.
+//! Statements become descriptions for the engine. They go through its transaction where that can do them,
+//! so that they come and go with it; what it cannot takes effect at once ([`change`]). What the engine does
+//! not need to know (views, roles, computed defaults, comments) are objects of [`crate::catalog`].
 
+mod alter;
+mod change;
+mod checks;
+mod columns;
+mod comment;
+mod constraints;
+pub mod defaults;
 mod drop;
+mod grant;
 mod index;
+mod naming;
+mod privileges;
+mod query;
+mod roles;
+mod schema;
+mod sequence;
 mod table;
+mod truncate;
 mod types;
+mod view;
 
 use datafusion::sql::sqlparser::ast::Statement;
 
 use crate::error::{Result, SqlError};
-use crate::parse::Parsed;
 use crate::session::Session;
 use crate::session::answer::Answer;
 use crate::view::View;
 use crate::wire::Client;
+use crate::words::Words;
 
-pub use types::column_type;
+pub use columns::split_name;
 
 /// Carries out a statement that changes the catalog.
+///
+/// # Errors
+/// Those of the statement.
 pub fn run(
     session: &mut Session,
     view: &View,
     statement: &Statement,
-    _parsed: &Parsed,
     client: &mut dyn Client,
 ) -> Result<Answer> {
     let tag = match statement {
-        Statement::CreateTable(create) => table::create(session, view, create, client)?,
+        Statement::CreateTable(create) => {
+            return table::create(session, view, create, client).map(Answer::Done);
+        }
         Statement::CreateIndex(create) => index::create(session, view, create, client)?,
-        Statement::Drop { .. } => drop::drop(session, view, statement, client)?,
-        Statement::Truncate(truncate) => table::truncate(session, view, truncate)?,
+        Statement::CreateView(create) => view::create(session, view, create)?,
+        Statement::Truncate(truncate) => truncate::truncate(session, view, truncate)?,
         other => return Err(SqlError::unsupported(first_words(&other.to_string()))),
     };
     Ok(Answer::Done(tag.to_string()))
+}
+
+/// Carries out a statement that changes the catalog and is read by its words; `None` where it is none.
+///
+/// # Errors
+/// Those of the statement.
+pub fn by_words(
+    session: &mut Session,
+    view: &View,
+    words: &mut Words<'_>,
+    client: &mut dyn Client,
+) -> Result<Option<String>> {
+    let s = session;
+    let tag = if words.accept(&["alter", "table"]) || words.accept(&["alter", "view"]) {
+        alter::table(s, view, words, client)?
+    } else if words.accept(&["alter", "index"]) {
+        alter::index(s, view, words, client)?
+    } else if words.accept(&["alter", "sequence"]) {
+        sequence::alter(s, view, words, client)?
+    } else if words.accept(&["create", "sequence"]) {
+        sequence::create(s, view, words, client)?
+    } else if words.accept(&["create", "schema"]) {
+        schema::create(s, view, words, client)?
+    } else if words.accept(&["create", "database"]) {
+        schema::create_database(s, view, words)?
+    } else if words.accept(&["drop", "database"]) {
+        schema::drop_database(s, view, words, client)?
+    } else if words.accept(&["create", "user"]) {
+        roles::create(s, view, words, true)?
+    } else if words.accept(&["create", "role"]) || words.accept(&["create", "group"]) {
+        roles::create(s, view, words, false)?
+    } else if words.accept(&["alter", "user"]) || words.accept(&["alter", "role"]) {
+        roles::alter(s, view, words)?
+    } else if words.accept(&["drop", "user"]) || words.accept(&["drop", "role"]) {
+        roles::drop(s, view, words, client)?
+    } else if words.accept(&["comment", "on"]) {
+        comment::run(s, view, words)?
+    } else if words.accept(&["grant"]) {
+        grant::run(s, view, words, true)?
+    } else if words.accept(&["revoke"]) {
+        grant::run(s, view, words, false)?
+    } else if words.accept(&["drop"]) {
+        return drop::drop(s, view, words, client).map(Some);
+    } else if words.accept(&["alter", "schema"]) || words.accept(&["alter", "database"]) {
+        owner_only(words)?
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(tag.to_string()))
+}
+
+/// ALTER of what has nothing but an owner, who makes no difference.
+fn owner_only(words: &mut Words<'_>) -> Result<&'static str> {
+    words.ident()?;
+    if words.accept(&["owner", "to"]) {
+        words.ident()?;
+        words.end()?;
+        return Ok("ALTER SCHEMA");
+    }
+    Err(SqlError::unsupported("this form of ALTER"))
 }
 
 /// The words that name a statement.

@@ -67,6 +67,7 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = target(view, delete)?;
+    target.must(view, "delete")?;
     let text = query(&target, delete);
     let found = target.find(session, view, &text, values, RowLock::Update)?;
     let ids = ids_of(&found.batches);

@@ -11,6 +11,7 @@ use super::target::Target;
 use super::{Described, ask};
 use crate::assign::assign;
 use crate::catalog::names::{fold, parts};
+use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, literal_text};
 use crate::plan::Known;
@@ -115,16 +116,24 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = target(view, insert)?;
+    target.must(view, "insert")?;
     let columns = columns(&target, insert)?;
     let given = match (value_rows(insert), &insert.source) {
         (Some(rows), _) => of_values(session, view, &target, &columns, rows, values)?,
         (None, Some(query)) => of_query(session, view, &target, &columns, query, values)?,
         (None, None) => vec![vec![None; 0]],
     };
-    let mut rows = Vec::with_capacity(given.len());
-    for row in given {
-        rows.push(complete(&target, &columns, row)?);
+    let always = |at: &usize| {
+        let column = &target.schema.columns[*at];
+        defaults::is_always(view, target.schema.id, column.id)
+    };
+    if let Some(i) = columns.iter().position(always)
+        && given.iter().any(|row| row.get(i).is_some_and(Option::is_some))
+    {
+        return Err(generated_always(&target.schema.columns[columns[i]].name));
     }
+    let given = given.into_iter().map(|row| in_order(&target, &columns, row)).collect();
+    let mut rows = defaults::complete(session, view, &target.table, given)?;
     if let Some(OnInsert::OnConflict(clause)) = &insert.on {
         let mut conflict = Conflict::new(session, view, &target, values, clause)?;
         let mut kept = Vec::with_capacity(rows.len());
@@ -163,16 +172,19 @@ fn write(view: &View, target: &Target, rows: &[Row]) -> Result<()> {
 /// A row's values in the order given; `None` for DEFAULT.
 type Given = Vec<Option<Value>>;
 
-fn complete(target: &Target, columns: &[usize], given: Given) -> Result<Row> {
-    let mut row: Vec<Option<Value>> = vec![None; target.schema.columns.len()];
+/// In the order of the table's columns.
+fn in_order(target: &Target, columns: &[usize], given: Given) -> Given {
+    let mut row: Given = vec![None; target.schema.columns.len()];
     for (at, value) in columns.iter().zip(given) {
         row[*at] = value;
     }
-    let fill = |(i, value): (usize, Option<Value>)| match value {
-        Some(value) => Ok(value),
-        None => Ok(target.table.default_value(&target.schema.columns[i].name)?),
-    };
-    row.into_iter().enumerate().map(fill).collect()
+    row
+}
+
+fn generated_always(column: &str) -> SqlError {
+    let text = format!("cannot insert a non-DEFAULT value into column \"{column}\"");
+    let detail = format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.");
+    SqlError::new("428C9", text).detail(detail)
 }
 
 fn of_values(

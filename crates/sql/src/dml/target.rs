@@ -11,8 +11,8 @@ use datafusion::arrow::datatypes::Int64Type;
 use datafusion::sql::sqlparser::ast::{Expr, TableFactor, TableWithJoins};
 use onlap::{LockWait, RowId, RowLock, Table, TableSchema};
 
-use crate::catalog::Name;
 use crate::catalog::names::{fold, parts, quote};
+use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError};
 use crate::fast::Source;
 use crate::parse;
@@ -48,6 +48,14 @@ impl Target {
             schema: Arc::clone(&self.schema),
             alias: self.alias.clone(),
         }
+    }
+
+    /// Fails unless the role may do this with the table.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn must(&self, view: &View, privilege: &str) -> Result<()> {
+        view.must(oids::of_table(self.schema.id), &self.name.name, privilege)
     }
 
     /// The table of a statement's first word.

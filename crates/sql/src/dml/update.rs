@@ -103,6 +103,7 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = Target::of(view, &update.table)?;
+    target.must(view, "update")?;
     let set = assignments(&target, update)?;
     let text = query(&target, update, &set)?;
     let keyed = |column: &(usize, Option<String>)| {

@@ -3,6 +3,9 @@
 //! Those of the session, whose value is known when a statement is planned; PostgreSQL's own; functions
 //! that give tables.
 
+pub mod sequences;
+pub mod set_config;
+
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
@@ -64,6 +67,12 @@ pub fn print_names(view: &View, plan: LogicalPlan) -> Result<LogicalPlan> {
 
 /// A function of the session: its value, or what it makes of its arguments, is known now.
 pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
+    if let Some(function) = sequences::of_session(view, name) {
+        return Some(function);
+    }
+    if name == "set_config" {
+        return Some(set_config::of_session(view));
+    }
     let text = |s: &str| ScalarValue::Utf8(Some(s.to_string()));
     let utc = || Some(Arc::from("+00:00"));
     let value = match name {

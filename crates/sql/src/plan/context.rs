@@ -94,13 +94,22 @@ impl Context<'_> {
             return Ok(table);
         }
         match self.view.find(parts)? {
-            Some(Relation::Table(_, table)) => {
+            Some(Relation::Table(name, table)) => {
+                self.may_read(crate::catalog::oids::of_table(table.schema().id), &name)?;
                 let handle = TableHandle { schema: table.schema(), table };
                 Ok(Arc::new(EngineTable::new(handle, false)))
             }
-            Some(Relation::View(_, sql)) => Ok(Arc::new(ViewTable::new(self.view_plan(&sql)?))),
+            Some(Relation::View(name, sql)) => {
+                self.may_read(self.view.oid_of_view(&name), &name)?;
+                Ok(Arc::new(ViewTable::new(self.view_plan(&sql)?)))
+            }
             None => Err(no_table(parts)),
         }
+    }
+
+    /// A view reads with its owner's rights, so only the statement's own tables are asked about.
+    fn may_read(&self, oid: u32, name: &crate::catalog::Name) -> crate::error::Result<()> {
+        if self.depth > 0 { Ok(()) } else { self.view.must(oid, &name.name, "select") }
     }
 
     fn view_plan(&self, sql: &str) -> crate::error::Result<datafusion::logical_expr::LogicalPlan> {

@@ -14,6 +14,8 @@ use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 
 use crate::error::{Result, SqlError, state};
+use crate::functions::sequences::Taken;
+use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
 use crate::parse::{self, Parsed};
 use crate::types::{PgType, binary_value, oid, text_value};
@@ -23,6 +25,7 @@ pub mod answer;
 mod block;
 mod cursors;
 mod prepare;
+mod prepared;
 mod run;
 mod transactions;
 pub mod values;
@@ -71,6 +74,10 @@ pub struct Session {
     portals: HashMap<String, Portal>,
     /// The text under way has several statements, which are one transaction.
     several: bool,
+    /// Values of sequences that it took.
+    taken: Arc<Mutex<Taken>>,
+    /// Settings that functions ask for, which are set with the next statement.
+    asked: Asked,
 }
 
 /// A statement with its values, and how much of its answer was sent.
@@ -83,6 +90,8 @@ pub(crate) struct Portal {
     cursor: bool,
     /// Lives on after its transaction.
     hold: bool,
+    /// Made in the transaction under way.
+    fresh: bool,
 }
 
 impl Session {
@@ -127,6 +136,8 @@ impl Session {
             cancel,
             statements: HashMap::new(),
             portals: HashMap::new(),
+            taken: Arc::default(),
+            asked: Asked::default(),
             several: false,
         })
     }
@@ -283,6 +294,7 @@ impl Session {
             answer: None,
             cursor: false,
             hold: false,
+            fresh: true,
         };
         self.portals.insert(portal.to_string(), made);
         Ok(())

@@ -22,7 +22,7 @@ use crate::parse::{Body, Moment, Parsed};
 use crate::plan::{Known, Query};
 use crate::view::View;
 use crate::wire::Client;
-use crate::{ddl, dml, settings_sql};
+use crate::{commands, ddl, dml, settings_sql};
 
 /// Whether a statement may come in a failed transaction.
 pub(super) fn ends_transaction(statement: &Statement) -> bool {
@@ -39,7 +39,8 @@ pub(super) fn in_failed_transaction() -> SqlError {
 
 /// Columns of statements that sqlparser does not know.
 pub(super) fn columns_of_other(session: &Session, parsed: &Parsed) -> Option<Arc<[AnswerColumn]>> {
-    settings_sql::columns_of(session, parsed)
+    commands::columns_of(session, &parsed.text)
+        .or_else(|| settings_sql::columns_of(session, parsed))
 }
 
 /// Columns of statements that are neither queries nor change rows.
@@ -50,9 +51,21 @@ pub(super) fn columns_of_statement(
     Ok(None)
 }
 
+/// Whether a statement changes rows.
+fn changes_rows(body: &Body) -> bool {
+    match body {
+        Body::Sql(statement) => matches!(
+            **statement,
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+        ),
+        Body::Upsert(_) => true,
+        Body::Other(_) => false,
+    }
+}
+
 impl Session {
     /// Carries a statement out.
-    pub(super) fn run(
+    pub(crate) fn run(
         &mut self,
         prepared: &Arc<Prepared>,
         values: &[Parameter],
@@ -100,6 +113,9 @@ impl Session {
         values: &[Parameter],
         client: &mut dyn Client,
     ) -> Result<Answer> {
+        if changes_rows(&parsed.body) {
+            self.block()?.changed = true;
+        }
         let version = self.instance.catalog_version();
         if let Some((at, fast)) = &prepared.fast
             && *at == version
@@ -127,16 +143,18 @@ impl Session {
                     dml::run(self, &view, statement, values, client)
                 }
                 Statement::Set(_) => settings_sql::set(self, statement, client),
-                _ => ddl::run(self, &view, statement, parsed, client),
+                _ => ddl::run(self, &view, statement, client),
             },
             Body::Upsert(statement) => dml::upsert(self, &view, statement, values, client),
-            Body::Other(tokens) => settings_sql::other(self, &view, tokens, client),
+            Body::Other(tokens) => commands::run(self, &view, &parsed.text, tokens, values, client),
         }
     }
 
     /// Whether statements may go the short way.
-    pub(super) fn uses_fast_path(&self) -> bool {
+    pub(crate) fn uses_fast_path(&self) -> bool {
+        // The short way asks nobody who may do what.
         self.setting("fast_path").is_none_or(|v| v != "off")
+            && self.instance.is_superuser(&self.user)
     }
 
     fn select(

@@ -38,7 +38,7 @@ impl Session {
             Some(block) if !block.explicit => {}
             _ => return Ok(()),
         }
-        self.end_portals();
+        self.end_portals(self.commits());
         let block = self.block.take().expect("was just seen");
         match block.failed {
             true => {
@@ -49,9 +49,14 @@ impl Session {
         }
     }
 
+    /// Whether the transaction is one that ends well.
+    fn commits(&self) -> bool {
+        self.block.as_ref().is_none_or(|block| !block.failed)
+    }
+
     /// COMMIT: what its tag says.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<&'static str> {
-        self.end_portals();
+        self.end_portals(self.commits());
         let Some(block) = self.block.take() else { return Ok("COMMIT") };
         if !block.explicit {
             warn_no_transaction(client);
@@ -66,7 +71,7 @@ impl Session {
 
     /// ROLLBACK.
     pub(super) fn rollback(&mut self, client: &mut dyn Client) {
-        self.end_portals();
+        self.end_portals(false);
         if let Some(block) = self.block.take() {
             if !block.explicit {
                 warn_no_transaction(client);
@@ -79,8 +84,12 @@ impl Session {
     pub(super) fn view(&mut self) -> Result<View> {
         let (user, database, pid) = (self.user.clone(), self.database.clone(), self.key().pid);
         let instance = Arc::clone(&self.instance);
+        for (name, value, _) in std::mem::take(&mut *self.asked.lock()) {
+            self.settings.insert(name, value);
+        }
+        let asked = Arc::clone(&self.asked);
         let search_path = self.search_path();
-        let settings = Arc::new(self.settings.clone());
+        let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
         let block = self.block()?;
         let objects = match block.pending.is_empty() {
             true => instance.objects(),
@@ -94,6 +103,8 @@ impl Session {
             user,
             pid,
             began_us: block.began_us,
+            taken,
+            asked,
             settings: Arc::new(move |name| settings.get(name).cloned()),
             instance,
         })

@@ -293,7 +293,7 @@ impl RunFile {
     }
 
     /// Names file and block in an error of unit `i`'s decoder.
-    fn place(&self, i: usize, error: Error) -> Error {
+    pub(super) fn place(&self, i: usize, error: Error) -> Error {
         let offset = match &self.content {
             Content::Blocks { fences, .. } => fences.entries[i].offset,
             _ => 0,

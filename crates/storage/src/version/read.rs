@@ -11,7 +11,15 @@ use onlap_format::Batch;
 
 use super::{DeadKey, IndexVersion, RunEntry, SegmentEntry, TableVersion};
 use crate::entry::{Direction, EntryCursor, EntryWants, KeyBounds};
+use crate::run::Kept;
 use crate::segment::Segment;
+
+/// What lookups of many keys of one index, in the order of keys, hand on.
+#[derive(Default)]
+pub struct InOrder {
+    runs: Vec<Kept>,
+    found: Vec<RowId>,
+}
 
 impl TableVersion {
     /// The runs of an index.
@@ -166,17 +174,32 @@ impl TableVersion {
         rows: Range<RowId>,
         probes: &mut u64,
     ) -> Result<Option<RowId>> {
+        self.newest_in_order(index, key, rows, &mut InOrder::default(), probes)
+    }
+
+    /// The same for one of many keys that are looked up in their order; `kept` goes from one to the next.
+    pub fn newest_in_order(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        rows: Range<RowId>,
+        kept: &mut InOrder,
+        probes: &mut u64,
+    ) -> Result<Option<RowId>> {
         let Some(index) = self.index(index) else { return Ok(None) };
         let may_have =
-            |r: &&Arc<RunEntry>| r.meta.rows.start < rows.end && rows.start < r.meta.rows.end;
+            |r: &Arc<RunEntry>| r.meta.rows.start < rows.end && rows.start < r.meta.rows.end;
         let mut newest: Option<RowId> = None;
-        let mut found = Vec::new();
-        for entry in index.runs.iter().rev().filter(may_have) {
-            if newest.is_some_and(|n| n >= entry.meta.rows.end) {
+        let InOrder { runs, found } = kept;
+        if runs.len() != index.runs.len() {
+            runs.resize_with(index.runs.len(), Kept::default);
+        }
+        for (entry, kept) in index.runs.iter().zip(runs).rev() {
+            if !may_have(entry) || newest.is_some_and(|n| n >= entry.meta.rows.end) {
                 continue;
             }
             found.clear();
-            *probes += entry.run.probe(key, &mut found)?;
+            *probes += entry.run.probe_in_order(key, kept, found)?;
             newest = newest.max(found.iter().copied().filter(|r| rows.contains(r)).max());
         }
         Ok(newest)

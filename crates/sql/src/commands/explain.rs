@@ -1,0 +1,222 @@
+//! EXPLAIN.
+//!
+//! Says in which tier a statement runs and which index it reads; with ANALYZE also what it read, for which
+//! it runs. Without ANALYZE nothing runs.
+
+use std::sync::Arc;
+
+use datafusion::physical_plan::{ExecutionPlan, displayable};
+use datafusion::sql::sqlparser::ast::Statement;
+use datafusion::sql::sqlparser::tokenizer::Token;
+use onlap::{ReadCounters, Value};
+use serde_json::{Value as Json, json};
+
+use crate::error::{Result, SqlError, state};
+use crate::fast::Fast;
+use crate::parse::{self, Body, Parsed};
+use crate::plan::access::Access;
+use crate::plan::{Known, scan};
+use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
+use crate::session::{Prepared, Session};
+use crate::types::{PgType, oid};
+use crate::view::View;
+use crate::wire::Client;
+use crate::words::Words;
+
+#[derive(Default)]
+struct Options {
+    analyze: bool,
+    json: bool,
+}
+
+impl Options {
+    fn read(words: &mut Words<'_>) -> Result<Options> {
+        let mut options = Options::default();
+        if words.peek() != Some(&Token::LParen) {
+            options.analyze = words.accept(&["analyze"]);
+            words.accept(&["verbose"]);
+            return Ok(options);
+        }
+        words.symbol(&Token::LParen);
+        loop {
+            let name = words.ident()?;
+            let value = match words.peek() {
+                Some(Token::Comma | Token::RParen) => "on".to_string(),
+                _ => words.string().map_or_else(|| words.ident(), Ok)?,
+            };
+            let on = !matches!(value.as_str(), "off" | "false" | "0");
+            match (name.as_str(), value.as_str()) {
+                ("analyze", _) => options.analyze = on,
+                ("format", "text") => options.json = false,
+                ("format", "json") => options.json = true,
+                ("format", other) => {
+                    return Err(SqlError::unsupported(format!("EXPLAIN format {other}")));
+                }
+                (
+                    "verbose" | "costs" | "settings" | "buffers" | "wal" | "timing" | "summary",
+                    _,
+                ) => {}
+                (other, _) => {
+                    let text = format!("unrecognized EXPLAIN option \"{other}\"");
+                    return Err(SqlError::new(state::SYNTAX, text));
+                }
+            }
+            if !words.symbol(&Token::Comma) {
+                break;
+            }
+        }
+        match words.symbol(&Token::RParen) {
+            true => Ok(options),
+            false => Err(words.error()),
+        }
+    }
+}
+
+/// The one column of an answer.
+pub fn columns() -> Arc<[AnswerColumn]> {
+    Arc::from([AnswerColumn::new("QUERY PLAN", PgType::new(oid::TEXT))])
+}
+
+/// What is known of a statement.
+struct Found {
+    tier: &'static str,
+    index: Option<String>,
+    lines: Vec<String>,
+}
+
+/// EXPLAIN, after this word.
+///
+/// # Errors
+/// Those of the statement.
+pub fn run(
+    session: &mut Session,
+    view: &View,
+    words: &mut Words<'_>,
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    let options = Options::read(words)?;
+    let mut all = parse::statements(words.rest())?;
+    let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
+        return Err(SqlError::new(state::SYNTAX, "EXPLAIN needs one statement"));
+    };
+    let found = look(session, view, &parsed)?;
+    let counters = match options.analyze {
+        true => Some(analyze(session, view, parsed, client)?),
+        false => None,
+    };
+    let lines = match options.json {
+        true => vec![as_json(&found, counters)],
+        false => as_text(found, counters),
+    };
+    let rows = lines.into_iter().map(|line| vec![Value::Text(line)]).collect();
+    let source = Box::new(Ready::new(vec![Chunk::Rows(rows)]));
+    Ok(Answer::Rows(RowsAnswer::new(columns(), source, "EXPLAIN")))
+}
+
+fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
+    let statement = match &parsed.body {
+        Body::Sql(statement) | Body::Upsert(statement) => statement,
+        Body::Other(_) => {
+            return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not explained"));
+        }
+    };
+    if session.uses_fast_path()
+        && let Some(fast) = Fast::bind(view, statement)
+    {
+        let index = fast.index(&[]);
+        let lines = vec![match &index {
+            Some(index) => format!("Native, by index {index}"),
+            None => "Native".to_string(),
+        }];
+        return Ok(Found { tier: "native", index, lines });
+    }
+    match &**statement {
+        Statement::Query(_) => {
+            let planner = &session.instance.planner;
+            let query = planner.plan(view, (**statement).clone(), Vec::new(), &Known::default())?;
+            let plan = planner.physical(&query.plan)?;
+            let text = displayable(plan.as_ref()).indent(false).to_string();
+            let lines = text.lines().map(str::to_string).collect();
+            Ok(Found { tier: "planner", index: index_of(&plan), lines })
+        }
+        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+            crate::dml::describe(session, view, statement, &[])?;
+            let text = statement.to_string();
+            let word = text.split_whitespace().next().unwrap_or_default().to_string();
+            Ok(Found { tier: "planner", index: None, lines: vec![word] })
+        }
+        other => Err(SqlError::unsupported(format!("EXPLAIN of {other}"))),
+    }
+}
+
+/// The first index that a plan reads.
+fn index_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
+    if let Some(scan) = scan::as_scan(plan)
+        && let Access::Index { name, .. } = scan.access()
+    {
+        return Some(name.clone());
+    }
+    plan.children().into_iter().find_map(index_of)
+}
+
+/// Runs a statement, and lets go of its rows.
+fn analyze(
+    session: &mut Session,
+    view: &View,
+    parsed: Parsed,
+    client: &mut dyn Client,
+) -> Result<(ReadCounters, u64)> {
+    let answer = session.run(&Arc::new(Prepared::simple(parsed)), &[], client)?;
+    let rows = match answer {
+        Answer::Done(tag) => {
+            tag.rsplit(' ').next().and_then(|n| n.parse().ok()).unwrap_or_default()
+        }
+        Answer::Rows(mut rows) => {
+            let mut n = 0;
+            while let Some(chunk) = rows.source.next()? {
+                n += chunk.len() as u64;
+            }
+            n
+        }
+    };
+    Ok((view.scope.counters(), rows))
+}
+
+fn pairs(found: &Found, counters: Option<(ReadCounters, u64)>) -> Vec<(&'static str, Json)> {
+    let mut pairs = vec![("Tier", json!(found.tier))];
+    if let Some(index) = &found.index {
+        pairs.push(("Index Name", json!(index)));
+    }
+    if let Some((read, rows)) = counters {
+        pairs.extend([
+            ("Actual Rows", json!(rows)),
+            ("Index Entries Read", json!(read.index_entries_read)),
+            ("Base Rows Read", json!(read.rows_read)),
+            ("Blocks Read", json!(read.blocks_read)),
+            ("Filter Probes", json!(read.filter_probes)),
+            ("Rechecks", json!(read.rechecks)),
+        ]);
+    }
+    pairs
+}
+
+fn as_json(found: &Found, counters: Option<(ReadCounters, u64)>) -> String {
+    let mut plan = serde_json::Map::new();
+    plan.insert("Node Type".into(), json!(found.lines.first().map_or("", |l| l.trim())));
+    for (key, value) in pairs(found, counters) {
+        plan.insert(key.into(), value);
+    }
+    plan.insert("Output".into(), json!(found.lines));
+    let whole = json!([{ "Plan": plan }]);
+    serde_json::to_string_pretty(&whole).unwrap_or_default()
+}
+
+fn as_text(found: Found, counters: Option<(ReadCounters, u64)>) -> Vec<String> {
+    let notes = pairs(&found, counters);
+    let mut lines = found.lines;
+    for (key, value) in notes {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        lines.push(format!("{key}: {value}"));
+    }
+    lines
+}

@@ -1,0 +1,83 @@
+//! Which statements does sqlparser not know?
+//!
+//! They are read word by word, and carried out here or in the part that they concern.
+
+mod explain;
+mod maintenance;
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+use crate::error::{Result, SqlError};
+use crate::session::answer::{Answer, AnswerColumn};
+use crate::session::{Parameter, Session};
+use crate::view::View;
+use crate::wire::Client;
+use crate::words::Words;
+use crate::{copy, ddl, settings_sql};
+
+/// Carries out a statement that is known by its words.
+///
+/// # Errors
+/// Those of the statement.
+pub fn run(
+    session: &mut Session,
+    view: &View,
+    text: &str,
+    tokens: &[Token],
+    values: &[Parameter],
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    let mut words = Words::of(text)?;
+    if words.begins(&["copy"]) {
+        return copy::run(session, view, text, client);
+    }
+    let known = [
+        "declare",
+        "fetch",
+        "move",
+        "close",
+        "prepare",
+        "execute",
+        "deallocate",
+        "explain",
+        "listen",
+        "unlisten",
+        "notify",
+    ];
+    if !words.begins(&["prepare", "transaction"])
+        && let Some(word) = words.one_of(&known)
+    {
+        return match word {
+            "declare" => session.declare_cursor(view, &mut words, values),
+            "fetch" => session.fetch(&mut words, false),
+            "move" => session.fetch(&mut words, true),
+            "close" => session.close_cursor(&mut words),
+            "prepare" => session.prepare_by_name(&mut words),
+            "execute" => session.execute_by_name(view, &mut words, client),
+            "deallocate" => session.deallocate(&mut words),
+            "explain" => explain::run(session, view, &mut words, client),
+            // There is nobody to hear of.
+            "unlisten" => Ok(Answer::Done("UNLISTEN".into())),
+            other => Err(SqlError::unsupported(other.to_uppercase())),
+        };
+    }
+    if let Some(answer) = maintenance::run(session, view, &mut words)? {
+        return Ok(answer);
+    }
+    if let Some(tag) = ddl::by_words(session, view, &mut words, client)? {
+        return Ok(Answer::Done(tag));
+    }
+    settings_sql::other(session, view, tokens, client)
+}
+
+/// Columns of what a statement gives, if that are rows.
+pub fn columns_of(session: &Session, text: &str) -> Option<Arc<[AnswerColumn]>> {
+    let mut words = Words::of(text).ok()?;
+    match words.one_of(&["fetch", "execute", "explain"])? {
+        "fetch" => session.columns_of_fetch(&mut words),
+        "execute" => session.columns_of_execute(&mut words),
+        _ => Some(explain::columns()),
+    }
+}

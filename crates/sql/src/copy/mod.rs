@@ -1,0 +1,140 @@
+//! How do rows come and go in bulk?
+//!
+//! COPY FROM STDIN takes a stream apart ([`text`], [`csv`], [`binary`]) and writes it straight into
+//! batches of the engine ([`sink`]), some thousand rows at a time: memory stays bounded whatever the
+//! stream's length, for the engine's transaction spills. COPY TO STDOUT ([`out`]) writes the rows of a
+//! table or query. Options: [`options`]. Formats: PostgreSQL 15 documentation, COPY.
+
+mod binary;
+mod csv;
+mod options;
+mod out;
+mod sink;
+mod text;
+
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+use crate::catalog::{Name, oids};
+use crate::error::{Result, SqlError, state};
+use crate::session::Session;
+use crate::session::answer::Answer;
+use crate::view::View;
+use crate::wire::{Client, CopyData};
+use crate::words::Words;
+
+use options::{Format, Options};
+use sink::Sink;
+
+/// What takes a stream apart.
+trait Decoder {
+    /// Takes the next piece, cut anywhere.
+    fn piece(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()>;
+    /// There is no more.
+    fn end(&mut self, sink: &mut Sink<'_>) -> Result<()>;
+}
+
+/// COPY.
+///
+/// # Errors
+/// What is wrong with the statement or the data; the client gave up, or is gone.
+pub fn run(
+    session: &mut Session,
+    view: &View,
+    text: &str,
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    let mut words = Words::of(text)?;
+    words.expect(&["copy"])?;
+    words.accept(&["binary"]);
+    if words.peek() == Some(&Token::LParen) {
+        let query = words.parenthesized()?;
+        words.expect(&["to"])?;
+        stream(&mut words, "stdout")?;
+        let options = Options::read(&mut words, false)?;
+        return out::query(session, view, query, &options, client);
+    }
+    let table = words.name()?;
+    let columns = words.columns()?;
+    let from = match words.one_of(&["from", "to"]) {
+        Some(word) => word == "from",
+        None => return Err(words.error()),
+    };
+    stream(&mut words, if from { "stdin" } else { "stdout" })?;
+    let options = Options::read(&mut words, from)?;
+    match from {
+        true => copy_in(session, view, &table, &columns, &options, client),
+        false => out::table(session, view, &table, &columns, &options, client),
+    }
+}
+
+/// Files and programs of the server's machine are not for clients.
+fn stream(words: &mut Words<'_>, expected: &str) -> Result<()> {
+    if words.accept(&[expected]) {
+        return Ok(());
+    }
+    match words.string().is_some() || words.accept(&["program"]) {
+        true => Err(SqlError::unsupported("COPY with a file or program of the server")
+            .hint("Use STDIN and STDOUT; psql's \\copy reads and writes files of the client.")),
+        false => Err(words.error()),
+    }
+}
+
+/// Positions of columns by name; all of them where none is named.
+fn positions(name: &Name, schema: &onlap::TableSchema, columns: &[String]) -> Result<Vec<usize>> {
+    if columns.is_empty() {
+        return Ok((0..schema.columns.len()).collect());
+    }
+    let mut positions = Vec::with_capacity(columns.len());
+    for column in columns {
+        let at = schema.position_by_name(column).ok_or_else(|| {
+            let text = format!("column \"{column}\" of relation \"{}\" does not exist", name.name);
+            SqlError::new(state::NO_COLUMN, text)
+        })?;
+        if positions.contains(&at) {
+            let text = format!("column \"{column}\" specified more than once");
+            return Err(SqlError::new("42701", text));
+        }
+        positions.push(at);
+    }
+    Ok(positions)
+}
+
+fn copy_in(
+    session: &mut Session,
+    view: &View,
+    table: &[String],
+    columns: &[String],
+    options: &Options,
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    let (name, table) = view.table(table)?;
+    let schema = table.schema();
+    view.must(oids::of_table(schema.id), &name.name, "insert")?;
+    let columns = positions(&name, &schema, columns)?;
+    options.check_columns(&name, &schema, &columns)?;
+    let mut decoder: Box<dyn Decoder> = match options.format {
+        Format::Text => Box::new(text::Text::new(options)),
+        Format::Csv => Box::new(csv::Csv::new(options, &schema, &columns)),
+        Format::Binary => Box::new(binary::Binary::default()),
+    };
+    let binary = options.format == Format::Binary;
+    client.reply().copy_response(b'G', binary, columns.len());
+    session.current()?.changed = true;
+    let mut sink = Sink::new(session, view, &name, &table, columns)?;
+    loop {
+        match client.copy_data()? {
+            CopyData::Piece(bytes) => {
+                view.scope.go_on()?;
+                decoder.piece(&bytes, &mut sink).map_err(|e| sink.located(e))?;
+            }
+            CopyData::Done => break,
+            CopyData::Failed(why) => {
+                let text = format!("COPY from stdin failed: {why}");
+                return Err(sink.located(SqlError::new(state::CANCELLED, text)));
+            }
+        }
+    }
+    decoder.end(&mut sink).map_err(|e| sink.located(e))?;
+    let rows = sink.finish()?;
+    Ok(Answer::Done(format!("COPY {rows}")))
+}

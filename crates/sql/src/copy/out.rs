@@ -1,0 +1,230 @@
+//! How do rows leave in bulk?
+
+use std::sync::Arc;
+
+use onlap::{Rows, Scan};
+
+use super::binary::SIGNATURE;
+use super::options::{Format, Header, Options};
+use super::positions;
+use crate::catalog::oids;
+use crate::error::{Result, SqlError};
+use crate::parse;
+use crate::plan::Known;
+use crate::scope::Scope;
+use crate::session::Session;
+use crate::session::answer::{Answer, AnswerColumn, Chunk, RowsAnswer, Source};
+use crate::types::{Cell, Style};
+use crate::view::{Relation, View, no_table};
+use crate::wire::{Client, send_if_large};
+
+/// COPY of a query's rows.
+///
+/// # Errors
+/// Those of the query; the client is gone.
+pub fn query(
+    session: &Session,
+    view: &View,
+    query: &str,
+    options: &Options,
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    let statement = parse::one(query)?;
+    let query = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
+    match session.answer_query(query, &[], view, "COPY")? {
+        Answer::Rows(rows) => Out::new(options, session.style(), &rows.columns).run(rows, client),
+        Answer::Done(_) => Err(SqlError::unsupported("COPY of a statement without rows")),
+    }
+}
+
+/// The rows of a table, straight from the engine.
+struct TableRows {
+    rows: Rows,
+    scope: Arc<Scope>,
+    columns: Arc<[usize]>,
+}
+
+impl Source for TableRows {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        self.scope.go_on()?;
+        let batch = self.rows.next().transpose()?;
+        Ok(batch.map(|batch| Chunk::Engine(batch, Arc::clone(&self.columns))))
+    }
+}
+
+/// COPY of a table's rows.
+///
+/// # Errors
+/// An unknown table or column; the client is gone.
+pub fn table(
+    session: &Session,
+    view: &View,
+    table: &[String],
+    columns: &[String],
+    options: &Options,
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    let (name, table) = match view.find(table)? {
+        Some(Relation::Table(name, table)) => (name, table),
+        Some(Relation::View(name, _)) => {
+            let text = format!("cannot copy from view \"{}\"", name.name);
+            return Err(SqlError::new("42809", text).hint("Try the COPY (SELECT ...) TO variant."));
+        }
+        None => return Err(no_table(table)),
+    };
+    let schema = table.schema();
+    view.must(oids::of_table(schema.id), &name.name, "select")?;
+    let positions = positions(&name, &schema, columns)?;
+    options.check_columns(&name, &schema, &positions)?;
+    let described: Arc<[AnswerColumn]> = positions
+        .iter()
+        .map(|&at| AnswerColumn::of_engine(&schema.columns[at].name, schema.columns[at].ty))
+        .collect();
+    let names: Vec<&str> = positions.iter().map(|&at| schema.columns[at].name.as_str()).collect();
+    let rows = view.scope.tx()?.scan(&table, Scan::all().columns(names))?;
+    let source =
+        TableRows { rows, scope: Arc::clone(&view.scope), columns: (0..positions.len()).collect() };
+    let rows = RowsAnswer::new(described, Box::new(source), "COPY");
+    Out::new(options, session.style(), &rows.columns).run(rows, client)
+}
+
+/// Writes rows in a format.
+struct Out<'a> {
+    options: &'a Options,
+    style: Style,
+    /// Columns that are quoted whatever they hold.
+    quoted: Vec<bool>,
+    line: Vec<u8>,
+    value: Vec<u8>,
+}
+
+impl<'a> Out<'a> {
+    fn new(options: &'a Options, style: Style, columns: &[AnswerColumn]) -> Out<'a> {
+        let quoted = columns.iter().map(|c| options.force_quote.has(&c.name)).collect();
+        Out { options, style, quoted, line: Vec::new(), value: Vec::new() }
+    }
+
+    fn run(&mut self, mut rows: RowsAnswer, client: &mut dyn Client) -> Result<Answer> {
+        let columns = Arc::clone(&rows.columns);
+        let binary = self.options.format == Format::Binary;
+        client.reply().copy_response(b'H', binary, columns.len());
+        if binary {
+            let mut header = SIGNATURE.to_vec();
+            header.extend_from_slice(&[0; 8]);
+            client.reply().copy_data(&header);
+        } else if self.options.header != Header::Off {
+            self.line.clear();
+            for (i, column) in columns.iter().enumerate() {
+                self.value.clear();
+                self.value.extend_from_slice(column.name.as_bytes());
+                self.push_text(i, false);
+            }
+            self.line.push(b'\n');
+            client.reply().copy_data(&self.line);
+        }
+        let mut n = 0;
+        while let Some(chunk) = rows.source.next()? {
+            for row in 0..chunk.len() {
+                self.row(&chunk, row, &columns);
+                client.reply().copy_data(&self.line);
+                send_if_large(client)?;
+            }
+            n += chunk.len();
+        }
+        if binary {
+            client.reply().copy_data(&(-1i16).to_be_bytes());
+        }
+        client.reply().copy_done();
+        Ok(Answer::Done(format!("COPY {n}")))
+    }
+
+    fn row(&mut self, chunk: &Chunk, row: usize, columns: &[AnswerColumn]) {
+        self.line.clear();
+        if self.options.format == Format::Binary {
+            self.line.extend_from_slice(&(columns.len() as i16).to_be_bytes());
+            for (i, column) in columns.iter().enumerate() {
+                self.value.clear();
+                let cell = chunk.cell(row, i);
+                cell.write_binary(column.ty, self.style, &mut self.value);
+                let length = match cell {
+                    Cell::Null => -1,
+                    _ => self.value.len() as i32,
+                };
+                self.line.extend_from_slice(&length.to_be_bytes());
+                self.line.extend_from_slice(&self.value);
+            }
+            return;
+        }
+        for (i, column) in columns.iter().enumerate() {
+            self.value.clear();
+            match chunk.cell(row, i) {
+                Cell::Null => self.push_null(i),
+                cell => {
+                    cell.write_text(column.ty, self.style, &mut self.value);
+                    self.push_text(i, self.quoted[i]);
+                }
+            }
+        }
+        self.line.push(b'\n');
+    }
+
+    fn separate(&mut self, column: usize) {
+        if column > 0 {
+            self.line.push(self.options.delimiter);
+        }
+    }
+
+    fn push_null(&mut self, column: usize) {
+        self.separate(column);
+        self.line.extend_from_slice(self.options.null.as_bytes());
+    }
+
+    /// The value that was written last.
+    fn push_text(&mut self, column: usize, force: bool) {
+        self.separate(column);
+        match self.options.format {
+            Format::Csv => self.push_csv(column, force),
+            _ => self.push_escaped(),
+        }
+    }
+
+    fn push_escaped(&mut self) {
+        for &byte in &self.value {
+            let escape = match byte {
+                8 => b'b',
+                12 => b'f',
+                b'\n' => b'n',
+                b'\r' => b'r',
+                b'\t' => b't',
+                11 => b'v',
+                b'\\' => b'\\',
+                b if b == self.options.delimiter => b,
+                b => {
+                    self.line.push(b);
+                    continue;
+                }
+            };
+            self.line.extend_from_slice(&[b'\\', escape]);
+        }
+    }
+
+    fn push_csv(&mut self, column: usize, force: bool) {
+        let (quote, escape) = (self.options.quote, self.options.escape);
+        let special = |b: &u8| [quote, self.options.delimiter, b'\n', b'\r'].contains(b);
+        // A lone `\.` would end the data.
+        let lone = self.quoted.len() == 1 && column == 0 && self.value == b"\\.";
+        let same_as_null = self.value == self.options.null.as_bytes();
+        if !(force || same_as_null || lone || self.value.iter().any(special)) {
+            self.line.extend_from_slice(&self.value);
+            return;
+        }
+        self.line.push(quote);
+        for &byte in &self.value {
+            if byte == quote || byte == escape {
+                self.line.push(escape);
+            }
+            self.line.push(byte);
+        }
+        self.line.push(quote);
+    }
+}

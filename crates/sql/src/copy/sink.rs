@@ -1,0 +1,290 @@
+//! Where do the values of a COPY go?
+//!
+//! Into the columns of a batch, as the engine has them; integers and text without a detour. Full batches
+//! go to the transaction.
+
+use onlap::{Batch, ColumnId, DataType, Table, Vector, convert};
+
+use crate::catalog::Name;
+use crate::ddl::defaults;
+use crate::error::{Result, SqlError, state};
+use crate::session::Session;
+use crate::types::{PgType, binary_value, names, text_value};
+use crate::view::View;
+
+/// Rows after which a batch goes to the transaction.
+const ROWS: usize = 8192;
+/// Bytes after which it does: long values make long rows.
+const BYTES: usize = 4 << 20;
+/// Bytes of a value that an error shows.
+const SHOWN: usize = 100;
+
+/// A column that is given.
+struct Target {
+    name: String,
+    ty: DataType,
+}
+
+/// Collects rows.
+pub struct Sink<'a> {
+    session: &'a Session,
+    view: &'a View,
+    name: &'a Name,
+    table: &'a Table,
+    targets: Vec<Target>,
+    /// Columns that are left out and whose defaults are computed.
+    computed: Vec<(String, DataType, String)>,
+    /// Whether all columns are given, in their order.
+    whole: bool,
+    batch: Batch,
+    bytes: usize,
+    /// Values of the row under way.
+    at: usize,
+    rows: u64,
+    /// The line that errors name.
+    pub line: u64,
+    /// The value that errors name: column and text.
+    failed: Option<(usize, Option<String>)>,
+}
+
+impl<'a> Sink<'a> {
+    /// Takes rows of these columns.
+    ///
+    /// # Errors
+    /// The catalog cannot be read.
+    pub fn new(
+        session: &'a Session,
+        view: &'a View,
+        name: &'a Name,
+        table: &'a Table,
+        columns: Vec<usize>,
+    ) -> Result<Sink<'a>> {
+        let schema = table.schema();
+        let target = |&at: &usize| {
+            let column = &schema.columns[at];
+            Target { name: column.name.clone(), ty: column.ty }
+        };
+        let left_out = schema.columns.iter().enumerate().filter(|(i, _)| !columns.contains(i));
+        let computed = left_out.filter_map(|(_, column)| {
+            let id: ColumnId = column.id;
+            let expression = defaults::expression(view, schema.id, id)?;
+            Some((column.name.clone(), column.ty, expression))
+        });
+        let targets: Vec<Target> = columns.iter().map(target).collect();
+        Ok(Sink {
+            session,
+            view,
+            name,
+            table,
+            computed: computed.collect(),
+            whole: columns.iter().copied().eq(0..schema.columns.len()),
+            batch: Batch::new(targets.iter().map(|t| t.ty.physical())),
+            targets,
+            bytes: 0,
+            at: 0,
+            rows: 0,
+            line: 0,
+            failed: None,
+        })
+    }
+
+    /// Number of columns that are given.
+    pub fn width(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Name of a column.
+    pub fn column(&self, at: usize) -> &str {
+        &self.targets[at].name
+    }
+
+    /// NULL for the next column.
+    pub fn null(&mut self) {
+        self.batch.columns[self.at].push_null();
+        self.at += 1;
+    }
+
+    /// A value for the next column, as text.
+    ///
+    /// # Errors
+    /// It is none of the column's type.
+    pub fn text(&mut self, bytes: &[u8]) -> Result<()> {
+        let pushed = self.push_text(bytes);
+        if pushed.is_err() {
+            self.failed = Some((self.at, Some(shown(bytes))));
+        }
+        self.bytes += bytes.len() + 8;
+        self.at += 1;
+        pushed
+    }
+
+    fn push_text(&mut self, bytes: &[u8]) -> Result<()> {
+        let Target { ty, name } = &self.targets[self.at];
+        let column = &mut self.batch.columns[self.at];
+        match (&mut column.data, ty) {
+            (Vector::Int(v), DataType::Int2 | DataType::Int4 | DataType::Int8) => {
+                let (min, max) = convert::int_range(*ty);
+                if let Some(n) = integer(bytes).filter(|n| (min..=max).contains(n)) {
+                    v.push(n);
+                    column.pushed();
+                    return Ok(());
+                }
+            }
+            (Vector::Bytes(v), DataType::Text) if bytes.len() < BYTES => {
+                let text = utf8(bytes)?;
+                if !text.as_bytes().contains(&0) {
+                    v.push(bytes);
+                    column.pushed();
+                    return Ok(());
+                }
+            }
+            _ => {}
+        }
+        let value =
+            text_value(PgType::of_engine(*ty), utf8(bytes)?).map_err(|e| too_long(e, *ty))?;
+        Ok(convert::push_value(*ty, &value, column, name)?)
+    }
+
+    /// A value for the next column, in binary form.
+    ///
+    /// # Errors
+    /// It is none of the column's type.
+    pub fn binary(&mut self, mut bytes: &[u8]) -> Result<()> {
+        let Target { ty, name } = &self.targets[self.at];
+        self.bytes += bytes.len() + 8;
+        self.at += 1;
+        // jsonb has a version in front, which no json text begins with.
+        if let (DataType::Json, [1, rest @ ..]) = (ty, bytes) {
+            bytes = rest;
+        }
+        let column = &mut self.batch.columns[self.at - 1];
+        let pushed = binary_value(PgType::of_engine(*ty), bytes)
+            .and_then(|value| Ok(convert::push_value(*ty, &value, column, name)?));
+        if pushed.is_err() {
+            self.failed = Some((self.at - 1, None));
+        }
+        pushed
+    }
+
+    /// Ends a row that has too few values.
+    pub fn missing(&mut self) -> SqlError {
+        let column = self.targets.get(self.at).map_or("", |t| t.name.as_str());
+        SqlError::new(state::BAD_COPY, format!("missing data for column \"{column}\""))
+    }
+
+    /// Whether the row has all its values.
+    pub fn is_complete(&self) -> bool {
+        self.at == self.targets.len()
+    }
+
+    /// Ends a row.
+    ///
+    /// # Errors
+    /// Those of the transaction.
+    pub fn end_row(&mut self) -> Result<()> {
+        self.at = 0;
+        self.batch.rows += 1;
+        if self.batch.rows >= ROWS || self.bytes >= BYTES {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let fresh = Batch::new(self.targets.iter().map(|t| t.ty.physical()));
+        let mut batch = std::mem::replace(&mut self.batch, fresh);
+        self.bytes = 0;
+        self.rows += batch.rows as u64;
+        if batch.rows == 0 {
+            return Ok(());
+        }
+        if self.whole {
+            return Ok(self.view.scope.tx()?.insert_batch(self.table, batch)?);
+        }
+        let mut names: Vec<&str> = self.targets.iter().map(|t| t.name.as_str()).collect();
+        if !self.computed.is_empty() {
+            let expressions: Vec<_> =
+                self.computed.iter().map(|(_, ty, e)| (*ty, e.as_str())).collect();
+            batch.columns.extend(defaults::columns(
+                self.session,
+                self.view,
+                &expressions,
+                batch.rows,
+            )?);
+            names.extend(self.computed.iter().map(|c| c.0.as_str()));
+        }
+        Ok(self.view.scope.tx()?.insert_batch_columns(self.table, &names, batch)?)
+    }
+
+    /// Hands the rest over; the number of rows.
+    ///
+    /// # Errors
+    /// Those of the transaction.
+    pub fn finish(mut self) -> Result<u64> {
+        self.flush()?;
+        Ok(self.rows)
+    }
+
+    /// An error with its place in the data.
+    pub fn located(&self, error: SqlError) -> SqlError {
+        let mut place = format!("COPY {}", self.name.name);
+        if self.line > 0 {
+            place += &format!(", line {}", self.line);
+        }
+        match &self.failed {
+            Some((at, Some(text))) => {
+                place += &format!(", column {}: \"{text}\"", self.targets[*at].name);
+            }
+            Some((at, None)) => place += &format!(", column {}", self.targets[*at].name),
+            None => {}
+        }
+        error.context(place)
+    }
+}
+
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}...", &text[..at]),
+        None => text.into_owned(),
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes).map_err(|e| {
+        let from = e.valid_up_to();
+        let shown: Vec<String> =
+            bytes[from..].iter().take(2).map(|b| format!("0x{b:02x}")).collect();
+        let text = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
+        SqlError::new("22021", text)
+    })
+}
+
+fn too_long(error: SqlError, ty: DataType) -> SqlError {
+    match error.state() {
+        "22001" => {
+            SqlError::new("22001", format!("value too long for type {}", names::of_engine(ty)))
+        }
+        _ => error,
+    }
+}
+
+/// A plain decimal number; others take the long way.
+fn integer(bytes: &[u8]) -> Option<i64> {
+    let (negative, digits) = match bytes {
+        [b'-', rest @ ..] => (true, rest),
+        all => (false, all),
+    };
+    if digits.is_empty() || digits.len() > 18 {
+        return None;
+    }
+    let mut n = 0i64;
+    for b in digits {
+        let digit = b.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        n = n * 10 + i64::from(digit);
+    }
+    Some(if negative { -n } else { n })
+}

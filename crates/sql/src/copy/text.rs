@@ -1,0 +1,215 @@
+//! What does a stream in text format say?
+
+use super::Decoder;
+use super::options::{Header, Options};
+use super::sink::Sink;
+use crate::error::{Result, SqlError, state};
+
+/// A line longer than this is refused: no value may be so long.
+pub const LINE_MAX: usize = 1 << 30;
+
+/// Takes text format apart.
+pub struct Text {
+    delimiter: u8,
+    null: Vec<u8>,
+    header: Header,
+    /// The begin of a line whose end has not come.
+    left: Vec<u8>,
+    scratch: Vec<u8>,
+    ended: bool,
+}
+
+impl Text {
+    /// As the options say.
+    pub fn new(options: &Options) -> Text {
+        Text {
+            delimiter: options.delimiter,
+            null: options.null.clone().into_bytes(),
+            header: options.header,
+            left: Vec::new(),
+            scratch: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Takes all lines that are whole; how many bytes they were.
+    fn lines(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<usize> {
+        let mut from = 0;
+        while !self.ended {
+            let Some(length) = line_length(&bytes[from..]) else { break };
+            self.line(&bytes[from..from + length], sink)?;
+            from += length + 1;
+        }
+        Ok(from.min(bytes.len()))
+    }
+
+    fn line(&mut self, line: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        sink.line += 1;
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line == b"\\." {
+            self.ended = true;
+            return Ok(());
+        }
+        match std::mem::replace(&mut self.header, Header::Off) {
+            Header::Off => {}
+            Header::On => return Ok(()),
+            Header::Match => {
+                let names = line.split(|b| *b == self.delimiter);
+                return check_header(&names.map(<[u8]>::to_vec).collect::<Vec<_>>(), sink);
+            }
+        }
+        let mut from = 0;
+        loop {
+            if sink.is_complete() {
+                return extra(line, sink);
+            }
+            let (to, escaped) = field_end(&line[from..], self.delimiter);
+            let field = &line[from..from + to];
+            if field == self.null {
+                sink.null();
+            } else if escaped {
+                unescape(field, &mut self.scratch);
+                sink.text(&self.scratch)?;
+            } else {
+                sink.text(field)?;
+            }
+            from += to + 1;
+            if from > line.len() {
+                break;
+            }
+        }
+        if sink.is_complete() { sink.end_row() } else { Err(sink.missing()) }
+    }
+}
+
+fn extra(line: &[u8], sink: &Sink<'_>) -> Result<()> {
+    match (line.is_empty(), sink.width()) {
+        // A table without columns has empty lines.
+        (true, 0) => Ok(()),
+        _ => Err(SqlError::new(state::BAD_COPY, "extra data after last expected column")),
+    }
+}
+
+/// Bytes up to the end of the first line; a backslash takes away the meaning of what follows.
+fn line_length(bytes: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\n' => return Some(at),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+/// Bytes up to the end of the first value, and whether it has backslashes.
+fn field_end(bytes: &[u8], delimiter: u8) -> (usize, bool) {
+    let mut at = 0;
+    let mut escaped = false;
+    while at < bytes.len() {
+        match bytes[at] {
+            b if b == delimiter => return (at, escaped),
+            b'\\' => {
+                escaped = true;
+                at += 2;
+            }
+            _ => at += 1,
+        }
+    }
+    (bytes.len(), escaped)
+}
+
+/// Takes the backslashes out of a value.
+fn unescape(field: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    let mut at = 0;
+    while at < field.len() {
+        let byte = field[at];
+        at += 1;
+        if byte != b'\\' || at == field.len() {
+            out.push(byte);
+            continue;
+        }
+        let escape = field[at];
+        at += 1;
+        let digits = |from: usize, base: u32, most: usize| {
+            let all = field[from..].iter().take(most);
+            all.map_while(|b| char::from(*b).to_digit(base)).collect::<Vec<u32>>()
+        };
+        let number = |digits: &[u32], base: u32| digits.iter().fold(0, |n, d| n * base + d) as u8;
+        match escape {
+            b'b' => out.push(8),
+            b'f' => out.push(12),
+            b'n' => out.push(b'\n'),
+            b'r' => out.push(b'\r'),
+            b't' => out.push(b'\t'),
+            b'v' => out.push(11),
+            b'0'..=b'7' => {
+                let found = digits(at - 1, 8, 3);
+                out.push(number(&found, 8));
+                at += found.len() - 1;
+            }
+            b'x' if !digits(at, 16, 2).is_empty() => {
+                let found = digits(at, 16, 2);
+                out.push(number(&found, 16));
+                at += found.len();
+            }
+            other => out.push(other),
+        }
+    }
+}
+
+/// Compares a line of names with the columns.
+pub fn check_header(names: &[Vec<u8>], sink: &Sink<'_>) -> Result<()> {
+    if names.len() != sink.width() {
+        let text = format!(
+            "wrong number of fields in header line: got {}, expected {}",
+            names.len(),
+            sink.width()
+        );
+        return Err(SqlError::new(state::BAD_COPY, text));
+    }
+    for (i, name) in names.iter().enumerate() {
+        if name != sink.column(i).as_bytes() {
+            let text = format!(
+                "column name mismatch in header line field {}: got \"{}\", expected \"{}\"",
+                i + 1,
+                String::from_utf8_lossy(name),
+                sink.column(i)
+            );
+            return Err(SqlError::new(state::BAD_COPY, text));
+        }
+    }
+    Ok(())
+}
+
+impl Decoder for Text {
+    fn piece(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<()> {
+        if self.ended {
+            return Ok(());
+        }
+        if self.left.is_empty() {
+            let taken = self.lines(bytes, sink)?;
+            self.left.extend_from_slice(&bytes[taken..]);
+            return Ok(());
+        }
+        let mut all = std::mem::take(&mut self.left);
+        all.extend_from_slice(bytes);
+        let taken = self.lines(&all, sink)?;
+        all.drain(..taken);
+        self.left = all;
+        match self.left.len() > LINE_MAX {
+            true => Err(SqlError::new("54000", "a line of the COPY data is too long")),
+            false => Ok(()),
+        }
+    }
+
+    fn end(&mut self, sink: &mut Sink<'_>) -> Result<()> {
+        let last = std::mem::take(&mut self.left);
+        if last.is_empty() || self.ended {
+            return Ok(());
+        }
+        self.line(&last, sink)
+    }
+}

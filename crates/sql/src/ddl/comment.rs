@@ -1,0 +1,109 @@
+//! COMMENT ON.
+
+use serde_json::json;
+
+use super::{alter, privileges, roles};
+use crate::catalog::{Kind, oids};
+use crate::error::{Result, SqlError, state};
+use crate::session::Session;
+use crate::view::{View, no_table};
+use crate::words::Words;
+
+/// COMMENT ON, after these words.
+///
+/// # Errors
+/// There is no such object; one that has no comments here.
+pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
+    let kinds = [
+        "table",
+        "view",
+        "index",
+        "sequence",
+        "column",
+        "constraint",
+        "schema",
+        "database",
+        "role",
+        "extension",
+    ];
+    let Some(kind) = words.one_of(&kinds) else {
+        let what = words.ident()?;
+        return Err(SqlError::unsupported(format!("COMMENT ON {}", what.to_uppercase())));
+    };
+    let object = |kind, name: &str, what: &str| {
+        roles::oid_of_object(view, kind, name).ok_or_else(|| {
+            SqlError::new(state::NO_OBJECT, format!("{what} \"{name}\" does not exist"))
+        })
+    };
+    let (oid, column) = match kind {
+        "schema" => (object(Kind::Schema, &words.ident()?, "schema")?, 0),
+        "database" => (object(Kind::Database, &words.ident()?, "database")?, 0),
+        "role" => (object(Kind::Role, &words.ident()?, "role")?, 0),
+        "extension" => {
+            words.rest();
+            return Ok("COMMENT");
+        }
+        "column" => column_of(view, words)?,
+        "constraint" => constraint(view, words)?,
+        _ => {
+            let parts = words.name()?;
+            let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;
+            (privileges::oid_of(view, &name, found)?, 0)
+        }
+    };
+    words.expect(&["is"])?;
+    let body = match words.accept(&["null"]) {
+        true => None,
+        false => {
+            let text = words.string().ok_or_else(|| words.error())?;
+            (!text.is_empty()).then(|| json!({ "text": text }))
+        }
+    };
+    words.end()?;
+    session.put(Kind::Comment, &format!("{oid}:{column}"), body)?;
+    Ok("COMMENT")
+}
+
+fn column_of(view: &View, words: &mut Words<'_>) -> Result<(u32, usize)> {
+    let mut parts = words.name()?;
+    let column = parts.pop().unwrap_or_default();
+    let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;
+    let oid = privileges::oid_of(view, &name, found)?;
+    let engine = name.engine(&view.database);
+    let missing = || {
+        let text = format!("column \"{column}\" of relation \"{}\" does not exist", name.name);
+        SqlError::new(state::NO_COLUMN, text)
+    };
+    if let Some(object) = view.objects.get(Kind::View, &engine) {
+        let columns = object.body["columns"].as_array();
+        let named = |c: &serde_json::Value| c["name"].as_str() == Some(&column);
+        let at = columns.and_then(|all| all.iter().position(named));
+        return Ok((oid, at.ok_or_else(missing)? + 1));
+    }
+    let schema = view.scope.tx()?.table(&engine)?.schema();
+    let at = schema.position_by_name(&column).ok_or_else(missing)?;
+    // Numbers of columns never change, unlike their places.
+    Ok((oid, schema.columns[at].id.0 as usize + 1))
+}
+
+fn constraint(view: &View, words: &mut Words<'_>) -> Result<(u32, usize)> {
+    let name = words.ident()?;
+    words.expect(&["on"])?;
+    let (table_name, table) = view.table(&words.name()?)?;
+    let schema = table.schema();
+    if let Some(index) = schema.index_by_name(&name) {
+        return Ok((oids::of_index_constraint(index.id), 0));
+    }
+    let check = schema.checks.iter().any(|c| c.name == name);
+    let foreign = schema.foreign_keys.iter().any(|k| k.name == name);
+    let kind = match (check, foreign) {
+        (true, _) => "check",
+        (_, true) => "foreign key",
+        _ => {
+            let table = table_name.name;
+            let text = format!("constraint \"{name}\" for table \"{table}\" does not exist");
+            return Err(SqlError::new(state::NO_OBJECT, text));
+        }
+    };
+    Ok((oids::of_part(schema.id, kind, &name), 0))
+}

@@ -1,0 +1,101 @@
+//! What does a row get in a column that it leaves out?
+//!
+//! Constants and values of sequences are the engine's. Defaults that are computed (`now()`,
+//! `gen_random_uuid()`) are kept as text beside it, and become part of the statement that inserts.
+
+use datafusion::arrow::array::RecordBatch;
+use onlap::{Column, ColumnDefault, ColumnId, DataType, Row, Table, TableId, Value, convert};
+
+use crate::catalog::Kind;
+use crate::error::{Result, SqlError, state};
+use crate::parse;
+use crate::plan::Known;
+use crate::session::Session;
+use crate::types::value_of_array;
+use crate::view::View;
+
+/// The name under which the default of a column is kept.
+pub fn key(table: TableId, column: ColumnId) -> String {
+    format!("{}:{}", table.0, column.0)
+}
+
+/// The expression that computes a column's default; `None` where the engine knows it.
+pub fn expression(view: &View, table: TableId, column: ColumnId) -> Option<String> {
+    let object = view.objects.get(Kind::Default, &key(table, column))?;
+    object.body["sql"].as_str().map(str::to_string)
+}
+
+/// Values of computed defaults for so many rows, one column each.
+///
+/// # Errors
+/// Those of the expressions.
+pub fn columns(
+    session: &Session,
+    view: &View,
+    expressions: &[(DataType, &str)],
+    rows: usize,
+) -> Result<Vec<Column>> {
+    let items: Vec<&str> = expressions.iter().map(|(_, e)| *e).collect();
+    let many = vec!["(0)"; rows].join(", ");
+    let text = format!("SELECT {} FROM (VALUES {many}) AS many(n)", items.join(", "));
+    let planner = &session.instance.planner;
+    let query = planner.plan(view, parse::one(&text)?, Vec::new(), &Known::default())?;
+    let batches = planner.run(planner.physical(&query.plan)?, &view.scope)?.all()?;
+    if batches.iter().map(RecordBatch::num_rows).sum::<usize>() != rows {
+        return Err(SqlError::new(state::INTERNAL, "a default gave too few values"));
+    }
+    let mut columns = Vec::with_capacity(expressions.len());
+    for (i, (ty, _)) in expressions.iter().enumerate() {
+        let mut column = Column::new(ty.physical());
+        for batch in &batches {
+            for row in 0..batch.num_rows() {
+                let value = value_of_array(batch.column(i), row, *ty)?;
+                convert::push_value(*ty, &value, &mut column, "default")?;
+            }
+        }
+        columns.push(column);
+    }
+    Ok(columns)
+}
+
+/// Whether a column is filled by its sequence alone, and a value of the caller's refused.
+pub fn is_always(view: &View, table: TableId, column: ColumnId) -> bool {
+    let object = view.objects.get(Kind::Identity, &key(table, column));
+    object.is_some_and(|o| o.body["always"].as_bool() == Some(true))
+}
+
+/// Rows with defaults in the place of `None`.
+///
+/// # Errors
+/// Those of expressions and sequences.
+pub fn complete(
+    session: &Session,
+    view: &View,
+    table: &Table,
+    rows: Vec<Vec<Option<Value>>>,
+) -> Result<Vec<Row>> {
+    let schema = table.schema();
+    let mut rows = rows;
+    for (i, column) in schema.columns.iter().enumerate() {
+        let missing: Vec<usize> =
+            rows.iter().enumerate().filter(|(_, row)| row[i].is_none()).map(|(r, _)| r).collect();
+        if missing.is_empty() {
+            continue;
+        }
+        if let Some(sql) = expression(view, schema.id, column.id) {
+            let values = columns(session, view, &[(column.ty, &sql)], missing.len())?;
+            for (at, row) in missing.into_iter().enumerate() {
+                rows[row][i] = Some(convert::read_value(column.ty, &values[0], at));
+            }
+            continue;
+        }
+        for row in missing {
+            let value = table.default_value(&column.name)?;
+            if let (Some(ColumnDefault::NextVal(id)), Value::Int(v)) = (&column.default, &value) {
+                view.taken.lock().note(*id, *v);
+            }
+            rows[row][i] = Some(value);
+        }
+    }
+    Ok(rows.into_iter().map(|row| row.into_iter().flatten().collect()).collect())
+}

@@ -1,0 +1,63 @@
+//! CREATE TABLE AS.
+
+use datafusion::sql::sqlparser::ast::{CreateTable, Query, Statement};
+use onlap::{DataType, TableSpec};
+
+use super::columns::{Declared, Default};
+use super::table::{Making, with_options};
+use crate::catalog::Name;
+use crate::catalog::names::{fold, quote};
+use crate::error::{Result, SqlError, state};
+use crate::plan::Known;
+use crate::session::Session;
+use crate::session::answer::Answer;
+use crate::types::PgType;
+use crate::view::View;
+use crate::wire::Client;
+use crate::{dml, parse};
+
+/// Makes a table of a query's columns and rows; the tag.
+///
+/// # Errors
+/// Those of the query; a column of a type that tables do not have.
+pub fn create_table_as(
+    session: &mut Session,
+    view: &View,
+    create: &CreateTable,
+    name: &Name,
+    query: &Query,
+    client: &mut dyn Client,
+) -> Result<String> {
+    let statement = Statement::Query(Box::new(query.clone()));
+    let plan = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
+    let schema = plan.schema();
+    if create.columns.len() > schema.fields().len() {
+        return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));
+    }
+    let mut columns = Vec::with_capacity(schema.fields().len());
+    for (i, field) in schema.fields().iter().enumerate() {
+        let named = create.columns.get(i).map(|c| fold(&c.name));
+        let column = named.unwrap_or_else(|| field.name().clone());
+        let ty = PgType::of_field(field).engine().ok_or_else(|| {
+            SqlError::unsupported(format!("a column of the type of \"{column}\""))
+        })?;
+        // A numeric of a computation has no declared scale.
+        let ty = if matches!(ty, DataType::Numeric(_)) { DataType::Numeric(None) } else { ty };
+        columns.push(Declared {
+            name: column,
+            ty,
+            not_null: false,
+            default: Default::None,
+            sequence: None,
+            constraints: Vec::new(),
+        });
+    }
+    let spec = TableSpec::new(name.engine(&view.database));
+    let spec = with_options(spec, &create.table_options)?;
+    Making { session, view, name, columns, constraints: Vec::new() }.run(spec, client)?;
+    let text = format!("INSERT INTO {}.{} {query}", quote(&name.schema), quote(&name.name));
+    match dml::run(session, view, &parse::one(&text)?, &[], client)? {
+        Answer::Done(tag) => Ok(tag.replace("INSERT 0", "SELECT")),
+        Answer::Rows(_) => Ok("SELECT 0".into()),
+    }
+}

@@ -1,0 +1,342 @@
+//! CREATE, ALTER and DROP SEQUENCE.
+
+use datafusion::sql::sqlparser::ast::{Expr, SequenceOptions as AstOption, UnaryOperator};
+use datafusion::sql::sqlparser::tokenizer::Token;
+use onlap::{DataType, Sequence, SequenceSpec, convert};
+use serde_json::json;
+
+use super::change::notice;
+use super::naming;
+use crate::catalog::{Kind, Name};
+use crate::error::{Result, SqlError, state};
+use crate::parse::literal_text;
+use crate::session::Session;
+use crate::types::names;
+use crate::view::View;
+use crate::wire::Client;
+use crate::words::Words;
+
+/// What a statement says of a sequence; `None` where it says nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The type whose range it has.
+    pub ty: Option<DataType>,
+    increment: Option<i64>,
+    min: Option<Option<i64>>,
+    max: Option<Option<i64>>,
+    start: Option<i64>,
+    restart: Option<Option<i64>>,
+    cache: Option<i64>,
+    cycle: Option<bool>,
+    /// `SEQUENCE NAME` of an identity column.
+    pub name: Option<Vec<String>>,
+    /// `OWNED BY`; `None` inside for NONE.
+    owned_by: Option<Option<Vec<String>>>,
+}
+
+impl Options {
+    /// Nothing but the type.
+    pub fn of_type(ty: DataType) -> Options {
+        Options { ty: Some(ty), ..Options::default() }
+    }
+
+    /// Reads options up to something that is none.
+    ///
+    /// # Errors
+    /// `42601`.
+    pub fn read(words: &mut Words<'_>) -> Result<Options> {
+        let mut options = Options::default();
+        loop {
+            let number = |words: &mut Words<'_>| words.integer().ok_or_else(|| words.error());
+            if words.accept(&["as"]) {
+                let name = words.ident()?;
+                let ty =
+                    names::by_name(&name).and_then(|oid| crate::types::PgType::new(oid).engine());
+                let whole =
+                    |ty: &DataType| matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8);
+                options.ty = Some(ty.filter(whole).ok_or_else(|| {
+                    let text = "sequence type must be smallint, integer, or bigint";
+                    SqlError::new(state::BAD_PARAMETER, text)
+                })?);
+            } else if words.accept(&["increment"]) {
+                words.accept(&["by"]);
+                options.increment = Some(number(words)?);
+            } else if words.accept(&["minvalue"]) {
+                options.min = Some(Some(number(words)?));
+            } else if words.accept(&["maxvalue"]) {
+                options.max = Some(Some(number(words)?));
+            } else if words.accept(&["no", "minvalue"]) {
+                options.min = Some(None);
+            } else if words.accept(&["no", "maxvalue"]) {
+                options.max = Some(None);
+            } else if words.accept(&["start"]) {
+                words.accept(&["with"]);
+                options.start = Some(number(words)?);
+            } else if words.accept(&["restart"]) {
+                words.accept(&["with"]);
+                options.restart = Some(words.integer());
+            } else if words.accept(&["cache"]) {
+                options.cache = Some(number(words)?);
+            } else if words.accept(&["no", "cycle"]) {
+                options.cycle = Some(false);
+            } else if words.accept(&["cycle"]) {
+                options.cycle = Some(true);
+            } else if words.accept(&["sequence", "name"]) {
+                options.name = Some(words.name()?);
+            } else if words.accept(&["owned", "by", "none"]) {
+                options.owned_by = Some(None);
+            } else if words.accept(&["owned", "by"]) {
+                options.owned_by = Some(Some(words.name()?));
+            } else if !(words.accept(&["logged"]) || words.accept(&["unlogged"])) {
+                return Ok(options);
+            }
+        }
+    }
+
+    /// Those of an identity column.
+    ///
+    /// # Errors
+    /// A value that is no number.
+    pub fn of_ast(all: &[AstOption]) -> Result<Options> {
+        let mut options = Options::default();
+        for option in all {
+            match option {
+                AstOption::IncrementBy(e, _) => options.increment = Some(number(e)?),
+                AstOption::MinValue(e) => options.min = Some(e.as_ref().map(number).transpose()?),
+                AstOption::MaxValue(e) => options.max = Some(e.as_ref().map(number).transpose()?),
+                AstOption::StartWith(e, _) => options.start = Some(number(e)?),
+                AstOption::Cache(e) => options.cache = Some(number(e)?),
+                // The parser says here whether NO was there.
+                AstOption::Cycle(no) => options.cycle = Some(!no),
+            }
+        }
+        Ok(options)
+    }
+
+    /// A sequence of these options, `before` where it is there already.
+    ///
+    /// # Errors
+    /// `22023`: they do not go together.
+    pub fn spec(&self, engine: &str, before: Option<&Sequence>) -> Result<SequenceSpec> {
+        let before = before.map(Sequence::schema);
+        let increment = self.increment.or(before.as_ref().map(|b| b.increment)).unwrap_or(1);
+        let (low, high) = convert::int_range(self.ty.unwrap_or(DataType::Int8));
+        let rising = increment >= 0;
+        let usual_min = if rising { 1 } else { low };
+        let usual_max = if rising { high } else { -1 };
+        let known = before.as_ref().filter(|_| self.ty.is_none());
+        let min = match self.min {
+            Some(min) => min.unwrap_or(usual_min),
+            None => known.map_or(usual_min, |b| b.min),
+        };
+        let max = match self.max {
+            Some(max) => max.unwrap_or(usual_max),
+            None => known.map_or(usual_max, |b| b.max),
+        };
+        let first = if rising { min } else { max };
+        let start = self.start.or(before.as_ref().map(|b| b.start)).unwrap_or(first);
+        let bad = |text: String| Err(SqlError::new(state::BAD_PARAMETER, text));
+        if increment == 0 {
+            return bad("INCREMENT must not be zero".into());
+        }
+        if min < low || max > high {
+            let (what, value) = if min < low { ("MINVALUE", min) } else { ("MAXVALUE", max) };
+            let ty = names::of_engine(self.ty.unwrap_or(DataType::Int8));
+            return bad(format!("{what} ({value}) is out of range for sequence data type {ty}"));
+        }
+        if min >= max {
+            return bad(format!("MINVALUE ({min}) must be less than MAXVALUE ({max})"));
+        }
+        if start < min {
+            return bad(format!("START value ({start}) cannot be less than MINVALUE ({min})"));
+        }
+        if start > max {
+            return bad(format!("START value ({start}) cannot be greater than MAXVALUE ({max})"));
+        }
+        let cache = self.cache.or(before.as_ref().map(|b| b.cache.into())).unwrap_or(1);
+        let Some(cache) = u32::try_from(cache).ok().filter(|c| *c > 0) else {
+            return bad(format!("CACHE ({cache}) must be greater than zero"));
+        };
+        let cycle = self.cycle.or(before.as_ref().map(|b| b.cycle)).unwrap_or(false);
+        let spec = SequenceSpec::new(engine).start(start).increment(increment).min(min).max(max);
+        let spec = spec.cache(cache);
+        Ok(if cycle { spec.cycle() } else { spec })
+    }
+}
+
+fn number(e: &Expr) -> Result<i64> {
+    let text = match e {
+        Expr::Value(v) => literal_text(&v.value),
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
+            Expr::Value(v) => literal_text(&v.value).map(|t| format!("-{t}")),
+            _ => None,
+        },
+        _ => None,
+    };
+    let number = text.and_then(|text| text.parse().ok());
+    number.ok_or_else(|| SqlError::new(state::SYNTAX, format!("{e} is not an integer")))
+}
+
+impl Session {
+    /// Makes a sequence, which goes away when the transaction rolls back.
+    pub(crate) fn make_sequence(&mut self, spec: &SequenceSpec) -> Result<()> {
+        let block = self.current()?;
+        block.scope.tx()?.create_sequence(spec)?;
+        block.made_sequences.push(spec.name().to_string());
+        self.catalog_changed()
+    }
+
+    /// Makes a sequence in a statement that takes effect at once.
+    pub(crate) fn make_sequence_at_once(&mut self, spec: &SequenceSpec) -> Result<()> {
+        self.instance.db.create_sequence(spec.clone())?;
+        Ok(())
+    }
+}
+
+/// CREATE SEQUENCE, after these words.
+///
+/// # Errors
+/// The name is taken; options that do not go together.
+pub fn create(
+    session: &mut Session,
+    view: &View,
+    words: &mut Words<'_>,
+    client: &mut dyn Client,
+) -> Result<&'static str> {
+    let skip = words.accept(&["if", "not", "exists"]);
+    let name = view.new_name(&words.name()?)?;
+    let options = Options::read(words)?;
+    words.end()?;
+    if let Err(e) = naming::check_free(view, &name) {
+        if skip && e.state() == state::DUPLICATE_TABLE {
+            notice(client, state::DUPLICATE_TABLE, format!("{}, skipping", e.message()));
+            return Ok("CREATE SEQUENCE");
+        }
+        return Err(e);
+    }
+    let engine = name.engine(&view.database);
+    session.make_sequence(&options.spec(&engine, None)?)?;
+    own(session, view, &engine, &options)?;
+    Ok("CREATE SEQUENCE")
+}
+
+/// Notes whose sequence it is, where the options say so.
+fn own(session: &mut Session, view: &View, engine: &str, options: &Options) -> Result<()> {
+    let Some(owner) = &options.owned_by else { return Ok(()) };
+    let body = match owner {
+        None => None,
+        Some(parts) => {
+            let (column, table) = parts.split_last().expect("a name has a part");
+            if table.is_empty() {
+                let text = "invalid OWNED BY option";
+                let hint = "Specify OWNED BY table.column or OWNED BY NONE.";
+                return Err(SqlError::new(state::SYNTAX, text).hint(hint));
+            }
+            let (name, table) = view.table(table)?;
+            let schema = table.schema();
+            let at = schema.position_by_name(column).ok_or_else(|| {
+                let table = &name.name;
+                let text = format!("column \"{column}\" of relation \"{table}\" does not exist");
+                SqlError::new(state::NO_COLUMN, text)
+            })?;
+            Some(json!({ "table": schema.id.0, "column": schema.columns[at].id.0 }))
+        }
+    };
+    session.put(Kind::Owned, engine, body)
+}
+
+/// A sequence by name.
+///
+/// # Errors
+/// There is none.
+pub fn find(view: &View, parts: &[String]) -> Result<(Name, Sequence)> {
+    match view.sequence(parts) {
+        Some(found) => Ok(found),
+        None if view.find(parts)?.is_some() => {
+            let text = format!("\"{}\" is not a sequence", parts.join("."));
+            Err(SqlError::new("42809", text))
+        }
+        None => Err(crate::view::no_table(parts)),
+    }
+}
+
+/// ALTER SEQUENCE, after these words.
+///
+/// # Errors
+/// There is none; options that do not go together.
+pub fn alter(
+    session: &mut Session,
+    view: &View,
+    words: &mut Words<'_>,
+    client: &mut dyn Client,
+) -> Result<&'static str> {
+    let skip = words.accept(&["if", "exists"]);
+    let parts = words.name()?;
+    let (_, sequence) = match find(view, &parts) {
+        Err(e) if skip && e.state() == state::NO_TABLE => {
+            notice(client, "00000", format!("{}, skipping", e.message()));
+            return Ok("ALTER SEQUENCE");
+        }
+        found => found?,
+    };
+    if words.accept(&["owner", "to"]) {
+        words.ident()?;
+        words.end()?;
+        return Ok("ALTER SEQUENCE");
+    }
+    if words.begins(&["rename"]) || words.begins(&["set", "schema"]) {
+        return Err(SqlError::unsupported("renaming a sequence")
+            .hint("Create one of the other name, and set it with setval()."));
+    }
+    let options = Options::read(words)?;
+    words.end()?;
+    let engine = sequence.name().to_string();
+    let only_owner = Options { owned_by: None, ..options.clone() }.says_nothing();
+    if !only_owner {
+        session.at_once("ALTER SEQUENCE", client)?;
+        session.instance.db.change_sequence(options.spec(&engine, Some(&sequence))?)?;
+    }
+    if let Some(restart) = options.restart {
+        let start = sequence.schema().start;
+        sequence.set_value(restart.unwrap_or(start), false)?;
+    }
+    own(session, view, &engine, &options)?;
+    Ok("ALTER SEQUENCE")
+}
+
+impl Options {
+    fn says_nothing(&self) -> bool {
+        self.ty.is_none()
+            && self.increment.is_none()
+            && self.min.is_none()
+            && self.max.is_none()
+            && self.start.is_none()
+            && self.cache.is_none()
+            && self.cycle.is_none()
+    }
+
+    /// Whether the words that follow an identity column begin with an option.
+    pub fn parenthesized(words: &mut Words<'_>) -> Result<Options> {
+        if !words.symbol(&Token::LParen) {
+            return Ok(Options::default());
+        }
+        let options = Options::read(words)?;
+        match words.symbol(&Token::RParen) {
+            true => Ok(options),
+            false => Err(words.error()),
+        }
+    }
+}
+
+/// Sequences that a column owns.
+pub fn owned_by(
+    view: &View,
+    table: onlap::TableId,
+    column: Option<onlap::ColumnId>,
+) -> Vec<String> {
+    let owned = view.objects.of_kind(Kind::Owned).filter(|(_, object)| {
+        let is = |word: &str, id: u64| object.body[word].as_u64() == Some(id);
+        is("table", table.0.into()) && column.is_none_or(|c| is("column", c.0.into()))
+    });
+    owned.map(|(name, _)| name.to_string()).collect()
+}

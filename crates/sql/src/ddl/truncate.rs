@@ -1,0 +1,39 @@
+//! TRUNCATE.
+
+use datafusion::sql::sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
+
+use super::sequence;
+use crate::catalog::names::parts;
+use crate::catalog::oids;
+use crate::error::{Result, SqlError};
+use crate::session::Session;
+use crate::view::View;
+
+/// TRUNCATE.
+///
+/// # Errors
+/// There is no such table; another table refers to it.
+pub fn truncate(session: &mut Session, view: &View, truncate: &Truncate) -> Result<&'static str> {
+    if truncate.cascade == Some(CascadeOption::Cascade) {
+        return Err(SqlError::unsupported("TRUNCATE CASCADE").hint("Name all tables."));
+    }
+    for target in &truncate.table_names {
+        let (name, table) = view.table(&parts(&target.name)?)?;
+        view.must(oids::of_table(table.schema().id), &name.name, "truncate")?;
+        let at_once = !session.is_in_block() && !session.current()?.changed;
+        let empty = view.scope.tx()?.count(&table)? == 0;
+        if !empty && at_once {
+            session.instance.db.truncate_table(&table.name())?;
+        } else if !empty {
+            view.scope.tx()?.delete_where(&table, &onlap::Predicate::All)?;
+            session.current()?.changed = true;
+        }
+        if truncate.identity == Some(TruncateIdentityOption::Restart) {
+            for name in sequence::owned_by(view, table.schema().id, None) {
+                let sequence = session.instance.db.sequence(&name)?;
+                sequence.set_value(sequence.schema().start, false)?;
+            }
+        }
+    }
+    Ok("TRUNCATE TABLE")
+}
