@@ -12,7 +12,7 @@ use crate::catalog::names::quote;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
-use crate::system::classes::is_constraint;
+use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
 use crate::system::{fixed, text, views};
@@ -125,18 +125,18 @@ fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     let (wanted, model) = (oid_of(arguments, 0), seen.model()?);
     let pretty = arg(arguments, 1) == Datum::Bool(true);
     for table in model.relations.iter().filter_map(Relation::table) {
-        for index in table.indexes.iter().filter(|i| is_constraint(&seen.view, table, i)) {
+        for index in table.indexes.iter().filter(|i| is_constraint(&seen.view, i)) {
             if oids::of_index_constraint(index.id) == wanted {
                 return Ok(text::key(table, index).into());
             }
         }
         for key in &table.foreign_keys {
-            if oids::of_part(table.id, "constraint", &key.name) == wanted {
+            if oids::of_part(table.id, "foreign key", &key.name) == wanted {
                 return Ok(text::foreign_key(model, table, key).into());
             }
         }
         for check in &table.checks {
-            if oids::of_part(table.id, "constraint", &check.name) == wanted {
+            if oids::of_part(table.id, "check", &check.name) == wanted {
                 return Ok(text::check(table, check, pretty).into());
             }
         }
@@ -150,14 +150,11 @@ fn serial(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     };
     let column = arg(arguments, 1).text();
     let column = relation.table().and_then(|t| t.columns.iter().find(|c| c.name == column));
-    Ok(match column.map(|c| &c.default) {
-        Some(Some(onlap::ColumnDefault::NextVal(id))) => {
-            let sequence = seen.model()?.sequence(*id);
-            let name = |r: &Relation| format!("{}.{}", quote(&r.name.schema), quote(&r.name.name));
-            sequence.map(name).into()
-        }
-        _ => Datum::Null,
-    })
+    let (model, number) = (seen.model()?, column.map_or(0, |c| i64::from(c.id.0) + 1));
+    let owned = owned_sequences(&seen.view, model);
+    let found = owned.iter().find(|o| o.1 == relation.oid && o.2 == number);
+    let name = |r: &Relation| format!("{}.{}", quote(&r.name.schema), quote(&r.name.name));
+    Ok(found.and_then(|o| model.relation(o.0)).map(name).into())
 }
 
 /// Functions between names and OIDs.

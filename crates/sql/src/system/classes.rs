@@ -1,9 +1,9 @@
 //! What do the catalogs say of relations: their columns, indexes, constraints, defaults?
 
-use onlap::{Action, ColumnSchema, Identity, TableSchema};
+use onlap::{Action, ColumnSchema, TableSchema};
 
 use super::model::{Model, Relation, What};
-use super::rows::Rows;
+use super::rows::{Datum, Rows};
 use super::text;
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
@@ -87,7 +87,7 @@ fn classes(view: &View, model: &Model) -> Rows {
          relpages reltuples relallvisible reltoastrelid relhasindex relisshared relpersistence \
          relkind relnatts relchecks relhasrules relhastriggers relhassubclass relrowsecurity \
          relforcerowsecurity relispopulated relreplident relispartition relrewrite relfrozenxid \
-         relminmxid",
+         relminmxid relacl",
     );
     for relation in &model.relations {
         let kind = relation.kind();
@@ -134,9 +134,39 @@ fn classes(view: &View, model: &Model) -> Rows {
             0,
             "0",
             "0",
+            Datum::from(privileges(view, model, relation.oid)),
         ]);
     }
     rows
+}
+
+/// What was granted, in the form of an access control list.
+fn privileges(view: &View, model: &Model, oid: u32) -> Option<Vec<String>> {
+    const LETTERS: &[(&str, char)] = &[
+        ("insert", 'a'),
+        ("select", 'r'),
+        ("update", 'w'),
+        ("delete", 'd'),
+        ("truncate", 'D'),
+        ("references", 'x'),
+        ("trigger", 't'),
+        ("usage", 'U'),
+    ];
+    let object = view.objects.get(Kind::Privileges, &oid.to_string())?;
+    let grants = object.body["grants"].as_object().filter(|grants| !grants.is_empty())?;
+    let owner = owner_of(view, model, oid);
+    let owner = model.roles.iter().find(|r| r.0 == owner).map_or("", |r| &r.1);
+    let mut items = vec![format!("{owner}=arwdDxt/{owner}")];
+    for (role, granted) in grants {
+        let has = |word: &str| {
+            let all = granted.as_array().into_iter().flatten();
+            all.filter_map(|g| g.as_str()).any(|g| g.eq_ignore_ascii_case(word))
+        };
+        let letters: String = LETTERS.iter().filter(|l| has(l.0)).map(|l| l.1).collect();
+        let role = if role == "public" { "" } else { role };
+        items.push(format!("{role}={letters}/{owner}"));
+    }
+    Some(items)
 }
 
 fn collation_of(ty: PgType) -> u32 {
@@ -162,10 +192,11 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 (Some(table), Some(column)) => text::default(view, model, table, column).is_some(),
                 _ => false,
             };
-            let identity = match column.map(|c| c.identity) {
-                Some(Identity::Always) => "a",
-                Some(Identity::ByDefault) => "d",
-                _ => "",
+            let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
+            let identity = match known {
+                Some(true) => "a",
+                Some(false) => "d",
+                None => "",
             };
             rows.push(row![
                 relation.oid,
@@ -173,7 +204,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 ty.oid,
                 -1,
                 i32::from(size),
-                i + 1,
+                column.map_or(i as i64 + 1, |c| i64::from(c.id.0) + 1),
                 0,
                 -1,
                 ty.modifier,
@@ -211,16 +242,17 @@ fn tables(model: &Model) -> impl Iterator<Item = (&Relation, &TableSchema)> {
 }
 
 fn number(table: &TableSchema, id: onlap::ColumnId) -> i64 {
-    table.position(id).map_or(0, |at| at as i64 + 1)
+    // Numbers of columns never change, unlike their places.
+    table.position(id).map_or(0, |_| i64::from(id.0) + 1)
 }
 
 fn defaults(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("oid adrelid adnum adbin");
     for (relation, table) in tables(model) {
-        for (i, column) in table.columns.iter().enumerate() {
+        for column in &table.columns {
             if let Some(sql) = text::default(view, model, table, column) {
                 let oid = oids::of_part(table.id, "default", &column.name);
-                rows.push(row![oid, relation.oid, i + 1, sql]);
+                rows.push(row![oid, relation.oid, number(table, column.id), sql]);
             }
         }
     }
@@ -288,9 +320,8 @@ fn indexes(_: &View, model: &Model) -> Rows {
 
 /// Whether an index stands for a constraint: primary keys, and unique ones that were not made by
 /// CREATE INDEX.
-pub fn is_constraint(view: &View, table: &TableSchema, index: &onlap::IndexSchema) -> bool {
-    let plain = format!("{} plain_index {}", table.name, index.name);
-    index.primary || (index.unique && view.objects.get(Kind::Option, &plain).is_none())
+pub fn is_constraint(view: &View, index: &onlap::IndexSchema) -> bool {
+    index.primary || view.objects.get(Kind::Unique, &index.id.0.to_string()).is_some()
 }
 
 fn action(action: Action) -> &'static str {
@@ -338,7 +369,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
             ]);
         };
         let blank = (" ", " ", " ");
-        for index in table.indexes.iter().filter(|index| is_constraint(view, table, index)) {
+        for index in table.indexes.iter().filter(|index| is_constraint(view, index)) {
             let kind = if index.primary { "p" } else { "u" };
             let keys = index.key.iter().map(|k| number(table, k.column)).collect();
             let (oid, index_oid) = (oids::of_index_constraint(index.id), oids::of_index(index.id));
@@ -354,14 +385,14 @@ fn constraints(view: &View, model: &Model) -> Rows {
                 _ => Vec::new(),
             };
             let keys = key.columns.iter().map(|id| number(table, *id)).collect();
-            let oid = oids::of_part(table.id, "constraint", &key.name);
+            let oid = oids::of_part(table.id, "foreign key", &key.name);
             let acts = (action(key.on_update), action(key.on_delete), "s");
             let index = oids::of_index(key.parent_index);
             let parent = (parent_oid, Some(parent_keys));
             push(oid, key.name.clone(), "f", index, parent, acts, keys, None);
         }
         for check in &table.checks {
-            let oid = oids::of_part(table.id, "constraint", &check.name);
+            let oid = oids::of_part(table.id, "check", &check.name);
             let bin = text::condition(table, &check.expr, false);
             let mut keys = Vec::new();
             columns_in(table, &check.expr, &mut keys);
@@ -409,25 +440,33 @@ pub fn sequence_type(max: i64) -> u32 {
     }
 }
 
-/// Sequences that belong to the column whose default takes from them.
-pub fn owned_sequences(model: &Model) -> Vec<(u32, u32, i64)> {
+/// Sequences that belong to a column: OIDs of sequence and table, the column's number, and whether the
+/// column is an identity.
+pub fn owned_sequences(view: &View, model: &Model) -> Vec<(u32, u32, i64, bool)> {
     let mut owned = Vec::new();
-    for (relation, table) in tables(model) {
-        for (i, column) in table.columns.iter().enumerate() {
-            if let Some(onlap::ColumnDefault::NextVal(id)) = &column.default
-                && let Some(sequence) = model.sequence(*id)
-            {
-                owned.push((sequence.oid, relation.oid, i as i64 + 1));
-            }
-        }
+    for relation in &model.relations {
+        let What::Sequence(sequence) = &relation.what else { continue };
+        let Some(object) = view.objects.get(Kind::Owned, &sequence.name) else { continue };
+        let id = |word: &str| object.body[word].as_u64().unwrap_or(0) as u32;
+        let (table, column) = (onlap::TableId(id("table")), id("column"));
+        let key = format!("{}:{column}", table.0);
+        let identity = view.objects.get(Kind::Identity, &key).is_some();
+        owned.push((relation.oid, oids::of_table(table), i64::from(column) + 1, identity));
     }
     owned
 }
 
-fn dependencies(_: &View, model: &Model) -> Rows {
+/// attidentity of a column.
+pub fn identity(view: &View, table: &TableSchema, column: &ColumnSchema) -> Option<bool> {
+    let object = view.objects.get(Kind::Identity, &format!("{}:{}", table.id.0, column.id.0));
+    object.map(|object| object.body["always"].as_bool().unwrap_or(false))
+}
+
+fn dependencies(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("classid objid objsubid refclassid refobjid refobjsubid deptype");
-    for (sequence, table, column) in owned_sequences(model) {
-        rows.push(row![PG_CLASS, sequence, 0, PG_CLASS, table, column, "a"]);
+    for (sequence, table, column, identity) in owned_sequences(view, model) {
+        let kind = if identity { "i" } else { "a" };
+        rows.push(row![PG_CLASS, sequence, 0, PG_CLASS, table, column, kind]);
     }
     for relation in &model.relations {
         if let Some((table, index)) = relation.index() {

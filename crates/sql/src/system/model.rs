@@ -105,7 +105,7 @@ impl Model {
             let schema = sequence.schema();
             let (database, name) = Name::of_engine(&schema.name);
             if database == view.database {
-                let oid = oids::of_sequence(schema.id.0 as u32);
+                let oid = oids::of_sequence(schema.id.0);
                 relations.push(Relation { oid, name, what: What::Sequence(schema) });
             }
         }
@@ -182,7 +182,7 @@ impl Model {
 
     /// A sequence's relation.
     pub fn sequence(&self, id: onlap::SequenceId) -> Option<&Relation> {
-        self.relation(oids::of_sequence(id.0 as u32))
+        self.relation(oids::of_sequence(id.0))
     }
 }
 

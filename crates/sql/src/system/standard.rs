@@ -1,8 +1,8 @@
 //! What does the SQL standard's information_schema say?
 
-use onlap::{Action, Identity, TableSchema};
+use onlap::{Action, TableSchema};
 
-use super::classes::{columns, is_constraint, sequence_type};
+use super::classes::{columns, identity, is_constraint, sequence_type};
 use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
 use super::text;
@@ -135,24 +135,22 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 (Some(table), Some(column)) => text::default(view, model, table, column),
                 _ => None,
             };
-            let identity = match column.map(|c| c.identity) {
-                Some(Identity::Always) => Some("ALWAYS"),
-                Some(Identity::ByDefault) => Some("BY DEFAULT"),
-                _ => None,
-            };
+            let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
+            let identity = known.map(|always| if always { "ALWAYS" } else { "BY DEFAULT" });
+            let number = column.map_or(i as i64 + 1, |c| i64::from(c.id.0) + 1);
             let mut row = type_facts(ty);
             row.extend(row![
                 &view.database,
                 &relation.name.schema,
                 &relation.name.name,
                 name,
-                i + 1,
+                number,
                 default,
                 yes(column.is_none_or(|c| c.nullable)),
                 &view.database,
                 PG_CATALOG,
                 udt_name(ty),
-                (i + 1).to_string(),
+                number.to_string(),
                 "NO",
                 yes(identity.is_some()),
                 identity,
@@ -251,7 +249,7 @@ fn constraints<'a>(view: &View, model: &'a Model) -> Vec<Constraint<'a>> {
     let mut found = Vec::new();
     for relation in &model.relations {
         let Some(table) = relation.table() else { continue };
-        for index in table.indexes.iter().filter(|index| is_constraint(view, table, index)) {
+        for index in table.indexes.iter().filter(|index| is_constraint(view, index)) {
             let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
             let columns = names_of(table, index.key.iter().map(|k| k.column));
             let name = index_name(table, index);

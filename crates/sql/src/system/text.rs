@@ -89,15 +89,12 @@ pub fn foreign_key(model: &Model, table: &TableSchema, key: &ForeignKeySchema) -
 
 /// A CHECK constraint.
 pub fn check(table: &TableSchema, check: &CheckSchema, pretty: bool) -> String {
-    match pretty {
-        true => format!("CHECK ({})", condition(table, &check.expr, true)),
-        false => format!("CHECK ({})", condition(table, &check.expr, false)),
-    }
+    format!("CHECK ({})", condition(table, &check.expr, pretty))
 }
 
 /// A condition; with every operation in parentheses unless pretty.
 pub fn condition(table: &TableSchema, expr: &Expr, pretty: bool) -> String {
-    let text = print(table, expr, pretty);
+    let text = print(table, expr);
     match (pretty, text.strip_prefix('(').and_then(|t| t.strip_suffix(')'))) {
         (true, Some(inner)) if is_operation(expr) => inner.to_string(),
         _ => text,
@@ -108,8 +105,8 @@ fn is_operation(expr: &Expr) -> bool {
     !matches!(expr, Expr::Column(_) | Expr::Constant(_) | Expr::Call(..))
 }
 
-fn print(table: &TableSchema, expr: &Expr, pretty: bool) -> String {
-    let part = |e: &Expr| print(table, e, pretty);
+fn print(table: &TableSchema, expr: &Expr) -> String {
+    let part = |e: &Expr| print(table, e);
     // The type of a constant is that of the column it is compared with.
     let beside = |e: &Expr, other: &Expr| match e {
         Expr::Constant(value) => literal(value, type_of(table, other)),
@@ -240,6 +237,9 @@ pub fn default(
     let key = format!("{}:{}", table.id.0, column.id.0);
     if let Some(object) = view.objects.get(Kind::Default, &key) {
         return object.body["sql"].as_str().map(str::to_string);
+    }
+    if super::classes::identity(view, table, column).is_some() {
+        return None;
     }
     match column.default.as_ref()? {
         ColumnDefault::Constant(value) => Some(literal(value, Some(column.ty))),
