@@ -9,7 +9,9 @@ use support::{Fixture, Talk};
 fn schema() -> (Fixture, Talk) {
     let fixture = Fixture::new(false);
     let mut talk = fixture.session();
-    talk.rows(include_str!("../testdata/catalogs/schema.sql"));
+    for statement in include_str!("../testdata/catalogs/schema.sql").split_inclusive(';') {
+        talk.rows(statement);
+    }
     (fixture, talk)
 }
 

@@ -37,6 +37,7 @@ impl VisitorMut for Rewriter {
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         series::in_projection(select);
+        expressions::type_literals(select);
         ControlFlow::Continue(())
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {

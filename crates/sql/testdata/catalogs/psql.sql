@@ -889,3 +889,5 @@ FROM pg_catalog.pg_ts_config c
 LEFT JOIN pg_catalog.pg_namespace n ON n.oid = c.cfgnamespace
 WHERE pg_catalog.pg_ts_config_is_visible(c.oid)
 ORDER BY 1, 2
+----
+SELECT 'v'::pg_catalog.regclass::pg_catalog.oid
