@@ -20,6 +20,12 @@ pub fn requested() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
 
+/// Whether it was set; it is not any more.
+#[cfg(feature = "server")]
+pub fn take() -> bool {
+    INTERRUPTED.swap(false, Ordering::Relaxed)
+}
+
 extern "C" fn on_signal(_signal: libc::c_int) {
     if INTERRUPTED.swap(true, Ordering::Relaxed) {
         // SAFETY: _exit may be called in a signal handler.

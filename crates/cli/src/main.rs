@@ -16,8 +16,14 @@ mod allocator;
 mod backup;
 mod bench;
 mod check;
+#[cfg(feature = "server")]
+mod config;
 mod demo;
 mod interrupt;
+#[cfg(feature = "server")]
+mod serve;
+#[cfg(feature = "server")]
+mod shell;
 mod stats;
 mod version;
 
@@ -43,6 +49,15 @@ enum Command {
     Restore(backup::RestoreArgs),
     /// Measure how fast rows are inserted and read, and compare with other engines
     Bench(bench::Args),
+    /// Serve a database to PostgreSQL clients
+    #[cfg(feature = "server")]
+    Serve(serve::Args),
+    /// Type statements, for a server or a database's directory
+    #[cfg(feature = "server")]
+    Shell(shell::Args),
+    /// Tell what can be set, and what is
+    #[cfg(feature = "server")]
+    Config(config::Args),
 }
 
 /// How a subcommand ended that did not fail.
@@ -67,6 +82,12 @@ fn main() -> ExitCode {
         Command::Backup(args) => backup::backup(&args),
         Command::Restore(args) => backup::restore(&args),
         Command::Bench(args) => bench::run(&args),
+        #[cfg(feature = "server")]
+        Command::Serve(args) => serve::run(&args),
+        #[cfg(feature = "server")]
+        Command::Shell(args) => shell::run(&args),
+        #[cfg(feature = "server")]
+        Command::Config(args) => config::run(&args),
     };
     match result {
         Ok(Outcome::Good) => ExitCode::SUCCESS,

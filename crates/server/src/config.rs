@@ -26,6 +26,9 @@ pub struct Config {
     pub shutdown_timeout: Duration,
     /// Bytes of a message at most.
     pub message_bytes: usize,
+    /// A simple query that panics, for tests.
+    #[doc(hidden)]
+    pub panic_at: Option<String>,
 }
 
 /// Files in PEM.
@@ -51,6 +54,7 @@ impl Default for Config {
             shutdown_timeout: Duration::from_secs(10),
             // A row of the longest values, as text with every byte escaped, and some words around it.
             message_bytes: 4 * onlap_base::limits::ROW_BYTES,
+            panic_at: None,
         }
     }
 }

@@ -125,6 +125,7 @@ impl Connections {
         self.stopping.store(true, Ordering::SeqCst);
         let entries = self.entries.lock();
         entries.values().filter(|e| e.waits.load(Ordering::SeqCst)).for_each(|e| e.wake());
+        self.changed.notify();
     }
     /// Sessions now.
     pub fn sessions(&self) -> Vec<SessionKey> {

@@ -107,7 +107,7 @@ impl Server {
     ///
     /// # Errors
     /// The database could not write what is in memory; what was acknowledged is in its log all the same.
-    pub fn stop(self) -> Result<()> {
+    pub fn stop(&self) -> Result<()> {
         let Shared { connections, config, log, instance, .. } = &*self.shared;
         log.info("stopping: no more connections, running statements end");
         connections.stop();

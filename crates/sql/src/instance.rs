@@ -20,10 +20,13 @@ use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Planner;
 use crate::session::Waker;
+use crate::settings::Configuration;
 
 /// An open database with what its sessions share.
 pub struct Instance {
     pub(crate) db: Database,
+    /// What sessions begin with.
+    pub(crate) defaults: Arc<Configuration>,
     pub(crate) planner: Planner,
     objects: ArcSwap<Objects>,
     pub(crate) objects_table: Table,
@@ -87,17 +90,26 @@ pub enum Secret {
 const QUERY_SHARE: u64 = 4;
 
 impl Instance {
-    /// Takes over an open database.
+    /// Takes over an open database, with default settings.
     ///
     /// # Errors
     /// Its catalog cannot be read.
     pub fn open(db: Database) -> Result<Arc<Instance>> {
+        Instance::open_with(db, Configuration::default().defaults())
+    }
+
+    /// Takes over an open database; sessions begin with these settings.
+    ///
+    /// # Errors
+    /// Its catalog cannot be read.
+    pub fn open_with(db: Database, defaults: Arc<Configuration>) -> Result<Arc<Instance>> {
         let (objects_table, objects) = Objects::load(&db)?;
         let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
         let planner = Planner::new((memory / QUERY_SHARE).max(16 << 20) as usize)?;
         let next_object = AtomicU32::new(objects.next_number());
         Ok(Arc::new(Instance {
             db,
+            defaults,
             planner,
             objects: ArcSwap::from_pointee(objects),
             objects_table,

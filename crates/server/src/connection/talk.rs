@@ -46,6 +46,8 @@ impl Connection {
                 Step::Done => None,
                 Step::Failed(error) => Some(error),
                 Step::Query(sql) => {
+                    let panic_at = self.server.config.panic_at.as_deref();
+                    assert!(panic_at != Some(&sql), "a test asked for it");
                     let begun = SystemClock.monotonic_ns();
                     let answered = session.query(&sql, self);
                     self.log_slow(begun, &sql);

@@ -1,0 +1,100 @@
+//! What do commands with a backslash do?
+
+use super::client::{self, Failure};
+use super::input::Input;
+use super::{Next, Shell, copy, describe};
+
+const HELP: &str = "\
+statements end with a semicolon; Ctrl-C cancels, Ctrl-D ends
+  \\d [NAME]     tables, views, sequences and indexes, or one of them
+  \\dt \\di \\dv \\ds [NAME]   tables, indexes, views, sequences
+  \\dn \\du \\l   schemas, roles, databases
+  \\x            one value per line, or not
+  \\timing       tell how long statements take, or not
+  \\copy TABLE FROM|TO FILE [OPTIONS]   a file of this side
+  \\i FILE       run a file
+  \\echo TEXT    print a text
+  \\conninfo     where we are
+  \\q            end";
+
+impl Shell {
+    /// Runs a command, which begins with a backslash.
+    pub(super) fn command(&mut self, line: &str, input: &mut Input) -> client::Result<Next> {
+        input.remember(line);
+        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        match name {
+            "\\q" | "\\quit" => return Ok(Next::Quit),
+            "\\?" | "\\h" | "\\help" => println!("{HELP}"),
+            "\\x" => {
+                self.expanded = chosen(rest, self.expanded);
+                self.say(&format!("Expanded display is {}.", word(self.expanded)));
+            }
+            "\\timing" => {
+                self.timing = chosen(rest, self.timing);
+                self.say(&format!("Timing is {}.", word(self.timing)));
+            }
+            "\\echo" => println!("{rest}"),
+            "\\conninfo" => {
+                self.statement("SELECT current_user, current_database(), version()", input)?;
+            }
+            "\\i" | "\\ir" => return self.include(rest),
+            "\\copy" => self.copy(rest, input)?,
+            _ => match describe::statements(&name[1..], rest) {
+                Some(statements) => {
+                    for sql in statements {
+                        self.statement(&sql, input)?;
+                        if self.failed && !self.interactive {
+                            break;
+                        }
+                    }
+                }
+                None => {
+                    let text = format!("{name} is no command; \\? tells which there are");
+                    self.report(&Failure::Broken(text));
+                }
+            },
+        }
+        Ok(Next::Go)
+    }
+    fn include(&mut self, file: &str) -> client::Result<Next> {
+        match Input::file(file.trim_matches('\'')) {
+            Ok(mut lines) => self.read(&mut lines),
+            Err(e) => {
+                self.report(&Failure::Broken(format!("{file}: {e}")));
+                Ok(Next::Go)
+            }
+        }
+    }
+    fn copy(&mut self, rest: &str, input: &mut Input) -> client::Result<()> {
+        match copy::parse(rest) {
+            Some(copy) => match copy.file.clone() {
+                Some(file) => self.copy_file(&copy, &file),
+                None => self.statement(&copy.sql, input),
+            },
+            None => {
+                let text = "usage: \\copy TABLE [(COLUMNS)] | (QUERY) FROM | TO FILE [OPTIONS]";
+                self.report(&Failure::Broken(text.to_string()));
+                Ok(())
+            }
+        }
+    }
+    fn say(&self, text: &str) {
+        if self.interactive {
+            println!("{text}");
+        }
+    }
+}
+
+/// On or off as said, or the other of what is.
+fn chosen(text: &str, now: bool) -> bool {
+    match text {
+        "on" => true,
+        "off" => false,
+        _ => !now,
+    }
+}
+
+fn word(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
