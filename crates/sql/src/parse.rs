@@ -306,3 +306,24 @@ pub fn literal_text(value: &AstValue) -> Option<String> {
         _ => None,
     }
 }
+
+/// The parts of a name in a text, as `'s."T"'::regclass` has it.
+pub fn identifiers(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut quoted = false;
+    let mut characters = text.trim().chars().peekable();
+    while let Some(c) = characters.next() {
+        let part = parts.last_mut().expect("there is one from the start");
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                part.push('"');
+            }
+            '"' => quoted = !quoted,
+            '.' if !quoted => parts.push(String::new()),
+            c if quoted => part.push(c),
+            c => part.extend(c.to_lowercase()),
+        }
+    }
+    parts
+}
