@@ -60,7 +60,9 @@ pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
-pub use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, TableId, memory};
+pub use onlap_base::{
+    ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, SequenceId, TableId, memory,
+};
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr,
     ForeignKeySchema, Identity, IndexSchema, NullMask, Numeric, Row, SequenceSchema, TableSchema,

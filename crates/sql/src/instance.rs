@@ -157,6 +157,18 @@ impl Instance {
         }
     }
 
+    /// All roles, by name.
+    pub(crate) fn roles(&self) -> Vec<Role> {
+        let objects = self.objects();
+        let mut roles: Vec<Role> =
+            objects.of_kind(Kind::Role).map(|(name, object)| Role::of(name, object)).collect();
+        if objects.get(Kind::Role, "postgres").is_none() {
+            roles.push(Role::postgres());
+        }
+        roles.sort_by(|a, b| a.name.cmp(&b.name));
+        roles
+    }
+
     /// Gives a role a password, as a verifier of [`crate::scram`].
     ///
     /// # Errors

@@ -19,6 +19,7 @@ mod functions;
 mod instance;
 mod parse;
 mod plan;
+mod rewrite;
 mod scope;
 pub mod scram;
 mod session;

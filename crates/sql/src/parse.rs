@@ -29,8 +29,8 @@ pub enum Body {
     Sql(Box<Statement>),
     /// `UPSERT INTO`: an INSERT that replaces rows blindly.
     Upsert(Box<Statement>),
-    /// A statement that sqlparser does not know: its words and literals.
-    Other(Vec<Token>),
+    /// A statement that is read word by word.
+    Other,
 }
 
 /// A moment of the past.
@@ -75,6 +75,7 @@ const OTHER: &[&[&str]] = &[
     &["GRANT"],
     &["REVOKE"],
     &["REASSIGN"],
+    &["SET"],
     &["SHOW"],
     &["RESET"],
     &["LISTEN"],
@@ -158,8 +159,7 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
         })
     };
     if OTHER.iter().any(|words| begins(words)) {
-        let tokens = tokens.into_iter().map(|t| t.token).collect();
-        return Ok(Parsed { text, body: Body::Other(tokens), as_of: None });
+        return Ok(Parsed { text, body: Body::Other, as_of: None });
     }
     let upsert = begins(&["UPSERT", "INTO"]);
     if upsert {
@@ -305,4 +305,25 @@ pub fn literal_text(value: &AstValue) -> Option<String> {
         AstValue::Boolean(b) => Some(b.to_string()),
         _ => None,
     }
+}
+
+/// The parts of a name in a text, as `'s."T"'::regclass` has it.
+pub fn identifiers(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut quoted = false;
+    let mut characters = text.trim().chars().peekable();
+    while let Some(c) = characters.next() {
+        let part = parts.last_mut().expect("there is one from the start");
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => {
+                characters.next();
+                part.push('"');
+            }
+            '"' => quoted = !quoted,
+            '.' if !quoted => parts.push(String::new()),
+            c if quoted => part.push(c),
+            c => part.extend(c.to_lowercase()),
+        }
+    }
+    parts
 }

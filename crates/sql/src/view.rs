@@ -15,6 +15,7 @@ use crate::instance::Instance;
 use crate::scope::Scope;
 
 /// What a statement sees.
+#[derive(Clone)]
 pub struct View {
     /// What all sessions share.
     pub instance: Arc<Instance>,

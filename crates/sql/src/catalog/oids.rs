@@ -26,11 +26,11 @@ pub const DATABASE: u32 = 5;
 
 /// A table's.
 pub fn of_table(id: TableId) -> u32 {
-    16_384 + 2 * (id.0 as u32)
+    16_384 + 2 * id.0
 }
 /// An index's.
 pub fn of_index(id: IndexId) -> u32 {
-    16_385 + 2 * (id.0 as u32)
+    16_385 + 2 * id.0
 }
 /// A sequence's.
 pub fn of_sequence(id: u32) -> u32 {
@@ -42,7 +42,7 @@ pub fn of_object(number: u32) -> u32 {
 }
 /// That of the constraint that an index stands for.
 pub fn of_index_constraint(id: IndexId) -> u32 {
-    1_200_000_000 + 2 * (id.0 as u32)
+    1_200_000_000 + 2 * id.0
 }
 /// That of a named part of a table: a check, a foreign key, a default.
 pub fn of_part(table: TableId, kind: &str, name: &str) -> u32 {

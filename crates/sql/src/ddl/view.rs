@@ -8,6 +8,7 @@ use crate::catalog::names::{fold, parts, quote};
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Known;
+use crate::rewrite;
 use crate::session::Session;
 use crate::types::{PgType, names};
 use crate::view::View;
@@ -37,7 +38,8 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
     let statement = Statement::Query(create.query.clone());
     let plan = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
     let schema = plan.schema();
-    let found: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+    let found: Vec<String> =
+        schema.fields().iter().map(|f| rewrite::shown(f.name()).to_string()).collect();
     if create.columns.len() > found.len() {
         let text = "CREATE VIEW specifies more column names than columns";
         return Err(SqlError::new(state::SYNTAX, text));

@@ -8,18 +8,62 @@ pub mod set_config;
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::DataType;
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::catalog::TableProvider;
-use datafusion::common::{Result, ScalarValue, plan_err};
+use datafusion::common::{Column, Result, ScalarValue, TableReference, plan_err};
 use datafusion::execution::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, LogicalPlan, LogicalPlanBuilder, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility,
 };
 
+use crate::types::{PgType, oid};
 use crate::view::View;
 
+mod catalogs;
+mod rowwise;
+mod server;
+mod texts;
+
 /// Adds functions that are the same for all sessions.
-pub fn register(_builder: &mut SessionStateBuilder) {}
+pub fn register(builder: &mut SessionStateBuilder) {
+    let functions = builder.scalar_functions().get_or_insert_default();
+    functions.extend(texts::all().into_iter().map(rowwise::Rowwise::udf));
+}
+
+/// Types whose values are OIDs that are printed as names.
+const NAMED: &[u32] = &[
+    oid::REGCLASS,
+    oid::REGTYPE,
+    oid::REGPROC,
+    oid::REGPROCEDURE,
+    oid::REGNAMESPACE,
+    oid::REGROLE,
+];
+
+/// Lets a query's columns of regclass and its like come out as names.
+///
+/// # Errors
+/// A column that is not there: a defect.
+pub fn print_names(view: &View, plan: LogicalPlan) -> Result<LogicalPlan> {
+    let schema = plan.schema();
+    let kind = |field: &Field| Some(PgType::of_field(field).oid).filter(|oid| NAMED.contains(oid));
+    if !schema.fields().iter().any(|field| kind(field).is_some()) {
+        return Ok(plan);
+    }
+    let column = |(table, field): (Option<&TableReference>, &FieldRef)| {
+        let column = Expr::Column(Column::from((table, field)));
+        match kind(field) {
+            Some(oid) => {
+                let printed = catalogs::printer(view, oid).call(vec![column]);
+                printed.alias_qualified(table.cloned(), field.name())
+            }
+            None => column,
+        }
+    };
+    let columns: Vec<Expr> = schema.iter().map(column).collect();
+    LogicalPlanBuilder::from(plan).project(columns)?.build()
+}
 
 /// A function of the session: its value, or what it makes of its arguments, is known now.
 pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
@@ -47,7 +91,7 @@ pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
         "current_date" => {
             ScalarValue::Date32(Some(view.began_us.div_euclid(86_400_000_000) as i32))
         }
-        _ => return None,
+        _ => return server::find(view, name).or_else(|| catalogs::find(view, name)),
     };
     Some(Arc::new(ScalarUDF::new_from_impl(Constant::new(name, value))))
 }

@@ -76,20 +76,20 @@ impl Context<'_> {
             [] => return Err(no_table(parts)),
         };
         let system = |schema: &str| {
-            let table = system::table(self.view, schema, name)?;
+            let table = system::table(self.view, schema, name);
             if table.is_some() {
                 self.lasting.set(false);
             }
-            Ok::<_, SqlError>(table)
+            table
         };
         // As in PostgreSQL, pg_catalog comes before the search path.
         if schema.is_none_or(|s| s == PG_CATALOG)
-            && let Some(table) = system(PG_CATALOG)?
+            && let Some(table) = system(PG_CATALOG)
         {
             return Ok(table);
         }
         if schema == Some(INFORMATION_SCHEMA)
-            && let Some(table) = system(INFORMATION_SCHEMA)?
+            && let Some(table) = system(INFORMATION_SCHEMA)
         {
             return Ok(table);
         }
@@ -116,7 +116,8 @@ impl Context<'_> {
         if self.depth >= VIEW_DEPTH {
             return Err(SqlError::new("54001", "views refer to each other too deeply"));
         }
-        let statement = parse::one(sql)?;
+        let mut statement = parse::one(sql)?;
+        crate::rewrite::statement(&mut statement);
         let known = Known::default();
         let inner = Context { known: &known, depth: self.depth + 1, ..*self };
         Ok(SqlToRel::new_with_options(&inner, super::parser_options())

@@ -28,6 +28,7 @@ mod blanks;
 mod context;
 mod groups;
 mod lookup;
+mod per_row;
 mod provider;
 mod ranks;
 mod rules;
@@ -39,6 +40,7 @@ mod tuples;
 
 pub use context::{Known, TARGET};
 pub use scan::{ROW_ID, TableHandle};
+pub use sql_types::pg_type;
 
 use crate::error::Result;
 use crate::scope::Scope;
@@ -108,6 +110,7 @@ impl Planner {
         options.sql_parser.dialect = Dialect::PostgreSQL;
         options.sql_parser.parse_float_as_decimal = true;
         options.sql_parser.map_string_types_to_utf8view = false;
+        options.sql_parser.enable_subquery_sort_elimination = false;
         options.execution.collect_statistics = false;
         let env = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
         let mut builder = SessionStateBuilder::new()
@@ -134,6 +137,7 @@ impl Planner {
     ) -> Result<Query> {
         tuples::rewrite(&mut statement)?;
         ranks::rewrite(view, &mut statement);
+        crate::rewrite::statement(&mut statement);
         let lasting = Cell::new(true);
         let context = context::Context {
             view,
@@ -146,6 +150,16 @@ impl Planner {
         let mut names = PlannerContext::new().with_prepare_param_data_types(parameters);
         let plan = SqlToRel::new_with_options(&context, parser_options())
             .sql_statement_to_plan_with_context(statement, &mut names)?;
+        let mut plan = crate::functions::print_names(view, plan)?;
+        if per_row::is_needed(&plan) {
+            lasting.set(false);
+            let runner = per_row::Runner {
+                state: self.state.clone(),
+                handle: self.runtime.handle().clone(),
+                scope: Arc::clone(&view.scope),
+            };
+            plan = per_row::rewrite(plan, &runner)?;
+        }
         Ok(Query { plan, lasting: lasting.get() })
     }
 

@@ -135,7 +135,7 @@ impl AnswerColumn {
 /// The columns of a plan's schema.
 pub fn columns_of(schema: &Schema) -> Arc<[AnswerColumn]> {
     let column = |field: &Arc<datafusion::arrow::datatypes::Field>| {
-        AnswerColumn::new(field.name(), PgType::of_field(field))
+        AnswerColumn::new(crate::rewrite::shown(field.name()), PgType::of_field(field))
     };
     schema.fields().iter().map(column).collect()
 }

@@ -1,19 +1,93 @@
 //! What do the system catalogs say?
 //!
-//! Tables of pg_catalog and information_schema, made of what the engine and the objects say when a
-//! statement is planned. Each table is a function from a [`View`] to rows.
+//! Tables of pg_catalog and information_schema, with PostgreSQL 15's columns. Each is a function from a
+//! [`View`] to rows, called when a query reads it; what has no meaning here is there and empty.
 
+pub mod classes;
+mod cluster;
+pub mod definitions;
+pub mod fixed;
+pub mod model;
+pub mod rows;
+mod standard;
+pub mod text;
+pub mod views;
+
+use std::any::Any;
+use std::fmt;
 use std::sync::Arc;
 
-use datafusion::catalog::TableProvider;
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::catalog::{MemTable, Session, TableProvider};
+use datafusion::logical_expr::{Expr, TableType};
+use datafusion::physical_plan::ExecutionPlan;
 
 use crate::error::Result;
-use crate::view::View;
+use crate::plan::scan::external;
+use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
+use definitions::Definition;
+use rows::Rows;
 
 /// A system table by schema and name; `None` where there is none.
-///
-/// # Errors
-/// The catalog cannot be read.
-pub fn table(_view: &View, _schema: &str, _name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-    Ok(None)
+pub fn table(view: &View, schema: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
+    definitions::find(schema, name).map(|definition| {
+        Arc::new(SystemTable { definition, view: view.clone() }) as Arc<dyn TableProvider>
+    })
+}
+
+/// Whether a table is one of the system.
+pub fn is_system(table: &dyn TableProvider) -> bool {
+    (table as &dyn Any).is::<SystemTable>()
+}
+
+/// A table of the system, as a statement sees it.
+struct SystemTable {
+    definition: Arc<Definition>,
+    view: View,
+}
+
+impl fmt::Debug for SystemTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.definition.name)
+    }
+}
+
+impl SystemTable {
+    fn rows(&self) -> Result<Rows> {
+        let (view, name) = (&self.view, self.definition.name);
+        let made = match self.definition.schema {
+            PG_CATALOG => match classes::rows(view, name)? {
+                None => match cluster::rows(view, name)? {
+                    None => views::rows(view, name)?,
+                    found => found,
+                },
+                found => found,
+            },
+            INFORMATION_SCHEMA => standard::rows(view, name)?,
+            _ => None,
+        };
+        Ok(made.or_else(|| fixed::rows(&self.definition)).unwrap_or_default())
+    }
+}
+
+#[async_trait]
+impl TableProvider for SystemTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.definition.fields)
+    }
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
+        let batch = self.rows().map_err(external)?.batch(&self.definition)?;
+        let table = MemTable::try_new(self.schema(), vec![vec![batch]])?;
+        table.scan(state, projection, filters, limit).await
+    }
 }

@@ -346,8 +346,11 @@ fn interval_text(months: i32, days: i32, us: i64) -> String {
 fn write_list(items: &ArrayRef, ty: PgType, style: Style, out: &mut Vec<u8>) {
     let element = PgType::new(names::element_of(ty.oid).unwrap_or(oid::TEXT));
     // int2vector is printed as 1 2 3.
-    let (open, comma, close) =
-        if ty.oid == oid::INT2VECTOR { ("", b' ', "") } else { ("{", b',', "}") };
+    let (open, comma, close) = if matches!(ty.oid, oid::INT2VECTOR | oid::OIDVECTOR) {
+        ("", b' ', "")
+    } else {
+        ("{", b',', "}")
+    };
     out.extend_from_slice(open.as_bytes());
     for row in 0..items.len() {
         if row > 0 {

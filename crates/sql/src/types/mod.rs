@@ -57,6 +57,10 @@ pub mod oid {
     pub const NUMERIC: u32 = 1700;
     pub const REGCLASS: u32 = 2205;
     pub const REGTYPE: u32 = 2206;
+    pub const REGPROCEDURE: u32 = 2202;
+    pub const REGNAMESPACE: u32 = 4089;
+    pub const REGROLE: u32 = 4096;
+    pub const OIDVECTOR: u32 = 30;
     pub const RECORD: u32 = 2249;
     pub const UUID: u32 = 2950;
     pub const JSONB: u32 = 3802;
@@ -114,7 +118,14 @@ impl PgType {
             oid::BOOL => DataType::Bool,
             oid::INT2 => DataType::Int2,
             oid::INT4 => DataType::Int4,
-            oid::INT8 | oid::OID | oid::REGCLASS | oid::REGTYPE | oid::REGPROC => DataType::Int8,
+            oid::INT8
+            | oid::OID
+            | oid::REGCLASS
+            | oid::REGTYPE
+            | oid::REGPROC
+            | oid::REGPROCEDURE
+            | oid::REGNAMESPACE
+            | oid::REGROLE => DataType::Int8,
             oid::FLOAT4 => DataType::Float4,
             oid::FLOAT8 => DataType::Float8,
             oid::NUMERIC if self.modifier >= 4 => {
@@ -141,7 +152,12 @@ impl PgType {
         if self.oid == oid::INTERVAL {
             return Some(Arrow::Interval(IntervalUnit::MonthDayNano));
         }
-        if let Some(item) = names::element_of(self.oid) {
+        let item = match self.oid {
+            oid::INT2VECTOR => Some(oid::INT2),
+            oid::OIDVECTOR => Some(oid::OID),
+            other => names::element_of(other),
+        };
+        if let Some(item) = item {
             let item = PgType::new(item).arrow()?;
             return Some(Arrow::List(Arc::new(Field::new("item", item, true))));
         }
@@ -195,7 +211,10 @@ impl PgType {
             | oid::OID
             | oid::REGCLASS
             | oid::REGTYPE
-            | oid::REGPROC => 4,
+            | oid::REGPROC
+            | oid::REGPROCEDURE
+            | oid::REGNAMESPACE
+            | oid::REGROLE => 4,
             oid::INT8 | oid::FLOAT8 | oid::TIME | oid::TIMESTAMP | oid::TIMESTAMPTZ => 8,
             oid::UUID | oid::INTERVAL => 16,
             oid::NAME => 64,

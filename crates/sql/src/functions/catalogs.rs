@@ -1,0 +1,337 @@
+//! Which functions say something of the catalogs?
+//!
+//! Each is made for a statement and looks at what the statement sees; the list of relations is made at
+//! the first call.
+
+use std::sync::{Arc, OnceLock};
+
+use datafusion::logical_expr::ScalarUDF;
+
+use super::rowwise::{Gives, Rowwise};
+use crate::catalog::names::quote;
+use crate::catalog::{Kind, oids};
+use crate::error::{Result, SqlError, state};
+use crate::parse::identifiers;
+use crate::system::classes::{is_constraint, owned_sequences};
+use crate::system::model::{Model, Relation, What};
+use crate::system::rows::Datum;
+use crate::system::{fixed, text, views};
+use crate::types::{PgType, names, oid};
+use crate::view::View;
+
+/// What a statement sees, and the list of relations once it was asked for.
+pub struct Seen {
+    /// The statement's view.
+    pub view: View,
+    model: OnceLock<Model>,
+}
+
+impl Seen {
+    /// Nothing asked yet.
+    pub fn new(view: &View) -> Arc<Seen> {
+        Arc::new(Seen { view: view.clone(), model: OnceLock::new() })
+    }
+
+    /// All relations.
+    pub fn model(&self) -> Result<&Model> {
+        if self.model.get().is_none() {
+            let model = Model::of(&self.view)?;
+            let _ = self.model.set(model);
+        }
+        Ok(self.model.get().expect("was just set"))
+    }
+
+    /// A relation by OID or name.
+    fn relation(&self, given: &Datum) -> Result<Option<&Relation>> {
+        let model = self.model()?;
+        if let Some(oid) = given.int() {
+            return Ok(u32::try_from(oid).ok().and_then(|oid| model.relation(oid)));
+        }
+        Ok(model.find(&identifiers(&given.text())))
+    }
+}
+
+fn arg(arguments: &[Datum], at: usize) -> Datum {
+    arguments.get(at).cloned().unwrap_or_default()
+}
+
+fn oid_of(arguments: &[Datum], at: usize) -> u32 {
+    arguments.get(at).and_then(Datum::int).and_then(|v| u32::try_from(v).ok()).unwrap_or(0)
+}
+
+/// A function of catalogs by name; `None` where there is none.
+pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
+    let seen = Seen::new(view);
+    let function = described(&seen, name)
+        .or_else(|| named(&seen, name))
+        .or_else(|| measured(&seen, name))
+        .or_else(|| permitted(name))
+        .or_else(|| absent(name))?;
+    Some(function.udf())
+}
+
+/// Functions that print definitions.
+fn described(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
+    let seen = Arc::clone(seen);
+    let made = match name {
+        "format_type" => Rowwise::strict(name, oid::TEXT, |a| {
+            let ty = oid_of(a, 0);
+            let modifier = arg(a, 1).int().unwrap_or(-1) as i32;
+            Ok(match arg(a, 0) {
+                Datum::Null => Datum::Null,
+                _ if ty == 0 => "-".into(),
+                _ => names::format_type(PgType { oid: ty, modifier }).into(),
+            })
+        })
+        .with_nulls(),
+        "pg_get_expr" => Rowwise::strict(name, oid::TEXT, |a| Ok(arg(a, 0))),
+        "pg_get_indexdef" => Rowwise::strict(name, oid::TEXT, move |a| index(&seen, a)),
+        "pg_get_constraintdef" => Rowwise::strict(name, oid::TEXT, move |a| constraint(&seen, a)),
+        "pg_get_viewdef" => Rowwise::strict(name, oid::TEXT, move |a| {
+            Ok(match seen.relation(&arg(a, 0))?.map(|r| &r.what) {
+                Some(What::View(sql)) => format!(" {sql};").into(),
+                _ => Datum::Null,
+            })
+        }),
+        "pg_get_serial_sequence" => Rowwise::strict(name, oid::TEXT, move |a| serial(&seen, a)),
+        "obj_description" | "shobj_description" => {
+            Rowwise::strict(name, oid::TEXT, move |a| Ok(comment(&seen, oid_of(a, 0), 0)))
+        }
+        "col_description" => Rowwise::strict(name, oid::TEXT, move |a| {
+            Ok(comment(&seen, oid_of(a, 0), arg(a, 1).int().unwrap_or(0)))
+        }),
+        _ => return None,
+    };
+    Some(made)
+}
+
+fn comment(seen: &Seen, oid: u32, column: i64) -> Datum {
+    let object = seen.view.objects.get(Kind::Comment, &format!("{oid}:{column}"));
+    object.and_then(|o| o.body["text"].as_str()).into()
+}
+
+fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
+    let relation = seen.relation(&arg(arguments, 0))?;
+    let Some((table, index)) = relation.and_then(Relation::index) else { return Ok(Datum::Null) };
+    match arg(arguments, 1).int() {
+        Some(column) if column > 0 => {
+            Ok(text::index_column(table, index, column as usize - 1).into())
+        }
+        _ => Ok(text::index(table, index, &views::qualified(seen.model()?, table.id)).into()),
+    }
+}
+
+fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
+    let (wanted, model) = (oid_of(arguments, 0), seen.model()?);
+    let pretty = arg(arguments, 1) == Datum::Bool(true);
+    for table in model.relations.iter().filter_map(Relation::table) {
+        for index in table.indexes.iter().filter(|i| is_constraint(&seen.view, i)) {
+            if oids::of_index_constraint(index.id) == wanted {
+                return Ok(text::key(table, index).into());
+            }
+        }
+        for key in &table.foreign_keys {
+            if oids::of_part(table.id, "foreign key", &key.name) == wanted {
+                return Ok(text::foreign_key(model, table, key).into());
+            }
+        }
+        for check in &table.checks {
+            if oids::of_part(table.id, "check", &check.name) == wanted {
+                return Ok(text::check(table, check, pretty).into());
+            }
+        }
+    }
+    Ok(Datum::Null)
+}
+
+fn serial(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
+    let Some(relation) = seen.relation(&arg(arguments, 0))? else {
+        return Err(crate::view::no_table(&identifiers(&arg(arguments, 0).text())));
+    };
+    let column = arg(arguments, 1).text();
+    let column = relation.table().and_then(|t| t.columns.iter().find(|c| c.name == column));
+    let (model, number) = (seen.model()?, column.map_or(0, |c| i64::from(c.id.0) + 1));
+    let owned = owned_sequences(&seen.view, model);
+    let found = owned.iter().find(|o| o.1 == relation.oid && o.2 == number);
+    let name = |r: &Relation| format!("{}.{}", quote(&r.name.schema), quote(&r.name.name));
+    Ok(found.and_then(|o| model.relation(o.0)).map(name).into())
+}
+
+/// Functions between names and OIDs.
+fn named(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
+    let seen = Arc::clone(seen);
+    let kind = match name {
+        "regclass" => oid::REGCLASS,
+        "regtype" => oid::REGTYPE,
+        "regproc" => oid::REGPROC,
+        "regprocedure" => oid::REGPROCEDURE,
+        "regnamespace" => oid::REGNAMESPACE,
+        "regrole" => oid::REGROLE,
+        _ => 0,
+    };
+    if kind != 0 {
+        let lookup = move |a: &[Datum]| match find_oid(&seen, kind, &arg(a, 0))? {
+            Some(oid) => Ok(oid.into()),
+            None => Err(no_object(kind, &arg(a, 0).text())),
+        };
+        return Some(Rowwise::strict(name, kind, lookup));
+    }
+    let optional = match name {
+        "to_regclass" => oid::REGCLASS,
+        "to_regtype" => oid::REGTYPE,
+        "to_regproc" => oid::REGPROC,
+        "to_regnamespace" => oid::REGNAMESPACE,
+        "to_regrole" => oid::REGROLE,
+        _ => 0,
+    };
+    if optional != 0 {
+        let lookup = move |a: &[Datum]| Ok(find_oid(&seen, optional, &arg(a, 0))?.into());
+        return Some(Rowwise::strict(name, optional, lookup));
+    }
+    Some(match name {
+        // What of which kind is said by the type of the argument's column.
+        "onlap_name_of" => Rowwise::strict(name, oid::TEXT, |a| Ok(arg(a, 0)))
+            .by_type(move |kind, a| Ok(print(&seen, kind, oid_of(a, 0))?.into())),
+        "pg_get_userbyid" => Rowwise::strict(name, oid::NAME, move |a| {
+            Ok(print(&seen, oid::REGROLE, oid_of(a, 0))?.into())
+        }),
+        "pg_table_is_visible" => Rowwise::strict(name, oid::BOOL, move |a| {
+            let model = seen.model()?;
+            Ok(model.relation(oid_of(a, 0)).map(|r| model.is_visible(r)).into())
+        }),
+        _ => return None,
+    })
+}
+
+/// Prints OIDs of a kind as names.
+pub fn printer(view: &View, kind: u32) -> Arc<ScalarUDF> {
+    let seen = Seen::new(view);
+    let call = move |a: &[Datum]| Ok(print(&seen, kind, oid_of(a, 0))?.into());
+    Rowwise::strict(&format!("onlap_name_of_{kind}"), kind, call).gives(Gives::Printed(kind)).udf()
+}
+
+/// The name of an OID.
+fn print(seen: &Seen, kind: u32, wanted: u32) -> Result<String> {
+    let model = seen.model()?;
+    let known = match kind {
+        _ if wanted == 0 => Some("-".to_string()),
+        oid::REGCLASS => model.relation(wanted).map(|r| model.display(r)),
+        oid::REGTYPE => Some(names::format_type(PgType::new(wanted))).filter(|n| n != "???"),
+        oid::REGPROC | oid::REGPROCEDURE => fixed::function_name(wanted).map(str::to_string),
+        oid::REGNAMESPACE => model.schemas.iter().find(|s| s.0 == wanted).map(|s| quote(&s.1)),
+        oid::REGROLE => model.roles.iter().find(|r| r.0 == wanted).map(|r| quote(&r.1)),
+        _ => None,
+    };
+    Ok(known.unwrap_or_else(|| wanted.to_string()))
+}
+
+fn find_oid(seen: &Seen, kind: u32, given: &Datum) -> Result<Option<u32>> {
+    if let Some(oid) = given.int() {
+        return Ok(u32::try_from(oid).ok());
+    }
+    let text = given.text();
+    if text == "-" {
+        return Ok(Some(0));
+    }
+    let model = seen.model()?;
+    let parts = identifiers(&text);
+    let last = parts.last().cloned().unwrap_or_default();
+    Ok(match kind {
+        oid::REGCLASS => model.find(&parts).map(|r| r.oid),
+        oid::REGTYPE => names::by_name(&text),
+        oid::REGPROC | oid::REGPROCEDURE => fixed::function_oid(&last),
+        oid::REGNAMESPACE => model.schemas.iter().find(|s| s.1 == last).map(|s| s.0),
+        _ => model.roles.iter().find(|r| r.1 == last).map(|r| r.0),
+    })
+}
+
+fn no_object(kind: u32, name: &str) -> SqlError {
+    match kind {
+        oid::REGCLASS => crate::view::no_table(&identifiers(name)),
+        oid::REGTYPE => SqlError::new(state::NO_OBJECT, format!("type \"{name}\" does not exist")),
+        oid::REGNAMESPACE => crate::view::no_schema(name),
+        oid::REGROLE => SqlError::new(state::NO_OBJECT, format!("role \"{name}\" does not exist")),
+        _ => SqlError::new(state::NO_FUNCTION, format!("function \"{name}\" does not exist")),
+    }
+}
+
+/// Functions that say how large things are.
+fn measured(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
+    let seen = Arc::clone(seen);
+    let (rows, entries) = match name {
+        "pg_relation_size" | "pg_table_size" => (true, false),
+        "pg_indexes_size" => (false, true),
+        "pg_total_relation_size" => (true, true),
+        "pg_database_size" => {
+            let sum = move |_: &[Datum]| {
+                let stats = seen.view.instance.db.stats()?;
+                let of = |t: &onlap::TableStats| {
+                    t.segment_bytes + t.mark_bytes + t.indexes.iter().map(|i| i.bytes).sum::<u64>()
+                };
+                Ok((stats.tables.iter().map(of).sum::<u64>() as i64).into())
+            };
+            return Some(Rowwise::strict(name, oid::INT8, sum));
+        }
+        _ => return None,
+    };
+    Some(Rowwise::strict(name, oid::INT8, move |a| {
+        let Some(relation) = seen.relation(&arg(a, 0))? else { return Ok(Datum::Null) };
+        let stats = seen.view.instance.db.stats()?;
+        let bytes = match (&relation.what, relation.index()) {
+            (What::Table(table), _) => {
+                let found = stats.tables.iter().find(|t| t.name == table.name);
+                found.map_or(0, |t| {
+                    let of_rows = t.segment_bytes + t.mark_bytes + t.memtable_bytes;
+                    let of_entries: u64 = t.indexes.iter().map(|i| i.bytes).sum();
+                    u64::from(rows) * of_rows + u64::from(entries) * of_entries
+                })
+            }
+            (_, Some((_, index))) => {
+                let all = stats.tables.iter().flat_map(|t| &t.indexes);
+                all.filter(|i| i.id == index.id).map(|i| i.bytes).sum()
+            }
+            _ => 0,
+        };
+        Ok((bytes as i64).into())
+    }))
+}
+
+/// Functions that ask whether something is seen or allowed.
+fn permitted(name: &str) -> Option<Rowwise> {
+    let visible = name.starts_with("pg_") && name.ends_with("_is_visible");
+    let privilege = name.starts_with("has_") && name.ends_with("_privilege");
+    let yes = visible || privilege || name == "pg_has_role";
+    let no = matches!(name, "pg_relation_is_publishable" | "pg_is_other_temp_schema");
+    (yes || no).then(|| Rowwise::strict(name, oid::BOOL, move |_| Ok(yes.into())))
+}
+
+/// Functions about what is not here.
+fn absent(name: &str) -> Option<Rowwise> {
+    let text = matches!(
+        name,
+        "pg_get_ruledef"
+            | "pg_get_triggerdef"
+            | "pg_get_functiondef"
+            | "pg_get_function_result"
+            | "pg_get_function_sqlbody"
+            | "pg_get_function_arguments"
+            | "pg_get_function_identity_arguments"
+            | "pg_get_statisticsobjdef"
+            | "pg_get_statisticsobjdef_columns"
+            | "pg_get_partkeydef"
+            | "pg_get_partition_constraintdef"
+            | "pg_tablespace_location"
+    );
+    match name {
+        _ if text => Some(Rowwise::strict(name, oid::TEXT, |_| Ok(Datum::Null))),
+        "pg_partition_ancestors" => {
+            Some(Rowwise::strict(name, 2210, |_| Ok(Datum::Ints(Vec::new()))))
+        }
+        "pg_typeof" => Some(
+            Rowwise::strict(name, oid::TEXT, |_| Ok(Datum::Null))
+                .with_nulls()
+                .gives(Gives::TypeName),
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,67 @@
+//! What has the planner to be told in other words?
+//!
+//! Passes over a statement's tree before it is planned, for what PostgreSQL says and the planner does not
+//! know: names of unnamed columns ([`names`]), operators and casts ([`expressions`]), functions that give
+//! rows ([`series`]), columns that each of the system's tables has ([`system_columns`]). Nothing is looked
+//! up here.
+
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Query, Select, Statement, TableFactor, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+
+mod expressions;
+mod names;
+mod series;
+mod system_columns;
+
+pub use names::shown;
+
+/// Rewrites a statement in place.
+pub fn statement(statement: &mut Statement) {
+    let _ = VisitMut::visit(statement, &mut Rewriter);
+}
+
+struct Rewriter;
+
+impl VisitorMut for Rewriter {
+    type Break = ();
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        names::name_columns(select);
+        system_columns::replace(select);
+        ControlFlow::Continue(())
+    }
+    fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        series::in_projection(select);
+        expressions::type_literals(select);
+        ControlFlow::Continue(())
+    }
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        expressions::rewrite(expr);
+        ControlFlow::Continue(())
+    }
+    fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
+        series::in_from(factor);
+        ControlFlow::Continue(())
+    }
+}
+
+/// An expression of this text; `None` where it is none.
+fn expr(text: &str) -> Option<Expr> {
+    Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?.parse_expr().ok()
+}
+
+/// A query of this text; `None` where it is none.
+fn query(text: &str) -> Option<Box<Query>> {
+    Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?.parse_query().ok()
+}
+
+/// The name of a function without its schema, as it is looked up.
+fn function_name(name: &datafusion::sql::sqlparser::ast::ObjectName) -> Option<String> {
+    let ident = name.0.last()?.as_ident()?;
+    Some(crate::catalog::names::fold(ident))
+}

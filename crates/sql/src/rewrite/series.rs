@@ -1,0 +1,112 @@
+//! How do functions that give rows become queries?
+//!
+//! In a projection as `unnest` of a list; in FROM as a query over it, `WITH ORDINALITY` as a second
+//! list.
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, Select, SelectItem, TableAlias, TableAliasColumnDef, TableFactor,
+};
+
+use super::{expr as parsed, function_name, query};
+
+/// A call as a list, for functions that give rows.
+fn list_of(name: &str, arguments: &[String]) -> Option<String> {
+    Some(match (name, arguments) {
+        ("unnest", [list]) => list.clone(),
+        ("generate_series", _) => format!("generate_series({})", arguments.join(", ")),
+        ("generate_subscripts", [list, dimension, ..]) => {
+            format!("generate_series(1, CAST(array_length({list}, {dimension}) AS BIGINT))")
+        }
+        ("pg_partition_ancestors", [table]) => format!("pg_partition_ancestors({table})"),
+        ("_pg_expandarray", [list]) => format!("_pg_expandarray({list})"),
+        ("string_to_table", _) => format!("string_to_array({})", arguments.join(", ")),
+        _ => return None,
+    })
+}
+
+/// Lets functions that give rows do so in a projection.
+pub fn in_projection(select: &mut Select) {
+    for item in &mut select.projection {
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+            continue;
+        };
+        let Expr::Function(function) = &*expr else { continue };
+        let Some(name) = function_name(&function.name).filter(|n| n != "unnest") else { continue };
+        let arguments = arguments_of(&function.args.to_string());
+        if let Some(list) = list_of(&name, &arguments)
+            && let Some(new) = parsed(&format!("unnest({list})"))
+        {
+            *expr = new;
+        }
+    }
+}
+
+/// The arguments of a call, each as text.
+fn arguments_of(text: &str) -> Vec<String> {
+    match parsed(&format!("f{text}")) {
+        Some(Expr::Function(function)) => match function.args {
+            datafusion::sql::sqlparser::ast::FunctionArguments::List(list) => {
+                list.args.iter().map(ToString::to_string).collect()
+            }
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Lets functions give rows in FROM.
+pub fn in_from(factor: &mut TableFactor) {
+    let (name, arguments, alias, ordinality) = match factor {
+        TableFactor::Table { name, alias, args: Some(args), with_ordinality, .. } => {
+            let Some(name) = function_name(name) else { return };
+            let arguments: Vec<String> = args.args.iter().map(ToString::to_string).collect();
+            (name, arguments, alias.clone(), *with_ordinality)
+        }
+        TableFactor::UNNEST { alias, array_exprs, with_ordinality, .. }
+            if array_exprs.len() == 1 =>
+        {
+            let arguments = array_exprs.iter().map(ToString::to_string).collect();
+            ("unnest".to_string(), arguments, alias.clone(), *with_ordinality)
+        }
+        TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+            let Some(name) = function_name(name) else { return };
+            let arguments: Vec<String> = args.iter().map(ToString::to_string).collect();
+            (name, arguments, alias.clone(), *with_ordinality)
+        }
+        _ => return,
+    };
+    let table = alias.as_ref().map_or_else(|| Ident::new(&name), |a| a.name.clone());
+    let mut columns: Vec<Ident> =
+        alias.iter().flat_map(|a| a.columns.iter().map(|c| c.name.clone())).collect();
+    // A function of one column gives it the name of the table.
+    if columns.is_empty() {
+        columns.push(table.clone());
+    }
+    if ordinality && columns.len() < 2 {
+        columns.push(Ident::new("ordinality"));
+    }
+    let text = match list_of(&name, &arguments) {
+        Some(list) if ordinality => format!(
+            "SELECT unnest({list}) AS item, \
+             unnest(generate_series(1, CAST(array_length({list}, 1) AS BIGINT))) AS ordinality"
+        ),
+        Some(list) => format!("SELECT unnest({list}) AS item"),
+        None => format!("SELECT {name}({}) AS item", arguments.join(", ")),
+    };
+    let Some(subquery) = query(&text) else { return };
+    let columns =
+        columns.into_iter().map(|name| TableAliasColumnDef { name, data_type: None }).collect();
+    let alias = TableAlias { explicit: true, name: table, columns, at: None };
+    let lateral = arguments.iter().any(|a| parsed(a).is_some_and(|e| refers(&e)));
+    *factor = TableFactor::Derived { lateral, subquery, alias: Some(alias), sample: None };
+}
+
+/// Whether an expression names a column.
+fn refers(expr: &Expr) -> bool {
+    use std::ops::ControlFlow;
+    let found = datafusion::sql::sqlparser::ast::visit_expressions(expr, |e| match e {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}

@@ -1,0 +1,503 @@
+//! What do the catalogs say of relations: their columns, indexes, constraints, defaults?
+
+use onlap::{Action, ColumnSchema, TableSchema};
+
+use super::model::{Model, Relation, What};
+use super::rows::{Datum, Rows};
+use super::text;
+use crate::catalog::{Kind, oids};
+use crate::error::Result;
+use crate::plan::Known;
+use crate::row;
+use crate::session::answer::{AnswerColumn, columns_of};
+use crate::types::{PgType, oid};
+use crate::view::View;
+
+/// OID of pg_class.
+pub const PG_CLASS: u32 = 1259;
+/// OID of pg_constraint.
+pub const PG_CONSTRAINT: u32 = 2606;
+/// OID of pg_namespace.
+pub const PG_NAMESPACE: u32 = 2615;
+/// OID of the access method btree.
+const BTREE: u32 = 403;
+
+/// The rows of a table of this module.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
+    let make = match table {
+        "pg_class" => classes,
+        "pg_attribute" => attributes,
+        "pg_attrdef" => defaults,
+        "pg_index" => indexes,
+        "pg_constraint" => constraints,
+        "pg_sequence" => sequences,
+        "pg_depend" => dependencies,
+        "pg_description" => descriptions,
+        "pg_rewrite" => rewrites,
+        _ => return Ok(None),
+    };
+    Ok(Some(make(view, &Model::of(view)?)))
+}
+
+/// The OID of a relation's owner.
+pub fn owner_of(view: &View, model: &Model, oid: u32) -> u32 {
+    let known = view.objects.get(Kind::Privileges, &oid.to_string());
+    let name = known.and_then(|object| object.body["owner"].as_str());
+    let role = name.and_then(|name| model.roles.iter().find(|r| r.1 == name));
+    role.map_or(oids::POSTGRES, |r| r.0)
+}
+
+/// The columns of a view's query; none where it no longer makes sense.
+pub fn view_columns(view: &View, sql: &str) -> Vec<AnswerColumn> {
+    let planned = crate::parse::one(sql).and_then(|statement| {
+        view.instance.planner.plan(view, statement, Vec::new(), &Known::default())
+    });
+    planned.map(|query| columns_of(&query.schema()).to_vec()).unwrap_or_default()
+}
+
+/// The columns of a relation: name and type.
+pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
+    let of_table = |c: &ColumnSchema| (c.name.clone(), PgType::of_engine(c.ty));
+    match &relation.what {
+        What::Table(table) => table.columns.iter().map(of_table).collect(),
+        What::Index(table, at) => {
+            let index = &table.indexes[*at];
+            let ids = index.key.iter().map(|k| k.column).chain(index.include.iter().copied());
+            let positions = ids.filter_map(|id| table.position(id));
+            positions.map(|at| of_table(&table.columns[at])).collect()
+        }
+        What::Sequence(_) => vec![
+            ("last_value".into(), PgType::new(oid::INT8)),
+            ("log_cnt".into(), PgType::new(oid::INT8)),
+            ("is_called".into(), PgType::new(oid::BOOL)),
+        ],
+        What::View(sql) => view_columns(view, sql).into_iter().map(|c| (c.name, c.ty)).collect(),
+        What::System(definition) => {
+            definition.columns.iter().map(|(name, ty)| ((*name).to_string(), *ty)).collect()
+        }
+    }
+}
+
+fn classes(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "oid relname relnamespace reltype reloftype relowner relam relfilenode reltablespace \
+         relpages reltuples relallvisible reltoastrelid relhasindex relisshared relpersistence \
+         relkind relnatts relchecks relhasrules relhastriggers relhassubclass relrowsecurity \
+         relforcerowsecurity relispopulated relreplident relispartition relrewrite relfrozenxid \
+         relminmxid relacl",
+    );
+    for relation in &model.relations {
+        let kind = relation.kind();
+        let (natts, checks, indexed, keys) = match relation.table() {
+            Some(t) => {
+                (t.columns.len(), t.checks.len(), !t.indexes.is_empty(), t.foreign_keys.len())
+            }
+            None => (columns(view, relation).len(), 0, false, 0),
+        };
+        let method = match kind {
+            "r" => 2,
+            "i" => BTREE,
+            _ => 0,
+        };
+        let is_view = kind == "v";
+        rows.push(row![
+            relation.oid,
+            &relation.name.name,
+            model.schema_oid(&relation.name.schema),
+            0,
+            0,
+            owner_of(view, model, relation.oid),
+            method,
+            if is_view { 0 } else { relation.oid },
+            0,
+            0,
+            -1.0,
+            0,
+            0,
+            indexed,
+            false,
+            "p",
+            kind,
+            natts,
+            checks,
+            is_view,
+            keys > 0,
+            false,
+            false,
+            false,
+            true,
+            if kind == "r" { "d" } else { "n" },
+            false,
+            0,
+            "0",
+            "0",
+            Datum::from(privileges(view, model, relation.oid)),
+        ]);
+    }
+    rows
+}
+
+/// What was granted, in the form of an access control list.
+fn privileges(view: &View, model: &Model, oid: u32) -> Option<Vec<String>> {
+    const LETTERS: &[(&str, char)] = &[
+        ("insert", 'a'),
+        ("select", 'r'),
+        ("update", 'w'),
+        ("delete", 'd'),
+        ("truncate", 'D'),
+        ("references", 'x'),
+        ("trigger", 't'),
+        ("usage", 'U'),
+    ];
+    let object = view.objects.get(Kind::Privileges, &oid.to_string())?;
+    let grants = object.body["grants"].as_object().filter(|grants| !grants.is_empty())?;
+    let owner = owner_of(view, model, oid);
+    let owner = model.roles.iter().find(|r| r.0 == owner).map_or("", |r| &r.1);
+    let mut items = vec![format!("{owner}=arwdDxt/{owner}")];
+    for (role, granted) in grants {
+        let has = |word: &str| {
+            let all = granted.as_array().into_iter().flatten();
+            all.filter_map(|g| g.as_str()).any(|g| g.eq_ignore_ascii_case(word))
+        };
+        let letters: String = LETTERS.iter().filter(|l| has(l.0)).map(|l| l.1).collect();
+        let role = if role == "public" { "" } else { role };
+        items.push(format!("{role}={letters}/{owner}"));
+    }
+    Some(items)
+}
+
+fn collation_of(ty: PgType) -> u32 {
+    match ty.oid {
+        oid::TEXT | oid::VARCHAR | oid::BPCHAR => 100,
+        oid::NAME => 950,
+        _ => 0,
+    }
+}
+
+fn attributes(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod \
+         attbyval attalign attstorage attcompression attnotnull atthasdef atthasmissing \
+         attidentity attgenerated attisdropped attislocal attinhcount attcollation",
+    );
+    for relation in &model.relations {
+        for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
+            let table = relation.table();
+            let column = table.map(|t| &t.columns[i]);
+            let size = ty.size();
+            let has_default = match (table, column) {
+                (Some(table), Some(column)) => text::default(view, model, table, column).is_some(),
+                _ => false,
+            };
+            let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
+            let identity = match known {
+                Some(true) => "a",
+                Some(false) => "d",
+                None => "",
+            };
+            rows.push(row![
+                relation.oid,
+                name,
+                ty.oid,
+                -1,
+                i32::from(size),
+                column.map_or(i as i64 + 1, |c| i64::from(c.id.0) + 1),
+                0,
+                -1,
+                ty.modifier,
+                (1..=8).contains(&size),
+                match size {
+                    1 => "c",
+                    2 => "s",
+                    8 | 16 => "d",
+                    _ => "i",
+                },
+                match ty.oid {
+                    oid::NUMERIC => "m",
+                    _ if size > 0 => "p",
+                    _ => "x",
+                },
+                "",
+                column.is_some_and(|c| !c.nullable),
+                has_default,
+                false,
+                identity,
+                "",
+                false,
+                true,
+                0,
+                collation_of(ty),
+            ]);
+        }
+    }
+    rows
+}
+
+/// Tables of the engine.
+fn tables(model: &Model) -> impl Iterator<Item = (&Relation, &TableSchema)> {
+    model.relations.iter().filter_map(|r| r.table().map(|t| (r, t.as_ref())))
+}
+
+fn number(table: &TableSchema, id: onlap::ColumnId) -> i64 {
+    // Numbers of columns never change, unlike their places.
+    table.position(id).map_or(0, |_| i64::from(id.0) + 1)
+}
+
+fn defaults(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("oid adrelid adnum adbin");
+    for (relation, table) in tables(model) {
+        for column in &table.columns {
+            if let Some(sql) = text::default(view, model, table, column) {
+                let oid = oids::of_part(table.id, "default", &column.name);
+                rows.push(row![oid, relation.oid, number(table, column.id), sql]);
+            }
+        }
+    }
+    rows
+}
+
+/// The operator class of btree that orders a type.
+fn operator_class(ty: PgType) -> i64 {
+    match ty.oid {
+        oid::BOOL => 424,
+        oid::INT2 => 1979,
+        oid::INT4 => 1978,
+        oid::INT8 => 3124,
+        oid::FLOAT4 => 1970,
+        oid::FLOAT8 => 3123,
+        oid::NUMERIC => 3125,
+        oid::BPCHAR => 426,
+        oid::BYTEA => 427,
+        oid::UUID => 2968,
+        oid::DATE => 3122,
+        oid::TIME => 3125,
+        oid::TIMESTAMP => 3128,
+        oid::TIMESTAMPTZ => 3127,
+        _ => 3126,
+    }
+}
+
+fn indexes(_: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "indexrelid indrelid indnatts indnkeyatts indisunique indnullsnotdistinct indisprimary \
+         indisexclusion indimmediate indisclustered indisvalid indcheckxmin indisready indislive \
+         indisreplident indkey indcollation indclass indoption",
+    );
+    for relation in &model.relations {
+        let Some((table, index)) = relation.index() else { continue };
+        let ids: Vec<_> =
+            index.key.iter().map(|k| k.column).chain(index.include.iter().copied()).collect();
+        let keys = index.key.iter().filter_map(|k| table.position(k.column));
+        let types: Vec<_> = keys.map(|at| PgType::of_engine(table.columns[at].ty)).collect();
+        rows.push(row![
+            relation.oid,
+            oids::of_table(table.id),
+            ids.len(),
+            index.key.len(),
+            index.unique,
+            false,
+            index.primary,
+            false,
+            true,
+            false,
+            index.ready,
+            false,
+            true,
+            true,
+            false,
+            ids.iter().map(|id| number(table, *id)).collect::<Vec<_>>(),
+            types.iter().map(|ty| i64::from(collation_of(*ty))).collect::<Vec<_>>(),
+            types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
+            // Descending, and NULL first.
+            index.key.iter().map(|k| if k.descending { 3 } else { 0 }).collect::<Vec<i64>>(),
+        ]);
+    }
+    rows
+}
+
+/// Whether an index stands for a constraint: primary keys, and unique ones that were not made by
+/// CREATE INDEX.
+pub fn is_constraint(view: &View, index: &onlap::IndexSchema) -> bool {
+    index.primary || view.objects.get(Kind::Unique, &index.id.0.to_string()).is_some()
+}
+
+fn action(action: Action) -> &'static str {
+    match action {
+        Action::Restrict => "a",
+        Action::Cascade => "c",
+        Action::SetNull => "n",
+    }
+}
+
+fn constraints(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "oid conname connamespace contype condeferrable condeferred convalidated conrelid contypid \
+         conindid conparentid confrelid confupdtype confdeltype confmatchtype conislocal \
+         coninhcount connoinherit conkey confkey conbin",
+    );
+    for (relation, table) in tables(model) {
+        let schema = model.schema_oid(&relation.name.schema);
+        let mut push = |oid: u32, name: String, kind: &str, index: u32, parent, acts, keys, bin| {
+            let (parent, parent_keys): (u32, Option<Vec<i64>>) = parent;
+            let (update, delete, matching): (&str, &str, &str) = acts;
+            let (keys, bin): (Vec<i64>, Option<String>) = (keys, bin);
+            rows.push(row![
+                oid,
+                name,
+                schema,
+                kind,
+                false,
+                false,
+                true,
+                relation.oid,
+                0,
+                index,
+                0,
+                parent,
+                update,
+                delete,
+                matching,
+                true,
+                0,
+                kind != "c",
+                keys,
+                parent_keys,
+                bin,
+            ]);
+        };
+        let blank = (" ", " ", " ");
+        for index in table.indexes.iter().filter(|index| is_constraint(view, index)) {
+            let kind = if index.primary { "p" } else { "u" };
+            let keys = index.key.iter().map(|k| number(table, k.column)).collect();
+            let (oid, index_oid) = (oids::of_index_constraint(index.id), oids::of_index(index.id));
+            let name = super::model::index_name(table, index);
+            push(oid, name, kind, index_oid, (0, None), blank, keys, None);
+        }
+        for key in &table.foreign_keys {
+            let parent_oid = oids::of_table(key.parent);
+            let parent = model.relation(parent_oid).and_then(Relation::table);
+            let index = parent.and_then(|p| p.indexes.iter().find(|i| i.id == key.parent_index));
+            let parent_keys = match (parent, index) {
+                (Some(p), Some(i)) => i.key.iter().map(|k| number(p, k.column)).collect(),
+                _ => Vec::new(),
+            };
+            let keys = key.columns.iter().map(|id| number(table, *id)).collect();
+            let oid = oids::of_part(table.id, "foreign key", &key.name);
+            let acts = (action(key.on_update), action(key.on_delete), "s");
+            let index = oids::of_index(key.parent_index);
+            let parent = (parent_oid, Some(parent_keys));
+            push(oid, key.name.clone(), "f", index, parent, acts, keys, None);
+        }
+        for check in &table.checks {
+            let oid = oids::of_part(table.id, "check", &check.name);
+            let bin = text::condition(table, &check.expr, false);
+            let mut keys = Vec::new();
+            columns_in(table, &check.expr, &mut keys);
+            push(oid, check.name.clone(), "c", 0, (0, None), blank, keys, Some(bin));
+        }
+    }
+    rows
+}
+
+fn columns_in(table: &TableSchema, expr: &onlap::Expr, found: &mut Vec<i64>) {
+    if let onlap::Expr::Column(id) = expr {
+        let number = number(table, *id);
+        if !found.contains(&number) {
+            found.push(number);
+        }
+    }
+    expr.children().for_each(|part| columns_in(table, part, found));
+}
+
+fn sequences(_: &View, model: &Model) -> Rows {
+    let mut rows =
+        Rows::of("seqrelid seqtypid seqstart seqincrement seqmax seqmin seqcache seqcycle");
+    for relation in &model.relations {
+        let What::Sequence(s) = &relation.what else { continue };
+        rows.push(row![
+            relation.oid,
+            sequence_type(s.max),
+            s.start,
+            s.increment,
+            s.max,
+            s.min,
+            s.cache.max(1),
+            s.cycle,
+        ]);
+    }
+    rows
+}
+
+/// The type of a sequence's values: the engine keeps the limits alone.
+pub fn sequence_type(max: i64) -> u32 {
+    match max {
+        m if m == i64::from(i16::MAX) => oid::INT2,
+        m if m == i64::from(i32::MAX) => oid::INT4,
+        _ => oid::INT8,
+    }
+}
+
+/// Sequences that belong to a column: OIDs of sequence and table, the column's number, and whether the
+/// column is an identity.
+pub fn owned_sequences(view: &View, model: &Model) -> Vec<(u32, u32, i64, bool)> {
+    let mut owned = Vec::new();
+    for relation in &model.relations {
+        let What::Sequence(sequence) = &relation.what else { continue };
+        let Some(object) = view.objects.get(Kind::Owned, &sequence.name) else { continue };
+        let id = |word: &str| object.body[word].as_u64().unwrap_or(0) as u32;
+        let (table, column) = (onlap::TableId(id("table")), id("column"));
+        let key = format!("{}:{column}", table.0);
+        let identity = view.objects.get(Kind::Identity, &key).is_some();
+        owned.push((relation.oid, oids::of_table(table), i64::from(column) + 1, identity));
+    }
+    owned
+}
+
+/// attidentity of a column.
+pub fn identity(view: &View, table: &TableSchema, column: &ColumnSchema) -> Option<bool> {
+    let object = view.objects.get(Kind::Identity, &format!("{}:{}", table.id.0, column.id.0));
+    object.map(|object| object.body["always"].as_bool().unwrap_or(false))
+}
+
+fn dependencies(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("classid objid objsubid refclassid refobjid refobjsubid deptype");
+    for (sequence, table, column, identity) in owned_sequences(view, model) {
+        let kind = if identity { "i" } else { "a" };
+        rows.push(row![PG_CLASS, sequence, 0, PG_CLASS, table, column, kind]);
+    }
+    for relation in &model.relations {
+        if let Some((table, index)) = relation.index() {
+            for part in &index.key {
+                let (table_oid, column) = (oids::of_table(table.id), number(table, part.column));
+                rows.push(row![PG_CLASS, relation.oid, 0, PG_CLASS, table_oid, column, "a"]);
+            }
+        }
+    }
+    rows
+}
+
+fn descriptions(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("objoid classoid objsubid description");
+    for (name, object) in view.objects.of_kind(Kind::Comment) {
+        let Some((oid, column)) = name.split_once(':') else { continue };
+        let (Ok(oid), Ok(column)) = (oid.parse::<u32>(), column.parse::<i64>()) else { continue };
+        let class = match model.relation(oid) {
+            Some(_) => PG_CLASS,
+            None if model.schemas.iter().any(|s| s.0 == oid) => PG_NAMESPACE,
+            None => PG_CONSTRAINT,
+        };
+        rows.push(row![oid, class, column, object.body["text"].as_str()]);
+    }
+    rows
+}
+
+fn rewrites(_: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("oid rulename ev_class ev_type ev_enabled is_instead");
+    for relation in model.relations.iter().filter(|r| matches!(r.what, What::View(_))) {
+        rows.push(row![relation.oid + 1, "_RETURN", relation.oid, "1", "O", true]);
+    }
+    rows
+}

@@ -1,0 +1,144 @@
+//! What do the catalogs say of what all databases share: roles, databases, schemas, sessions?
+
+use super::model::Model;
+use super::rows::Rows;
+use crate::catalog::{Kind, oids};
+use crate::error::Result;
+use crate::row;
+use crate::view::View;
+
+/// The rows of a table of this module.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
+    Ok(Some(match table {
+        "pg_namespace" => schemas(&Model::of(view)?),
+        "pg_roles" => roles(view),
+        "pg_authid" => authids(view),
+        "pg_user" => users(view),
+        "pg_database" => databases(view),
+        "pg_stat_activity" => activity(view),
+        "pg_stat_database" => database_figures(view),
+        _ => return Ok(None),
+    }))
+}
+
+fn schemas(model: &Model) -> Rows {
+    let mut rows = Rows::of("oid nspname nspowner");
+    for (oid, name, owner) in &model.schemas {
+        let owner = model.roles.iter().find(|r| r.1 == *owner).map_or(oids::POSTGRES, |r| r.0);
+        rows.push(row![*oid, name, owner]);
+    }
+    rows
+}
+
+fn roles(view: &View) -> Rows {
+    let mut rows = Rows::of(
+        "rolname rolsuper rolinherit rolcreaterole rolcreatedb rolcanlogin rolreplication \
+         rolconnlimit rolpassword rolbypassrls oid",
+    );
+    for role in view.instance.roles() {
+        rows.push(row![
+            &role.name,
+            role.superuser,
+            true,
+            role.createrole,
+            role.createdb,
+            role.login,
+            role.superuser,
+            -1,
+            "********",
+            role.superuser,
+            role.oid,
+        ]);
+    }
+    rows
+}
+
+fn authids(view: &View) -> Rows {
+    let mut rows = Rows::of(
+        "oid rolname rolsuper rolinherit rolcreaterole rolcreatedb rolcanlogin rolreplication \
+         rolbypassrls rolconnlimit",
+    );
+    for role in view.instance.roles() {
+        rows.push(row![
+            role.oid,
+            &role.name,
+            role.superuser,
+            true,
+            role.createrole,
+            role.createdb,
+            role.login,
+            role.superuser,
+            role.superuser,
+            -1,
+        ]);
+    }
+    rows
+}
+
+fn users(view: &View) -> Rows {
+    let mut rows = Rows::of("usename usesysid usecreatedb usesuper userepl usebypassrls passwd");
+    for role in view.instance.roles().into_iter().filter(|role| role.login) {
+        let all = role.superuser;
+        rows.push(row![&role.name, role.oid, role.createdb, all, all, all, "********"]);
+    }
+    rows
+}
+
+/// All databases with their OIDs.
+pub fn database_oids(view: &View) -> Vec<(u32, String)> {
+    let mut all = vec![(oids::DATABASE, crate::catalog::DEFAULT_DATABASE.to_string())];
+    let made = view.objects.of_kind(Kind::Database);
+    all.extend(made.map(|(name, object)| (oids::of_object(object.number), name.to_string())));
+    all
+}
+
+fn databases(view: &View) -> Rows {
+    let mut rows = Rows::of(
+        "oid datname datdba encoding datlocprovider datistemplate datallowconn datconnlimit \
+         datfrozenxid datminmxid dattablespace datcollate datctype",
+    );
+    for (oid, name) in database_oids(view) {
+        let owner = oids::POSTGRES;
+        rows.push(row![oid, name, owner, 6, "c", false, true, -1, "0", "0", 1663, "C", "C"]);
+    }
+    rows
+}
+
+fn activity(view: &View) -> Rows {
+    let mut rows = Rows::of(
+        "datid datname pid usesysid usename application_name client_addr client_port \
+         backend_start state query backend_type",
+    );
+    let (databases, roles) = (database_oids(view), view.instance.roles());
+    for session in view.instance.sessions() {
+        let address = session.peer.parse::<std::net::SocketAddr>().ok();
+        rows.push(row![
+            databases.iter().find(|d| d.1 == session.database).map(|d| d.0),
+            &session.database,
+            session.key.pid,
+            roles.iter().find(|r| r.name == session.user).map(|r| r.oid),
+            &session.user,
+            session.application.lock().clone(),
+            address.map(|a| a.ip().to_string()),
+            address.map(|a| i32::from(a.port())),
+            session.began_us,
+            *session.state.lock(),
+            session.statement.lock().to_string(),
+            "client backend",
+        ]);
+    }
+    rows
+}
+
+fn database_figures(view: &View) -> Rows {
+    let mut rows = Rows::of("datid datname numbackends");
+    for (oid, name) in database_oids(view) {
+        let sessions = view.instance.sessions();
+        let here = sessions.iter().filter(|s| s.database == name).count();
+        rows.push(row![oid, name, here]);
+    }
+    rows
+}

@@ -1,0 +1,74 @@
+//! Which tables do PostgreSQL's catalogs have, with which columns?
+//!
+//! As PostgreSQL 15 says: `pg15/tables.txt` was made by `pg15/tables.sql`. A table without a meaning here
+//! is there all the same, and empty.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+
+use crate::types::{PgType, names, oid};
+
+/// A table or view of the system.
+#[derive(Debug)]
+pub struct Definition {
+    /// Its OID.
+    pub oid: u32,
+    /// Whether PostgreSQL has a view of this name.
+    pub is_view: bool,
+    /// Its schema.
+    pub schema: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: Vec<(&'static str, PgType)>,
+    /// The same for plans.
+    pub fields: SchemaRef,
+}
+
+static ALL: LazyLock<Vec<Arc<Definition>>> = LazyLock::new(|| {
+    let parsed = include_str!("pg15/tables.txt").lines().filter_map(parse);
+    parsed.map(Arc::new).collect()
+});
+
+static BY_NAME: LazyLock<HashMap<(&str, &str), Arc<Definition>>> =
+    LazyLock::new(|| ALL.iter().map(|d| ((d.schema, d.name), Arc::clone(d))).collect());
+
+/// All of them, by schema and name.
+pub fn all() -> &'static [Arc<Definition>] {
+    &ALL
+}
+
+/// One of them.
+pub fn find(schema: &str, name: &str) -> Option<Arc<Definition>> {
+    BY_NAME.get(&(schema, name)).cloned()
+}
+
+/// Reads `OID kind schema.name: column type, …`, where types have `_` for blanks.
+fn parse(line: &'static str) -> Option<Definition> {
+    let (head, columns) = line.split_once(": ")?;
+    let mut head = head.split(' ');
+    let (oid, kind, name) = (head.next()?.parse().ok()?, head.next()?, head.next()?);
+    let (schema, name) = name.split_once('.')?;
+    let columns: Vec<_> = columns
+        .split(", ")
+        .filter_map(|column| column.split_once(' ').map(|(name, ty)| (name, type_of(ty))))
+        .collect();
+    let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.field(name, true)).collect();
+    let fields = Arc::new(Schema::new(fields));
+    Some(Definition { oid, is_view: kind == "v", schema, name, columns, fields })
+}
+
+fn type_of(text: &str) -> PgType {
+    if text.starts_with("pg_") {
+        return PgType::new(names::by_name(text).unwrap_or(oid::TEXT));
+    }
+    let text = text.replace('_', " ");
+    let length = text.strip_prefix("character varying(").and_then(|t| t.strip_suffix(')'));
+    if let Some(length) = length.and_then(|n| n.parse::<i32>().ok()) {
+        return PgType { oid: oid::VARCHAR, modifier: length + 4 };
+    }
+    let known = names::by_name(&text.replace("(2)", ""));
+    PgType::new(known.unwrap_or(oid::TEXT))
+}

@@ -1,0 +1,214 @@
+//! Which relations are there, and what are they called?
+//!
+//! One list of everything that has an OID and a name in a schema: tables, indexes, sequences, views, and
+//! the tables of the system. System tables and functions of catalogs are answered from it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use onlap::{IndexSchema, SequenceSchema, TableSchema};
+
+use super::definitions::{self, Definition};
+use crate::catalog::names::quote;
+use crate::catalog::{Kind, Name, oids};
+use crate::error::Result;
+use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
+
+/// Something that pg_class has a row of.
+#[derive(Clone, Debug)]
+pub struct Relation {
+    /// Its OID.
+    pub oid: u32,
+    /// Its schema and name.
+    pub name: Name,
+    /// What it is.
+    pub what: What,
+}
+
+/// What a relation is.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A table of the engine.
+    Table(Arc<TableSchema>),
+    /// An index of a table, by its position there.
+    Index(Arc<TableSchema>, usize),
+    /// A sequence.
+    Sequence(SequenceSchema),
+    /// A view's query.
+    View(String),
+    /// A table of the system.
+    System(Arc<Definition>),
+}
+
+impl Relation {
+    /// pg_class.relkind.
+    pub fn kind(&self) -> &'static str {
+        match &self.what {
+            What::Table(_) => "r",
+            What::Index(..) => "i",
+            What::Sequence(_) => "S",
+            What::View(_) => "v",
+            What::System(definition) if definition.is_view => "v",
+            What::System(_) => "r",
+        }
+    }
+
+    /// The table of the engine.
+    pub fn table(&self) -> Option<&Arc<TableSchema>> {
+        match &self.what {
+            What::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The index and its table.
+    pub fn index(&self) -> Option<(&Arc<TableSchema>, &IndexSchema)> {
+        match &self.what {
+            What::Index(table, at) => Some((table, &table.indexes[*at])),
+            _ => None,
+        }
+    }
+}
+
+/// Everything that a statement can name.
+#[derive(Debug)]
+pub struct Model {
+    /// All relations; those of the system last.
+    pub relations: Vec<Relation>,
+    /// Schemas with their OIDs, by name.
+    pub schemas: Vec<(u32, String, String)>,
+    /// Roles with their OIDs.
+    pub roles: Vec<(u32, String)>,
+    search_path: Vec<String>,
+    database: String,
+    by_oid: HashMap<u32, usize>,
+}
+
+impl Model {
+    /// What there is, as the transaction sees it.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn of(view: &View) -> Result<Model> {
+        let mut relations = Vec::new();
+        for (name, table) in view.tables()? {
+            let schema = table.schema();
+            for (i, index) in schema.indexes.iter().enumerate() {
+                let name = Name::new(&name.schema, index_name(&schema, index));
+                let what = What::Index(Arc::clone(&schema), i);
+                relations.push(Relation { oid: oids::of_index(index.id), name, what });
+            }
+            let oid = oids::of_table(schema.id);
+            relations.push(Relation { oid, name, what: What::Table(schema) });
+        }
+        for sequence in view.instance.db.sequences() {
+            let schema = sequence.schema();
+            let (database, name) = Name::of_engine(&schema.name);
+            if database == view.database {
+                let oid = oids::of_sequence(schema.id.0);
+                relations.push(Relation { oid, name, what: What::Sequence(schema) });
+            }
+        }
+        for (engine, object) in view.objects.of_kind(Kind::View) {
+            let (database, name) = Name::of_engine(engine);
+            if database == view.database {
+                let sql = object.body["sql"].as_str().unwrap_or_default().to_string();
+                let oid = oids::of_object(object.number);
+                relations.push(Relation { oid, name, what: What::View(sql) });
+            }
+        }
+        relations.sort_by(|a, b| a.name.cmp(&b.name));
+        relations.extend(definitions::all().iter().map(|definition| Relation {
+            oid: definition.oid,
+            name: Name::new(definition.schema, definition.name),
+            what: What::System(Arc::clone(definition)),
+        }));
+        let by_oid = relations.iter().enumerate().map(|(i, r)| (r.oid, i)).collect();
+        let roles = view.instance.roles().into_iter().map(|role| (role.oid, role.name)).collect();
+        Ok(Model {
+            relations,
+            schemas: schemas(view),
+            roles,
+            search_path: view.search_path.clone(),
+            database: view.database.clone(),
+            by_oid,
+        })
+    }
+
+    /// A relation by OID.
+    pub fn relation(&self, oid: u32) -> Option<&Relation> {
+        self.by_oid.get(&oid).map(|at| &self.relations[*at])
+    }
+
+    /// A schema's OID; 0 where there is none.
+    pub fn schema_oid(&self, schema: &str) -> u32 {
+        self.schemas.iter().find(|s| s.1 == schema).map_or(0, |s| s.0)
+    }
+
+    /// Schemas in the order in which names are looked up.
+    fn path(&self) -> impl Iterator<Item = &str> {
+        let named = self.search_path.iter().any(|s| s == PG_CATALOG);
+        let first = (!named).then_some(PG_CATALOG);
+        first.into_iter().chain(self.search_path.iter().map(String::as_str))
+    }
+
+    /// Whether a relation is found by its name alone.
+    pub fn is_visible(&self, relation: &Relation) -> bool {
+        let found = self.find(std::slice::from_ref(&relation.name.name));
+        found.is_some_and(|found| found.oid == relation.oid)
+    }
+
+    /// A relation by the parts of its name.
+    pub fn find(&self, parts: &[String]) -> Option<&Relation> {
+        let at = |schema: &str, name: &str| {
+            self.relations.iter().find(|r| r.name.name == name && r.name.schema == schema)
+        };
+        match parts {
+            [name] => self.path().find_map(|schema| at(schema, name)),
+            [schema, name] => at(schema, name),
+            [database, schema, name] if *database == self.database => at(schema, name),
+            _ => None,
+        }
+    }
+
+    /// A relation's name as regclass prints it.
+    pub fn display(&self, relation: &Relation) -> String {
+        let name = quote(&relation.name.name);
+        match self.is_visible(relation) {
+            true => name,
+            false => format!("{}.{name}", quote(&relation.name.schema)),
+        }
+    }
+
+    /// A sequence's relation.
+    pub fn sequence(&self, id: onlap::SequenceId) -> Option<&Relation> {
+        self.relation(oids::of_sequence(id.0))
+    }
+}
+
+/// Schemas: OID, name, owner.
+fn schemas(view: &View) -> Vec<(u32, String, String)> {
+    let owner = || "postgres".to_string();
+    let mut schemas = vec![
+        (oids::PG_CATALOG, PG_CATALOG.to_string(), owner()),
+        (oids::PUBLIC, "public".to_string(), owner()),
+        (oids::INFORMATION_SCHEMA, INFORMATION_SCHEMA.to_string(), owner()),
+    ];
+    for (name, object) in view.objects.of_kind(Kind::Schema) {
+        if let Some((database, schema)) = name.split_once('/')
+            && database == view.database
+        {
+            let owner = object.body["owner"].as_str().map_or_else(owner, str::to_string);
+            schemas.push((oids::of_object(object.number), schema.to_string(), owner));
+        }
+    }
+    schemas
+}
+
+/// An index's name: the engine makes that of a primary key from the table's whole name.
+pub fn index_name(table: &TableSchema, index: &IndexSchema) -> String {
+    match index.primary && index.name.starts_with(&table.name) {
+        true => Name::of_engine(&index.name).1.name,
+        false => index.name.clone(),
+    }
+}

@@ -1,0 +1,465 @@
+//! What does the SQL standard's information_schema say?
+
+use onlap::{Action, TableSchema};
+
+use super::classes::{columns, identity, is_constraint, sequence_type};
+use super::model::{Model, Relation, What, index_name};
+use super::rows::{Datum, Rows};
+use super::text;
+use super::views::owner_name;
+use crate::catalog::oids;
+use crate::error::Result;
+use crate::row;
+use crate::types::{PgType, names, oid};
+use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
+
+/// The rows of a table of this module.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
+    let make = match table {
+        "information_schema_catalog_name" => catalog_name,
+        "tables" => tables,
+        "columns" => all_columns,
+        "schemata" => schemata,
+        "sequences" => sequences,
+        "views" => views,
+        "table_constraints" => table_constraints,
+        "key_column_usage" => key_columns,
+        "constraint_column_usage" => constraint_columns,
+        "constraint_table_usage" => constraint_tables,
+        "referential_constraints" => references,
+        "check_constraints" => checks,
+        "table_privileges" | "role_table_grants" => privileges,
+        "enabled_roles" | "applicable_roles" => enabled_roles,
+        _ => return Ok(None),
+    };
+    Ok(Some(make(view, &Model::of(view)?)))
+}
+
+fn catalog_name(view: &View, _: &Model) -> Rows {
+    let mut rows = Rows::of("catalog_name");
+    rows.push(row![&view.database]);
+    rows
+}
+
+fn enabled_roles(view: &View, _: &Model) -> Rows {
+    let mut rows = Rows::of("role_name");
+    rows.push(row![&view.user]);
+    rows
+}
+
+fn yes(v: bool) -> &'static str {
+    if v { "YES" } else { "NO" }
+}
+
+/// Tables and views.
+fn relations(model: &Model) -> impl Iterator<Item = &Relation> {
+    model.relations.iter().filter(|r| matches!(r.kind(), "r" | "v"))
+}
+
+fn tables(view: &View, model: &Model) -> Rows {
+    let mut rows =
+        Rows::of("table_catalog table_schema table_name table_type is_insertable_into is_typed");
+    for relation in relations(model) {
+        let (kind, insertable) = match relation.kind() {
+            "v" => ("VIEW", false),
+            _ => ("BASE TABLE", relation.table().is_some()),
+        };
+        let name = &relation.name;
+        rows.push(row![&view.database, &name.schema, &name.name, kind, yes(insertable), "NO"]);
+    }
+    rows
+}
+
+/// What the standard says of a type: name, length, octets, precision, radix, scale, precision of times.
+fn type_facts(ty: PgType) -> Vec<Datum> {
+    let null = || Datum::Null;
+    let length = match ty.oid {
+        oid::VARCHAR | oid::BPCHAR if ty.modifier > 4 => Datum::from(ty.modifier - 4),
+        _ => Datum::Null,
+    };
+    let octets = match (ty.oid, &length) {
+        (oid::TEXT | oid::VARCHAR | oid::BPCHAR, Datum::Null) => Datum::Int(1 << 30),
+        (_, Datum::Int(n)) => Datum::Int(4 * n),
+        _ => Datum::Null,
+    };
+    let (precision, radix, scale) = match ty.oid {
+        oid::INT2 => (Datum::Int(16), Datum::Int(2), Datum::Int(0)),
+        oid::INT4 => (Datum::Int(32), Datum::Int(2), Datum::Int(0)),
+        oid::INT8 => (Datum::Int(64), Datum::Int(2), Datum::Int(0)),
+        oid::FLOAT4 => (Datum::Int(24), Datum::Int(2), null()),
+        oid::FLOAT8 => (Datum::Int(53), Datum::Int(2), null()),
+        oid::NUMERIC if ty.modifier >= 4 => {
+            let packed = ty.modifier - 4;
+            (Datum::from(packed >> 16), Datum::Int(10), Datum::from(packed & 0xffff))
+        }
+        oid::NUMERIC => (null(), Datum::Int(10), null()),
+        _ => (null(), null(), null()),
+    };
+    let time = match ty.oid {
+        oid::DATE => Datum::Int(0),
+        oid::TIME | oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::INTERVAL => Datum::Int(6),
+        _ => Datum::Null,
+    };
+    let name = match names::element_of(ty.oid) {
+        Some(_) => "ARRAY".to_string(),
+        // The standard's name of bpchar goes without its length.
+        None if ty.oid == oid::BPCHAR => "character".to_string(),
+        None => names::format_type(PgType::new(ty.oid)),
+    };
+    vec![name.into(), length, octets, precision, radix, scale, time]
+}
+
+fn udt_name(ty: PgType) -> String {
+    let element = names::element_of(ty.oid);
+    let wanted = element.unwrap_or(ty.oid);
+    let name = names::all().iter().find(|t| t.0 == wanted).map_or("unknown", |t| t.2);
+    if element.is_some() { format!("_{name}") } else { name.to_string() }
+}
+
+fn all_columns(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "data_type character_maximum_length character_octet_length numeric_precision \
+         numeric_precision_radix numeric_scale datetime_precision table_catalog table_schema \
+         table_name column_name ordinal_position column_default is_nullable udt_catalog udt_schema \
+         udt_name dtd_identifier is_self_referencing is_identity identity_generation \
+         identity_cycle is_generated is_updatable",
+    );
+    for relation in relations(model) {
+        for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
+            let table = relation.table();
+            let column = table.map(|t| &t.columns[i]);
+            let default = match (table, column) {
+                (Some(table), Some(column)) => text::default(view, model, table, column),
+                _ => None,
+            };
+            let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
+            let identity = known.map(|always| if always { "ALWAYS" } else { "BY DEFAULT" });
+            let number = column.map_or(i as i64 + 1, |c| i64::from(c.id.0) + 1);
+            let mut row = type_facts(ty);
+            row.extend(row![
+                &view.database,
+                &relation.name.schema,
+                &relation.name.name,
+                name,
+                number,
+                default,
+                yes(column.is_none_or(|c| c.nullable)),
+                &view.database,
+                PG_CATALOG,
+                udt_name(ty),
+                number.to_string(),
+                "NO",
+                yes(identity.is_some()),
+                identity,
+                "NO",
+                "NEVER",
+                yes(column.is_some()),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn schemata(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("catalog_name schema_name schema_owner");
+    for (_, name, owner) in &model.schemas {
+        rows.push(row![&view.database, name, owner]);
+    }
+    rows
+}
+
+fn sequences(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "sequence_catalog sequence_schema sequence_name data_type numeric_precision \
+         numeric_precision_radix numeric_scale start_value minimum_value maximum_value increment \
+         cycle_option",
+    );
+    for relation in &model.relations {
+        let What::Sequence(s) = &relation.what else { continue };
+        let ty = sequence_type(s.max);
+        let bits = match ty {
+            oid::INT2 => 16,
+            oid::INT4 => 32,
+            _ => 64,
+        };
+        rows.push(row![
+            &view.database,
+            &relation.name.schema,
+            &relation.name.name,
+            names::format_type(PgType::new(ty)),
+            bits,
+            2,
+            0,
+            s.start.to_string(),
+            s.min.to_string(),
+            s.max.to_string(),
+            s.increment.to_string(),
+            yes(s.cycle),
+        ]);
+    }
+    rows
+}
+
+fn views(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "table_catalog table_schema table_name view_definition check_option is_updatable \
+         is_insertable_into is_trigger_updatable is_trigger_deletable \
+         is_trigger_insertable_into",
+    );
+    for relation in &model.relations {
+        let What::View(sql) = &relation.what else { continue };
+        let name = &relation.name;
+        let definition = format!(" {sql};");
+        rows.push(row![
+            &view.database,
+            &name.schema,
+            &name.name,
+            definition,
+            "NONE",
+            "NO",
+            "NO",
+            "NO",
+            "NO",
+            "NO"
+        ]);
+    }
+    rows
+}
+
+/// A constraint: its table, name, kind, and columns by name.
+struct Constraint<'a> {
+    relation: &'a Relation,
+    name: String,
+    kind: &'static str,
+    columns: Vec<String>,
+    /// Of a foreign key.
+    key: Option<&'a onlap::ForeignKeySchema>,
+}
+
+fn names_of(table: &TableSchema, ids: impl Iterator<Item = onlap::ColumnId>) -> Vec<String> {
+    let positions = ids.filter_map(|id| table.position(id));
+    positions.map(|at| table.columns[at].name.clone()).collect()
+}
+
+fn constraints<'a>(view: &View, model: &'a Model) -> Vec<Constraint<'a>> {
+    let mut found = Vec::new();
+    for relation in &model.relations {
+        let Some(table) = relation.table() else { continue };
+        for index in table.indexes.iter().filter(|index| is_constraint(view, index)) {
+            let kind = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+            let columns = names_of(table, index.key.iter().map(|k| k.column));
+            let name = index_name(table, index);
+            found.push(Constraint { relation, name, kind, columns, key: None });
+        }
+        for key in &table.foreign_keys {
+            let columns = names_of(table, key.columns.iter().copied());
+            let (name, kind) = (key.name.clone(), "FOREIGN KEY");
+            found.push(Constraint { relation, name, kind, columns, key: Some(key) });
+        }
+        for check in &table.checks {
+            let (name, columns) = (check.name.clone(), Vec::new());
+            found.push(Constraint { relation, name, kind: "CHECK", columns, key: None });
+        }
+    }
+    found
+}
+
+fn table_constraints(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "constraint_catalog constraint_schema constraint_name table_catalog table_schema \
+         table_name constraint_type is_deferrable initially_deferred enforced nulls_distinct",
+    );
+    let mut push = |schema: &str, name: &str, table: &str, kind: &str| {
+        let distinct = (kind == "UNIQUE").then_some("YES");
+        rows.push(row![
+            &view.database,
+            schema,
+            name,
+            &view.database,
+            schema,
+            table,
+            kind,
+            "NO",
+            "NO",
+            "YES",
+            distinct
+        ]);
+    };
+    for c in constraints(view, model) {
+        push(&c.relation.name.schema, &c.name, &c.relation.name.name, c.kind);
+    }
+    // PostgreSQL counts NOT NULL among the checks.
+    for relation in &model.relations {
+        let Some(table) = relation.table() else { continue };
+        let name = &relation.name;
+        let schema = model.schema_oid(&name.schema);
+        for (i, _) in table.columns.iter().enumerate().filter(|(_, c)| !c.nullable) {
+            let constraint = format!("{schema}_{}_{}_not_null", relation.oid, i + 1);
+            push(&name.schema, &constraint, &name.name, "CHECK");
+        }
+    }
+    rows
+}
+
+/// Names of the columns of the key that a foreign key refers to, with their table.
+fn parent_of<'a>(
+    model: &'a Model,
+    key: &onlap::ForeignKeySchema,
+) -> Option<(&'a Relation, String, Vec<String>)> {
+    let relation = model.relation(oids::of_table(key.parent))?;
+    let table = relation.table()?;
+    let index = table.indexes.iter().find(|i| i.id == key.parent_index)?;
+    let columns = names_of(table, index.key.iter().map(|k| k.column));
+    Some((relation, index_name(table, index), columns))
+}
+
+fn key_columns(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "constraint_catalog constraint_schema constraint_name table_catalog table_schema \
+         table_name column_name ordinal_position position_in_unique_constraint",
+    );
+    for c in constraints(view, model) {
+        let name = &c.relation.name;
+        for (i, column) in c.columns.iter().enumerate() {
+            let position = c.key.is_some().then_some(i + 1);
+            rows.push(row![
+                &view.database,
+                &name.schema,
+                &c.name,
+                &view.database,
+                &name.schema,
+                &name.name,
+                column,
+                i + 1,
+                position,
+            ]);
+        }
+    }
+    rows
+}
+
+fn constraint_columns(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "table_catalog table_schema table_name column_name constraint_catalog constraint_schema \
+         constraint_name",
+    );
+    for c in constraints(view, model) {
+        let (relation, columns) = match c.key.and_then(|key| parent_of(model, key)) {
+            Some((relation, _, columns)) => (relation, columns),
+            None => (c.relation, c.columns.clone()),
+        };
+        for column in columns {
+            rows.push(row![
+                &view.database,
+                &relation.name.schema,
+                &relation.name.name,
+                column,
+                &view.database,
+                &c.relation.name.schema,
+                &c.name,
+            ]);
+        }
+    }
+    rows
+}
+
+fn constraint_tables(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "table_catalog table_schema table_name constraint_catalog constraint_schema \
+         constraint_name",
+    );
+    for c in constraints(view, model).into_iter().filter(|c| c.kind != "CHECK") {
+        let parent = c.key.and_then(|key| parent_of(model, key)).map(|p| p.0);
+        let table = &parent.unwrap_or(c.relation).name;
+        let schema = &c.relation.name.schema;
+        rows.push(row![
+            &view.database,
+            &table.schema,
+            &table.name,
+            &view.database,
+            schema,
+            &c.name
+        ]);
+    }
+    rows
+}
+
+fn rule(action: Action) -> &'static str {
+    match action {
+        Action::Restrict => "NO ACTION",
+        Action::Cascade => "CASCADE",
+        Action::SetNull => "SET NULL",
+    }
+}
+
+fn references(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "constraint_catalog constraint_schema constraint_name unique_constraint_catalog \
+         unique_constraint_schema unique_constraint_name match_option update_rule delete_rule",
+    );
+    for c in constraints(view, model) {
+        let Some(key) = c.key else { continue };
+        let parent = parent_of(model, key);
+        rows.push(row![
+            &view.database,
+            &c.relation.name.schema,
+            &c.name,
+            &view.database,
+            parent.as_ref().map(|p| p.0.name.schema.clone()),
+            parent.as_ref().map(|p| p.1.clone()),
+            "NONE",
+            rule(key.on_update),
+            rule(key.on_delete),
+        ]);
+    }
+    rows
+}
+
+fn checks(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("constraint_catalog constraint_schema constraint_name check_clause");
+    for relation in &model.relations {
+        let Some(table) = relation.table() else { continue };
+        let schema = &relation.name.schema;
+        for check in &table.checks {
+            let clause = format!("({})", text::condition(table, &check.expr, false));
+            rows.push(row![&view.database, schema, &check.name, clause]);
+        }
+        for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.nullable) {
+            let oid = model.schema_oid(schema);
+            let name = format!("{oid}_{}_{}_not_null", relation.oid, i + 1);
+            let clause = format!("{} IS NOT NULL", column.name);
+            rows.push(row![&view.database, schema, name, clause]);
+        }
+    }
+    rows
+}
+
+fn privileges(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "grantor grantee table_catalog table_schema table_name privilege_type is_grantable \
+         with_hierarchy",
+    );
+    let all = ["INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"];
+    let own = |r: &&Relation| !matches!(&*r.name.schema, PG_CATALOG | INFORMATION_SCHEMA);
+    for relation in relations(model).filter(own) {
+        let owner = owner_name(view, model, relation);
+        let name = &relation.name;
+        for privilege in all {
+            rows.push(row![
+                &owner,
+                &owner,
+                &view.database,
+                &name.schema,
+                &name.name,
+                privilege,
+                "YES",
+                yes(privilege == "SELECT"),
+            ]);
+        }
+    }
+    rows
+}

@@ -1,0 +1,251 @@
+//! How do indexes, constraints and defaults read as SQL?
+//!
+//! As PostgreSQL prints them: clients compare these texts, and pg_dump writes them out.
+
+use onlap::expr::{Comparison, Function, Operation};
+use onlap::{
+    Action, CheckSchema, ColumnDefault, ColumnId, ColumnSchema, DataType, Expr, ForeignKeySchema,
+    IndexSchema, TableSchema, Value, convert,
+};
+
+use super::model::{Model, index_name};
+use crate::catalog::names::quote;
+use crate::catalog::{Kind, oids};
+use crate::types::names;
+use crate::view::View;
+
+/// A column's name in SQL.
+pub fn column_name(table: &TableSchema, id: ColumnId) -> String {
+    let at = table.position(id);
+    at.map_or_else(String::new, |at| quote(&table.columns[at].name))
+}
+
+/// Column names in SQL, with commas.
+pub fn column_list(table: &TableSchema, ids: impl IntoIterator<Item = ColumnId>) -> String {
+    ids.into_iter().map(|id| column_name(table, id)).collect::<Vec<_>>().join(", ")
+}
+
+/// One column of an index.
+pub fn index_column(table: &TableSchema, index: &IndexSchema, at: usize) -> Option<String> {
+    let id = match index.key.get(at) {
+        Some(part) => part.column,
+        None => *index.include.get(at - index.key.len())?,
+    };
+    Some(column_name(table, id))
+}
+
+/// CREATE INDEX.
+pub fn index(table: &TableSchema, index: &IndexSchema, on: &str) -> String {
+    let unique = if index.unique { "UNIQUE " } else { "" };
+    let key: Vec<String> = index
+        .key
+        .iter()
+        .map(|part| {
+            let descending = if part.descending { " DESC" } else { "" };
+            format!("{}{descending}", column_name(table, part.column))
+        })
+        .collect();
+    let name = quote(&index_name(table, index));
+    let mut text = format!("CREATE {unique}INDEX {name} ON {on} USING btree ({})", key.join(", "));
+    if !index.include.is_empty() {
+        text += &format!(" INCLUDE ({})", column_list(table, index.include.iter().copied()));
+    }
+    text
+}
+
+/// The constraint that a primary key or unique index stands for.
+pub fn key(table: &TableSchema, index: &IndexSchema) -> String {
+    let word = if index.primary { "PRIMARY KEY" } else { "UNIQUE" };
+    let columns = column_list(table, index.key.iter().map(|k| k.column));
+    let mut text = format!("{word} ({columns})");
+    if !index.include.is_empty() {
+        text += &format!(" INCLUDE ({})", column_list(table, index.include.iter().copied()));
+    }
+    text
+}
+
+/// A foreign key.
+pub fn foreign_key(model: &Model, table: &TableSchema, key: &ForeignKeySchema) -> String {
+    let columns = column_list(table, key.columns.iter().copied());
+    let parent = model.relation(oids::of_table(key.parent));
+    let (name, parent_columns) = match parent.and_then(|p| Some((p, p.table()?))) {
+        Some((relation, parent)) => {
+            let index = parent.indexes.iter().find(|i| i.id == key.parent_index);
+            let ids = index.into_iter().flat_map(|i| i.key.iter().map(|k| k.column));
+            (model.display(relation), column_list(parent, ids))
+        }
+        None => (String::new(), String::new()),
+    };
+    let mut text = format!("FOREIGN KEY ({columns}) REFERENCES {name}({parent_columns})");
+    for (when, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+        match action {
+            Action::Restrict => {}
+            Action::Cascade => text += &format!(" ON {when} CASCADE"),
+            Action::SetNull => text += &format!(" ON {when} SET NULL"),
+        }
+    }
+    text
+}
+
+/// A CHECK constraint.
+pub fn check(table: &TableSchema, check: &CheckSchema, pretty: bool) -> String {
+    format!("CHECK ({})", condition(table, &check.expr, pretty))
+}
+
+/// A condition; with every operation in parentheses unless pretty.
+pub fn condition(table: &TableSchema, expr: &Expr, pretty: bool) -> String {
+    let text = print(table, expr);
+    match (pretty, text.strip_prefix('(').and_then(|t| t.strip_suffix(')'))) {
+        (true, Some(inner)) if is_operation(expr) => inner.to_string(),
+        _ => text,
+    }
+}
+
+fn is_operation(expr: &Expr) -> bool {
+    !matches!(expr, Expr::Column(_) | Expr::Constant(_) | Expr::Call(..))
+}
+
+fn print(table: &TableSchema, expr: &Expr) -> String {
+    let part = |e: &Expr| print(table, e);
+    // The type of a constant is that of the column it is compared with.
+    let beside = |e: &Expr, other: &Expr| match e {
+        Expr::Constant(value) => literal(value, type_of(table, other)),
+        _ => part(e),
+    };
+    let all = |parts: &[Expr], word: &str| {
+        let parts: Vec<String> = parts.iter().map(part).collect();
+        format!("({})", parts.join(word))
+    };
+    match expr {
+        Expr::Column(id) => column_name(table, *id),
+        Expr::Constant(value) => literal(value, None),
+        Expr::Compare(op, a, b) => {
+            format!("({} {} {})", beside(a, b), comparison(*op), beside(b, a))
+        }
+        Expr::And(parts) => all(parts, " AND "),
+        Expr::Or(parts) => all(parts, " OR "),
+        Expr::Not(inner) => match &**inner {
+            Expr::IsNull(e) => format!("({} IS NOT NULL)", part(e)),
+            e => format!("(NOT {})", part(e)),
+        },
+        Expr::IsNull(e) => format!("({} IS NULL)", part(e)),
+        Expr::Arithmetic(op, a, b) => {
+            format!("({} {} {})", beside(a, b), operation(*op), beside(b, a))
+        }
+        Expr::Negate(e) => format!("(- {})", part(e)),
+        Expr::Between(e, low, high) => {
+            let e_text = part(e);
+            format!("(({e_text} >= {}) AND ({e_text} <= {}))", beside(low, e), beside(high, e))
+        }
+        Expr::In(e, list) => {
+            let items: Vec<String> = list.iter().map(|item| beside(item, e)).collect();
+            format!("({} = ANY (ARRAY[{}]))", part(e), items.join(", "))
+        }
+        Expr::Like(e, pattern) => {
+            format!("({} ~~ {})", part(e), literal(&Value::Text(pattern.clone()), None))
+        }
+        Expr::Call(function, arguments) => {
+            let arguments: Vec<String> = arguments.iter().map(part).collect();
+            format!("{}({})", function_name(*function), arguments.join(", "))
+        }
+    }
+}
+
+fn type_of(table: &TableSchema, expr: &Expr) -> Option<DataType> {
+    match expr {
+        Expr::Column(id) => table.position(*id).map(|at| table.columns[at].ty),
+        _ => None,
+    }
+}
+
+fn comparison(op: Comparison) -> &'static str {
+    match op {
+        Comparison::Equal => "=",
+        Comparison::NotEqual => "<>",
+        Comparison::Less => "<",
+        Comparison::LessOrEqual => "<=",
+        Comparison::Greater => ">",
+        Comparison::GreaterOrEqual => ">=",
+        Comparison::Distinct => "IS DISTINCT FROM",
+    }
+}
+
+fn operation(op: Operation) -> &'static str {
+    match op {
+        Operation::Add => "+",
+        Operation::Subtract => "-",
+        Operation::Multiply => "*",
+        Operation::Divide => "/",
+        Operation::Remainder => "%",
+    }
+}
+
+fn function_name(function: Function) -> &'static str {
+    match function {
+        Function::Length => "length",
+        Function::OctetLength => "octet_length",
+        Function::Lower => "lower",
+        Function::Upper => "upper",
+        Function::Trim => "btrim",
+        Function::Abs => "abs",
+        Function::Coalesce => "COALESCE",
+    }
+}
+
+/// A value as SQL text, with its type where the text alone does not say it.
+pub fn literal(value: &Value, ty: Option<DataType>) -> String {
+    let own = match value {
+        Value::Null | Value::Text(_) => DataType::Text,
+        Value::Bool(b) => return b.to_string(),
+        Value::Int(n) if *n >= 0 => return n.to_string(),
+        Value::Int(_) => DataType::Int4,
+        Value::Float(_) => DataType::Float8,
+        Value::Numeric(_) => DataType::Numeric(None),
+        Value::Bytes(_) => DataType::Bytea,
+        Value::Uuid(_) => DataType::Uuid,
+        Value::Date(_) => DataType::Date,
+        Value::Time(_) => DataType::Time,
+        Value::Timestamp(_) => DataType::Timestamp,
+    };
+    let ty = ty.unwrap_or(own);
+    // PostgreSQL leaves the length out: 'x'::character varying.
+    let name = match ty {
+        DataType::Varchar(_) => "character varying".to_string(),
+        DataType::Char(_) => "bpchar".to_string(),
+        DataType::Numeric(_) => "numeric".to_string(),
+        ty => names::of_engine(ty),
+    };
+    if *value == Value::Null {
+        return format!("NULL::{name}");
+    }
+    let mut text = String::new();
+    let printed = if matches!(value, Value::Text(_)) { DataType::Text } else { ty };
+    convert::format_text(printed, value, &mut text);
+    match value {
+        Value::Numeric(_) if !text.starts_with('-') => text,
+        _ => format!("'{}'::{name}", text.replace('\'', "''")),
+    }
+}
+
+/// A column's default.
+pub fn default(
+    view: &View,
+    model: &Model,
+    table: &TableSchema,
+    column: &ColumnSchema,
+) -> Option<String> {
+    let key = format!("{}:{}", table.id.0, column.id.0);
+    if let Some(object) = view.objects.get(Kind::Default, &key) {
+        return object.body["sql"].as_str().map(str::to_string);
+    }
+    if super::classes::identity(view, table, column).is_some() {
+        return None;
+    }
+    match column.default.as_ref()? {
+        ColumnDefault::Constant(value) => Some(literal(value, Some(column.ty))),
+        ColumnDefault::NextVal(id) => {
+            let name = model.display(model.sequence(*id)?);
+            Some(format!("nextval('{}'::regclass)", name.replace('\'', "''")))
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What do the catalogs' views say: pg_tables, pg_indexes, figures of use?
+
+use super::classes::owner_of;
+use super::model::{Model, Relation, What};
+use super::rows::Rows;
+use super::text;
+use crate::catalog::oids;
+use crate::error::Result;
+use crate::row;
+use crate::view::View;
+
+/// The rows of a table of this module.
+///
+/// # Errors
+/// The transaction has ended; figures cannot be read.
+pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
+    Ok(Some(match table {
+        "pg_tables" => tables(view, &Model::of(view)?),
+        "pg_views" => queries(view, &Model::of(view)?),
+        "pg_indexes" => indexes(&Model::of(view)?),
+        "pg_sequences" => sequences(view, &Model::of(view)?),
+        "pg_stat_user_tables" | "pg_stat_all_tables" => table_figures(view, &Model::of(view)?)?,
+        "pg_stat_user_indexes" | "pg_stat_all_indexes" => index_figures(&Model::of(view)?),
+        _ => return Ok(None),
+    }))
+}
+
+/// The name of a relation's owner.
+pub fn owner_name(view: &View, model: &Model, relation: &Relation) -> String {
+    let owner = owner_of(view, model, relation.oid);
+    model.roles.iter().find(|r| r.0 == owner).map_or_else(String::new, |r| r.1.clone())
+}
+
+fn tables(view: &View, model: &Model) -> Rows {
+    let mut rows =
+        Rows::of("schemaname tablename tableowner hasindexes hasrules hastriggers rowsecurity");
+    for relation in model.relations.iter().filter(|r| r.kind() == "r") {
+        let indexed = relation.table().is_some_and(|t| !t.indexes.is_empty());
+        let triggers = relation.table().is_some_and(|t| !t.foreign_keys.is_empty());
+        let owner = owner_name(view, model, relation);
+        let name = &relation.name;
+        rows.push(row![&name.schema, &name.name, owner, indexed, false, triggers, false]);
+    }
+    rows
+}
+
+fn queries(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("schemaname viewname viewowner definition");
+    for relation in &model.relations {
+        let What::View(sql) = &relation.what else { continue };
+        let owner = owner_name(view, model, relation);
+        rows.push(row![&relation.name.schema, &relation.name.name, owner, format!(" {sql};")]);
+    }
+    rows
+}
+
+/// A table's whole name in SQL.
+pub fn qualified(model: &Model, table: onlap::TableId) -> String {
+    let relation = model.relation(oids::of_table(table));
+    relation.map_or_else(String::new, |r| {
+        let quote = crate::catalog::names::quote;
+        format!("{}.{}", quote(&r.name.schema), quote(&r.name.name))
+    })
+}
+
+fn indexes(model: &Model) -> Rows {
+    let mut rows = Rows::of("schemaname tablename indexname indexdef");
+    for relation in &model.relations {
+        let Some((table, index)) = relation.index() else { continue };
+        let parent = model.relation(oids::of_table(table.id));
+        rows.push(row![
+            &relation.name.schema,
+            parent.map(|p| p.name.name.clone()),
+            &relation.name.name,
+            text::index(table, index, &qualified(model, table.id)),
+        ]);
+    }
+    rows
+}
+
+fn sequences(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of(
+        "schemaname sequencename sequenceowner data_type start_value min_value max_value \
+         increment_by cycle cache_size last_value",
+    );
+    for relation in &model.relations {
+        let What::Sequence(s) = &relation.what else { continue };
+        let current = view.instance.db.sequence(&s.name).ok().and_then(|s| s.current());
+        rows.push(row![
+            &relation.name.schema,
+            &relation.name.name,
+            owner_name(view, model, relation),
+            super::classes::sequence_type(s.max),
+            s.start,
+            s.min,
+            s.max,
+            s.increment,
+            s.cycle,
+            s.cache.max(1),
+            current,
+        ]);
+    }
+    rows
+}
+
+fn table_figures(view: &View, model: &Model) -> Result<Rows> {
+    let mut rows = Rows::of("relid schemaname relname n_live_tup n_dead_tup");
+    let stats = view.instance.db.stats()?;
+    for relation in &model.relations {
+        let Some(table) = relation.table() else { continue };
+        let figures = stats.tables.iter().find(|t| t.name == table.name);
+        let name = &relation.name;
+        let held = figures.map(|t| (t.segment_rows + t.unflushed_rows) as i64);
+        let marked = figures.map(|t| t.marks as i64);
+        rows.push(row![relation.oid, &name.schema, &name.name, held, marked]);
+    }
+    Ok(rows)
+}
+
+fn index_figures(model: &Model) -> Rows {
+    let mut rows = Rows::of("relid indexrelid schemaname relname indexrelname");
+    for relation in &model.relations {
+        let Some((table, _)) = relation.index() else { continue };
+        let table = oids::of_table(table.id);
+        let parent = model.relation(table).map(|p| p.name.name.clone());
+        let name = &relation.name;
+        rows.push(row![table, relation.oid, &name.schema, parent, &name.name]);
+    }
+    rows
+}
