@@ -29,8 +29,8 @@ pub enum Body {
     Sql(Box<Statement>),
     /// `UPSERT INTO`: an INSERT that replaces rows blindly.
     Upsert(Box<Statement>),
-    /// A statement that sqlparser does not know: its words and literals.
-    Other(Vec<Token>),
+    /// A statement that is read word by word.
+    Other,
 }
 
 /// A moment of the past.
@@ -75,6 +75,7 @@ const OTHER: &[&[&str]] = &[
     &["GRANT"],
     &["REVOKE"],
     &["REASSIGN"],
+    &["SET"],
     &["SHOW"],
     &["RESET"],
     &["LISTEN"],
@@ -158,8 +159,7 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
         })
     };
     if OTHER.iter().any(|words| begins(words)) {
-        let tokens = tokens.into_iter().map(|t| t.token).collect();
-        return Ok(Parsed { text, body: Body::Other(tokens), as_of: None });
+        return Ok(Parsed { text, body: Body::Other, as_of: None });
     }
     let upsert = begins(&["UPSERT", "INTO"]);
     if upsert {

@@ -188,6 +188,19 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Reads a number with its sign as text, if one comes next.
+    pub fn number(&mut self) -> Option<String> {
+        let sign = if self.peek()? == &Token::Minus { "-" } else { "" };
+        match &self.tokens.get(self.at + sign.len())?.0 {
+            Token::Number(n, _) => {
+                let n = format!("{sign}{n}");
+                self.at += 1 + sign.len();
+                Some(n)
+            }
+            _ => None,
+        }
+    }
+
     /// Reads what is in parentheses, as it was written.
     ///
     /// # Errors

@@ -26,8 +26,14 @@ impl Fixture {
 
     /// A session of postgres.
     pub fn session(&self) -> Talk {
-        let info = SessionInfo { user: "postgres".into(), ..SessionInfo::default() };
-        let session = Session::new(&self.instance, info).expect("postgres may connect");
+        self.session_of("postgres")
+    }
+
+    /// A session of a role.
+    pub fn session_of(&self, role: &str) -> Talk {
+        let (user, database) = (role.to_string(), "postgres".to_string());
+        let info = SessionInfo { user, database, ..SessionInfo::default() };
+        let session = Session::new(&self.instance, info).expect("the role may connect");
         Talk { session, client: Memory::default() }
     }
 }

@@ -7,8 +7,6 @@ mod maintenance;
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::tokenizer::Token;
-
 use crate::error::{Result, SqlError};
 use crate::session::answer::{Answer, AnswerColumn};
 use crate::session::{Parameter, Session};
@@ -25,7 +23,6 @@ pub fn run(
     session: &mut Session,
     view: &View,
     text: &str,
-    tokens: &[Token],
     values: &[Parameter],
     client: &mut dyn Client,
 ) -> Result<Answer> {
@@ -69,15 +66,16 @@ pub fn run(
     if let Some(tag) = ddl::by_words(session, view, &mut words, client)? {
         return Ok(Answer::Done(tag));
     }
-    settings_sql::other(session, view, tokens, client)
+    settings_sql::run(session, view, &mut words, text)
 }
 
 /// Columns of what a statement gives, if that are rows.
 pub fn columns_of(session: &Session, text: &str) -> Option<Arc<[AnswerColumn]>> {
     let mut words = Words::of(text).ok()?;
-    match words.one_of(&["fetch", "execute", "explain"])? {
+    match words.one_of(&["fetch", "execute", "explain", "show"])? {
         "fetch" => session.columns_of_fetch(&mut words),
         "execute" => session.columns_of_execute(&mut words),
+        "show" => Some(settings_sql::columns(&mut words)),
         _ => Some(explain::columns()),
     }
 }

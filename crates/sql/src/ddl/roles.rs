@@ -1,7 +1,5 @@
 //! Roles.
 
-use serde_json::json;
-
 use super::change::notice;
 use crate::catalog::objects::Object;
 use crate::catalog::roles::Role;
@@ -183,22 +181,16 @@ pub fn drop(
         let used = [Kind::Privileges, Kind::Schema, Kind::Database]
             .iter()
             .any(|kind| view.objects.of_kind(*kind).any(|(_, o)| owns(o)));
+        let has = |object: &Object| {
+            object.body["grants"][&name].as_array().is_some_and(|granted| !granted.is_empty())
+        };
+        let used = used || view.objects.of_kind(Kind::Privileges).any(|(_, o)| has(o));
         if used || name == "postgres" {
             let text =
                 format!("role \"{name}\" cannot be dropped because some objects depend on it");
             return Err(SqlError::new(state::IN_USE, text));
         }
         session.put(Kind::Role, &name, None)?;
-        let granted: Vec<(String, serde_json::Value)> = view
-            .objects
-            .of_kind(Kind::Privileges)
-            .filter(|(_, o)| o.body["grants"].get(&name).is_some())
-            .map(|(key, o)| (key.to_string(), o.body.clone()))
-            .collect();
-        for (key, mut body) in granted {
-            body["grants"][&name] = json!([]);
-            session.put(Kind::Privileges, &key, Some(body))?;
-        }
     }
     session.current()?.changed = true;
     Ok("DROP ROLE")

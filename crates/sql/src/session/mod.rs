@@ -18,6 +18,7 @@ use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
 use crate::parse::{self, Parsed};
+use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
 use crate::wire::{Client, format_of};
 
@@ -32,6 +33,7 @@ pub mod values;
 
 use answer::{Answer, AnswerColumn};
 use block::Block;
+pub use block::isolation_name;
 pub use prepare::{Prepared, missing_parameter};
 pub use values::Parameter;
 
@@ -67,7 +69,9 @@ pub struct Session {
     presence: Arc<Presence>,
     pub(crate) user: String,
     pub(crate) database: String,
-    pub(crate) settings: HashMap<String, String>,
+    pub(crate) settings: Settings,
+    /// What the client is told of settings at the start.
+    at_start: Vec<(String, String)>,
     block: Option<Block>,
     cancel: Arc<AtomicBool>,
     statements: HashMap<String, Arc<Prepared>>,
@@ -126,12 +130,22 @@ impl Session {
             terminated: AtomicBool::new(false),
             waker: info.waker.clone(),
         });
+        let mut settings = Settings::new(&instance.defaults);
+        for (name, value) in &info.settings {
+            settings.start_with(name, value)?;
+        }
+        settings.put(Id::IsSuperuser, Value::Flag(role.superuser));
+        settings.put(Id::SessionAuthorization, Value::Text(role.name.clone()));
+        let at_start = settings.take_reported();
+        let at_start =
+            at_start.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
         Ok(Session {
             instance: Arc::clone(instance),
             presence,
             user: role.name,
             database: database.clone(),
-            settings: info.settings.into_iter().collect(),
+            settings,
+            at_start,
             block: None,
             cancel,
             statements: HashMap::new(),
@@ -149,19 +163,15 @@ impl Session {
 
     /// Settings that are reported at the start (ParameterStatus).
     pub fn reported(&self) -> Vec<(String, String)> {
-        let pairs = [
-            ("server_version", crate::SERVER_VERSION),
-            ("server_encoding", "UTF8"),
-            ("client_encoding", "UTF8"),
-            ("DateStyle", "ISO, MDY"),
-            ("IntervalStyle", "postgres"),
-            ("TimeZone", "UTC"),
-            ("integer_datetimes", "on"),
-            ("standard_conforming_strings", "on"),
-            ("is_superuser", "on"),
-            ("session_authorization", &self.user),
-        ];
-        pairs.map(|(k, v)| (k.to_string(), v.to_string())).to_vec()
+        self.at_start.clone()
+    }
+
+    /// Tells the client of settings that have changed.
+    fn report(&mut self, client: &mut dyn Client) {
+        self.take_asked();
+        for (name, value) in self.settings.take_reported() {
+            client.reply().parameter(name, &value);
+        }
     }
 
     /// A simple query: runs all statements of the string and collects their answers, an error's too,
@@ -183,6 +193,7 @@ impl Session {
             self.failed();
             self.end_implicit(client)?;
         }
+        self.report(client);
         self.note_state();
         Ok(())
     }
@@ -379,6 +390,7 @@ impl Session {
     /// Those of the commit.
     pub fn sync(&mut self, client: &mut dyn Client) -> Result<()> {
         let ended = self.end_implicit(client);
+        self.report(client);
         self.note_state();
         ended
     }

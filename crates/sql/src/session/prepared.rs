@@ -37,7 +37,7 @@ impl Session {
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
             return Err(SqlError::new(state::SYNTAX, "PREPARE needs one statement"));
         };
-        if matches!(parsed.body, Body::Other(_)) {
+        if matches!(parsed.body, Body::Other) {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not prepared"));
         }
         let prepared = self.prepare(Some(parsed), &types)?;
@@ -134,4 +134,34 @@ fn type_of(text: &str) -> Result<u32> {
     }
     names::by_name(plain)
         .ok_or_else(|| SqlError::new(state::NO_OBJECT, format!("type \"{text}\" does not exist")))
+}
+
+impl Session {
+    /// Forgets prepared statements, cursors and what was taken of sequences.
+    pub(crate) fn discard_all(&mut self) {
+        self.statements.clear();
+        self.portals.clear();
+        *self.taken.lock() = Default::default();
+    }
+
+    /// Goes on with the rights of another role; `None` for the one that connected.
+    ///
+    /// # Errors
+    /// There is none; only superusers become others.
+    pub(crate) fn become_role(&mut self, view: &View, role: Option<&str>) -> Result<()> {
+        let own = self.presence.user.clone();
+        let role = role.unwrap_or(&own);
+        if view.instance.role(role).is_none() {
+            let text = format!("role \"{role}\" does not exist");
+            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        }
+        if role != own && !view.instance.is_superuser(&own) {
+            let text = format!("permission denied to set role \"{role}\"");
+            return Err(SqlError::new(state::NO_PRIVILEGE, text));
+        }
+        self.user = role.to_string();
+        // Plans were made with the rights of the role before.
+        self.instance.catalog_changed();
+        Ok(())
+    }
 }

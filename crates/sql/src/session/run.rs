@@ -22,7 +22,7 @@ use crate::parse::{Body, Moment, Parsed};
 use crate::plan::{Known, Query};
 use crate::view::View;
 use crate::wire::Client;
-use crate::{commands, ddl, dml, settings_sql};
+use crate::{commands, ddl, dml};
 
 /// Whether a statement may come in a failed transaction.
 pub(super) fn ends_transaction(statement: &Statement) -> bool {
@@ -40,7 +40,6 @@ pub(super) fn in_failed_transaction() -> SqlError {
 /// Columns of statements that sqlparser does not know.
 pub(super) fn columns_of_other(session: &Session, parsed: &Parsed) -> Option<Arc<[AnswerColumn]>> {
     commands::columns_of(session, &parsed.text)
-        .or_else(|| settings_sql::columns_of(session, parsed))
 }
 
 /// Columns of statements that are neither queries nor change rows.
@@ -59,7 +58,7 @@ fn changes_rows(body: &Body) -> bool {
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
         ),
         Body::Upsert(_) => true,
-        Body::Other(_) => false,
+        Body::Other => false,
     }
 }
 
@@ -142,11 +141,10 @@ impl Session {
                 Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
                     dml::run(self, &view, statement, values, client)
                 }
-                Statement::Set(_) => settings_sql::set(self, statement, client),
                 _ => ddl::run(self, &view, statement, client),
             },
             Body::Upsert(statement) => dml::upsert(self, &view, statement, values, client),
-            Body::Other(tokens) => commands::run(self, &view, &parsed.text, tokens, values, client),
+            Body::Other => commands::run(self, &view, &parsed.text, values, client),
         }
     }
 

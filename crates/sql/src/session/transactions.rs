@@ -7,6 +7,7 @@ use onlap::{Isolation, TransactionOptions};
 use super::Session;
 use super::block::{Block, isolation_of};
 use crate::error::{Result, SqlError, state};
+use crate::settings::Id;
 use crate::types::Style;
 use crate::view::View;
 use crate::wire::Client;
@@ -40,13 +41,13 @@ impl Session {
         }
         self.end_portals(self.commits());
         let block = self.block.take().expect("was just seen");
-        match block.failed {
-            true => {
-                block.rollback(&self.instance);
-                Ok(())
-            }
-            false => block.commit(&self.instance),
+        if block.failed {
+            self.settings.rollback();
+            block.rollback(&self.instance);
+            return Ok(());
         }
+        self.settings.commit();
+        block.commit(&self.instance)
     }
 
     /// Whether the transaction is one that ends well.
@@ -62,9 +63,11 @@ impl Session {
             warn_no_transaction(client);
         }
         if block.failed {
+            self.settings.rollback();
             block.rollback(&self.instance);
             return Ok("ROLLBACK");
         }
+        self.settings.commit();
         block.commit(&self.instance)?;
         Ok("COMMIT")
     }
@@ -72,6 +75,7 @@ impl Session {
     /// ROLLBACK.
     pub(super) fn rollback(&mut self, client: &mut dyn Client) {
         self.end_portals(false);
+        self.settings.rollback();
         if let Some(block) = self.block.take() {
             if !block.explicit {
                 warn_no_transaction(client);
@@ -84,9 +88,7 @@ impl Session {
     pub(super) fn view(&mut self) -> Result<View> {
         let (user, database, pid) = (self.user.clone(), self.database.clone(), self.key().pid);
         let instance = Arc::clone(&self.instance);
-        for (name, value, _) in std::mem::take(&mut *self.asked.lock()) {
-            self.settings.insert(name, value);
-        }
+        self.take_asked();
         let asked = Arc::clone(&self.asked);
         let search_path = self.search_path();
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
@@ -105,7 +107,7 @@ impl Session {
             began_us: block.began_us,
             taken,
             asked,
-            settings: Arc::new(move |name| settings.get(name).cloned()),
+            settings: Arc::new(move |name| settings.show(name).ok()),
             instance,
         })
     }
@@ -128,15 +130,23 @@ impl Session {
             .collect()
     }
 
+    /// Does what set_config() asked for.
+    pub(super) fn take_asked(&mut self) {
+        for (name, value, local) in std::mem::take(&mut *self.asked.lock()) {
+            // What is no setting, or no value of it, was told to the function's caller as set.
+            let _ = self.settings.set(&name, &value, local);
+        }
+    }
+
     /// A setting's value, if it was set.
     pub(crate) fn setting(&self, name: &str) -> Option<String> {
-        self.settings.get(name).cloned()
+        self.settings.show(name).ok()
     }
 
     /// How values are printed.
     pub(crate) fn style(&self) -> Style {
-        let zone = self.settings.get("timezone").or_else(|| self.settings.get("TimeZone"));
-        let zone = zone.and_then(|name| name.parse().ok()).filter(|z| *z != chrono_tz::UTC);
+        let zone = self.settings.text(Id::TimeZone).parse().ok();
+        let zone = zone.filter(|z| *z != chrono_tz::UTC);
         Style { zone }
     }
 }
