@@ -13,6 +13,7 @@ use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::Instance;
 use crate::scope::Scope;
+use crate::settings::SettingRow;
 
 /// What a statement sees.
 #[derive(Clone)]
@@ -37,8 +38,10 @@ pub struct View {
     pub taken: Arc<Mutex<Taken>>,
     /// Settings that functions ask for.
     pub asked: Asked,
-    /// Settings by name, for current_setting() and pg_settings.
+    /// Settings by name, for current_setting().
     pub settings: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// The rows of pg_settings.
+    pub setting_rows: Arc<dyn Fn() -> Vec<SettingRow> + Send + Sync>,
 }
 
 /// What a name in FROM stands for.

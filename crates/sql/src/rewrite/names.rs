@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, DataType, Expr, Ident, Select, SelectItem, SetExpr, TrimWhereField, Value,
+    AccessExpr, DataType, Expr, Ident, Select, SelectItem, SetExpr, TrimWhereField,
 };
 
 use super::function_name;
@@ -63,7 +63,6 @@ fn name_of(expr: &Expr) -> Option<String> {
         Expr::Cast { expr, data_type, .. } => name_of(expr).or_else(|| type_name(data_type)),
         Expr::TypedString(typed) => type_name(&typed.data_type),
         Expr::Interval(_) => word("interval"),
-        Expr::Value(value) => matches!(value.value, Value::Boolean(_)).then(|| "bool".to_string()),
         Expr::Function(function) => function_name(&function.name),
         Expr::Case { else_result, .. } => {
             else_result.as_ref().and_then(|e| name_of(e)).or_else(|| word("case"))

@@ -107,6 +107,10 @@ impl Session {
             began_us: block.began_us,
             taken,
             asked,
+            setting_rows: {
+                let settings = Arc::clone(&settings);
+                Arc::new(move || settings.rows())
+            },
             settings: Arc::new(move |name| settings.show(name).ok()),
             instance,
         })

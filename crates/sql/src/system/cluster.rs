@@ -18,6 +18,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_authid" => authids(view),
         "pg_user" => users(view),
         "pg_database" => databases(view),
+        "pg_settings" => settings(view),
         "pg_stat_activity" => activity(view),
         "pg_stat_database" => database_figures(view),
         _ => return Ok(None),
@@ -103,6 +104,34 @@ fn databases(view: &View) -> Rows {
     for (oid, name) in database_oids(view) {
         let owner = oids::POSTGRES;
         rows.push(row![oid, name, owner, 6, "c", false, true, -1, "0", "0", 1663, "C", "C"]);
+    }
+    rows
+}
+
+fn settings(view: &View) -> Rows {
+    let mut rows = Rows::of(
+        "name setting unit category short_desc context vartype source min_val max_val enumvals \
+         boot_val reset_val sourcefile pending_restart",
+    );
+    let words = |all: &[&str]| all.iter().map(|w| (*w).to_string()).collect::<Vec<_>>();
+    for row in (view.setting_rows)() {
+        rows.push(row![
+            row.name,
+            row.setting,
+            row.unit,
+            row.category,
+            row.short_desc,
+            row.context,
+            row.vartype,
+            row.source,
+            row.min_val,
+            row.max_val,
+            row.enumvals.map(words),
+            row.boot_val,
+            row.reset_val,
+            row.sourcefile,
+            false,
+        ]);
     }
     rows
 }
