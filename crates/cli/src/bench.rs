@@ -22,7 +22,8 @@ use onlap_lab::{drivers, names, units};
 use crate::{Outcome, interrupt, version};
 
 /// What can be benched.
-const WORKLOADS: [&str; 7] = ["ibench", "six", "keyed", "sync", "micro", "transactions", "changes"];
+const WORKLOADS: [&str; 8] =
+    ["ibench", "six", "keyed", "sync", "micro", "transactions", "changes", "wire"];
 
 /// Steps where `--steps` is not given.
 const IBENCH_STEPS: &str = "l.i0,l.x,l.i1,l.i2,settle,q100.1,q1000.1";
@@ -42,7 +43,8 @@ pub struct Args {
     /// What to run: ibench (the insert benchmark), six (six indexes over random UUIDs), keyed (keys
     /// in random order), sync (how long synced writes take on the device), micro (all figures beside
     /// their floors and targets), transactions (those of concurrent transactions, index builds and odd
-    /// tables), changes (those of deletes and updates that read no row)
+    /// tables), changes (those of deletes and updates that read no row), wire (the server beside
+    /// PostgreSQL 15)
     workload: String,
     /// Engine to measure: onlap, or a peer that is built in
     #[arg(long, default_value = "onlap")]
@@ -103,6 +105,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
         "micro" => run_figures(args),
         "transactions" => run_trials(args, Suite::Transactions),
         "changes" => run_trials(args, Suite::Changes),
+        "wire" => run_trials(args, Suite::Wire),
         "six" => run_workload(args, Workload::Six),
         "keyed" => run_workload(args, Workload::Keyed),
         _ => run_workload(args, Workload::Ibench),

@@ -9,17 +9,23 @@ use crate::names;
 mod onlap;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
+#[cfg(feature = "wire")]
+mod wire;
 
 pub(crate) use onlap::{
     create_table as create_onlap_table, index_spec as onlap_index, spec as onlap_spec,
 };
 
 /// Engines that a bench can name, whether built in or not.
-pub const ENGINES: [&str; 2] = ["onlap", "rocksdb"];
+pub const ENGINES: [&str; 4] = ["onlap", "rocksdb", "onlap-wire", "postgres"];
 
 /// Whether [`open`] can open it.
 pub fn is_built_in(name: &str) -> bool {
-    name == "onlap" || (name == "rocksdb" && cfg!(feature = "rocksdb"))
+    match name {
+        "onlap" => true,
+        "rocksdb" => cfg!(feature = "rocksdb"),
+        _ => cfg!(feature = "wire"),
+    }
 }
 
 /// An engine that runs transactions of updates.
@@ -52,6 +58,10 @@ pub fn open(name: &str, options: &EngineOptions) -> Result<Box<dyn Engine>> {
         "onlap" => onlap::open(options),
         #[cfg(feature = "rocksdb")]
         "rocksdb" => rocksdb::open(options),
+        #[cfg(feature = "wire")]
+        "onlap-wire" => wire::open(crate::wire::Kind::Onlap, options),
+        #[cfg(feature = "wire")]
+        "postgres" => wire::open(crate::wire::Kind::Postgres, options),
         name => Err(Error::new(
             ErrorKind::Unsupported,
             format!("engine {name} is not built in; build with --features {name}"),

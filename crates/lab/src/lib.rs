@@ -16,4 +16,6 @@ pub mod report;
 pub mod sync;
 pub mod trials;
 pub mod units;
+#[cfg(feature = "wire")]
+mod wire;
 pub mod workload;

@@ -35,6 +35,8 @@ mod sales;
 mod space;
 mod tables;
 mod updates;
+#[cfg(feature = "wire")]
+mod wire;
 
 /// Trials that are run by one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +45,8 @@ pub enum Suite {
     Transactions,
     /// Deletes and updates that read no row, sets and groups.
     Changes,
+    /// The server beside PostgreSQL.
+    Wire,
 }
 
 /// What is tried.
@@ -80,9 +84,21 @@ pub enum Trial {
     Groups,
     /// Bytes of index entries by the number of different keys.
     Entries,
+    /// Multi-row INSERT over the wire.
+    Inserts,
+    /// COPY over the wire.
+    Copy,
+    /// count and sum over the wire.
+    Sums,
+    /// sysbench's transactions.
+    Sysbench,
+    /// pgbench's transactions.
+    Pgbench,
+    /// Start of the server on data that is there.
+    Start,
 }
 
-const TRIALS: [(Suite, &str, Trial); 16] = [
+const TRIALS: [(Suite, &str, Trial); 22] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -99,6 +115,12 @@ const TRIALS: [(Suite, &str, Trial); 16] = [
     (Suite::Changes, "readers", Trial::Readers),
     (Suite::Changes, "groups", Trial::Groups),
     (Suite::Changes, "entries", Trial::Entries),
+    (Suite::Wire, "inserts", Trial::Inserts),
+    (Suite::Wire, "copy", Trial::Copy),
+    (Suite::Wire, "sums", Trial::Sums),
+    (Suite::Wire, "sysbench", Trial::Sysbench),
+    (Suite::Wire, "pgbench", Trial::Pgbench),
+    (Suite::Wire, "start", Trial::Start),
 ];
 
 impl Trial {
@@ -182,8 +204,27 @@ pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialR
         Trial::Readers => readers::run(&stage),
         Trial::Groups => groups::run(&stage),
         Trial::Entries => entries::run(&stage),
+        trial => over_the_wire(&stage, trial),
     }?;
     Ok(TrialReport { environment: Environment::of(dir.path(), &plan.commit), figures })
+}
+
+#[cfg(feature = "wire")]
+fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
+    match trial {
+        Trial::Copy => wire::copy(stage),
+        Trial::Sums => wire::sums(stage),
+        Trial::Sysbench => wire::sysbench(stage),
+        Trial::Pgbench => wire::pgbench(stage),
+        Trial::Start => wire::open(stage),
+        _ => wire::inserts(stage),
+    }
+}
+
+#[cfg(not(feature = "wire"))]
+fn over_the_wire(_: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
+    let text = format!("trial {} needs a build with the server", trial.name());
+    Err(Error::new(ErrorKind::Unsupported, text))
 }
 
 /// Fewer rows make no trial meaningful.

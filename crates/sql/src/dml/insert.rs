@@ -108,19 +108,18 @@ pub fn placeholder(expr: &Expr) -> Option<usize> {
     }
 }
 
-/// INSERT.
-pub fn run(
-    session: &mut Session,
+/// The rows that a statement brings, whole.
+fn rows_of(
+    session: &Session,
     view: &View,
+    target: &Target,
     insert: &Insert,
     values: &[Parameter],
-) -> Result<Answer> {
-    let target = target(view, insert)?;
-    target.must(view, "insert")?;
-    let columns = columns(&target, insert)?;
+) -> Result<Vec<Row>> {
+    let columns = columns(target, insert)?;
     let given = match (value_rows(insert), &insert.source) {
-        (Some(rows), _) => of_values(session, view, &target, &columns, rows, values)?,
-        (None, Some(query)) => of_query(session, view, &target, &columns, query, values)?,
+        (Some(rows), _) => of_values(session, view, target, &columns, rows, values)?,
+        (None, Some(query)) => of_query(session, view, target, &columns, query, values)?,
         (None, None) => vec![vec![None; 0]],
     };
     let always = |at: &usize| {
@@ -132,8 +131,39 @@ pub fn run(
     {
         return Err(generated_always(&target.schema.columns[columns[i]].name));
     }
-    let given = given.into_iter().map(|row| in_order(&target, &columns, row)).collect();
-    let mut rows = defaults::complete(session, view, &target.table, given)?;
+    let given = given.into_iter().map(|row| in_order(target, &columns, row)).collect();
+    defaults::complete(session, view, &target.table, given)
+}
+
+/// UPSERT INTO: rows replace those with their primary key, which nobody looks at.
+pub fn upsert(
+    session: &mut Session,
+    view: &View,
+    insert: &Insert,
+    values: &[Parameter],
+) -> Result<Answer> {
+    if insert.on.is_some() || insert.returning.is_some() {
+        return Err(SqlError::unsupported("ON CONFLICT or RETURNING with UPSERT INTO")
+            .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
+    }
+    let target = target(view, insert)?;
+    target.must(view, "insert")?;
+    target.must(view, "delete")?;
+    let rows = rows_of(session, view, &target, insert, values)?;
+    view.scope.tx()?.upsert_batch(&target.table, batch_of(&target, &rows)?)?;
+    Ok(Answer::Done(format!("INSERT 0 {}", rows.len())))
+}
+
+/// INSERT.
+pub fn run(
+    session: &mut Session,
+    view: &View,
+    insert: &Insert,
+    values: &[Parameter],
+) -> Result<Answer> {
+    let target = target(view, insert)?;
+    target.must(view, "insert")?;
+    let mut rows = rows_of(session, view, &target, insert, values)?;
     if let Some(OnInsert::OnConflict(clause)) = &insert.on {
         let mut conflict = Conflict::new(session, view, &target, values, clause)?;
         let mut kept = Vec::with_capacity(rows.len());
@@ -157,6 +187,10 @@ fn write(view: &View, target: &Target, rows: &[Row]) -> Result<()> {
     if rows.len() < MANY {
         return Ok(rows.iter().try_for_each(|row| tx.insert(&target.table, row))?);
     }
+    Ok(tx.insert_batch(&target.table, batch_of(target, rows)?)?)
+}
+
+fn batch_of(target: &Target, rows: &[Row]) -> Result<Batch> {
     let columns = &target.schema.columns;
     let mut batch = Batch::new(columns.iter().map(|c| c.ty.physical()));
     for (i, column) in columns.iter().enumerate() {
@@ -166,7 +200,7 @@ fn write(view: &View, target: &Target, rows: &[Row]) -> Result<()> {
         }
     }
     batch.rows = rows.len();
-    Ok(tx.insert_batch(&target.table, batch)?)
+    Ok(batch)
 }
 
 /// A row's values in the order given; `None` for DEFAULT.

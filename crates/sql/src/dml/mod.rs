@@ -45,13 +45,16 @@ pub fn run(
 
 /// Carries out UPSERT INTO.
 pub fn upsert(
-    _session: &mut Session,
-    _view: &View,
-    _statement: &Statement,
-    _values: &[Parameter],
+    session: &mut Session,
+    view: &View,
+    statement: &Statement,
+    values: &[Parameter],
     _client: &mut dyn Client,
 ) -> Result<Answer> {
-    Err(SqlError::unsupported("UPSERT INTO"))
+    match statement {
+        Statement::Insert(insert) => insert::upsert(session, view, insert, values),
+        other => Err(SqlError::unsupported(other)),
+    }
 }
 
 /// What is known of a statement before it runs.

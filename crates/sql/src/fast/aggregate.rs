@@ -52,7 +52,7 @@ pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Aggregate> {
     if !plain || !parts.select.projection.iter().all(is_call) {
         return None;
     }
-    let source = Source::of(view, &parts.select.from)?;
+    let source = Source::of(view, &parts.select.from, "select")?;
     let conditions = Conditions::of(&source, parts.select.selection.as_ref())?;
     let (mut items, mut columns) = (Vec::new(), Vec::new());
     for item in &parts.select.projection {

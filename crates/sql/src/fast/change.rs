@@ -63,7 +63,7 @@ pub(super) fn bind_update(view: &View, update: &Update) -> Option<Change> {
     if !order_by.is_empty() || !optimizer_hints.is_empty() {
         return None;
     }
-    let source = Source::of(view, std::slice::from_ref(table))?;
+    let source = Source::of(view, std::slice::from_ref(table), "update")?;
     let conditions = Conditions::of(&source, selection.as_ref())?;
     let mut parameters = conditions.parameters.clone();
     let mut set: Vec<(usize, Set)> = Vec::with_capacity(assignments.len());
@@ -132,7 +132,7 @@ pub(super) fn bind_delete(view: &View, delete: &Delete) -> Option<Change> {
     if !tables.is_empty() || !order_by.is_empty() || !optimizer_hints.is_empty() {
         return None;
     }
-    let source = Source::of(view, from)?;
+    let source = Source::of(view, from, "delete")?;
     let conditions = Conditions::of(&source, selection.as_ref())?;
     let parameters = conditions.parameters.clone();
     Some(Change { source, conditions, parameters, set: None })
@@ -225,7 +225,11 @@ fn change_of(what: &Set, ty: DataType, values: &[Parameter]) -> Result<Option<Co
 }
 
 /// A value as assignment makes it, which may round where a comparison may not.
-fn assigned(operand: &Operand, ty: DataType, values: &[Parameter]) -> Result<Option<Value>> {
+pub(super) fn assigned(
+    operand: &Operand,
+    ty: DataType,
+    values: &[Parameter],
+) -> Result<Option<Value>> {
     match operand {
         Operand::Parameter(n) => match values.get(n - 1) {
             Some(parameter) => assign(Cell::of_value(&parameter.value), ty).map(Some),

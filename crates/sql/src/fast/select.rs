@@ -63,7 +63,8 @@ pub fn answer_column(source: &Source, at: usize, name: Option<String>) -> Answer
 
 /// Binds a SELECT; `None` for one that the planner is to do.
 pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
-    let source = Source::of(view, &parts.select.from)?;
+    let privilege = if parts.query.locks.is_empty() { "select" } else { "update" };
+    let source = Source::of(view, &parts.select.from, privilege)?;
     let (mut output, mut columns) = (Vec::new(), Vec::new());
     for item in &parts.select.projection {
         let (expr, name) = match item {

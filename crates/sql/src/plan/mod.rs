@@ -163,14 +163,6 @@ impl Planner {
         Ok(Query { plan, lasting: lasting.get() })
     }
 
-    /// Rewrites a plan so that it costs less; with literals in the place of parameters it becomes better.
-    ///
-    /// # Errors
-    /// Types that do not go together.
-    pub fn optimize(&self, plan: &LogicalPlan) -> Result<LogicalPlan> {
-        Ok(self.state.optimize(plan)?)
-    }
-
     /// The steps that a plan takes.
     ///
     /// # Errors
@@ -200,11 +192,6 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// Columns of the answer.
-    pub fn schema(&self) -> SchemaRef {
-        self.stream.schema()
-    }
-
     /// The next batch.
     ///
     /// # Errors

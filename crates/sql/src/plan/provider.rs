@@ -26,10 +26,6 @@ impl EngineTable {
         let schema = arrow_schema(&handle.schema, with_row_id);
         EngineTable { handle, schema }
     }
-    /// The table.
-    pub fn handle(&self) -> &TableHandle {
-        &self.handle
-    }
 }
 
 #[async_trait]

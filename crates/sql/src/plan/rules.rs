@@ -25,7 +25,7 @@ use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
-use datafusion::physical_plan::{ExecutionPlan, with_new_children_if_necessary};
+use datafusion::physical_plan::{ExecutionPlan, replace_children_if_necessary};
 use onlap::{IndexSchema, KeyRange};
 
 use super::access::Access;
@@ -383,7 +383,7 @@ fn index_order(plan: &Arc<dyn ExecutionPlan>) -> Option<Arc<dyn ExecutionPlan>> 
         let ordered = ScanExec::new(scan.table().clone(), access, columns, Some(limit)).ok()?;
         let ordered: Arc<dyn ExecutionPlan> = Arc::new(ordered);
         return match projection {
-            Some(_) => with_new_children_if_necessary(Arc::clone(input), vec![ordered]).ok(),
+            Some(_) => replace_children_if_necessary(Arc::clone(input), vec![ordered]).ok(),
             None => Some(ordered),
         };
     }

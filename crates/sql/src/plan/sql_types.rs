@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
 use datafusion::sql::sqlparser::ast::DataType as SqlType;
@@ -37,9 +37,4 @@ pub fn pg_type(ty: &SqlType) -> Option<PgType> {
         _ => return None,
     };
     Some(PgType::new(oid))
-}
-
-/// The Arrow type of an OID, for parameters that a client declares.
-pub fn arrow_of_oid(oid: u32) -> Option<DataType> {
-    PgType::new(oid).arrow()
 }

@@ -1,0 +1,162 @@
+//! INSERT of literals and parameters.
+
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{
+    Expr, Insert as Statement, SelectItem, SetExpr, TableObject,
+};
+use onlap::{Batch, Row, Value, convert};
+
+use super::change::assigned;
+use super::conditions::Operand;
+use super::{Source, answer_column};
+use crate::catalog::names::{fold, parts};
+use crate::catalog::oids;
+use crate::ddl::defaults;
+use crate::error::Result;
+use crate::scope::Scope;
+use crate::session::Parameter;
+use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
+use crate::types::PgType;
+use crate::view::{Relation, View};
+
+/// A bound INSERT.
+#[derive(Debug)]
+pub struct Insert {
+    /// The table.
+    pub source: Source,
+    /// Types of parameters by number.
+    pub parameters: Vec<(usize, PgType)>,
+    /// Columns that are returned, if any are.
+    pub columns: Option<Arc<[AnswerColumn]>>,
+    returned: Vec<usize>,
+    /// Per row, a value per column of the table; `None` for its default.
+    rows: Vec<Vec<Option<Operand>>>,
+}
+
+/// Binds an INSERT; `None` for one that needs more.
+pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
+    let TableObject::TableName(name) = &insert.table else { return None };
+    if insert.on.is_some() || insert.overwrite || !insert.assignments.is_empty() {
+        return None;
+    }
+    let Relation::Table(found, table) = view.find(&parts(name).ok()?).ok()?? else { return None };
+    let alias = insert.table_alias.as_ref().map_or(found.name, |a| fold(&a.alias));
+    let source = Source { schema: table.schema(), table, alias };
+    if !view.may(oids::of_table(source.schema.id), "insert") {
+        return None;
+    }
+    let query = insert.source.as_ref()?;
+    let SetExpr::Values(values) = &*query.body else { return None };
+    if query.order_by.is_some() || query.limit_clause.is_some() || query.with.is_some() {
+        return None;
+    }
+    let schema = &source.schema;
+    let given: Vec<usize> = match insert.columns.is_empty() {
+        true => (0..schema.columns.len()).collect(),
+        false => {
+            let position = |name| schema.position_by_name(parts(name).ok()?.last()?);
+            insert.columns.iter().map(position).collect::<Option<_>>()?
+        }
+    };
+    let (mut rows, mut parameters) = (Vec::with_capacity(values.rows.len()), Vec::new());
+    for row in &values.rows {
+        if row.content.len() > given.len() {
+            return None;
+        }
+        let mut cells: Vec<Option<Operand>> = vec![None; schema.columns.len()];
+        for (expr, &at) in row.content.iter().zip(&given) {
+            if matches!(expr, Expr::Identifier(i) if i.quote_style.is_none() && fold(i) == "default")
+            {
+                continue;
+            }
+            let operand = Operand::of(expr)?;
+            if let Operand::Parameter(n) = operand {
+                parameters.push((n, PgType::of_engine(schema.columns[at].ty)));
+            }
+            cells[at] = Some(operand);
+        }
+        let special = |(cell, column): (&Option<Operand>, &onlap::ColumnSchema)| match cell {
+            None => defaults::expression(view, schema.id, column.id).is_some(),
+            Some(_) => defaults::is_always(view, schema.id, column.id),
+        };
+        if cells.iter().zip(&schema.columns).any(special) {
+            return None;
+        }
+        rows.push(cells);
+    }
+    let (columns, returned) = match &insert.returning {
+        None => (None, Vec::new()),
+        Some(items) => {
+            let (columns, returned) = returning(&source, items)?;
+            (Some(columns), returned)
+        }
+    };
+    Some(Insert { source, parameters, columns, returned, rows })
+}
+
+fn returning(source: &Source, items: &[SelectItem]) -> Option<(Arc<[AnswerColumn]>, Vec<usize>)> {
+    let (mut columns, mut positions) = (Vec::new(), Vec::new());
+    for item in items {
+        let (at, name) = match item {
+            SelectItem::UnnamedExpr(expr) => (source.column(expr)?, None),
+            SelectItem::ExprWithAlias { expr, alias } => (source.column(expr)?, Some(fold(alias))),
+            _ => return None,
+        };
+        // What a counter gives is known to the engine alone.
+        if source.schema.columns[at].is_serial() {
+            return None;
+        }
+        columns.push(answer_column(source, at, name));
+        positions.push(at);
+    }
+    Some((columns.into(), positions))
+}
+
+/// From so many rows on they go to the engine in column form.
+const MANY: usize = 4;
+
+impl Insert {
+    /// Runs it; `None` where a value needs the planner.
+    pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
+        let columns = &self.source.schema.columns;
+        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
+        for cells in &self.rows {
+            let mut row = Row::with_capacity(columns.len());
+            for (cell, column) in cells.iter().zip(columns) {
+                row.push(match cell {
+                    Some(operand) => match assigned(operand, column.ty, values)? {
+                        Some(value) => value,
+                        None => return Ok(None),
+                    },
+                    None if column.default.is_none() => Value::Null,
+                    None => self.source.table.default_value(&column.name)?,
+                });
+            }
+            rows.push(row);
+        }
+        let table = &self.source.table;
+        if rows.len() < MANY {
+            let mut tx = scope.tx()?;
+            rows.iter().try_for_each(|row| tx.insert(table, row))?;
+        } else {
+            let mut batch = Batch::new(columns.iter().map(|c| c.ty.physical()));
+            for (i, column) in columns.iter().enumerate() {
+                let out = &mut batch.columns[i];
+                for row in &rows {
+                    convert::push_value(column.ty, &row[i], out, &column.name)?;
+                }
+            }
+            batch.rows = rows.len();
+            scope.tx()?.insert_batch(table, batch)?;
+        }
+        let Some(columns) = &self.columns else {
+            return Ok(Some(Answer::Done(format!("INSERT 0 {}", rows.len()))));
+        };
+        let pick = |row: Row| self.returned.iter().map(|at| row[*at].clone()).collect();
+        let chunk = Chunk::Rows(rows.into_iter().map(pick).collect());
+        let source = Box::new(Ready::new(vec![chunk]));
+        let answer = RowsAnswer::new(Arc::clone(columns), source, "INSERT 0");
+        Ok(Some(Answer::Rows(answer)))
+    }
+}
