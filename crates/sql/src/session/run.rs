@@ -150,7 +150,7 @@ impl Session {
 
     /// Whether statements may go the short way.
     pub(crate) fn uses_fast_path(&self) -> bool {
-        self.setting("fast_path").is_none_or(|v| v != "off")
+        self.settings.flag(crate::settings::Id::FastPath)
     }
 
     fn select(

@@ -24,12 +24,11 @@ impl Session {
 
     /// How a transaction begins where BEGIN says nothing.
     pub(super) fn default_options(&self) -> TransactionOptions {
-        let level = self.setting("default_transaction_isolation");
-        let level = level.and_then(|text| isolation_of(&text));
+        let level = isolation_of(self.settings.text(Id::DefaultTransactionIsolation));
         let options = TransactionOptions::at(level.unwrap_or(Isolation::ReadCommitted));
-        match self.setting("default_transaction_read_only").as_deref() {
-            Some("on") => options.read_only(),
-            _ => options,
+        match self.settings.flag(Id::DefaultTransactionReadOnly) {
+            true => options.read_only(),
+            false => options,
         }
     }
 
@@ -126,7 +125,7 @@ impl Session {
     }
 
     fn search_path(&self) -> Vec<String> {
-        let text = self.setting("search_path").unwrap_or_else(|| "\"$user\", public".into());
+        let text = self.settings.text(Id::SearchPath);
         text.split(',')
             .map(|part| part.trim().trim_matches('"'))
             .filter(|part| !part.is_empty())
@@ -140,11 +139,6 @@ impl Session {
             // What is no setting, or no value of it, was told to the function's caller as set.
             let _ = self.settings.set(&name, &value, local);
         }
-    }
-
-    /// A setting's value, if it was set.
-    pub(crate) fn setting(&self, name: &str) -> Option<String> {
-        self.settings.show(name).ok()
     }
 
     /// How values are printed.
