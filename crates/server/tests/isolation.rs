@@ -6,9 +6,37 @@ mod common;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
-use common::{config, kinds, start};
+use common::{Answer, Running, config, kinds, start};
 use onlap_server::Config;
+
+/// A statement that takes longer than any test, on the table of [`with_rows`].
+const LONG: &str = "select count(*) from t a, t b, t c, t d where a.id + b.id + c.id <> d.id";
+/// One that takes a moment.
+const SHORT: &str = "select count(*) from t a, t b where a.id + b.id <> 1";
+
+/// A server with a table of a thousand rows.
+fn with_rows(config: Config) -> Running {
+    let running = start(config);
+    let mut wire = running.session();
+    wire.query("create table t (id bigint primary key)");
+    let rows: Vec<String> = (0..1000).map(|i| format!("({i})")).collect();
+    let answer = wire.query(&format!("insert into t values {}", rows.join(",")));
+    assert_eq!(kinds(&answer), "CZ");
+    running
+}
+
+/// What cancels the statements of a session that begins here.
+fn key(begun: &[Answer]) -> Vec<u8> {
+    begun.iter().find(|a| a.kind == b'K').expect("a key").body.clone()
+}
+
+fn cancel(running: &Running, key: &[u8]) {
+    let mut wire = running.connect();
+    wire.raw(&[&16u32.to_be_bytes()[..], &80_877_102u32.to_be_bytes(), key].concat());
+    assert!(wire.is_ended(), "there is no answer");
+}
 
 #[test]
 fn a_panic_ends_its_session_alone() {
@@ -20,6 +48,41 @@ fn a_panic_ends_its_session_alone() {
     assert_eq!(kinds(&other.query("select 1")), "TDCZ");
     assert_eq!((running.server.counts().panics, running.logged("panicked")), (1, 1));
     running.server.stop().expect("a clean end");
+}
+
+#[test]
+fn a_statement_is_cancelled_by_its_key_alone() {
+    let running = with_rows(config());
+    let mut wire = running.connect();
+    wire.startup(&[("user", "postgres")]);
+    let key = key(&wire.until(b'Z'));
+    wire.send(b'Q', format!("{LONG}\0").as_bytes());
+    std::thread::sleep(Duration::from_millis(200));
+    let mut wrong = key.clone();
+    wrong[7] ^= 1;
+    cancel(&running, &wrong);
+    wire.socket.set_read_timeout(Some(Duration::from_millis(300))).expect("a timeout");
+    assert!(wire.socket.read(&mut [0]).is_err(), "it goes on");
+    wire.socket.set_read_timeout(Some(Duration::from_secs(20))).expect("a timeout");
+    cancel(&running, &key);
+    let answers = wire.until(b'Z');
+    let error = answers.iter().find(|a| a.kind == b'E').expect("an error");
+    assert_eq!(error.field(b'C'), "57014");
+    assert_eq!(kinds(&wire.query("select 1")), "TDCZ", "the session goes on");
+}
+
+#[test]
+fn the_end_waits_for_statements_and_then_cancels_them() {
+    let running = with_rows(Config { shutdown_timeout: Duration::from_secs(3), ..config() });
+    let (mut short, mut long) = (running.session(), running.session());
+    short.send(b'Q', format!("{SHORT}\0").as_bytes());
+    long.send(b'Q', format!("{LONG}\0").as_bytes());
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    running.server.stop().expect("a clean end");
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert_eq!(kinds(&short.until(b'Z')), "TDCZ", "it ended by itself");
+    assert!(long.until(b'E').last().is_some_and(|a| a.field(b'C') == "57014"));
 }
 
 #[test]
