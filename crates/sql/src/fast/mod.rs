@@ -10,7 +10,7 @@
 //! | SELECT of columns, with conditions on columns, ORDER BY, LIMIT, DISTINCT, FOR UPDATE | [`select`] |
 //! | count, sum, min, max without GROUP BY | [`aggregate`] |
 //! | UPDATE and DELETE by conditions that indexes decide | [`change`] |
-//! | INSERT of literals and parameters | [`insert`] |
+//! | INSERT of literals and parameters | [`insert`]; of many literals, [`literals`] |
 
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ mod aggregate;
 mod change;
 mod conditions;
 mod insert;
+pub mod literals;
 mod select;
 
 pub use select::answer_column;

@@ -14,10 +14,11 @@ use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 
 use crate::error::{Result, SqlError, state};
+use crate::fast::literals;
 use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
-use crate::parse::{self, Parsed};
+use crate::parse;
 use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
 use crate::wire::{Client, format_of};
@@ -199,13 +200,20 @@ impl Session {
     }
 
     fn query_all(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
+        if let Some(literals) =
+            self.settings.flag(Id::FastPath).then(|| literals::scan(sql)).flatten()
+            && let Some(tag) = self.run_literals(sql, &literals)?
+        {
+            client.reply().complete(&tag);
+            return Ok(());
+        }
         let all = parse::statements(sql)?;
         if all.is_empty() {
             client.reply().empty();
         }
         self.several = all.len() > 1;
         for parsed in all {
-            self.note_statement(&parsed);
+            self.note_statement(&parsed.text);
             let prepared = Arc::new(Prepared::simple(parsed));
             let mut answer = self.run(&prepared, &[], client)?;
             self.send_whole(&mut answer, client)?;
@@ -351,7 +359,7 @@ impl Session {
         };
         if portal.answer.is_none() {
             self.cancel.store(false, Ordering::Relaxed);
-            self.note_statement(parsed);
+            self.note_statement(&parsed.text);
             let prepared = Arc::clone(&portal.prepared);
             portal.answer = Some(self.run(&prepared, &portal.values, client)?);
         }
@@ -422,8 +430,11 @@ impl Session {
         portal.prepared.parsed.as_ref().map(|p| p.text.as_str())
     }
 
-    fn note_statement(&self, parsed: &Parsed) {
-        self.presence.statement.lock().clone_from(&parsed.text);
+    fn note_statement(&self, text: &str) {
+        let mut shown = self.presence.statement.lock();
+        shown.clear();
+        shown.push_str(text);
+        drop(shown);
         *self.presence.state.lock() = "active";
     }
 

@@ -18,6 +18,7 @@ use super::values::{Parameter, fields_of, param_values};
 use crate::catalog::names::fold;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
+use crate::fast::literals::Literals;
 use crate::parse::{Body, Moment, Parsed};
 use crate::plan::{Known, Query};
 use crate::view::View;
@@ -89,6 +90,29 @@ impl Session {
             self.failed();
         }
         answer
+    }
+
+    /// Inserts literals; the tag, or `None` where the parser has to look at the text.
+    pub(super) fn run_literals(
+        &mut self,
+        sql: &str,
+        literals: &Literals<'_>,
+    ) -> Result<Option<String>> {
+        let block = self.block()?;
+        if block.failed {
+            return Err(in_failed_transaction());
+        }
+        self.note_statement(sql);
+        let block = self.block()?;
+        block.used = true;
+        block.scope.tx()?.begin_statement()?;
+        block.scope.look_at(None);
+        let view = self.view()?;
+        let inserted = literals.run(&view);
+        if inserted.is_err() {
+            self.failed();
+        }
+        Ok(inserted?.map(|rows| format!("INSERT 0 {rows}")))
     }
 
     fn past(&self, moment: &Moment) -> Result<onlap::Snapshot> {
