@@ -151,7 +151,7 @@ impl Aggregate {
         if scope.past().is_some() {
             return Ok(None);
         }
-        let states = match self.from_index(scope, &resolved)? {
+        let states = match self.by_entries(scope, &resolved)? {
             Some(states) => states,
             None => match self.scan(scope, &resolved)? {
                 Some(states) => states,
@@ -184,7 +184,7 @@ impl Aggregate {
     }
 
     /// What entries of an index tell without a look at each: counts, and ends of ranges.
-    fn from_index(&self, scope: &Scope, resolved: &Resolved) -> Result<Option<Vec<State>>> {
+    fn by_entries(&self, scope: &Scope, resolved: &Resolved) -> Result<Option<Vec<State>>> {
         let table = &self.source.table;
         let only_counts = self.items.iter().all(|item| *item == Item::CountAll);
         if only_counts && resolved.rest.is_empty() {
