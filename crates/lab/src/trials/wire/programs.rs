@@ -58,10 +58,14 @@ fn sysbench_of(server: &Server, script: &str, rows: u64, rest: &[&str]) -> Resul
 
 /// Transactions per second, as the program prints them.
 fn rate_of(text: &str, mark: &str) -> Result<f64> {
-    let number = text.lines().find(|line| line.trim_start().starts_with(mark)).and_then(|line| {
-        let after = line.split(mark).nth(1)?;
-        let after = after.rsplit('(').next()?.trim_start_matches(['=', ':', ' ']);
-        after.split(' ').next()?.parse().ok()
+    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(mark));
+    let number = line.and_then(|after| {
+        // sysbench gives a number of transactions first, and the rate in brackets.
+        let rate = match after.split_once('(') {
+            Some((_, rate)) if rate.contains("per sec") => rate,
+            _ => after,
+        };
+        rate.trim().split(' ').next()?.parse().ok()
     });
     number.ok_or_else(|| Error::new(ErrorKind::Io, format!("no line '{mark}' in its answer")))
 }
