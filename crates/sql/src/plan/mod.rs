@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
@@ -181,7 +182,8 @@ impl Planner {
         let config = self.state.config().clone().with_extension(Arc::clone(scope));
         let context = TaskContext::from(&self.state).with_session_config(config);
         let stream = execute_stream(plan, Arc::new(context))?;
-        Ok(Batches { stream, handle: self.runtime.handle().clone() })
+        let scope = Arc::clone(scope);
+        Ok(Batches { stream, handle: self.runtime.handle().clone(), scope })
     }
 }
 
@@ -189,7 +191,11 @@ impl Planner {
 pub struct Batches {
     stream: SendableRecordBatchStream,
     handle: tokio::runtime::Handle,
+    scope: Arc<Scope>,
 }
+
+/// A plan that gives nothing is asked this often whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 impl Batches {
     /// The next batch.
@@ -197,8 +203,14 @@ impl Batches {
     /// # Errors
     /// Those of the query.
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let stream = &mut self.stream;
-        Ok(self.handle.block_on(async { stream.next().await }).transpose()?)
+        loop {
+            self.scope.go_on()?;
+            let next = self.stream.next();
+            let next = async { tokio::time::timeout(LOOK_EVERY, next).await };
+            if let Ok(batch) = self.handle.block_on(next) {
+                return Ok(batch.transpose()?);
+            }
+        }
     }
 
     /// All that is left.
