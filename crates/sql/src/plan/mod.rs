@@ -38,6 +38,7 @@ mod sql_types;
 #[cfg(test)]
 mod tests;
 mod tuples;
+mod watch;
 
 pub use context::{Known, TARGET};
 pub use scan::{ROW_ID, TableHandle};
@@ -119,7 +120,8 @@ impl Planner {
             .with_runtime_env(env)
             .with_default_features()
             .with_analyzer_rule(Arc::new(blanks::Blanks))
-            .with_physical_optimizer_rule(Arc::new(rules::Rules));
+            .with_physical_optimizer_rule(Arc::new(rules::Rules))
+            .with_physical_optimizer_rule(Arc::new(watch::Watch));
         crate::functions::register(&mut builder);
         let state = builder.build();
         Ok(Planner { state, runtime, types: Arc::new(sql_types::Types) })
