@@ -7,9 +7,11 @@
 //! Thread safety: shared; one thread uses the transaction at a time.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use onlap::{ReadCounters, Snapshot, Transaction};
+use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::error::{Result, SqlError, state};
@@ -20,6 +22,8 @@ pub struct Scope {
     cancel: Arc<AtomicBool>,
     /// Reads of the past (`AS OF`) look here instead.
     past: Mutex<Option<Arc<Snapshot>>>,
+    /// When the statement has taken too long, on the monotonic clock; 0 for never.
+    deadline_ns: AtomicU64,
 }
 
 impl Scope {
@@ -30,6 +34,7 @@ impl Scope {
             tx: Mutex::new(Some(tx)),
             cancel: Arc::clone(cancel),
             past: Mutex::default(),
+            deadline_ns: AtomicU64::new(0),
         })
     }
 
@@ -57,15 +62,28 @@ impl Scope {
         self.past.lock().clone()
     }
 
+    /// Gives the statement so much time from now on; `None`: as long as it takes.
+    pub fn limit(&self, time: Option<Duration>) {
+        let at = time.map_or(0, |time| SystemClock.monotonic_ns() + time.as_nanos() as u64);
+        self.deadline_ns.store(at, Ordering::Relaxed);
+    }
+
+    /// Whether the statement has taken too long.
+    pub fn is_late(&self) -> bool {
+        let deadline = self.deadline_ns.load(Ordering::Relaxed);
+        deadline != 0 && SystemClock.monotonic_ns() >= deadline
+    }
+
     /// Fails when the statement is to end.
     ///
     /// # Errors
     /// `57014`.
     pub fn go_on(&self) -> Result<()> {
-        match self.cancel.load(Ordering::Relaxed) {
-            true => Err(SqlError::new(state::CANCELLED, "canceling statement due to user request")),
-            false => Ok(()),
+        if self.cancel.load(Ordering::Relaxed) {
+            let text = "canceling statement due to user request";
+            return Err(SqlError::new(state::CANCELLED, text));
         }
+        if self.is_late() { Err(too_late()) } else { Ok(()) }
     }
 
     /// What the statement has read.
@@ -78,4 +96,9 @@ impl std::fmt::Debug for Scope {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Scope")
     }
+}
+
+/// `57014`: statement_timeout.
+pub fn too_late() -> SqlError {
+    SqlError::new(state::CANCELLED, "canceling statement due to statement timeout")
 }

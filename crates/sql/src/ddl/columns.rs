@@ -14,7 +14,7 @@ use super::types::column_type;
 use crate::assign::assign;
 use crate::catalog::names::fold;
 use crate::error::{Result, SqlError, state};
-use crate::parse::literal_text;
+use crate::parse::{identifiers, literal_text};
 use crate::session::values::value_of_literal;
 use crate::types::Cell;
 use crate::view::View;
@@ -127,7 +127,7 @@ fn collation(name: &str) -> Result<()> {
 /// A value that is none of the type; a sequence that is not there.
 pub fn default_of(view: &View, expr: &Expr, ty: DataType) -> Result<Default> {
     if let Some(name) = next_value(expr) {
-        let parts: Vec<String> = split_name(&name);
+        let parts: Vec<String> = identifiers(&name);
         let (_, sequence) = sequence::find(view, &parts)?;
         return Ok(Default::Sequence(sequence.name().to_string()));
     }
@@ -158,27 +158,6 @@ fn literal(expr: &Expr) -> Option<String> {
         Expr::Cast { expr, .. } | Expr::Nested(expr) => literal(expr),
         _ => None,
     }
-}
-
-/// The parts of a name inside a text: `public.t`, `"Odd Name"`.
-pub fn split_name(text: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut quoted = false;
-    let mut chars = text.trim().chars().peekable();
-    while let Some(c) = chars.next() {
-        let part = parts.last_mut().expect("there is one");
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                part.push('"');
-            }
-            '"' => quoted = !quoted,
-            '.' if !quoted => parts.push(String::new()),
-            c if quoted => part.push(c),
-            c => part.extend(c.to_lowercase()),
-        }
-    }
-    parts
 }
 
 /// A default that is a constant.

@@ -34,8 +34,6 @@ use crate::view::View;
 use crate::wire::Client;
 use crate::words::Words;
 
-pub use columns::split_name;
-
 /// Carries out a statement that changes the catalog.
 ///
 /// # Errors

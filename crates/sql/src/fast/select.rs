@@ -276,6 +276,8 @@ impl Select {
                     let reverse = self.direction(index, choice.equal).unwrap_or(false);
                     (reverse, Some((index.name.clone(), choice)))
                 }
+                // Only here are rows locked, so that there is no planner to do better.
+                None if self.lock.is_some() => (false, None),
                 None if !bounds.is_empty() || !resolved.rest.is_empty() => return None,
                 None => self.whole_table()?,
             });

@@ -19,8 +19,8 @@ use onlap_base::SequenceId;
 use parking_lot::Mutex;
 
 use crate::catalog::{Name, oids};
-use crate::ddl::split_name;
 use crate::error::SqlError;
+use crate::parse::identifiers;
 use crate::plan::scan::external;
 use crate::view::{View, no_table};
 
@@ -103,7 +103,7 @@ pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
 
 impl SequenceFunction {
     fn by_name(&self, text: &str) -> crate::error::Result<Sequence> {
-        let parts = split_name(text);
+        let parts = identifiers(text);
         let names: Vec<Name> = match &parts[..] {
             [name] => self.search_path.iter().map(|schema| Name::new(schema, name)).collect(),
             [.., schema, name] => vec![Name::new(schema, name)],

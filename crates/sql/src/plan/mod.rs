@@ -182,7 +182,18 @@ impl Planner {
     pub fn run(&self, plan: Arc<dyn ExecutionPlan>, scope: &Arc<Scope>) -> Result<Batches> {
         let _entered = self.runtime.enter();
         let config = self.state.config().clone().with_extension(Arc::clone(scope));
-        let context = TaskContext::from(&self.state).with_session_config(config);
+        // Steps bring their functions; a copy of all that there are would cost more than most queries.
+        let env = Arc::clone(self.state.runtime_env());
+        let context = TaskContext::new(
+            None,
+            String::new(),
+            config,
+            HashMap::new(),
+            HashMap::new(),
+            HashMap::new(),
+            HashMap::new(),
+            env,
+        );
         let stream = execute_stream(plan, Arc::new(context))?;
         let scope = Arc::clone(scope);
         Ok(Batches { stream, handle: self.runtime.handle().clone(), scope })

@@ -117,6 +117,12 @@ impl Session {
             let text = format!("database \"{database}\" does not exist");
             return Err(SqlError::new(state::NO_DATABASE, text));
         }
+        let mut settings = Settings::new(&instance.defaults);
+        for (name, value) in &info.settings {
+            settings.start_with(name, value)?;
+        }
+        settings.put(Id::IsSuperuser, Value::Flag(role.superuser));
+        settings.put(Id::SessionAuthorization, Value::Text(role.name.clone()));
         let cancel = Arc::new(AtomicBool::new(false));
         let presence = instance.enter(|key| Presence {
             key,
@@ -131,12 +137,6 @@ impl Session {
             terminated: AtomicBool::new(false),
             waker: info.waker.clone(),
         });
-        let mut settings = Settings::new(&instance.defaults);
-        for (name, value) in &info.settings {
-            settings.start_with(name, value)?;
-        }
-        settings.put(Id::IsSuperuser, Value::Flag(role.superuser));
-        settings.put(Id::SessionAuthorization, Value::Text(role.name.clone()));
         let at_start = settings.take_reported();
         let at_start =
             at_start.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
@@ -357,6 +357,7 @@ impl Session {
             client.reply().empty();
             return Ok(());
         };
+        self.limit_time();
         if portal.answer.is_none() {
             self.cancel.store(false, Ordering::Relaxed);
             self.note_statement(&parsed.text);
@@ -421,7 +422,12 @@ impl Session {
     /// How long the client may now stay silent before the session ends, and the error it ends with:
     /// idle_in_transaction_session_timeout inside a transaction, idle_session_timeout outside.
     pub fn idle_limit(&self) -> Option<(Duration, SqlError)> {
-        None
+        let (id, state, what) = match self.status() {
+            b'I' => (Id::IdleSessionTimeout, "57P05", "idle-session"),
+            _ => (Id::IdleInTransactionSessionTimeout, "25P03", "idle-in-transaction"),
+        };
+        let text = format!("terminating connection due to {what} timeout");
+        self.settings.time(id).map(|time| (time, SqlError::new(state, text)))
     }
 
     /// The text of a portal's statement, for the log of slow ones.

@@ -80,7 +80,7 @@ impl Session {
         }
         let version = self.instance.catalog_version();
         let fast = match &parsed.body {
-            Body::Sql(statement) if self.uses_fast_path() => {
+            Body::Sql(statement) if self.goes_natively(&parsed.body) => {
                 self.in_view(|_, view| Ok(Fast::bind(view, statement)))?
             }
             _ => None,

@@ -21,6 +21,8 @@ use crate::fast::Fast;
 use crate::fast::literals::Literals;
 use crate::parse::{Body, Moment, Parsed};
 use crate::plan::{Known, Query};
+use crate::scope::too_late;
+use crate::settings::Id;
 use crate::view::View;
 use crate::wire::Client;
 use crate::{commands, ddl, dml};
@@ -63,6 +65,15 @@ fn changes_rows(body: &Body) -> bool {
     }
 }
 
+/// Whether a query is to lock its rows.
+fn is_locking(statement: &Statement) -> bool {
+    matches!(statement, Statement::Query(query) if !query.locks.is_empty())
+}
+
+fn locks_rows(body: &Body) -> bool {
+    matches!(body, Body::Sql(statement) if is_locking(statement))
+}
+
 impl Session {
     /// Carries a statement out.
     pub(crate) fn run(
@@ -77,19 +88,50 @@ impl Session {
         {
             return Ok(Answer::Done(tag.to_string()));
         }
-        let block = self.block()?;
-        if block.failed {
-            return Err(in_failed_transaction());
+        if parsed.as_of.is_some() && (changes_rows(&parsed.body) || locks_rows(&parsed.body)) {
+            return Err(SqlError::unsupported(
+                "a change of rows, or a lock on them, AS OF the past",
+            ));
         }
-        block.used = true;
-        block.scope.tx()?.begin_statement()?;
+        self.begin_statement()?;
         let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
         self.block()?.scope.look_at(past);
         let answer = self.run_in_transaction(prepared, parsed, values, client);
-        if answer.is_err() {
-            self.failed();
+        self.ended(answer)
+    }
+
+    /// Begins a statement in the transaction, which is begun if there is none.
+    fn begin_statement(&mut self) -> Result<()> {
+        if self.block()?.failed {
+            return Err(in_failed_transaction());
         }
-        answer
+        self.limit_time();
+        let block = self.block()?;
+        block.used = true;
+        Ok(block.scope.tx()?.begin_statement()?)
+    }
+
+    /// Gives the statement under way the time that settings give it, from now on.
+    pub(super) fn limit_time(&mut self) {
+        let statement = self.settings.time(Id::StatementTimeout);
+        let lock = self.settings.time(Id::LockTimeout);
+        let wait = lock.into_iter().chain(statement).min();
+        if let Some(block) = &self.block {
+            block.scope.limit(statement);
+            if let Ok(mut tx) = block.scope.tx() {
+                tx.set_lock_timeout(wait);
+            }
+        }
+    }
+
+    /// A statement's end: an error makes the transaction fail, and one of a wait that was too long for the
+    /// statement says so.
+    fn ended<T>(&mut self, result: Result<T>) -> Result<T> {
+        result.map_err(|e| {
+            self.failed();
+            let late = self.block.as_ref().is_some_and(|block| block.scope.is_late());
+            if late && e.state() == "55P03" { too_late() } else { e }
+        })
     }
 
     /// Inserts literals; the tag, or `None` where the parser has to look at the text.
@@ -98,21 +140,14 @@ impl Session {
         sql: &str,
         literals: &Literals<'_>,
     ) -> Result<Option<String>> {
-        let block = self.block()?;
-        if block.failed {
-            return Err(in_failed_transaction());
-        }
         self.note_statement(sql);
+        self.begin_statement()?;
         let block = self.block()?;
-        block.used = true;
-        block.scope.tx()?.begin_statement()?;
+        block.changed = true;
         block.scope.look_at(None);
         let view = self.view()?;
         let inserted = literals.run(&view);
-        if inserted.is_err() {
-            self.failed();
-        }
-        Ok(inserted?.map(|rows| format!("INSERT 0 {rows}")))
+        Ok(self.ended(inserted)?.map(|rows| format!("INSERT 0 {rows}")))
     }
 
     fn past(&self, moment: &Moment) -> Result<onlap::Snapshot> {
@@ -140,9 +175,10 @@ impl Session {
             self.block()?.changed = true;
         }
         let version = self.instance.catalog_version();
+        let native = self.goes_natively(&parsed.body);
         if let Some((at, fast)) = &prepared.fast
             && *at == version
-            && self.uses_fast_path()
+            && native
             && !self.current()?.changed_catalog
         {
             let scope = Arc::clone(&self.current()?.scope);
@@ -152,7 +188,7 @@ impl Session {
         }
         let view = self.view()?;
         if prepared.fast.is_none()
-            && self.uses_fast_path()
+            && native
             && let Body::Sql(statement) = &parsed.body
             && let Some(fast) = Fast::bind(&view, statement)
             && let Some(answer) = fast.run(&view.scope, values)?
@@ -172,9 +208,15 @@ impl Session {
         }
     }
 
+    /// Whether a statement may go the short way. The planner locks no rows, so that those that do have no
+    /// other.
+    pub(super) fn goes_natively(&self, body: &Body) -> bool {
+        self.uses_fast_path() || locks_rows(body)
+    }
+
     /// Whether statements may go the short way.
     pub(crate) fn uses_fast_path(&self) -> bool {
-        self.settings.flag(crate::settings::Id::FastPath)
+        self.settings.flag(Id::FastPath)
     }
 
     fn select(
@@ -184,6 +226,12 @@ impl Session {
         statement: &Statement,
         values: &[Parameter],
     ) -> Result<Answer> {
+        if is_locking(statement) {
+            return Err(SqlError::unsupported(
+                "FOR UPDATE or FOR SHARE of more than columns of one table",
+            )
+            .hint("Lock the rows by a query of their table's columns first."));
+        }
         let planner = &self.instance.planner;
         let version = self.instance.catalog_version();
         let cached = prepared.query.as_ref().filter(|(at, _)| *at == version).map(|(_, q)| q);

@@ -1,0 +1,105 @@
+//! Which statements wait, for how long, and which are refused rather than do half of what they say?
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+mod support;
+
+use onlap_sql::{Session, SessionInfo};
+use support::{Fixture, Talk};
+
+fn state(talk: &mut Talk, sql: &str) -> String {
+    talk.run(sql).error.unwrap_or_else(|| panic!("{sql} is refused")).0
+}
+
+fn filled() -> Fixture {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table t (id int primary key, a int, b text) with (history = '1h')");
+    talk.rows("insert into t values (1, 10, 'x'), (2, 20, 'y'), (3, 20, 'z')");
+    fixture
+}
+
+#[test]
+fn a_wait_for_a_lock_ends_with_its_time() {
+    let fixture = filled();
+    let (mut first, mut second) = (fixture.session(), fixture.session());
+    first.rows("begin");
+    assert_eq!(first.rows("select id from t where id = 1 for update").len(), 1);
+    second.rows("set lock_timeout = '30ms'");
+    assert_eq!(state(&mut second, "update t set a = 1 where id = 1"), "55P03");
+    second.rows("set lock_timeout = 0");
+    second.rows("set statement_timeout = '30ms'");
+    let error = second.run("update t set a = 1 where id = 1").error.expect("it is too late");
+    assert_eq!(error.0, "57014", "{error:?}");
+    assert!(error.1.contains("statement timeout"), "{error:?}");
+    first.rows("commit");
+    second.rows("update t set a = 1 where id = 1");
+}
+
+#[test]
+fn a_query_ends_with_its_time_and_the_next_has_its_own() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    talk.rows("set statement_timeout = '50ms'");
+    let long = "select count(*) from generate_series(1, 20000) a, generate_series(1, 20000) b \
+                where a.a <> b.b";
+    assert_eq!(state(&mut talk, long), "57014");
+    assert_eq!(talk.rows("select 1").len(), 1);
+}
+
+#[test]
+fn idle_sessions_have_the_time_that_settings_give() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    assert!(talk.session.idle_limit().is_none());
+    talk.rows("set idle_session_timeout = '2s'");
+    talk.rows("set idle_in_transaction_session_timeout = '1s'");
+    let (time, error) = talk.session.idle_limit().expect("a limit");
+    assert_eq!((time.as_millis(), error.state()), (2000, "57P05"));
+    talk.rows("begin");
+    let (time, error) = talk.session.idle_limit().expect("a limit");
+    assert_eq!((time.as_millis(), error.state()), (1000, "25P03"));
+}
+
+#[test]
+fn rows_are_locked_or_the_query_is_refused() {
+    let fixture = filled();
+    for path in ["on", "off"] {
+        let (mut first, mut second) = (fixture.session(), fixture.session());
+        for talk in [&mut first, &mut second] {
+            talk.rows(&format!("set fast_path = {path}"));
+        }
+        // No index finds these.
+        first.rows("begin");
+        assert_eq!(first.rows("select id from t where a = 20 order by b desc for update").len(), 2);
+        let skipping = "select id from t where a = 20 for update skip locked";
+        assert!(second.rows(skipping).is_empty());
+        first.rows("rollback");
+        assert_eq!(second.rows(skipping).len(), 2);
+        let join = "select x.id from t x join t y on x.id = y.a for update";
+        assert_eq!(state(&mut second, join), "0A000");
+    }
+}
+
+#[test]
+fn the_past_is_only_read() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    assert_eq!(state(&mut talk, "delete from t as of 3"), "0A000");
+    assert_eq!(state(&mut talk, "select id from t as of 3 where id = 1 for update"), "0A000");
+    assert_eq!(talk.rows("select id from t").len(), 3);
+}
+
+#[test]
+fn who_is_refused_leaves_nothing_behind() {
+    let fixture = filled();
+    let info = SessionInfo {
+        user: "postgres".into(),
+        settings: vec![("statement_timeout".into(), "soon".into())],
+        ..SessionInfo::default()
+    };
+    assert!(Session::new(&fixture.instance, info).is_err());
+    let mut talk = fixture.session();
+    let there = talk.rows("select pid from pg_stat_activity");
+    assert_eq!(there.len(), 1, "{there:?}");
+}
