@@ -77,6 +77,10 @@ pub struct Args {
     /// The engine's memory budget; units k, M, G
     #[arg(long, default_value = "256MiB")]
     memory: String,
+    /// For wire, a memory cgroup around each server whose data is to be larger than memory, page cache
+    /// included; the server is told to take 60 percent [default: none]
+    #[arg(long, value_name = "SIZE")]
+    cgroup_memory: Option<String>,
     /// When a commit is acknowledged: fsync, interval:MS or os
     #[arg(long, default_value = "os")]
     sync: String,
@@ -300,6 +304,7 @@ fn run_trials(args: &Args, suite: Suite) -> Result<Outcome> {
         rows: units::parse_count(args.rows.as_deref().unwrap_or(TRIAL_ROWS))?,
         seconds: args.seconds.unwrap_or(TRIAL_SECONDS),
         repeat: args.repeat.unwrap_or(FIGURE_RUNS),
+        cgroup_memory: args.cgroup_memory.as_deref().map(units::parse_size).transpose()?,
         dir: args.dir.clone(),
         commit: version::COMMIT.to_owned(),
     };
@@ -332,6 +337,7 @@ fn trial_child(suite: &str, plan: &TrialPlan, trial: Trial) -> Result<TrialRepor
         ("--seconds", plan.seconds.to_string().into()),
         ("--repeat", plan.repeat.to_string().into()),
     ];
+    flags.extend(plan.cgroup_memory.map(|n| ("--cgroup-memory", n.to_string().into())));
     flags.extend(plan.dir.as_ref().map(|dir| ("--dir", dir.clone().into_os_string())));
     serde_json::from_str(&child(suite, flags)?).map_err(unreadable)
 }

@@ -151,6 +151,9 @@ pub struct TrialPlan {
     pub seconds: f64,
     /// Alternating runs of which medians are taken.
     pub repeat: usize,
+    /// All that a server may take where data is to be larger than memory, with its page cache; it is
+    /// told to take 60 percent of it.
+    pub cgroup_memory: Option<u64>,
     /// Where directories are made.
     pub dir: Option<PathBuf>,
     /// Commit the binary was built from.

@@ -4,6 +4,7 @@
 //! and stops it at the end: Onlap's (this binary) or PostgreSQL's (Debian's package). Both get the same
 //! memory, the same durability and the same client code.
 
+mod limit;
 mod server;
 mod sql;
 

@@ -22,6 +22,10 @@ pub struct Scope {
     cancel: Arc<AtomicBool>,
     /// Reads of the past (`AS OF`) look here instead.
     past: Mutex<Option<Arc<Snapshot>>>,
+    /// When the transaction began, in microseconds since 1970-01-01 UTC.
+    began_us: i64,
+    /// Whether the session's time zone is another than UTC.
+    away: AtomicBool,
     /// When the statement has taken too long, on the monotonic clock; 0 for never.
     deadline_ns: AtomicU64,
 }
@@ -34,6 +38,8 @@ impl Scope {
             tx: Mutex::new(Some(tx)),
             cancel: Arc::clone(cancel),
             past: Mutex::default(),
+            began_us: SystemClock.unix_us(),
+            away: AtomicBool::new(false),
             deadline_ns: AtomicU64::new(0),
         })
     }
@@ -60,6 +66,22 @@ impl Scope {
     /// The past that reads see.
     pub fn past(&self) -> Option<Arc<Snapshot>> {
         self.past.lock().clone()
+    }
+
+    /// When the transaction began, in microseconds since 1970-01-01 UTC: what now() gives.
+    pub fn began_us(&self) -> i64 {
+        self.began_us
+    }
+
+    /// Says whether the session's clocks show UTC.
+    pub fn set_utc(&self, utc: bool) {
+        self.away.store(!utc, Ordering::Relaxed);
+    }
+
+    /// What now() gives as text of a type with or without a time zone; `None` where the time zone has to be
+    /// looked up.
+    pub fn now(&self, zoned: bool) -> Option<i64> {
+        (zoned || !self.away.load(Ordering::Relaxed)).then_some(self.began_us)
     }
 
     /// Gives the statement so much time from now on; `None`: as long as it takes.

@@ -16,7 +16,7 @@ use crate::wire::{self, Kind, Server, of_client};
 
 /// Starts a private server.
 pub(super) fn open(kind: Kind, options: &EngineOptions) -> Result<Box<dyn Engine>> {
-    let server = Server::start(kind, &options.dir, options.memory, options.sync)?;
+    let server = Server::start(kind, &options.dir, options.memory, None, options.sync)?;
     Ok(Box::new(Wire { server, shape: Mutex::new(None) }))
 }
 

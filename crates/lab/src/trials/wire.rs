@@ -20,13 +20,44 @@ pub(super) use programs::{pgbench, sysbench};
 const ROW_BYTES: u64 = 230;
 const BOTH: [Kind; 2] = [Kind::Onlap, Kind::Postgres];
 
-/// Memory of which the data is about three times.
-fn memory_for(rows: u64) -> u64 {
-    (rows * ROW_BYTES / 3).clamp(64 << 20, 4 << 30)
+/// What a server gets.
+#[derive(Clone, Copy)]
+struct Memory {
+    /// Its own budget.
+    budget: u64,
+    /// All that it may take with the page cache.
+    confined: Option<u64>,
 }
 
-fn start(stage: &Stage<'_>, kind: Kind, name: &str, memory: u64, sync: SyncMode) -> Result<Server> {
-    Server::start(kind, &stage.dir.join(format!("{name}-{}", kind.name())), memory, sync)
+impl Memory {
+    /// Enough for everything.
+    fn roomy(budget: u64) -> Memory {
+        Memory { budget, confined: None }
+    }
+
+    /// A third of the data, or what was asked for.
+    fn scarce(stage: &Stage<'_>, row_bytes: u64) -> Memory {
+        let confined = stage.plan.cgroup_memory;
+        let third = (stage.plan.rows * row_bytes / 3).clamp(64 << 20, 4 << 30);
+        Memory { budget: confined.map_or(third, |all| all * 3 / 5), confined }
+    }
+
+    /// For a figure's note.
+    fn text(self) -> String {
+        let within = self.confined.map_or(String::new(), |n| format!(" in {} MiB", n >> 20));
+        format!("{} MiB{within}", self.budget >> 20)
+    }
+}
+
+fn start(
+    stage: &Stage<'_>,
+    kind: Kind,
+    name: &str,
+    memory: Memory,
+    sync: SyncMode,
+) -> Result<Server> {
+    let dir = stage.dir.join(format!("{name}-{}", kind.name()));
+    Server::start(kind, &dir, memory.budget, memory.confined, sync)
 }
 
 /// Rows per second of multi-row INSERTs.
@@ -46,7 +77,7 @@ fn inserts_of(stage: &Stage<'_>, server: &Server, rows: u64, indexes: usize) -> 
 /// Multi-row INSERT with three indexes and without, in rows per second.
 pub(super) fn inserts(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let rows = stage.plan.rows;
-    let memory = memory_for(rows);
+    let memory = Memory::scarce(stage, ROW_BYTES);
     let mut rates = [Vec::new(), Vec::new(), Vec::new()];
     for run in 0..stage.plan.repeat {
         for (i, (kind, indexes)) in
@@ -59,7 +90,7 @@ pub(super) fn inserts(stage: &Stage<'_>) -> Result<Vec<Figure>> {
         }
     }
     let [ours, theirs, bare] = rates.map(|mut r| median(&mut r));
-    let note = format!("{ours:.0} against {theirs:.0} rows/s; {rows} rows, {} MiB", memory >> 20);
+    let note = format!("{ours:.0} against {theirs:.0} rows/s; {rows} rows, {}", memory.text());
     Ok(vec![
         figure(
             "multi-row INSERT, 100 per statement, 3 indexes / PostgreSQL",
@@ -77,7 +108,7 @@ pub(super) fn inserts(stage: &Stage<'_>) -> Result<Vec<Figure>> {
 /// COPY FROM STDIN with three indexes.
 pub(super) fn copy(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let rows = stage.plan.rows;
-    let memory = memory_for(rows);
+    let memory = Memory::scarce(stage, ROW_BYTES);
     let mut rates = [Vec::new(), Vec::new()];
     for run in 0..stage.plan.repeat {
         for (i, kind) in BOTH.into_iter().enumerate() {
@@ -116,7 +147,7 @@ fn copy_of(stage: &Stage<'_>, server: &Server, rows: u64) -> Result<f64> {
 /// count and sum over all rows, cached.
 pub(super) fn sums(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let rows = stage.plan.rows.min(10_000_000);
-    let memory = 4 << 30;
+    let memory = Memory::roomy(4 << 30);
     let mut seconds = [[0.0; 2]; 2];
     for (i, kind) in BOTH.into_iter().enumerate() {
         let server = start(stage, kind, "sums", memory, SyncMode::Os)?;
@@ -149,7 +180,7 @@ pub(super) fn sums(stage: &Stage<'_>) -> Result<Vec<Figure>> {
 /// How long a server takes to answer on data that is there.
 pub(super) fn open(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let rows = stage.plan.rows;
-    let memory = memory_for(rows);
+    let memory = Memory::scarce(stage, ROW_BYTES);
     let server = start(stage, Kind::Onlap, "open", memory, SyncMode::Os)?;
     copy_of(stage, &server, rows)?;
     server.stop()?;

@@ -9,6 +9,8 @@ use onlap::SyncMode;
 use onlap_base::{Error, ErrorKind, Result};
 use postgres::{Client, NoTls};
 
+use super::limit::Limit;
+
 /// Which server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -21,6 +23,8 @@ pub(crate) struct Server {
     kind: Kind,
     child: Option<Child>,
     port: u16,
+    // Removed after the server has ended.
+    _limit: Option<Limit>,
 }
 
 /// How long a server may take to answer at first.
@@ -30,13 +34,26 @@ const STOP_MAX: Duration = Duration::from_secs(120);
 
 impl Server {
     /// Starts a server on the data in a directory, which is made where there is none.
-    pub(crate) fn start(kind: Kind, dir: &Path, memory: u64, sync: SyncMode) -> Result<Server> {
+    /// `memory` is its own budget, `confined` all that it may take with the page cache.
+    pub(crate) fn start(
+        kind: Kind,
+        dir: &Path,
+        memory: u64,
+        confined: Option<u64>,
+        sync: SyncMode,
+    ) -> Result<Server> {
         let port = free_port()?;
-        let child = match kind {
-            Kind::Onlap => start_onlap(dir, memory, sync, port)?,
-            Kind::Postgres => start_postgres(dir, memory, sync, port)?,
+        let limit = confined.map(Limit::new).transpose()?;
+        let mut command = match kind {
+            Kind::Onlap => onlap_command(dir, memory, sync, port)?,
+            Kind::Postgres => postgres_command(dir, memory, sync, port)?,
         };
-        let mut server = Server { kind, child: Some(child), port };
+        if let Some(limit) = &limit {
+            limit.hold(&mut command);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().map_err(io)?;
+        let mut server = Server { kind, child: Some(child), port, _limit: limit };
         let began = Instant::now();
         while server.connect().is_err() {
             let ended = server.child.as_mut().and_then(|c| c.try_wait().ok().flatten());
@@ -114,23 +131,19 @@ fn free_port() -> Result<u16> {
     Ok(listener.local_addr().map_err(io)?.port())
 }
 
-fn start_onlap(dir: &Path, memory: u64, sync: SyncMode, port: u16) -> Result<Child> {
-    let binary = std::env::current_exe().map_err(io)?;
-    Command::new(binary)
+fn onlap_command(dir: &Path, memory: u64, sync: SyncMode, port: u16) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe().map_err(io)?);
+    command
         .arg("serve")
         .args(["--listen", &format!("127.0.0.1:{port}")])
         .args(["--memory-limit", &memory.to_string()])
         .args(["--sync", &sync.to_string()])
         .arg("--data-dir")
-        .arg(dir)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(io)
+        .arg(dir);
+    Ok(command)
 }
 
-fn start_postgres(dir: &Path, memory: u64, sync: SyncMode, port: u16) -> Result<Child> {
+fn postgres_command(dir: &Path, memory: u64, sync: SyncMode, port: u16) -> Result<Command> {
     let bin = postgres_bin()?;
     let (durable, commit) = match sync {
         SyncMode::Fsync => ("on", "on"),
@@ -167,8 +180,8 @@ fn start_postgres(dir: &Path, memory: u64, sync: SyncMode, port: u16) -> Result<
     for setting in settings {
         server.args(["-c", &setting]);
     }
-    server.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    as_postgres(&mut server).spawn().map_err(io)
+    as_postgres(&mut server);
+    Ok(server)
 }
 
 /// Debian's place for PostgreSQL 15's programs.

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, Insert as Statement, SelectItem, SetExpr, TableObject,
+    Expr, Function, FunctionArguments, Insert as Statement, ObjectNamePart, SelectItem, SetExpr,
+    TableObject,
 };
-use onlap::{Batch, Row, Value, convert};
+use onlap::{Batch, DataType, Row, Value, convert};
 
 use super::change::assigned;
 use super::conditions::Operand;
@@ -30,8 +31,48 @@ pub struct Insert {
     /// Columns that are returned, if any are.
     pub columns: Option<Arc<[AnswerColumn]>>,
     returned: Vec<usize>,
-    /// Per row, a value per column of the table; `None` for its default.
-    rows: Vec<Vec<Option<Operand>>>,
+    /// Per row, a value per column of the table.
+    rows: Vec<Vec<Given>>,
+}
+
+/// A value as the statement gives it.
+#[derive(Clone, Debug)]
+enum Given {
+    /// The column's default.
+    Default,
+    /// A literal or a parameter.
+    Operand(Operand),
+    /// now(), CURRENT_TIMESTAMP and the like: when the transaction began.
+    Now,
+}
+
+impl Given {
+    fn of(expr: &Expr, ty: DataType) -> Option<Given> {
+        match expr {
+            Expr::Identifier(i) if i.quote_style.is_none() && fold(i) == "default" => {
+                Some(Given::Default)
+            }
+            Expr::Function(function) if is_now(function) => {
+                matches!(ty, DataType::Timestamp | DataType::Timestamptz).then_some(Given::Now)
+            }
+            _ => Operand::of(expr).map(Given::Operand),
+        }
+    }
+}
+
+/// Whether a function gives the transaction's time.
+fn is_now(function: &Function) -> bool {
+    let ObjectNamePart::Identifier(name) = &function.name.0[0] else { return false };
+    let called = match &function.args {
+        FunctionArguments::None => fold(name) == "current_timestamp",
+        FunctionArguments::List(list) => {
+            list.args.is_empty()
+                && list.clauses.is_empty()
+                && matches!(fold(name).as_str(), "now" | "transaction_timestamp")
+        }
+        FunctionArguments::Subquery(_) => false,
+    };
+    called && function.name.0.len() == 1 && function.filter.is_none() && function.over.is_none()
 }
 
 /// Binds an INSERT; `None` for one that needs more.
@@ -64,21 +105,18 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
         if row.content.len() > given.len() {
             return None;
         }
-        let mut cells: Vec<Option<Operand>> = vec![None; schema.columns.len()];
+        let mut cells = vec![Given::Default; schema.columns.len()];
         for (expr, &at) in row.content.iter().zip(&given) {
-            if matches!(expr, Expr::Identifier(i) if i.quote_style.is_none() && fold(i) == "default")
-            {
-                continue;
+            let ty = schema.columns[at].ty;
+            let cell = Given::of(expr, ty)?;
+            if let Given::Operand(Operand::Parameter(n)) = cell {
+                parameters.push((n, PgType::of_engine(ty)));
             }
-            let operand = Operand::of(expr)?;
-            if let Operand::Parameter(n) = operand {
-                parameters.push((n, PgType::of_engine(schema.columns[at].ty)));
-            }
-            cells[at] = Some(operand);
+            cells[at] = cell;
         }
-        let special = |(cell, column): (&Option<Operand>, &onlap::ColumnSchema)| match cell {
-            None => defaults::expression(view, schema.id, column.id).is_some(),
-            Some(_) => defaults::is_always(view, schema.id, column.id),
+        let special = |(cell, column): (&Given, &onlap::ColumnSchema)| match cell {
+            Given::Default => defaults::expression(view, schema.id, column.id).is_some(),
+            Given::Operand(_) | Given::Now => defaults::is_always(view, schema.id, column.id),
         };
         if cells.iter().zip(&schema.columns).any(special) {
             return None;
@@ -125,12 +163,16 @@ impl Insert {
             let mut row = Row::with_capacity(columns.len());
             for (cell, column) in cells.iter().zip(columns) {
                 row.push(match cell {
-                    Some(operand) => match assigned(operand, column.ty, values)? {
+                    Given::Operand(operand) => match assigned(operand, column.ty, values)? {
                         Some(value) => value,
                         None => return Ok(None),
                     },
-                    None if column.default.is_none() => Value::Null,
-                    None => self.source.table.default_value(&column.name)?,
+                    Given::Now => match scope.now(column.ty == DataType::Timestamptz) {
+                        Some(us) => Value::Timestamp(us),
+                        None => return Ok(None),
+                    },
+                    Given::Default if column.default.is_none() => Value::Null,
+                    Given::Default => self.source.table.default_value(&column.name)?,
                 });
             }
             rows.push(row);

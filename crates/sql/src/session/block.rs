@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use onlap::{Isolation, Savepoint, TransactionOptions};
-use onlap_base::clock::{Clock, SystemClock};
 
 use crate::catalog::objects::Pending;
 use crate::error::{Result, SqlError, state};
@@ -21,8 +20,6 @@ pub struct Block {
     pub scope: Arc<Scope>,
     /// What it changed of objects that the engine does not know.
     pub pending: Pending,
-    /// When it began, in microseconds since 1970-01-01 UTC.
-    pub began_us: i64,
     /// BEGIN was said.
     pub explicit: bool,
     /// A statement failed.
@@ -65,7 +62,6 @@ impl Block {
         Ok(Block {
             scope: Scope::new(tx, cancel),
             pending: Pending::default(),
-            began_us: SystemClock.unix_us(),
             explicit: false,
             failed: false,
             used: false,

@@ -116,7 +116,9 @@ impl Session {
         let statement = self.settings.time(Id::StatementTimeout);
         let lock = self.settings.time(Id::LockTimeout);
         let wait = lock.into_iter().chain(statement).min();
+        let utc = self.settings.text(Id::TimeZone) == "UTC";
         if let Some(block) = &self.block {
+            block.scope.set_utc(utc);
             block.scope.limit(statement);
             if let Ok(mut tx) = block.scope.tx() {
                 tx.set_lock_timeout(wait);

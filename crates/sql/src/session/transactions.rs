@@ -103,7 +103,7 @@ impl Session {
             search_path,
             user,
             pid,
-            began_us: block.began_us,
+            began_us: block.scope.began_us(),
             taken,
             asked,
             setting_rows: {

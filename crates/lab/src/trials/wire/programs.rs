@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use onlap::SyncMode;
 use onlap_base::{Error, ErrorKind, Result};
 
-use super::{BOTH, start};
+use super::{BOTH, Memory, start};
 use crate::figures::{Better, Figure};
 use crate::report::median;
 use crate::trials::{Stage, figure};
@@ -13,6 +13,8 @@ use crate::wire::Server;
 
 /// Rows of sysbench's table where everything is to be cached.
 const CACHED_ROWS: u64 = 1_000_000;
+/// Bytes of a row of sysbench with its entries, about, in PostgreSQL.
+const ROW_BYTES: u64 = 250;
 /// Threads of sysbench and clients of pgbench.
 const THREADS: &str = "4";
 
@@ -76,8 +78,10 @@ pub(in super::super) fn sysbench(stage: &Stage<'_>) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
     for scarce in [false, true] {
         let rows = if scarce { stage.plan.rows } else { CACHED_ROWS.min(stage.plan.rows) };
-        // A row of sysbench takes about 250 bytes with its index.
-        let memory = if scarce { (rows * 250 / 3).max(64 << 20) } else { 2 << 30 };
+        let memory = match scarce {
+            true => Memory::scarce(stage, ROW_BYTES),
+            false => Memory::roomy(2 << 30),
+        };
         let tests: Vec<_> = TESTS.iter().filter(|t| t.3 == scarce).collect();
         let mut rates = vec![[Vec::new(), Vec::new()]; tests.len()];
         for run in 0..stage.plan.repeat {
@@ -99,7 +103,10 @@ pub(in super::super) fn sysbench(stage: &Stage<'_>) -> Result<Vec<Figure>> {
             let [ours, theirs] = rates.map(|mut r| median(&mut r));
             let cached = if scarce { "data 3 x memory" } else { "cached" };
             let work = format!("sysbench {script}, {cached}, {THREADS} threads / PostgreSQL");
-            let note = format!("{ours:.0} against {theirs:.0} transactions/s, {seconds:.0} s each");
+            let note = format!(
+                "{ours:.0} against {theirs:.0} transactions/s, {seconds:.0} s each; {rows} rows, {}",
+                memory.text()
+            );
             let bounds = (*floor, *target);
             figures.push(figure(&work, ours / theirs, bounds, Better::Higher, "x").noting(note));
         }
@@ -115,7 +122,7 @@ pub(in super::super) fn pgbench(stage: &Stage<'_>) -> Result<Vec<Figure>> {
         for (i, kind) in BOTH.into_iter().enumerate() {
             stage.check()?;
             let name = format!("pgbench-{run}");
-            let server = start(stage, kind, &name, 512 << 20, SyncMode::Fsync)?;
+            let server = start(stage, kind, &name, Memory::roomy(512 << 20), SyncMode::Fsync)?;
             pgbench_of(&server, &["-i", "-q", "-s", "20"])?;
             let time = format!("{seconds:.0}");
             let rest = ["-M", "prepared", "-c", THREADS, "-j", "2", "-T", &time];
