@@ -7,7 +7,7 @@
 //! Thread safety: shared; one thread uses the transaction at a time.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use onlap::{ReadCounters, Snapshot, Transaction};
@@ -26,6 +26,8 @@ pub struct Scope {
     began_us: i64,
     /// Whether the session's time zone is another than UTC.
     away: AtomicBool,
+    /// Bytes of memory that a query may take; 0 for its usual share.
+    memory: AtomicUsize,
     /// When the statement has taken too long, on the monotonic clock; 0 for never.
     deadline_ns: AtomicU64,
 }
@@ -40,6 +42,7 @@ impl Scope {
             past: Mutex::default(),
             began_us: SystemClock.unix_us(),
             away: AtomicBool::new(false),
+            memory: AtomicUsize::new(0),
             deadline_ns: AtomicU64::new(0),
         })
     }
@@ -82,6 +85,16 @@ impl Scope {
     /// looked up.
     pub fn now(&self, zoned: bool) -> Option<i64> {
         (zoned || !self.away.load(Ordering::Relaxed)).then_some(self.began_us)
+    }
+
+    /// Lets each query of the statement take so many bytes of memory; 0 for its usual share.
+    pub fn confine(&self, memory: usize) {
+        self.memory.store(memory, Ordering::Relaxed);
+    }
+
+    /// Bytes of memory that a query may take, if that was said.
+    pub fn memory(&self) -> Option<usize> {
+        Some(self.memory.load(Ordering::Relaxed)).filter(|bytes| *bytes > 0)
     }
 
     /// Gives the statement so much time from now on; `None`: as long as it takes.

@@ -1,4 +1,4 @@
-//! Which statements wait, for how long, and which are refused rather than do half of what they say?
+//! Which statements wait, for how long and with how much memory, and which are refused rather than do half of what they say?
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
@@ -102,4 +102,27 @@ fn who_is_refused_leaves_nothing_behind() {
     let mut talk = fixture.session();
     let there = talk.rows("select pid from pg_stat_activity");
     assert_eq!(there.len(), 1, "{there:?}");
+}
+
+#[test]
+fn a_query_that_needs_more_memory_than_its_limit_spills_or_ends() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    let sorted = "select count(*) from (select row_number() over (order by a * 7919 % 100003, a) n \
+                  from generate_series(1, 200000) g(a)) q";
+    let joined = "select count(*) from generate_series(1, 300000) x(a) \
+                  join generate_series(1, 300000) y(b) on a = b";
+    for sql in [sorted, joined] {
+        assert_eq!(talk.rows(sql).len(), 1, "{sql}");
+    }
+    talk.rows("set query_memory_limit = '1MB'");
+    let outcome = talk.run(joined);
+    let (state, text) = outcome.error.expect("a megabyte does not do");
+    assert_eq!(state, "53200", "{text}");
+    // The session goes on, and what can spill does.
+    assert_eq!(talk.rows("select 1").len(), 1);
+    talk.rows("set query_memory_limit = '4MB'");
+    assert_eq!(talk.rows(sorted)[0][0].as_deref(), Some("200000"));
+    talk.rows("reset query_memory_limit");
+    assert_eq!(talk.rows(joined)[0][0].as_deref(), Some("300000"));
 }

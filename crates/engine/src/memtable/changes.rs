@@ -20,6 +20,7 @@ use onlap_storage::marks::Patched;
 use roaring::RoaringTreemap;
 
 use super::Memtable;
+use super::marks::{LOOKUP, ahead};
 
 /// Rows of one change from which on they are kept in a bitmap.
 const BULK_ROWS: u64 = 1024;
@@ -178,10 +179,17 @@ impl Changes {
         let of_column = |b: &&Bulk| b.column == column && b.step.csn <= csn;
         let bulk: Vec<&Bulk> = self.bulk.iter().filter(of_column).collect();
         let mut steps: Vec<(&Step, Range<RowId>)> = Vec::new();
-        if ids.len() <= SINGLE_LOOKUPS {
-            for &row in ids {
-                let chain = self.singles.get(&(column, row)).into_iter().flatten();
-                steps.extend(chain.map(|s| (s, row..row + 1)));
+        if ids.len() <= SINGLE_LOOKUPS || ids.len() * LOOKUP < self.singles.len() {
+            let mut at = 0;
+            while at < ids.len()
+                && let Some((&(_, row), chain)) =
+                    self.singles.range((column, ids[at])..=(column, last)).next()
+            {
+                at += ahead(&ids[at..], row);
+                if ids[at] == row {
+                    steps.extend(chain.iter().map(|s| (s, row..row + 1)));
+                    at += 1;
+                }
             }
         } else {
             for ((_, row), chain) in self.singles.range((column, first)..=(column, last)) {

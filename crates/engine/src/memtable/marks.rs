@@ -10,6 +10,7 @@
 //!
 //! Thread safety: owned by the memtable, behind a lock of its own; pieces are immutable.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,6 +18,9 @@ use onlap_base::{Csn, RowId};
 
 /// Marks in the tree: at 24 bytes and the tree's slack about 40 KiB per table.
 pub(crate) const OPEN_MARKS: usize = 1024;
+
+/// What finding a row in the tree costs, in steps of a walk through it.
+pub(super) const LOOKUP: usize = 4;
 
 /// No row replaced the deleted one.
 const NO_SUCCESSOR: RowId = RowId::MAX;
@@ -150,11 +154,26 @@ impl Marks {
     /// Clears `keep[i]` where row `rows[i]` (ascending) died at or before `csn`.
     pub(crate) fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
         let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else { return };
-        let mut at = 0;
-        for (&row, &(c, _)) in self.open.range(first..=last) {
-            at += rows[at..].partition_point(|&r| r < row);
-            if rows.get(at) == Some(&row) && c <= csn {
-                keep[at] = false;
+        // Few rows are looked up: a row that was replaced lies far from its neighbours by key, and all marks
+        // of the table lie in between.
+        if rows.len() * LOOKUP < self.open.len() {
+            let mut at = 0;
+            while at < rows.len()
+                && let Some((&row, &(c, _))) = self.open.range(rows[at]..=last).next()
+            {
+                at += ahead(&rows[at..], row);
+                if rows[at] == row {
+                    keep[at] &= c > csn;
+                    at += 1;
+                }
+            }
+        } else {
+            let mut at = 0;
+            for (&row, &(c, _)) in self.open.range(first..=last) {
+                at += rows[at..].partition_point(|&r| r < row);
+                if rows.get(at) == Some(&row) && c <= csn {
+                    keep[at] = false;
+                }
             }
         }
         for piece in &self.pieces {
@@ -245,23 +264,29 @@ fn as_mark((row, (csn, successor)): (RowId, (Csn, RowId))) -> Mark {
     Mark { row, csn, successor: (successor != NO_SUCCESSOR).then_some(successor) }
 }
 
-/// Calls `found` with the places of every row that both ascending lists hold. The shorter list is
-/// walked, the longer one searched ahead of it.
+/// Calls `found` with the places of every row that both ascending lists hold. Each list is searched ahead
+/// for the next row of the other, so that rows in clusters cost a step per cluster.
 fn meet(a: &[RowId], b: &[RowId], mut found: impl FnMut(usize, usize)) {
-    let swapped = a.len() > b.len();
-    let (short, long) = if swapped { (b, a) } else { (a, b) };
-    let mut at = 0;
-    for (i, &row) in short.iter().enumerate() {
-        let mut step = 1;
-        let mut low = at;
-        while low + step < long.len() && long[low + step] < row {
-            low += step;
-            step *= 2;
-        }
-        let high = (low + step + 1).min(long.len());
-        at = low + long[low..high].partition_point(|&r| r < row);
-        if long.get(at) == Some(&row) {
-            if swapped { found(at, i) } else { found(i, at) }
+    let (mut i, mut j) = (0, 0);
+    while i < a.len() && j < b.len() {
+        match a[i].cmp(&b[j]) {
+            Ordering::Less => i += ahead(&a[i..], b[j]),
+            Ordering::Greater => j += ahead(&b[j..], a[i]),
+            Ordering::Equal => {
+                found(i, j);
+                (i, j) = (i + 1, j + 1);
+            }
         }
     }
+}
+
+/// Place of the first of ascending rows that is not below `row`, looked for from the front in growing steps.
+pub(super) fn ahead(rows: &[RowId], row: RowId) -> usize {
+    let (mut low, mut step) = (0, 1);
+    while low + step < rows.len() && rows[low + step] < row {
+        low += step;
+        step *= 2;
+    }
+    let high = (low + step + 1).min(rows.len());
+    low + rows[low..high].partition_point(|r| *r < row)
 }

@@ -29,6 +29,7 @@ mod blanks;
 mod context;
 mod groups;
 mod lookup;
+mod memory;
 mod per_row;
 mod provider;
 mod ranks;
@@ -183,7 +184,7 @@ impl Planner {
         let _entered = self.runtime.enter();
         let config = self.state.config().clone().with_extension(Arc::clone(scope));
         // Steps bring their functions; a copy of all that there are would cost more than most queries.
-        let env = Arc::clone(self.state.runtime_env());
+        let env = memory::confined(self.state.runtime_env(), scope.memory());
         let context = TaskContext::new(
             None,
             String::new(),

@@ -116,9 +116,12 @@ impl Session {
         let statement = self.settings.time(Id::StatementTimeout);
         let lock = self.settings.time(Id::LockTimeout);
         let wait = lock.into_iter().chain(statement).min();
+        let memory = self.settings.int(Id::QueryMemoryLimit).saturating_mul(1024);
+        let memory = usize::try_from(memory).unwrap_or(usize::MAX);
         let utc = self.settings.text(Id::TimeZone) == "UTC";
         if let Some(block) = &self.block {
             block.scope.set_utc(utc);
+            block.scope.confine(memory);
             block.scope.limit(statement);
             if let Ok(mut tx) = block.scope.tx() {
                 tx.set_lock_timeout(wait);

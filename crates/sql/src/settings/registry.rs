@@ -154,8 +154,11 @@ settings! {
     "Execution" {
         FastPath "fast_path" Flag, "on", Session,
             "Run simple statements without the planner; off for comparing.";
+        QueryMemoryLimit "query_memory_limit" Number(Unit::Kb, 0, TIMES), "0", Session,
+            "Memory for one planned query, within what all share; it spills to disk or ends with 53200 \
+             beyond; 0 for half of what all share.";
         WorkMem "work_mem" Number(Unit::Kb, 64, TIMES), "4MB", Session,
-            "Without effect: queries share a part of the memory limit.";
+            "Without effect: see query_memory_limit.";
         MaintenanceWorkMem "maintenance_work_mem" Number(Unit::Kb, 1024, TIMES), "64MB", Session,
             "Without effect.";
         PlanCacheMode "plan_cache_mode"

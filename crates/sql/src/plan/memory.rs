@@ -1,0 +1,88 @@
+//! How much memory may one query take?
+//!
+//! All queries share a pool; each has a limit within it. What asks for more spills to disk where it can
+//! (sorts, most joins and groups), or else the query ends with `53200`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use datafusion::common::{DataFusionError, Result};
+use datafusion::execution::memory_pool::{
+    MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
+};
+use datafusion::execution::runtime_env::RuntimeEnv;
+
+/// One query's part of the pool.
+#[derive(Debug)]
+struct QueryMemory {
+    all: Arc<dyn MemoryPool>,
+    limit: usize,
+    used: AtomicUsize,
+}
+
+/// The surroundings of one query, which may take `limit` bytes of memory; `None` for half of what all
+/// queries may take together.
+pub fn confined(all: &Arc<RuntimeEnv>, limit: Option<usize>) -> Arc<RuntimeEnv> {
+    let total = match all.memory_pool.memory_limit() {
+        MemoryLimit::Finite(bytes) => bytes,
+        _ => usize::MAX,
+    };
+    let limit = limit.unwrap_or(total / 2).min(total);
+    let pool = QueryMemory { all: Arc::clone(&all.memory_pool), limit, used: AtomicUsize::new(0) };
+    Arc::new(RuntimeEnv { memory_pool: Arc::new(pool), ..RuntimeEnv::clone(all) })
+}
+
+impl MemoryPool for QueryMemory {
+    fn name(&self) -> &str {
+        "query"
+    }
+
+    fn register(&self, consumer: &MemoryConsumer) {
+        self.all.register(consumer);
+    }
+
+    fn unregister(&self, consumer: &MemoryConsumer) {
+        self.all.unregister(consumer);
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        self.used.fetch_add(additional, Ordering::Relaxed);
+        self.all.grow(reservation, additional);
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
+        self.used.fetch_sub(shrink, Ordering::Relaxed);
+        self.all.shrink(reservation, shrink);
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        let fits = |used: usize| Some(used + additional).filter(|n| *n <= self.limit);
+        let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        taken.map_err(|used| {
+            let text = format!(
+                "the query needs {} bytes of memory, and {} is its limit",
+                used + additional,
+                self.limit
+            );
+            DataFusionError::ResourcesExhausted(text)
+        })?;
+        self.all.try_grow(reservation, additional).inspect_err(|_| {
+            self.used.fetch_sub(additional, Ordering::Relaxed);
+        })
+    }
+
+    fn reserved(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    fn memory_limit(&self) -> MemoryLimit {
+        MemoryLimit::Finite(self.limit)
+    }
+}
+
+impl fmt::Display for QueryMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "query ({} of {} bytes)", self.reserved(), self.limit)
+    }
+}
