@@ -71,7 +71,8 @@ pub struct Args {
     /// c.M count through each index, u.M update by key, get, get.cold, scan.1, scan.all, scan.cold, recover, fdatasync;
     /// for micro its sections: load, row, long, marginal, six, fsync, clients, get, range, scan,
     /// recover; for transactions its trials: updates, hot, build, queue, tables, large; for changes:
-    /// deletes, adds, cold, all, blind, changed, space, readers, groups, entries
+    /// deletes, adds, cold, all, blind, changed, space, readers, groups, entries; for wire: inserts,
+    /// copy, sums, sysbench, pgbench, point, start
     #[arg(long)]
     steps: Option<String>,
     /// The engine's memory budget; units k, M, G

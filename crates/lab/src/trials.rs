@@ -94,11 +94,13 @@ pub enum Trial {
     Sysbench,
     /// pgbench's transactions.
     Pgbench,
+    /// A point select over the wire, in CPU.
+    Point,
     /// Start of the server on data that is there.
     Start,
 }
 
-const TRIALS: [(Suite, &str, Trial); 22] = [
+const TRIALS: [(Suite, &str, Trial); 23] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -120,6 +122,7 @@ const TRIALS: [(Suite, &str, Trial); 22] = [
     (Suite::Wire, "sums", Trial::Sums),
     (Suite::Wire, "sysbench", Trial::Sysbench),
     (Suite::Wire, "pgbench", Trial::Pgbench),
+    (Suite::Wire, "point", Trial::Point),
     (Suite::Wire, "start", Trial::Start),
 ];
 
@@ -219,6 +222,7 @@ fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
         Trial::Sums => wire::sums(stage),
         Trial::Sysbench => wire::sysbench(stage),
         Trial::Pgbench => wire::pgbench(stage),
+        Trial::Point => wire::point(stage),
         Trial::Start => wire::open(stage),
         _ => wire::inserts(stage),
     }

@@ -62,6 +62,8 @@ pub struct Counts {
     pub cancels: u64,
     /// Messages answered.
     pub messages: u64,
+    /// Times that bytes were sent.
+    pub sends: u64,
     /// Sessions that ended by a panic.
     pub panics: u64,
 }
@@ -78,6 +80,7 @@ pub struct Connections {
     pub(crate) refused: AtomicU64,
     pub(crate) cancels: AtomicU64,
     pub(crate) messages: AtomicU64,
+    pub(crate) sends: AtomicU64,
     pub(crate) panics: AtomicU64,
 }
 
@@ -94,6 +97,7 @@ impl Connections {
             refused: AtomicU64::new(0),
             cancels: AtomicU64::new(0),
             messages: AtomicU64::new(0),
+            sends: AtomicU64::new(0),
             panics: AtomicU64::new(0),
         }
     }
@@ -149,6 +153,7 @@ impl Connections {
             refused: get(&self.refused),
             cancels: get(&self.cancels),
             messages: get(&self.messages),
+            sends: get(&self.sends),
             panics: get(&self.panics),
         }
     }

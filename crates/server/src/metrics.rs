@@ -29,6 +29,7 @@ fn connections(page: &mut Page, c: Counts, started_us: i64) {
     page.counter("connections_refused_total", "Connections turned away.", c.refused);
     page.counter("cancel_requests_total", "Requests to cancel a statement.", c.cancels);
     page.counter("messages_total", "Messages of clients that were answered.", c.messages);
+    page.counter("sends_total", "Times that answers were sent.", c.sends);
     page.counter("session_panics_total", "Sessions that ended by a defect.", c.panics);
 }
 

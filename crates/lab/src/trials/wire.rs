@@ -12,8 +12,10 @@ use crate::generate::Workload;
 use crate::report::median;
 use crate::wire::{self, Kind, Server, of_client};
 
+mod point;
 mod programs;
 
+pub(super) use point::point;
 pub(super) use programs::{pgbench, sysbench};
 
 /// Bytes of a row of the insert benchmark with its entries, about, in PostgreSQL.

@@ -1,6 +1,7 @@
 //! How is a private server started and stopped?
 
-use std::net::TcpListener;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -23,6 +24,8 @@ pub(crate) struct Server {
     kind: Kind,
     child: Option<Child>,
     port: u16,
+    /// Where Onlap shows its counters.
+    http: u16,
     // Removed after the server has ended.
     _limit: Option<Limit>,
 }
@@ -42,10 +45,10 @@ impl Server {
         confined: Option<u64>,
         sync: SyncMode,
     ) -> Result<Server> {
-        let port = free_port()?;
+        let (port, http) = (free_port()?, free_port()?);
         let limit = confined.map(Limit::new).transpose()?;
         let mut command = match kind {
-            Kind::Onlap => onlap_command(dir, memory, sync, port)?,
+            Kind::Onlap => onlap_command(dir, memory, sync, (port, http))?,
             Kind::Postgres => postgres_command(dir, memory, sync, port)?,
         };
         if let Some(limit) = &limit {
@@ -53,7 +56,7 @@ impl Server {
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let child = command.spawn().map_err(io)?;
-        let mut server = Server { kind, child: Some(child), port, _limit: limit };
+        let mut server = Server { kind, child: Some(child), port, http, _limit: limit };
         let began = Instant::now();
         while server.connect().is_err() {
             let ended = server.child.as_mut().and_then(|c| c.try_wait().ok().flatten());
@@ -82,6 +85,33 @@ impl Server {
     /// Its port on 127.0.0.1.
     pub(crate) fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Seconds of CPU that its process has taken: its own, and the kernel's for it. A process per
+    /// connection, as PostgreSQL has, is not in it.
+    pub(crate) fn cpu(&self) -> Result<(f64, f64)> {
+        let id = self.child.as_ref().map_or(0, Child::id);
+        let text = std::fs::read_to_string(format!("/proc/{id}/stat")).map_err(io)?;
+        // The name before it may hold blanks; then come state and ten more numbers.
+        let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+        let ticks = |n: usize| rest.split_whitespace().nth(n)?.parse::<f64>().ok();
+        let (user, system) = (ticks(11), ticks(12));
+        // SAFETY: plain system call.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        match (user, system) {
+            (Some(user), Some(system)) => Ok((user / per_second, system / per_second)),
+            _ => Err(failed(format!("/proc/{id}/stat is of another form"))),
+        }
+    }
+
+    /// One of Onlap's counters, by its name in `/metrics`.
+    pub(crate) fn counter(&self, name: &str) -> Result<u64> {
+        let mut socket = TcpStream::connect(("127.0.0.1", self.http)).map_err(io)?;
+        socket.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").map_err(io)?;
+        let mut page = String::new();
+        socket.read_to_string(&mut page).map_err(io)?;
+        let value = page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        value.ok_or_else(|| failed(format!("/metrics has no {name}")))
     }
 
     /// Stops it as its manual says.
@@ -131,11 +161,17 @@ fn free_port() -> Result<u16> {
     Ok(listener.local_addr().map_err(io)?.port())
 }
 
-fn onlap_command(dir: &Path, memory: u64, sync: SyncMode, port: u16) -> Result<Command> {
+fn onlap_command(
+    dir: &Path,
+    memory: u64,
+    sync: SyncMode,
+    (port, http): (u16, u16),
+) -> Result<Command> {
     let mut command = Command::new(std::env::current_exe().map_err(io)?);
     command
         .arg("serve")
         .args(["--listen", &format!("127.0.0.1:{port}")])
+        .args(["--http", &format!("127.0.0.1:{http}")])
         .args(["--memory-limit", &memory.to_string()])
         .args(["--sync", &sync.to_string()])
         .arg("--data-dir")

@@ -204,7 +204,10 @@ impl Client for Connection {
         let bytes = self.reply.bytes();
         let sent = match bytes.is_empty() {
             true => Ok(()),
-            false => self.stream.send(bytes),
+            false => {
+                self.server.connections.sends.fetch_add(1, Ordering::Relaxed);
+                self.stream.send(bytes)
+            }
         };
         bytes.clear();
         bytes.shrink_to(2 * COPY_BYTES);
