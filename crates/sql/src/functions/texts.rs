@@ -5,7 +5,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::rowwise::{Gives, Rowwise};
 use crate::catalog::names::quote;
-use crate::error::SqlError;
+use crate::error::{SqlError, state};
 use crate::system::rows::Datum;
 use crate::types::oid;
 
@@ -41,6 +41,11 @@ fn quoting() -> Vec<Rowwise> {
         Rowwise::strict("quote_literal", oid::TEXT, |a| Ok(literal(&arg(a, 0).text()).into())),
         Rowwise::strict("quote_nullable", oid::TEXT, nullable).with_nulls(),
         Rowwise::strict("format", oid::TEXT, format).with_nulls(),
+        // What stands for a literal of bytes that is none (`crate::rewrite`).
+        Rowwise::strict("onlap_bad_bytes", oid::BYTEA, |a| {
+            let text = format!("invalid input syntax for type bytea: \"{}\"", arg(a, 0).text());
+            Err(SqlError::new(state::BAD_TEXT, text))
+        }),
         Rowwise::strict("onlap_text", oid::TEXT, |a| Ok(arg(a, 0).text().into())),
     ]
 }

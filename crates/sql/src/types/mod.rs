@@ -20,11 +20,13 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType as Arrow, Field, IntervalUnit, TimeUnit};
 use onlap::{ColumnSchema, DataType};
 
+mod array_input;
 mod arrays;
 mod cell;
 mod input;
 pub mod names;
 
+pub use array_input::array_items;
 pub use arrays::{batch_of_rows, column_to_arrow, value_of_array};
 pub use cell::{Cell, Style};
 pub use input::{binary_value, text_value};
