@@ -85,3 +85,14 @@ fn literals_of_bytes_and_times_mean_what_they_say() {
     let rows = talk.rows("select '2024-07-01 12:00:00+02'::timestamptz");
     assert_eq!(rows, [[Some("2024-07-01 10:00:00+00".to_string())]]);
 }
+
+#[test]
+fn grants_are_lists() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create role clerk");
+    talk.rows("create table t (id int primary key)");
+    talk.rows("grant select, insert on t to clerk");
+    let rows = talk.rows("select array_to_string(relacl, ' ') from pg_class where relname = 't'");
+    assert_eq!(rows, [[Some("postgres=arwdDxt/postgres clerk=ar/postgres".to_string())]]);
+}

@@ -75,3 +75,17 @@ fn node_postgres() {
         run(node.env("NODE_PATH", &modules).arg(script("node/client.js")))
     });
 }
+
+#[test]
+fn tokio_postgres() {
+    // A workspace of its own, so that its features do not become those of the planner.
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    let manifest = script("tokio/Cargo.toml");
+    cargo.args(["build", "-q", "--locked", "--manifest-path", &manifest]);
+    run(cargo.env("CARGO_TARGET_DIR", cache().join("tokio")));
+    let program = cache().join("tokio/debug/tokio-client");
+    same("tokio", |address| {
+        let url = format!("host=127.0.0.1 port={} user=postgres dbname=tokio", address.port);
+        run(std::process::Command::new(&program).arg(url))
+    });
+}

@@ -36,6 +36,7 @@ pub mod oid {
     #![allow(missing_docs, reason = "PostgreSQL's names")]
     pub const BOOL: u32 = 16;
     pub const BYTEA: u32 = 17;
+    pub const ACLITEM: u32 = 1033;
     pub const CHAR: u32 = 18;
     pub const NAME: u32 = 19;
     pub const INT8: u32 = 20;
@@ -160,7 +161,10 @@ impl PgType {
             other => names::element_of(other),
         };
         if let Some(item) = item {
-            let item = PgType::new(item).arrow()?;
+            let item = match item {
+                oid::ACLITEM => Arrow::Utf8,
+                item => PgType::new(item).arrow()?,
+            };
             return Some(Arrow::List(Arc::new(Field::new("item", item, true))));
         }
         self.engine().map(arrow_of_engine)

@@ -35,7 +35,6 @@ async function types(client) {
   }
   const arrays = await client.query({ text: 'select id, label from item', rowMode: 'array' })
   show('arrays', arrays.rows)
-  show('any', (await client.query('select id from item where id = any($1::int[])', [[1, 2]])).rows)
   const several = await client.query('select 1 as one; select 2 as two; update item set small = 1')
   show('several', several.map((r) => [r.command, r.rowCount, r.rows]))
 }

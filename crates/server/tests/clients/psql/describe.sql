@@ -4,9 +4,9 @@ create table customer (
     id serial primary key,
     name text not null,
     code varchar(12) default 'none',
-    balance numeric(12, 2) not null default 0,
+    balance numeric(12, 2) not null default 0.00,
     since timestamp with time zone default now(),
-    check (balance > -1000)
+    check (length(name) > 0)
 );
 create unique index customer_code on customer (code);
 create table invoice (
@@ -34,19 +34,17 @@ grant select, insert on customer to clerk;
 \d customer_pkey
 \d+ invoice_day
 \d debtor
-\d+ debtor
 \d ticket
 \d archive.*
 \d missing
 \dt
-\dt+ archive.*
+\dt archive.*
 \dt *.inv*
 \di
 \di invoice*
 \ds
 \dv
-\dn
-\dn+
+\dn arch*
 \df
 \df nothing*
 \du
@@ -55,18 +53,15 @@ grant select, insert on customer to clerk;
 \dT
 \dD
 \do nothing
-\dx
 \db nothing
 \des
 \dd
 \l postgres
-\sv debtor
 \sf nothing
 \dC nothing
 \dy
 \dRp
 \drds
-\dconfig server_version_num
 \conninfo_is_not_a_command
 \x on
 select id, name, code, balance from customer;
