@@ -72,8 +72,8 @@ async function rows(client) {
 
 async function pool() {
   const several = new Pool({ max: 3 })
-  const sums = await Promise.all([1, 2, 3, 4, 5].map((n) => several.query('select $1::int * 2 as twice', [n])))
-  show('pool', sums.map((r) => r.rows[0].twice))
+  const sums = await Promise.all([1, 2, 3, 4, 5].map((n) => several.query('select $1::int as same', [n])))
+  show('pool', sums.map((r) => r.rows[0].same))
   await several.end()
 }
 
