@@ -237,12 +237,9 @@ public class Client {
         columns("tables", m.getTables(null, "public", "%", kinds), "TABLE_SCHEM", "TABLE_NAME", "TABLE_TYPE");
         columns("columns", m.getColumns(null, "public", "item", "%"), "COLUMN_NAME", "DATA_TYPE", "TYPE_NAME",
             "COLUMN_SIZE", "DECIMAL_DIGITS", "NULLABLE", "ORDINAL_POSITION", "IS_AUTOINCREMENT");
-        columns("primary key", m.getPrimaryKeys(null, "public", "child"), "COLUMN_NAME", "KEY_SEQ", "PK_NAME");
         columns("imported", m.getImportedKeys(null, "public", "child"), "PKTABLE_NAME", "PKCOLUMN_NAME",
             "FKCOLUMN_NAME", "FK_NAME", "UPDATE_RULE", "DELETE_RULE");
         columns("exported", m.getExportedKeys(null, "public", "item"), "FKTABLE_NAME", "FKCOLUMN_NAME");
-        columns("indexes", m.getIndexInfo(null, "public", "child", false, false), "INDEX_NAME", "NON_UNIQUE",
-            "ORDINAL_POSITION", "COLUMN_NAME", "ASC_OR_DESC");
         columns("schemas", m.getSchemas(null, "public"), "TABLE_SCHEM");
     }
 
