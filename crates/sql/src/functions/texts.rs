@@ -43,8 +43,10 @@ fn quoting() -> Vec<Rowwise> {
         Rowwise::strict("format", oid::TEXT, format).with_nulls(),
         // What stands for a literal of bytes that is none (`crate::rewrite`).
         Rowwise::strict("onlap_bad_bytes", oid::BYTEA, |a| {
-            let text = format!("invalid input syntax for type bytea: \"{}\"", arg(a, 0).text());
-            Err(SqlError::new(state::BAD_TEXT, text))
+            Err(match arg(a, 0).text().strip_prefix("\\x") {
+                Some(_) => SqlError::new("22023", "invalid hexadecimal data"),
+                None => SqlError::new(state::BAD_TEXT, "invalid input syntax for type bytea"),
+            })
         }),
         Rowwise::strict("onlap_text", oid::TEXT, |a| Ok(arg(a, 0).text().into())),
     ]
