@@ -145,6 +145,31 @@ struct Inner {
     kind: ErrorKind,
     message: String,
     place: Option<Place>,
+    subject: Option<Subject>,
+}
+
+/// Which rule of which table was broken, for programs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// The table.
+    pub table: String,
+    /// The column that the rule is about, where it is about one.
+    pub column: Option<String>,
+    /// The index, check or foreign key.
+    pub constraint: Option<String>,
+    /// The columns of a key and their values, as texts.
+    pub key: Vec<(String, String)>,
+    /// The table at the other end of a foreign key.
+    pub other: Option<OtherEnd>,
+}
+
+/// Which end of a foreign key a table is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OtherEnd {
+    /// The table that was to have the row; the subject is the child.
+    Parent(String),
+    /// The table that has rows with the key; the subject is the parent.
+    Child(String),
 }
 
 /// Where damage was found.
@@ -159,7 +184,7 @@ pub struct Place {
 impl Error {
     /// An error of the given kind; the message says what to do where that is known.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Error {
-        Error(Box::new(Inner { kind, message: message.into(), place: None }))
+        Error(Box::new(Inner { kind, message: message.into(), place: None, subject: None }))
     }
 
     /// Damage at a byte offset of a file (rule I8). `file` may be empty where pure decoders do not
@@ -170,6 +195,7 @@ impl Error {
             kind: ErrorKind::Corruption,
             message: message.into(),
             place: Some(place),
+            subject: None,
         }))
     }
 
@@ -191,6 +217,13 @@ impl Error {
         self
     }
 
+    /// Says which rule was broken.
+    #[must_use]
+    pub fn about(mut self, subject: Subject) -> Error {
+        self.0.subject = Some(subject);
+        self
+    }
+
     /// What the caller does next.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -199,6 +232,11 @@ impl Error {
     /// The sentence without the place.
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// The rule that was broken, where the error is about one.
+    pub fn subject(&self) -> Option<&Subject> {
+        self.0.subject.as_ref()
     }
 
     /// File and offset of damage.

@@ -22,7 +22,7 @@ pub mod rng;
 pub mod tasks;
 
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use error::{Error, ErrorKind, Result};
+pub use error::{Error, ErrorKind, OtherEnd, Result, Subject};
 pub use ids::{ColumnId, Csn, FileId, IndexId, PROVISIONAL_BASE, RowId, SequenceId, TableId};
 pub use memory::{Charge, Memory, Part};
 pub use rng::Rng;

@@ -23,6 +23,7 @@ use onlap_format::{Column, ColumnSchema, DataType, Numeric, TableSchema, Value};
 
 use crate::commit::TableWrite;
 use crate::database::Shared;
+use crate::rules::not_null;
 use crate::table::{TableState, TableView};
 
 pub(crate) mod replace;
@@ -56,9 +57,7 @@ pub(crate) fn op_of(
     match change {
         Change::Set(value) => {
             if *value == Value::Null && !column.nullable {
-                let text =
-                    format!("column {} of table {} does not take NULL", column.name, schema.name);
-                return Err(Error::new(ErrorKind::NotNull, text));
+                return Err(not_null(&schema.name, &column.name));
             }
             let mut one = Column::new(column.ty.physical());
             convert::push_value(column.ty, value, &mut one, &column.name)?;

@@ -61,7 +61,8 @@ pub use index_build::{BuildControl, BuildProgress};
 pub use locks::{LockWait, RowLock};
 pub use onlap_base::pattern::InsertPattern;
 pub use onlap_base::{
-    ColumnId, Csn, Error, ErrorKind, IndexId, Result, RowId, SequenceId, TableId, memory,
+    ColumnId, Csn, Error, ErrorKind, IndexId, OtherEnd, Result, RowId, SequenceId, Subject,
+    TableId, memory,
 };
 pub use onlap_format::{
     Action, Batch, BytesVec, CheckSchema, Column, ColumnDefault, ColumnSchema, DataType, Expr,

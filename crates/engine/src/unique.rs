@@ -6,9 +6,9 @@
 //! ([`look_up`]); the leader repeats it only for what came since ([`validate`]). Keys with a NULL
 //! never clash.
 
-use onlap_base::{Error, ErrorKind, IndexId, Result, RowId, limits};
+use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId, Subject, limits};
 use onlap_format::key::KeyDef;
-use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Vector};
+use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Value, Vector, convert};
 use roaring::RoaringTreemap;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -416,20 +416,39 @@ pub(crate) fn raise_highs_of_rows(schema: &TableSchema, rows: &Batch, highs: &mu
 }
 
 pub(crate) fn duplicate(schema: &TableSchema, index: &IndexSchema, key: &[u8]) -> Error {
-    let values = match key_def(schema, index).decode(key) {
-        Ok(values) => {
-            let shown: Vec<String> = values.iter().map(|v| format!("{v:?}")).collect();
-            shown.join(", ")
+    let values = key_def(schema, index).decode(key).unwrap_or_default();
+    let shown: Vec<String> = values.iter().map(|v| format!("{v:?}")).collect();
+    let text = format!(
+        "table {} has a row with this key in {} already: ({})",
+        schema.name,
+        index.name,
+        shown.join(", ")
+    );
+    let columns: Vec<ColumnId> = index.key.iter().map(|k| k.column).collect();
+    Error::new(ErrorKind::DuplicateKey, text).about(Subject {
+        table: schema.name.clone(),
+        constraint: Some(index.name.clone()),
+        key: key_texts(schema, &columns, &values),
+        ..Subject::default()
+    })
+}
+
+/// Columns with their values as texts.
+pub(crate) fn key_texts(
+    schema: &TableSchema,
+    columns: &[ColumnId],
+    values: &[Value],
+) -> Vec<(String, String)> {
+    let shown = columns.iter().zip(values).filter_map(|(id, value)| {
+        let column = &schema.columns[schema.position(*id)?];
+        let mut text = String::new();
+        match value {
+            Value::Null => text.push_str("null"),
+            value => convert::format_text(column.ty, value, &mut text),
         }
-        Err(_) => "?".to_owned(),
-    };
-    Error::new(
-        ErrorKind::DuplicateKey,
-        format!(
-            "table {} has a row with this key in {} already: ({values})",
-            schema.name, index.name
-        ),
-    )
+        Some((column.name.clone(), text))
+    });
+    shown.collect()
 }
 
 /// Refuses keys above the limit, before the log sees them.

@@ -19,6 +19,7 @@ use onlap_format::{Batch, Column, ColumnSchema, TableSchema, convert};
 use crate::changes;
 use crate::commit::TableWrite;
 use crate::rules::alter::judge_again;
+use crate::rules::not_null;
 use crate::unique;
 
 /// Puts what a transaction does to a table into the form of the schema of the moment.
@@ -71,8 +72,7 @@ pub(crate) fn rows(from: &TableSchema, to: &TableSchema, rows: &Batch) -> Result
             None => missing(column, rows.rows)?,
         };
         if !column.nullable && (0..rows.rows).any(|i| values.is_null(i)) {
-            let text = format!("column {} of table {} does not take NULL", column.name, to.name);
-            return Err(Error::new(ErrorKind::NotNull, text));
+            return Err(not_null(&to.name, &column.name));
         }
         out.columns.push(values);
     }

@@ -8,6 +8,8 @@ use std::fmt;
 use datafusion::common::{DataFusionError, SchemaError};
 use onlap::ErrorKind;
 
+mod rules;
+
 /// Result of anything in this crate.
 pub type Result<T, E = SqlError> = std::result::Result<T, E>;
 
@@ -89,6 +91,16 @@ struct Parts {
     hint: Option<String>,
     position: Option<usize>,
     context: Option<String>,
+    about: Option<About>,
+}
+
+/// What an error is about, for programs.
+#[derive(Clone, PartialEq, Eq)]
+struct About {
+    schema: String,
+    table: String,
+    column: Option<String>,
+    constraint: Option<String>,
 }
 
 impl SqlError {
@@ -101,6 +113,7 @@ impl SqlError {
             hint: None,
             position: None,
             context: None,
+            about: None,
         }))
     }
     /// Something that Onlap does not do.
@@ -146,6 +159,12 @@ impl SqlError {
         fields.extend(self.0.hint.iter().map(|t| (b'H', t.clone())));
         fields.extend(self.0.position.iter().map(|p| (b'P', p.to_string())));
         fields.extend(self.0.context.iter().map(|t| (b'W', t.clone())));
+        if let Some(about) = &self.0.about {
+            fields.push((b's', about.schema.clone()));
+            fields.push((b't', about.table.clone()));
+            fields.extend(about.column.iter().map(|c| (b'c', c.clone())));
+            fields.extend(about.constraint.iter().map(|c| (b'n', c.clone())));
+        }
         fields
     }
 }
@@ -171,6 +190,9 @@ impl std::error::Error for SqlError {}
 
 impl From<onlap::Error> for SqlError {
     fn from(e: onlap::Error) -> SqlError {
+        if let Some(subject) = e.subject() {
+            return rules::broken(&e, subject);
+        }
         let error = SqlError::new(e.kind().sqlstate(), e.to_string());
         match e.kind() {
             ErrorKind::Conflict => error.hint("Run the transaction again."),
@@ -229,9 +251,7 @@ fn of_arrow(e: &datafusion::arrow::error::ArrowError) -> SqlError {
     match e {
         ArrowError::DivideByZero => SqlError::new("22012", "division by zero"),
         ArrowError::ArithmeticOverflow(_) => SqlError::new("22003", "value out of range"),
-        ArrowError::CastError(text) | ArrowError::ParseError(text) => {
-            SqlError::new(state::BAD_TEXT, text.clone())
-        }
+        ArrowError::CastError(text) | ArrowError::ParseError(text) => rules::of_cast(text),
         ArrowError::ExternalError(inner) => match inner.downcast_ref::<DataFusionError>() {
             Some(inner) => of_planner(inner),
             None => match inner.downcast_ref::<SqlError>() {

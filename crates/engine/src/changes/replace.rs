@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use onlap_base::{ErrorKind, Result, RowId};
+use onlap_base::{Result, RowId};
 use onlap_format::changes::{LoggedChange, apply};
 use onlap_format::{Batch, TableSchema};
 
@@ -14,6 +14,7 @@ use super::{is_free, no_longer_free};
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Shared;
 use crate::read::{ReadCounters, ReadView, Registration};
+use crate::rules::not_null;
 use crate::unique;
 
 /// Rows that are replaced at a commit; a transaction with more is to be run again.
@@ -75,8 +76,7 @@ fn judge(w: &TableWrite, batch: &Batch) -> Result<()> {
     let TableSchema { columns, name, .. } = &*w.schema;
     for (column, values) in columns.iter().zip(&batch.columns) {
         if !column.nullable && (0..batch.rows).any(|i| values.is_null(i)) {
-            let text = format!("column {} of table {name} does not take NULL", column.name);
-            return Err(onlap_base::Error::new(ErrorKind::NotNull, text));
+            return Err(not_null(name, &column.name));
         }
     }
     match w.state.checks(&w.schema)? {

@@ -249,13 +249,13 @@ fn judge_key(
         let values: Vec<Value> = places.iter().map(value).collect();
         if !values.contains(&Value::Null) {
             let bytes = parent.def.encode_values(&values);
-            wanted.insert(bytes.map_err(|_| no_parent(schema, key, &values))?, values);
+            wanted.insert(bytes.map_err(|_| no_parent(&parent, schema, key, &values))?, values);
         }
     }
     for (bytes, values) in &wanted {
         loop {
             let Some(row) = tx.committed_row_with_key(&parent, bytes)? else {
-                return Err(no_parent(schema, key, values));
+                return Err(no_parent(&parent, schema, key, values));
             };
             if !tx.is_going(&parent, row) {
                 break;

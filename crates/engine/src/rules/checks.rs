@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use onlap_base::{Error, ErrorKind, Result};
+use onlap_base::{Error, ErrorKind, Result, Subject};
 use onlap_format::expr::Condition;
 use onlap_format::{Batch, CheckSchema, TableSchema, Value, convert};
 
@@ -63,7 +63,11 @@ fn violated(schema: &TableSchema, check: &CheckSchema, batch: &Batch, row: usize
         check.name,
         values.join(", ")
     );
-    Error::new(ErrorKind::CheckViolation, text)
+    Error::new(ErrorKind::CheckViolation, text).about(Subject {
+        table: schema.name.clone(),
+        constraint: Some(check.name.clone()),
+        ..Subject::default()
+    })
 }
 
 /// The beginning of a text, for messages.

@@ -7,7 +7,7 @@
 //!
 //! Thread safety: plain functions; what is shared is immutable.
 
-use onlap_base::{Error, ErrorKind, Result};
+use onlap_base::{Error, ErrorKind, Result, Subject};
 use onlap_format::TableSchema;
 
 use crate::database::{Shared, unknown_table};
@@ -21,6 +21,13 @@ mod references;
 
 pub(crate) use checks::Checks;
 pub(crate) use references::{Reference, References};
+
+/// A column of a table is not to be NULL.
+pub(crate) fn not_null(table: &str, column: &str) -> Error {
+    let text = format!("column {column} of table {table} does not take NULL");
+    let (table, column) = (table.to_owned(), Some(column.to_owned()));
+    Error::new(ErrorKind::NotNull, text).about(Subject { table, column, ..Subject::default() })
+}
 
 /// After a table came or went: parents learn of their children.
 pub(crate) fn came_or_went(shared: &Shared, schema: &TableSchema) {

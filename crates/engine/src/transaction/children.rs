@@ -16,7 +16,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{Error, ErrorKind, OtherEnd, PROVISIONAL_BASE, Result, RowId, Subject};
 use onlap_format::{Action, ForeignKeySchema, Row, TableSchema, Value};
 
 use super::buffer::Found;
@@ -29,6 +29,7 @@ use crate::locks::{LockWait, RowLock};
 use crate::options::Rule;
 use crate::read::{KeyRange, ReadView, Reader, Registration, Scan};
 use crate::rules::Reference;
+use crate::unique::key_texts;
 
 /// Parent rows that a statement deletes or replaces.
 pub(super) struct Losses {
@@ -182,7 +183,14 @@ impl Transaction {
                 child.name(),
                 named_values(&child.schema(), &key.columns, &lost.values)
             );
-            return Err(Error::new(ErrorKind::ForeignKeyViolation, text));
+            let parent_columns: Vec<_> = parent.index.key.iter().map(|k| k.column).collect();
+            return Err(Error::new(ErrorKind::ForeignKeyViolation, text).about(Subject {
+                table: parent.table.name(),
+                constraint: Some(key.name.clone()),
+                key: key_texts(&parent.table.schema(), &parent_columns, &lost.values),
+                other: Some(OtherEnd::Child(child.name())),
+                ..Subject::default()
+            }));
         }
     }
 

@@ -10,6 +10,7 @@ use onlap_format::convert;
 use onlap_format::{Batch, ColumnSchema, Identity, TableSchema, Value, Vector};
 
 use super::buffer::Buffer;
+use crate::rules::not_null;
 
 impl Buffer {
     /// `chosen`: a value in the serial column is the caller's, not that of the row's old version,
@@ -41,7 +42,9 @@ impl Buffer {
                     let next = self.table.state.take_serial(1)?;
                     convert::push_value(schema.ty, &Value::Int(next), column, &schema.name)?;
                 }
-                Value::Null if !schema.nullable => return Err(not_null(&self.schema, schema)),
+                Value::Null if !schema.nullable => {
+                    return Err(not_null(&self.schema.name, &schema.name));
+                }
                 Value::Null => column.push_null(),
                 _ if chosen && schema.identity == Identity::Always => {
                     return Err(generated_always(&self.schema, schema));
@@ -138,9 +141,4 @@ fn generated_always(table: &TableSchema, column: &ColumnSchema) -> Error {
         column.name, table.name
     );
     Error::new(ErrorKind::GeneratedAlways, text)
-}
-
-fn not_null(table: &TableSchema, column: &ColumnSchema) -> Error {
-    let text = format!("column {} of table {} does not take NULL", column.name, table.name);
-    Error::new(ErrorKind::NotNull, text)
 }

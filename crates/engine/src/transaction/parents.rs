@@ -23,7 +23,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onlap_base::{ColumnId, Error, ErrorKind, Result, RowId};
+use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, Result, RowId, Subject};
 use onlap_format::key::KeyDef;
 use onlap_format::{ForeignKeySchema, IndexSchema, TableSchema, Value, convert};
 
@@ -34,7 +34,7 @@ use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
 use crate::read::ReadCounters;
 use crate::table::key_def;
-use crate::unique;
+use crate::unique::{self, key_texts};
 
 /// Locks in a parent table above which a transaction locks all its keys at once: at some 200 bytes each
 /// these take the better part of a MiB.
@@ -105,12 +105,12 @@ impl Transaction {
                 continue;
             }
             let bytes = parent.def.encode_values(&values);
-            wanted.insert(bytes.map_err(|_| no_parent(schema, key, &values))?, values);
+            wanted.insert(bytes.map_err(|_| no_parent(&parent, schema, key, &values))?, values);
         }
         // Whoever looks for many does so in the same order.
         for (bytes, values) in &wanted {
             if !self.has_parent(&parent, bytes)? {
-                return Err(no_parent(schema, key, values));
+                return Err(no_parent(&parent, schema, key, values));
             }
         }
         Ok(())
@@ -211,23 +211,30 @@ fn values_at(buffer: &Buffer, columns: &[ColumnId], ordinal: usize) -> Vec<Value
     columns.iter().map(value).collect()
 }
 
-pub(crate) fn no_parent(schema: &TableSchema, key: &ForeignKeySchema, values: &[Value]) -> Error {
+pub(crate) fn no_parent(
+    parent: &Parent,
+    schema: &TableSchema,
+    key: &ForeignKeySchema,
+    values: &[Value],
+) -> Error {
     let text = format!(
         "a row of table {} violates foreign key {}: there is no parent with {}",
         schema.name,
         key.name,
         named_values(schema, &key.columns, values)
     );
-    Error::new(ErrorKind::ForeignKeyViolation, text)
+    Error::new(ErrorKind::ForeignKeyViolation, text).about(Subject {
+        table: schema.name.clone(),
+        constraint: Some(key.name.clone()),
+        key: key_texts(schema, &key.columns, values),
+        other: Some(OtherEnd::Parent(parent.table.name())),
+        ..Subject::default()
+    })
 }
 
 /// Columns with their values, for messages.
 pub(super) fn named_values(schema: &TableSchema, columns: &[ColumnId], values: &[Value]) -> String {
-    let shown = columns.iter().zip(values).filter_map(|(id, value)| {
-        let column = &schema.columns[schema.position(*id)?];
-        let mut text = String::new();
-        convert::format_text(column.ty, value, &mut text);
-        Some(format!("{} = {}", column.name, text.trim_end()))
-    });
+    let texts = key_texts(schema, columns, values);
+    let shown = texts.iter().map(|(name, text)| format!("{name} = {}", text.trim_end()));
     shown.collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,7 @@
 //! Is a columnar batch what its table's schema says?
 
 use onlap_base::limits::{ROW_BYTES, VALUE_BYTES};
-use onlap_base::{Error, ErrorKind, Result};
+use onlap_base::{Error, ErrorKind, Result, Subject};
 
 use super::{check_text, int_range, out_of_range, too_long};
 use crate::batch::{Batch, BytesVec, Column, NullMask, Vector};
@@ -25,7 +25,14 @@ pub fn check_batch(schema: &TableSchema, batch: &Batch) -> Result<()> {
         ));
     }
     for (column, described) in batch.columns.iter().zip(&schema.columns) {
-        check_column(described, column, batch.rows)?;
+        check_column(described, column, batch.rows).map_err(|e| match e.kind() {
+            ErrorKind::NotNull => e.about(Subject {
+                table: schema.name.clone(),
+                column: Some(described.name.clone()),
+                ..Subject::default()
+            }),
+            _ => e,
+        })?;
     }
     check_row_bytes(batch)
 }

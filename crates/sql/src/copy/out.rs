@@ -108,10 +108,11 @@ impl<'a> Out<'a> {
         let columns = Arc::clone(&rows.columns);
         let binary = self.options.format == Format::Binary;
         client.reply().copy_response(b'H', binary, columns.len());
+        // Clients count on a message per row, the first of which begins with the header.
+        let mut header = Vec::new();
         if binary {
-            let mut header = SIGNATURE.to_vec();
+            header.extend_from_slice(SIGNATURE);
             header.extend_from_slice(&[0; 8]);
-            client.reply().copy_data(&header);
         } else if self.options.header != Header::Off {
             self.line.clear();
             for (i, column) in columns.iter().enumerate() {
@@ -125,6 +126,8 @@ impl<'a> Out<'a> {
         let mut n = 0;
         while let Some(chunk) = rows.source.next()? {
             for row in 0..chunk.len() {
+                self.line.clear();
+                self.line.append(&mut header);
                 self.row(&chunk, row, &columns);
                 client.reply().copy_data(&self.line);
                 send_if_large(client)?;
@@ -132,14 +135,15 @@ impl<'a> Out<'a> {
             n += chunk.len();
         }
         if binary {
-            client.reply().copy_data(&(-1i16).to_be_bytes());
+            header.extend_from_slice(&(-1i16).to_be_bytes());
+            client.reply().copy_data(&header);
         }
         client.reply().copy_done();
         Ok(Answer::Done(format!("COPY {n}")))
     }
 
+    /// Appends a row to the line.
     fn row(&mut self, chunk: &Chunk, row: usize, columns: &[AnswerColumn]) {
-        self.line.clear();
         if self.options.format == Format::Binary {
             self.line.extend_from_slice(&(columns.len() as i16).to_be_bytes());
             for (i, column) in columns.iter().enumerate() {

@@ -5,7 +5,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use super::rowwise::{Gives, Rowwise};
 use crate::catalog::names::quote;
-use crate::error::SqlError;
+use crate::error::{SqlError, state};
 use crate::system::rows::Datum;
 use crate::types::oid;
 
@@ -41,6 +41,13 @@ fn quoting() -> Vec<Rowwise> {
         Rowwise::strict("quote_literal", oid::TEXT, |a| Ok(literal(&arg(a, 0).text()).into())),
         Rowwise::strict("quote_nullable", oid::TEXT, nullable).with_nulls(),
         Rowwise::strict("format", oid::TEXT, format).with_nulls(),
+        // What stands for a literal of bytes that is none (`crate::rewrite`).
+        Rowwise::strict("onlap_bad_bytes", oid::BYTEA, |a| {
+            Err(match arg(a, 0).text().strip_prefix("\\x") {
+                Some(_) => SqlError::new("22023", "invalid hexadecimal data"),
+                None => SqlError::new(state::BAD_TEXT, "invalid input syntax for type bytea"),
+            })
+        }),
         Rowwise::strict("onlap_text", oid::TEXT, |a| Ok(arg(a, 0).text().into())),
     ]
 }

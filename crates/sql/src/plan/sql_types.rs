@@ -5,7 +5,7 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
-use datafusion::sql::sqlparser::ast::DataType as SqlType;
+use datafusion::sql::sqlparser::ast::{DataType as SqlType, TimezoneInfo};
 
 use crate::types::names;
 use crate::types::{PgType, oid};
@@ -31,6 +31,7 @@ pub fn pg_type(ty: &SqlType) -> Option<PgType> {
         SqlType::JSONB => oid::JSONB,
         SqlType::Regclass => oid::REGCLASS,
         SqlType::Bytea => oid::BYTEA,
+        SqlType::Timestamp(None, TimezoneInfo::Tz | TimezoneInfo::WithTimeZone) => oid::TIMESTAMPTZ,
         SqlType::Custom(name, arguments) if arguments.is_empty() => {
             names::by_name(&name.to_string())?
         }

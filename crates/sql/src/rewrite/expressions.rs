@@ -4,6 +4,8 @@ use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Function, FunctionArguments, Select, SelectItem, Value,
 };
 
+use onlap::convert;
+
 use super::{expr as parsed, function_name};
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG};
 
@@ -41,6 +43,11 @@ pub fn rewrite(expr: &mut Expr) {
         }
         Expr::Cast { expr: inner, data_type, .. } => {
             let target = type_word(data_type);
+            if target == "bytea"
+                && let Some(text) = bytes_of_literal(inner)
+            {
+                return replace(expr, &text);
+            }
             if REG.contains(&target.as_str()) {
                 let text = format!("{target}({inner})");
                 replace(expr, &text);
@@ -76,6 +83,22 @@ pub fn type_literals(select: &mut Select) {
 fn replace(expr: &mut Expr, text: &str) {
     if let Some(new) = parsed(text) {
         *expr = new;
+    }
+}
+
+/// A literal of bytes: the planner takes the text's own bytes, and not what it says.
+fn bytes_of_literal(expr: &Expr) -> Option<String> {
+    let Expr::Value(value) = expr else { return None };
+    let text = match &value.value {
+        Value::SingleQuotedString(text) | Value::EscapedStringLiteral(text) => text,
+        _ => return None,
+    };
+    match convert::parse_text(onlap::DataType::Bytea, text) {
+        Ok(onlap::Value::Bytes(bytes)) => {
+            let hex: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+            Some(format!("X'{hex}'"))
+        }
+        _ => Some(format!("onlap_bad_bytes('{}')", text.replace('\'', "''"))),
     }
 }
 

@@ -8,7 +8,7 @@ use onlap::{Column, DataType, Value, convert};
 
 use crate::error::Result;
 use crate::parse::literal_text;
-use crate::types::{PgType, column_to_arrow, oid, text_value};
+use crate::types::{PgType, array_items, column_to_arrow, names, oid, text_value};
 
 /// A parameter's value and type.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +25,23 @@ impl Parameter {
     /// # Errors
     /// The value is none of its type.
     pub fn scalar(&self) -> Result<ScalarValue> {
-        scalar_of(self.ty.engine().unwrap_or(DataType::Text), &self.value)
+        match (names::element_of(self.ty.oid), &self.value) {
+            (Some(element), Value::Text(text)) => list_of(PgType::new(element), text),
+            _ => scalar_of(self.ty.engine().unwrap_or(DataType::Text), &self.value),
+        }
     }
+}
+
+/// An array's text as the planner has the array.
+fn list_of(element: PgType, text: &str) -> Result<ScalarValue> {
+    let engine = element.engine().unwrap_or(DataType::Text);
+    let item = |item: Option<String>| match item {
+        Some(item) => scalar_of(engine, &text_value(element, &item)?),
+        None => scalar_of(engine, &Value::Null),
+    };
+    let items = array_items(text)?.into_iter().map(item).collect::<Result<Vec<_>>>()?;
+    let ty = element.arrow().unwrap_or(datafusion::arrow::datatypes::DataType::Utf8);
+    Ok(ScalarValue::List(ScalarValue::new_list(&items, &ty, true)))
 }
 
 /// A value as the planner has it.

@@ -1,5 +1,7 @@
 //! What do the catalogs say of relations: their columns, indexes, constraints, defaults?
 
+use std::collections::HashSet;
+
 use onlap::{Action, ColumnSchema, TableSchema};
 
 use super::model::{Model, Relation, What};
@@ -89,6 +91,9 @@ fn classes(view: &View, model: &Model) -> Rows {
          relforcerowsecurity relispopulated relreplident relispartition relrewrite relfrozenxid \
          relminmxid relacl",
     );
+    let tables = model.relations.iter().filter_map(Relation::table);
+    let parents: HashSet<_> =
+        tables.flat_map(|t| t.foreign_keys.iter().map(|k| k.parent)).collect();
     for relation in &model.relations {
         let kind = relation.kind();
         let (natts, checks, indexed, keys) = match relation.table() {
@@ -97,6 +102,8 @@ fn classes(view: &View, model: &Model) -> Rows {
             }
             None => (columns(view, relation).len(), 0, false, 0),
         };
+        // PostgreSQL keeps foreign keys by triggers at both ends, and psql asks for those.
+        let named = relation.table().is_some_and(|t| parents.contains(&t.id));
         let method = match kind {
             "r" => 2,
             "i" => BTREE,
@@ -124,7 +131,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             natts,
             checks,
             is_view,
-            keys > 0,
+            keys > 0 || named,
             false,
             false,
             false,

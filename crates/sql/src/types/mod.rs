@@ -20,11 +20,13 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::{DataType as Arrow, Field, IntervalUnit, TimeUnit};
 use onlap::{ColumnSchema, DataType};
 
+mod array_input;
 mod arrays;
 mod cell;
 mod input;
 pub mod names;
 
+pub use array_input::array_items;
 pub use arrays::{batch_of_rows, column_to_arrow, value_of_array};
 pub use cell::{Cell, Style};
 pub use input::{binary_value, text_value};
@@ -34,6 +36,7 @@ pub mod oid {
     #![allow(missing_docs, reason = "PostgreSQL's names")]
     pub const BOOL: u32 = 16;
     pub const BYTEA: u32 = 17;
+    pub const ACLITEM: u32 = 1033;
     pub const CHAR: u32 = 18;
     pub const NAME: u32 = 19;
     pub const INT8: u32 = 20;
@@ -158,7 +161,10 @@ impl PgType {
             other => names::element_of(other),
         };
         if let Some(item) = item {
-            let item = PgType::new(item).arrow()?;
+            let item = match item {
+                oid::ACLITEM => Arrow::Utf8,
+                item => PgType::new(item).arrow()?,
+            };
             return Some(Arrow::List(Arc::new(Field::new("item", item, true))));
         }
         self.engine().map(arrow_of_engine)

@@ -40,7 +40,7 @@ const TYPES: &[(u32, u32, &str, &str)] = &[
     (30, 1013, "oidvector", "oidvector"),
     (194, 0, "pg_node_tree", "pg_node_tree"),
     (869, 1041, "inet", "inet"),
-    (1033, 1034, "aclitem", "aclitem"),
+    (oid::ACLITEM, 1034, "aclitem", "aclitem"),
     (2202, 2207, "regprocedure", "regprocedure"),
     (2203, 2208, "regoper", "regoper"),
     (2204, 2209, "regoperator", "regoperator"),

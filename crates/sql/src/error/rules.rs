@@ -1,0 +1,116 @@
+//! How does PostgreSQL say that a rule of a table was broken, or that a value is not of its type?
+//!
+//! Programs look at SQLSTATE and the constraint's name, people and tests of applications at the sentence,
+//! so both are PostgreSQL's. The engine names the rule ([`onlap::Subject`]); casts of the planner say what
+//! they refuse by text alone.
+
+use onlap::{Error, ErrorKind, OtherEnd, Subject};
+
+use super::{About, SqlError, state};
+use crate::catalog::names::Name;
+
+/// The error of a broken rule.
+pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
+    let relation = Name::of_engine(&subject.table).1;
+    let column = subject.column.as_deref().unwrap_or_default();
+    let constraint = subject.constraint.as_deref().unwrap_or_default();
+    let table = &relation.name;
+    let other = subject.other.as_ref().map(|other| match other {
+        OtherEnd::Parent(name) | OtherEnd::Child(name) => Name::of_engine(name).1,
+    });
+    let mut owner = relation.clone();
+    let (text, detail) = match (e.kind(), &subject.other, other) {
+        (ErrorKind::NotNull, ..) => (
+            format!(
+                "null value in column \"{column}\" of relation \"{table}\" violates not-null \
+                 constraint"
+            ),
+            None,
+        ),
+        (ErrorKind::DuplicateKey, ..) => (
+            format!("duplicate key value violates unique constraint \"{constraint}\""),
+            Some(format!("{} already exists.", key(subject))),
+        ),
+        (ErrorKind::CheckViolation, ..) => (
+            format!("new row for relation \"{table}\" violates check constraint \"{constraint}\""),
+            None,
+        ),
+        (_, Some(OtherEnd::Parent(_)), Some(parent)) => (
+            format!(
+                "insert or update on table \"{table}\" violates foreign key constraint \
+                 \"{constraint}\""
+            ),
+            Some(format!("{} is not present in table \"{}\".", key(subject), parent.name)),
+        ),
+        (_, Some(OtherEnd::Child(_)), Some(child)) => {
+            owner = child;
+            (
+                format!(
+                    "update or delete on table \"{table}\" violates foreign key constraint \
+                     \"{constraint}\" on table \"{}\"",
+                    owner.name
+                ),
+                Some(format!(
+                    "{} is still referenced from table \"{}\".",
+                    key(subject),
+                    owner.name
+                )),
+            )
+        }
+        _ => (e.to_string(), None),
+    };
+    let mut error = SqlError::new(e.kind().sqlstate(), text);
+    error.0.detail = detail;
+    error.0.about = Some(About {
+        schema: owner.schema,
+        table: owner.name,
+        column: subject.column.clone(),
+        constraint: subject.constraint.clone(),
+    });
+    error
+}
+
+/// `Key (a, b)=(1, 2)`.
+fn key(subject: &Subject) -> String {
+    let names: Vec<&str> = subject.key.iter().map(|(name, _)| name.as_str()).collect();
+    let values: Vec<&str> = subject.key.iter().map(|(_, value)| value.as_str()).collect();
+    format!("Key ({})=({})", names.join(", "), values.join(", "))
+}
+
+/// The error of a cast: a text that is no value of the type, or a number outside of it.
+pub(super) fn of_cast(text: &str) -> SqlError {
+    if let Some(rest) = text.strip_prefix("Cannot cast string '")
+        && let Some((value, ty)) = rest.rsplit_once("' to value of ")
+        && let Some(name) = type_name(ty.trim_end_matches(" type"))
+    {
+        // A text of digits is a number, only not one of this type.
+        let digits = value.trim().trim_start_matches(['-', '+']);
+        if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
+            let text = format!("value \"{value}\" is out of range for type {name}");
+            return SqlError::new("22003", text);
+        }
+        let text = format!("invalid input syntax for type {name}: \"{value}\"");
+        return SqlError::new(state::BAD_TEXT, text);
+    }
+    if let Some(rest) = text.strip_prefix("Can't cast value ")
+        && let Some((_, ty)) = rest.rsplit_once(" to type ")
+        && let Some(name) = type_name(ty)
+    {
+        return SqlError::new("22003", format!("{name} out of range"));
+    }
+    SqlError::new(state::BAD_TEXT, text)
+}
+
+/// PostgreSQL's name of one of Arrow's types.
+fn type_name(arrow: &str) -> Option<&'static str> {
+    Some(match arrow {
+        "Int16" => "smallint",
+        "Int32" => "integer",
+        "Int64" => "bigint",
+        "Float32" => "real",
+        "Float64" => "double precision",
+        "Boolean" => "boolean",
+        "Date32" => "date",
+        _ => return None,
+    })
+}
