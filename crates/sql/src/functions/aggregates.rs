@@ -1,0 +1,123 @@
+//! Which types do sums and averages have?
+//!
+//! As in PostgreSQL: sums of int8 and averages of integers are numerics. What they are given is widened
+//! first; the rest is the planner's.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{Result, plan_err};
+use datafusion::functions_aggregate::{average, sum};
+use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
+use datafusion::logical_expr::{
+    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature,
+    Volatility,
+};
+
+/// All of them.
+pub fn all() -> Vec<Arc<AggregateUDF>> {
+    let make = |inner: Arc<AggregateUDF>, widen: fn(&DataType) -> Option<DataType>| {
+        let signature = Signature::user_defined(Volatility::Immutable);
+        Arc::new(AggregateUDF::new_from_impl(Widened { inner, widen: Widen(widen), signature }))
+    };
+    vec![make(sum::sum_udaf(), for_sum), make(average::avg_udaf(), for_avg)]
+}
+
+/// What a sum adds.
+fn for_sum(ty: &DataType) -> Option<DataType> {
+    Some(match ty {
+        DataType::Int8 | DataType::Int16 | DataType::Int32 => DataType::Int64,
+        DataType::Null => DataType::Int64,
+        DataType::Int64 => DataType::Decimal128(28, 0),
+        ty if ty.is_unsigned_integer() => DataType::Decimal128(28, 0),
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => DataType::Float64,
+        DataType::Decimal128(..) | DataType::Decimal256(..) => ty.clone(),
+        DataType::Interval(_) | DataType::Duration(_) => ty.clone(),
+        _ => return None,
+    })
+}
+
+/// What an average adds; it has four digits more behind the point.
+fn for_avg(ty: &DataType) -> Option<DataType> {
+    const SCALE: i8 = 16;
+    Some(match ty {
+        ty if ty.is_integer() => DataType::Decimal256(40, SCALE),
+        DataType::Null | DataType::Float16 | DataType::Float32 | DataType::Float64 => {
+            DataType::Float64
+        }
+        DataType::Decimal128(p, s) | DataType::Decimal256(p, s) => {
+            let scale = (*s).max(SCALE);
+            let whole = (i16::from(*p) - i16::from(*s)).max(0) as u8;
+            DataType::Decimal256((whole + scale as u8).min(60), scale)
+        }
+        _ => return None,
+    })
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Widen(fn(&DataType) -> Option<DataType>);
+
+/// An aggregate of the planner whose arguments are widened.
+#[derive(Debug)]
+struct Widened {
+    inner: Arc<AggregateUDF>,
+    widen: Widen,
+    signature: Signature,
+}
+
+impl PartialEq for Widened {
+    fn eq(&self, other: &Widened) -> bool {
+        self.inner == other.inner
+    }
+}
+impl Eq for Widened {}
+impl std::hash::Hash for Widened {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.inner.name().hash(state);
+    }
+}
+
+impl AggregateUDFImpl for Widened {
+    fn name(&self) -> &str {
+        self.inner.name()
+    }
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        match types {
+            [ty] => match self.widen.0(ty) {
+                Some(wide) => Ok(vec![wide]),
+                None => plan_err!("Invalid function: {}({ty}) does not exist", self.name()),
+            },
+            _ => plan_err!("Invalid function: {} takes one argument", self.name()),
+        }
+    }
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        self.inner.return_type(&self.coerce_types(types)?)
+    }
+    fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
+        self.inner.accumulator(args)
+    }
+    fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
+        self.inner.state_fields(args)
+    }
+    fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
+        self.inner.groups_accumulator_supported(args)
+    }
+    fn create_groups_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn GroupsAccumulator>> {
+        self.inner.create_groups_accumulator(args)
+    }
+    fn create_sliding_accumulator(
+        &self,
+        args: AccumulatorArgs<'_>,
+    ) -> Result<Box<dyn Accumulator>> {
+        self.inner.create_sliding_accumulator(args)
+    }
+    fn reverse_expr(&self) -> ReversedUDAF {
+        ReversedUDAF::Identical
+    }
+}
