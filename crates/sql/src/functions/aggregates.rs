@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
+use datafusion::arrow::array::{ArrayRef, BooleanArray};
+use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, FieldRef};
-use datafusion::common::{Result, plan_err};
+use datafusion::common::{Result, ScalarValue, plan_err};
 use datafusion::functions_aggregate::{average, sum};
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::{
-    Accumulator, AggregateUDF, AggregateUDFImpl, GroupsAccumulator, ReversedUDAF, Signature,
-    Volatility,
+    Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, ReversedUDAF,
+    Signature, Volatility,
 };
 
 /// All of them.
@@ -26,8 +28,9 @@ pub fn all() -> Vec<Arc<AggregateUDF>> {
 /// What a sum adds.
 fn for_sum(ty: &DataType) -> Option<DataType> {
     Some(match ty {
-        DataType::Int8 | DataType::Int16 | DataType::Int32 => DataType::Int64,
-        DataType::Null => DataType::Int64,
+        // Widened row by row: once they were int8, nobody could tell them from what is one.
+        DataType::Int16 | DataType::Int32 => ty.clone(),
+        DataType::Int8 | DataType::Null => DataType::Int32,
         DataType::Int64 => DataType::Decimal128(28, 0),
         ty if ty.is_unsigned_integer() => DataType::Decimal128(28, 0),
         DataType::Float16 | DataType::Float32 | DataType::Float64 => DataType::Float64,
@@ -52,6 +55,81 @@ fn for_avg(ty: &DataType) -> Option<DataType> {
         }
         _ => return None,
     })
+}
+
+fn is_narrow(ty: &DataType) -> bool {
+    matches!(ty, DataType::Int16 | DataType::Int32)
+}
+
+fn widened(values: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
+    values.iter().map(|array| Ok(cast(array, &DataType::Int64)?)).collect()
+}
+
+/// Adds int2 and int4 as int8.
+#[derive(Debug)]
+struct Widening(Box<dyn Accumulator>);
+
+impl Accumulator for Widening {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.0.update_batch(&widened(values)?)
+    }
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        self.0.retract_batch(&widened(values)?)
+    }
+    fn supports_retract_batch(&self) -> bool {
+        self.0.supports_retract_batch()
+    }
+    fn merge_batch(&mut self, states: &[ArrayRef]) -> Result<()> {
+        self.0.merge_batch(states)
+    }
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        self.0.state()
+    }
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        self.0.evaluate()
+    }
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+}
+
+/// The same for many groups.
+struct WideningGroups(Box<dyn GroupsAccumulator>);
+
+impl GroupsAccumulator for WideningGroups {
+    fn update_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        opt_filter: Option<&BooleanArray>,
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.0.update_batch(&widened(values)?, group_indices, opt_filter, total_num_groups)
+    }
+    fn merge_batch(
+        &mut self,
+        values: &[ArrayRef],
+        group_indices: &[usize],
+        total_num_groups: usize,
+    ) -> Result<()> {
+        self.0.merge_batch(values, group_indices, total_num_groups)
+    }
+    fn evaluate(&mut self, emit_to: EmitTo) -> Result<ArrayRef> {
+        self.0.evaluate(emit_to)
+    }
+    fn state(&mut self, emit_to: EmitTo) -> Result<Vec<ArrayRef>> {
+        self.0.state(emit_to)
+    }
+    fn convert_to_state(
+        &self,
+        values: &[ArrayRef],
+        opt_filter: Option<&BooleanArray>,
+    ) -> Result<Vec<ArrayRef>> {
+        self.0.convert_to_state(&widened(values)?, opt_filter)
+    }
+    fn size(&self) -> usize {
+        self.0.size()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -94,10 +172,15 @@ impl AggregateUDFImpl for Widened {
         }
     }
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
-        self.inner.return_type(&self.coerce_types(types)?)
+        match types {
+            [ty] if is_narrow(ty) && self.name() == "sum" => Ok(DataType::Int64),
+            _ => self.inner.return_type(&self.coerce_types(types)?),
+        }
     }
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        self.inner.accumulator(args)
+        let narrow = is_narrow(args.expr_fields[0].data_type());
+        let inner = self.inner.accumulator(args)?;
+        Ok(if narrow { Box::new(Widening(inner)) } else { inner })
     }
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
         self.inner.state_fields(args)
@@ -109,13 +192,17 @@ impl AggregateUDFImpl for Widened {
         &self,
         args: AccumulatorArgs<'_>,
     ) -> Result<Box<dyn GroupsAccumulator>> {
-        self.inner.create_groups_accumulator(args)
+        let narrow = is_narrow(args.expr_fields[0].data_type());
+        let inner = self.inner.create_groups_accumulator(args)?;
+        Ok(if narrow { Box::new(WideningGroups(inner)) } else { inner })
     }
     fn create_sliding_accumulator(
         &self,
         args: AccumulatorArgs<'_>,
     ) -> Result<Box<dyn Accumulator>> {
-        self.inner.create_sliding_accumulator(args)
+        let narrow = is_narrow(args.expr_fields[0].data_type());
+        let inner = self.inner.create_sliding_accumulator(args)?;
+        Ok(if narrow { Box::new(Widening(inner)) } else { inner })
     }
     fn reverse_expr(&self) -> ReversedUDAF {
         ReversedUDAF::Identical

@@ -40,9 +40,9 @@ impl Digits {
     /// # Errors
     /// Columns that do not go together: a defect.
     pub fn show(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
-        let is_decimal = |ty: &DataType| ty.is_decimal();
         let schema = Arc::clone(plan.schema());
-        if !schema.fields().iter().any(|field| is_decimal(field.data_type())) {
+        let decimal = schema.fields().iter().any(|field| field.data_type().is_decimal());
+        if !decimal && !has_case(&plan) {
             return Ok(plan);
         }
         let mut added = 0;
@@ -67,7 +67,7 @@ impl Digits {
                 let mut all = projection.expr.clone();
                 let mut beside = Vec::with_capacity(width);
                 for (expr, (table, field)) in projection.expr.iter().zip(projection.schema.iter()) {
-                    let exact = match field.data_type().is_decimal() {
+                    let exact = match field.data_type().is_decimal() || is_case(expr) {
                         true => self.exact(expr, &input, &below)?,
                         false => None,
                     };
@@ -226,7 +226,9 @@ impl Digits {
             }
             Expr::Case(case) => {
                 let results = case.when_then_expr.iter().map(|(_, then)| then);
-                if !results.chain(&case.else_expr).all(|e| is_exact(e)) {
+                let mut all = results.chain(&case.else_expr);
+                let is_decimal = |e: &Expr| e.get_type(schema).is_ok_and(|ty| ty.is_decimal());
+                if !all.clone().all(|e| is_exact(e)) || !all.any(|e| is_decimal(e)) {
                     return Ok(None);
                 }
                 let whens = case.when_then_expr.iter();
@@ -248,6 +250,19 @@ impl Digits {
             }
             _ => None,
         })
+    }
+}
+
+fn is_case(expr: &Expr) -> bool {
+    matches!(unaliased(expr), Expr::Case(_))
+}
+
+/// Whether a column of the answer is a CASE, whose type its first branch does not tell.
+fn has_case(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Projection(projection) => projection.expr.iter().any(is_case),
+        LogicalPlan::Sort(_) | LogicalPlan::Limit(_) => has_case(plan.inputs()[0]),
+        _ => false,
     }
 }
 

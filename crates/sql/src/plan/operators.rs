@@ -48,7 +48,10 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, (Ex
     let is_integer =
         |ty: &DataType| matches!(ty, DataType::Int16 | DataType::Int32 | DataType::Int64);
     let is_interval = |ty: &DataType| matches!(ty, DataType::Interval(_));
-    let is_moment = |ty: &DataType| matches!(ty, DataType::Timestamp(TimeUnit::Microsecond, _));
+    let is_zoned = |ty: &DataType| match ty {
+        DataType::Timestamp(_, zone) => Some(zone.is_some()),
+        _ => None,
+    };
     let is_time = |ty: &DataType| matches!(ty, DataType::Time64(_));
     let call = |operation: Operation, l, r| operation.udf().call(vec![l, r]);
     let days = |e| cast(e, DataType::Int32);
@@ -87,8 +90,8 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, (Ex
         }
         Op::Plus if is_day(&left) && is_time(&right) => Ok(at_time(l, r)),
         Op::Plus if is_time(&left) && is_day(&right) => Ok(at_time(r, l)),
-        Op::Minus if is_moment(&left) && is_moment(&right) && left == right => {
-            Ok(call(Operation::Between, l, r))
+        Op::Minus if is_zoned(&left).is_some() && is_zoned(&left) == is_zoned(&right) => {
+            Ok(call(Operation::Between, cast(l, MOMENT), cast(r, MOMENT)))
         }
         Op::Divide if divides(&left, &right) => Ok(binary(cast(l, DIVIDEND), Operator::Divide, r)),
         _ => Err((l, r)),
