@@ -5,16 +5,15 @@
 //! that are quotients, averages or calculated from them are therefore computed a second time, by
 //! [`crate::functions::numerics`], beside what the plan needs for itself. A column is followed through
 //! projections, sorts, filters, limits and names of subqueries to where it is calculated; where the way
-//! ends earlier (DISTINCT, UNION, joins) the plan's own scale is shown.
+//! ends earlier (DISTINCT, UNION, joins, windows) the plan's own scale is shown.
 
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{AggregateFunction, Case, ScalarFunction, WindowFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, Case, ScalarFunction};
 use datafusion::logical_expr::{
     AggregateUDF, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
-    WindowFunctionDefinition,
 };
 
 use crate::functions::numerics::Exact;
@@ -117,32 +116,6 @@ impl Digits {
                 let wider = LogicalPlanBuilder::from(Arc::unwrap_or_clone(input))
                     .aggregate(groups, all)?
                     .build()?;
-                divide(&plan, wider, averages, added)
-            }
-            LogicalPlan::Window(ref window) => {
-                let (mut all, mut averages) = (window.window_expr.clone(), vec![None; width]);
-                let first = width - window.window_expr.len();
-                for (i, expr) in window.window_expr.iter().enumerate() {
-                    if let Expr::WindowFunction(f) = unaliased(expr)
-                        && let WindowFunctionDefinition::AggregateUDF(func) = &f.fun
-                        && is_exact_average(func.name(), &f.params.args, window.input.schema())
-                    {
-                        let of = |func: &Arc<AggregateUDF>, name: String| {
-                            let fun = WindowFunctionDefinition::AggregateUDF(Arc::clone(func));
-                            let made = WindowFunction { fun, params: f.params.clone() };
-                            Expr::WindowFunction(Box::new(made)).alias(name)
-                        };
-                        let (sum, count) = (next(added), next(added));
-                        all.push(of(&self.sum, sum.clone()));
-                        all.push(of(&self.count, count.clone()));
-                        averages[first + i] = Some((sum, count));
-                    }
-                }
-                if averages.iter().all(Option::is_none) {
-                    return without(plan);
-                }
-                let input = Arc::unwrap_or_clone(Arc::clone(&window.input));
-                let wider = LogicalPlanBuilder::from(input).window(all)?.build()?;
                 divide(&plan, wider, averages, added)
             }
             other => without(other),
