@@ -1,7 +1,7 @@
 //! Is the repository what its documents say?
 //!
 //! Chores that need no other tool: `cargo run -p xtask -- check` runs every check, `-- limits` writes
-//! `docs/limits.md` anew. Each check is a pure function of the files it is given and returns findings;
+//! `docs/limits.md` anew, `-- compatibility` the table of `docs/compatibility.md`. Each check is a pure function of the files it is given and returns findings;
 //! only this file reads, writes and prints. Not part of any release.
 
 #![allow(clippy::disallowed_methods, reason = "reads the repository, not a database")]
@@ -9,6 +9,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+mod compatibility;
 mod layers;
 mod limits;
 mod paths;
@@ -30,8 +31,9 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check"] => check(root),
         ["limits"] => write_limits(root),
+        ["compatibility"] => write_compatibility(root),
         _ => {
-            eprintln!("usage: cargo run -p xtask -- check | limits");
+            eprintln!("usage: cargo run -p xtask -- check | limits | compatibility");
             ExitCode::from(2)
         }
     }
@@ -47,6 +49,25 @@ fn write_limits(root: &Path) -> ExitCode {
     }
 }
 
+fn write_compatibility(root: &Path) -> ExitCode {
+    let (mut files, mut paths) = (Vec::new(), Vec::new());
+    if let Err(e) = read_tree(root, root, &mut paths, &mut files) {
+        eprintln!("cannot read the repository: {e}");
+        return ExitCode::FAILURE;
+    }
+    let written = compatibility::page(&files).and_then(|page| {
+        let path = compatibility::PATH;
+        std::fs::write(root.join(path), page).map_err(|e| vec![format!("cannot write {path}: {e}")])
+    });
+    match written {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(findings) => {
+            findings.iter().for_each(|finding| eprintln!("{finding}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn check(root: &Path) -> ExitCode {
     let mut files = Vec::new();
     let mut paths = Vec::new();
@@ -57,6 +78,7 @@ fn check(root: &Path) -> ExitCode {
     let checks = [
         ("layers follow ARCHITECTURE.md", layers::check(&files)),
         ("docs/limits.md is generated", limits::check(&files)),
+        ("docs/compatibility.md is generated", compatibility::check(&files)),
         ("paths in Markdown exist", paths::check(&files, &paths)),
         ("files are short", sources::check_lengths(&files)),
         ("modules say their question", sources::check_openings(&files)),
@@ -91,7 +113,7 @@ fn read_tree(
             read_tree(root, &entry, paths, files)?;
         } else if matches!(
             entry.extension().and_then(|e| e.to_str()),
-            Some("rs" | "md" | "toml" | "py" | "js")
+            Some("rs" | "md" | "toml" | "py" | "js" | "slt")
         ) {
             files.push(SourceFile { path: path.clone(), text: std::fs::read_to_string(&entry)? });
         }

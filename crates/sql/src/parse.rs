@@ -29,8 +29,19 @@ pub enum Body {
     Sql(Box<Statement>),
     /// `UPSERT INTO`: an INSERT that replaces rows blindly.
     Upsert(Box<Statement>),
+    /// An INSERT that says whose values identity columns get.
+    Overriding(Overriding, Box<Statement>),
     /// A statement that is read word by word.
     Other,
+}
+
+/// Whose values identity columns get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Overriding {
+    /// The statement's, also where they are GENERATED ALWAYS.
+    System,
+    /// Those of their sequences.
+    User,
 }
 
 /// A moment of the past.
@@ -161,10 +172,11 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
     if OTHER.iter().any(|words| begins(words)) {
         return Ok(Parsed { text, body: Body::Other, as_of: None });
     }
-    let upsert = begins(&["UPSERT", "INTO"]);
+    let (upsert, inserts) = (begins(&["UPSERT", "INTO"]), begins(&["INSERT"]));
     if upsert {
         tokens[0].token = Token::make_keyword("INSERT");
     }
+    let overriding = if inserts { take_overriding(&mut tokens) } else { None };
     let as_of = take_moment(&mut tokens)?;
     order_identities(&mut tokens);
     let dialect = PostgreSqlDialect {};
@@ -176,11 +188,29 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
         let text = format!("syntax error at or near \"{}\"", next.token);
         return Err(SqlError::new(state::SYNTAX, text).at(position));
     }
-    let body = match upsert {
-        true => Body::Upsert(Box::new(statement)),
-        false => Body::Sql(Box::new(statement)),
+    let body = match (upsert, overriding) {
+        (true, _) => Body::Upsert(Box::new(statement)),
+        (false, Some(overriding)) => Body::Overriding(overriding, Box::new(statement)),
+        (false, None) => Body::Sql(Box::new(statement)),
     };
     Ok(Parsed { text, body, as_of })
+}
+
+/// Takes `OVERRIDING SYSTEM | USER VALUE` out of an INSERT.
+fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
+    let is = |i: usize, expected: &str| {
+        let found = tokens.get(i).and_then(|t| word(&t.token));
+        found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
+    };
+    let said =
+        |at: usize, who: &str| is(at, "OVERRIDING") && is(at + 1, who) && is(at + 2, "VALUE");
+    let (at, overriding) = (0..tokens.len()).find_map(|at| match at {
+        at if said(at, "SYSTEM") => Some((at, Overriding::System)),
+        at if said(at, "USER") => Some((at, Overriding::User)),
+        _ => None,
+    })?;
+    tokens.drain(at..at + 3);
+    Some(overriding)
 }
 
 /// Takes `AS OF [COMMIT | TIMESTAMP] literal` out of a statement.

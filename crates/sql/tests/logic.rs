@@ -27,6 +27,10 @@ impl sqllogictest::DB for Db {
     type Error = Failed;
     type ColumnType = DefaultColumnType;
 
+    fn engine_name(&self) -> &str {
+        "onlap"
+    }
+
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Failed> {
         let outcome = self.0.run(sql);
         if let Some((state, message)) = outcome.error {

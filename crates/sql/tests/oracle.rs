@@ -111,6 +111,10 @@ impl sqllogictest::DB for Psql {
     type Error = Failed;
     type ColumnType = DefaultColumnType;
 
+    fn engine_name(&self) -> &str {
+        "postgresql"
+    }
+
     fn run(&mut self, sql: &str) -> Result<DBOutput<DefaultColumnType>, Failed> {
         let gone = |e: std::io::Error| Failed(e.to_string());
         write!(self.input, "{sql};\n\\echo :ERROR :SQLSTATE {END}\n").map_err(gone)?;

@@ -115,7 +115,9 @@ pub fn run(
 
 fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
     let statement = match &parsed.body {
-        Body::Sql(statement) | Body::Upsert(statement) => statement,
+        Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement) => {
+            statement
+        }
         Body::Other => {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not explained"));
         }

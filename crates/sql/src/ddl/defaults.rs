@@ -60,8 +60,31 @@ pub fn columns(
 
 /// Whether a column is filled by its sequence alone, and a value of the caller's refused.
 pub fn is_always(view: &View, table: TableId, column: ColumnId) -> bool {
-    let object = view.objects.get(Kind::Identity, &key(table, column));
-    object.is_some_and(|o| o.body["always"].as_bool() == Some(true))
+    identity(view, table, column) == Some(true)
+}
+
+/// Of an identity column, whether it is GENERATED ALWAYS; `None` for other columns.
+pub fn identity(view: &View, table: TableId, column: ColumnId) -> Option<bool> {
+    let object = view.objects.get(Kind::Identity, &key(table, column))?;
+    Some(object.body["always"].as_bool() == Some(true))
+}
+
+/// The default of one column, for one row.
+///
+/// # Errors
+/// Those of expressions and sequences.
+pub fn value(session: &Session, view: &View, table: &Table, at: usize) -> Result<Value> {
+    let schema = table.schema();
+    let column = &schema.columns[at];
+    if let Some(sql) = expression(view, schema.id, column.id) {
+        let values = columns(session, view, &[(column.ty, &sql)], 1)?;
+        return Ok(convert::read_value(column.ty, &values[0], 0));
+    }
+    let value = table.default_value(&column.name)?;
+    if let (Some(ColumnDefault::NextVal(id)), Value::Int(v)) = (&column.default, &value) {
+        view.taken.lock().note(*id, *v);
+    }
+    Ok(value)
 }
 
 /// Rows with defaults in the place of `None`.
@@ -90,11 +113,7 @@ pub fn complete(
             continue;
         }
         for row in missing {
-            let value = table.default_value(&column.name)?;
-            if let (Some(ColumnDefault::NextVal(id)), Value::Int(v)) = (&column.default, &value) {
-                view.taken.lock().note(*id, *v);
-            }
-            rows[row][i] = Some(value);
+            rows[row][i] = Some(value(session, view, table, i)?);
         }
     }
     Ok(rows.into_iter().map(|row| row.into_iter().flatten().collect()).collect())

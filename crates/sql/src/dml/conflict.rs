@@ -6,17 +6,16 @@
 
 use std::collections::HashSet;
 
-use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, ConflictTarget, OnConflict, OnConflictAction,
-};
+use datafusion::sql::sqlparser::ast::{Assignment, ConflictTarget, OnConflict, OnConflictAction};
 use onlap::{
     Change, ErrorKind, IndexSchema, Isolation, KeyRange, LockWait, Row, RowId, RowLock, Value,
 };
 
 use super::ask;
 use super::target::Target;
-use super::update::expression;
+use super::update::assignments;
 use crate::catalog::names::{fold, parts, quote};
+use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
 use crate::plan::Known;
 use crate::plan::scan::arrow_schema;
@@ -68,7 +67,7 @@ impl<'a> Conflict<'a> {
                     return Err(SqlError::new(state::SYNTAX, text));
                 }
                 let condition = update.selection.as_ref().map(ToString::to_string);
-                Some(bind(target, &update.assignments, condition.as_deref())?)
+                Some(bind(view, target, &update.assignments, condition.as_deref())?)
             }
         };
         let touched = HashSet::new();
@@ -207,7 +206,7 @@ impl<'a> Conflict<'a> {
         for (i, &at) in update.columns.iter().enumerate() {
             let column = &self.target.schema.columns[at];
             let value = match update.defaults[i] {
-                true => self.target.table.default_value(&column.name)?,
+                true => defaults::value(self.session, self.view, &self.target.table, at)?,
                 false => value_of_array(batch.column(i), 0, column.ty)?,
             };
             row[at] = value.clone();
@@ -226,25 +225,18 @@ fn touch(index: &IndexSchema, key: &[Value]) -> String {
     format!("{}:{key:?}", index.name)
 }
 
-fn bind(target: &Target, assignments: &[Assignment], condition: Option<&str>) -> Result<Update> {
-    let (mut columns, mut items, mut defaults) = (Vec::new(), Vec::new(), Vec::new());
-    for Assignment { target: to, value } in assignments {
-        let AssignmentTarget::ColumnName(name) = to else {
-            return Err(SqlError::unsupported(format!("SET {to}")));
-        };
-        let name = parts(name)?.pop().unwrap_or_default();
-        let at = target.schema.position_by_name(&name).ok_or_else(|| {
-            let table = &target.name.name;
-            let text = format!("column \"{name}\" of relation \"{table}\" does not exist");
-            SqlError::new(state::NO_COLUMN, text)
-        })?;
-        let text = expression(value, target.schema.columns[at].ty);
-        defaults.push(text.is_none());
-        items.push(text.unwrap_or_else(|| "NULL".into()));
-        columns.push(at);
-    }
+fn bind(
+    view: &View,
+    target: &Target,
+    assigned: &[Assignment],
+    condition: Option<&str>,
+) -> Result<Update> {
+    let set = assignments(view, target, assigned)?;
+    let columns = set.iter().map(|(at, _)| *at).collect();
+    let defaults = set.iter().map(|(_, e)| e.is_none()).collect();
+    let items = set.into_iter().map(|(_, e)| e.unwrap_or_else(|| "NULL".into()));
     let items: Vec<String> =
-        items.iter().enumerate().map(|(i, e)| format!("{e} AS \"set {i}\"")).collect();
+        items.enumerate().map(|(i, e)| format!("{e} AS \"set {i}\"")).collect();
     let mut query = format!(
         "SELECT {} FROM {} AS {} CROSS JOIN {} AS excluded",
         items.join(", "),

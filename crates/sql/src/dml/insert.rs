@@ -13,7 +13,7 @@ use crate::assign::assign;
 use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
-use crate::parse::{self, literal_text};
+use crate::parse::{self, Overriding, literal_text};
 use crate::plan::Known;
 use crate::session::answer::Answer;
 use crate::session::missing_parameter;
@@ -114,22 +114,27 @@ fn rows_of(
     view: &View,
     target: &Target,
     insert: &Insert,
+    overriding: Option<Overriding>,
     values: &[Parameter],
 ) -> Result<Vec<Row>> {
     let columns = columns(target, insert)?;
-    let given = match (value_rows(insert), &insert.source) {
+    let mut given = match (value_rows(insert), &insert.source) {
         (Some(rows), _) => of_values(session, view, target, &columns, rows, values)?,
         (None, Some(query)) => of_query(session, view, target, &columns, query, values)?,
         (None, None) => vec![vec![None; 0]],
     };
-    let always = |at: &usize| {
+    for (i, at) in columns.iter().enumerate() {
         let column = &target.schema.columns[*at];
-        defaults::is_always(view, target.schema.id, column.id)
-    };
-    if let Some(i) = columns.iter().position(always)
-        && given.iter().any(|row| row.get(i).is_some_and(Option::is_some))
-    {
-        return Err(generated_always(&target.schema.columns[columns[i]].name));
+        let Some(always) = defaults::identity(view, target.schema.id, column.id) else { continue };
+        let mut slots = given.iter_mut().filter_map(|row| row.get_mut(i));
+        match overriding {
+            Some(Overriding::System) => {}
+            Some(Overriding::User) => slots.for_each(|value| *value = None),
+            None if always && slots.any(|value| value.is_some()) => {
+                return Err(generated_always(&column.name));
+            }
+            None => {}
+        }
     }
     let given = given.into_iter().map(|row| in_order(target, &columns, row)).collect();
     defaults::complete(session, view, &target.table, given)
@@ -149,7 +154,7 @@ pub fn upsert(
     let target = target(view, insert)?;
     target.must(view, "insert")?;
     target.must(view, "delete")?;
-    let rows = rows_of(session, view, &target, insert, values)?;
+    let rows = rows_of(session, view, &target, insert, None, values)?;
     view.scope.tx()?.upsert_batch(&target.table, batch_of(&target, &rows)?)?;
     Ok(Answer::Done(format!("INSERT 0 {}", rows.len())))
 }
@@ -159,11 +164,12 @@ pub fn run(
     session: &mut Session,
     view: &View,
     insert: &Insert,
+    overriding: Option<Overriding>,
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = target(view, insert)?;
     target.must(view, "insert")?;
-    let mut rows = rows_of(session, view, &target, insert, values)?;
+    let mut rows = rows_of(session, view, &target, insert, overriding, values)?;
     if let Some(OnInsert::OnConflict(clause)) = &insert.on {
         let mut conflict = Conflict::new(session, view, &target, values, clause)?;
         let mut kept = Vec::with_capacity(rows.len());
@@ -218,7 +224,8 @@ fn in_order(target: &Target, columns: &[usize], given: Given) -> Given {
 fn generated_always(column: &str) -> SqlError {
     let text = format!("cannot insert a non-DEFAULT value into column \"{column}\"");
     let detail = format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.");
-    SqlError::new("428C9", text).detail(detail)
+    let hint = "Use OVERRIDING SYSTEM VALUE to override.";
+    SqlError::new("428C9", text).detail(detail).hint(hint)
 }
 
 fn of_values(

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::Statement;
 
 use crate::error::{Result, SqlError};
+use crate::parse::Overriding;
 use crate::session::answer::{Answer, AnswerColumn};
 use crate::session::{Parameter, Session};
 use crate::types::PgType;
@@ -32,11 +33,12 @@ pub fn run(
     session: &mut Session,
     view: &View,
     statement: &Statement,
+    overriding: Option<Overriding>,
     values: &[Parameter],
     _client: &mut dyn Client,
 ) -> Result<Answer> {
     match statement {
-        Statement::Insert(insert) => insert::run(session, view, insert, values),
+        Statement::Insert(insert) => insert::run(session, view, insert, overriding, values),
         Statement::Update(update) => update::run(session, view, update, values),
         Statement::Delete(delete) => delete::run(session, view, delete, values),
         other => Err(SqlError::unsupported(other)),

@@ -10,6 +10,7 @@ use super::delete::{all_columns, parameters};
 use super::returning::{self, Written};
 use super::target::{Target, ids_of};
 use crate::catalog::names::{fold, parts};
+use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
@@ -17,9 +18,16 @@ use crate::types::{PgType, names, value_of_array};
 use crate::view::View;
 
 /// Columns by position, and the expression each is set to; `None` for DEFAULT.
-fn assignments(target: &Target, update: &Update) -> Result<Vec<(usize, Option<String>)>> {
+///
+/// # Errors
+/// An unknown column, one that is set twice, one that its sequence alone fills.
+pub fn assignments(
+    view: &View,
+    target: &Target,
+    assignments: &[Assignment],
+) -> Result<Vec<(usize, Option<String>)>> {
     let mut all: Vec<(usize, Option<String>)> = Vec::new();
-    for Assignment { target: to, value } in &update.assignments {
+    for Assignment { target: to, value } in assignments {
         let pairs: Vec<(String, &Expr)> = match (to, value) {
             (AssignmentTarget::ColumnName(name), value) => {
                 vec![(parts(name)?.pop().unwrap_or_default(), value)]
@@ -43,16 +51,27 @@ fn assignments(target: &Target, update: &Update) -> Result<Vec<(usize, Option<St
                 let text = format!("multiple assignments to same column \"{column}\"");
                 return Err(SqlError::new(state::SYNTAX, text));
             }
-            all.push((at, expression(value, target.schema.columns[at].ty)));
+            let set = expression(value, target.schema.columns[at].ty);
+            let id = target.schema.columns[at].id;
+            if set.is_some() && defaults::is_always(view, target.schema.id, id) {
+                return Err(only_default(&column));
+            }
+            all.push((at, set));
         }
     }
     Ok(all)
 }
 
+fn only_default(column: &str) -> SqlError {
+    let text = format!("column \"{column}\" can only be updated to DEFAULT");
+    let detail = format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.");
+    SqlError::new("428C9", text).detail(detail)
+}
+
 /// A bare parameter takes the column's type.
-pub fn expression(value: &Expr, ty: onlap::DataType) -> Option<String> {
+fn expression(value: &Expr, ty: onlap::DataType) -> Option<String> {
     match value {
-        Expr::Identifier(ident) if fold(ident) == "default" => None,
+        Expr::Identifier(ident) if ident.quote_style.is_none() && fold(ident) == "default" => None,
         Expr::Value(v) if v.to_string().starts_with('$') => {
             Some(format!("CAST({v} AS {})", names::of_engine(ty)))
         }
@@ -89,7 +108,7 @@ pub fn describe(
     given: &[Option<PgType>],
 ) -> Result<Described> {
     let target = Target::of(view, &update.table)?;
-    let set = assignments(&target, update)?;
+    let set = assignments(view, &target, &update.assignments)?;
     let plan = target.plan(session, view, &query(&target, update, &set)?, given)?;
     let columns = returning::describe(session, view, &target, update.returning.as_deref())?;
     Ok((parameters(&plan, given.len())?, columns))
@@ -104,7 +123,7 @@ pub fn run(
 ) -> Result<Answer> {
     let target = Target::of(view, &update.table)?;
     target.must(view, "update")?;
-    let set = assignments(&target, update)?;
+    let set = assignments(view, &target, &update.assignments)?;
     let text = query(&target, update, &set)?;
     let keyed = |column: &(usize, Option<String>)| {
         let id = target.schema.columns[column.0].id;
@@ -119,11 +138,11 @@ pub fn run(
         let ids = ids_of(std::slice::from_ref(batch));
         for (row, id) in ids.into_iter().enumerate() {
             let mut new = Vec::with_capacity(set.len());
-            for (i, (column, e)) in set.iter().enumerate() {
-                let column = &target.schema.columns[*column];
+            for (i, (at, e)) in set.iter().enumerate() {
+                let column = &target.schema.columns[*at];
                 new.push(match e {
                     Some(_) => value_of_array(batch.column(i + 1), row, column.ty)?,
-                    None => target.table.default_value(&column.name)?,
+                    None => defaults::value(session, view, &target.table, *at)?,
                 });
             }
             if update.returning.is_some() {

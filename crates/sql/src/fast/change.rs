@@ -14,6 +14,7 @@ use super::Source;
 use super::conditions::{Conditions, Operand};
 use crate::assign::assign;
 use crate::catalog::names::{fold, parts};
+use crate::ddl::defaults;
 use crate::error::Result;
 use crate::plan::access;
 use crate::scope::Scope;
@@ -71,6 +72,10 @@ pub(super) fn bind_update(view: &View, update: &Update) -> Option<Change> {
         let AssignmentTarget::ColumnName(name) = target else { return None };
         let [name] = &parts(name).ok()?[..] else { return None };
         let column = source.schema.position_by_name(name)?;
+        // That it may only be set to DEFAULT is said where all assignments are bound.
+        if defaults::is_always(view, source.schema.id, source.schema.columns[column].id) {
+            return None;
+        }
         if set.iter().any(|(c, _)| *c == column) {
             return None;
         }

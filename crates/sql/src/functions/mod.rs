@@ -3,6 +3,8 @@
 //! Those of the session, whose value is known when a statement is planned; PostgreSQL's own; functions
 //! that give tables.
 
+pub mod numerics;
+pub mod operators;
 pub mod sequences;
 pub mod set_config;
 
@@ -20,7 +22,9 @@ use datafusion::logical_expr::{
 use crate::types::{PgType, oid};
 use crate::view::View;
 
+mod aggregates;
 mod catalogs;
+mod formats;
 mod rowwise;
 mod server;
 mod texts;
@@ -29,6 +33,8 @@ mod texts;
 pub fn register(builder: &mut SessionStateBuilder) {
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(texts::all().into_iter().map(rowwise::Rowwise::udf));
+    functions.extend(formats::all().into_iter().map(rowwise::Rowwise::udf));
+    builder.aggregate_functions().get_or_insert_default().extend(aggregates::all());
 }
 
 /// Types whose values are OIDs that are printed as names.

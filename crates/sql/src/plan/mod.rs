@@ -27,9 +27,11 @@ use tokio::runtime::Runtime;
 pub mod access;
 mod blanks;
 mod context;
+mod digits;
 mod groups;
 mod lookup;
 mod memory;
+mod operators;
 mod per_row;
 mod provider;
 mod ranks;
@@ -54,6 +56,7 @@ pub struct Planner {
     state: SessionState,
     runtime: Runtime,
     types: Arc<dyn TypePlanner>,
+    digits: digits::Digits,
 }
 
 /// A planned query.
@@ -124,8 +127,14 @@ impl Planner {
             .with_physical_optimizer_rule(Arc::new(rules::Rules))
             .with_physical_optimizer_rule(Arc::new(watch::Watch));
         crate::functions::register(&mut builder);
+        operators::first(builder.expr_planners());
         let state = builder.build();
-        Ok(Planner { state, runtime, types: Arc::new(sql_types::Types) })
+        let aggregate = |name: &str| {
+            let found = state.aggregate_functions().get(name);
+            Arc::clone(found.expect("the planner's library has it"))
+        };
+        let digits = digits::Digits { sum: aggregate("sum"), count: aggregate("count") };
+        Ok(Planner { state, runtime, types: Arc::new(sql_types::Types), digits })
     }
 
     /// Plans a query, or a target's query of UPDATE and DELETE.
@@ -154,6 +163,7 @@ impl Planner {
         let mut names = PlannerContext::new().with_prepare_param_data_types(parameters);
         let plan = SqlToRel::new_with_options(&context, parser_options())
             .sql_statement_to_plan_with_context(statement, &mut names)?;
+        let plan = self.digits.show(plan)?;
         let mut plan = crate::functions::print_names(view, plan)?;
         if per_row::is_needed(&plan) {
             lasting.set(false);

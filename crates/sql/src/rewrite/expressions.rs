@@ -1,7 +1,7 @@
 //! Which operators, casts and calls are said otherwise?
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, FunctionArguments, Select, SelectItem, Value,
+    BinaryOperator, DataType, Expr, Function, FunctionArguments, Value,
 };
 
 use onlap::convert;
@@ -61,22 +61,6 @@ pub fn rewrite(expr: &mut Expr) {
             }
         }
         _ => {}
-    }
-}
-
-/// A whole number that is a column of its own is an int4 where it fits.
-pub fn type_literals(select: &mut Select) {
-    for item in &mut select.projection {
-        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
-            continue;
-        };
-        if let Expr::Value(value) = &*expr
-            && let Value::Number(number, _) = &value.value
-            && number.parse::<i32>().is_ok()
-        {
-            let text = format!("CAST({number} AS INT)");
-            replace(expr, &text);
-        }
     }
 }
 

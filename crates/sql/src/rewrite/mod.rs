@@ -1,8 +1,8 @@
 //! What has the planner to be told in other words?
 //!
 //! Passes over a statement's tree before it is planned, for what PostgreSQL says and the planner does not
-//! know: names of unnamed columns ([`names`]), operators and casts ([`expressions`]), functions that give
-//! rows ([`series`]), columns that each of the system's tables has ([`system_columns`]). Nothing is looked
+//! know: names of unnamed columns ([`names`]), types of numbers ([`numbers`]), operators and casts
+//! ([`expressions`]), functions that give rows ([`series`]), columns that each of the system's tables has ([`system_columns`]). Nothing is looked
 //! up here.
 
 use std::ops::ControlFlow;
@@ -15,6 +15,7 @@ use datafusion::sql::sqlparser::parser::Parser;
 
 mod expressions;
 mod names;
+mod numbers;
 mod series;
 mod system_columns;
 
@@ -37,10 +38,15 @@ impl VisitorMut for Rewriter {
     }
     fn post_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         series::in_projection(select);
-        expressions::type_literals(select);
+        numbers::type_columns(select);
+        ControlFlow::Continue(())
+    }
+    fn post_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        numbers::type_values(query);
         ControlFlow::Continue(())
     }
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        numbers::type_operands(expr);
         expressions::rewrite(expr);
         ControlFlow::Continue(())
     }

@@ -13,6 +13,16 @@ use crate::catalog::objects::Pending;
 use crate::error::{Result, SqlError, state};
 use crate::instance::Instance;
 use crate::scope::Scope;
+use crate::settings::Mark;
+
+/// What a session goes back to beside what its transaction wrote.
+#[derive(Clone)]
+pub struct Remembered {
+    /// What is set.
+    pub settings: Mark,
+    /// The role.
+    pub user: String,
+}
 
 /// A transaction of the session.
 pub struct Block {
@@ -42,6 +52,7 @@ pub struct Block {
 
 struct Place {
     name: String,
+    session: Remembered,
     savepoint: Savepoint,
     pending: usize,
     made_sequences: usize,
@@ -105,10 +116,11 @@ impl Block {
     ///
     /// # Errors
     /// The transaction has ended.
-    pub fn savepoint(&mut self, name: String) -> Result<()> {
+    pub fn savepoint(&mut self, name: String, session: Remembered) -> Result<()> {
         let savepoint = self.scope.tx()?.savepoint();
         self.savepoints.push(Place {
             name,
+            session,
             savepoint,
             pending: self.pending.len(),
             made_sequences: self.made_sequences.len(),
@@ -127,11 +139,11 @@ impl Block {
         Ok(())
     }
 
-    /// ROLLBACK TO.
+    /// ROLLBACK TO: what the session goes back to.
     ///
     /// # Errors
     /// There is none of that name.
-    pub fn rollback_to(&mut self, name: &str) -> Result<()> {
+    pub fn rollback_to(&mut self, name: &str) -> Result<Remembered> {
         let at = self.find(name)?;
         self.savepoints.truncate(at + 1);
         let place = &self.savepoints[at];
@@ -141,7 +153,7 @@ impl Block {
         // The transaction holds the lock of names, so they go when it ends.
         self.dropped_sequences.extend_from_slice(&self.made_sequences[place.made_sequences..]);
         self.failed = false;
-        Ok(())
+        Ok(self.savepoints[at].session.clone())
     }
 
     fn find(&self, name: &str) -> Result<usize> {

@@ -69,6 +69,8 @@ pub struct Session {
     pub(crate) instance: Arc<Instance>,
     presence: Arc<Presence>,
     pub(crate) user: String,
+    /// The role before the transaction, where the transaction has changed it.
+    user_before: Option<String>,
     pub(crate) database: String,
     pub(crate) settings: Settings,
     /// What the client is told of settings at the start.
@@ -144,6 +146,7 @@ impl Session {
             instance: Arc::clone(instance),
             presence,
             user: role.name,
+            user_before: None,
             database: database.clone(),
             settings,
             at_start,

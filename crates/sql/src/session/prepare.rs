@@ -68,7 +68,9 @@ impl Session {
             .map(|i| given.get(i).copied().flatten().unwrap_or(PgType::new(oid::TEXT)))
             .collect();
         let parsed = prepared.parsed.as_ref().expect("was just set");
-        let (Body::Sql(statement) | Body::Upsert(statement)) = &parsed.body else {
+        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
+            &parsed.body
+        else {
             prepared.columns = run::columns_of_other(self, parsed);
             return Ok(prepared);
         };

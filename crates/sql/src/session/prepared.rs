@@ -159,9 +159,31 @@ impl Session {
             let text = format!("permission denied to set role \"{role}\"");
             return Err(SqlError::new(state::NO_PRIVILEGE, text));
         }
-        self.user = role.to_string();
-        // Plans were made with the rights of the role before.
-        self.instance.catalog_changed();
+        if self.user_before.is_none() {
+            self.user_before = Some(self.user.clone());
+        }
+        self.be(role.to_string());
         Ok(())
+    }
+
+    /// Takes a role's rights.
+    pub(super) fn be(&mut self, role: String) {
+        if self.user != role {
+            self.user = role;
+            // Plans were made with the rights of the role before.
+            self.instance.catalog_changed();
+        }
+    }
+
+    /// The settings and the role of the transaction that ends stay, or are what they were before.
+    pub(super) fn end_settings(&mut self, stay: bool) {
+        self.take_asked();
+        let before = self.user_before.take();
+        if stay {
+            self.settings.commit();
+        } else {
+            self.settings.rollback();
+            before.into_iter().for_each(|user| self.be(user));
+        }
     }
 }

@@ -12,7 +12,7 @@ use onlap::{Isolation, TransactionOptions};
 
 use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
-use super::block::Block;
+use super::block::{Block, Remembered};
 use super::prepare::Prepared;
 use super::values::{Parameter, fields_of, param_values};
 use crate::catalog::names::fold;
@@ -60,7 +60,7 @@ fn changes_rows(body: &Body) -> bool {
             **statement,
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
         ),
-        Body::Upsert(_) => true,
+        Body::Upsert(_) | Body::Overriding(..) => true,
         Body::Other => false,
     }
 }
@@ -204,10 +204,13 @@ impl Session {
             Body::Sql(statement) => match &**statement {
                 Statement::Query(_) => self.select(&view, prepared, statement, values),
                 Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                    dml::run(self, &view, statement, values, client)
+                    dml::run(self, &view, statement, None, values, client)
                 }
                 _ => ddl::run(self, &view, statement, client),
             },
+            Body::Overriding(overriding, statement) => {
+                dml::run(self, &view, statement, Some(*overriding), values, client)
+            }
             Body::Upsert(statement) => dml::upsert(self, &view, statement, values, client),
             Body::Other => commands::run(self, &view, &parsed.text, values, client),
         }
@@ -295,15 +298,21 @@ impl Session {
                 "ROLLBACK"
             }
             Statement::Rollback { savepoint: Some(name), .. } => {
-                self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(&fold(name))?;
+                self.take_asked();
+                let session = self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(&fold(name))?;
+                self.settings.back_to(&session.settings);
+                self.be(session.user);
                 "ROLLBACK"
             }
             Statement::Savepoint { name } => {
+                self.take_asked();
+                let session =
+                    Remembered { settings: self.settings.mark(), user: self.user.clone() };
                 let block = self.in_block("SAVEPOINT")?;
                 if block.failed {
                     return Err(in_failed_transaction());
                 }
-                block.savepoint(fold(name))?;
+                block.savepoint(fold(name), session)?;
                 "SAVEPOINT"
             }
             Statement::ReleaseSavepoint { name } => {

@@ -41,11 +41,11 @@ impl Session {
         self.end_portals(self.commits());
         let block = self.block.take().expect("was just seen");
         if block.failed {
-            self.settings.rollback();
+            self.end_settings(false);
             block.rollback(&self.instance);
             return Ok(());
         }
-        self.settings.commit();
+        self.end_settings(true);
         block.commit(&self.instance)
     }
 
@@ -62,11 +62,11 @@ impl Session {
             warn_no_transaction(client);
         }
         if block.failed {
-            self.settings.rollback();
+            self.end_settings(false);
             block.rollback(&self.instance);
             return Ok("ROLLBACK");
         }
-        self.settings.commit();
+        self.end_settings(true);
         block.commit(&self.instance)?;
         Ok("COMMIT")
     }
@@ -74,7 +74,7 @@ impl Session {
     /// ROLLBACK.
     pub(super) fn rollback(&mut self, client: &mut dyn Client) {
         self.end_portals(false);
-        self.settings.rollback();
+        self.end_settings(false);
         if let Some(block) = self.block.take() {
             if !block.explicit {
                 warn_no_transaction(client);

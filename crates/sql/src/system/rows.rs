@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanBuilder, Float32Builder, Float64Builder, Int16Builder, Int32Builder,
-    Int64Builder, ListBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
+    Array, ArrayRef, BooleanBuilder, Date32Builder, Float32Builder, Float64Builder, Int16Builder,
+    Int32Builder, Int64Builder, ListBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
     TimestampMicrosecondBuilder, new_null_array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
@@ -220,6 +220,7 @@ pub fn array<'a>(ty: &DataType, n: usize, value: impl Fn(usize) -> Option<&'a Da
         DataType::Int16 => build!(Int16Builder::new(), n, value, Datum::Int(v) => *v as i16),
         DataType::Int32 => build!(Int32Builder::new(), n, value, Datum::Int(v) => *v as i32),
         DataType::Int64 => build!(Int64Builder::new(), n, value, Datum::Int(v) => *v),
+        DataType::Date32 => build!(Date32Builder::new(), n, value, Datum::Int(v) => *v as i32),
         DataType::Float32 => build!(Float32Builder::new(), n, value, Datum::Float(v) => *v as f32),
         DataType::Float64 => build!(Float64Builder::new(), n, value, Datum::Float(v) => *v),
         DataType::Utf8 => build!(StringBuilder::new(), n, value, Datum::Text(v) => v),

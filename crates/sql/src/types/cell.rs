@@ -5,10 +5,11 @@
 
 use datafusion::arrow::array::{Array, ArrayRef, AsArray};
 use datafusion::arrow::datatypes::{
-    DataType as Arrow, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type,
-    Int32Type, Int64Type, IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType,
-    Time64NanosecondType, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    DataType as Arrow, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNanoType, IntervalUnit,
+    Time64MicrosecondType, Time64NanosecondType, TimeUnit, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type, i256,
 };
 use onlap::{Column, DataType, Numeric, Value, Vector, convert};
 
@@ -127,10 +128,22 @@ impl<'a> Cell<'a> {
             Arrow::Float64 => Cell::Float(array.as_primitive::<Float64Type>().value(row)),
             Arrow::Decimal128(_, scale) => {
                 let mantissa = array.as_primitive::<Decimal128Type>().value(row);
+                // A literal like 1e10 has a scale below zero.
+                let zeros = 10i128.saturating_pow(u32::from((*scale).min(0).unsigned_abs()));
+                let mantissa = mantissa.saturating_mul(zeros);
                 Cell::Numeric(Numeric { mantissa, scale: (*scale).max(0) as u8 })
             }
             Arrow::Utf8 => Cell::Text(array.as_string::<i32>().value(row)),
-            Arrow::LargeUtf8 => Cell::Text(array.as_string::<i64>().value(row)),
+            Arrow::Decimal256(_, scale) => {
+                wide_numeric(array.as_primitive::<Decimal256Type>().value(row), *scale)
+            }
+            Arrow::LargeUtf8 => {
+                let text = array.as_string::<i64>().value(row);
+                match convert::parse_text(DataType::Numeric(None), text) {
+                    Ok(Value::Numeric(n)) => Cell::Numeric(n),
+                    _ => Cell::Null,
+                }
+            }
             Arrow::Utf8View => Cell::Text(array.as_string_view().value(row)),
             Arrow::Binary => Cell::Bytes(array.as_binary::<i32>().value(row)),
             Arrow::LargeBinary => Cell::Bytes(array.as_binary::<i64>().value(row)),
@@ -268,6 +281,27 @@ fn timestamp_us(array: &dyn Array, unit: TimeUnit, row: usize) -> i64 {
         TimeUnit::Nanosecond => {
             array.as_primitive::<TimestampNanosecondType>().value(row).div_euclid(1000)
         }
+    }
+}
+
+/// A quotient whose operands are not known any more: sixteen digits and more that count, in groups of
+/// four, as PostgreSQL chooses them.
+fn wide_numeric(value: i256, scale: i8) -> Cell<'static> {
+    let digits = value.to_string().trim_start_matches('-').len() as i32;
+    let before = if value == i256::ZERO { 0 } else { digits - i32::from(scale) };
+    let group = (before - 1).div_euclid(4);
+    let shown = (16 - 4 * group).clamp(0, i32::from(scale.max(0)));
+    let drop = i256::from_i128(10).checked_pow((i32::from(scale) - shown).max(0) as u32);
+    let Some(drop) = drop else { return Cell::Null };
+    let two = i256::from_i128(2);
+    let half = drop / two;
+    let rounded = match value < i256::ZERO {
+        true => (value - half) / drop,
+        false => (value + half) / drop,
+    };
+    match rounded.to_i128() {
+        Some(mantissa) => Cell::Numeric(Numeric { mantissa, scale: shown as u8 }),
+        None => Cell::Null,
     }
 }
 

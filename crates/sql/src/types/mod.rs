@@ -9,6 +9,7 @@
 //! | int2, int4, int8, oid | Int2, Int4, Int8 | Int16, Int32, Int64 |
 //! | float4, float8 | Float4, Float8 | Float32, Float64 |
 //! | numeric(p, s); numeric | Numeric | Decimal128(p, s); Decimal128(38, 10) |
+//! | quotients and averages; those with their own digits | | Decimal256; LargeUtf8 |
 //! | text, varchar, bpchar, name, json, jsonb, uuid | Text, Varchar, Char, Json, Uuid | Utf8 |
 //! | bytea | Bytea | Binary |
 //! | date, time, timestamp, timestamptz | the same | Date32, Time64(us), Timestamp(us), Timestamp(us, "+00") |
@@ -188,7 +189,7 @@ impl PgType {
             Arrow::Int64 | Arrow::UInt32 | Arrow::UInt64 => oid::INT8,
             Arrow::Float16 | Arrow::Float32 => oid::FLOAT4,
             Arrow::Float64 => oid::FLOAT8,
-            Arrow::Decimal128(..) | Arrow::Decimal256(..) => oid::NUMERIC,
+            Arrow::Decimal128(..) | Arrow::Decimal256(..) | Arrow::LargeUtf8 => oid::NUMERIC,
             Arrow::Date32 | Arrow::Date64 => oid::DATE,
             Arrow::Time32(_) | Arrow::Time64(_) => oid::TIME,
             Arrow::Timestamp(_, None) => oid::TIMESTAMP,

@@ -1,0 +1,116 @@
+//! Which operators mean something else than the planner thinks?
+//!
+//! Integers that overflow are errors; days and integers make days; a quotient of numerics keeps enough
+//! digits to be compared; a date and an interval make a timestamp.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
+use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, cast};
+use datafusion::sql::sqlparser::ast::BinaryOperator as Op;
+
+use crate::functions::operators::{Operation, wider};
+
+/// Plans operators by the types of their operands.
+#[derive(Debug)]
+pub struct Operators;
+
+/// Digits after the point that a dividend gets, so that a quotient has sixteen and more.
+pub const DIVIDEND: DataType = DataType::Decimal256(60, 16);
+
+const MOMENT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
+
+impl ExprPlanner for Operators {
+    fn plan_binary_op(
+        &self,
+        expr: RawBinaryExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawBinaryExpr>> {
+        let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema))
+        else {
+            return Ok(PlannerResult::Original(expr));
+        };
+        let RawBinaryExpr { op, left: l, right: r } = expr;
+        Ok(match planned(&op, (l, left), (r, right)) {
+            Ok(planned) => PlannerResult::Planned(planned),
+            Err((left, right)) => PlannerResult::Original(RawBinaryExpr { op, left, right }),
+        })
+    }
+}
+
+type Operand = (Expr, DataType);
+
+/// The expression, or its operands as they were.
+fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, (Expr, Expr)> {
+    let is_day = |ty: &DataType| *ty == DataType::Date32;
+    let is_integer =
+        |ty: &DataType| matches!(ty, DataType::Int16 | DataType::Int32 | DataType::Int64);
+    let is_interval = |ty: &DataType| matches!(ty, DataType::Interval(_));
+    let is_zoned = |ty: &DataType| match ty {
+        DataType::Timestamp(_, zone) => Some(zone.is_some()),
+        _ => None,
+    };
+    let is_time = |ty: &DataType| matches!(ty, DataType::Time64(_));
+    let call = |operation: Operation, l, r| operation.udf().call(vec![l, r]);
+    let days = |e| cast(e, DataType::Int32);
+    let binary =
+        |l, op, r| Expr::BinaryExpr(BinaryExpr { left: Box::new(l), op, right: Box::new(r) });
+    if wider(&left, &right).is_some() {
+        return match op {
+            Op::Plus => Ok(call(Operation::Add, l, r)),
+            Op::Minus => Ok(call(Operation::Subtract, l, r)),
+            Op::Multiply => Ok(call(Operation::Multiply, l, r)),
+            _ => Err((l, r)),
+        };
+    }
+    let integers = |l, r, operation| cast(call(operation, l, r), DataType::Date32);
+    match op {
+        Op::Plus if is_day(&left) && is_integer(&right) => {
+            Ok(integers(days(l), days(r), Operation::Add))
+        }
+        Op::Plus if is_integer(&left) && is_day(&right) => {
+            Ok(integers(days(l), days(r), Operation::Add))
+        }
+        Op::Minus if is_day(&left) && is_integer(&right) => {
+            Ok(integers(days(l), days(r), Operation::Subtract))
+        }
+        Op::Minus if is_day(&left) && is_day(&right) => {
+            Ok(call(Operation::Subtract, days(l), days(r)))
+        }
+        Op::Plus if is_day(&left) && is_interval(&right) => {
+            Ok(binary(cast(l, MOMENT), Operator::Plus, r))
+        }
+        Op::Plus if is_interval(&left) && is_day(&right) => {
+            Ok(binary(cast(r, MOMENT), Operator::Plus, l))
+        }
+        Op::Minus if is_day(&left) && is_interval(&right) => {
+            Ok(binary(cast(l, MOMENT), Operator::Minus, r))
+        }
+        Op::Plus if is_day(&left) && is_time(&right) => Ok(at_time(l, r)),
+        Op::Plus if is_time(&left) && is_day(&right) => Ok(at_time(r, l)),
+        Op::Minus if is_zoned(&left).is_some() && is_zoned(&left) == is_zoned(&right) => {
+            Ok(call(Operation::Between, cast(l, MOMENT), cast(r, MOMENT)))
+        }
+        Op::Divide if divides(&left, &right) => Ok(binary(cast(l, DIVIDEND), Operator::Divide, r)),
+        _ => Err((l, r)),
+    }
+}
+
+fn at_time(day: Expr, time: Expr) -> Expr {
+    let us = |e| cast(e, DataType::Int64);
+    let sum = Operation::Add.udf().call(vec![us(cast(day, MOMENT)), us(time)]);
+    cast(sum, MOMENT)
+}
+
+/// Whether a quotient is one of numerics.
+fn divides(left: &DataType, right: &DataType) -> bool {
+    let exact = |ty: &DataType| ty.is_decimal() || ty.is_integer();
+    exact(left) && exact(right) && (left.is_decimal() || right.is_decimal())
+}
+
+/// The planners that know operators before those of the planner's own library.
+pub fn first(planners: &mut Option<Vec<Arc<dyn ExprPlanner>>>) {
+    planners.get_or_insert_default().insert(0, Arc::new(Operators));
+}
