@@ -1,9 +1,10 @@
 //! What should have happened?
 //!
 //! Tools for tests of any layer: a model of tables that is right because it is simple
-//! ([`ModelTable`]), a checker of what concurrent clients saw ([`History`]), one of what their levels of isolation forbid ([`cycles`]), a driver that cuts the
-//! power at every operation ([`crash`]), and one that kills processes ([`kill`]). The crate knows the
-//! file system seam but neither values nor formats: rows are whatever type the test chooses.
+//! ([`ModelTable`]), a checker of what concurrent clients saw ([`History`]), one of what their levels of
+//! isolation forbid ([`cycles`]), a driver that cuts the power at every operation ([`crash`]), one that kills
+//! processes ([`kill`]), and a PostgreSQL to compare with ([`postgres`]). The crate knows the file system seam
+//! but neither values nor formats: rows are whatever type the test chooses.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
@@ -12,6 +13,8 @@ pub mod cycles;
 pub mod history;
 pub mod kill;
 pub mod model;
+pub mod postgres;
+pub mod programs;
 
 pub use history::History;
 pub use model::ModelTable;

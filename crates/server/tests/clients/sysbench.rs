@@ -1,7 +1,7 @@
 //! sysbench 1.0: every script of its kind oltp, and bulk inserts.
 
 use crate::support::server::Onlap;
-use crate::support::{Address, run};
+use crate::support::{Address, are_there, run};
 
 /// Every script, and how many rows of `sbtest1` its events leave of a hundred.
 const SCRIPTS: &[(&str, Option<u32>)] = &[
@@ -19,7 +19,7 @@ const SCRIPTS: &[(&str, Option<u32>)] = &[
 ];
 
 fn sysbench(address: Address, mode: &str, script: &str, step: &str) -> String {
-    let mut command = address.command("sysbench", "sysbench", "postgres");
+    let mut command = address.command("sysbench", "postgres");
     command.args([
         "--db-driver=pgsql",
         "--pgsql-host=127.0.0.1",
@@ -41,6 +41,9 @@ fn sysbench(address: Address, mode: &str, script: &str, step: &str) -> String {
 }
 
 fn all(mode: &str) {
+    if !are_there(&[("sysbench", "apt-get install sysbench")]) {
+        return;
+    }
     let dir = tempfile::tempdir().expect("a temporary directory");
     let onlap = Onlap::start(dir.path());
     for (script, rows) in SCRIPTS {

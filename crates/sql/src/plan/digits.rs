@@ -168,10 +168,10 @@ impl Digits {
                     false => None,
                 }
             }
-            Expr::Negative(inner) => match self.exact(inner, input, below)? {
-                Some(e) => Some(call(Exact::Subtract, vec![integer(0), e])),
-                None => None,
-            },
+            Expr::Negative(inner) => {
+                let exact = self.exact(inner, input, below)?;
+                exact.map(|e| call(Exact::Subtract, vec![integer(0), e]))
+            }
             Expr::Cast(cast) => match cast.field.data_type() {
                 DataType::Decimal128(38, scale) if *scale == FREE_SCALE as i8 => {
                     let text = matches!(&*cast.expr, Expr::Literal(value, _)

@@ -35,7 +35,10 @@ impl ExprPlanner for Operators {
         let RawBinaryExpr { op, left: l, right: r } = expr;
         Ok(match planned(&op, (l, left), (r, right)) {
             Ok(planned) => PlannerResult::Planned(planned),
-            Err((left, right)) => PlannerResult::Original(RawBinaryExpr { op, left, right }),
+            Err(operands) => {
+                let (left, right) = *operands;
+                PlannerResult::Original(RawBinaryExpr { op, left, right })
+            }
         })
     }
 }
@@ -43,7 +46,7 @@ impl ExprPlanner for Operators {
 type Operand = (Expr, DataType);
 
 /// The expression, or its operands as they were.
-fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, (Expr, Expr)> {
+fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, Box<(Expr, Expr)>> {
     let is_day = |ty: &DataType| *ty == DataType::Date32;
     let is_integer =
         |ty: &DataType| matches!(ty, DataType::Int16 | DataType::Int32 | DataType::Int64);
@@ -62,7 +65,7 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, (Ex
             Op::Plus => Ok(call(Operation::Add, l, r)),
             Op::Minus => Ok(call(Operation::Subtract, l, r)),
             Op::Multiply => Ok(call(Operation::Multiply, l, r)),
-            _ => Err((l, r)),
+            _ => Err(Box::new((l, r))),
         };
     }
     let integers = |l, r, operation| cast(call(operation, l, r), DataType::Date32);
@@ -94,7 +97,7 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, (Ex
             Ok(call(Operation::Between, cast(l, MOMENT), cast(r, MOMENT)))
         }
         Op::Divide if divides(&left, &right) => Ok(binary(cast(l, DIVIDEND), Operator::Divide, r)),
-        _ => Err((l, r)),
+        _ => Err(Box::new((l, r))),
     }
 }
 

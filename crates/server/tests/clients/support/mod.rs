@@ -1,7 +1,9 @@
 //! What tests with real programs share: programs, servers, comparisons.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+use onlap_testkit::programs;
 
 pub mod postgres;
 pub mod server;
@@ -14,8 +16,8 @@ pub struct Address {
 
 impl Address {
     /// A program that finds the server as libpq and its like do, in an environment of its own.
-    pub fn command(self, program: &str, package: &str, database: &str) -> Command {
-        let mut command = Command::new(installed(program, package));
+    pub fn command(self, program: &str, database: &str) -> Command {
+        let mut command = Command::new(programs::find(program).expect("it is installed"));
         let variables = [
             ("PGHOST", "127.0.0.1".to_string()),
             ("PGPORT", self.port.to_string()),
@@ -30,25 +32,16 @@ impl Address {
     }
     /// Runs a statement with psql.
     pub fn sql(self, database: &str, statement: &str) -> String {
-        let mut psql = self.command("psql", "postgresql-client", database);
+        let mut psql = self.command("psql", database);
         let output =
             run(psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-c", statement]));
         output.trim_end().to_string()
     }
 }
 
-/// The path of a program.
-///
-/// # Panics
-/// It is missing.
-pub fn installed(program: &str, package: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    // Debian keeps some programs of a package out of the path, and a Python of one's own before the
-    // system's does not know the system's modules.
-    let usual = ["/usr/bin", "/usr/lib/postgresql/15/bin"].map(PathBuf::from);
-    let found = usual.into_iter().chain(std::env::split_paths(&path)).map(|dir| dir.join(program));
-    let found = found.into_iter().find(|file| file.exists());
-    found.unwrap_or_else(|| panic!("{program} is missing: apt-get install {package}"))
+/// Whether PostgreSQL and all of these programs or files are there.
+pub fn are_there(needed: &[(&str, &str)]) -> bool {
+    programs::are_there(&onlap_testkit::postgres::NEEDED) && programs::are_there(needed)
 }
 
 /// A file of this folder.
