@@ -29,6 +29,7 @@ mod blanks;
 mod context;
 mod digits;
 mod groups;
+mod largest;
 mod lookup;
 mod memory;
 mod operators;
@@ -149,6 +150,8 @@ impl Planner {
         known: &Known,
     ) -> Result<Query> {
         tuples::rewrite(&mut statement)?;
+        crate::rewrite::windows::write_out(&mut statement)?;
+        largest::rewrite(view, &mut statement);
         ranks::rewrite(view, &mut statement);
         crate::rewrite::statement(&mut statement);
         let lasting = Cell::new(true);

@@ -2,8 +2,8 @@
 //!
 //! Passes over a statement's tree before it is planned, for what PostgreSQL says and the planner does not
 //! know: names of unnamed columns ([`names`]), types of numbers ([`numbers`]), operators and casts
-//! ([`expressions`]), functions that give rows ([`series`]), columns that each of the system's tables has ([`system_columns`]). Nothing is looked
-//! up here.
+//! ([`expressions`]), functions that give rows ([`series`]), columns that each of the system's tables has
+//! ([`system_columns`]), named windows ([`windows`]). Nothing is looked up here.
 
 use std::ops::ControlFlow;
 
@@ -18,6 +18,7 @@ mod names;
 mod numbers;
 mod series;
 mod system_columns;
+pub mod windows;
 
 pub use names::shown;
 
