@@ -5,15 +5,16 @@
 //! that are quotients, averages or calculated from them are therefore computed a second time, by
 //! [`crate::functions::numerics`], beside what the plan needs for itself. A column is followed through
 //! projections, sorts, filters, limits and names of subqueries to where it is calculated; where the way
-//! ends earlier (DISTINCT, UNION, joins, windows) the plan's own scale is shown.
+//! ends earlier (DISTINCT, UNION, joins) the plan's own scale is shown.
 
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Column, DFSchema, Result, ScalarValue};
-use datafusion::logical_expr::expr::{AggregateFunction, Case, ScalarFunction};
+use datafusion::logical_expr::expr::{AggregateFunction, Case, ScalarFunction, WindowFunction};
 use datafusion::logical_expr::{
     AggregateUDF, BinaryExpr, Cast, Expr, ExprSchemable, LogicalPlan, LogicalPlanBuilder, Operator,
+    WindowFunctionDefinition,
 };
 
 use crate::functions::numerics::Exact;
@@ -116,7 +117,40 @@ impl Digits {
                 let wider = LogicalPlanBuilder::from(Arc::unwrap_or_clone(input))
                     .aggregate(groups, all)?
                     .build()?;
-                divide(&plan, wider, averages, added)
+                divide(&plan, wider, averages, &vec![None; width], added)
+            }
+            LogicalPlan::Window(ref window) => {
+                let (mut all, mut averages) = (window.window_expr.clone(), vec![None; width]);
+                let first = width - window.window_expr.len();
+                for (i, expr) in window.window_expr.iter().enumerate() {
+                    if let Expr::WindowFunction(f) = unaliased(expr)
+                        && is_exact_average(f.fun.name(), &f.params.args, window.input.schema())
+                    {
+                        // The planner does not compute the same function twice, so one that is there is
+                        // taken.
+                        let mut of = |func: &Arc<AggregateUDF>| {
+                            let fun = WindowFunctionDefinition::AggregateUDF(Arc::clone(func));
+                            let params = f.params.clone();
+                            let wanted = Expr::from(WindowFunction { fun, params });
+                            match all.iter().find(|e| *unaliased(e) == wanted) {
+                                Some(there) => there.schema_name().to_string(),
+                                None => {
+                                    let name = next(added);
+                                    all.push(wanted.alias(name.clone()));
+                                    name
+                                }
+                            }
+                        };
+                        averages[first + i] = Some((of(&self.sum), of(&self.count)));
+                    }
+                }
+                let (input, mut below) = self.carry(window.input.as_ref().clone(), added)?;
+                if averages.iter().all(Option::is_none) && below.iter().all(Option::is_none) {
+                    return without(plan);
+                }
+                below.resize(width, None);
+                let wider = LogicalPlanBuilder::from(input).window(all)?.build()?;
+                divide(&plan, wider, averages, &below, added)
             }
             other => without(other),
         }
@@ -239,18 +273,25 @@ fn has_case(plan: &LogicalPlan) -> bool {
     }
 }
 
-/// All columns of `plan`, and quotients of the sums and counts that `wider` has beside them.
+/// All columns of `plan`, those that `wider` has beside them from below, and quotients of its sums and
+/// counts.
 fn divide(
     plan: &LogicalPlan,
     wider: LogicalPlan,
     averages: Vec<Option<(String, String)>>,
+    below: &Beside,
     added: &mut usize,
 ) -> Result<(LogicalPlan, Beside)> {
     let mut all: Vec<Expr> = plan.schema().columns().into_iter().map(Expr::Column).collect();
+    all.extend(below.iter().flatten().cloned().map(Expr::Column));
     let column = |name: String| Expr::Column(Column::new_unqualified(name));
     let mut beside = Vec::with_capacity(averages.len());
-    for average in averages {
-        beside.push(average.map(|(sum, count)| {
+    for (average, below) in averages.into_iter().zip(below) {
+        let Some((sum, count)) = average else {
+            beside.push(below.clone());
+            continue;
+        };
+        beside.push(Some({
             let name = next(added);
             let count = Expr::Case(Case {
                 expr: None,
