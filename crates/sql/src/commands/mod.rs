@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::error::{Result, SqlError};
 use crate::session::answer::{Answer, AnswerColumn};
 use crate::session::{Parameter, Session};
+use crate::settings::Id;
 use crate::view::View;
 use crate::wire::Client;
 use crate::words::Words;
@@ -66,7 +67,16 @@ pub fn run(
     if let Some(tag) = ddl::by_words(session, view, &mut words, client)? {
         return Ok(Answer::Done(tag));
     }
-    settings_sql::run(session, view, &mut words, text)
+    let zone = session.settings.text(Id::TimeZone).to_string();
+    let answer = settings_sql::run(session, view, &mut words, text)?;
+    let now = session.settings.text(Id::TimeZone);
+    if now != zone && now != "UTC" {
+        let text = format!(
+            "times with a zone are shown in {now}; text without one, and functions, still mean UTC"
+        );
+        client.reply().notice("WARNING", &SqlError::new("01000", text));
+    }
+    Ok(answer)
 }
 
 /// Columns of what a statement gives, if that are rows.

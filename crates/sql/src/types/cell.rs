@@ -291,6 +291,8 @@ fn wide_numeric(value: i256, scale: i8) -> Cell<'static> {
     let before = if value == i256::ZERO { 0 } else { digits - i32::from(scale) };
     let group = (before - 1).div_euclid(4);
     let shown = (16 - 4 * group).clamp(0, i32::from(scale.max(0)));
+    // A numeric has 38 digits: those after the point give way.
+    let shown = shown.min((38 - before.max(0)).max(0));
     let drop = i256::from_i128(10).checked_pow((i32::from(scale) - shown).max(0) as u32);
     let Some(drop) = drop else { return Cell::Null };
     let two = i256::from_i128(2);
