@@ -135,7 +135,7 @@ impl ScalarUDFImpl for Listwise {
             (Kind::Cast, [_, given]) => to_list(given, args.return_field.data_type())?,
             (Kind::OrEmpty, [list]) => or_empty(list),
             (Kind::Expand, [list]) => expand(list),
-            (Kind::Count, [list]) => lengths(list, None, |n| Some(n)),
+            (Kind::Count, [list]) => lengths(list, None, Some),
             (Kind::Length, [list, dimension]) => {
                 lengths(list, Some(dimension), |n| (n > 0).then_some(n))
             }

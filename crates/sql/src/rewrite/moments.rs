@@ -80,6 +80,14 @@ fn made(arguments: &[FunctionArg]) -> Option<String> {
                 let name = crate::catalog::names::fold(name);
                 (FIELDS.iter().position(|field| *field == name)?, value)
             }
+            FunctionArg::ExprNamed {
+                name: Expr::Identifier(name),
+                arg: FunctionArgExpr::Expr(value),
+                ..
+            } => {
+                let name = crate::catalog::names::fold(name);
+                (FIELDS.iter().position(|field| *field == name)?, value)
+            }
             _ => return None,
         };
         *fields.get_mut(at)? = value.to_string();
