@@ -3,6 +3,8 @@
 //! Those of the session, whose value is known when a statement is planned; PostgreSQL's own; functions
 //! that give tables.
 
+pub mod intervals;
+pub mod json;
 pub mod numerics;
 pub mod operators;
 pub mod sequences;
@@ -24,7 +26,12 @@ use crate::view::View;
 
 mod aggregates;
 mod catalogs;
+mod format;
 mod formats;
+mod interval_text;
+mod lists;
+mod moments;
+mod ranked;
 mod rowwise;
 mod server;
 mod texts;
@@ -34,7 +41,13 @@ pub fn register(builder: &mut SessionStateBuilder) {
     let functions = builder.scalar_functions().get_or_insert_default();
     functions.extend(texts::all().into_iter().map(rowwise::Rowwise::udf));
     functions.extend(formats::all().into_iter().map(rowwise::Rowwise::udf));
+    functions.extend(lists::all());
+    functions.extend(json::all());
+    functions.extend(intervals::all());
+    functions.extend(moments::all().into_iter().map(rowwise::Rowwise::udf));
     builder.aggregate_functions().get_or_insert_default().extend(aggregates::all());
+    builder.aggregate_functions().get_or_insert_default().extend(json::aggregates());
+    builder.aggregate_functions().get_or_insert_default().extend(ranked::all());
 }
 
 /// Types whose values are OIDs that are printed as names.

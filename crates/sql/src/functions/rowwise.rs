@@ -30,8 +30,6 @@ pub type CallByType = dyn Fn(u32, &[Datum]) -> crate::error::Result<Datum> + Sen
 pub enum Gives {
     /// Always this one.
     Type(u32),
-    /// That of its first argument.
-    First,
     /// Text: the name of its argument's type.
     TypeName,
     /// Text that stands for a value of this type.
@@ -127,21 +125,16 @@ impl ScalarUDFImpl for Rowwise {
     fn signature(&self) -> &Signature {
         &self.signature
     }
-    fn return_type(&self, arguments: &[DataType]) -> Result<DataType> {
+    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
         let text = || DataType::Utf8;
         Ok(match self.gives {
             Gives::Type(oid) => PgType::new(oid).arrow().unwrap_or_else(text),
-            Gives::First => arguments.first().cloned().unwrap_or_else(text),
             Gives::TypeName | Gives::Printed(_) => text(),
         })
     }
-    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+    fn return_field_from_args(&self, _: ReturnFieldArgs<'_>) -> Result<FieldRef> {
         Ok(match self.gives {
             Gives::Type(oid) => Arc::new(PgType::new(oid).field(&self.name, true)),
-            Gives::First => match args.arg_fields.first() {
-                Some(first) => Arc::new(first.as_ref().clone().with_nullable(true)),
-                None => Arc::new(PgType::new(oid::TEXT).field(&self.name, true)),
-            },
             Gives::TypeName => Arc::new(PgType::new(oid::TEXT).field(&self.name, true)),
             Gives::Printed(oid) => {
                 let field = PgType::new(oid).field(&self.name, true);

@@ -3,7 +3,7 @@
 use onlap_base::clock::{Clock, SystemClock};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use super::rowwise::{Gives, Rowwise};
+use super::rowwise::Rowwise;
 use crate::catalog::names::quote;
 use crate::error::{SqlError, state};
 use crate::system::rows::Datum;
@@ -13,7 +13,6 @@ use crate::types::oid;
 pub fn all() -> Vec<Rowwise> {
     let mut all = quoting();
     all.extend(numbers());
-    all.extend(lists());
     all.push(Rowwise::strict("gen_random_uuid", oid::UUID, |_| random_uuid()).volatile());
     let now = |_: &[Datum]| Ok(SystemClock.unix_us().into());
     all.push(Rowwise::strict("clock_timestamp", oid::TIMESTAMPTZ, now).volatile());
@@ -24,7 +23,8 @@ fn arg(arguments: &[Datum], at: usize) -> Datum {
     arguments.get(at).cloned().unwrap_or_default()
 }
 
-fn literal(text: &str) -> String {
+/// As quote_literal() gives it.
+pub fn literal(text: &str) -> String {
     match text.contains('\\') {
         true => format!(" E'{}'", text.replace('\\', "\\\\").replace('\'', "''")),
         false => format!("'{}'", text.replace('\'', "''")),
@@ -40,7 +40,7 @@ fn quoting() -> Vec<Rowwise> {
         Rowwise::strict("quote_ident", oid::TEXT, |a| Ok(quote(&arg(a, 0).text()).into())),
         Rowwise::strict("quote_literal", oid::TEXT, |a| Ok(literal(&arg(a, 0).text()).into())),
         Rowwise::strict("quote_nullable", oid::TEXT, nullable).with_nulls(),
-        Rowwise::strict("format", oid::TEXT, format).with_nulls(),
+        Rowwise::strict("format", oid::TEXT, super::format::format).with_nulls(),
         // What stands for a literal of bytes that is none (`crate::rewrite`).
         Rowwise::strict("onlap_bad_bytes", oid::BYTEA, |a| {
             Err(match arg(a, 0).text().strip_prefix("\\x") {
@@ -50,43 +50,6 @@ fn quoting() -> Vec<Rowwise> {
         }),
         Rowwise::strict("onlap_text", oid::TEXT, |a| Ok(arg(a, 0).text().into())),
     ]
-}
-
-/// `%s`, `%I`, `%L` and `%%`, in the order of the arguments.
-fn format(arguments: &[Datum]) -> crate::error::Result<Datum> {
-    if arg(arguments, 0) == Datum::Null {
-        return Ok(Datum::Null);
-    }
-    let template = arg(arguments, 0).text();
-    let mut out = String::new();
-    let mut next = 1;
-    let mut characters = template.chars();
-    while let Some(c) = characters.next() {
-        if c != '%' {
-            out.push(c);
-            continue;
-        }
-        let kind = characters.next();
-        if kind == Some('%') {
-            out.push('%');
-            continue;
-        }
-        let Some(value) = arguments.get(next) else {
-            return Err(SqlError::new("22023", "too few arguments for format()"));
-        };
-        next += 1;
-        match kind {
-            Some('s') => out += &value.text(),
-            Some('I') => out += &quote(&value.text()),
-            Some('L') if *value == Datum::Null => out += "NULL",
-            Some('L') => out += &literal(&value.text()),
-            _ => {
-                let text = "unrecognized format() type specifier: use %s, %I, %L or %%";
-                return Err(SqlError::new("22023", text));
-            }
-        }
-    }
-    Ok(out.into())
 }
 
 fn numbers() -> Vec<Rowwise> {
@@ -119,46 +82,6 @@ fn size_pretty(bytes: i64) -> String {
         unit += 1;
     }
     format!("{sign}{} {}", left.div_ceil(2), UNITS[unit])
-}
-
-fn length(value: &Datum) -> usize {
-    match value {
-        Datum::Ints(items) => items.len(),
-        Datum::Texts(items) => items.len(),
-        _ => 0,
-    }
-}
-
-fn lists() -> Vec<Rowwise> {
-    let upper = |a: &[Datum]| {
-        let (n, dimension) = (length(&arg(a, 0)), arg(a, 1).int());
-        Ok((n > 0 && dimension == Some(1)).then_some(n).into())
-    };
-    let lower = |a: &[Datum]| {
-        let (n, dimension) = (length(&arg(a, 0)), arg(a, 1).int());
-        Ok((n > 0 && dimension == Some(1)).then_some(1).into())
-    };
-    let or_empty = |a: &[Datum]| match arg(a, 0) {
-        Datum::Null => Ok(Datum::Texts(Vec::new())),
-        list => Ok(list),
-    };
-    let joined = |a: &[Datum]| {
-        let separator = arg(a, 1).text();
-        Ok(match arg(a, 0) {
-            Datum::Ints(items) => {
-                let items: Vec<String> = items.iter().map(ToString::to_string).collect();
-                items.join(&separator).into()
-            }
-            Datum::Texts(items) => items.join(&separator).into(),
-            _ => Datum::Null,
-        })
-    };
-    vec![
-        Rowwise::strict("array_upper", oid::INT4, upper),
-        Rowwise::strict("array_lower", oid::INT4, lower),
-        Rowwise::strict("array_to_string", oid::TEXT, joined),
-        Rowwise::strict("onlap_or_empty", oid::TEXT, or_empty).with_nulls().gives(Gives::First),
-    ]
 }
 
 fn random_uuid() -> crate::error::Result<Datum> {

@@ -43,6 +43,7 @@ mod sql_types;
 mod tests;
 mod tuples;
 mod watch;
+mod whole_rows;
 
 pub use context::{Known, TARGET};
 pub use scan::{ROW_ID, TableHandle};
@@ -146,12 +147,14 @@ impl Planner {
         &self,
         view: &View,
         mut statement: Statement,
-        parameters: Vec<Option<FieldRef>>,
+        mut parameters: Vec<Option<FieldRef>>,
         known: &Known,
     ) -> Result<Query> {
+        crate::rewrite::parameters(&statement, &mut parameters);
         tuples::rewrite(&mut statement)?;
         crate::rewrite::windows::write_out(&mut statement)?;
         largest::rewrite(view, &mut statement);
+        whole_rows::rewrite(view, &mut statement)?;
         ranks::rewrite(view, &mut statement);
         crate::rewrite::statement(&mut statement);
         let lasting = Cell::new(true);

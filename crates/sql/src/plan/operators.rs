@@ -5,13 +5,24 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, TimeUnit};
-use datafusion::common::{DFSchema, Result};
-use datafusion::logical_expr::planner::{ExprPlanner, PlannerResult, RawBinaryExpr};
-use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, Operator, cast};
+use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
+use datafusion::common::{DFSchema, Result, ScalarValue};
+use datafusion::logical_expr::expr::Placeholder;
+use datafusion::logical_expr::planner::{
+    ExprPlanner, PlannerResult, RawBinaryExpr, RawFieldAccessExpr,
+};
+use datafusion::logical_expr::{
+    BinaryExpr, Expr, ExprSchemable, GetFieldAccess, Operator, cast, lit,
+};
 use datafusion::sql::sqlparser::ast::BinaryOperator as Op;
 
+use super::scan::external;
+use crate::functions::intervals::{self, Kind};
+use crate::functions::json;
 use crate::functions::operators::{Operation, wider};
+use crate::rewrite::LIST_LIKE;
+use crate::session::list_of;
+use crate::types::{PgType, names, oid};
 
 /// Plans operators by the types of their operands.
 #[derive(Debug)]
@@ -23,16 +34,45 @@ pub const DIVIDEND: DataType = DataType::Decimal256(60, 16);
 const MOMENT: DataType = DataType::Timestamp(TimeUnit::Microsecond, None);
 
 impl ExprPlanner for Operators {
+    /// The elements of int2vector and oidvector are counted from zero.
+    fn plan_field_access(
+        &self,
+        mut expr: RawFieldAccessExpr,
+        schema: &DFSchema,
+    ) -> Result<PlannerResult<RawFieldAccessExpr>> {
+        if let GetFieldAccess::ListIndex { key } = &mut expr.field_access
+            && let Ok((_, field)) = expr.expr.to_field(schema)
+            && matches!(PgType::of_field(&field).oid, oid::INT2VECTOR | oid::OIDVECTOR)
+        {
+            **key = cast((**key).clone(), DataType::Int64) + lit(1i64);
+        }
+        Ok(PlannerResult::Original(expr))
+    }
     fn plan_binary_op(
         &self,
         expr: RawBinaryExpr,
         schema: &DFSchema,
     ) -> Result<PlannerResult<RawBinaryExpr>> {
+        if matches!(&expr.op, Op::Custom(name) if name == LIST_LIKE) {
+            let left = expr.left.to_field(schema)?.1;
+            return Ok(PlannerResult::Planned(list_like(&left, expr.right)?));
+        }
         let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema))
         else {
             return Ok(PlannerResult::Original(expr));
         };
         let RawBinaryExpr { op, left: l, right: r } = expr;
+        let access = match op {
+            Op::Arrow => Some((false, false)),
+            Op::LongArrow => Some((false, true)),
+            Op::HashArrow => Some((true, false)),
+            Op::HashLongArrow => Some((true, true)),
+            _ => None,
+        };
+        if let Some((path, as_text)) = access {
+            let field = l.to_field(schema)?.1;
+            return Ok(PlannerResult::Planned(json::access((l, &field), r, path, as_text)));
+        }
         Ok(match planned(&op, (l, left), (r, right)) {
             Ok(planned) => PlannerResult::Planned(planned),
             Err(operands) => {
@@ -41,6 +81,24 @@ impl ExprPlanner for Operators {
             }
         })
     }
+}
+
+/// What stands for an array in `x = ANY (…)`, with the type that x gives it.
+fn list_like(one: &Field, list: Expr) -> Result<Expr> {
+    let oid = match PgType::of_field(one).oid {
+        oid::VARCHAR | oid::UNKNOWN => oid::TEXT,
+        other => other,
+    };
+    Ok(match list {
+        Expr::Placeholder(Placeholder { id, field: None }) => {
+            let field = PgType::new(names::array_of(oid)).field("", true);
+            Expr::Placeholder(Placeholder::new_with_field(id, Some(Arc::new(field))))
+        }
+        Expr::Literal(ScalarValue::Utf8(Some(text)), _) => {
+            Expr::Literal(list_of(PgType::new(oid), &text).map_err(external)?, None)
+        }
+        other => other,
+    })
 }
 
 type Operand = (Expr, DataType);
@@ -67,6 +125,11 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, Box
             Op::Multiply => Ok(call(Operation::Multiply, l, r)),
             _ => Err(Box::new((l, r))),
         };
+    }
+    if is_interval(&left) && is_interval(&right) {
+        let Some(op) = comparison(op) else { return Err(Box::new((l, r))) };
+        let span = |e| intervals::call(Kind::Span, vec![e]);
+        return Ok(binary(span(l), op, span(r)));
     }
     let integers = |l, r, operation| cast(call(operation, l, r), DataType::Date32);
     match op {
@@ -96,9 +159,30 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, Box
         Op::Minus if is_zoned(&left).is_some() && is_zoned(&left) == is_zoned(&right) => {
             Ok(call(Operation::Between, cast(l, MOMENT), cast(r, MOMENT)))
         }
+        Op::Multiply if is_interval(&left) && right.is_numeric() => {
+            Ok(intervals::call(Kind::Times, vec![l, r]))
+        }
+        Op::Multiply if left.is_numeric() && is_interval(&right) => {
+            Ok(intervals::call(Kind::Times, vec![r, l]))
+        }
+        Op::Divide if is_interval(&left) && right.is_numeric() => {
+            Ok(intervals::call(Kind::Over, vec![l, r]))
+        }
         Op::Divide if divides(&left, &right) => Ok(binary(cast(l, DIVIDEND), Operator::Divide, r)),
         _ => Err(Box::new((l, r))),
     }
+}
+
+fn comparison(op: &Op) -> Option<Operator> {
+    Some(match op {
+        Op::Eq => Operator::Eq,
+        Op::NotEq => Operator::NotEq,
+        Op::Lt => Operator::Lt,
+        Op::LtEq => Operator::LtEq,
+        Op::Gt => Operator::Gt,
+        Op::GtEq => Operator::GtEq,
+        _ => return None,
+    })
 }
 
 fn at_time(day: Expr, time: Expr) -> Expr {

@@ -1,7 +1,8 @@
 //! Which operators, casts and calls are said otherwise?
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Function, FunctionArguments, Value,
+    BinaryOperator, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments,
+    Ident, ObjectName, SelectItem, SetExpr, UnaryOperator, Value,
 };
 
 use onlap::convert;
@@ -21,24 +22,32 @@ pub fn rewrite(expr: &mut Expr) {
             {
                 *op = known;
             }
+            // PostgreSQL lets no operator of these signs end with a minus.
+            if let BinaryOperator::Custom(name) = op
+                && let Some(arrow) = arrow(name)
+            {
+                *op = arrow;
+                let number = right.clone();
+                **right = Expr::UnaryOp { op: UnaryOperator::Minus, expr: number };
+            }
             if matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq) {
                 compare_arrays(left, right);
+            }
+        }
+        // The planner forgets what a subquery's text is.
+        Expr::Subquery(_) => {
+            if let Some(cast) = json_cast(expr) {
+                replace(expr, &format!("{cast}({expr})"));
             }
         }
         Expr::Collate { expr: inner, .. } => *expr = (**inner).clone(),
         Expr::Function(function) => {
             strip_schema(function);
-            if let FunctionArguments::Subquery(query) = &function.args
-                && function_name(&function.name).as_deref() == Some("array")
-            {
-                let order = match query.order_by.as_ref().map(ToString::to_string) {
-                    Some(by) if by.trim() == "ORDER BY 1" => " ORDER BY item",
-                    _ => "",
-                };
-                let text = format!(
-                    "onlap_or_empty((SELECT array_agg(item{order}) FROM ({query}) AS items (item)))"
-                );
-                replace(expr, &text);
+            rename(function);
+            match wrapping(function) {
+                Some("onlap_text") => replace(expr, &format!("CAST({expr} AS TEXT)")),
+                Some(cast) => replace(expr, &format!("{cast}({expr})")),
+                None => {}
             }
         }
         Expr::Cast { expr: inner, data_type, .. } => {
@@ -46,6 +55,10 @@ pub fn rewrite(expr: &mut Expr) {
             if target == "bytea"
                 && let Some(text) = bytes_of_literal(inner)
             {
+                return replace(expr, &text);
+            }
+            if matches!(target.as_str(), "json" | "jsonb") {
+                let text = format!("onlap_{target}({inner})");
                 return replace(expr, &text);
             }
             if REG.contains(&target.as_str()) {
@@ -61,6 +74,59 @@ pub fn rewrite(expr: &mut Expr) {
             }
         }
         _ => {}
+    }
+}
+
+/// Functions under the planner's names.
+fn rename(function: &mut Function) {
+    match function_name(&function.name).as_deref() {
+        Some("every") => function.name = ObjectName::from(vec![Ident::new("bool_and")]),
+        Some("array_remove") => {
+            function.name = ObjectName::from(vec![Ident::new("array_remove_all")]);
+        }
+        _ => {}
+    }
+}
+
+/// The cast that a call needs: string_agg gives the planner's own kind of text, and coalesce forgets that it
+/// is given JSON.
+fn wrapping(function: &Function) -> Option<&'static str> {
+    match function_name(&function.name).as_deref()? {
+        "string_agg" => Some("onlap_text"),
+        "coalesce" => {
+            let FunctionArguments::List(list) = &function.args else { return None };
+            list.args.iter().find_map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => json_cast(e),
+                _ => None,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// The cast to the kind of JSON that an expression plainly gives.
+fn json_cast(expr: &Expr) -> Option<&'static str> {
+    match expr {
+        Expr::Nested(inner) => json_cast(inner),
+        Expr::Subquery(query) => match &*query.body {
+            SetExpr::Select(select) => match select.projection.as_slice() {
+                [SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. }] => {
+                    json_cast(e)
+                }
+                _ => None,
+            },
+            _ => None,
+        },
+        Expr::Function(function) => match function_name(&function.name).as_deref()? {
+            "onlap_jsonb" | "jsonb_agg" | "jsonb_object_agg" | "jsonb_build_object"
+            | "jsonb_build_array" | "to_jsonb" => Some("onlap_jsonb"),
+            "onlap_json" | "json_agg" | "onlap_rows_agg" | "json_object_agg"
+            | "json_build_object" | "json_build_array" | "to_json" | "row_to_json" => {
+                Some("onlap_json")
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -115,6 +181,14 @@ fn compare_arrays(left: &mut Expr, right: &mut Expr) {
     };
     let text = format!("onlap_text({side})");
     replace(side, &text);
+}
+
+fn arrow(name: &str) -> Option<BinaryOperator> {
+    match name {
+        "->-" => Some(BinaryOperator::Arrow),
+        "->>-" => Some(BinaryOperator::LongArrow),
+        _ => None,
+    }
 }
 
 fn operator(name: &str) -> Option<BinaryOperator> {

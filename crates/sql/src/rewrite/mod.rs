@@ -2,8 +2,9 @@
 //!
 //! Passes over a statement's tree before it is planned, for what PostgreSQL says and the planner does not
 //! know: names of unnamed columns ([`names`]), types of numbers ([`numbers`]), operators and casts
-//! ([`expressions`]), functions that give rows ([`series`]), columns that each of the system's tables has
-//! ([`system_columns`]), named windows ([`windows`]). Nothing is looked up here.
+//! ([`expressions`]), arrays ([`lists`]), intervals ([`moments`]), functions that give rows ([`series`]), columns
+//! that each of the system's tables has ([`system_columns`]), named windows ([`windows`]). Nothing is looked up
+//! here.
 
 use std::ops::ControlFlow;
 
@@ -14,12 +15,15 @@ use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 
 mod expressions;
+mod lists;
+mod moments;
 mod names;
 mod numbers;
 mod series;
 mod system_columns;
 pub mod windows;
 
+pub use lists::{LIST_LIKE, parameters};
 pub use names::shown;
 
 /// Rewrites a statement in place.
@@ -49,6 +53,8 @@ impl VisitorMut for Rewriter {
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         numbers::type_operands(expr);
         expressions::rewrite(expr);
+        lists::rewrite(expr);
+        moments::rewrite(expr);
         ControlFlow::Continue(())
     }
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {

@@ -7,7 +7,8 @@
 use std::collections::HashMap;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, DataType, Expr, Ident, Select, SelectItem, SetExpr, TrimWhereField,
+    AccessExpr, ArrayElemTypeDef, DataType, Expr, Ident, Select, SelectItem, SetExpr,
+    TrimWhereField,
 };
 
 use super::function_name;
@@ -63,7 +64,11 @@ fn name_of(expr: &Expr) -> Option<String> {
         Expr::Cast { expr, data_type, .. } => name_of(expr).or_else(|| type_name(data_type)),
         Expr::TypedString(typed) => type_name(&typed.data_type),
         Expr::Interval(_) => word("interval"),
-        Expr::Function(function) => function_name(&function.name),
+        Expr::Function(function) => match function_name(&function.name).as_deref() {
+            // What stands for it where it is given rows.
+            Some("onlap_rows_agg") => word("json_agg"),
+            name => name.map(str::to_string),
+        },
         Expr::Case { else_result, .. } => {
             else_result.as_ref().and_then(|e| name_of(e)).or_else(|| word("case"))
         }
@@ -96,6 +101,12 @@ fn name_of(expr: &Expr) -> Option<String> {
 
 /// The name by which PostgreSQL knows a type.
 fn type_name(ty: &DataType) -> Option<String> {
+    if let DataType::Array(
+        ArrayElemTypeDef::SquareBracket(element, _) | ArrayElemTypeDef::Parenthesis(element),
+    ) = ty
+    {
+        return type_name(element);
+    }
     let by_text = || names::by_name(&ty.to_string());
     let oid = pg_type(ty).map(|ty| ty.oid).or_else(by_text);
     let known = oid.and_then(|oid| names::all().iter().find(|t| t.0 == oid));

@@ -16,12 +16,24 @@ const POLYMORPHIC: &[&str] = &[
     "abs",
     "array_agg",
     "array_append",
+    "array_position",
+    "array_positions",
     "array_prepend",
+    "array_remove",
+    "array_replace",
     "avg",
     "coalesce",
     "gcd",
     "generate_series",
     "greatest",
+    "json_agg",
+    "json_build_array",
+    "json_build_object",
+    "json_object_agg",
+    "jsonb_agg",
+    "jsonb_build_array",
+    "jsonb_build_object",
+    "jsonb_object_agg",
     "lcm",
     "least",
     "max",
@@ -38,6 +50,12 @@ const POLYMORPHIC: &[&str] = &[
 pub fn type_operands(expr: &mut Expr) {
     match expr {
         Expr::BinaryOp { left, op, right } if calculates(op) => {
+            type_number(left);
+            type_number(right);
+        }
+        Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right }
+            if matches!((&**left, &**right), (Expr::Array(_), _) | (_, Expr::Array(_))) =>
+        {
             type_number(left);
             type_number(right);
         }

@@ -9,6 +9,9 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::{expr as parsed, function_name, query};
 
+/// The function of `information_schema` that numbers the elements of an array.
+pub const EXPAND: &str = "_pg_expandarray";
+
 /// A call as a list, for functions that give rows.
 fn list_of(name: &str, arguments: &[String]) -> Option<String> {
     Some(match (name, arguments) {
@@ -18,10 +21,33 @@ fn list_of(name: &str, arguments: &[String]) -> Option<String> {
             format!("generate_series(1, CAST(array_length({list}, {dimension}) AS BIGINT))")
         }
         ("pg_partition_ancestors", [table]) => format!("pg_partition_ancestors({table})"),
-        ("_pg_expandarray", [list]) => format!("_pg_expandarray({list})"),
+        (EXPAND, [list]) => format!("{EXPAND}({list})"),
+        (
+            "json_array_elements"
+            | "jsonb_array_elements"
+            | "json_array_elements_text"
+            | "jsonb_array_elements_text"
+            | "json_object_keys"
+            | "jsonb_object_keys",
+            [json],
+        ) => format!("{name}({json})"),
+        // One row for the first match, none without a match.
+        ("regexp_matches", [text, pattern]) => format!(
+            "CASE WHEN regexp_match({text}, {pattern}) IS NULL THEN NULL \
+             ELSE make_array(regexp_match({text}, {pattern})) END"
+        ),
         ("string_to_table", _) => format!("string_to_array({})", arguments.join(", ")),
         _ => return None,
     })
+}
+
+/// The rows of a function's list; the elements of a list do not tell JSON from other text.
+fn unnested(name: &str, list: &str) -> String {
+    match name {
+        "json_array_elements" => format!("onlap_json(unnest({list}))"),
+        "jsonb_array_elements" => format!("onlap_jsonb(unnest({list}))"),
+        _ => format!("unnest({list})"),
+    }
 }
 
 /// Lets functions that give rows do so in a projection.
@@ -34,7 +60,7 @@ pub fn in_projection(select: &mut Select) {
         let Some(name) = function_name(&function.name).filter(|n| n != "unnest") else { continue };
         let arguments = arguments_of(&function.args.to_string());
         if let Some(list) = list_of(&name, &arguments)
-            && let Some(new) = parsed(&format!("unnest({list})"))
+            && let Some(new) = parsed(&unnested(&name, &list))
         {
             *expr = new;
         }
@@ -78,19 +104,29 @@ pub fn in_from(factor: &mut TableFactor) {
     let table = alias.as_ref().map_or_else(|| Ident::new(&name), |a| a.name.clone());
     let mut columns: Vec<Ident> =
         alias.iter().flat_map(|a| a.columns.iter().map(|c| c.name.clone())).collect();
+    let expands = name == EXPAND;
+    let ordinality = ordinality || expands;
+    let is_elements = name.ends_with("_array_elements") || name.ends_with("_array_elements_text");
     // A function of one column gives it the name of the table.
-    if columns.is_empty() {
-        columns.push(table.clone());
+    if expands {
+        columns.extend([Ident::new("x"), Ident::new("n")].into_iter().skip(columns.len()));
+    } else if columns.is_empty() {
+        // The elements of JSON are an output parameter, which has a name.
+        columns.push(if is_elements { Ident::new("value") } else { table.clone() });
     }
     if ordinality && columns.len() < 2 {
         columns.push(Ident::new("ordinality"));
     }
     let text = match list_of(&name, &arguments) {
+        Some(list) if expands => {
+            format!("SELECT get_field(r, 'x'), get_field(r, 'n') FROM (SELECT unnest({list}) AS r)")
+        }
         Some(list) if ordinality => format!(
-            "SELECT unnest({list}) AS item, \
-             unnest(generate_series(1, CAST(array_length({list}, 1) AS BIGINT))) AS ordinality"
+            "SELECT {} AS item, \
+             unnest(generate_series(1, CAST(array_length({list}, 1) AS BIGINT))) AS ordinality",
+            unnested(&name, &list)
         ),
-        Some(list) => format!("SELECT unnest({list}) AS item"),
+        Some(list) => format!("SELECT {} AS item", unnested(&name, &list)),
         None => format!("SELECT {name}({}) AS item", arguments.join(", ")),
     };
     let Some(subquery) = query(&text) else { return };

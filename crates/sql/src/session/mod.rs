@@ -36,7 +36,7 @@ use answer::{Answer, AnswerColumn};
 use block::Block;
 pub use block::isolation_name;
 pub use prepare::{Prepared, missing_parameter};
-pub use values::Parameter;
+pub use values::{Parameter, list_of};
 
 /// Who connects.
 #[derive(Clone, Debug, Default)]

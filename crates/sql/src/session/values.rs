@@ -33,7 +33,10 @@ impl Parameter {
 }
 
 /// An array's text as the planner has the array.
-fn list_of(element: PgType, text: &str) -> Result<ScalarValue> {
+///
+/// # Errors
+/// It is no such array, or its elements are none of their type.
+pub fn list_of(element: PgType, text: &str) -> Result<ScalarValue> {
     let engine = element.engine().unwrap_or(DataType::Text);
     let item = |item: Option<String>| match item {
         Some(item) => scalar_of(engine, &text_value(element, &item)?),

@@ -240,6 +240,9 @@ public class Client {
         columns("imported", m.getImportedKeys(null, "public", "child"), "PKTABLE_NAME", "PKCOLUMN_NAME",
             "FKCOLUMN_NAME", "FK_NAME", "UPDATE_RULE", "DELETE_RULE");
         columns("exported", m.getExportedKeys(null, "public", "item"), "FKTABLE_NAME", "FKCOLUMN_NAME");
+        columns("primary", m.getPrimaryKeys(null, "public", "item"), "TABLE_NAME", "COLUMN_NAME", "KEY_SEQ", "PK_NAME");
+        columns("indexes", m.getIndexInfo(null, "public", "child", false, false), "NON_UNIQUE", "INDEX_NAME",
+            "TYPE", "ORDINAL_POSITION", "COLUMN_NAME", "ASC_OR_DESC", "FILTER_CONDITION");
         columns("schemas", m.getSchemas(null, "public"), "TABLE_SCHEM");
     }
 

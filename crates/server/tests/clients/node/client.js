@@ -64,6 +64,11 @@ async function rows(client) {
   }
   await cursor.close()
   show('cursor', sizes)
+  const any = 'select n from line where n = any($1) order by n'
+  show('any', (await client.query(any, [[3, 1, 99]])).rows)
+  const words = await client.query('select n from line where word = any($1) order by n', [['w2', 'w 3']])
+  show('any', words.rows)
+  show('list', (await client.query('select $1::int[] as list', [[1, null, 2]])).rows)
   // Queries that are not waited for queue up.
   const word = 'select word from line where n = $1'
   const many = await Promise.all([1, 2, 3].map((n) => client.query(word, [n])))
