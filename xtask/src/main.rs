@@ -26,7 +26,10 @@ pub(crate) struct SourceFile {
 const SKIPPED: [&str; 3] = [".git", "target", "onlap-data"];
 
 fn main() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root");
+    // Cargo says where it is now: a target directory may outlive the clone it was first used for.
+    let manifest =
+        std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").into());
+    let root = Path::new(&manifest).parent().expect("xtask lies in the root");
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check"] => check(root),

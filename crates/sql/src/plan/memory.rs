@@ -21,14 +21,10 @@ struct QueryMemory {
     used: AtomicUsize,
 }
 
-/// The surroundings of one query, which may take `limit` bytes of memory; `None` for half of what all
-/// queries may take together.
+/// The surroundings of one query, which may take `limit` bytes of memory; `None` for all that queries may
+/// take together.
 pub fn confined(all: &Arc<RuntimeEnv>, limit: Option<usize>) -> Arc<RuntimeEnv> {
-    let total = match all.memory_pool.memory_limit() {
-        MemoryLimit::Finite(bytes) => bytes,
-        _ => usize::MAX,
-    };
-    let limit = limit.unwrap_or(total / 2).min(total);
+    let Some(limit) = limit else { return Arc::clone(all) };
     let pool = QueryMemory { all: Arc::clone(&all.memory_pool), limit, used: AtomicUsize::new(0) };
     Arc::new(RuntimeEnv { memory_pool: Arc::new(pool), ..RuntimeEnv::clone(all) })
 }

@@ -156,7 +156,7 @@ settings! {
             "Run simple statements without the planner; off for comparing.";
         QueryMemoryLimit "query_memory_limit" Number(Unit::Kb, 0, TIMES), "0", Session,
             "Memory for one planned query, within what all share; it spills to disk or ends with 53200 \
-             beyond; 0 for half of what all share.";
+             beyond; 0 for all of it.";
         WorkMem "work_mem" Number(Unit::Kb, 64, TIMES), "4MB", Session,
             "Without effect: see query_memory_limit.";
         MaintenanceWorkMem "maintenance_work_mem" Number(Unit::Kb, 1024, TIMES), "64MB", Session,

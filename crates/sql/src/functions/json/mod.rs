@@ -1,7 +1,7 @@
 //! How are values made into JSON, and JSON taken apart?
 //!
 //! json is text as it was written, jsonb is text in one form ([`text::normal`]). What values look like is in
-//! [`render`], what texts say in [`text`], aggregates in [`aggregates`].
+//! [`render`], what texts say in [`text`], aggregates in [`mod@aggregates`].
 
 use std::sync::Arc;
 
