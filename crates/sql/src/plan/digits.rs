@@ -194,13 +194,14 @@ impl Digits {
                     (Operator::Divide, Expr::Cast(cast)) if is_dividend(cast) => &cast.expr,
                     _ => left,
                 };
-                let known = operation == Exact::Divide
-                    || self.exact(left, input, below)?.is_some()
-                    || self.exact(right, input, below)?.is_some();
-                match known {
-                    true => Some(call(operation, vec![number(left)?, number(right)?])),
-                    false => None,
-                }
+                // Each operand is gone through once: chains of operators are as deep as they are long.
+                let (l, r) = (self.exact(left, input, below)?, self.exact(right, input, below)?);
+                let known = operation == Exact::Divide || l.is_some() || r.is_some();
+                known.then(|| {
+                    let plain = |e: &Expr| call(Exact::Number, vec![e.clone()]);
+                    let l = l.unwrap_or_else(|| plain(left));
+                    call(operation, vec![l, r.unwrap_or_else(|| plain(right))])
+                })
             }
             Expr::Negative(inner) => {
                 let exact = self.exact(inner, input, below)?;
