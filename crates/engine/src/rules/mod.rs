@@ -7,6 +7,8 @@
 //!
 //! Thread safety: plain functions; what is shared is immutable.
 
+use std::sync::Arc;
+
 use onlap_base::{Error, ErrorKind, Result, Subject};
 use onlap_format::TableSchema;
 
@@ -36,8 +38,22 @@ pub(crate) fn came_or_went(shared: &Shared, schema: &TableSchema) {
     }
 }
 
+/// Finds the schema of a table by name.
+pub(crate) type FindTable<'a> = dyn Fn(&str) -> Result<Arc<TableSchema>> + 'a;
+
+/// The table of a name, as everybody sees it.
+pub(crate) fn find_table(shared: &Shared, name: &str) -> Result<Arc<TableSchema>> {
+    let found = shared.catalog.by_name(name);
+    found.map(|state| state.schema()).ok_or_else(|| unknown_table(name))
+}
+
 /// Adds the rules of a table's description to its schema.
-pub(crate) fn complete(shared: &Shared, spec: &TableSpec, schema: &mut TableSchema) -> Result<()> {
+pub(crate) fn complete(
+    shared: &Shared,
+    spec: &TableSpec,
+    schema: &mut TableSchema,
+    parents: &FindTable<'_>,
+) -> Result<()> {
     let rules = spec.rules();
     let sequence = |name: &str| {
         let state = shared.sequences.by_name(name);
@@ -58,9 +74,7 @@ pub(crate) fn complete(shared: &Shared, spec: &TableSpec, schema: &mut TableSche
         let key = if spec.parent() == schema.name {
             spec.build(schema, schema)?
         } else {
-            let parent = shared.catalog.by_name(spec.parent());
-            let parent = parent.ok_or_else(|| unknown_table(spec.parent()))?;
-            spec.build(schema, &parent.schema())?
+            spec.build(schema, &*parents(spec.parent())?)?
         };
         schema.foreign_keys.push(key);
     }

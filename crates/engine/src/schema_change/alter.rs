@@ -11,6 +11,7 @@
 //! Thread safety: under the table's change lock, the end under the commit lock too.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::manifest::Edit;
@@ -38,7 +39,8 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
         let state = shared.sequences.by_name(name);
         state.map(|s| s.id()).ok_or_else(|| sequences::unknown_sequence(name))
     };
-    let plan = Plan::new(&state.schema(), &changes.0, &shared.references, &sequence)?;
+    let taken = state.columns_taken.load(Ordering::Acquire);
+    let plan = Plan::new(&state.schema(), taken, &changes.0, &shared.references, &sequence)?;
     if plan.schema.name != table && shared.catalog.by_name(&plan.schema.name).is_some() {
         let text = format!("there is a table named {} already", plan.schema.name);
         return Err(Error::new(ErrorKind::AlreadyExists, text));
