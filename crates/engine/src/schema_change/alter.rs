@@ -27,7 +27,7 @@ use crate::database::Shared;
 use crate::read::{ReadView, Registration, RowBatch, Scan};
 use crate::spec::{TableChange, TableChanges};
 use crate::table::{Highs, TableState, TableView};
-use crate::{flush, index_build, sequences};
+use crate::{flush, index_build, rules};
 
 pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChanges) -> Result<()> {
     let (state, _changing) = lock_table(shared, table)?;
@@ -35,10 +35,7 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
         matches!(c, TableChange::Rename { .. } | TableChange::SetDefaultSequence { .. })
     };
     let names = changes.0.iter().any(named).then(|| shared.schema_lock.lock());
-    let sequence = |name: &str| {
-        let state = shared.sequences.by_name(name);
-        state.map(|s| s.id()).ok_or_else(|| sequences::unknown_sequence(name))
-    };
+    let sequence = |name: &str| rules::find_sequence(shared, name);
     let taken = state.columns_taken.load(Ordering::Acquire);
     let plan = Plan::new(&state.schema(), taken, &changes.0, &shared.references, &sequence)?;
     if plan.schema.name != table && shared.catalog.by_name(&plan.schema.name).is_some() {

@@ -16,7 +16,7 @@ use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
-use crate::rules::{FindTable, References};
+use crate::rules::{FindSequence, FindTable, References};
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::TableState;
 use crate::{history, rules};
@@ -39,7 +39,9 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
         let text = format!("there is a table named {} already", spec.name());
         return Err(Error::new(ErrorKind::AlreadyExists, text));
     }
-    let schema = new_schema(shared, spec, &|name: &str| rules::find_table(shared, name))?;
+    let parents = |name: &str| rules::find_table(shared, name);
+    let sequence = |name: &str| rules::find_sequence(shared, name);
+    let schema = new_schema(shared, spec, &parents, &sequence)?;
     let table = schema.id;
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
@@ -60,6 +62,7 @@ fn new_schema(
     shared: &Shared,
     spec: &TableSpec,
     parents: &FindTable<'_>,
+    sequence: &FindSequence<'_>,
 ) -> Result<TableSchema> {
     if shared.catalog.all().len() >= limits::TABLES {
         let text = format!("there are {} tables, the most of a database", limits::TABLES);
@@ -67,7 +70,7 @@ fn new_schema(
     }
     let (table, mut index) = shared.versions.state(|s| (TableId(s.next_table), s.next_index));
     let mut schema = spec.build(table, &mut || take(&mut index))?;
-    rules::complete(shared, spec, &mut schema, parents)?;
+    rules::complete(spec, &mut schema, parents, sequence)?;
     Ok(schema)
 }
 
@@ -76,8 +79,9 @@ pub(crate) fn take_schema(
     shared: &Shared,
     spec: &TableSpec,
     parents: &FindTable<'_>,
+    sequence: &FindSequence<'_>,
 ) -> Result<TableSchema> {
-    let schema = new_schema(shared, spec, parents)?;
+    let schema = new_schema(shared, spec, parents, sequence)?;
     let indexes = schema.indexes.iter().map(|i| i.id.0 + 1);
     let index = indexes.max().unwrap_or(0);
     let edit = Edit::NextIds { file: 0, table: schema.id.0 + 1, index };

@@ -7,14 +7,11 @@
 
 use std::collections::BTreeSet;
 
-use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, SequenceId, limits};
+use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, limits};
 use onlap_format::{ColumnDefault, ColumnSchema, DataType, TableSchema, Value};
 
-use crate::rules::References;
+use crate::rules::{FindSequence, References};
 use crate::spec::{DefaultSpec, TableChange, build_default, check_name, check_type, too_many};
-
-/// Finds a sequence by name.
-pub(crate) type FindSequence<'a> = dyn Fn(&str) -> Result<SequenceId> + 'a;
 
 /// What a change of a table takes.
 #[derive(Debug)]

@@ -27,7 +27,6 @@ use crate::index_build::NOT_YET;
 use crate::read::{Reader, Scan};
 use crate::rules::alter::judge_check;
 use crate::schema_change::{Plan, cast};
-use crate::sequences;
 use crate::spec::{ForeignKeySpec, TableChange, TableChanges, build_check};
 
 /// Rows that are replaced at once where values change their form.
@@ -149,7 +148,10 @@ impl Transaction {
     }
 
     fn alter(&mut self, table: &Table, changes: &TableChanges) -> Result<()> {
-        if changes.0.iter().any(|c| matches!(c, TableChange::Rename { .. })) {
+        let named = |c: &TableChange| {
+            matches!(c, TableChange::Rename { .. } | TableChange::SetDefaultSequence { .. })
+        };
+        if changes.0.iter().any(named) {
             self.lock_names()?;
         }
         self.take_alone(table)?;
@@ -187,10 +189,7 @@ impl Transaction {
     }
 
     fn plan(&self, table: &Table, before: &TableSchema, changes: &TableChanges) -> Result<Plan> {
-        let sequence = |name: &str| {
-            let state = self.shared.sequences.by_name(name);
-            state.map(|s| s.id()).ok_or_else(|| sequences::unknown_sequence(name))
-        };
+        let sequence = |name: &str| self.find_sequence(name).map(|s| s.id());
         let taken = table.state.columns_taken.load(Ordering::Acquire);
         let mut plan = Plan::new(before, taken, &changes.0, &self.references(), &sequence)?;
         // Others have the schema of this version until the commit.

@@ -96,15 +96,16 @@ impl Transaction {
         })
     }
 
-    /// Runs a statement on the catalog; its steps are undone when it fails.
+    /// Runs a statement on the catalog; its steps are undone when it fails, and its locks given up.
     pub(super) fn all_or_nothing<T>(
         &mut self,
         f: impl FnOnce(&mut Transaction) -> Result<T>,
     ) -> Result<T> {
-        let before = self.schema.len();
+        let (before, locks) = (self.schema.len(), self.locks.mark());
         let done = self.atomically(f);
         if done.is_err() {
             self.undo_steps(before);
+            self.locks.release_since(&locks, &self.shared.locks);
         }
         done
     }

@@ -40,6 +40,7 @@ mod reads;
 mod reserve;
 mod rows;
 mod schema;
+mod sequences;
 mod spilled;
 mod table_lock;
 

@@ -27,8 +27,8 @@ use crate::database::{Shared, Table, unknown_table};
 use crate::history;
 use crate::rules::{Reference, References};
 use crate::schema_change::{self, ChangeGuard};
-use crate::sequences::{self, Sequence};
-use crate::spec::{SequenceSpec, TableSpec};
+use crate::sequences::{Dropping, NewSequence, SequenceState};
+use crate::spec::TableSpec;
 use crate::table::{TableState, TableView};
 
 /// How long a transaction without a lock timeout waits for another schema change: others may wait for
@@ -55,6 +55,8 @@ pub(super) enum Step {
     Altered(TableId, Arc<TableSchema>),
     /// Others cannot change the schema of a table.
     Held(TableId),
+    CreatedSequence(NewSequence),
+    DroppedSequence(Arc<SequenceState>),
 }
 
 impl SchemaSteps {
@@ -107,6 +109,8 @@ impl SchemaSteps {
             state.history_floor.fetch_max(before, Ordering::AcqRel);
             edits.extend(history::begin(shared, &schema, before));
         }
+        edits.extend(self.gone_sequences().map(|state| Edit::DropSequence(state.id())));
+        edits.extend(self.new_sequences().flat_map(NewSequence::edits));
         edits
     }
 
@@ -168,6 +172,7 @@ impl SchemaSteps {
             state.unborn.store(false, Ordering::Release);
             shared.catalog.insert(state.schema().name.clone(), Arc::clone(state));
         }
+        self.new_sequences().for_each(NewSequence::born);
         shared.references.rebuild(&shared.catalog);
     }
 }
@@ -249,7 +254,8 @@ impl Transaction {
             self.take_alone(&parent)?;
         }
         let find = |name: &str| self.table(name).map(|t| t.schema());
-        let schema = schema_change::take_schema(&self.shared, spec, &find)?;
+        let sequence = |name: &str| self.find_sequence(name).map(|s| s.id());
+        let schema = schema_change::take_schema(&self.shared, spec, &find, &sequence)?;
         let version = TableVersion::empty(self.shared.versions.files(), &schema)?;
         let state = self.shared.new_table(Arc::new(version), 0, 1, Vec::new());
         state.unborn.store(true, Ordering::Release);
@@ -276,20 +282,6 @@ impl Transaction {
         self.references().check_droppable(&state.schema())?;
         self.schema.steps.push(Step::Dropped { state, _guard: guard });
         Ok(())
-    }
-
-    /// Creates a sequence, for a table that this transaction creates. Everybody sees it at once, and it
-    /// stays when the transaction rolls back: sequences are no part of transactions. Unlike
-    /// [`crate::Database::create_sequence`] it does not wait for this transaction itself.
-    ///
-    /// # Errors
-    /// As [`crate::Database::create_sequence`]; [`ErrorKind::LockNotAvailable`] when another schema
-    /// change takes too long.
-    pub fn create_sequence(&mut self, spec: &SequenceSpec) -> Result<Sequence> {
-        self.changing()?;
-        self.lock_names()?;
-        let state = sequences::create_locked(&self.shared, spec)?;
-        Ok(Sequence::new(&self.shared, state))
     }
 
     pub(super) fn lock_names(&mut self) -> Result<()> {
@@ -340,11 +332,16 @@ impl Transaction {
         let shared = Arc::clone(&self.shared);
         let mut validate = || {
             steps.check_gone(&shared)?;
+            steps.new_sequences().try_for_each(NewSequence::check)?;
             reads.as_ref().map_or(Ok(()), |reads| reads.validate(&shared))
         };
         let renamed = steps.renamed();
-        let mut publish =
-            |changed: &[Changed], _: Csn| steps.publish(&self.shared, changed, &renamed);
+        let dropping = steps.gone_sequences().map(|state| Dropping::new(state));
+        let dropping = dropping.collect::<Result<Vec<_>>>()?;
+        let mut publish = |changed: &[Changed], _: Csn| {
+            dropping.iter().for_each(|d| d.gone(&self.shared));
+            steps.publish(&self.shared, changed, &renamed);
+        };
         let further = adopt::Further {
             edits: steps.edits(&self.shared),
             validate: Some(&mut validate),

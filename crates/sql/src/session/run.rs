@@ -96,8 +96,18 @@ impl Session {
         self.begin_statement()?;
         let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
         self.block()?.scope.look_at(past);
-        let answer = self.run_in_transaction(prepared, parsed, values, client);
+        let mut answer = self.run_in_transaction(prepared, parsed, values, client);
+        if answer.is_err() && self.is_outdated() {
+            // Nothing was done yet: the table that it is about changed while it waited for it.
+            self.begin_statement()?;
+            answer = self.run_in_transaction(prepared, parsed, values, client);
+        }
         self.ended(answer)
+    }
+
+    fn is_outdated(&self) -> bool {
+        let tx = self.block.as_ref().and_then(|block| block.scope.tx().ok());
+        tx.is_some_and(|tx| tx.is_outdated())
     }
 
     /// Begins a statement in the transaction, which is begun if there is none.
@@ -242,7 +252,10 @@ impl Session {
         }
         let planner = &self.instance.planner;
         let version = self.instance.catalog_version();
-        let cached = prepared.query.as_ref().filter(|(at, _)| *at == version).map(|(_, q)| q);
+        // What was planned is of the catalog as others see it.
+        let own = self.block.as_ref().is_some_and(|block| block.changed_catalog);
+        let cached = prepared.query.as_ref().filter(|(at, _)| *at == version && !own);
+        let cached = cached.map(|(_, query)| query);
         let query = match cached {
             Some(query) => query.clone(),
             None => {
