@@ -2,12 +2,12 @@
 
 use datafusion::sql::sqlparser::ast::{Expr, SequenceOptions as AstOption, UnaryOperator};
 use datafusion::sql::sqlparser::tokenizer::Token;
-use onlap::{DataType, Sequence, SequenceSpec, convert};
+use onlap::{DataType, ErrorKind, Sequence, SequenceSpec, convert};
 use serde_json::json;
 
 use super::change::notice;
 use super::naming;
-use crate::catalog::{Kind, Name};
+use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::literal_text;
 use crate::session::Session;

@@ -33,6 +33,12 @@ pub struct Taken {
     pub own: Option<Vec<Sequence>>,
 }
 
+impl std::fmt::Debug for Taken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Taken({:?})", self.of)
+    }
+}
+
 impl Taken {
     /// A value was taken.
     pub fn note(&mut self, sequence: SequenceId, value: i64) {

@@ -218,11 +218,8 @@ impl Actions<'_> {
     fn alter_by(&mut self, at: usize, op: AlterColumnOperation) -> Result<()> {
         let column = &self.schema.columns[at];
         let (name, changes) = (column.name.clone(), TableChanges::new());
-        let (changes, back) = match op {
-            AlterColumnOperation::SetNotNull => {
-                let back = TableChanges::new().drop_not_null(&name);
-                (changes.set_not_null(&name), column.nullable.then_some(back))
-            }
+        let changes = match op {
+            AlterColumnOperation::SetNotNull => changes.set_not_null(&name),
             AlterColumnOperation::DropNotNull => {
                 if self
                     .schema
@@ -232,7 +229,7 @@ impl Actions<'_> {
                     let text = format!("column \"{name}\" is in a primary key");
                     return Err(SqlError::new("42P16", text));
                 }
-                (changes.drop_not_null(&name), None)
+                changes.drop_not_null(&name)
             }
             AlterColumnOperation::SetDataType { data_type, using, .. } => {
                 let (ty, _) = column_type(&data_type)?;
@@ -240,7 +237,7 @@ impl Actions<'_> {
                     return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
                         .hint("Add a column of the new type, UPDATE it, and drop the old one."));
                 }
-                (changes.set_type(&name, ty), None)
+                changes.set_type(&name, ty)
             }
             other => return Err(SqlError::unsupported(format!("ALTER COLUMN … {other}"))),
         };
