@@ -25,6 +25,7 @@ use futures::StreamExt;
 use tokio::runtime::Runtime;
 
 pub mod access;
+mod aliases;
 mod blanks;
 mod context;
 mod digits;
@@ -156,6 +157,7 @@ impl Planner {
         largest::rewrite(view, &mut statement);
         whole_rows::rewrite(view, &mut statement)?;
         ranks::rewrite(view, &mut statement);
+        aliases::rewrite(view, &mut statement);
         crate::rewrite::statement(&mut statement);
         let lasting = Cell::new(true);
         let context = context::Context {

@@ -108,12 +108,7 @@ impl Block {
     /// The transaction has ended.
     pub fn savepoint(&mut self, name: String, session: Remembered) -> Result<()> {
         let savepoint = self.scope.tx()?.savepoint();
-        self.savepoints.push(Place {
-            name,
-            session,
-            savepoint,
-            pending: self.pending.len(),
-        });
+        self.savepoints.push(Place { name, session, savepoint, pending: self.pending.len() });
         Ok(())
     }
 

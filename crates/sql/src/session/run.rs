@@ -13,6 +13,7 @@ use onlap::{Isolation, TransactionOptions};
 use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
 use super::block::{Block, Remembered};
+use super::locked;
 use super::prepare::Prepared;
 use super::values::{Parameter, fields_of, param_values};
 use crate::catalog::names::fold;
@@ -202,7 +203,8 @@ impl Session {
             }
         }
         let view = self.view()?;
-        if prepared.fast.is_none()
+        let own = self.current()?.changed_catalog;
+        if (prepared.fast.is_none() || own)
             && native
             && let Body::Sql(statement) = &parsed.body
             && let Some(fast) = Fast::bind(&view, statement)
@@ -210,13 +212,23 @@ impl Session {
         {
             return Ok(answer);
         }
+        let answered = match &parsed.body {
+            Body::Sql(statement) if locked::has_locks_inside(statement) => {
+                Some(locked::answered(&view, statement, values)?)
+            }
+            _ => None,
+        };
         match &parsed.body {
-            Body::Sql(statement) => match &**statement {
-                Statement::Query(_) => self.select(&view, prepared, statement, values),
-                Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+            Body::Sql(statement) => match answered.as_ref().unwrap_or(statement) {
+                statement @ Statement::Query(_) => {
+                    let planned = if answered.is_none() { prepared.query.as_ref() } else { None };
+                    self.select(&view, prepared, planned, statement, values)
+                }
+                statement
+                @ (Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)) => {
                     dml::run(self, &view, statement, None, values, client)
                 }
-                _ => ddl::run(self, &view, statement, client),
+                statement => ddl::run(self, &view, statement, client),
             },
             Body::Overriding(overriding, statement) => {
                 dml::run(self, &view, statement, Some(*overriding), values, client)
@@ -241,6 +253,7 @@ impl Session {
         &mut self,
         view: &View,
         prepared: &Arc<Prepared>,
+        planned: Option<&(u64, Query)>,
         statement: &Statement,
         values: &[Parameter],
     ) -> Result<Answer> {
@@ -254,7 +267,7 @@ impl Session {
         let version = self.instance.catalog_version();
         // What was planned is of the catalog as others see it.
         let own = self.block.as_ref().is_some_and(|block| block.changed_catalog);
-        let cached = prepared.query.as_ref().filter(|(at, _)| *at == version && !own);
+        let cached = planned.filter(|(at, _)| *at == version && !own);
         let cached = cached.map(|(_, query)| query);
         let query = match cached {
             Some(query) => query.clone(),
