@@ -101,7 +101,7 @@ impl Transaction {
             } else {
                 let parent = tx.table(key.parent())?;
                 tx.take_alone(&parent)?;
-                key.build(&schema, &*tx.buffer(&parent)?.schema)?
+                key.build(&schema, &tx.buffer(&parent)?.schema)?
             };
             schema.foreign_keys.push(key.clone());
             tx.set_schema(table, schema)?;

@@ -157,7 +157,7 @@ impl SchemaSteps {
                 })
             };
             altered.new.retain(|n| schemas().any(|s| s.index(n.index().id).is_some()));
-            let schema = schemas().last().cloned().unwrap_or_else(|| altered.state.schema());
+            let schema = schemas().next_back().cloned().unwrap_or_else(|| altered.state.schema());
             if *altered.schema != *schema {
                 altered.schema = schema;
                 altered.seen = None;

@@ -274,10 +274,9 @@ impl Transaction {
         self.lock_names()?;
         let state = self.table(name)?.state;
         let mut guard = None;
-        if !state.unborn.load(Ordering::Acquire) {
-            if self.schema.altered(state.id).is_none() {
-                guard = Some(self.lock_schema_of(&state)?);
-            }
+        let others = !state.unborn.load(Ordering::Acquire);
+        if others && self.schema.altered(state.id).is_none() {
+            guard = Some(self.lock_schema_of(&state)?);
         }
         self.references().check_droppable(&state.schema())?;
         self.schema.steps.push(Step::Dropped { state, _guard: guard });
