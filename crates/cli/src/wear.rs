@@ -64,6 +64,7 @@ fn text_of(path: &PathBuf) -> Result<String> {
         Some("-") => std::io::stdin().read_to_string(&mut text).map(drop),
         _ => std::fs::read_to_string(path).map(|read| text = read),
     };
-    let failed = |e| Error::new(ErrorKind::NotFound, format!("cannot read {}: {e}", path.display()));
+    let failed =
+        |e| Error::new(ErrorKind::NotFound, format!("cannot read {}: {e}", path.display()));
     read.map_err(failed).map(|()| text)
 }

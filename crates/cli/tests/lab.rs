@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use onlap_testkit::programs;
 use serde_json::Value;
 
-const POSTGRES: (&str, &str) =
-    ("/usr/lib/postgresql/15/bin/initdb", "apt-get install postgresql");
+const POSTGRES: (&str, &str) = ("/usr/lib/postgresql/15/bin/initdb", "apt-get install postgresql");
 const MARIADB: (&str, &str) = ("/usr/sbin/mariadbd", "apt-get install mariadb-server");
 const ROCKSDB: (&str, &str) =
     ("/usr/lib/mysql/plugin/ha_rocksdb.so", "apt-get install mariadb-plugin-rocksdb");
 
-const ALL: &str = "onlap-wire,postgres,innodb,innodb-change-buffer,innodb-compressed,myrocks,myrocks-zstd";
+const ALL: &str =
+    "onlap-wire,postgres,innodb,innodb-change-buffer,innodb-compressed,myrocks,myrocks-zstd";
 const FOUR: &str = "onlap-wire,postgres,innodb,myrocks";
 
 fn installed() -> bool {
@@ -93,7 +93,7 @@ fn workloads_of_several_tables_run_on_four_engines() {
     if !installed() {
         return;
     }
-    let common = ["--rows", "1k", "--seconds", "0.5", "--clients", "2", "--memory", "64MiB"];
+    let common = ["--rows", "1k", "--seconds", "0.5", "--clients", "2", "--memory", "256MiB"];
     for (workload, operation) in [("linkbench", "getlinklist"), ("tsbs", "last")] {
         let report = report_of(&[&[workload, "--engine", FOUR], &common[..]].concat());
         for run in runs(&report) {

@@ -11,7 +11,7 @@ use onlap_base::{Error, ErrorKind, Result};
 
 use crate::drivers;
 use crate::engine::{EngineOptions, SyncMode, Written};
-use crate::measure::device::DeviceIo;
+use crate::measure::device::{DeviceIo, write_back};
 use crate::measure::environment::Environment;
 use crate::measure::process::{Usage, disk_bytes};
 use crate::names;
@@ -160,10 +160,10 @@ pub fn run(plan: &ServedPlan, cancel: &AtomicBool, progress: Progress) -> Result
         Served::Sysbench => sysbench::run(&stage, &mut report),
         Served::Tsbs => tsbs::run(&stage, &mut report),
     };
-    let stopped = done.and_then(|()| Ok(stage.log_tail())).inspect_err(|_| {
+    if done.is_err() {
         report.log_tail = stage.log_tail();
-    });
-    match stopped.and_then(|_| stage.server.stop()) {
+    }
+    match done.and_then(|()| stage.server.stop()) {
         Ok(()) => Ok(report),
         Err(e) => report.failed(e),
     }
@@ -271,6 +271,9 @@ impl Stage<'_> {
             let mut tally = Tally::new()?;
             let began = std::time::Instant::now();
             drivers::settle_server(&self.server, tables)?;
+            if self.plan.around.device_stats {
+                write_back(self.dir)?;
+            }
             tally.seconds = Some(began.elapsed().as_secs_f64());
             Ok(tally)
         })

@@ -8,6 +8,8 @@ use onlap_lab::campaign::{Campaign, Job, Runner, parse_rows};
 use onlap_lab::engine::SyncMode;
 use onlap_lab::generate::Workload;
 use onlap_lab::report::{self, Comparison, RunReport, html, markdown};
+#[cfg(feature = "server")]
+use onlap_lab::served::{self, Served, ServedPlan};
 use onlap_lab::workload::{self, Api, Plan, Progress, Surroundings, parse_steps};
 use onlap_lab::{names, units, volume};
 
@@ -19,6 +21,12 @@ use crate::{Outcome, interrupt, version};
 const IBENCH_STEPS: &str = "l.i0,l.x,l.i1,l.i2,settle,q100.1,q1000.1";
 const SIX_STEPS: &str = "l.i1,settle,c.1,c.2,u.1";
 const KEYED_STEPS: &str = "l.i1,settle,get,get.cold";
+
+/// Duration of a timed step of statements, and rows of a commit of its loads.
+#[cfg(feature = "server")]
+const SERVED_SECONDS: f64 = 60.0;
+#[cfg(feature = "server")]
+const SERVED_COMMIT_ROWS: usize = 100;
 
 /// Rows where they are not given.
 const ROWS: &str = "1M";
@@ -220,7 +228,7 @@ impl Args {
     fn check(&self, job: &Job) -> Result<()> {
         match self.row_workload() {
             Some(workload) => self.plan(job, workload)?.check(),
-            None => Ok(()),
+            None => self.check_served(job),
         }
     }
 
@@ -229,8 +237,53 @@ impl Args {
             Some(workload) => {
                 workload::run(&self.plan(job, workload)?, interrupt::flag(), progress)
             }
-            None => Err(Error::new(ErrorKind::Unsupported, self.workload.clone())),
+            None => self.run_served(job, progress),
         }
+    }
+
+    /// The plan of a run of statements.
+    #[cfg(feature = "server")]
+    fn served_plan(&self, job: &Job) -> Result<ServedPlan> {
+        let workload = Served::named(&self.workload).expect("workloads were chosen from the list");
+        let steps = match &self.steps {
+            Some(steps) => list(steps),
+            None => workload.steps().iter().map(|s| (*s).to_owned()).collect(),
+        };
+        Ok(ServedPlan {
+            workload,
+            engine: job.engine.clone(),
+            rows: job.rows,
+            clients: job.clients,
+            seconds: self.seconds.unwrap_or(SERVED_SECONDS),
+            steps,
+            commit_rows: self.commit_rows.unwrap_or(SERVED_COMMIT_ROWS),
+            memory: self.memory_bytes()?,
+            sync: self.sync_mode()?,
+            dir: job.dir.clone(),
+            commit: version::COMMIT.to_owned(),
+            around: self.around(job),
+        })
+    }
+
+    #[cfg(feature = "server")]
+    fn check_served(&self, job: &Job) -> Result<()> {
+        self.served_plan(job)?.check()
+    }
+
+    #[cfg(feature = "server")]
+    fn run_served(&self, job: &Job, progress: Progress) -> Result<RunReport> {
+        served::run(&self.served_plan(job)?, interrupt::flag(), progress)
+    }
+
+    #[cfg(not(feature = "server"))]
+    fn check_served(&self, _: &Job) -> Result<()> {
+        let text = format!("{} needs a build with --features server", self.workload);
+        Err(Error::new(ErrorKind::Unsupported, text))
+    }
+
+    #[cfg(not(feature = "server"))]
+    fn run_served(&self, job: &Job, _: Progress) -> Result<RunReport> {
+        self.check_served(job).map(|()| RunReport::default())
     }
 
     /// The flags that make this job of this command.

@@ -65,6 +65,17 @@ impl DeviceIo {
     }
 }
 
+/// Lets the kernel write what it holds back of a path's file system, so that the device's counters have it.
+pub fn write_back(path: &Path) -> Result<()> {
+    use std::os::fd::AsRawFd;
+    let dir = File::open(path)?;
+    // SAFETY: plain system call on an open file.
+    match unsafe { libc::syncfs(dir.as_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error().into()),
+    }
+}
+
 /// How a write is made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncCall {

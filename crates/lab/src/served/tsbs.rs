@@ -58,13 +58,12 @@ pub(super) fn run(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
 }
 
 fn create(stage: &Stage<'_>) -> Result<()> {
-    let (serial, options) = (
-        match stage.dialect() {
-            Dialect::Postgres => "bigserial",
-            Dialect::Mysql => "bigint NOT NULL AUTO_INCREMENT",
-        },
-        table_options(stage.kind()),
-    );
+    let options = table_options(stage.kind());
+    // RocksDB in MariaDB has no descending indexes and reads ascending ones backwards.
+    let (serial, newest_first) = match stage.dialect() {
+        Dialect::Postgres => ("bigserial", " DESC"),
+        Dialect::Mysql => ("bigint NOT NULL AUTO_INCREMENT", ""),
+    };
     let metrics = (0..METRICS).map(|m| format!("m{m} int NOT NULL")).collect::<Vec<_>>().join(", ");
     let hosts = (0..HOSTS).map(|h| format!("({h}, 'host_{h}', 'region_{}')", h % 8));
     let mut statements = vec![
@@ -77,8 +76,8 @@ fn create(stage: &Stage<'_>) -> Result<()> {
             "CREATE TABLE cpu (id {serial} PRIMARY KEY, time bigint NOT NULL, tags_id int NOT NULL, \
              {metrics}){options}"
         ),
-        "CREATE INDEX cpu_host ON cpu (tags_id, time DESC)".to_owned(),
-        "CREATE INDEX cpu_time ON cpu (time DESC)".to_owned(),
+        format!("CREATE INDEX cpu_host ON cpu (tags_id, time{newest_first})"),
+        format!("CREATE INDEX cpu_time ON cpu (time{newest_first})"),
     ];
     statements.extend((0..METRICS).map(|m| format!("CREATE INDEX cpu_m{m} ON cpu (m{m}, time)")));
     stage.run(&statements)

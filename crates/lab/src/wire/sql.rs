@@ -31,10 +31,13 @@ pub(crate) fn create_table(shape: &TableShape, indexes: usize, kind: Kind) -> Ve
     statements
 }
 
-/// What stands behind the columns of a table.
+/// What stands behind the columns of a table: strings in the order of their bytes, as on the other side.
 pub(crate) fn table_options(kind: Kind) -> &'static str {
     match kind {
-        Kind::InnodbCompressed => " ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8",
+        Kind::InnodbCompressed => {
+            " DEFAULT CHARSET=latin1 COLLATE=latin1_bin ROW_FORMAT=COMPRESSED KEY_BLOCK_SIZE=8"
+        }
+        kind if kind.dialect() == Dialect::Mysql => " DEFAULT CHARSET=latin1 COLLATE=latin1_bin",
         _ => "",
     }
 }

@@ -13,7 +13,7 @@ use super::{Api, Plan, queries};
 use crate::drivers;
 use crate::engine::{Engine, EngineOptions, Written};
 use crate::generate::{Workload, cost_ns_per_row};
-use crate::measure::device::DeviceIo;
+use crate::measure::device::{DeviceIo, write_back};
 use crate::measure::process::{Resident, Usage, disk_bytes, reset_peak, warm_memory};
 use crate::measure::rates::Recorder;
 use crate::report::{RunReport, StepReport};
@@ -240,6 +240,9 @@ impl Session<'_> {
     fn settle(&mut self, step: Step) -> Result<StepReport> {
         let start = Instant::now();
         self.engine().settle()?;
+        if self.plan.around.device_stats {
+            write_back(self.dir)?;
+        }
         let seconds = start.elapsed().as_secs_f64();
         let (before, rows) = match &self.last_load {
             Some(load) => load.clone(),

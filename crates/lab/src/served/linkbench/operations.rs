@@ -137,17 +137,18 @@ impl<'a> Client<'a> {
         let sql = match self.dialect {
             Dialect::Postgres => {
                 "INSERT INTO counttable (id, link_type, count, time, version) VALUES (?, ?, ?, ?, 0) \
-                 ON CONFLICT (id, link_type) DO UPDATE SET count = counttable.count + ?, \
-                 version = counttable.version + 1, time = ?"
+                 ON CONFLICT (id, link_type) DO UPDATE SET count = counttable.count + excluded.count, \
+                 version = counttable.version + 1, time = excluded.time"
             }
             Dialect::Mysql => {
                 "INSERT INTO counttable (id, link_type, count, time, version) VALUES (?, ?, ?, ?, 0) \
-                 ON DUPLICATE KEY UPDATE count = count + ?, version = version + 1, time = ?"
+                 ON DUPLICATE KEY UPDATE count = count + VALUES(count), version = version + 1, \
+                 time = VALUES(time)"
             }
         };
         let (id, link_type, by, time) =
             (Arg::Int(id as i64), Arg::Int(link_type), Arg::Int(by), Arg::Int(now()));
-        session.execute(sql, &[id, link_type, by, time, by, time]).map(drop)
+        session.execute(sql, &[id, link_type, by, time]).map(drop)
     }
 
     /// Adds a link or shows it again, in a transaction with its count.

@@ -19,6 +19,9 @@ pub(crate) enum Address {
     Url(String),
 }
 
+/// More texts than a workload has.
+const STATEMENTS_MAX: usize = 10_000;
+
 /// Connects.
 pub(crate) fn connect(address: &Address) -> Result<Connection> {
     let builder = match address {
@@ -34,7 +37,9 @@ pub(crate) fn connect(address: &Address) -> Result<Connection> {
     };
     // An update tells how many rows it found, as in PostgreSQL.
     let found = CapabilityFlags::CLIENT_FOUND_ROWS;
+    // Statements are kept by us; the library would close those that it forgets.
     let builder = builder.additional_capabilities(found).tcp_nodelay(true);
+    let builder = builder.stmt_cache_size(STATEMENTS_MAX);
     let client = Conn::new(builder).map_err(of_client)?;
     Ok(Connection { client, prepared: HashMap::new() })
 }
@@ -81,13 +86,15 @@ impl Session for Connection {
     fn execute(&mut self, sql: &str, values: &[Arg<'_>]) -> Result<u64> {
         let statement = self.statement(sql)?;
         let values: Vec<Value> = values.iter().map(value).collect();
-        let mut result = self.client.exec_iter(&statement, values).map_err(of_client)?;
+        let result = self.client.exec_iter(&statement, values).map_err(of_client)?;
+        // Known as long as nothing was read.
+        let changed = result.affected_rows();
         let mut rows = 0;
-        for row in result.by_ref() {
+        for row in result {
             row.map_err(of_client)?;
             rows += 1;
         }
-        Ok(rows.max(result.affected_rows()))
+        Ok(changed.max(rows))
     }
 
     fn query(&mut self, sql: &str, values: &[Arg<'_>], each: Each<'_>) -> Result<u64> {
