@@ -16,8 +16,8 @@ fn stderr(out: &Output) -> String {
 fn wrong_usage_names_the_nearest_and_exits_with_2() {
     let cases: [(&[&str], &str); 16] = [
         (&["bench", "ibensch"], "did you mean 'ibench'"),
-        (&["bench", "ibench", "--engine", "rocks"], "did you mean 'rocksdb'"),
-        (&["bench", "ibench", "--vs", "rocks"], "did you mean 'rocksdb'"),
+        (&["bench", "ibench", "--engine", "rocksd"], "did you mean 'rocksdb'"),
+        (&["bench", "ibench", "--vs", "rocksd"], "did you mean 'rocksdb'"),
         (&["bench", "ibench", "--rows", "5Q"], "unit of a count"),
         (&["bench", "ibench", "--memory", "256MIB"], "did you mean 'MiB'"),
         (&["bench", "ibench", "--sync", "fsink"], "did you mean 'fsync'"),

@@ -151,6 +151,11 @@ impl Campaign {
         rows * row_bytes(&self.workload) * ROOM_TIMES + ROOM_BYTES
     }
 
+    /// Size of a volume, with what the file system takes for itself.
+    fn volume_bytes(&self) -> u64 {
+        (self.needed_bytes() / 4 * 5).max(4 << 30)
+    }
+
     fn check_space(&self) -> Result<()> {
         let parent = self.parent();
         let (needed, free) = (self.needed_bytes(), free_bytes(&parent)?);
@@ -252,8 +257,7 @@ impl Campaign {
         let volume = match job.io_limit {
             None => None,
             Some(limit) => {
-                let volume =
-                    Volume::create(&self.parent(), limit, self.needed_bytes().max(4 << 30))?;
+                let volume = Volume::create(&self.parent(), limit, self.volume_bytes())?;
                 job.dir = Some(volume.path().to_owned());
                 Some(volume)
             }
