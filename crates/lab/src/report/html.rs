@@ -212,11 +212,11 @@ fn operations(entries: &[Entry<'_>], out: &mut String) {
     for entry in entries {
         let title = format!("{} {}", entry.engine, entry.case);
         for step in entry.steps.iter().filter(|s| !s.operations.is_empty()) {
-            let _ = write!(
+            let _ = writeln!(
                 out,
                 "<div class=\"wide\"><table><caption>{}: {}</caption><thead><tr><th>operation</th>\
                  <th>count</th><th>p50 us</th><th>p95 us</th><th>p99 us</th><th>max us</th></tr>\
-                 </thead><tbody>\n",
+                 </thead><tbody>",
                 escape(title.trim()),
                 escape(&step.step)
             );

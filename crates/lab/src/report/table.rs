@@ -236,7 +236,7 @@ fn ratio_tables(entries: &[Entry<'_>]) -> String {
                 verdict.to_owned(),
             ]);
         }
-        let _ = write!(out, "{}\n", text_table(&rows));
+        let _ = writeln!(out, "{}", text_table(&rows));
     }
     out
 }

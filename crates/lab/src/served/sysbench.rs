@@ -203,7 +203,7 @@ impl Actor for Whole<'_> {
             return Ok(None);
         }
         // A step that shares no factor with the rows visits all of them.
-        let mut step = self.rows * 5 / 8 | 1;
+        let mut step = (self.rows * 5 / 8) | 1;
         while common(step, self.rows) != 1 {
             step += 2;
         }

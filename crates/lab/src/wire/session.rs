@@ -88,14 +88,12 @@ pub(crate) fn is_retryable(error: &Error) -> bool {
 /// `$1`, `$2` … for the placeholders of a statement.
 fn numbered(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len() + 8);
-    let mut count = 0;
-    for part in sql.split('?') {
+    for (count, part) in sql.split('?').enumerate() {
         if count > 0 {
             out.push('$');
             out.push_str(&count.to_string());
         }
         out.push_str(part);
-        count += 1;
     }
     out
 }
