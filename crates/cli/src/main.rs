@@ -28,6 +28,7 @@ mod serve;
 mod shell;
 mod stats;
 mod version;
+mod wear;
 
 /// A table store whose inserts do not slow down for indexes.
 #[derive(Parser)]
@@ -51,6 +52,8 @@ enum Command {
     Restore(backup::RestoreArgs),
     /// Measure how fast rows are inserted and read, and compare with other engines
     Bench(bench::Args),
+    /// Tell what SMART data say of a drive, and how long it lasts at a rate of writes
+    Wear(wear::Args),
     /// Serve a database to PostgreSQL clients
     #[cfg(feature = "server")]
     Serve(serve::Args),
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::Backup(args) => backup::backup(&args),
         Command::Restore(args) => backup::restore(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Wear(args) => wear::run(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(&args),
         #[cfg(feature = "server")]

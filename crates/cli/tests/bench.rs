@@ -14,16 +14,23 @@ fn stderr(out: &Output) -> String {
 
 #[test]
 fn wrong_usage_names_the_nearest_and_exits_with_2() {
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 16] = [
         (&["bench", "ibensch"], "did you mean 'ibench'"),
-        (&["bench", "ibench", "--engine", "rocks"], "did you mean 'rocksdb'"),
-        (&["bench", "ibench", "--vs", "rocks"], "did you mean 'rocksdb'"),
+        (&["bench", "ibench", "--engine", "rocksd"], "did you mean 'rocksdb'"),
+        (&["bench", "ibench", "--vs", "rocksd"], "did you mean 'rocksdb'"),
         (&["bench", "ibench", "--rows", "5Q"], "unit of a count"),
         (&["bench", "ibench", "--memory", "256MIB"], "did you mean 'MiB'"),
         (&["bench", "ibench", "--sync", "fsink"], "did you mean 'fsync'"),
         (&["bench", "ibench", "--steps", "l.i1,setle"], "did you mean 'settle'"),
         (&["bench", "ibench", "--api", "rows"], "did you mean 'row'"),
         (&["bench", "six", "--secondary", "7"], "this workload has 6"),
+        (&["bench", "six", "--engine", "onlap,myrock"], "did you mean 'myrocks'"),
+        (&["bench", "six", "--io-limit", "1000x16Kib"], "did you mean 'KiB'"),
+        (&["bench", "linkbench", "--engine", "onlap"], "onlap-wire"),
+        (&["bench", "ibench", "--memory", "4000G"], "the machine has"),
+        (&["bench", "ibench", "--resume"], "needs the --json"),
+        (&["bench", "compare", "one.json"], "takes two reports"),
+        (&["wear", "/dev/null"], "smartctl"),
     ];
     for (args, hint) in cases {
         let out = onlap(args);
@@ -59,4 +66,29 @@ fn sync_prints_a_row_per_call() {
         serde_json::from_slice(&std::fs::read(json).expect("written")).expect("JSON");
     assert_eq!(report["steps"].as_array().map(Vec::len), Some(6));
     assert!(report["environment"]["cores"].as_u64() > Some(0));
+}
+
+#[test]
+fn engines_are_compared_and_reports_are_made() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_owned();
+    let (json, html, markdown) = (path("a.json"), path("a.html"), path("a.md"));
+    let common = ["bench", "ibench", "--rows", "2k,3k", "--steps", "l.i0,l.x,l.i1,settle"];
+    let files = ["--json", &json, "--report", &html, "--markdown", &markdown];
+    let out = onlap(&[&common[..], &files[..]].concat());
+    assert_eq!(out.status.code(), Some(0), "{}", stderr(&out));
+    let read = |path: &str| std::fs::read_to_string(path).expect("was written");
+    assert!(read(&html).starts_with("<!DOCTYPE html>"));
+    assert!(read(&markdown).contains("| l.i1 / l.i0 | index tax |"), "{}", read(&markdown));
+    let report: serde_json::Value = serde_json::from_str(&read(&json)).expect("JSON");
+    assert_eq!(report["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["runs"][0]["patterns"]["pk"], "(nAsc:1, nRHS:1)");
+    // The same again runs nothing.
+    let resumed = onlap(&[&common[..], &["--json", &json, "--resume"]].concat());
+    assert_eq!(resumed.status.code(), Some(0), "{}", stderr(&resumed));
+    assert_eq!(stderr(&resumed), "");
+    let same = onlap(&["bench", "compare", &json, &json]);
+    let text = String::from_utf8_lossy(&same.stdout).into_owned();
+    assert!(text.contains("no change") && !text.contains("worse"), "{text}");
+    assert_eq!(same.status.code(), Some(0));
 }

@@ -17,7 +17,41 @@ pub(crate) use onlap::{
 };
 
 /// Engines that a bench can name, whether built in or not.
-pub const ENGINES: [&str; 4] = ["onlap", "rocksdb", "onlap-wire", "postgres"];
+pub const ENGINES: [&str; 10] = [
+    "onlap",
+    "onlap-wire",
+    "postgres",
+    "innodb",
+    "innodb-change-buffer",
+    "innodb-compressed",
+    "myrocks",
+    "myrocks-zstd",
+    "rocksdb",
+    "url",
+];
+
+/// Whether it is a server, so that a program of its own does the work.
+pub fn is_server(name: &str) -> bool {
+    !matches!(name, "onlap" | "rocksdb")
+}
+
+/// Fails where an engine cannot be measured here: with the nearest name, or with what to install.
+pub fn check(name: &str) -> Result<()> {
+    let name = names::choose("engine", name, &ENGINES)?;
+    if !is_built_in(name) {
+        let feature = if is_server(name) { "server" } else { name };
+        let text = format!("engine {name} is not built in; build with --features {feature}");
+        return Err(Error::new(ErrorKind::Unsupported, text));
+    }
+    #[cfg(feature = "wire")]
+    if let Some(kind) = crate::wire::Kind::named(name) {
+        kind.check()?;
+    }
+    Ok(())
+}
+
+#[cfg(feature = "wire")]
+pub(crate) use wire::{settle as settle_server, start as start_server, written as written_by};
 
 /// Whether [`open`] can open it.
 pub fn is_built_in(name: &str) -> bool {
@@ -54,17 +88,14 @@ pub fn open_for_updates(
 
 /// Opens an engine by name.
 pub fn open(name: &str, options: &EngineOptions) -> Result<Box<dyn Engine>> {
-    match names::choose("engine", name, &ENGINES)? {
+    check(name)?;
+    match name {
         "onlap" => onlap::open(options),
         #[cfg(feature = "rocksdb")]
         "rocksdb" => rocksdb::open(options),
         #[cfg(feature = "wire")]
-        "onlap-wire" => wire::open(crate::wire::Kind::Onlap, options),
-        #[cfg(feature = "wire")]
-        "postgres" => wire::open(crate::wire::Kind::Postgres, options),
-        name => Err(Error::new(
-            ErrorKind::Unsupported,
-            format!("engine {name} is not built in; build with --features {name}"),
-        )),
+        name => wire::open(name, options),
+        #[cfg(not(feature = "wire"))]
+        name => Err(Error::new(ErrorKind::Unsupported, format!("engine {name}"))),
     }
 }

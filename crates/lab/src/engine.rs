@@ -15,6 +15,7 @@ use onlap::{Batch, Row, Value};
 use onlap_base::Result;
 
 use crate::generate::{IndexShape, TableShape};
+use crate::measure::process::{Resident, Usage};
 
 /// How an engine is opened.
 #[derive(Clone, Debug)]
@@ -25,6 +26,10 @@ pub struct EngineOptions {
     pub memory: u64,
     /// When a commit is acknowledged.
     pub sync: SyncMode,
+    /// A cgroup that a server starts in.
+    pub group: Option<PathBuf>,
+    /// Where the engine `url` listens.
+    pub url: Option<String>,
 }
 
 /// Bytes written since the engine was opened, by purpose.
@@ -74,6 +79,32 @@ pub trait Engine: Sync {
 
     /// Number of live rows, by a scan or an exact count.
     fn count(&self) -> Result<u64>;
+
+    /// Sum of an integer column of all rows; `None` where the driver has no way to ask.
+    fn sum(&self, column: usize) -> Result<Option<i64>> {
+        let _ = column;
+        Ok(None)
+    }
+
+    /// What the engine's own processes have used; `None` where it runs in this one.
+    fn usage(&self) -> Option<Usage> {
+        None
+    }
+
+    /// Memory of the engine's own processes; `None` where it runs in this one.
+    fn resident(&self) -> Option<Resident> {
+        None
+    }
+
+    /// The settings that it runs with.
+    fn config(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The last lines of its log.
+    fn log_tail(&self) -> String {
+        String::new()
+    }
 
     /// Closes it.
     fn close(self: Box<Self>) -> Result<()>;

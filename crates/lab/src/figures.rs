@@ -15,7 +15,7 @@ use crate::generate::Workload;
 use crate::measure::environment::Environment;
 use crate::names;
 use crate::report::{RunReport, text_table};
-use crate::workload::{Api, Plan, parse_steps};
+use crate::workload::{Api, Plan, Surroundings, parse_steps};
 
 mod sections;
 #[cfg(test)]
@@ -113,6 +113,7 @@ impl FigurePlan {
             dir: self.dir.clone(),
             api: Api::Batch,
             commit: self.commit.clone(),
+            around: Surroundings::default(),
         }
     }
 }

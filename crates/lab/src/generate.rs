@@ -15,12 +15,14 @@ use onlap_base::rng::Rng;
 mod ibench;
 mod keyed;
 mod six;
+mod streams;
 #[cfg(test)]
 mod tests;
 
 pub use ibench::{CASH_REGISTERS, CUSTOMERS, Ibench, PRICES, PRODUCTS};
 pub use keyed::Keyed;
 pub use six::Six;
+pub use streams::patterns;
 
 /// A table as a workload wants it.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +31,8 @@ pub struct TableShape {
     pub name: &'static str,
     /// Columns; the first is the bigserial primary key.
     pub columns: &'static [(&'static str, DataType)],
+    /// Whether rows come with their keys; else the engine gives them.
+    pub gives_keys: bool,
     /// Secondary indexes: name and column positions.
     pub indexes: &'static [IndexShape],
 }

@@ -6,6 +6,9 @@
 
 #![allow(clippy::disallowed_methods, reason = "the real machine is what is measured")]
 
+pub mod campaign;
+pub mod cleaner;
+pub mod confine;
 pub mod drivers;
 pub mod engine;
 pub mod figures;
@@ -13,9 +16,13 @@ pub mod generate;
 pub mod measure;
 pub mod names;
 pub mod report;
+#[cfg(feature = "wire")]
+pub mod served;
 pub mod sync;
 pub mod trials;
 pub mod units;
+pub mod volume;
+pub mod wear;
 #[cfg(feature = "wire")]
 mod wire;
 pub mod workload;

@@ -1,8 +1,9 @@
 //! What came out, for programs and for people?
 //!
-//! [`StepReport`] is one step of one run; [`Report`] is what `--json` writes: the medians of all
-//! runs of an engine, the runs, and where there was a peer its medians and the ratios. Everything
-//! "per insert" is divided by the rows of the step; nothing here measures.
+//! [`StepReport`] is one step of one run, [`RunReport`] the run of one engine; [`Comparison`] is what
+//! `--json` writes: all runs of a command. Medians and ratios are made of it where they are shown: as text
+//! (`table`), for the README ([`markdown`]), as a page ([`html`]), beside another one ([`compare`]).
+//! Everything "per insert" is divided by the rows of the step; nothing here measures.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +11,20 @@ use onlap_base::{Error, ErrorKind, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::measure::device::DeviceIo;
 use crate::measure::environment::Environment;
 
+mod columns;
+pub mod compare;
+mod comparison;
+pub mod html;
+pub mod markdown;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub use table::{print_ratios, print_steps, text_table};
+pub use comparison::{Comparison, Entry, Metric, Spread, metrics};
+pub use table::{print_entries, print_steps, text_table};
 
 /// What a run was asked to do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +45,27 @@ pub struct Settings {
     pub sync: String,
     /// `batch` or `row`.
     pub api: String,
+    /// The I/O budget, such as `1000x16KiB`, in each direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub io_limit: Option<String>,
+    /// Bytes of the cgroup around the engine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup_memory: Option<u64>,
+}
+
+/// How long operations of one kind took.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// How many.
+    pub count: u64,
+    /// Median.
+    pub p50_us: f64,
+    /// 95th percentile.
+    pub p95_us: f64,
+    /// 99th percentile.
+    pub p99_us: f64,
+    /// Longest.
+    pub max_us: f64,
 }
 
 /// One step. Fields that a step does not have are left out of the JSON.
@@ -169,10 +198,69 @@ pub struct StepReport {
     /// Whether less than 95 percent of the target was kept up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub void: Option<bool>,
+    /// CPU time of this process per insert, where the engine is another one: generator, text and sockets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cpu_us_per_insert: Option<f64>,
+    /// CPU time of the engine's processes in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_us: Option<u64>,
+    /// Context switches of the engine's processes in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_switches: Option<u64>,
+    /// Queries or transactions in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queries: Option<u64>,
+    /// I/O of the directory's device during the step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<DeviceIo>,
+    /// Size of all files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disk_bytes: Option<u64>,
+    /// The same by kind of file.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub disk_bytes_by_kind: BTreeMap<String, u64>,
+    /// Rates of queries in intervals of 100 ms, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interval_qps: Vec<u64>,
+    /// Longest operation that ended in each interval of 100 ms.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interval_max_us: Vec<u64>,
+    /// Median rate of inserts per second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_p50: Option<f64>,
+    /// 99th percentile of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_p99: Option<f64>,
+    /// First percentile over the median of these.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub second_p1_over_p50: Option<f64>,
+    /// Longest stretch with less than a tenth of the median rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stall_seconds: Option<f64>,
+    /// Transactions per second of workloads that have several operations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tps: Option<f64>,
+    /// Of each operation.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub operations: BTreeMap<String, Latency>,
+    /// Transactions that were run again after a conflict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u64>,
+}
+
+impl StepReport {
+    /// Operations that its costs are divided by: inserts, or queries where there are more of them.
+    pub fn divisor(&self) -> u64 {
+        match self.queries {
+            Some(queries) if self.rows == 0 => queries,
+            _ => self.rows,
+        }
+    }
 }
 
 /// One run of one engine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RunReport {
     /// Where.
     pub environment: Environment,
@@ -182,97 +270,44 @@ pub struct RunReport {
     pub engine: String,
     /// How.
     pub settings: Settings,
-    /// The outcome.
+    /// The engine's own settings.
+    pub config: Vec<String>,
+    /// In which order keys arrive at the key and at each index: the insert benchmark's code.
+    pub patterns: BTreeMap<String, String>,
+    /// The outcome, as far as the run came.
     pub steps: Vec<StepReport>,
-}
-
-/// All runs of an engine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
-    /// Where.
-    pub environment: Environment,
-    /// What.
-    pub workload: String,
-    /// Whom.
-    pub engine: String,
-    /// How.
-    pub settings: Settings,
-    /// How often.
-    pub repeat: usize,
-    /// Medians over the runs, field by field.
-    pub steps: Vec<StepReport>,
-    /// The runs, where there were several.
-    #[serde(skip_serializing_if = "Vec::is_empty", default)]
-    pub runs: Vec<Vec<StepReport>>,
-    /// The peer's runs, which alternated with these.
+    /// What the engine had to agree with others about: counts and sums.
+    pub answers: BTreeMap<String, i64>,
+    /// Why it ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub versus: Option<Versus>,
+    pub failure: Option<String>,
+    /// The last lines of the engine's log where it ended early.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub log_tail: String,
+    /// Repetition, from 0.
+    pub repetition: usize,
 }
 
-/// A peer beside an engine.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Versus {
-    /// The peer.
-    pub engine: String,
-    /// Its medians.
-    pub steps: Vec<StepReport>,
-    /// Its runs.
-    pub runs: Vec<Vec<StepReport>>,
-    /// Engine over peer, of the medians.
-    pub ratios: Vec<Ratios>,
-}
-
-/// An engine's figures over a peer's, of one step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ratios {
-    /// Name of the step.
-    pub step: String,
-    /// Rate of inserts; above 1 is better.
-    pub ips: Option<f64>,
-    /// CPU time; below 1 is better.
-    pub cpu_us_per_insert: Option<f64>,
-    /// Bytes written; below 1 is better.
-    pub written_bytes_per_insert: Option<f64>,
-    /// Size; below 1 is better.
-    pub disk_bytes_per_row: Option<f64>,
-    /// Rate of queries; above 1 is better.
-    pub qps: Option<f64>,
-}
-
-impl Report {
-    /// Of one or more runs of an engine and, where there was one, as many of a peer.
-    pub fn of(runs: Vec<RunReport>, peer: Vec<RunReport>) -> Result<Report> {
-        let first = runs.first().cloned().ok_or_else(|| {
-            Error::new(ErrorKind::InvalidInput, "a report needs at least one run")
-        })?;
-        let all = |runs: Vec<RunReport>| runs.into_iter().map(|r| r.steps).collect::<Vec<_>>();
-        let peer_engine = peer.first().map(|r| r.engine.clone());
-        let repeat = runs.len();
-        let (runs, peer) = (all(runs), all(peer));
-        let steps = medians(&runs)?;
-        let versus = match peer_engine {
-            None => None,
-            Some(engine) => {
-                let peer_steps = medians(&peer)?;
-                let ratios = ratios(&steps, &peer_steps);
-                Some(Versus { engine, steps: peer_steps, runs: peer, ratios })
-            }
-        };
-        Ok(Report {
-            environment: first.environment,
-            workload: first.workload,
-            engine: first.engine,
-            settings: first.settings,
-            repeat,
-            steps,
-            runs: if repeat > 1 { runs } else { Vec::new() },
-            versus,
-        })
+impl RunReport {
+    /// The report of a run that ended early, if it came to measure anything or has a log to show; else the
+    /// error.
+    pub fn failed(mut self, error: Error) -> Result<RunReport> {
+        if self.steps.is_empty() && self.log_tail.is_empty() {
+            return Err(error);
+        }
+        self.failure = Some(error.to_string());
+        Ok(self)
     }
 
-    /// As JSON, for `--json`.
-    pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("reports have string keys and finite numbers")
+    /// Fails where the run did.
+    pub fn whole(self) -> Result<RunReport> {
+        match &self.failure {
+            None => Ok(self),
+            Some(text) => {
+                let text = format!("{}: {text}\n{}", self.engine, self.log_tail);
+                Err(Error::new(ErrorKind::Io, text))
+            }
+        }
     }
 }
 
@@ -318,22 +353,4 @@ pub fn median(numbers: &mut [f64]) -> f64 {
         n if n % 2 == 1 => numbers[n / 2],
         n => f64::midpoint(numbers[n / 2 - 1], numbers[n / 2]),
     }
-}
-
-fn ratios(mine: &[StepReport], theirs: &[StepReport]) -> Vec<Ratios> {
-    let over = |a: Option<f64>, b: Option<f64>| match (a, b) {
-        (Some(a), Some(b)) if b > 0.0 => Some(a / b),
-        _ => None,
-    };
-    mine.iter()
-        .filter_map(|m| theirs.iter().find(|t| t.step == m.step).map(|t| (m, t)))
-        .map(|(m, t)| Ratios {
-            step: m.step.clone(),
-            ips: over(m.ips, t.ips),
-            cpu_us_per_insert: over(m.cpu_us_per_insert, t.cpu_us_per_insert),
-            written_bytes_per_insert: over(m.written_bytes_per_insert, t.written_bytes_per_insert),
-            disk_bytes_per_row: over(m.disk_bytes_per_row, t.disk_bytes_per_row),
-            qps: over(m.qps, t.qps),
-        })
-        .collect()
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use onlap_base::{Error, ErrorKind, Result};
 
 use crate::engine::SyncMode;
-use crate::generate::Workload;
+use crate::generate::{Workload, patterns};
 use crate::measure::environment::Environment;
 use crate::names;
 use crate::report::{RunReport, Settings};
@@ -88,6 +88,23 @@ pub struct Plan {
     pub api: Api,
     /// Commit the binary was built from.
     pub commit: String,
+    /// What was put around the engine.
+    pub around: Surroundings,
+}
+
+/// What somebody else put around an engine, for a run to use and to report.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The I/O budget of the volume that the directory lies on.
+    pub io_limit: Option<String>,
+    /// Bytes of the cgroup.
+    pub cgroup_memory: Option<u64>,
+    /// A cgroup that a server starts in.
+    pub group: Option<PathBuf>,
+    /// Where the engine `url` listens.
+    pub url: Option<String>,
+    /// Whether the I/O of the directory's device is counted.
+    pub device_stats: bool,
 }
 
 impl Plan {
@@ -125,6 +142,8 @@ impl Plan {
             memory_bytes: self.memory,
             sync: self.sync.to_string(),
             api: self.api.name().to_owned(),
+            io_limit: self.around.io_limit.clone(),
+            cgroup_memory: self.around.cgroup_memory,
         }
     }
 }
@@ -137,14 +156,16 @@ pub fn run(plan: &Plan, cancel: &AtomicBool, progress: Progress) -> Result<RunRe
     plan.check()?;
     let dir = RunDir::create(plan.dir.as_deref(), &plan.engine)?;
     let environment = Environment::of(dir.path(), &plan.commit);
-    let steps = session::run_steps(plan, dir.path(), cancel, progress)?;
-    Ok(RunReport {
+    let mut report = RunReport {
         environment,
         workload: plan.workload.name().to_owned(),
         engine: plan.engine.clone(),
         settings: plan.settings(),
-        steps,
-    })
+        patterns: patterns(plan.workload, plan.secondary),
+        ..RunReport::default()
+    };
+    let outcome = session::run_steps(plan, dir.path(), cancel, progress, &mut report);
+    outcome.map(|()| report.clone()).or_else(|e| report.failed(e))
 }
 
 /// The empty directory that an engine gets: `onlap-bench-ENGINE` below the given one, replaced by

@@ -109,6 +109,21 @@ impl Engine for Onlap {
         self.db.snapshot()?.count(&table)
     }
 
+    fn sum(&self, column: usize) -> Result<Option<i64>> {
+        let (table, shape) = self.table()?;
+        let scan = Scan::all().columns([shape.columns[column].0]);
+        let mut sum = 0;
+        for batch in self.db.snapshot()?.scan(&table, scan)? {
+            let batch = batch?;
+            for row in 0..batch.len() {
+                if let Value::Int(n) = batch.value(row, 0) {
+                    sum += n;
+                }
+            }
+        }
+        Ok(Some(sum))
+    }
+
     fn close(self: Box<Self>) -> Result<()> {
         self.db.close()
     }

@@ -35,6 +35,7 @@ fn plausible(plan: &Plan) -> RunReport {
         engine: plan.engine.clone(),
         settings: plan.settings(),
         steps: plan.steps.iter().map(step).collect(),
+        ..RunReport::default()
     }
 }
 

@@ -30,6 +30,7 @@ pub(super) static SHAPE: TableShape = TableShape {
         ("price", DataType::Int4),
         ("data", DataType::Varchar(4000)),
     ],
+    gives_keys: false,
     indexes: &[
         IndexShape { name: "marketsegment", columns: &[4, 3, 5] },
         IndexShape { name: "registersegment", columns: &[2, 3, 5] },

@@ -11,6 +11,7 @@ use super::{Generator, TableShape};
 pub(super) static SHAPE: TableShape = TableShape {
     name: "keyed",
     columns: &[("id", DataType::Int8), ("v", DataType::Int8)],
+    gives_keys: true,
     indexes: &[],
 };
 

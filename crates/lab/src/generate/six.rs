@@ -17,6 +17,7 @@ pub(super) static SHAPE: TableShape = TableShape {
         ("c", DataType::Char(36)),
         ("status", DataType::Int4),
     ],
+    gives_keys: false,
     indexes: &[
         IndexShape { name: "ab", columns: &[1, 2] },
         IndexShape { name: "ba", columns: &[2, 1] },

@@ -4,13 +4,14 @@
 //! write takes, and how fast sequential direct reads are.
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use onlap_base::rng::Rng;
 use onlap_base::{Error, ErrorKind, Result};
+use serde::{Deserialize, Serialize};
 
 use super::rates::Recorder;
 
@@ -22,6 +23,58 @@ const ALIGNMENT: usize = 4096;
 
 /// Size of a sequential read.
 const READ_BYTES: usize = 1 << 20;
+
+/// What a device has done since the machine began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceIo {
+    /// Reads.
+    pub reads: u64,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes of the reads.
+    pub read_bytes: u64,
+    /// Bytes of the writes.
+    pub write_bytes: u64,
+}
+
+impl DeviceIo {
+    /// Of the device whose file system holds a path; `None` where that is no block device.
+    pub fn of(path: &Path) -> Option<DeviceIo> {
+        let device = std::fs::metadata(path).ok()?.dev();
+        let number = format!("{}:{}", libc::major(device), libc::minor(device));
+        let stat = std::fs::read_to_string(format!("/sys/dev/block/{number}/stat")).ok()?;
+        const SECTOR: u64 = 512;
+        let field = |place: usize| stat.split_whitespace().nth(place)?.parse::<u64>().ok();
+        Some(DeviceIo {
+            reads: field(0)?,
+            read_bytes: field(2)? * SECTOR,
+            writes: field(4)?,
+            write_bytes: field(6)? * SECTOR,
+        })
+    }
+
+    /// What came since an earlier reading.
+    #[must_use]
+    pub fn since(&self, earlier: &DeviceIo) -> DeviceIo {
+        DeviceIo {
+            reads: self.reads.saturating_sub(earlier.reads),
+            writes: self.writes.saturating_sub(earlier.writes),
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            write_bytes: self.write_bytes.saturating_sub(earlier.write_bytes),
+        }
+    }
+}
+
+/// Lets the kernel write what it holds back of a path's file system, so that the device's counters have it.
+pub fn write_back(path: &Path) -> Result<()> {
+    use std::os::fd::AsRawFd;
+    let dir = File::open(path)?;
+    // SAFETY: plain system call on an open file.
+    match unsafe { libc::syncfs(dir.as_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error().into()),
+    }
+}
 
 /// How a write is made durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

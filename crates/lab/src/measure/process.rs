@@ -1,8 +1,11 @@
 //! What has this process used so far?
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
+
+mod tree;
 
 /// Counters since the process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,16 +42,39 @@ impl Usage {
         }
     }
 
+    /// Of a process and all that it started: those that live, and those that ended and were waited for.
+    pub fn of_tree(id: u32) -> Usage {
+        let mut sum = Usage {
+            stolen_ms: stolen_ms(&fs::read_to_string("/proc/stat").unwrap_or_default()),
+            ..Usage::default()
+        };
+        for id in tree::processes(id) {
+            let stat = tree::stat(id);
+            let io = fs::read_to_string(format!("/proc/{id}/io")).unwrap_or_default();
+            sum.cpu_us += stat.map_or(0, |s| s.user_us + s.system_us + s.ended_us);
+            sum.context_switches += tree::context_switches(id);
+            sum.written_to_calls += field(&io, "wchar:");
+            sum.written_to_device += field(&io, "write_bytes:");
+            sum.read_from_device += field(&io, "read_bytes:");
+            sum.read_calls += field(&io, "syscr:");
+        }
+        sum
+    }
+
     /// What was used since an earlier reading.
     #[must_use]
     pub fn since(&self, earlier: &Usage) -> Usage {
         Usage {
-            cpu_us: self.cpu_us - earlier.cpu_us,
-            context_switches: self.context_switches - earlier.context_switches,
-            written_to_calls: self.written_to_calls - earlier.written_to_calls,
-            written_to_device: self.written_to_device - earlier.written_to_device,
-            read_from_device: self.read_from_device - earlier.read_from_device,
-            read_calls: (self.read_calls - earlier.read_calls).saturating_sub(reads_of_a_look()),
+            // Processes of a tree may have ended since, and threads with them.
+            cpu_us: self.cpu_us.saturating_sub(earlier.cpu_us),
+            context_switches: self.context_switches.saturating_sub(earlier.context_switches),
+            written_to_calls: self.written_to_calls.saturating_sub(earlier.written_to_calls),
+            written_to_device: self.written_to_device.saturating_sub(earlier.written_to_device),
+            read_from_device: self.read_from_device.saturating_sub(earlier.read_from_device),
+            read_calls: self
+                .read_calls
+                .saturating_sub(earlier.read_calls)
+                .saturating_sub(reads_of_a_look()),
             stolen_ms: self.stolen_ms.saturating_sub(earlier.stolen_ms),
         }
     }
@@ -91,6 +117,26 @@ impl Resident {
     }
 }
 
+impl Resident {
+    /// Of a process and all that it started; pages that several share count once. The peak is the sum
+    /// of the single ones', each since its begin, shared pages counted in each: an upper bound.
+    pub fn of_tree(id: u32) -> Resident {
+        let mut sum = Resident::default();
+        for id in tree::processes(id) {
+            let shares = fs::read_to_string(format!("/proc/{id}/smaps_rollup")).unwrap_or_default();
+            let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+            sum.now += field(&shares, "Pss:") << 10;
+            sum.peak += field(&status, "VmHWM:") << 10;
+        }
+        sum
+    }
+}
+
+/// Seconds of CPU of one process: its own, and the kernel's for it.
+pub fn cpu_of(id: u32) -> Option<(f64, f64)> {
+    tree::stat(id).map(|s| (s.user_us as f64 / 1e6, s.system_us as f64 / 1e6))
+}
+
 /// Lowers the peak to what is resident now. Where the kernel refuses, the peak stays that of the
 /// process's whole life.
 pub fn reset_peak() {
@@ -116,31 +162,45 @@ pub fn warm_memory(bytes: u64) {
 }
 
 /// Bytes of a database directory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskBytes {
-    /// Files that end in `.log`: write-ahead logs, preallocated or not.
+    /// Write-ahead logs, preallocated or not.
     pub log: u64,
     /// All other files.
     pub data: u64,
+    /// All files by kind: what their names end in.
+    pub kinds: BTreeMap<String, u64>,
 }
 
 /// Sums file sizes below a directory. Files that vanish meanwhile count nothing.
 pub fn disk_bytes(dir: &Path) -> DiskBytes {
     let mut sum = DiskBytes::default();
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
-    for entry in entries {
+    add_files(dir, false, &mut sum);
+    sum
+}
+
+fn add_files(dir: &Path, in_log: bool, sum: &mut DiskBytes) {
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         let Ok(meta) = entry.metadata() else { continue };
         if meta.is_dir() {
-            let below = disk_bytes(&entry.path());
-            sum.log += below.log;
-            sum.data += below.data;
-        } else if entry.path().extension().is_some_and(|e| e == "log") {
-            sum.log += meta.len();
-        } else {
-            sum.data += meta.len();
+            add_files(&path, in_log || name == "pg_wal", sum);
+            continue;
         }
+        let extension = path.extension().map(|e| e.to_string_lossy().into_owned());
+        let logs = ["ib_logfile", "aria_log"];
+        let is_log = in_log
+            || extension.as_deref() == Some("log")
+            || logs.iter().any(|prefix| name.starts_with(prefix));
+        let kind = match extension {
+            _ if is_log => "log".to_owned(),
+            // PostgreSQL's tables and indexes have numbers for names, and segments after a dot.
+            Some(extension) if !extension.bytes().all(|c| c.is_ascii_digit()) => extension,
+            _ => "other".to_owned(),
+        };
+        *(if is_log { &mut sum.log } else { &mut sum.data }) += meta.len();
+        *sum.kinds.entry(kind).or_default() += meta.len();
     }
-    sum
 }
 
 fn rusage() -> (u64, u64) {

@@ -21,6 +21,8 @@ const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 pub struct Recorder {
     start: Instant,
     intervals: Vec<u64>,
+    /// Longest operation that ended in each.
+    longest_us: Vec<u64>,
     latency_ns: Histogram<u64>,
     operations: u64,
     last: Instant,
@@ -31,7 +33,14 @@ impl Recorder {
     pub fn new(start: Instant) -> Result<Recorder> {
         let latency_ns = Histogram::new_with_max(LATENCY_NS_MAX, 3)
             .map_err(|e| Error::new(ErrorKind::InvalidInput, e.to_string()))?;
-        Ok(Recorder { start, intervals: Vec::new(), latency_ns, operations: 0, last: start })
+        Ok(Recorder {
+            start,
+            intervals: Vec::new(),
+            longest_us: Vec::new(),
+            latency_ns,
+            operations: 0,
+            last: start,
+        })
     }
 
     /// An operation on `rows` rows that began at `began` and has just ended.
@@ -48,19 +57,37 @@ impl Recorder {
         let interval = interval.min(INTERVALS_MAX - 1);
         if interval >= self.intervals.len() {
             self.intervals.resize(interval + 1, 0);
+            self.longest_us.resize(interval + 1, 0);
         }
         self.intervals[interval] += rows;
+        let longest = &mut self.longest_us[interval];
+        *longest = (*longest).max((ended - began).as_micros() as u64);
     }
 
     /// Adds what another client did.
     pub fn merge(&mut self, other: &Recorder) {
         if other.intervals.len() > self.intervals.len() {
             self.intervals.resize(other.intervals.len(), 0);
+            self.longest_us.resize(other.intervals.len(), 0);
         }
+        self.longest_us.iter_mut().zip(&other.longest_us).for_each(|(a, b)| *a = (*a).max(*b));
         self.intervals.iter_mut().zip(&other.intervals).for_each(|(a, b)| *a += b);
         self.latency_ns.add(&other.latency_ns).expect("histograms have the same bounds");
         self.operations += other.operations;
         self.last = self.last.max(other.last);
+    }
+
+    /// Adds what came after this, as if without a pause.
+    pub fn append(&mut self, later: &Recorder) {
+        let mine = self.elapsed();
+        let intervals = mine.as_nanos().div_ceil(INTERVAL.as_nanos()) as usize;
+        self.intervals.resize(intervals, 0);
+        self.longest_us.resize(intervals, 0);
+        self.intervals.extend(&later.intervals);
+        self.longest_us.extend(&later.longest_us);
+        self.latency_ns.add(&later.latency_ns).expect("histograms have the same bounds");
+        self.operations += later.operations;
+        self.last = self.start + mine + later.elapsed();
     }
 
     /// Rows of all operations.
@@ -98,6 +125,36 @@ impl Recorder {
         let rank = (percentile / 100.0 * complete.len() as f64).ceil() as usize;
         let rows = *complete.get(rank.clamp(1, complete.len().max(1)) - 1)?;
         Some(rows as f64 / INTERVAL.as_secs_f64())
+    }
+
+    /// Longest operation of each interval, in microseconds.
+    pub fn interval_longest_us(&self) -> &[u64] {
+        &self.longest_us
+    }
+
+    /// Rows of each complete second.
+    fn seconds(&self) -> Vec<u64> {
+        let per_second = (1000 / INTERVAL.as_millis()) as usize;
+        let complete = &self.intervals[..self.intervals.len().saturating_sub(1)];
+        complete.chunks_exact(per_second).map(|second| second.iter().sum()).collect()
+    }
+
+    /// Rate at a percentile of the complete seconds, by nearest rank. `None` where there was none.
+    pub fn second_rate(&self, percentile: f64) -> Option<f64> {
+        let mut seconds = self.seconds();
+        seconds.sort_unstable();
+        let rank = (percentile / 100.0 * seconds.len() as f64).ceil() as usize;
+        let rows = *seconds.get(rank.clamp(1, seconds.len().max(1)) - 1)?;
+        Some(rows as f64)
+    }
+
+    /// Longest stretch, in seconds, in which every interval had less than a tenth of the median
+    /// interval's rows.
+    pub fn longest_stall(&self) -> f64 {
+        let median = self.interval_rate(50.0).unwrap_or(0.0) * INTERVAL.as_secs_f64();
+        let complete = &self.intervals[..self.intervals.len().saturating_sub(1)];
+        let stalls = complete.split(|rows| *rows as f64 >= median / 10.0);
+        stalls.map(<[u64]>::len).max().unwrap_or(0) as f64 * INTERVAL.as_secs_f64()
     }
 
     /// Rate of the last tenth of the rows divided by that of the first tenth. `None` where a tenth

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Ratios, StepReport};
+use super::columns::published;
+use super::comparison::ratios;
+use super::{Entry, StepReport};
 use crate::units;
 
 /// Rows of cells with aligned columns: the first to the left, the others to the right. The first
@@ -175,22 +177,68 @@ fn other_lines(s: &StepReport) -> String {
     out
 }
 
-/// An engine's figures over its peer's.
-pub fn print_ratios(engine: &str, peer: &str, ratios: &[Ratios]) -> String {
-    let title = format!("{engine} / {peer}");
-    let header = [title.as_str(), "rows/s", "CPU", "bytes written", "disk", "queries/s"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
-    for r in ratios {
-        rows.push(vec![
-            r.step.clone(),
-            digits(r.ips, 2),
-            digits(r.cpu_us_per_insert, 3),
-            digits(r.written_bytes_per_insert, 3),
-            digits(r.disk_bytes_per_row, 3),
-            digits(r.qps, 2),
-        ]);
+/// All engines of all cases, and their ratios to the first.
+pub fn print_entries(workload: &str, entries: &[Entry<'_>]) -> String {
+    let mut out = String::new();
+    for entry in entries {
+        let title = match entry.case.as_str() {
+            "" => entry.engine.to_owned(),
+            case => format!("{}, {case}", entry.engine),
+        };
+        out.push_str(&print_steps(&title, &entry.steps));
+        out.push_str(&published_table(workload, entry));
+        for failed in &entry.failed {
+            let why = failed.failure.as_deref().unwrap_or("unknown");
+            let _ = writeln!(out, "{}: ended early: {why}", entry.engine);
+            failed.log_tail.lines().for_each(|line| {
+                let _ = writeln!(out, "    {line}");
+            });
+        }
+        out.push('\n');
     }
-    text_table(&rows)
+    out.push_str(&ratio_tables(entries));
+    out
+}
+
+/// The columns that published tests print.
+fn published_table(workload: &str, entry: &Entry<'_>) -> String {
+    let mut out = String::new();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for step in &entry.steps {
+        let columns = published(workload, step);
+        let header: Vec<String> =
+            std::iter::once(String::new()).chain(columns.iter().map(|c| c.0.to_owned())).collect();
+        if rows.first() != Some(&header) {
+            if !rows.is_empty() {
+                let _ = write!(out, "\n{}", text_table(&rows));
+            }
+            rows = vec![header];
+        }
+        let cells = columns.into_iter().map(|(_, cell)| cell);
+        rows.push(std::iter::once(step.step.clone()).chain(cells).collect());
+    }
+    let _ = write!(out, "\n{}", text_table(&rows));
+    out
+}
+
+/// The first engine of each case over the others.
+fn ratio_tables(entries: &[Entry<'_>]) -> String {
+    let mut out = String::new();
+    for ratio in ratios(entries) {
+        let title = format!("{} / {}{}", ratio.engine, ratio.peer, ratio.of_case());
+        let mut rows = vec![vec![title, "step".into(), "ratio".into(), String::new()]];
+        for line in &ratio.lines {
+            let verdict = if line.is_loss() { "worse" } else { "" };
+            rows.push(vec![
+                line.metric.to_owned(),
+                line.step.clone(),
+                format!("{:.3}", line.ratio.median),
+                verdict.to_owned(),
+            ]);
+        }
+        let _ = writeln!(out, "{}", text_table(&rows));
+    }
+    out
 }
 
 fn dash() -> String {

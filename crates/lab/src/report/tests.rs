@@ -1,46 +1,74 @@
+use super::comparison::ratios;
 use super::*;
 
-fn run(ips: f64, debt: u64) -> RunReport {
+pub(super) fn run(engine: &str, ips: f64, debt: u64) -> RunReport {
     let step = StepReport {
         step: "l.i1".into(),
         rows: 10,
+        seconds: 2.0,
         ips: Some(ips),
         cpu_us_per_insert: Some(1.0),
         merge_debt_bytes: Some(debt),
         index_bytes_per_insert: [("pdc".to_owned(), ips / 2.0)].into(),
+        device: Some(DeviceIo { reads: 5, writes: 20, read_bytes: 4096, write_bytes: 10 << 10 }),
+        interval_ips: (0..40).map(|i| (ips as u64) * (i % 7)).collect(),
+        interval_max_us: (0..40).map(|i| 100 + i * i).collect(),
         ..StepReport::default()
     };
     RunReport {
-        environment: Environment::default(),
         workload: "ibench".into(),
-        engine: "onlap".into(),
-        settings: Settings::default(),
+        engine: engine.into(),
+        config: vec!["memory=1".into()],
+        patterns: [("pdc".to_owned(), "(inf)".to_owned())].into(),
         steps: vec![step],
+        ..RunReport::default()
     }
+}
+
+pub(super) fn comparison() -> Comparison {
+    let runs = vec![
+        run("onlap", 3000.0, 30),
+        run("peer", 500.0, 0),
+        run("onlap", 1000.0, 10),
+        run("peer", 1500.0, 0),
+        run("onlap", 2000.0, 20),
+    ];
+    Comparison { command: "onlap bench ibench".into(), runs, ..Comparison::default() }
 }
 
 #[test]
 fn medians_and_ratios() {
-    let runs = vec![run(3.0, 30), run(1.0, 10), run(2.0, 20)];
-    let peer = vec![run(0.5, 0), run(1.5, 0)];
-    let report = Report::of(runs, peer).unwrap();
-    assert_eq!(report.steps[0].ips, Some(2.0));
-    assert_eq!(report.steps[0].merge_debt_bytes, Some(20));
-    assert_eq!(report.steps[0].index_bytes_per_insert["pdc"], 1.0);
-    assert_eq!(report.runs.len(), 3);
-    let versus = report.versus.as_ref().unwrap();
-    assert_eq!(versus.steps[0].ips, Some(1.0));
-    assert_eq!(versus.ratios[0].ips, Some(2.0));
-    assert_eq!(versus.ratios[0].qps, None);
-    let read: Report = serde_json::from_str(&report.to_json()).unwrap();
-    assert_eq!(read, report);
+    let report = comparison();
+    let entries = report.entries().unwrap();
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[0].steps[0].ips, Some(2000.0));
+    assert_eq!(entries[0].steps[0].merge_debt_bytes, Some(20));
+    assert_eq!(entries[0].steps[0].index_bytes_per_insert["pdc"], 1000.0);
+    let spread = entries[0].spread("l.i1", |s| s.ips).unwrap();
+    assert_eq!((spread.least, spread.median, spread.most), (1000.0, 2000.0, 3000.0));
+    let ratios = ratios(&entries);
+    let rate = &ratios[0].lines[0];
+    assert_eq!((rate.metric, rate.ratio.median), ("inserts/s", 2.0));
+    assert_eq!(rate.ratio.least, 1000.0 / 1500.0);
+    assert!(!rate.is_loss());
+    assert_eq!(Comparison::from_json(&report.to_json()).unwrap(), report);
 }
 
 #[test]
 fn what_a_step_does_not_have_is_not_in_the_json() {
-    let json = Report::of(vec![run(1.0, 0)], Vec::new()).unwrap().to_json();
+    let json = comparison().to_json();
     assert!(json.contains("\"merge_debt_bytes\": 0") && !json.contains("qps"), "{json}");
-    assert!(!json.contains("\"runs\""), "one run is its own median");
+}
+
+#[test]
+fn answers_that_differ_are_told() {
+    let mut report = comparison();
+    for run in &mut report.runs {
+        run.answers = [("rows".to_owned(), 10)].into();
+    }
+    assert!(report.disagreements().is_empty());
+    report.runs[1].answers.insert("rows".into(), 11);
+    assert_eq!(report.disagreements(), ["rows: 11 of peer, 10 of onlap"]);
 }
 
 #[test]
@@ -48,6 +76,28 @@ fn tables_align() {
     let cells = |r: &[&str]| r.iter().map(|s| (*s).to_owned()).collect();
     let text = text_table(&[cells(&["a", "bb"]), cells(&["ccc", "1"])]);
     assert_eq!(text, "a    bb\nccc   1\n");
-    let steps = print_steps("onlap", &run(2_000_000.0, 5).steps);
+    let steps = print_steps("onlap", &run("onlap", 2_000_000.0, 5).steps);
     assert!(steps.contains("2,000,000"), "{steps}");
+}
+
+#[test]
+fn published_columns_are_divided_by_rows() {
+    let report = comparison();
+    let text = print_entries("ibench", &report.entries().unwrap());
+    let header = text.lines().find(|l| l.contains(" wkbpi ")).unwrap();
+    let names: Vec<&str> = header.split_whitespace().collect();
+    let line = text.lines().skip_while(|l| *l != header).nth(1).unwrap();
+    let cells: Vec<&str> = line.split_whitespace().collect();
+    let of = |name: &str| cells[1 + names.iter().position(|n| *n == name).unwrap()];
+    assert_eq!((of("wpi"), of("rpi"), of("wkbpi"), of("wps")), ("2.0000", "0.5000", "1.000", "10"));
+}
+
+#[test]
+fn losses_are_marked() {
+    let mut report = comparison();
+    let text = markdown::table(&report).unwrap();
+    assert!(text.contains("| l.i1 | inserts/s | 2,000 | 1,000 |"), "{text}");
+    report.runs[3].steps[0].ips = Some(9000.0);
+    let text = markdown::table(&report).unwrap();
+    assert!(text.contains("| **2,000** |"), "{text}");
 }

@@ -23,6 +23,7 @@ pub(super) static SALES: TableShape = TableShape {
         ("data", DataType::Varchar(4000)),
         ("quantity", DataType::Int4),
     ],
+    gives_keys: false,
     indexes: &[
         IndexShape { name: "marketsegment", columns: &[4, 3, 5] },
         IndexShape { name: "registersegment", columns: &[2, 3, 5] },
@@ -53,7 +54,13 @@ pub(super) fn loaded(stage: &Stage<'_>, engine: &str) -> Result<Option<Box<dyn E
         return Ok(None);
     }
     let dir = stage.dir.join(engine);
-    let options = EngineOptions { dir, memory: stage.scarce_memory(), sync: SyncMode::Os };
+    let options = EngineOptions {
+        dir,
+        memory: stage.scarce_memory(),
+        sync: SyncMode::Os,
+        group: None,
+        url: None,
+    };
     let engine = drivers::open(engine, &options)?;
     engine.create_table(&SALES, SALES.indexes.len())?;
     let mut client = engine.client()?;

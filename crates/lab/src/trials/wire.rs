@@ -10,7 +10,7 @@ use super::{COMMIT_ROWS, Stage, figure};
 use crate::figures::{Better, Figure};
 use crate::generate::Workload;
 use crate::report::median;
-use crate::wire::{self, Kind, Server, of_client};
+use crate::wire::{self, Kind, Server, ServerOptions, of_client};
 
 mod point;
 mod programs;
@@ -59,14 +59,21 @@ fn start(
     sync: SyncMode,
 ) -> Result<Server> {
     let dir = stage.dir.join(format!("{name}-{}", kind.name()));
-    Server::start(kind, &dir, memory.budget, memory.confined, sync)
+    let options = ServerOptions {
+        dir: &dir,
+        memory: memory.budget,
+        confined: memory.confined,
+        group: None,
+        sync,
+    };
+    Server::start(kind, &options)
 }
 
 /// Rows per second of multi-row INSERTs.
 fn inserts_of(stage: &Stage<'_>, server: &Server, rows: u64, indexes: usize) -> Result<f64> {
     let mut client = server.connect()?;
     let shape = Workload::Ibench.shape();
-    for sql in wire::create_table(shape, indexes) {
+    for sql in wire::create_table(shape, indexes, server.kind()) {
         client.batch_execute(&sql).map_err(|e| of_client(&e))?;
     }
     let mut text = String::new();
@@ -128,7 +135,7 @@ pub(super) fn copy(stage: &Stage<'_>) -> Result<Vec<Figure>> {
 fn copy_of(stage: &Stage<'_>, server: &Server, rows: u64) -> Result<f64> {
     let mut client = server.connect()?;
     let shape = Workload::Ibench.shape();
-    for sql in wire::create_table(shape, 3) {
+    for sql in wire::create_table(shape, 3, server.kind()) {
         client.batch_execute(&sql).map_err(|e| of_client(&e))?;
     }
     let names: Vec<&str> = shape.columns[1..].iter().map(|(name, _)| *name).collect();

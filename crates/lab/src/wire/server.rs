@@ -1,117 +1,316 @@
 //! How is a private server started and stopped?
+//!
+//! Each kind makes a command of its own ([`onlap`], [`postgres`], [`mariadb`]); here it is started, in a
+//! cgroup where there is one, asked until it answers, and stopped, at the latest when it is dropped. A
+//! server does not outlive the process that started it.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use onlap::SyncMode;
+use ::onlap::SyncMode;
 use onlap_base::{Error, ErrorKind, Result};
-use postgres::{Client, NoTls};
 
-use super::limit::Limit;
+use super::session::{Address, Dialect, PgConnection, Session, connect_mysql, connect_postgres};
+use crate::confine::{self, Limit};
+use crate::measure::process::{Resident, Usage};
+
+mod mariadb;
+mod onlap;
+mod postgres;
 
 /// Which server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Onlap,
     Postgres,
+    /// InnoDB as MariaDB comes.
+    Innodb,
+    /// With the change buffer on.
+    InnodbChangeBuffer,
+    /// With compressed tables.
+    InnodbCompressed,
+    /// RocksDB in MariaDB, LZ4.
+    Myrocks,
+    /// The same with zstd at the bottom.
+    MyrocksZstd,
+    /// One that somebody else started, which speaks PostgreSQL's protocol.
+    OtherPostgres,
+    /// The same of MySQL's.
+    OtherMysql,
+}
+
+impl Kind {
+    /// Its name among engines.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Kind::Onlap => "onlap-wire",
+            Kind::Postgres => "postgres",
+            Kind::Innodb => "innodb",
+            Kind::InnodbChangeBuffer => "innodb-change-buffer",
+            Kind::InnodbCompressed => "innodb-compressed",
+            Kind::Myrocks => "myrocks",
+            Kind::MyrocksZstd => "myrocks-zstd",
+            Kind::OtherPostgres | Kind::OtherMysql => "url",
+        }
+    }
+
+    /// The kind of this name.
+    pub(crate) fn named(name: &str) -> Option<Kind> {
+        let all = [
+            Kind::Onlap,
+            Kind::Postgres,
+            Kind::Innodb,
+            Kind::InnodbChangeBuffer,
+            Kind::InnodbCompressed,
+            Kind::Myrocks,
+            Kind::MyrocksZstd,
+        ];
+        all.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// What it understands.
+    pub(crate) fn dialect(self) -> Dialect {
+        match self {
+            Kind::Onlap | Kind::Postgres | Kind::OtherPostgres => Dialect::Postgres,
+            _ => Dialect::Mysql,
+        }
+    }
+
+    /// Fails with what to install where its programs are missing.
+    pub(crate) fn check(self) -> Result<()> {
+        match self {
+            Kind::Onlap | Kind::OtherPostgres | Kind::OtherMysql => Ok(()),
+            Kind::Postgres => postgres::bin().map(drop),
+            kind => mariadb::check(kind),
+        }
+    }
+}
+
+/// How a server is started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ServerOptions<'a> {
+    /// Its data, made where there are none.
+    pub dir: &'a Path,
+    /// Its own budget.
+    pub memory: u64,
+    /// All that it may take with the page cache, in a cgroup of its own.
+    pub confined: Option<u64>,
+    /// A cgroup that somebody else made for it.
+    pub group: Option<&'a Path>,
+    /// When a commit is acknowledged.
+    pub sync: SyncMode,
 }
 
 /// A running server, which is stopped when this is dropped.
 pub(crate) struct Server {
     kind: Kind,
     child: Option<Child>,
-    port: u16,
+    address: ServerAddress,
     /// Where Onlap shows its counters.
     http: u16,
+    config: Vec<String>,
+    log: Option<PathBuf>,
     // Removed after the server has ended.
     _limit: Option<Limit>,
 }
 
+/// Where a server listens.
+enum ServerAddress {
+    Postgres { url: String, port: u16 },
+    Mysql(Address),
+}
+
+/// A command and what to say of it.
+struct Prepared {
+    command: Command,
+    address: ServerAddress,
+    http: u16,
+    config: Vec<String>,
+}
+
 /// How long a server may take to answer at first.
-const START_MAX: Duration = Duration::from_secs(60);
+const START_MAX: Duration = Duration::from_secs(120);
 /// How long a server may take to stop.
-const STOP_MAX: Duration = Duration::from_secs(120);
+const STOP_MAX: Duration = Duration::from_secs(180);
+/// Lines of a server's log that a report shows.
+const LOG_LINES: usize = 20;
 
 impl Server {
-    /// Starts a server on the data in a directory, which is made where there is none.
-    /// `memory` is its own budget, `confined` all that it may take with the page cache.
-    pub(crate) fn start(
-        kind: Kind,
-        dir: &Path,
-        memory: u64,
-        confined: Option<u64>,
-        sync: SyncMode,
-    ) -> Result<Server> {
-        let (port, http) = (free_port()?, free_port()?);
-        let limit = confined.map(Limit::new).transpose()?;
-        let mut command = match kind {
-            Kind::Onlap => onlap_command(dir, memory, sync, (port, http))?,
-            Kind::Postgres => postgres_command(dir, memory, sync, port)?,
+    /// Starts a server on the data in a directory.
+    pub(crate) fn start(kind: Kind, options: &ServerOptions<'_>) -> Result<Server> {
+        kind.check()?;
+        let limit = options.confined.map(Limit::new).transpose()?;
+        let prepared = match kind {
+            Kind::Onlap => onlap::prepare(options)?,
+            Kind::Postgres => postgres::prepare(options)?,
+            kind => mariadb::prepare(kind, options)?,
         };
+        let mut command = prepared.command;
         if let Some(limit) = &limit {
-            limit.hold(&mut command);
+            limit.hold(&mut command)?;
         }
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(group) = options.group {
+            confine::join(group, &mut command)?;
+        }
+        end_with_parent(&mut command);
+        std::fs::create_dir_all(options.dir).map_err(io)?;
+        let log = options.dir.join("server.log");
+        let said = std::fs::File::create(&log).map_err(io)?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said);
         let child = command.spawn().map_err(io)?;
-        let mut server = Server { kind, child: Some(child), port, http, _limit: limit };
-        let began = Instant::now();
-        while server.connect().is_err() {
-            let ended = server.child.as_mut().and_then(|c| c.try_wait().ok().flatten());
-            if let Some(status) = ended {
-                server.child = None;
-                return Err(failed(format!("{} ended at once: {status}", kind.name())));
-            }
-            if began.elapsed() > START_MAX {
-                return Err(failed(format!("{} does not answer on port {port}", kind.name())));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        let mut server = Server {
+            kind,
+            child: Some(child),
+            address: prepared.address,
+            http: prepared.http,
+            config: prepared.config,
+            log: Some(log),
+            _limit: limit,
+        };
+        server.wait_until_it_answers()?;
         Ok(server)
     }
 
-    /// A connection.
-    pub(crate) fn connect(&self) -> Result<Client> {
-        Client::connect(&self.url(), NoTls).map_err(|e| of_client(&e))
+    /// A server that somebody else runs.
+    pub(crate) fn at(url: &str) -> Result<Server> {
+        let (kind, address) = match url.split_once("://").map(|(scheme, _)| scheme) {
+            Some("postgres" | "postgresql") => {
+                let address = ServerAddress::Postgres { url: url.to_owned(), port: 0 };
+                (Kind::OtherPostgres, address)
+            }
+            Some("mysql" | "mariadb") => {
+                let url = url.replacen("mariadb://", "mysql://", 1);
+                (Kind::OtherMysql, ServerAddress::Mysql(Address::Url(url)))
+            }
+            _ => {
+                let text = format!(
+                    "--url {url}: it begins with postgres:// or mysql://, and goes on with \
+                     user:password@host:port/database"
+                );
+                return Err(Error::new(ErrorKind::InvalidInput, text));
+            }
+        };
+        let config = vec!["started by somebody else; memory and durability are its own".into()];
+        let server =
+            Server { kind, child: None, address, http: 0, config, log: None, _limit: None };
+        server.session()?;
+        Ok(server)
     }
 
-    /// For clients of their own.
+    fn wait_until_it_answers(&mut self) -> Result<()> {
+        let began = Instant::now();
+        let name = self.kind.name();
+        loop {
+            let Err(error) = self.session() else { return Ok(()) };
+            let ended = self.child.as_mut().and_then(|c| c.try_wait().ok().flatten());
+            if let Some(status) = ended {
+                self.child = None;
+                let text = format!("{name} ended at once: {status}\n{}", self.log_tail());
+                return Err(failed(text));
+            }
+            if began.elapsed() > START_MAX {
+                let text = format!("{name} does not answer: {error}\n{}", self.log_tail());
+                return Err(failed(text));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// What it understands.
+    pub(crate) fn dialect(&self) -> Dialect {
+        self.kind.dialect()
+    }
+
+    /// Which it is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The settings that it was started with.
+    pub(crate) fn config(&self) -> &[String] {
+        &self.config
+    }
+
+    /// A connection.
+    pub(crate) fn session(&self) -> Result<Box<dyn Session>> {
+        Ok(match &self.address {
+            ServerAddress::Postgres { url, .. } => {
+                Box::new(PgConnection::new(connect_postgres(url)?))
+            }
+            ServerAddress::Mysql(address) => Box::new(connect_mysql(address)?),
+        })
+    }
+
+    /// A connection of the PostgreSQL client library.
+    pub(crate) fn connect(&self) -> Result<::postgres::Client> {
+        connect_postgres(&self.url())
+    }
+
+    /// For PostgreSQL clients of their own.
     pub(crate) fn url(&self) -> String {
-        format!("host=127.0.0.1 port={} user=postgres dbname=postgres", self.port)
+        match &self.address {
+            ServerAddress::Postgres { url, .. } => url.clone(),
+            ServerAddress::Mysql(_) => String::new(),
+        }
     }
 
     /// Its port on 127.0.0.1.
     pub(crate) fn port(&self) -> u16 {
-        self.port
+        match &self.address {
+            ServerAddress::Postgres { port, .. } => *port,
+            ServerAddress::Mysql(_) => 0,
+        }
+    }
+
+    fn id(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// What it and its processes have used; `None` of somebody else's.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        self.id().map(Usage::of_tree)
+    }
+
+    /// Memory of it and its processes.
+    pub(crate) fn resident(&self) -> Option<Resident> {
+        self.id().map(Resident::of_tree)
     }
 
     /// Seconds of CPU that its process has taken: its own, and the kernel's for it. A process per
     /// connection, as PostgreSQL has, is not in it.
     pub(crate) fn cpu(&self) -> Result<(f64, f64)> {
-        let id = self.child.as_ref().map_or(0, Child::id);
-        let text = std::fs::read_to_string(format!("/proc/{id}/stat")).map_err(io)?;
-        // The name before it may hold blanks; then come state and ten more numbers.
-        let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let ticks = |n: usize| rest.split_whitespace().nth(n)?.parse::<f64>().ok();
-        let (user, system) = (ticks(11), ticks(12));
-        // SAFETY: plain system call.
-        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-        match (user, system) {
-            (Some(user), Some(system)) => Ok((user / per_second, system / per_second)),
-            _ => Err(failed(format!("/proc/{id}/stat is of another form"))),
-        }
+        let id = self.id().unwrap_or(0);
+        crate::measure::process::cpu_of(id)
+            .ok_or_else(|| failed(format!("/proc/{id}/stat is of another form")))
     }
 
     /// One of Onlap's counters, by its name in `/metrics`.
     pub(crate) fn counter(&self, name: &str) -> Result<u64> {
+        let page = self.metrics()?;
+        let value = page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+        value.ok_or_else(|| failed(format!("/metrics has no {name}")))
+    }
+
+    /// All of Onlap's counters.
+    pub(crate) fn metrics(&self) -> Result<String> {
         let mut socket = TcpStream::connect(("127.0.0.1", self.http)).map_err(io)?;
         socket.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").map_err(io)?;
         let mut page = String::new();
         socket.read_to_string(&mut page).map_err(io)?;
-        let value = page.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
-        value.ok_or_else(|| failed(format!("/metrics has no {name}")))
+        Ok(page)
+    }
+
+    /// The last lines that it wrote to its log.
+    pub(crate) fn log_tail(&self) -> String {
+        let Some(log) = &self.log else { return String::new() };
+        let bytes = std::fs::read(log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(LOG_LINES)..].join("\n")
     }
 
     /// Stops it as its manual says.
@@ -122,8 +321,8 @@ impl Server {
     fn end(&mut self) -> Result<()> {
         let Some(mut child) = self.child.take() else { return Ok(()) };
         let signal = match self.kind {
-            Kind::Onlap => libc::SIGTERM,
             Kind::Postgres => libc::SIGINT,
+            _ => libc::SIGTERM,
         };
         // SAFETY: plain system call on a child that was not waited for yet.
         unsafe { libc::kill(child.id() as libc::pid_t, signal) };
@@ -146,13 +345,16 @@ impl Drop for Server {
     }
 }
 
-impl Kind {
-    /// Its name among engines.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Onlap => "onlap-wire",
-            Kind::Postgres => "postgres",
-        }
+/// A command whose process is killed when this one is, however it ends.
+fn end_with_parent(command: &mut Command) {
+    // SAFETY: one system call, allowed between fork and exec.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+        // Ctrl-C is for the bench, which stops its servers in order.
+        command.process_group(0);
     }
 }
 
@@ -161,96 +363,23 @@ fn free_port() -> Result<u16> {
     Ok(listener.local_addr().map_err(io)?.port())
 }
 
-fn onlap_command(
-    dir: &Path,
-    memory: u64,
-    sync: SyncMode,
-    (port, http): (u16, u16),
-) -> Result<Command> {
-    let mut command = Command::new(std::env::current_exe().map_err(io)?);
-    command
-        .arg("serve")
-        .args(["--listen", &format!("127.0.0.1:{port}")])
-        .args(["--http", &format!("127.0.0.1:{http}")])
-        .args(["--memory-limit", &memory.to_string()])
-        .args(["--sync", &sync.to_string()])
-        .arg("--data-dir")
-        .arg(dir);
-    Ok(command)
-}
-
-fn postgres_command(dir: &Path, memory: u64, sync: SyncMode, port: u16) -> Result<Command> {
-    let bin = postgres_bin()?;
-    let (durable, commit) = match sync {
-        SyncMode::Fsync => ("on", "on"),
-        SyncMode::Interval(_) => ("on", "off"),
-        SyncMode::Os => ("off", "on"),
-    };
-    if !dir.join("PG_VERSION").exists() {
-        std::fs::create_dir_all(dir).map_err(io)?;
-        let mut init = Command::new(bin.join("initdb"));
-        init.args(["--locale=C", "--encoding=UTF8", "-U", "postgres", "--auth=trust", "-D"])
-            .arg(dir);
-        give_to_postgres(dir)?;
-        let output = as_postgres(&mut init).output().map_err(io)?;
-        if !output.status.success() {
-            let text = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(failed(format!("initdb failed: {text}")));
-        }
-    }
-    let mut server = Command::new(bin.join("postgres"));
-    server.arg("-D").arg(dir).args(["-p", &port.to_string()]);
-    let settings = [
-        "listen_addresses=127.0.0.1".to_string(),
-        format!("unix_socket_directories={}", dir.display()),
-        format!("shared_buffers={}kB", memory / 1024),
-        format!("fsync={durable}"),
-        format!("synchronous_commit={commit}"),
-        // As published tests tune it: checkpoints by time, spread out.
-        "max_wal_size=8GB".into(),
-        "checkpoint_timeout=15min".into(),
-        "checkpoint_completion_target=0.9".into(),
-        "max_connections=200".into(),
-        "timezone=UTC".into(),
-    ];
-    for setting in settings {
-        server.args(["-c", &setting]);
-    }
-    as_postgres(&mut server);
-    Ok(server)
-}
-
-/// Debian's place for PostgreSQL 15's programs.
-fn postgres_bin() -> Result<PathBuf> {
-    let dir = PathBuf::from("/usr/lib/postgresql/15/bin");
-    match dir.join("initdb").exists() {
-        true => Ok(dir),
-        false => Err(Error::new(
-            ErrorKind::Unsupported,
-            "PostgreSQL 15 is missing: apt-get install postgresql-15",
-        )),
-    }
-}
-
-/// PostgreSQL refuses to run as root, so that root runs it as the user of Debian's package.
-fn as_postgres(command: &mut Command) -> &mut Command {
-    use std::os::unix::process::CommandExt;
-    // SAFETY: plain system call.
-    if unsafe { libc::geteuid() } == 0
-        && let Some((uid, gid)) = postgres_ids()
+/// A server that refuses to run as root is run by root as the user of its Debian package.
+fn as_user<'c>(command: &'c mut Command, user: &str) -> &'c mut Command {
+    if is_root()
+        && let Some((uid, gid)) = ids_of(user)
     {
         command.uid(uid).gid(gid);
     }
     command.current_dir("/")
 }
 
-fn give_to_postgres(dir: &Path) -> Result<()> {
-    // SAFETY: plain system call.
-    if unsafe { libc::geteuid() } != 0 {
+/// Gives a directory to a user, where this process may.
+fn give_to(dir: &Path, user: &str) -> Result<()> {
+    if !is_root() {
         return Ok(());
     }
-    let (uid, gid) = postgres_ids()
-        .ok_or_else(|| failed("there is no user postgres to run PostgreSQL as".to_string()))?;
+    let (uid, gid) = ids_of(user)
+        .ok_or_else(|| failed(format!("there is no user {user} to run the server as")))?;
     // Others have to come through the directories above.
     for above in dir.ancestors().skip(1).take_while(|d| d.parent().is_some()) {
         use std::os::unix::fs::PermissionsExt;
@@ -262,10 +391,15 @@ fn give_to_postgres(dir: &Path) -> Result<()> {
     std::os::unix::fs::chown(dir, Some(uid), Some(gid)).map_err(io)
 }
 
-/// User and group of postgres in /etc/passwd.
-fn postgres_ids() -> Option<(u32, u32)> {
+fn is_root() -> bool {
+    // SAFETY: plain system call.
+    unsafe { libc::geteuid() == 0 }
+}
+
+/// A user's number and group in /etc/passwd.
+fn ids_of(user: &str) -> Option<(u32, u32)> {
     let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
-    let line = passwd.lines().find(|line| line.starts_with("postgres:"))?;
+    let line = passwd.lines().find(|line| line.split(':').next() == Some(user))?;
     let mut fields = line.split(':').skip(2);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
@@ -275,14 +409,5 @@ fn io(e: std::io::Error) -> Error {
 }
 
 fn failed(text: String) -> Error {
-    Error::new(ErrorKind::Io, text)
-}
-
-/// An error of the client library.
-pub(crate) fn of_client(e: &postgres::Error) -> Error {
-    let text = match e.as_db_error() {
-        Some(db) => format!("{} ({})", db.message(), db.code().code()),
-        None => e.to_string(),
-    };
     Error::new(ErrorKind::Io, text)
 }

@@ -1,10 +1,11 @@
 //! How are rows loaded as fast as an engine takes them?
 
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use onlap::Vector;
 use onlap_base::{Error, ErrorKind, Result};
 
 use super::Api;
@@ -24,6 +25,9 @@ pub(super) struct Load<'a> {
     pub limit: Option<Duration>,
     pub api: Api,
     pub step: &'a str,
+    /// Where the sum of a column of all committed rows is kept.
+    pub sum_column: usize,
+    pub sum: &'a AtomicI64,
 }
 
 /// Runs a load with one thread per client; all commits of all clients together.
@@ -96,6 +100,8 @@ pub(super) struct Inserter<'a> {
     generator: Box<dyn Generator>,
     api: Api,
     rows: Vec<onlap::Row>,
+    sum_column: usize,
+    sum: &'a AtomicI64,
 }
 
 impl<'a> Inserter<'a> {
@@ -105,6 +111,8 @@ impl<'a> Inserter<'a> {
             generator: load.workload.generator(load.seed, client),
             api: load.api,
             rows: Vec::new(),
+            sum_column: load.sum_column,
+            sum: load.sum,
         })
     }
 
@@ -115,8 +123,14 @@ impl<'a> Inserter<'a> {
         match self.api {
             Api::Batch => {
                 let batch = self.generator.batch(rows, now_us);
+                let sum = match &batch.columns[self.sum_column].data {
+                    Vector::Int(values) => values.iter().sum(),
+                    _ => 0,
+                };
                 let began = Instant::now();
-                self.client.insert_batch(batch).map(|()| began)
+                self.client.insert_batch(batch)?;
+                self.sum.fetch_add(sum, Relaxed);
+                Ok(began)
             }
             Api::Row => {
                 self.generator.rows(rows, now_us, &mut self.rows);

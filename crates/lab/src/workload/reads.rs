@@ -50,8 +50,9 @@ impl Session<'_> {
         self.get_some(&mut rng, warm, usize::MAX)?;
         let before = self.counted()?;
         let gets = self.get_some(&mut rng, Duration::from_secs_f64(seconds), usize::MAX)?;
+        let now = self.counted()?;
         let mut report = self.charge(step, &before, 0)?;
-        add_queries(&mut report, &gets, &before);
+        add_queries(&mut report, &gets, &now, &before);
         Ok(report)
     }
 
@@ -69,8 +70,9 @@ impl Session<'_> {
         drop(client);
         let before = self.counted()?;
         let gets = self.get_some(&mut rng, Duration::MAX, COLD_GETS)?;
+        let now = self.counted()?;
         let mut report = self.charge(step, &before, 0)?;
-        add_queries(&mut report, &gets, &before);
+        add_queries(&mut report, &gets, &now, &before);
         Ok(report)
     }
 
@@ -112,8 +114,10 @@ impl Session<'_> {
             self.expect_found(key, found)?;
         }
         drop(client);
+        self.updates += updates.operations();
+        let now = self.counted()?;
         let mut report = self.charge(step, &before, 0)?;
-        add_queries(&mut report, &updates, &before);
+        add_queries(&mut report, &updates, &now, &before);
         Ok(report)
     }
 

@@ -1,7 +1,7 @@
 //! What does each step do, and what is it charged with?
 
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use onlap_base::{Error, ErrorKind, Result};
@@ -13,9 +13,10 @@ use super::{Api, Plan, queries};
 use crate::drivers;
 use crate::engine::{Engine, EngineOptions, Written};
 use crate::generate::{Workload, cost_ns_per_row};
+use crate::measure::device::{DeviceIo, write_back};
 use crate::measure::process::{Resident, Usage, disk_bytes, reset_peak, warm_memory};
 use crate::measure::rates::Recorder;
-use crate::report::StepReport;
+use crate::report::{RunReport, StepReport};
 
 /// Seconds of a query step where `--seconds` is not given.
 pub(super) const QUERY_SECONDS: f64 = 10.0;
@@ -37,6 +38,9 @@ pub(super) struct Session<'a> {
     /// Rows in the table, and secondary indexes.
     pub rows: u64,
     pub indexes: usize,
+    /// Sum of a column of all committed rows, and what updates added to it.
+    pub inserted: AtomicI64,
+    pub updates: u64,
     /// Counters when the last load began, and its rows.
     last_load: Option<(Counted, u64)>,
     generator_us: f64,
@@ -45,8 +49,12 @@ pub(super) struct Session<'a> {
 /// Counters that a step is charged with.
 #[derive(Clone)]
 pub(super) struct Counted {
+    /// Of the engine, wherever it runs.
     pub usage: Usage,
+    /// Of this process, where the engine is another one.
+    client: Option<Usage>,
     written: Written,
+    device: Option<DeviceIo>,
 }
 
 /// Loads of so many rows begin with memory that the machine has at hand: several times what an engine
@@ -60,7 +68,8 @@ pub(super) fn run_steps(
     dir: &Path,
     cancel: &AtomicBool,
     progress: Progress,
-) -> Result<Vec<StepReport>> {
+    report: &mut RunReport,
+) -> Result<()> {
     let commit_rows = plan.commit_rows.unwrap_or(GENERATOR_COMMIT_ROWS);
     let generator_ns = cost_ns_per_row(plan.workload, commit_rows, plan.api == Api::Row);
     if plan.rows >= WARM_FROM_ROWS {
@@ -69,6 +78,7 @@ pub(super) fn run_steps(
     let engine = drivers::open(&plan.engine, &engine_options(plan, dir))?;
     let deferred = plan.steps.iter().any(|s| matches!(s, Step::LoadKeyOnly | Step::CreateIndexes));
     let indexes = if deferred { 0 } else { plan.secondary };
+    report.config = engine.config();
     engine.create_table(plan.workload.shape(), indexes)?;
     let mut session = Session {
         plan,
@@ -80,23 +90,58 @@ pub(super) fn run_steps(
         indexes,
         last_load: None,
         generator_us: generator_ns / 1e3,
+        inserted: AtomicI64::new(0),
+        updates: 0,
     };
-    let steps = plan.steps.iter().map(|s| session.step(*s)).collect::<Result<Vec<_>>>()?;
-    let (expected, found) = (session.rows, session.engine().count()?);
-    session.engine.take().expect("no step is running").close()?;
-    if expected != found {
-        let text = format!("{}: {expected} rows were committed, {found} are there", plan.engine);
-        return Err(Error::new(ErrorKind::Corruption, text));
+    let outcome = session.all_steps(report);
+    if outcome.is_err() {
+        report.log_tail = session.engine.as_ref().map_or_else(String::new, |e| e.log_tail());
     }
-    Ok(steps)
+    outcome
 }
 
 /// How a plan opens its engine.
 pub(super) fn engine_options(plan: &Plan, dir: &Path) -> EngineOptions {
-    EngineOptions { dir: dir.to_owned(), memory: plan.memory, sync: plan.sync }
+    EngineOptions {
+        dir: dir.to_owned(),
+        memory: plan.memory,
+        sync: plan.sync,
+        group: plan.around.group.clone(),
+        url: plan.around.url.clone(),
+    }
 }
 
 impl Session<'_> {
+    /// Takes all steps, then compares what is there with what was committed.
+    fn all_steps(&mut self, report: &mut RunReport) -> Result<()> {
+        for step in &self.plan.steps {
+            report.steps.push(self.step(*step)?);
+        }
+        let (rows, sum) = (self.engine().count()?, self.sum()?);
+        self.engine.take().expect("no step is running").close()?;
+        if rows != self.rows {
+            let text = format!("{} rows were committed, {rows} are there", self.rows);
+            return Err(Error::new(ErrorKind::Corruption, text));
+        }
+        let expected = self.inserted.load(Ordering::Relaxed) + self.updates as i64;
+        if sum.is_some_and(|sum| sum != expected) {
+            let name = self.plan.workload.shape().columns[self.plan.workload.scan_column()].0;
+            let text = format!("the sum of {name} is to be {expected}, not {sum:?}");
+            return Err(Error::new(ErrorKind::Corruption, text));
+        }
+        report.answers = [("rows".to_owned(), rows as i64)].into();
+        report.answers.extend(sum.map(|sum| ("sum".to_owned(), sum)));
+        Ok(())
+    }
+
+    /// Sum of a column, where the engine tells and the generator knows: row by row it does not.
+    fn sum(&self) -> Result<Option<i64>> {
+        match self.plan.api {
+            Api::Batch => self.engine().sum(self.plan.workload.scan_column()),
+            Api::Row => Ok(None),
+        }
+    }
+
     fn step(&mut self, step: Step) -> Result<StepReport> {
         reset_peak();
         match step {
@@ -134,7 +179,17 @@ impl Session<'_> {
     /// All counters now.
     pub fn counted(&self) -> Result<Counted> {
         let written = self.engine().written()?;
-        Ok(Counted { usage: Usage::now(), written })
+        let device = || DeviceIo::of(self.dir);
+        let device = self.plan.around.device_stats.then(device).flatten();
+        let own = Usage::now();
+        let server = drivers::is_server(&self.plan.engine);
+        let usage = match self.engine().usage() {
+            Some(usage) => usage,
+            // Nothing is known of a server that somebody else runs.
+            None if server => Usage::default(),
+            None => own,
+        };
+        Ok(Counted { usage, client: server.then_some(own), written, device })
     }
 
     /// The load that a step does.
@@ -153,6 +208,8 @@ impl Session<'_> {
             limit: self.plan.seconds.map(Duration::from_secs_f64),
             api: self.plan.api,
             step: name,
+            sum_column: self.plan.workload.scan_column(),
+            sum: &self.inserted,
         }
     }
 
@@ -183,6 +240,9 @@ impl Session<'_> {
     fn settle(&mut self, step: Step) -> Result<StepReport> {
         let start = Instant::now();
         self.engine().settle()?;
+        if self.plan.around.device_stats {
+            write_back(self.dir)?;
+        }
         let seconds = start.elapsed().as_secs_f64();
         let (before, rows) = match &self.last_load {
             Some(load) => load.clone(),
@@ -204,11 +264,12 @@ impl Session<'_> {
         let outcome = queries::run(&load, rate, duration, self.indexes, cancel, progress)?;
         let inserts = outcome.inserts.as_ref().map_or(0, Recorder::rows);
         self.rows += inserts;
+        let now = self.counted()?;
         let mut report = self.charge(step, &before, inserts)?;
         if let Some(inserts) = &outcome.inserts {
             add_commits(&mut report, inserts);
         }
-        add_queries(&mut report, &outcome.queries, &before);
+        add_queries(&mut report, &outcome.queries, &now, &before);
         let inserted_per_second = inserts as f64 / duration.as_secs_f64();
         report.seconds = duration.as_secs_f64();
         report.ips = Some(inserted_per_second);
@@ -236,9 +297,10 @@ impl Session<'_> {
             }
         }
         drop(client);
+        let now = self.counted()?;
         let mut report = self.charge(step, &before, 0)?;
         report.seconds = queries.elapsed().as_secs_f64();
-        add_queries(&mut report, &queries, &before);
+        add_queries(&mut report, &queries, &now, &before);
         Ok(report)
     }
 
@@ -246,7 +308,7 @@ impl Session<'_> {
     pub fn charge(&self, step: Step, before: &Counted, rows: u64) -> Result<StepReport> {
         let now = self.counted()?;
         let usage = now.usage.since(&before.usage);
-        let resident = Resident::now();
+        let resident = self.engine().resident().unwrap_or_else(Resident::now);
         let disk = disk_bytes(self.dir);
         let per_row = |n: u64| (rows > 0).then(|| n as f64 / rows as f64);
         let total = match (now.written.total, before.written.total) {
@@ -257,6 +319,8 @@ impl Session<'_> {
             let before = before.written.indexes.get(name).copied().unwrap_or(0);
             Some((name.clone(), per_row(bytes - before)?))
         });
+        let client = now.client.zip(before.client).map(|(now, then)| now.since(&then));
+        let device = now.device.zip(before.device).map(|(now, then)| now.since(&then));
         let segments = now.written.rows.map(|n| n - before.written.rows.unwrap_or(0));
         Ok(StepReport {
             step: step.name(),
@@ -278,6 +342,12 @@ impl Session<'_> {
             memory_bytes: self.engine().memory_parts(),
             peak_rss_bytes: Some(resident.peak),
             context_switches_per_insert: per_row(usage.context_switches),
+            client_cpu_us_per_insert: client.and_then(|c| per_row(c.cpu_us)),
+            cpu_us: Some(usage.cpu_us),
+            context_switches: Some(usage.context_switches),
+            device,
+            disk_bytes: Some(disk.log + disk.data),
+            disk_bytes_by_kind: disk.kinds,
             ..StepReport::default()
         })
     }
@@ -288,6 +358,15 @@ fn add_commits(report: &mut StepReport, commits: &Recorder) {
     report.seconds = commits.elapsed().as_secs_f64();
     report.ips = Some(commits.rate());
     report.interval_ips = commits.interval_rates().collect();
+    report.interval_max_us = commits.interval_longest_us().to_vec();
+    report.second_p50 = commits.second_rate(50.0);
+    report.second_p99 = commits.second_rate(99.0);
+    report.second_p1_over_p50 = commits
+        .second_rate(1.0)
+        .zip(commits.second_rate(50.0))
+        .filter(|(_, p50)| *p50 > 0.0)
+        .map(|(p1, p50)| p1 / p50);
+    report.stall_seconds = Some(commits.longest_stall());
     report.p50_ips = p50;
     report.p1_ips = p1;
     report.p1_over_p50 = p1.zip(p50).filter(|(_, p50)| *p50 > 0.0).map(|(p1, p50)| p1 / p50);
@@ -299,9 +378,19 @@ fn add_commits(report: &mut StepReport, commits: &Recorder) {
 }
 
 /// Adds what queries took; `before` is when they began.
-pub(super) fn add_queries(report: &mut StepReport, queries: &Recorder, before: &Counted) {
-    let usage = Usage::now().since(&before.usage);
+pub(super) fn add_queries(
+    report: &mut StepReport,
+    queries: &Recorder,
+    now: &Counted,
+    before: &Counted,
+) {
+    let usage = now.usage.since(&before.usage);
     let per_query = |n: u64| n as f64 / queries.operations().max(1) as f64;
+    report.queries = Some(queries.operations());
+    report.interval_qps = queries.interval_rates().collect();
+    if report.interval_max_us.is_empty() {
+        report.interval_max_us = queries.interval_longest_us().to_vec();
+    }
     report.seconds = queries.elapsed().as_secs_f64();
     report.qps = Some(queries.rate());
     report.cpu_us_per_query = Some(per_query(usage.cpu_us));

@@ -38,6 +38,7 @@ fn plan(engine: &str, workload: Workload, steps: &str) -> Plan {
         dir: None,
         api: Api::Batch,
         commit: "test".into(),
+        around: Surroundings::default(),
     }
 }
 

@@ -1,0 +1,109 @@
+//! Benches that are not a comparison of engines: figures beside their targets, trials, the device's syncs.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+
+use onlap_base::{Error, ErrorKind, Result};
+use onlap_lab::figures::{self, FigurePlan};
+use onlap_lab::measure::environment::Environment;
+use onlap_lab::trials::{self, Suite, Trial, TrialPlan, TrialReport};
+use onlap_lab::units;
+
+use super::process::child;
+use super::runs::run_plan;
+use super::{Args, write_text};
+use crate::{Outcome, interrupt, version};
+
+/// Rows and runs where they are not given; figures are defined on more than a quick look takes.
+const FIGURE_ROWS: &str = "5M";
+const FIGURE_RUNS: usize = 3;
+const TRIAL_ROWS: &str = "20M";
+const TRIAL_SECONDS: f64 = 60.0;
+
+pub(super) fn run_figures(args: &Args) -> Result<Outcome> {
+    let plan = FigurePlan {
+        engine: args.engine.clone(),
+        rows: units::parse_count(args.rows.as_deref().unwrap_or(FIGURE_ROWS))?,
+        repeat: args.repeat.unwrap_or(FIGURE_RUNS),
+        memory: args.memory_bytes()?,
+        dir: args.dir.clone(),
+        sections: figures::parse_sections(args.steps.as_deref())?,
+        commit: version::COMMIT.to_owned(),
+    };
+    let shown = std::io::stderr().is_terminal();
+    let report = figures::run(&plan, &mut |run| {
+        if shown {
+            let steps: Vec<String> = run.steps.iter().map(|s| s.name()).collect();
+            eprintln!("{} {} {}", run.engine, run.workload.name(), steps.join(","));
+        }
+        run_plan(run)
+    })?;
+    println!("{}\n", report.environment.line());
+    print!("{}", report.table());
+    if let Some(path) = &args.json {
+        write_text(path, &format!("{}\n", report.to_json()))?;
+    }
+    let missed = report.figures.iter().any(|f| f.verdict() == "MISSED");
+    Ok(if missed { Outcome::Finding } else { Outcome::Good })
+}
+
+/// Several trials are processes of their own.
+pub(super) fn run_trials(args: &Args) -> Result<Outcome> {
+    let suite = match args.workload.as_str() {
+        "transactions" => Suite::Transactions,
+        "changes" => Suite::Changes,
+        _ => Suite::Wire,
+    };
+    let plan = TrialPlan {
+        rows: units::parse_count(args.rows.as_deref().unwrap_or(TRIAL_ROWS))?,
+        seconds: args.seconds.unwrap_or(TRIAL_SECONDS),
+        repeat: args.repeat.unwrap_or(FIGURE_RUNS),
+        cgroup_memory: args.cgroup_memory.as_deref().map(units::parse_size).transpose()?,
+        dir: args.dir.clone(),
+        commit: version::COMMIT.to_owned(),
+    };
+    let trials = trials::parse_trials(suite, args.steps.as_deref())?;
+    let mut report = TrialReport::default();
+    for trial in &trials {
+        if std::io::stderr().is_terminal() && trials.len() > 1 {
+            eprintln!("{}", trial.name());
+        }
+        let one = match trials.len() {
+            1 => trials::run(&plan, *trial, interrupt::flag())?,
+            _ => trial_child(&args.workload, &plan, *trial)?,
+        };
+        report.environment = one.environment;
+        report.figures.extend(one.figures);
+    }
+    println!("{}\n", report.environment.line());
+    print!("{}", report.table());
+    if let Some(path) = &args.json {
+        write_text(path, &format!("{}\n", report.to_json()))?;
+    }
+    let missed = report.figures.iter().any(|f| f.verdict() == "MISSED");
+    Ok(if missed { Outcome::Finding } else { Outcome::Good })
+}
+
+fn trial_child(suite: &str, plan: &TrialPlan, trial: Trial) -> Result<TrialReport> {
+    let mut flags = vec![
+        ("--steps", OsString::from(trial.name())),
+        ("--rows", plan.rows.to_string().into()),
+        ("--seconds", plan.seconds.to_string().into()),
+        ("--repeat", plan.repeat.to_string().into()),
+    ];
+    flags.extend(plan.cgroup_memory.map(|n| ("--cgroup-memory", n.to_string().into())));
+    flags.extend(plan.dir.as_ref().map(|dir| ("--dir", dir.clone().into_os_string())));
+    serde_json::from_str(&child(suite, flags, None)?)
+        .map_err(|e| Error::new(ErrorKind::Io, format!("a run's report: {e}")))
+}
+
+pub(super) fn run_sync(args: &Args) -> Result<Outcome> {
+    let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
+    let report = onlap_lab::sync::run(&dir, args.seconds, version::COMMIT, interrupt::flag())?;
+    println!("{}\n", Environment::of(&dir, version::COMMIT).line());
+    print!("{}", report.table());
+    if let Some(path) = &args.json {
+        write_text(path, &format!("{}\n", report.to_json()))?;
+    }
+    Ok(Outcome::Good)
+}
