@@ -2,7 +2,7 @@
 //!
 //! Changes that no segment has yet, rows that are dead and still stored, entries of dead rows: each is
 //! put off until it is worth a rewrite of a file, and each costs readers something meanwhile. Background
-//! work begins at a share of the table ([`crate::compaction`]); a table may owe twice that share
+//! work begins at a share of the table ([`crate::compaction`]); a table may owe half as much again
 //! ([`Owed`]), which keeps what readers pay below twice the price of a clean table. On the way from the one
 //! to the other, commits that add to the debt wait for a little, longer and longer, and at the limit for
 //! work that gets done. What snapshots or a history keep is not the writers' to pay: it has limits of its
@@ -25,8 +25,11 @@ use crate::commit::TableWrite;
 use crate::database::Shared;
 use crate::table::{Frozen, TableState, TableView};
 
-/// A table may owe twice the share from which on files are rewritten.
-const LIMIT_FACTOR: f64 = 2.0;
+/// A table may owe so many times the share from which on files are rewritten. At twice the share, two rows
+/// of five dead or changed, short reads took more than twice their time.
+const LIMIT_FACTOR: f64 = 1.5;
+/// The share of its limit at which a table owes enough for work to begin.
+const BEGINS: f64 = 1.0 / LIMIT_FACTOR;
 /// What small tables may owe: rewriting less often costs less than reading it.
 const LEAST: u64 = 1 << 14;
 /// Longest delay of a commit below the limit.
@@ -98,7 +101,7 @@ impl Owed {
 /// Lets a transaction that adds to the debts of tables wait.
 pub(crate) fn hold_back(shared: &Shared, writes: &[TableWrite]) -> Result<()> {
     for w in writes.iter().filter(|w| !w.marks.is_empty() || !w.changes.is_empty()) {
-        if w.state.owed.share() > 0.5 {
+        if w.state.owed.share() > BEGINS {
             wait_for(shared, &w.state)?;
         }
     }
@@ -114,7 +117,7 @@ fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
         let nothing = state.nothing_due.lock();
         let held = nothing.as_ref().is_some_and(|(at, ..)| Weak::as_ptr(at) == version);
         drop(nothing);
-        if share <= 0.5 || held || background.stopping() {
+        if share <= BEGINS || held || background.stopping() {
             // What is left is kept by snapshots, or nobody does it any more.
             return Ok(());
         }
@@ -122,7 +125,7 @@ fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
         let seen = background.idle_event().epoch();
         background.wake();
         if share < 1.0 {
-            let delay = DELAY_MAX.mul_f64(((share - 0.5) * 2.0).powi(2));
+            let delay = DELAY_MAX.mul_f64(((share - BEGINS) / (1.0 - BEGINS)).powi(2));
             background.idle_event().wait(seen, Some(delay.max(Duration::from_micros(50))));
             return Ok(());
         }

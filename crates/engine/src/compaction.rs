@@ -75,6 +75,10 @@ enum Task {
     Compact(compact::Candidate),
 }
 
+/// Runs are rewritten earlier than segments: a merge takes a while, in which more entries die and both its
+/// inputs and its output are there.
+const ENTRIES_SHARE: f64 = 0.6;
+
 pub(crate) fn dead_share(shared: &Shared) -> f64 {
     f64::from(shared.options.tuning.compact_dead_percent) / 100.0
 }
@@ -97,7 +101,7 @@ fn policy_of(shared: &Shared, index: &IndexVersion, calm: Calm) -> PolicyOptions
     let width = if rising { fan_in } else { fan_in / 2 };
     PolicyOptions {
         width: width.max(2),
-        dead_share: dead_share(shared),
+        dead_share: dead_share(shared) * ENTRIES_SHARE,
         calm,
         ..Default::default()
     }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Charge, Csn, FileId, Part, Result, RowId};
+use onlap_base::{Charge, ColumnId, Csn, FileId, Part, Result, RowId};
 use onlap_format::changes::ChangeBlockEntry;
 use onlap_format::frame::Kind;
 use onlap_format::marks::{
@@ -25,12 +25,14 @@ use crate::context::StorageContext;
 use crate::file::FileReader;
 
 mod changes;
+mod named;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
 pub use changes::{ChangeScratch, Patched};
+use named::NamedRows;
 pub use writer::{MarkRunSpec, MarkRunWriter};
 
 /// Rows of one block up to which they are looked up one by one; more are merged with the block's.
@@ -43,6 +45,10 @@ pub struct MarkRun {
     footer: MarkFooter,
     /// Whether any row is marked as deleted.
     deletes: bool,
+    /// Rows that mark blocks name.
+    marked: NamedRows,
+    /// Rows that blocks of changes name: per column, and where its blocks begin.
+    changed: Box<[(ColumnId, usize, NamedRows)]>,
     _charge: Charge,
 }
 
@@ -67,9 +73,21 @@ impl MarkRun {
         {
             return Err(file.damaged(at, "a block lies outside of the blocks' part of the file"));
         }
-        let charge = context.memory.charge(Part::Resident, footer.heap_bytes() as u64);
         let deletes = footer.mark_count() + footer.dead_count() > 0;
-        Ok(MarkRun { file, adopted, footer, deletes, _charge: charge })
+        let marked = NamedRows::of(footer.marks.iter().map(|b| b.first));
+        let changed: Box<[_]> = footer
+            .changes
+            .chunk_by(|a, b| a.column == b.column)
+            .scan(0, |next, blocks| {
+                let first = *next;
+                *next += blocks.len();
+                Some((blocks[0].column, first, NamedRows::of(blocks.iter().map(|b| b.first))))
+            })
+            .collect();
+        let named = changed.iter().map(|(.., named)| named.heap_bytes()).sum::<usize>();
+        let heap = footer.heap_bytes() + marked.heap_bytes() + named;
+        let charge = context.memory.charge(Part::Resident, heap as u64);
+        Ok(MarkRun { file, adopted, footer, deletes, marked, changed, _charge: charge })
     }
 
     /// The file's id.
@@ -103,7 +121,9 @@ impl MarkRun {
         if !self.footer.rows.contains(&row) {
             return Ok(None);
         }
-        if let Some(i) = self.footer.block_of(row) {
+        if self.marks_row(row)? != Some(false)
+            && let Some(i) = self.footer.block_of(row)
+        {
             let block = self.block(i)?;
             if let Some(mark) = block.get(row).map_err(|e| self.place(&self.footer.marks[i], e))? {
                 return Ok(Some((mark.csn, mark.successor)));
@@ -122,8 +142,11 @@ impl MarkRun {
         let from = rows.partition_point(|r| *r < self.footer.rows.start);
         let to = rows.partition_point(|r| *r < self.footer.rows.end);
         let (rows, dead) = (&rows[from..to], &mut dead[from..to]);
-        if csn >= self.footer.csns.start {
+        if csn >= self.footer.csns.start && !self.footer.marks.is_empty() {
             self.filter_marked(rows, csn, dead)?;
+        }
+        if self.footer.dead.is_empty() {
+            return Ok(());
         }
         let mut at = 0;
         while at < rows.len() {
@@ -142,6 +165,12 @@ impl MarkRun {
 
     fn filter_marked(&self, rows: &[RowId], csn: Csn, dead: &mut [bool]) -> Result<()> {
         let blocks = &self.footer.marks;
+        if rows.len() <= SINGLE_LOOKUPS {
+            for (row, dead) in rows.iter().zip(dead) {
+                *dead = *dead || self.is_marked(*row, csn)?;
+            }
+            return Ok(());
+        }
         let mut marks = Vec::new();
         let mut at = blocks.first().map_or(rows.len(), |b| rows.partition_point(|r| *r < b.first));
         while at < rows.len() {
@@ -149,13 +178,13 @@ impl MarkRun {
                 self.footer.block_of(rows[at]).expect("rows before the first block were left out");
             let next = blocks.get(i + 1).map_or(RowId::MAX, |b| b.first);
             let end = at + rows[at..].partition_point(|r| *r < next).max(1);
-            let block = self.block(i)?;
             let place = |e| self.place(&blocks[i], e);
             if end - at <= SINGLE_LOOKUPS {
                 for (row, dead) in rows[at..end].iter().zip(&mut dead[at..end]) {
-                    *dead |= block.contains(*row, self.unless_all(csn)).map_err(place)?;
+                    *dead = *dead || self.is_marked(*row, csn)?;
                 }
             } else {
+                let block = self.block(i)?;
                 marks.clear();
                 let wanted = block.lower_bound(rows[at])..block.lower_bound(rows[end - 1] + 1);
                 block.rows(wanted, self.unless_all(csn), &mut marks).map_err(place)?;
@@ -170,6 +199,38 @@ impl MarkRun {
             at = end;
         }
         Ok(())
+    }
+
+    /// Whether a mark says that a row is dead for a snapshot at `csn`.
+    fn is_marked(&self, row: RowId, csn: Csn) -> Result<bool> {
+        let upto = self.unless_all(csn);
+        match self.marks_row(row)? {
+            Some(false) => Ok(false),
+            Some(true) if upto.is_none() => Ok(true),
+            _ => {
+                let Some(i) = self.footer.block_of(row) else { return Ok(false) };
+                let block = self.block(i)?;
+                block.contains(row, upto).map_err(|e| self.place(&self.footer.marks[i], e))
+            }
+        }
+    }
+
+    /// Whether a mark names a row, where that is known without its block.
+    fn marks_row(&self, row: RowId) -> Result<Option<bool>> {
+        self.marked.has(&self.file.context().memory, row, |blocks, names| {
+            let mut rows = Vec::new();
+            for i in blocks {
+                let block = self.block(i)?;
+                rows.clear();
+                block
+                    .rows(0..block.len(), None, &mut rows)
+                    .map_err(|e| self.place(&self.footer.marks[i], e))?;
+                if !rows.iter().all(|row| names.add(*row..row + 1)) {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
     }
 
     /// The commit, unless all deletes came at or before it.

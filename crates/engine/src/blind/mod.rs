@@ -63,7 +63,7 @@ const SLICES: u64 = 2;
 const READERS_NS: u64 = 2_000_000_000;
 /// Of so many rows of a table that has readers, one may be pending before the background looks at them:
 /// resolving one costs about as much as scanning so many.
-const READERS_SHARE: u64 = 200;
+const READERS_SHARE: u64 = 400;
 /// Rows between two blind ones that are taken for blind, which does no harm: a list of single rows
 /// takes 16 bytes for each.
 const GAP_ROWS: u64 = 64;

@@ -24,6 +24,7 @@ use onlap_base::{ColumnId, Csn, Error, Result, RowId, limits};
 use super::{Change, ChangeOp, Scalar};
 use crate::batch::{Batch, Column, Vector};
 use crate::block::{Block, BlockEncoder, RowIds};
+use crate::encode::ColumnView;
 use crate::types::Physical;
 
 /// Changes of a block at most.
@@ -74,6 +75,10 @@ pub fn encode_change_block(form: Physical, changes: &[Change], out: &mut Vec<u8>
 pub struct ChangeBlock {
     block: Block,
     form: Physical,
+    /// Whether each change is of one row.
+    single: bool,
+    /// Whether all add, or none does.
+    adds: Option<bool>,
 }
 
 /// The changes of a block, unpacked: one element each.
@@ -101,18 +106,21 @@ impl ChangeBlock {
         if block.columns() != COLUMNS || block.column(COLUMNS - 1)?.physical() != form {
             return Err(Error::damaged("a block of changes has other columns"));
         }
-        let block = ChangeBlock { block, form };
-        let (firsts, lens) = (block.block.column(0)?, block.block.column(1)?);
-        let mut end = 0;
-        for i in 0..block.len() {
+        let (firsts, lens) = (block.column(0)?, block.column(1)?);
+        let (mut end, mut single) = (0, true);
+        for i in 0..block.rows() {
             let (first, len) = (firsts.int(i), lens.int(i));
             let same = i > 0 && (first, len) == (firsts.int(i - 1), lens.int(i - 1));
             if len < 1 || first < end && !same || first.checked_add(len).is_none() {
                 return Err(Error::damaged("changes are out of order"));
             }
+            single &= len == 1;
             end = first + len;
         }
-        Ok(block)
+        let ops = block.column(3)?;
+        let add = ops.int(0) != 0;
+        let adds = (1..block.rows()).all(|i| (ops.int(i) != 0) == add).then_some(add);
+        Ok(ChangeBlock { block, form, single, adds })
     }
 
     /// Number of changes, at least 1.
@@ -129,25 +137,98 @@ impl ChangeBlock {
     /// Appends the changes of any of the rows, unclipped.
     pub fn read(&self, rows: Range<RowId>, out: &mut Vec<Change>) -> Result<()> {
         let (firsts, lens) = (self.block.column(0)?, self.block.column(1)?);
-        let (csns, adds) = (self.block.column(2)?, self.block.column(3)?);
-        let views = firsts.ints().zip(lens.ints());
-        let (starts, _) = views.ok_or_else(|| Error::damaged("changes without row ids"))?;
-        // The stretch before the first that begins in the range may reach into it.
-        let mut i = starts.lower_bound(clamp(rows.start)).min(self.len());
-        while i > 0 && (firsts.int(i - 1) + lens.int(i - 1)) as RowId > rows.start {
-            i -= 1;
+        let places = self.places(&firsts, rows)?;
+        if places.is_empty() {
+            return Ok(());
         }
-        let end = starts.lower_bound(clamp(rows.end)).min(self.len());
-        let places: Vec<u32> = (i as u32..end.max(i) as u32).collect();
-        let mut values = Column::new(self.form);
-        self.block.append_selected(COLUMNS - 1, &places, &mut values)?;
-        for (k, i) in (i..end).enumerate() {
-            let value = Scalar::of(&values, k);
-            let op = if adds.int(i) == 0 { ChangeOp::Set(value) } else { ChangeOp::Add(value) };
+        let (csns, ops) = (self.block.column(2)?, self.ops(places)?);
+        for (i, op) in ops {
             let (first, len) = (firsts.int(i) as RowId, lens.int(i) as u64);
-            out.push(Change { first, len, csn: csns.int(i) as Csn, op });
+            out.push(Change { first, len, csn: csns.int(i) as Csn, op: op? });
         }
         Ok(())
+    }
+
+    /// Appends what happens to one row, in order: all of it, or what came after the first and not after the
+    /// second of two commits.
+    pub fn of_row(
+        &self,
+        row: RowId,
+        between: Option<(Csn, Csn)>,
+        out: &mut Vec<ChangeOp>,
+    ) -> Result<()> {
+        let places = self.places(&self.block.column(0)?, row..row + 1)?;
+        if places.is_empty() {
+            return Ok(());
+        }
+        let csns = between.map(|_| self.block.column(2)).transpose()?;
+        for (i, op) in self.ops(places)? {
+            let outside = |(after, upto): (Csn, Csn)| {
+                let csn = csns.as_ref().map_or(0, |csns| csns.int(i) as Csn);
+                csn <= after || csn > upto
+            };
+            if !between.is_some_and(outside) {
+                out.push(op?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where the changes of any of the rows are.
+    fn places(&self, firsts: &ColumnView<'_>, rows: Range<RowId>) -> Result<Range<usize>> {
+        let starts = firsts.ints().ok_or_else(|| Error::damaged("changes without row ids"))?;
+        let mut i = starts.lower_bound(clamp(rows.start)).min(self.len());
+        let mut end = i;
+        if !self.single {
+            let lens = self.block.column(1)?;
+            // The stretch before the first that begins in the range may reach into it.
+            while i > 0 && (firsts.int(i - 1) + lens.int(i - 1)) as RowId > rows.start {
+                i -= 1;
+            }
+        }
+        if rows.end == rows.start + 1 {
+            while end < self.len() && firsts.int(end) as RowId == rows.start {
+                end += 1;
+            }
+        } else {
+            end = starts.lower_bound(clamp(rows.end)).min(self.len());
+        }
+        Ok(i..end.max(i))
+    }
+
+    /// Operations at places.
+    fn ops(
+        &self,
+        places: Range<usize>,
+    ) -> Result<impl Iterator<Item = (usize, Result<ChangeOp>)> + '_> {
+        let values = self.block.column(COLUMNS - 1)?;
+        let adds = match self.adds {
+            Some(_) => None,
+            None => Some(self.block.column(3)?),
+        };
+        let value = move |i: usize| match values.ints() {
+            Some(_) if values.is_null(i) => Ok(Scalar::Null),
+            Some(ints) => Ok(Scalar::Int(ints.get(i))),
+            None => {
+                let mut value = Column::new(self.form);
+                self.block.append_selected(COLUMNS - 1, &[i as u32], &mut value)?;
+                Ok(Scalar::of(&value, 0))
+            }
+        };
+        Ok(places.map(move |i| {
+            let adds = adds.as_ref().map_or(self.adds == Some(true), |adds| adds.int(i) != 0);
+            (i, value(i).map(if adds { ChangeOp::Add } else { ChangeOp::Set }))
+        }))
+    }
+
+    /// The rows of each change.
+    pub fn stretches(&self) -> Result<impl Iterator<Item = Range<RowId>>> {
+        let (firsts, lens) = (self.block.column(0)?, self.block.column(1)?);
+        let stretch = move |i| {
+            let first = firsts.int(i) as RowId;
+            first..first + lens.int(i) as u64
+        };
+        Ok((0..self.len()).map(stretch))
     }
 
     /// Unpacks the whole block.

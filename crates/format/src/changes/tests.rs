@@ -80,6 +80,23 @@ fn a_sweep_keeps_what_every_snapshot_above_the_horizon_sees() {
             }
             assert_eq!(values(&column), at(csn), "seed {seed}, commit {csn}");
         }
+        if !out.is_empty() {
+            let mut bytes = Vec::new();
+            encode_change_block(Physical::Int, &out, &mut bytes);
+            let block = ChangeBlock::parse(&bytes, Physical::Int).unwrap();
+            let (after, upto) = (rng.below(newest + 1), rng.below(newest + 2));
+            for row in 0..42 {
+                let of_row = |c: &&Change| c.first <= row && row < c.end();
+                for between in [None, Some((after, upto))] {
+                    let within = |c: &&Change| between.is_none_or(|(a, b)| c.csn > a && c.csn <= b);
+                    let wanted: Vec<ChangeOp> =
+                        out.iter().filter(of_row).filter(within).map(|c| c.op.clone()).collect();
+                    let mut found = Vec::new();
+                    block.of_row(row, between, &mut found).unwrap();
+                    assert_eq!(found, wanted, "seed {seed}, row {row}");
+                }
+            }
+        }
         if horizon == newest && !out.is_empty() {
             assert!(out.windows(2).all(|w| w[0].end() <= w[1].first), "one change per row");
             let mut bytes = Vec::new();

@@ -19,7 +19,7 @@ use crate::report::median;
 /// Of the rows of other trials, one in so many.
 const SHARE: u64 = 10;
 /// Of so many rows of a table that is read, one is pending when the background begins to resolve them.
-const PENDING_SHARE: u64 = 200;
+const PENDING_SHARE: u64 = 400;
 /// Reads that nothing is paid off by, of which the median counts: the first one warms what can be warm.
 const WARM: usize = 3;
 /// Short ranges of which the mean counts.

@@ -18,6 +18,8 @@ use crate::cache::Loaded;
 
 /// Rows up to which changes are looked up one by one.
 const SINGLE_LOOKUPS: usize = 16;
+/// Changes of more rows at once are not kept as single rows.
+const NAMED_ROWS: u64 = 64;
 /// Unpacked blocks that a walk keeps: one per source and column that it reads at a time.
 const KEPT_BLOCKS: usize = 32;
 
@@ -110,22 +112,41 @@ impl MarkRun {
         if csn < changes.start || changes.end <= folded + 1 {
             return Ok(());
         }
-        let form = rows.column.data.physical();
         if rows.ids.len() <= SINGLE_LOOKUPS {
-            let mut found = Vec::new();
-            for i in 0..rows.ids.len() {
-                let row = rows.ids[i];
-                found.clear();
-                self.read_changes(column, form, row..row + 1, &mut found)?;
-                for change in found.iter().filter(|c| c.csn > folded && c.csn <= csn) {
-                    rows.apply_at(i..i + 1, &change.op);
-                }
-            }
-            return Ok(());
+            // Where all changes apply nobody asks when each of them came.
+            let all = changes.start > folded && changes.end <= csn.saturating_add(1);
+            let between = (!all).then_some((folded, csn));
+            return self.apply_single(column, between, rows);
         }
+        let form = rows.column.data.physical();
         for i in self.footer.change_blocks(column, &(*first..last + 1)) {
             let unpacked = self.unpacked(i, form, scratch)?;
             lay_over(&unpacked, (folded, csn), rows);
+        }
+        Ok(())
+    }
+
+    /// The same for few rows, each by itself.
+    fn apply_single(
+        &self,
+        column: ColumnId,
+        between: Option<(Csn, Csn)>,
+        rows: &mut Patched<'_>,
+    ) -> Result<()> {
+        let form = rows.column.data.physical();
+        let mut ops = Vec::new();
+        for i in 0..rows.ids.len() {
+            let row = rows.ids[i];
+            if self.changes_row(column, form, row)? == Some(false) {
+                continue;
+            }
+            ops.clear();
+            for n in self.footer.change_blocks(column, &(row..row + 1)) {
+                let place = |e| self.file.place(e, self.footer.changes[n].offset);
+                let between = between.filter(|_| self.adopted_at().is_none());
+                self.change_block(n, form)?.of_row(row, between, &mut ops).map_err(place)?;
+            }
+            ops.iter().for_each(|op| rows.apply_at(i..i + 1, op));
         }
         Ok(())
     }
@@ -142,6 +163,25 @@ impl MarkRun {
             self.read_block(i, form, rows.clone(), out)?;
         }
         Ok(())
+    }
+
+    /// Whether a column of a row is changed, where that is known without its block.
+    fn changes_row(&self, column: ColumnId, form: Physical, row: RowId) -> Result<Option<bool>> {
+        let Some((_, first, named)) = self.changed.iter().find(|c| c.0 == column) else {
+            return Ok(None);
+        };
+        named.has(&self.file.context().memory, row, |blocks, names| {
+            for i in blocks {
+                let block = self.change_block(first + i, form)?;
+                let place = |e| self.file.place(e, self.footer.changes[first + i].offset);
+                for rows in block.stretches().map_err(place)? {
+                    if rows.end - rows.start > NAMED_ROWS || !names.add(rows) {
+                        return Ok(false);
+                    }
+                }
+            }
+            Ok(true)
+        })
     }
 
     /// The commit of all changes of a file that was written before it.

@@ -49,6 +49,17 @@ fn check(run: &MarkRun, model: &Model, rng: &mut Rng) {
         let row = all.start.saturating_sub(3) + rng.below(all.end - all.start + 6);
         assert_eq!(run.deleted(row).unwrap(), model.get(&row).copied());
     }
+    // Few rows at a time: first from blocks, then from sets of the rows that these name.
+    for _ in 0..300 {
+        let csn = rng.below(110);
+        let mut rows: Vec<RowId> =
+            (0..10).map(|_| all.start + rng.below(all.end - all.start)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        let mut dead = vec![false; rows.len()];
+        run.filter_dead(&rows, csn, &mut dead).unwrap();
+        assert!(rows.iter().zip(&dead).all(|(row, dead)| *dead == dead_at(model, *row, csn)));
+    }
     for round in 0..40 {
         let csn = rng.below(110);
         let share = [0.9, 0.1, 0.001][round % 3];
