@@ -19,10 +19,11 @@ const BEGIN: &str = "<!-- written by `cargo run -p xtask -- guarantees` -->\n";
 const END: &str = "<!-- end of what is written -->\n";
 
 /// Rig, what it counts, how the table calls it, what tests try, what is aimed at.
-const ROWS: [(&str, &str, &str, &str, &str); 10] = [
+const ROWS: [(&str, &str, &str, &str, &str); 14] = [
     ("crash", "recoveries", "simulated recoveries", "20,000", "500,000"),
     ("crash", "crashes during recovery", "of them from a crash during recovery", "1,000", "20,000"),
     ("faults", "faults", "operations that failed", "every one of the standard history", ""),
+    ("kill", "kills", "kills of a process with 8 clients", "30", "1,000"),
     ("damage", "corruptions", "corruptions", "2,000", "100,000"),
     ("damage", "detected", "of them detected", "", ""),
     ("damage", "harmless", "of them harmless", "", ""),
@@ -33,6 +34,9 @@ const ROWS: [(&str, &str, &str, &str, &str); 10] = [
         "",
         "",
     ),
+    ("full", "fill cycles", "times that a small disk was full", "100", ""),
+    ("slow", "seconds on a slow disk", "seconds of 100 writes and syncs each", "240", ""),
+    ("decoders", "executions", "executions of decoders", "1,000,000", "100,000,000"),
     (
         "isolation",
         "transactions at READ COMMITTED",

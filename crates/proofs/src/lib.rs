@@ -14,8 +14,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub mod crash;
 pub mod damage;
+pub mod decoders;
+pub mod disk;
 pub mod faults;
 pub mod isolation;
+pub mod kill;
 pub mod options;
 pub mod record;
 
@@ -69,7 +72,7 @@ pub struct Rig {
 }
 
 /// All rigs.
-pub const RIGS: [Rig; 4] = [CRASH, FAULTS, DAMAGE, ISOLATION];
+pub const RIGS: [Rig; 8] = [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW];
 
 /// Power that goes, at any operation.
 pub const CRASH: Rig = Rig { name: "crash", run: crash::run };
@@ -80,6 +83,16 @@ pub const DAMAGE: Rig = Rig { name: "damage", run: damage::run };
 
 /// Transactions at the same time.
 pub const ISOLATION: Rig = Rig { name: "isolation", run: isolation::run_seed };
+
+/// Processes that are killed.
+pub const KILL: Rig = Rig { name: "kill", run: kill::run };
+/// Bytes that nobody wrote.
+pub const DECODERS: Rig = Rig { name: "decoders", run: decoders::run };
+
+/// A disk without room.
+pub const FULL: Rig = Rig { name: "full", run: disk::run_full };
+/// A disk without speed.
+pub const SLOW: Rig = Rig { name: "slow", run: disk::run_slow };
 
 /// Runs one seed; a panic is a finding.
 pub fn attempt(rig: Rig, seed: u64) -> Verdict {
@@ -135,6 +148,6 @@ pub fn control(name: &str, count: u64, run: impl Fn(u64) -> Verdict) -> String {
 }
 
 /// What this program does as the child of a rig; `None` when it is none.
-pub fn child(_words: &[&str]) -> Option<std::process::ExitCode> {
-    None
+pub fn child(words: &[&str]) -> Option<std::process::ExitCode> {
+    kill::child(words)
 }
