@@ -56,6 +56,15 @@ impl Scope {
             .map_err(|_| SqlError::new(state::NO_TRANSACTION, "the transaction has ended"))
     }
 
+    /// Goes on with another transaction in place of one that did nothing.
+    pub fn begin_anew(&self, mut tx: Transaction) {
+        tx.set_cancel(Arc::clone(&self.cancel));
+        let unused = self.tx.lock().replace(tx);
+        if let Some(unused) = unused {
+            unused.rollback();
+        }
+    }
+
     /// Takes the transaction out, to end it.
     pub fn take(&self) -> Option<Transaction> {
         self.tx.lock().take()

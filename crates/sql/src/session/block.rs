@@ -36,6 +36,8 @@ pub struct Block {
     pub failed: bool,
     /// Whether a statement ran in it: some settings come before.
     pub used: bool,
+    /// Whether a statement saw anything: from then on its snapshot stands.
+    looked: bool,
     /// How it was begun.
     pub options: TransactionOptions,
     /// Named places to go back to.
@@ -76,6 +78,7 @@ impl Block {
             explicit: false,
             failed: false,
             used: false,
+            looked: false,
             options,
             savepoints: Vec::new(),
             changed_catalog: false,
@@ -83,6 +86,24 @@ impl Block {
             made_sequences: Vec::new(),
             dropped_sequences: Vec::new(),
         })
+    }
+
+    /// Where one snapshot is for all statements: takes it at the first of them that sees anything, as
+    /// PostgreSQL does, not at BEGIN.
+    ///
+    /// # Errors
+    /// The database was closed.
+    pub fn look(&mut self, instance: &Instance) -> Result<()> {
+        if self.looked {
+            return Ok(());
+        }
+        self.looked = true;
+        let has_one = self.options.isolation != Isolation::ReadCommitted;
+        if has_one && self.explicit && self.savepoints.is_empty() {
+            let tx = instance.db.begin_with(self.options)?;
+            self.scope.begin_anew(tx);
+        }
+        Ok(())
     }
 
     /// Makes everything visible.

@@ -65,6 +65,18 @@ fn changes_rows(body: &Body) -> bool {
     }
 }
 
+/// Whether a statement is about the session alone.
+fn sees_nothing(body: &Body) -> bool {
+    let Body::Sql(statement) = body else { return false };
+    matches!(
+        **statement,
+        Statement::Set(_)
+            | Statement::ShowVariable { .. }
+            | Statement::Prepare { .. }
+            | Statement::Deallocate { .. }
+    )
+}
+
 /// Whether a query is to lock its rows.
 fn is_locking(statement: &Statement) -> bool {
     matches!(statement, Statement::Query(query) if !query.locks.is_empty())
@@ -93,17 +105,21 @@ impl Session {
                 "a change of rows, or a lock on them, AS OF the past",
             ));
         }
-        self.begin_statement()?;
+        self.begin_statement(!sees_nothing(&parsed.body))?;
         let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
         self.block()?.scope.look_at(past);
         let answer = self.run_in_transaction(prepared, parsed, values, client);
         self.ended(answer)
     }
 
-    /// Begins a statement in the transaction, which is begun if there is none.
-    fn begin_statement(&mut self) -> Result<()> {
+    /// Begins a statement in the transaction, which is begun if there is none; `looks`: it may see rows.
+    fn begin_statement(&mut self, looks: bool) -> Result<()> {
         if self.block()?.failed {
             return Err(in_failed_transaction());
+        }
+        if looks {
+            let instance = Arc::clone(&self.instance);
+            self.block()?.look(&instance)?;
         }
         self.limit_time();
         let block = self.block()?;
@@ -146,7 +162,7 @@ impl Session {
         literals: &Literals<'_>,
     ) -> Result<Option<String>> {
         self.note_statement(sql);
-        self.begin_statement()?;
+        self.begin_statement(true)?;
         let block = self.block()?;
         block.changed = true;
         block.scope.look_at(None);

@@ -14,6 +14,8 @@ use super::Address;
 
 /// Where the child finds its directory.
 const DIR: &str = "ONLAP_CLIENTS_DIR";
+/// And when it is to acknowledge commits.
+const SYNC: &str = "ONLAP_CLIENTS_SYNC";
 /// How long a start may take on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -26,11 +28,17 @@ pub struct Onlap {
 impl Onlap {
     /// Starts a server on a free port; the directory may have a database already.
     pub fn start(dir: &Path) -> Onlap {
+        Onlap::start_with(dir, "os")
+    }
+
+    /// The same with a sync mode.
+    pub fn start_with(dir: &Path, sync: &str) -> Onlap {
         let port_file = dir.join("port");
         let _ = std::fs::remove_file(&port_file);
         let mut child = Command::new(std::env::current_exe().expect("this is a program"))
             .args(["--exact", "server_process", "--nocapture"])
             .env(DIR, dir)
+            .env(SYNC, sync)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
@@ -67,7 +75,8 @@ impl Drop for Onlap {
 /// Serves until standard input ends, where the environment says so.
 pub fn serve_if_asked() {
     let Some(dir) = std::env::var_os(DIR).map(PathBuf::from) else { return };
-    let options = Options::default().sync(SyncMode::Os).memory_limit(256 << 20);
+    let sync: SyncMode = std::env::var(SYNC).map_or(SyncMode::Os, |s| s.parse().expect("a mode"));
+    let options = Options::default().sync(sync).memory_limit(256 << 20);
     let db = Database::open(dir.join("db"), options).expect("the database opens");
     let instance = Instance::open(db).expect("an instance");
     let config = Config { listen: vec!["127.0.0.1:0".to_string()], ..Config::default() };
