@@ -5,8 +5,8 @@
 //! reopen. Nothing is lost, and at the end `check` is content.
 //!
 //! **Slow.** Four writers have a disk of 100 writes and syncs in a second for two minutes of the simulation's time,
-//! in which a step of a task takes a microsecond: they are held back, the parts of the memory stay within their
-//! limits, and of reads of what is in memory one in a hundred takes 100 ms at most.
+//! in which a step of a task takes a microsecond: they are held back, the memory stays within its limit,
+//! and of reads of what is in memory one in a hundred takes 100 ms at most.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,6 +19,7 @@ use onlap::{
     TableSpec, Value, check,
 };
 use onlap_base::clock::Clock;
+use onlap_base::memory::PartReport;
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks};
 use onlap_testkit::SlowFs;
@@ -32,6 +33,10 @@ const DIR: &str = "/db";
 /// Bytes of the small file system, and of it what only comes back at the end of a cycle.
 const CAPACITY: u64 = 3 << 20;
 const BALLAST: u64 = 2 << 20;
+/// What is left beside it, at first.
+const ROOM: u64 = 256 << 10;
+/// Seconds that merges may take to give room back.
+const PATIENCE: u64 = 20;
 /// Times that it is filled, for a seed.
 const CYCLES: u64 = 5;
 /// What the slow disk does in a second, and for how long.
@@ -96,7 +101,8 @@ impl Filler {
             told("insert", side.insert_many((0..50).map(|id| row(&mut self.rng, id))))?;
             let ballast = Path::new("/ballast");
             let file = told("ballast", self.disk.create(ballast, Access::ReadWrite))?;
-            told("ballast", file.allocate(BALLAST - (self.disk.used_bytes() / 2).min(BALLAST)))?;
+            let free = told("ballast", self.disk.free_bytes(Path::new("/")))?;
+            told("ballast", file.allocate(BALLAST.min(free.saturating_sub(ROOM))))?;
             self.fill(&table).map_err(|e| format!("cycle {cycle}: {e}"))?;
             self.compare(&db, &table).map_err(|e| format!("cycle {cycle}, full: {e}"))?;
             self.shrink(&db, &table, 20).map_err(|e| format!("cycle {cycle}: {e}"))?;
@@ -174,7 +180,17 @@ impl Filler {
     /// Leaves few rows, so that the next cycle has something to fill.
     fn make_room(&mut self, db: &Database, table: &Table) -> Result<(), String> {
         let bound = self.next - 200;
-        told("retain", table.retain("id", &Value::Int(bound)))?;
+        // Merges that were late may take the room that came back, and give it back themselves.
+        let mut seconds = 0;
+        loop {
+            match table.retain("id", &Value::Int(bound)) {
+                Err(e) if e.kind() == ErrorKind::DiskFull && seconds < PATIENCE => {
+                    seconds += 1;
+                    self.tasks.sleep(Duration::from_secs(1));
+                }
+                done => break told("retain", done)?,
+            }
+        }
         self.model.retain(|id, _| *id >= bound);
         told("settle", db.settle())
     }
@@ -234,9 +250,11 @@ pub fn run_slow(seed: u64) -> Verdict {
             finding = Some("a row is gone".to_owned());
         }
         times.push(tasks.monotonic_ns() - before);
-        let above = db.memory().into_iter().find(|part| part.used > part.limit);
-        if let Some(part) = above {
-            finding = Some(format!("memory above its limit: {part:?}"));
+        // A part may borrow from others for a while; together they stay within the limit.
+        let parts = db.memory();
+        let sum = |of: fn(&PartReport) -> u64| parts.iter().map(of).sum::<u64>();
+        if sum(|part| part.used) > sum(|part| part.limit) {
+            finding = Some(format!("memory above its limit: {parts:?}"));
         }
     }
     stop.store(true, Ordering::Relaxed);

@@ -24,7 +24,7 @@ fn step(world: &World, rng: &mut Rng) -> Result<()> {
     match rng.below(16) {
         0..4 => world.db.flush(),
         4 => world.db.settle(),
-        5 => toggle_index(world, rng),
+        5 | 6 => toggle_index(world, rng),
         _ => change_side(world, rng),
     }
 }
@@ -40,6 +40,8 @@ fn toggle_index(world: &World, rng: &mut Rng) -> Result<()> {
     }
     let mut tx = world.db.begin()?;
     tx.create_index(&world.first, spec())?;
+    // Others commit meanwhile, and their rows belong into the index.
+    world.tasks.sleep(Duration::from_micros(rng.below(2000)));
     match tx.commit() {
         Err(e) if e.kind() == ErrorKind::Conflict => Ok(()),
         done => done.map(drop),
