@@ -188,7 +188,10 @@ impl Filler {
                     seconds += 1;
                     self.tasks.sleep(Duration::from_secs(1));
                 }
-                done => break told("retain", done)?,
+                done => {
+                    told("retain", done)?;
+                    break;
+                }
             }
         }
         self.model.retain(|id, _| *id >= bound);
