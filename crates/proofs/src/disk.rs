@@ -69,6 +69,10 @@ fn row(rng: &mut Rng, id: i64) -> Row {
 pub fn run_full(seed: u64) -> Verdict {
     let mut rng = Rng::new(seed);
     let mut options = drawn(&mut rng);
+    // Files so small that they are mostly footers would fill the disk with what merges owe.
+    options.tuning.memtable_bytes = Some(60_000);
+    options.tuning.run_file_bytes = 32 << 10;
+    options.tuning.block_bytes = 1000;
     options.sync = *rng.pick(&[SyncMode::Fsync, SyncMode::Os]);
     let disk = MemFs::with_capacity(CAPACITY);
     let tasks = SimTasks::new(rng.next_u64());
@@ -189,13 +193,27 @@ impl Filler {
                     self.tasks.sleep(Duration::from_secs(1));
                 }
                 done => {
-                    told("retain", done)?;
+                    told("retain", done)
+                        .map_err(|e| format!("{e}; there is {}", self.what_is_there()))?;
                     break;
                 }
             }
         }
         self.model.retain(|id, _| *id >= bound);
         told("settle", db.settle())
+    }
+
+    /// Bytes by kind of file.
+    fn what_is_there(&self) -> String {
+        let mut kinds: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for name in self.disk.list(Path::new(DIR)).unwrap_or_default() {
+            let file = self.disk.open(&Path::new(DIR).join(&name), Access::Read);
+            let bytes = file.and_then(|file| file.len()).unwrap_or(0);
+            let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
+            let sum = kinds.entry(kind).or_default();
+            *sum = (sum.0 + 1, sum.1 + bytes);
+        }
+        format!("{kinds:?} of {} bytes", self.disk.used_bytes())
     }
 
     fn compare(&self, db: &Database, table: &Table) -> Result<(), String> {

@@ -29,12 +29,6 @@ fn a_sync_of_a_directory_that_is_left_out_is_found() {
 }
 
 #[test]
-fn dropped_entries_of_an_index_are_found() {
-    let setting = Setting { without: Some(Rule::NewIndexes), ..Setting::default() };
-    control("entries of a new index dropped", 60, |seed| run_with(seed, &setting));
-}
-
-#[test]
 fn rows_that_do_not_die_are_found() {
     let setting = Setting { without: Some(Rule::BlindMarks), ..Setting::default() };
     control("marks of blind writes left out", 10, |seed| run_with(seed, &setting));
