@@ -19,6 +19,8 @@ mod check;
 #[cfg(feature = "server")]
 mod config;
 mod demo;
+#[cfg(feature = "server")]
+mod files;
 mod interrupt;
 #[cfg(feature = "server")]
 mod serve;

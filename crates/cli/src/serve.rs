@@ -17,7 +17,7 @@ use onlap_sql::settings::{Configuration, Id, Value};
 use onlap_sql::{Instance, Secret};
 
 use crate::config::{Flags, wrong};
-use crate::{Outcome, interrupt, version};
+use crate::{Outcome, files, interrupt, version};
 
 /// Between two looks whether somebody wants us to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -33,6 +33,7 @@ pub struct Args {
 
 /// Runs `onlap serve`.
 pub fn run(args: &Args) -> Result<Outcome> {
+    files::raise_limit();
     let mut settings = args.flags.configuration()?;
     let config = server_config(&settings)?;
     let level = Level::parse(settings.text(Id::LogLevel)).unwrap_or(Level::Info);

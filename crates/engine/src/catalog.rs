@@ -46,6 +46,15 @@ impl Catalog {
         }
     }
 
+    /// Gives tables other names, all at once: one may take the name of another.
+    pub(crate) fn rename_all(&self, names: &[(String, String)]) {
+        let mut tables = self.tables.write();
+        let taken: Vec<_> = names.iter().map(|(from, _)| tables.by_name.remove(from)).collect();
+        for (id, (_, to)) in taken.into_iter().zip(names) {
+            tables.by_name.extend(id.map(|id| (to.clone(), id)));
+        }
+    }
+
     pub(crate) fn by_name(&self, name: &str) -> Option<Arc<TableState>> {
         let tables = self.tables.read();
         tables.by_name.get(name).and_then(|id| tables.by_id.get(id)).cloned()

@@ -538,16 +538,22 @@ pub(crate) fn unknown_table(name: &str) -> Error {
 pub struct Table {
     pub(crate) state: Arc<TableState>,
     pub(crate) shared: Arc<Shared>,
+    /// As the transaction sees it that the handle is of, where that has changed it.
+    pub(crate) private: Option<Arc<TableSchema>>,
 }
 
 impl Table {
     pub(crate) fn new(state: Arc<TableState>, shared: &Arc<Shared>) -> Table {
-        Table { state, shared: Arc::clone(shared) }
+        Table { state, shared: Arc::clone(shared), private: None }
     }
 
     /// The table's name.
     pub fn name(&self) -> String {
-        self.state.schema().name.clone()
+        self.own_schema().name.clone()
+    }
+
+    fn own_schema(&self) -> Arc<TableSchema> {
+        self.private.clone().unwrap_or_else(|| self.state.schema())
     }
 
     /// About how many rows there are: without a look at memory's deletes, for plans.
@@ -560,7 +566,7 @@ impl Table {
     }
     /// Columns and indexes.
     pub fn schema(&self) -> Arc<TableSchema> {
-        let schema = self.state.schema();
+        let schema = self.own_schema();
         if schema.indexes.iter().all(|i| i.ready) {
             return schema;
         }

@@ -141,7 +141,7 @@ impl Transaction {
         below: &Below,
         ids: std::ops::Range<RowId>,
     ) -> Result<(u64, Option<RowId>)> {
-        self.changing()?;
+        self.writing(table)?;
         let view = self.view(table)?;
         let schema = view.view.schema.clone();
         let mut found = Found { view: &view, below, end: ids.end, rows: Vec::new() };

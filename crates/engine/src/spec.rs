@@ -141,6 +141,11 @@ impl TableSpec {
         &self.rules
     }
 
+    /// Names of the tables that foreign keys refer to.
+    pub(crate) fn parents(&self) -> impl Iterator<Item = &str> {
+        self.rules.foreign_keys.iter().map(ForeignKeySpec::parent)
+    }
+
     /// Checks everything and gives ids; `next_index` hands out index ids.
     pub(crate) fn build(
         &self,

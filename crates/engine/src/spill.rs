@@ -287,7 +287,7 @@ impl Spill {
         }
     }
 
-    /// Takes a schema with other indexes. Rows that are in files get entries when these are asked for.
+    /// Takes another schema. Rows that are in files get entries when these are asked for.
     pub(crate) fn reform(&mut self, schema: Arc<TableSchema>) {
         self.schema = schema;
         self.reformed = true;
@@ -315,6 +315,7 @@ impl Spill {
             let lacking: Vec<IndexSchema> = lacking.cloned().collect();
             if !lacking.is_empty() {
                 let segment = Segment::open(&self.shared.storage, meta.file, None)?;
+                segment.read_as(&schema)?;
                 let (segments, rows) = ([Arc::new(segment)], meta.rows.clone());
                 let runs =
                     index_build::fill(&self.shared, &schema, None, &segments, &lacking, rows)?;

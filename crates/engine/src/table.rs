@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use onlap_base::memory::{Memory, Part};
@@ -209,6 +209,8 @@ pub(crate) struct TableState {
     pub dropped: AtomicBool,
     /// Created by a transaction that has not committed: it belongs to that alone.
     pub unborn: AtomicBool,
+    /// Ids of columns below were given by transactions, which may have rolled back.
+    pub columns_taken: AtomicU32,
     /// Share of what it may owe in files.
     pub owed: Owed,
     /// Columns that are not changed in place for now.
@@ -274,6 +276,7 @@ impl TableState {
             checks: Mutex::default(),
             dropped: AtomicBool::new(false),
             unborn: AtomicBool::new(false),
+            columns_taken: AtomicU32::new(0),
             owed: Owed::default(),
             fixed: FixedColumns::default(),
             merge_debt: AtomicU64::new(0),

@@ -178,6 +178,7 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
     }
     let overriding = if inserts { take_overriding(&mut tokens) } else { None };
     let as_of = take_moment(&mut tokens)?;
+    join_lock_modes(&mut tokens);
     order_identities(&mut tokens);
     let dialect = PostgreSqlDialect {};
     let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.clone());
@@ -211,6 +212,24 @@ fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
     })?;
     tokens.drain(at..at + 3);
     Some(overriding)
+}
+
+/// FOR NO KEY UPDATE and FOR KEY SHARE, which the parser does not know, become the stronger locks.
+fn join_lock_modes(tokens: &mut Vec<TokenWithSpan>) {
+    let is = |token: Option<&TokenWithSpan>, expected: &str| {
+        let found = token.and_then(|t| word(&t.token));
+        found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
+    };
+    for (said, least) in
+        [(&["FOR", "NO", "KEY", "UPDATE"][..], 3), (&["FOR", "KEY", "SHARE"][..], 2)]
+    {
+        let begins =
+            |from: usize| said.iter().enumerate().all(|(i, w)| is(tokens.get(from + i), w));
+        let found: Vec<usize> = (0..tokens.len()).filter(|from| begins(*from)).collect();
+        for from in found.into_iter().rev() {
+            tokens.drain(from + 1..from + least);
+        }
+    }
 }
 
 /// Takes `AS OF [COMMIT | TIMESTAMP] literal` out of a statement.

@@ -141,7 +141,7 @@ impl View {
     /// A sequence.
     pub fn sequence(&self, parts: &[String]) -> Option<(Name, Sequence)> {
         self.candidates(parts).into_iter().find_map(|name| {
-            let sequence = self.instance.db.sequence(&name.engine(&self.database)).ok()?;
+            let sequence = self.scope.tx().ok()?.sequence(&name.engine(&self.database)).ok()?;
             Some((name, sequence))
         })
     }

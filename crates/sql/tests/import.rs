@@ -44,6 +44,36 @@ fn a_dump_of_an_ordinary_schema_loads() {
     let fixture = Fixture::new(false);
     let mut talk = fixture.session();
     load(&mut talk, &testdata("dump.sql"));
+    check(&fixture);
+}
+
+/// As `psql -1` sends it.
+#[test]
+fn a_dump_loads_in_one_transaction() {
+    let fixture = Fixture::new(false);
+    let count = |talk: &mut Talk| {
+        let sql = "select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace \
+                   where n.nspname in ('public', 'sales')";
+        talk.rows(sql)[0][0].clone()
+    };
+    let mut talk = fixture.session();
+    let before = count(&mut fixture.session());
+    talk.rows("begin");
+    load(&mut talk, &testdata("dump.sql"));
+    assert_eq!(talk.rows("select count(*) from public.people")[0][0].as_deref(), Some("3"));
+    // Others see nothing of it, and nothing stays.
+    assert_eq!(count(&mut fixture.session()), before);
+    talk.rows("rollback");
+    assert_eq!(count(&mut fixture.session()), before);
+    assert!(fixture.session().run("select nextval('people_id_seq')").error.is_some());
+    talk.rows("begin");
+    load(&mut talk, &testdata("dump.sql"));
+    talk.rows("commit");
+    check(&fixture);
+}
+
+/// What the dump holds.
+fn check(fixture: &Fixture) {
     let mut talk = fixture.session();
     let mut one = |sql: &str| {
         let rows = talk.rows(sql);

@@ -18,7 +18,7 @@ use onlap_format::frame::Kind;
 use onlap_format::manifest::Adopted;
 use onlap_format::segment::{SEGMENT_VERSION, SegmentFooter};
 use onlap_format::zone::{ZONE_BYTES, Zone};
-use onlap_format::{Batch, Column, Physical};
+use onlap_format::{Batch, Column, Physical, TableSchema, convert};
 
 use parking_lot::RwLock;
 
@@ -221,9 +221,30 @@ impl Segment {
         }
     }
 
+    /// Lets rows read what the schema says of columns that were added after they were written.
+    ///
+    /// # Errors
+    /// A value that is none of its column's type.
+    pub fn read_as(&self, schema: &TableSchema) -> Result<()> {
+        for column in &schema.columns {
+            let Some(value) = &column.missing else { continue };
+            if self.footer().position(column.id).is_some() || self.knows_missing(column.id) {
+                continue;
+            }
+            let mut one = Column::new(column.ty.physical());
+            convert::push_value(column.ty, value, &mut one, &column.name)?;
+            self.note_missing(column.id, one);
+        }
+        Ok(())
+    }
+
+    fn knows_missing(&self, column: ColumnId) -> bool {
+        self.missing.read().iter().any(|(id, _)| *id == column)
+    }
+
     /// Says what rows of this segment read in a column that was added after it was written: `one` has
     /// one row. It never changes.
-    pub(crate) fn note_missing(&self, column: ColumnId, one: Column) {
+    fn note_missing(&self, column: ColumnId, one: Column) {
         let mut missing = self.missing.write();
         if missing.iter().all(|(id, _)| *id != column) {
             missing.push((column, one));

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use onlap_base::names::FileKind;
 use onlap_base::{Csn, Error, FileId, IndexId, Result, RowId, TableId};
 use onlap_format::manifest::{MarkRunMeta, RunMeta, SegmentMeta, TableState};
-use onlap_format::{Column, IndexSchema, TableSchema, convert};
+use onlap_format::{IndexSchema, TableSchema};
 use parking_lot::Mutex;
 
 use crate::files::{FileRef, Files};
@@ -160,18 +160,7 @@ impl std::fmt::Debug for TableVersion {
 
 /// Tells segments what their rows read in columns that were added later.
 fn note_missing(schema: &TableSchema, segments: &[SegmentEntry]) -> Result<()> {
-    for column in &schema.columns {
-        let Some(value) = &column.missing else { continue };
-        let mut lacking =
-            segments.iter().filter(|s| s.segment.footer().position(column.id).is_none());
-        let Some(first) = lacking.next() else { continue };
-        let mut one = Column::new(column.ty.physical());
-        convert::push_value(column.ty, value, &mut one, &column.name)?;
-        for entry in std::iter::once(first).chain(lacking) {
-            entry.segment.note_missing(column.id, one.clone());
-        }
-    }
-    Ok(())
+    segments.iter().try_for_each(|entry| entry.segment.read_as(schema))
 }
 
 /// What an older version has already.

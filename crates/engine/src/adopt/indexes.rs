@@ -66,8 +66,8 @@ impl IndexChange {
 /// Before the lock: the part's new indexes get entries of what is committed, and unique ones are judged.
 /// Returns the rows that were looked at.
 pub(super) fn prepare(shared: &Shared, part: &mut Part) -> Result<RowId> {
+    let view = view_of(part);
     let Some(change) = &mut part.indexes else { return Ok(0) };
-    let view = part.state.view();
     change.cover(shared, &view)?;
     let covered = change.covered();
     let schema = Arc::clone(&part.schema);
@@ -81,8 +81,8 @@ pub(super) fn prepare(shared: &Shared, part: &mut Part) -> Result<RowId> {
 /// keys of the new unique indexes.
 pub(super) fn finish(shared: &Shared, part: &mut Part, since: RowId) -> Result<Highs> {
     let mut highs = Highs::new();
+    let view = view_of(part);
     let Some(change) = &mut part.indexes else { return Ok(highs) };
-    let view = part.state.view();
     let came = change.cover(shared, &view)?;
     let schema = Arc::clone(&part.schema);
     for index in new_unique(&schema) {
@@ -96,6 +96,11 @@ pub(super) fn finish(shared: &Shared, part: &mut Part, since: RowId) -> Result<H
         highs.push((index.id, runs.flat_map(|r| r.1.files).map(|f| f.last_key).max()));
     }
     Ok(highs)
+}
+
+/// The table's files of the moment, under the schema that the part leaves behind.
+fn view_of(part: &Part) -> TableView {
+    TableView { schema: Arc::clone(&part.schema), ..(*part.state.view()).clone() }
 }
 
 fn new_unique(schema: &TableSchema) -> impl Iterator<Item = &IndexSchema> {

@@ -77,6 +77,7 @@ impl NewIndex {
             return Ok(());
         }
         let segments: Vec<Arc<Segment>> = view.version.segments().cloned().collect();
+        segments.iter().try_for_each(|segment| segment.read_as(&view.schema))?;
         let end = rows.end;
         let indexes = std::slice::from_ref(&self.index);
         let version = Some(&view.version);

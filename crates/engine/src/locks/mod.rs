@@ -41,6 +41,9 @@ pub(crate) type TxId = u64;
 /// What can be locked in a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Target {
+    /// The table itself: whoever writes to it shares it (`KeyShare`), who changes its form has it alone
+    /// (`Update`).
+    Table,
     /// A row version.
     Row(RowId),
     /// A key of a unique index, whether a row has it or not.
@@ -111,6 +114,8 @@ pub(crate) struct HeldLocks {
 
 struct OfTable {
     state: Arc<TableState>,
+    /// How the table itself is locked.
+    table: Option<RowLock>,
     /// Targets, and the mode in which each was held before it was locked (again).
     targets: Vec<(Target, Option<RowLock>)>,
 }
@@ -137,7 +142,8 @@ impl HeldLocks {
         let at = match self.tables.iter().position(|t| t.state.id == state.id) {
             Some(at) => at,
             None => {
-                self.tables.push(OfTable { state: Arc::clone(state), targets: Vec::new() });
+                let (state, table) = (Arc::clone(state), None);
+                self.tables.push(OfTable { state, table, targets: Vec::new() });
                 self.tables.len() - 1
             }
         };
@@ -182,6 +188,30 @@ impl HeldLocks {
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// Whether a table itself is locked in a mode, or a stronger one.
+    pub(crate) fn has_table(&self, state: &TableState, mode: RowLock) -> bool {
+        let of = self.tables.iter().find(|t| t.state.id == state.id);
+        of.is_some_and(|t| t.table >= Some(mode))
+    }
+
+    /// Locks a table itself, and waits for whoever holds it.
+    ///
+    /// # Errors
+    /// As [`HeldLocks::lock`].
+    pub(crate) fn lock_table(
+        &mut self,
+        state: &Arc<TableState>,
+        mode: RowLock,
+        context: WaitContext<'_>,
+    ) -> Result<Locked> {
+        if self.has_table(state, mode) {
+            return Ok(Locked::Free);
+        }
+        let locked = self.lock(state, Target::Table, mode, LockWait::Block, context)?;
+        self.of_table(state).table = Some(mode);
+        Ok(locked)
     }
 
     /// Locks many rows of a table at once; false, and nothing is locked, where anybody else has any of
@@ -246,6 +276,10 @@ impl HeldLocks {
         for (i, table) in self.tables.iter_mut().enumerate() {
             let keep = mark.0.get(i).copied().unwrap_or(0);
             if keep < table.targets.len() {
+                let of_table = |(t, before): &(Target, _)| (*t == Target::Table).then_some(*before);
+                if let Some(before) = table.targets[keep..].iter().find_map(of_table) {
+                    table.table = before;
+                }
                 let targets = table.targets.drain(keep..).rev();
                 table.state.locks.restore(self.id, targets, &locks.waits);
             }
@@ -317,6 +351,7 @@ fn deadlock() -> Error {
 
 fn not_available(state: &TableState, target: &Target, timeout: Option<Duration>) -> Error {
     let what = match target {
+        Target::Table => "the form",
         Target::Row(_) => "a row",
         Target::Key(..) | Target::Interval(..) => "a key",
     };

@@ -30,6 +30,8 @@ pub(crate) struct LockSpace {
 
 #[derive(Debug, Default)]
 struct Inner {
+    /// Of the table itself.
+    table: Entry,
     entries: HashMap<Target, Entry>,
     bulk: Vec<Bulk>,
     reserved: HashMap<IndexId, Reserved>,
@@ -189,7 +191,7 @@ impl LockSpace {
         let Request { tx, mode, bulk } = request;
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
-        if mode == RowLock::KeyShare {
+        if mode == RowLock::KeyShare && *target != Target::Table {
             self.key_shared.store(true, Ordering::Release);
         }
         if let Target::Row(row) = *target
@@ -208,11 +210,17 @@ impl LockSpace {
             self.used.store(true, Ordering::Release);
             return Answer::Bulk;
         }
-        if !inner.entries.contains_key(target) {
-            inner.count_in(target);
-            self.used.store(true, Ordering::Release);
-        }
-        let entry = inner.entries.entry(target.clone()).or_default();
+        // Writers share the table all the time: that is no use of it.
+        let entry = match target {
+            Target::Table => &mut inner.table,
+            target => {
+                if !inner.entries.contains_key(target) {
+                    inner.count_in(target);
+                    self.used.store(true, Ordering::Release);
+                }
+                inner.entries.entry(target.clone()).or_default()
+            }
+        };
         let held = entry.held(tx);
         if held.is_some_and(|h| h >= mode) {
             return Answer::Held;
@@ -255,7 +263,7 @@ impl LockSpace {
         if let Some(before) = waiter.granted() {
             return Some(before);
         }
-        let entry = inner.entries.get_mut(target).expect("who waits keeps the entry");
+        let entry = inner.entry_mut(target).expect("who waits keeps the entry");
         entry.queue.retain(|w| !Arc::ptr_eq(w, waiter));
         if entry.held(waiter.tx).is_none() {
             entry.queue.iter().for_each(|w| waits.leave(w.tx, waiter.tx));
@@ -313,7 +321,7 @@ impl LockSpace {
             Target::Row(row) => {
                 rows.contains(*row) && (entry.blocked(tx, mode) || !entry.queue.is_empty())
             }
-            Target::Key(..) | Target::Interval(..) => false,
+            Target::Table | Target::Key(..) | Target::Interval(..) => false,
         };
         let others = |b: &Bulk| b.tx != tx && b.mode.conflicts(mode) && !b.rows.is_disjoint(rows);
         if inner.entries.iter().any(taken) || inner.bulk.iter().any(others) {
@@ -335,12 +343,12 @@ impl LockSpace {
         for (target, before) in targets {
             let Some(mode) = before else {
                 inner.end(tx, &target);
-                if let Some(entry) = inner.entries.get(&target) {
+                if let Some(entry) = inner.entry_mut(&target) {
                     entry.queue.iter().for_each(|w| waits.leave(w.tx, tx));
                 }
                 continue;
             };
-            if let Some(entry) = inner.entries.get_mut(&target) {
+            if let Some(entry) = inner.entry_mut(&target) {
                 entry.holders.iter_mut().filter(|h| h.0 == tx).for_each(|h| h.1 = mode);
                 entry.grant();
             }
@@ -404,8 +412,15 @@ impl Bulk {
 }
 
 impl Inner {
+    fn entry_mut(&mut self, target: &Target) -> Option<&mut Entry> {
+        match target {
+            Target::Table => Some(&mut self.table),
+            target => self.entries.get_mut(target),
+        }
+    }
+
     fn end(&mut self, tx: TxId, target: &Target) {
-        let Some(entry) = self.entries.get_mut(target) else { return };
+        let Some(entry) = self.entry_mut(target) else { return };
         entry.holders.retain(|h| h.0 != tx);
         entry.grant();
         let gone = entry.holders.is_empty() && entry.queue.is_empty();

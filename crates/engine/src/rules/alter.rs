@@ -225,7 +225,7 @@ fn change(shared: &Arc<Shared>, state: &Arc<TableState>, mut schema: TableSchema
     Ok(())
 }
 
-fn judge_check(check: &CheckSchema, rows: &TableSchema, batch: &Batch) -> Result<bool> {
+pub(crate) fn judge_check(check: &CheckSchema, rows: &TableSchema, batch: &Batch) -> Result<bool> {
     let alone = TableSchema { checks: vec![check.clone()], ..rows.clone() };
     Checks::of(&alone)?.judge(&alone, batch, 0..batch.rows).map(|()| true)
 }

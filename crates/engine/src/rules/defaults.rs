@@ -55,7 +55,12 @@ pub(crate) fn complete_batch(
     Ok(Batch { columns: whole, rows })
 }
 
-fn default_column(shared: &Shared, described: &ColumnSchema, rows: usize) -> Result<Column> {
+/// What inserts of so many rows that leave a column out store there.
+pub(crate) fn default_column(
+    shared: &Shared,
+    described: &ColumnSchema,
+    rows: usize,
+) -> Result<Column> {
     let mut column = Column::new(described.ty.physical());
     let mut push =
         |value: &Value| convert::push_value(described.ty, value, &mut column, &described.name);

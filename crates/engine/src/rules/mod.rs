@@ -7,7 +7,9 @@
 //!
 //! Thread safety: plain functions; what is shared is immutable.
 
-use onlap_base::{Error, ErrorKind, Result, Subject};
+use std::sync::Arc;
+
+use onlap_base::{Error, ErrorKind, Result, SequenceId, Subject};
 use onlap_format::TableSchema;
 
 use crate::database::{Shared, unknown_table};
@@ -36,19 +38,38 @@ pub(crate) fn came_or_went(shared: &Shared, schema: &TableSchema) {
     }
 }
 
+/// Finds the schema of a table by name.
+pub(crate) type FindTable<'a> = dyn Fn(&str) -> Result<Arc<TableSchema>> + 'a;
+
+/// Finds a sequence by name.
+pub(crate) type FindSequence<'a> = dyn Fn(&str) -> Result<SequenceId> + 'a;
+
+/// The sequence of a name, as everybody sees it.
+pub(crate) fn find_sequence(shared: &Shared, name: &str) -> Result<SequenceId> {
+    let found = shared.sequences.by_name(name);
+    found.map(|state| state.id()).ok_or_else(|| unknown_sequence(name))
+}
+
+/// The table of a name, as everybody sees it.
+pub(crate) fn find_table(shared: &Shared, name: &str) -> Result<Arc<TableSchema>> {
+    let found = shared.catalog.by_name(name);
+    found.map(|state| state.schema()).ok_or_else(|| unknown_table(name))
+}
+
 /// Adds the rules of a table's description to its schema.
-pub(crate) fn complete(shared: &Shared, spec: &TableSpec, schema: &mut TableSchema) -> Result<()> {
+pub(crate) fn complete(
+    spec: &TableSpec,
+    schema: &mut TableSchema,
+    parents: &FindTable<'_>,
+    sequence: &FindSequence<'_>,
+) -> Result<()> {
     let rules = spec.rules();
-    let sequence = |name: &str| {
-        let state = shared.sequences.by_name(name);
-        state.map(|s| s.id()).ok_or_else(|| unknown_sequence(name))
-    };
     for (column, default) in &rules.defaults {
         let at = schema.position_by_name(column).ok_or_else(|| {
             let text = format!("table {} has no column {column}", schema.name);
             Error::new(ErrorKind::UnknownColumn, text)
         })?;
-        schema.columns[at].default = Some(build_default(&schema.columns[at], default, &sequence)?);
+        schema.columns[at].default = Some(build_default(&schema.columns[at], default, sequence)?);
     }
     for (name, condition) in &rules.checks {
         let check = build_check(schema, name, condition)?;
@@ -58,9 +79,7 @@ pub(crate) fn complete(shared: &Shared, spec: &TableSpec, schema: &mut TableSche
         let key = if spec.parent() == schema.name {
             spec.build(schema, schema)?
         } else {
-            let parent = shared.catalog.by_name(spec.parent());
-            let parent = parent.ok_or_else(|| unknown_table(spec.parent()))?;
-            spec.build(schema, &parent.schema())?
+            spec.build(schema, &*parents(spec.parent())?)?
         };
         schema.foreign_keys.push(key);
     }

@@ -47,6 +47,12 @@ impl Drop for Announced<'_> {
 }
 
 impl References {
+    /// These, and those that are being added, for somebody who sees others than everybody does.
+    pub(crate) fn with_coming(&self, mut all: Vec<Reference>) -> References {
+        all.extend(self.coming.lock().iter().cloned());
+        References { by_parent: ArcSwap::from_pointee(by_parent(all)), ..References::default() }
+    }
+
     /// The foreign keys that refer to a table.
     pub(crate) fn to(&self, parent: TableId) -> Option<Arc<[Reference]>> {
         self.by_parent.load().get(&parent).cloned()
@@ -67,18 +73,13 @@ impl References {
     pub(crate) fn rebuild(&self, catalog: &Catalog) {
         // Held to the end, so that the newest schemas are read last.
         let coming = self.coming.lock();
-        let mut by_parent: HashMap<TableId, Vec<Reference>> = HashMap::new();
+        let mut all = Vec::new();
         for table in catalog.all() {
-            for key in &table.schema().foreign_keys {
-                let reference = Reference { child: table.id, key: key.clone() };
-                by_parent.entry(key.parent).or_default().push(reference);
-            }
+            let of = |key: &ForeignKeySchema| Reference { child: table.id, key: key.clone() };
+            all.extend(table.schema().foreign_keys.iter().map(of));
         }
-        for reference in coming.iter() {
-            by_parent.entry(reference.key.parent).or_default().push(reference.clone());
-        }
-        let by_parent: ByParent = by_parent.into_iter().map(|(id, r)| (id, r.into())).collect();
-        self.by_parent.store(Arc::new(by_parent));
+        all.extend(coming.iter().cloned());
+        self.by_parent.store(Arc::new(by_parent(all)));
     }
 
     /// Refuses that a table goes while others refer to it.
@@ -103,6 +104,14 @@ impl References {
             None => Ok(()),
         }
     }
+}
+
+fn by_parent(all: Vec<Reference>) -> ByParent {
+    let mut by_parent: HashMap<TableId, Vec<Reference>> = HashMap::new();
+    for reference in all {
+        by_parent.entry(reference.key.parent).or_default().push(reference);
+    }
+    by_parent.into_iter().map(|(id, r)| (id, r.into())).collect()
 }
 
 fn in_use(what: &str, reference: &Reference) -> Error {

@@ -11,6 +11,7 @@
 //! Thread safety: under the table's change lock, the end under the commit lock too.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId};
 use onlap_format::manifest::Edit;
@@ -26,7 +27,7 @@ use crate::database::Shared;
 use crate::read::{ReadView, Registration, RowBatch, Scan};
 use crate::spec::{TableChange, TableChanges};
 use crate::table::{Highs, TableState, TableView};
-use crate::{flush, index_build, sequences};
+use crate::{flush, index_build, rules};
 
 pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChanges) -> Result<()> {
     let (state, _changing) = lock_table(shared, table)?;
@@ -34,11 +35,9 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
         matches!(c, TableChange::Rename { .. } | TableChange::SetDefaultSequence { .. })
     };
     let names = changes.0.iter().any(named).then(|| shared.schema_lock.lock());
-    let sequence = |name: &str| {
-        let state = shared.sequences.by_name(name);
-        state.map(|s| s.id()).ok_or_else(|| sequences::unknown_sequence(name))
-    };
-    let plan = Plan::new(&state.schema(), &changes.0, &shared.references, &sequence)?;
+    let sequence = |name: &str| rules::find_sequence(shared, name);
+    let taken = state.columns_taken.load(Ordering::Acquire);
+    let plan = Plan::new(&state.schema(), taken, &changes.0, &shared.references, &sequence)?;
     if plan.schema.name != table && shared.catalog.by_name(&plan.schema.name).is_some() {
         let text = format!("there is a table named {} already", plan.schema.name);
         return Err(Error::new(ErrorKind::AlreadyExists, text));

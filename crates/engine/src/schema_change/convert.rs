@@ -22,7 +22,7 @@ use crate::database::Shared;
 use crate::table::TableView;
 
 /// A value as one of another type, by way of its text where the types have nothing in common.
-pub(super) fn cast(value: &Value, from: DataType, to: DataType, column: &str) -> Result<Value> {
+pub(crate) fn cast(value: &Value, from: DataType, to: DataType, column: &str) -> Result<Value> {
     if *value == Value::Null {
         return Ok(Value::Null);
     }

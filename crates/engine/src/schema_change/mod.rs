@@ -16,6 +16,7 @@ use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
+use crate::rules::{FindSequence, FindTable, References};
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::TableState;
 use crate::{history, rules};
@@ -27,7 +28,9 @@ mod plan;
 pub(crate) mod truncate;
 
 pub(crate) use alter::alter_table;
+pub(crate) use convert::cast;
 pub(crate) use lock::{ChangeGuard, ChangeLock};
+pub(crate) use plan::Plan;
 pub(crate) use truncate::truncate_table;
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
@@ -36,7 +39,9 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
         let text = format!("there is a table named {} already", spec.name());
         return Err(Error::new(ErrorKind::AlreadyExists, text));
     }
-    let schema = new_schema(shared, spec)?;
+    let parents = |name: &str| rules::find_table(shared, name);
+    let sequence = |name: &str| rules::find_sequence(shared, name);
+    let schema = new_schema(shared, spec, &parents, &sequence)?;
     let table = schema.id;
     shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
@@ -53,20 +58,30 @@ pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc
 }
 
 /// The schema of a new table. The caller holds `schema_lock`.
-fn new_schema(shared: &Shared, spec: &TableSpec) -> Result<TableSchema> {
+fn new_schema(
+    shared: &Shared,
+    spec: &TableSpec,
+    parents: &FindTable<'_>,
+    sequence: &FindSequence<'_>,
+) -> Result<TableSchema> {
     if shared.catalog.all().len() >= limits::TABLES {
         let text = format!("there are {} tables, the most of a database", limits::TABLES);
         return Err(Error::new(ErrorKind::LimitExceeded, text));
     }
     let (table, mut index) = shared.versions.state(|s| (TableId(s.next_table), s.next_index));
     let mut schema = spec.build(table, &mut || take(&mut index))?;
-    rules::complete(shared, spec, &mut schema)?;
+    rules::complete(spec, &mut schema, parents, sequence)?;
     Ok(schema)
 }
 
 /// The same with ids that are taken for ever.
-pub(crate) fn take_schema(shared: &Shared, spec: &TableSpec) -> Result<TableSchema> {
-    let schema = new_schema(shared, spec)?;
+pub(crate) fn take_schema(
+    shared: &Shared,
+    spec: &TableSpec,
+    parents: &FindTable<'_>,
+    sequence: &FindSequence<'_>,
+) -> Result<TableSchema> {
+    let schema = new_schema(shared, spec, parents, sequence)?;
     let indexes = schema.indexes.iter().map(|i| i.id.0 + 1);
     let index = indexes.max().unwrap_or(0);
     let edit = Edit::NextIds { file: 0, table: schema.id.0 + 1, index };
@@ -175,7 +190,7 @@ pub(crate) fn lock_table(shared: &Shared, name: &str) -> Result<(Arc<TableState>
 pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Result<()> {
     let (state, _changing) = lock_table(shared, table)?;
     let mut schema = (*state.schema()).clone();
-    let index = droppable_index(shared, &schema, name)?;
+    let index = droppable_index(&shared.references, &schema, name)?;
     schema.version += 1;
     schema.indexes.retain(|i| i.id != index);
     shared.commits().exclusively(|_| {
@@ -189,7 +204,7 @@ pub(crate) fn drop_index(shared: &Arc<Shared>, table: &str, name: &str) -> Resul
 
 /// An index by name that may be dropped.
 pub(crate) fn droppable_index(
-    shared: &Shared,
+    references: &References,
     schema: &TableSchema,
     name: &str,
 ) -> Result<IndexId> {
@@ -202,6 +217,6 @@ pub(crate) fn droppable_index(
         let text = format!("{name} is the primary key of table {table} and cannot be dropped");
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
-    shared.references.check_index_droppable(schema, index.id)?;
+    references.check_index_droppable(schema, index.id)?;
     Ok(index.id)
 }

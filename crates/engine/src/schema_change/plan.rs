@@ -7,18 +7,15 @@
 
 use std::collections::BTreeSet;
 
-use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, SequenceId, limits};
+use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, limits};
 use onlap_format::{ColumnDefault, ColumnSchema, DataType, TableSchema, Value};
 
-use crate::rules::References;
+use crate::rules::{FindSequence, References};
 use crate::spec::{DefaultSpec, TableChange, build_default, check_name, check_type, too_many};
-
-/// Finds a sequence by name.
-pub(super) type FindSequence<'a> = dyn Fn(&str) -> Result<SequenceId> + 'a;
 
 /// What a change of a table takes.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub schema: TableSchema,
     /// Columns came, went or changed their type: no memtable may outlive the change.
     pub columns: bool,
@@ -33,19 +30,22 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub(super) fn new(
+    /// `taken`: ids of columns below were given before, and perhaps taken back.
+    pub(crate) fn new(
         schema: &TableSchema,
+        taken: u32,
         changes: &[TableChange],
         references: &References,
         sequences: &FindSequence<'_>,
     ) -> Result<Plan> {
+        let first_new = schema.next_column.max(taken);
         let mut plan = Plan {
-            schema: schema.clone(),
+            schema: TableSchema { next_column: first_new, ..schema.clone() },
             columns: false,
             not_null: BTreeSet::new(),
             convert: Vec::new(),
             rebuild: BTreeSet::new(),
-            first_new: schema.next_column,
+            first_new,
         };
         for change in changes {
             plan.add(change, references, sequences)?;

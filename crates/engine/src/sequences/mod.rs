@@ -15,8 +15,9 @@ use std::sync::Arc;
 use onlap_base::tasks::Event;
 use onlap_base::{Error, ErrorKind, Result, SequenceId, limits};
 use onlap_format::manifest::Edit;
-use onlap_format::{ColumnDefault, SequenceSchema};
+use onlap_format::{ColumnDefault, SequenceSchema, TableSchema};
 use parking_lot::{Mutex, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::database::Shared;
 use crate::spec::SequenceSpec;
@@ -24,8 +25,10 @@ use crate::spec::SequenceSpec;
 mod counter;
 #[cfg(test)]
 mod tests;
+mod unborn;
 
 use counter::Block;
+pub(crate) use unborn::{Dropping, NewSequence};
 
 /// The sequences of a database.
 #[derive(Default)]
@@ -48,9 +51,20 @@ impl Sequences {
         state
     }
 
+    /// Lets a sequence be found by its id alone.
+    fn note(&self, state: &Arc<SequenceState>) {
+        self.known.write().by_id.insert(state.id, Arc::clone(state));
+    }
+
+    fn name(&self, state: &SequenceState) {
+        self.known.write().by_name.insert(state.name.clone(), state.id);
+    }
+
     fn remove(&self, state: &SequenceState) {
         let mut known = self.known.write();
-        known.by_name.remove(&state.name);
+        if known.by_name.get(&state.name) == Some(&state.id) {
+            known.by_name.remove(&state.name);
+        }
         known.by_id.remove(&state.id);
     }
 
@@ -74,6 +88,8 @@ impl Sequences {
 pub(crate) struct SequenceState {
     id: SequenceId,
     name: String,
+    /// Created by a transaction that has not committed: nothing of it is recorded.
+    unborn: AtomicBool,
     standing: Mutex<Standing>,
     /// A block was recorded, or could not be.
     recorded: Arc<Event>,
@@ -101,6 +117,7 @@ impl SequenceState {
         SequenceState {
             id: schema.id,
             name: schema.name.clone(),
+            unborn: AtomicBool::new(false),
             standing: Mutex::new(Standing {
                 schema,
                 block,
@@ -115,6 +132,10 @@ impl SequenceState {
 
     pub(crate) fn id(&self) -> SequenceId {
         self.id
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Takes up to `wanted` neighbouring values, one at least: the first, how many, their distance.
@@ -148,7 +169,10 @@ impl SequenceState {
         next: Option<i64>,
         then: impl FnOnce(&mut Standing),
     ) -> Result<()> {
-        let recorded = shared.commit_edits(&[Edit::SequenceNext(self.id, next)], |_| ());
+        let recorded = match self.unborn.load(Ordering::Acquire) {
+            true => Ok(()),
+            false => shared.commit_edits(&[Edit::SequenceNext(self.id, next)], |_| ()),
+        };
         let mut standing = self.standing.lock();
         standing.recording = false;
         if recorded.is_ok() {
@@ -189,6 +213,14 @@ impl Standing {
                 Err(Error::new(ErrorKind::Closed, "the database was closed"))
             }
             Some(_) => Err(unknown_sequence(name)),
+        }
+    }
+
+    /// What is handed out next.
+    fn next(&self) -> Option<i64> {
+        match self.block.count {
+            0 => self.block.after,
+            _ => Some(self.block.first),
         }
     }
 
@@ -287,28 +319,29 @@ impl Sequence {
 
 pub(crate) fn create(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<Arc<SequenceState>> {
     let _one = shared.schema_lock.lock();
-    create_locked(shared, spec)
-}
-
-/// The same for a caller that holds the lock of names and ids.
-pub(crate) fn create_locked(
-    shared: &Arc<Shared>,
-    spec: &SequenceSpec,
-) -> Result<Arc<SequenceState>> {
     if shared.sequences.by_name(spec.name()).is_some() {
-        let text = format!("there is a sequence named {} already", spec.name());
-        return Err(Error::new(ErrorKind::AlreadyExists, text));
+        return Err(exists(spec.name()));
     }
-    if shared.sequences.known.read().by_id.len() >= limits::SEQUENCES {
-        let text = format!("there are {} sequences, the most of a database", limits::SEQUENCES);
-        return Err(Error::new(ErrorKind::LimitExceeded, text));
-    }
-    let schema = spec.build(SequenceId(shared.versions.state(|s| s.next_sequence)))?;
+    let schema = next_schema(shared, spec)?;
     let edits = [Edit::CreateSequence(schema.clone())];
     shared.commit_edits(&edits, |_| {
         let start = Some(schema.start);
         shared.sequences.insert(SequenceState::new(shared, schema.clone(), start))
     })
+}
+
+fn exists(name: &str) -> Error {
+    let text = format!("there is a sequence named {name} already");
+    Error::new(ErrorKind::AlreadyExists, text)
+}
+
+/// The description of a sequence that is about to come. The caller holds the lock of names and ids.
+fn next_schema(shared: &Shared, spec: &SequenceSpec) -> Result<SequenceSchema> {
+    if shared.sequences.known.read().by_id.len() >= limits::SEQUENCES {
+        let text = format!("there are {} sequences, the most of a database", limits::SEQUENCES);
+        return Err(Error::new(ErrorKind::LimitExceeded, text));
+    }
+    spec.build(SequenceId(shared.versions.state(|s| s.next_sequence)))
 }
 
 /// Gives a sequence another description; it goes on where it is.
@@ -318,12 +351,7 @@ pub(crate) fn change(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<()> {
     let state = state.ok_or_else(|| unknown_sequence(spec.name()))?;
     let schema = spec.build(state.id)?;
     state.begin_recording()?;
-    let standing = state.standing.lock();
-    let next = match standing.block.count {
-        0 => standing.block.after,
-        _ => Some(standing.block.first),
-    };
-    drop(standing);
+    let next = state.standing.lock().next();
     let fits = next.is_none_or(|v| (schema.min..=schema.max).contains(&v));
     let changed = if fits {
         let edits = [Edit::ChangeSequence(schema.clone()), Edit::SequenceNext(state.id, next)];
@@ -352,17 +380,7 @@ pub(crate) fn change(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<()> {
 pub(crate) fn drop_sequence(shared: &Arc<Shared>, name: &str) -> Result<()> {
     let _one = shared.schema_lock.lock();
     let state = shared.sequences.by_name(name).ok_or_else(|| unknown_sequence(name))?;
-    let uses = Some(ColumnDefault::NextVal(state.id));
-    for table in shared.catalog.all() {
-        let schema = table.schema();
-        if let Some(column) = schema.columns.iter().find(|c| c.default == uses) {
-            let text = format!(
-                "column {} of table {} takes its default from sequence {name}",
-                column.name, schema.name
-            );
-            return Err(Error::new(ErrorKind::InUse, text));
-        }
-    }
+    check_unused(&state, shared.catalog.all().iter().map(|table| table.schema()))?;
     state.begin_recording()?;
     let dropped = shared.commit_edits(&[Edit::DropSequence(state.id)], |_| {
         state.end(ErrorKind::UnknownSequence);
@@ -371,6 +389,24 @@ pub(crate) fn drop_sequence(shared: &Arc<Shared>, name: &str) -> Result<()> {
     state.standing.lock().recording = false;
     state.recorded.notify();
     dropped
+}
+
+/// Refuses that a sequence goes from which a column takes its default.
+pub(crate) fn check_unused(
+    state: &SequenceState,
+    tables: impl Iterator<Item = Arc<TableSchema>>,
+) -> Result<()> {
+    let uses = Some(ColumnDefault::NextVal(state.id));
+    for schema in tables {
+        if let Some(column) = schema.columns.iter().find(|c| c.default == uses) {
+            let text = format!(
+                "column {} of table {} takes its default from sequence {}",
+                column.name, schema.name, state.name
+            );
+            return Err(Error::new(ErrorKind::InUse, text));
+        }
+    }
+    Ok(())
 }
 
 /// Lets the sequences that the manifest knows go on.

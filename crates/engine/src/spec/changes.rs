@@ -50,6 +50,10 @@ impl TableChanges {
         self.0.push(change);
         self
     }
+    /// Whether a column gets another type.
+    pub fn sets_types(&self) -> bool {
+        self.0.iter().any(|c| matches!(c, TableChange::SetType { .. }))
+    }
     /// These changes, and others after them.
     #[must_use]
     pub fn and(mut self, others: TableChanges) -> TableChanges {

@@ -38,7 +38,7 @@ impl Transaction {
     /// rows, or changes tables. Those of [`Transaction::insert`] that concern the row alone;
     /// [`ErrorKind::LimitExceeded`] where the transaction outgrows its memory.
     pub fn upsert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
-        self.changing()?;
+        self.writing(table)?;
         self.check_blind(table)?;
         self.check_room(row_bytes(row))?;
         let buffer = self.buffer(table)?;
@@ -54,7 +54,7 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::upsert`]; nothing of the batch is kept.
     pub fn upsert_batch(&mut self, table: &Table, batch: Batch) -> Result<()> {
-        self.changing()?;
+        self.writing(table)?;
         self.check_blind(table)?;
         self.check_room(batch.heap_bytes())?;
         let buffer = self.buffer(table)?;
@@ -71,7 +71,7 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::upsert`]; a key of other types, or NULL.
     pub fn delete_blind(&mut self, table: &Table, key: &[Value]) -> Result<()> {
-        self.changing()?;
+        self.writing(table)?;
         self.check_blind(table)?;
         let schema = Arc::clone(&self.buffer(table)?.schema);
         let key_schema = key_columns(&schema)?;
@@ -100,7 +100,7 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::delete_blind`]; nothing of the batch is kept.
     pub fn delete_blind_batch(&mut self, table: &Table, keys: Batch) -> Result<()> {
-        self.changing()?;
+        self.writing(table)?;
         self.check_blind(table)?;
         let schema = Arc::clone(&self.buffer(table)?.schema);
         let key_schema = key_columns(&schema)?;

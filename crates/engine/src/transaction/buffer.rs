@@ -30,6 +30,7 @@ use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
 use crate::memtable::{Mark, Memtable};
 use crate::read::OwnRows;
+use crate::rules::Checks;
 use crate::rules::alter::judge_again;
 use crate::spill::Spill;
 use crate::table::{index_positions, key_def};
@@ -72,6 +73,8 @@ pub(super) struct Buffer {
     /// Of the rows in memory.
     pub(super) bytes: usize,
     pub(super) own: Option<Mirror>,
+    /// What judges rows of a private schema, once somebody asked.
+    checks: Option<(Arc<TableSchema>, Option<Arc<Checks>>)>,
 }
 
 /// What happened to a row, in the order in which it did. A row that is replaced twice has a mark for
@@ -136,7 +139,7 @@ pub(super) struct BufferMark {
 }
 
 impl Buffer {
-    /// `private`: the table's schema where the transaction has changed indexes.
+    /// `private`: the table's schema where the transaction has changed it.
     pub(super) fn new(table: Table, private: Option<Arc<TableSchema>>) -> Buffer {
         let schema = private.unwrap_or_else(|| table.state.schema());
         let rows = Batch::new(schema.columns.iter().map(|c| c.ty.physical()));
@@ -161,7 +164,25 @@ impl Buffer {
             counter_only: true,
             bytes: 0,
             own: None,
+            checks: None,
         }
+    }
+
+    /// The checks of the schema.
+    pub(super) fn checks(&mut self) -> Result<Option<Arc<Checks>>> {
+        if Arc::ptr_eq(&self.schema, &self.table.state.view_now().schema) {
+            return self.table.state.checks(&self.schema);
+        }
+        let known = self.checks.as_ref().filter(|(schema, _)| Arc::ptr_eq(schema, &self.schema));
+        if let Some((_, checks)) = known {
+            return Ok(checks.clone());
+        }
+        let checks = match self.schema.checks.is_empty() {
+            true => None,
+            false => Some(Arc::new(Checks::of(&self.schema)?)),
+        };
+        self.checks = Some((Arc::clone(&self.schema), checks.clone()));
+        Ok(checks)
     }
 
     /// Puts the rows into the form of the table's schema of the moment.
@@ -208,12 +229,26 @@ impl Buffer {
         self.upgrade()
     }
 
-    /// Takes a schema that has other indexes than its own, and differs in nothing else.
+    /// Before the table has columns of another form: rows in memory are spilled, from where they come
+    /// back in the old form where this is undone.
+    pub(super) fn make_room_for(&mut self, schema: &TableSchema) -> Result<()> {
+        let forms = |s: &TableSchema| s.columns.iter().map(|c| (c.id, c.ty)).collect::<Vec<_>>();
+        if self.rows.rows > 0 && forms(&self.schema) != forms(schema) {
+            let shared = Arc::clone(&self.table.shared);
+            self.spill(&shared)?;
+        }
+        Ok(())
+    }
+
+    /// Takes another schema of the table. Rows in memory have its columns, or there are none.
     pub(super) fn reform(&mut self, schema: Arc<TableSchema>) {
         if *self.schema == *schema {
             return;
         }
-        debug_assert_eq!(self.schema.columns, schema.columns);
+        if self.rows.rows == 0 {
+            self.rows = Batch::new(schema.columns.iter().map(|c| c.ty.physical()));
+        }
+        debug_assert_eq!(self.rows.columns.len(), schema.columns.len());
         if let Some(spill) = &mut self.spill {
             spill.reform(Arc::clone(&schema));
         }

@@ -30,7 +30,7 @@ impl Transaction {
     /// the column refuses it; [`crate::ErrorKind::DuplicateKey`], after waiting for another transaction that
     /// brings the same key or deletes the row that has it.
     pub fn insert(&mut self, table: &Table, row: &[Value]) -> Result<()> {
-        self.changing()?;
+        self.writing(table)?;
         let room = self.make_room(row_bytes(row));
         let buffer = self.buffer(table)?;
         let before = buffer.mark();
@@ -51,7 +51,7 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::insert`]; nothing of the batch is kept.
     pub fn insert_batch(&mut self, table: &Table, batch: Batch) -> Result<()> {
-        self.changing()?;
+        self.writing(table)?;
         let step = self.rows_at_once(&batch);
         if batch.rows <= step {
             self.make_room(batch.heap_bytes())?;
@@ -83,7 +83,7 @@ impl Transaction {
     /// The table has no primary key, or the key does not have its types; those of
     /// [`Transaction::lock_rows`].
     pub fn delete(&mut self, table: &Table, key: &[Value]) -> Result<bool> {
-        self.changing()?;
+        self.writing(table)?;
         let Some(found) = self.find_locked(table, key, RowLock::Update)? else { return Ok(false) };
         self.make_room(MARK_BYTES)?;
         let mut losses = self.losses(table);
@@ -104,7 +104,7 @@ impl Transaction {
     /// # Errors
     /// Those of [`Transaction::lock_rows`].
     pub fn delete_rows(&mut self, table: &Table, rows: &[RowId]) -> Result<u64> {
-        self.changing()?;
+        self.writing(table)?;
         self.delete_seen(table, rows, &mut |_: RowId, _: &Row| Ok(true))
     }
 
@@ -182,7 +182,7 @@ impl Transaction {
         columns: &[&str],
         mut set: impl FnMut(&mut Row, &TableSchema) -> Result<()>,
     ) -> Result<bool> {
-        self.changing()?;
+        self.writing(table)?;
         let mode = lock_for(&self.buffer(table)?.schema, columns);
         let Some(found) = self.find_locked(table, key, mode)? else { return Ok(false) };
         let mut row = self.read_found(table, found)?;

@@ -68,7 +68,7 @@ struct Wake {
 impl Transaction {
     /// Where a statement notes what parent rows it deletes or replaces.
     pub(super) fn losses(&self, table: &Table) -> Losses {
-        let wanted = self.shared.references.to(table.state.id).is_some();
+        let wanted = self.references_to(table.state.id).is_some();
         Losses { wanted, rows: Vec::new() }
     }
 
@@ -97,7 +97,7 @@ impl Transaction {
         let open = losses.rows.into_iter().map(|(old, new)| (table.clone(), old, new)).collect();
         let mut wake = Wake { open, ..Wake::default() };
         while let Some((parent, old, new)) = wake.open.pop_front() {
-            let references = self.shared.references.to(parent.state.id);
+            let references = self.references_to(parent.state.id);
             for reference in references.iter().flat_map(|r| r.iter()) {
                 self.follow_one(reference, &old, new.as_ref(), &mut wake)?;
             }
@@ -299,7 +299,7 @@ impl Transaction {
     }
 
     /// Everything committed, and what the transaction did itself.
-    fn newest(&mut self, table: &Table) -> Result<(ReadView, Arc<Registration>)> {
+    pub(super) fn newest(&mut self, table: &Table) -> Result<(ReadView, Arc<Registration>)> {
         let now = Registration::new(&self.shared);
         let mut view = self.view_at(table, &now)?;
         view.own = self.buffer(table)?.own_rows(Vec::new())?;
@@ -307,12 +307,13 @@ impl Transaction {
         Ok((view, now))
     }
 
-    fn child_table(&self, reference: &Reference) -> Result<Table> {
-        let state = self.shared.catalog.by_id(reference.child).ok_or_else(|| {
+    fn child_table(&mut self, reference: &Reference) -> Result<Table> {
+        let child = self.table_by_id(reference.child).ok_or_else(|| {
             let text = "a child table was dropped meanwhile; run the transaction again";
             Error::new(ErrorKind::Conflict, text)
         })?;
-        Ok(Table::new(state, &self.shared))
+        self.share(&child)?;
+        Ok(child)
     }
 }
 

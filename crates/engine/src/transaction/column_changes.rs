@@ -11,7 +11,7 @@ use std::ops::Range;
 use onlap_base::{ColumnId, Error, ErrorKind, Result, RowId, limits};
 use onlap_format::changes::{Change as Noted, ChangeBounds, ChangeOp, LoggedChange, Sweep};
 use onlap_format::zone::Bounds;
-use onlap_format::{IndexSchema, Row, TableSchema, Value};
+use onlap_format::{Row, TableSchema, Value};
 use roaring::RoaringTreemap;
 
 use super::buffer::{Buffer, Found};
@@ -152,7 +152,7 @@ impl Transaction {
         key: &[Value],
         changes: ColumnChanges<'_>,
     ) -> Result<bool> {
-        self.changing()?;
+        self.writing(table)?;
         let Some(free) = self.free_columns(table, changes)? else {
             return self.update_by(table, key, &names(changes), |row, schema| {
                 set_columns(schema, row, changes)
@@ -182,7 +182,7 @@ impl Transaction {
         rows: &[RowId],
         changes: ColumnChanges<'_>,
     ) -> Result<u64> {
-        self.changing()?;
+        self.writing(table)?;
         let (committed, own) = self.seen(table, rows)?;
         let any = &mut |_: RowId, _: &Row| Ok(true);
         self.change_seen(table, committed, own, changes, any)
@@ -200,7 +200,7 @@ impl Transaction {
         predicate: &Predicate,
         changes: ColumnChanges<'_>,
     ) -> Result<u64> {
-        self.changing()?;
+        self.writing(table)?;
         let free = self.free_columns(table, changes)?;
         let mode = lock_for(&self.buffer(table)?.schema, &names(changes));
         let (rows, own, locked) = self.select(table, predicate, mode)?;
@@ -225,7 +225,7 @@ impl Transaction {
     /// # Errors
     /// As [`Transaction::delete`] and [`crate::Snapshot::row_set`].
     pub fn delete_where(&mut self, table: &Table, predicate: &Predicate) -> Result<u64> {
-        self.changing()?;
+        self.writing(table)?;
         let (rows, own, locked) = self.select(table, predicate, RowLock::Update)?;
         let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
         let recheck = &mut |_: RowId, row: &Row| predicate.matches(&schema, row);
@@ -298,7 +298,8 @@ impl Transaction {
     fn free_columns(&mut self, table: &Table, changes: ColumnChanges<'_>) -> Result<Option<Ops>> {
         let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
         let landing = std::sync::Arc::clone(&table.state.view_now().landing);
-        let mut free = true;
+        // Others do not know its columns.
+        let mut free = schema.columns == landing.columns;
         let mut ops = Ops::with_capacity(changes.len());
         for (name, change) in changes {
             let column = column_of(&schema, name)?;
@@ -350,13 +351,16 @@ impl Transaction {
         Ok(())
     }
 
-    /// Replaces rows of which columns were changed that are about to stand in an index.
-    pub(super) fn replace_changed(&mut self, table: &Table, index: &IndexSchema) -> Result<()> {
-        let columns = index.key.iter().map(|part| part.column);
-        let columns: Vec<ColumnId> = columns.chain(index.include.clone()).collect();
+    /// Replaces rows of which some columns were changed: they are about to stand in an index, or to
+    /// have another form.
+    pub(super) fn replace_changed(
+        &mut self,
+        table: &Table,
+        of: &dyn Fn(ColumnId) -> bool,
+    ) -> Result<()> {
         let changed: Vec<RowId> = {
             let buffer = self.buffer(table)?;
-            let of = |c: &&LoggedChange| columns.contains(&c.column);
+            let of = |c: &&LoggedChange| of(c.column);
             let rows = buffer.changes.iter().filter(of).flat_map(|c| c.rows.clone()).flatten();
             let mut rows: Vec<RowId> = rows.filter(|row| !buffer.has_marked(*row)).collect();
             rows.sort_unstable();

@@ -1,7 +1,7 @@
 //! How does a row come in of which only some columns are given?
 
 use onlap_base::{Csn, Error, ErrorKind, Result};
-use onlap_format::{Batch, Value};
+use onlap_format::{Batch, Column, TableSchema, Value};
 
 use super::Transaction;
 use crate::database::Table;
@@ -52,11 +52,20 @@ impl Table {
     pub fn default_value(&self, column: &str) -> Result<Value> {
         let (shared, schema) = (self.shared(), self.schema());
         shared.check_open()?;
-        let at = schema.position_by_name(column).ok_or_else(|| {
-            let text = format!("table {} has no column {column}", schema.name);
-            Error::new(ErrorKind::UnknownColumn, text)
-        })?;
+        let at = schema.position_by_name(column).ok_or_else(|| no_column(&schema, column))?;
         defaults::default_value(shared, &schema.columns[at])
+    }
+
+    /// What inserts of so many rows that leave a column out store there, in physical form: as
+    /// [`Table::default_value`], once for each.
+    ///
+    /// # Errors
+    /// As [`Table::default_value`].
+    pub fn default_values(&self, column: &str, rows: usize) -> Result<Column> {
+        let (shared, schema) = (self.shared(), self.schema());
+        shared.check_open()?;
+        let at = schema.position_by_name(column).ok_or_else(|| no_column(&schema, column))?;
+        defaults::default_column(shared, &schema.columns[at], rows)
     }
 
     /// Commits one row, of which the named columns are given. The others take their defaults.
@@ -66,4 +75,9 @@ impl Table {
         let row = defaults::complete_row(shared, &self.schema(), columns, values)?;
         self.insert(&row)
     }
+}
+
+fn no_column(schema: &TableSchema, column: &str) -> Error {
+    let text = format!("table {} has no column {column}", schema.name);
+    Error::new(ErrorKind::UnknownColumn, text)
 }

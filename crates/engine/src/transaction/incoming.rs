@@ -66,7 +66,7 @@ impl Buffer {
             return Err(Error::new(ErrorKind::TooLong, text));
         }
         let at = self.rows.rows;
-        if let Some(checks) = self.table.state.checks(&self.schema)? {
+        if let Some(checks) = self.checks()? {
             checks.judge(&self.schema, &self.rows, at..at + 1)?;
         }
         self.rows.rows += 1;
@@ -77,7 +77,7 @@ impl Buffer {
     pub(super) fn push_batch(&mut self, mut batch: Batch) -> Result<()> {
         self.fill_serial(&mut batch)?;
         convert::check_batch(&self.schema, &batch)?;
-        if let Some(checks) = self.table.state.checks(&self.schema)? {
+        if let Some(checks) = self.checks()? {
             checks.judge(&self.schema, &batch, 0..batch.rows)?;
         }
         self.bytes += batch.heap_bytes();

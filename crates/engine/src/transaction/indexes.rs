@@ -1,157 +1,26 @@
 //! Which indexes does a transaction create and drop?
 //!
-//! Each statement changes a private schema of the table, which differs from the one of the moment in
-//! indexes alone and has its version ([`Reindexed`]). The transaction's buffer follows it, so that own
-//! rows have entries in new indexes; views that it reads get the new indexes' files and lose the
-//! dropped ones ([`SchemaSteps::show`]). Statements read through a new index from then on; rows that
-//! others commit later are flushed and added where one asks for them. A unique index is judged by the
-//! statement that creates it, keys that come later by the statement that brings them as far as it can
-//! see them, and everything by the commit ([`crate::adopt`]).
-//!
-//! Nobody else can change the table's schema until the end: its lock is held. Readers and writers of
-//! the table go on.
+//! Statements read through a new index from its creation on; rows that others commit later are flushed
+//! and added where one asks for them. A unique index is judged by the statement that creates it, keys
+//! that come later by the statement that brings them as far as it can see them, and everything by the
+//! commit ([`crate::adopt`]). How the transaction sees such a table: [`super::altered`]. Readers and
+//! writers of the table go on.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::{IndexId, Result, RowId, TableId};
+use onlap_base::{IndexId, Result, RowId};
 use onlap_format::{IndexSchema, TableSchema};
-use onlap_storage::version::TableVersion;
 
 use super::Transaction;
-use super::schema::{SchemaSteps, Step};
-use crate::adopt::IndexChange;
-use crate::database::{Shared, Table, unknown_table};
+use super::altered::Altered;
+use super::schema::Step;
+use crate::database::{Table, unknown_table};
 use crate::flush;
-use crate::index_build::{self, NOT_YET, NewIndex, judge_view};
+use crate::index_build::{NOT_YET, NewIndex, judge_view};
 use crate::read::{ReadView, Registration};
-use crate::schema_change::{self, ChangeGuard};
+use crate::schema_change;
 use crate::spec::IndexSpec;
-use crate::table::{TableState, TableView};
-
-/// A table whose indexes a transaction changes.
-pub(super) struct Reindexed {
-    pub(super) state: Arc<TableState>,
-    /// As the transaction sees it.
-    pub(super) schema: Arc<TableSchema>,
-    /// Those that were created, dropped again or not.
-    new: Vec<NewIndex>,
-    /// What it made of which files last.
-    seen: Option<(Arc<TableVersion>, Arc<TableVersion>)>,
-    /// `None`: created by the same transaction.
-    _guard: Option<ChangeGuard>,
-}
-
-/// What a statement did to the indexes of a table.
-pub(super) enum IndexStep {
-    Created(IndexId),
-    Dropped(IndexId),
-}
-
-impl Reindexed {
-    /// The indexes that are created and not dropped again.
-    fn living(&self) -> impl Iterator<Item = &NewIndex> {
-        self.new.iter().filter(|n| self.schema.index(n.index().id).is_some())
-    }
-
-    /// Writes entries of all rows that are in files.
-    fn cover(&mut self) -> Result<()> {
-        let view = self.state.view();
-        self.seen = None;
-        self.new.iter_mut().try_for_each(|n| n.cover(&view))
-    }
-
-    /// What the transaction sees in the place of a view, of whose rows `count` are visible.
-    fn view(&mut self, shared: &Shared, view: &TableView, count: RowId) -> Result<TableView> {
-        let seen = self.seen.take();
-        let same = seen.as_ref().is_some_and(|(base, _)| Arc::ptr_eq(base, &view.version));
-        let version = match seen {
-            Some((_, version)) if same => version,
-            seen => {
-                let old = seen.as_ref().map(|(_, version)| &**version);
-                let (base, new) = (&view.version, self.living());
-                index_build::with_indexes(shared, base, &self.schema, new, old)?
-            }
-        };
-        self.seen = Some((Arc::clone(&view.version), Arc::clone(&version)));
-        let mut schema = Arc::clone(&self.schema);
-        for new in self.living().filter(|n| n.covered() < count) {
-            let index = Arc::make_mut(&mut schema).indexes.iter_mut();
-            index.filter(|i| i.id == new.index().id).for_each(|i| i.ready = false);
-        }
-        Ok(TableView { schema, version, ..view.clone() })
-    }
-}
-
-impl SchemaSteps {
-    pub(super) fn reindexed(&self, table: TableId) -> Option<&Reindexed> {
-        self.reindexed.iter().find(|r| r.state.id == table)
-    }
-
-    fn reindexed_mut(&mut self, table: TableId) -> Option<&mut Reindexed> {
-        self.reindexed.iter_mut().find(|r| r.state.id == table)
-    }
-
-    /// The schema of a table as the transaction sees it, if that is another than others see.
-    pub(super) fn schema_of(&self, table: &TableState) -> Option<&Arc<TableSchema>> {
-        self.reindexed(table.id).map(|r| &r.schema)
-    }
-
-    /// Puts what this transaction did to indexes into a view.
-    pub(super) fn show(
-        &mut self,
-        shared: &Shared,
-        table: &TableState,
-        view: &mut ReadView,
-    ) -> Result<()> {
-        if let Some(reindexed) = self.reindexed_mut(table.id) {
-            view.view = Arc::new(reindexed.view(shared, &view.view, view.count)?);
-        }
-        Ok(())
-    }
-
-    /// After steps were added or undone: makes the private schemas anew, and forgets what no step
-    /// needs.
-    pub(super) fn reform(&mut self) {
-        let steps = &self.steps;
-        let of = |table: TableId| {
-            steps.iter().filter_map(move |step| match step {
-                Step::Index(id, step) if *id == table => Some(step),
-                _ => None,
-            })
-        };
-        self.reindexed.retain(|r| of(r.state.id).next().is_some());
-        for reindexed in &mut self.reindexed {
-            let mut schema = (*reindexed.state.schema()).clone();
-            let made =
-                |id| of(reindexed.state.id).any(|s| matches!(s, IndexStep::Created(i) if *i == id));
-            reindexed.new.retain(|n| made(n.index().id));
-            for step in of(reindexed.state.id) {
-                match step {
-                    IndexStep::Created(id) => {
-                        let new = reindexed.new.iter().find(|n| n.index().id == *id);
-                        schema.indexes.push(new.expect("kept above").index().clone());
-                    }
-                    IndexStep::Dropped(id) => schema.indexes.retain(|i| i.id != *id),
-                }
-            }
-            if *reindexed.schema != schema {
-                reindexed.schema = Arc::new(schema);
-                reindexed.seen = None;
-            }
-        }
-    }
-
-    /// What the commit of a table has to do for its indexes.
-    pub(super) fn take_indexes(&mut self, table: &TableState) -> Option<IndexChange> {
-        let reindexed = self.reindexed_mut(table.id)?;
-        reindexed.seen = None;
-        let schema = &reindexed.schema;
-        let mut new = std::mem::take(&mut reindexed.new);
-        new.retain(|n| schema.index(n.index().id).is_some());
-        Some(IndexChange { new })
-    }
-}
 
 impl Transaction {
     /// Creates an index on a table, which others see with the commit. Statements of this transaction
@@ -181,22 +50,33 @@ impl Transaction {
     /// too long.
     pub fn create_index(&mut self, table: &Table, spec: IndexSpec) -> Result<()> {
         self.changing()?;
-        let guard = self.lock_indexes(table)?;
-        let schema = Arc::clone(&self.buffer(table)?.schema);
-        let index = self.take_index(&schema, &spec)?;
+        self.all_or_nothing(|tx| {
+            tx.hold_schema(table)?;
+            let schema = Arc::clone(&tx.buffer(table)?.schema);
+            let index = tx.take_index(&schema, &spec)?;
+            let columns = index.key.iter().map(|part| part.column);
+            let columns: Vec<_> = columns.chain(index.include.clone()).collect();
+            tx.replace_changed(table, &|column| columns.contains(&column))?;
+            let mut after = (*schema).clone();
+            after.indexes.push(index.clone());
+            tx.build_index(table, &index)?;
+            tx.set_schema(table, after)?;
+            if index.unique { tx.judge_index(table, &index) } else { Ok(()) }
+        })
+    }
+
+    /// Gives committed rows entries in an index that is about to come.
+    pub(super) fn build_index(&mut self, table: &Table, index: &IndexSchema) -> Result<()> {
         let mut new = NewIndex::new(&self.shared, &table.state, index.clone());
-        self.replace_changed(table, &index)?;
         if !table.state.unborn.load(Ordering::Acquire) {
             flush::flush_table(&self.shared, &table.state)?;
-            new.cover(&table.state.view())?;
         }
-        let before = self.schema.len();
-        self.add_step(table, guard, IndexStep::Created(index.id), Some(new));
-        let judged = if index.unique { self.judge_index(table, &index) } else { Ok(()) };
-        if judged.is_err() {
-            self.undo_steps(before);
+        let altered = self.schema.altered_mut(table.state.id).expect("its schema is held");
+        if !altered.state.unborn.load(Ordering::Acquire) {
+            new.cover(&altered.files())?;
         }
-        judged
+        altered.new.push(new);
+        Ok(())
     }
 
     /// Drops an index. Others go on with it until the commit, this transaction goes on without.
@@ -206,66 +86,79 @@ impl Transaction {
     /// takes too long.
     pub fn drop_index(&mut self, table: &Table, name: &str) -> Result<()> {
         self.changing()?;
-        let guard = self.lock_indexes(table)?;
-        let schema = Arc::clone(&self.buffer(table)?.schema);
-        let index = schema_change::droppable_index(&self.shared, &schema, name)?;
-        self.add_step(table, guard, IndexStep::Dropped(index), None);
-        Ok(())
+        self.all_or_nothing(|tx| {
+            tx.hold_schema(table)?;
+            let mut schema = (*tx.buffer(table)?.schema).clone();
+            let references = tx.references();
+            let index = schema_change::droppable_index(&references, &schema, name)?;
+            schema.indexes.retain(|i| i.id != index);
+            tx.set_schema(table, schema)
+        })
+    }
+
+    /// Runs a statement on the catalog; its steps are undone when it fails, and its locks given up.
+    pub(super) fn all_or_nothing<T>(
+        &mut self,
+        f: impl FnOnce(&mut Transaction) -> Result<T>,
+    ) -> Result<T> {
+        let (before, locks) = (self.schema.len(), self.locks.mark());
+        let done = self.atomically(f);
+        if done.is_err() {
+            self.undo_steps(before);
+            self.locks.release_since(&locks, &self.shared.locks);
+        }
+        done
     }
 
     /// Keeps others from changing the schema of a table.
-    fn lock_indexes(&mut self, table: &Table) -> Result<Option<ChangeGuard>> {
+    pub(super) fn hold_schema(&mut self, table: &Table) -> Result<()> {
         self.buffer(table)?;
         let state = &table.state;
-        if self.schema.has_created(state) || self.schema.reindexed(state.id).is_some() {
-            return Ok(None);
+        if self.schema.altered(state.id).is_none() {
+            let guard = match self.schema.has_created(state) {
+                true => None,
+                false => Some(self.lock_schema_of(state)?),
+            };
+            let others = guard.is_some() && state.unborn.load(Ordering::Acquire);
+            if others || state.dropped.load(Ordering::Acquire) {
+                return Err(unknown_table(&table.name()));
+            }
+            self.schema.altered.push(Altered::new(state, guard));
+            // It may have changed until now.
+            self.buffer(table)?.upgrade()?;
         }
-        let guard = self.lock_schema_of(state)?;
-        if state.dropped.load(Ordering::Acquire) || state.unborn.load(Ordering::Acquire) {
-            return Err(unknown_table(&table.name()));
-        }
-        // It may have changed until now.
-        self.buffer(table)?.upgrade()?;
-        Ok(Some(guard))
+        self.schema.steps.push(Step::Held(state.id));
+        Ok(())
     }
 
     /// Checks a spec and takes an id for the index for ever.
     fn take_index(&mut self, schema: &TableSchema, spec: &IndexSpec) -> Result<IndexSchema> {
         let mut index = spec.build(schema, &mut || IndexId(0))?;
-        let _names = match self.schema.holds_names() {
-            true => None,
-            false => Some(self.wait_for_names()?),
-        };
-        index.id = schema_change::next_index_id(&self.shared)?;
+        index.id = self.take_index_id()?;
         index.since = NOT_YET;
         Ok(index)
     }
 
-    fn add_step(
-        &mut self,
-        table: &Table,
-        guard: Option<ChangeGuard>,
-        step: IndexStep,
-        new: Option<NewIndex>,
-    ) {
-        let state = &table.state;
-        match self.schema.reindexed_mut(state.id) {
-            Some(reindexed) => reindexed.new.extend(new),
-            None => self.schema.reindexed.push(Reindexed {
-                state: Arc::clone(state),
-                schema: state.schema(),
-                new: new.into_iter().collect(),
-                seen: None,
-                _guard: guard,
-            }),
-        }
-        self.schema.steps.push(Step::Index(state.id, step));
+    pub(super) fn take_index_id(&mut self) -> Result<IndexId> {
+        let _names = match self.schema.holds_names() {
+            true => None,
+            false => Some(self.wait_for_names()?),
+        };
+        schema_change::next_index_id(&self.shared)
+    }
+
+    /// Gives a table, whose schema is held, another form.
+    pub(super) fn set_schema(&mut self, table: &Table, schema: TableSchema) -> Result<()> {
+        let schema = Arc::new(schema);
+        self.buffer(table)?.make_room_for(&schema)?;
+        self.schema.steps.push(Step::Altered(table.state.id, schema));
         self.reform();
+        Ok(())
     }
 
     /// Undoes the schema steps from `n` on.
     pub(super) fn undo_steps(&mut self, n: usize) {
-        self.schema.steps.truncate(n);
+        self.schema.undo_steps(n);
         self.reform();
     }
 
@@ -284,21 +177,21 @@ impl Transaction {
 
     /// Lets new indexes of a table answer for all rows that a statement sees.
     pub(super) fn cover(&mut self, table: &Table) -> Result<()> {
-        let Some(reindexed) = self.schema.reindexed(table.state.id) else { return Ok(()) };
-        let Some(covered) = reindexed.living().map(NewIndex::covered).min() else { return Ok(()) };
+        let Some(altered) = self.schema.altered(table.state.id) else { return Ok(()) };
+        let Some(covered) = altered.living().map(NewIndex::covered).min() else { return Ok(()) };
         if covered < ReadView::new(&table.state, &self.snapshot)?.count {
             flush::flush_table(&self.shared, &table.state)?;
-            let reindexed = self.schema.reindexed_mut(table.state.id);
-            reindexed.expect("found above").cover()?;
+            let altered = self.schema.altered_mut(table.state.id);
+            altered.expect("found above").cover()?;
         }
         Ok(())
     }
 
     /// Refuses a new unique index in which two rows have the same key.
-    fn judge_index(&mut self, table: &Table, index: &IndexSchema) -> Result<()> {
+    pub(super) fn judge_index(&mut self, table: &Table, index: &IndexSchema) -> Result<()> {
         let covered = self
             .schema
-            .reindexed(table.state.id)
+            .altered(table.state.id)
             .and_then(|r| r.new.iter().find(|n| n.index().id == index.id).map(NewIndex::covered));
         let now = Registration::new(&self.shared);
         let mut view = self.view_at(table, &now)?;
@@ -330,24 +223,5 @@ impl Transaction {
             below = row;
         }
         Ok(None)
-    }
-}
-
-/// Refuses that an index goes which a foreign key came to rely on meanwhile.
-pub(super) fn check_gone(shared: &Shared, reindexed: &[Reindexed]) -> Result<()> {
-    for r in reindexed {
-        let before = r.state.schema();
-        let gone = before.indexes.iter().filter(|i| r.schema.index(i.id).is_none());
-        for index in gone {
-            shared.references.check_index_droppable(&before, index.id)?;
-        }
-    }
-    Ok(())
-}
-
-impl Drop for Reindexed {
-    fn drop(&mut self) {
-        // Files before the lock.
-        self.new.clear();
     }
 }

@@ -24,6 +24,8 @@ use crate::locks::{HeldLocks, LockMark, WaitContext};
 use crate::read::{ReadCounters, ReadView, Reader, Registration, Tally};
 use crate::table::TableState;
 
+mod alter;
+mod altered;
 mod blind;
 mod buffer;
 mod change;
@@ -38,7 +40,9 @@ mod reads;
 mod reserve;
 mod rows;
 mod schema;
+mod sequences;
 mod spilled;
+mod table_lock;
 
 use buffer::{Buffer, BufferMark};
 pub(crate) use parents::{Parent, no_parent};
@@ -128,6 +132,8 @@ pub struct Transaction {
     eager: bool,
     /// A statement of several calls is under way.
     in_statement: bool,
+    /// A table changed while the statement under way waited to write to it.
+    outdated: bool,
     /// Set by whoever wants the statement under way to end.
     cancel: Option<Arc<AtomicBool>>,
     /// Number of the next savepoint, and those that were undone.
@@ -168,6 +174,7 @@ impl Transaction {
             locks: HeldLocks::new(shared.locks.next_id()),
             eager: true,
             in_statement: false,
+            outdated: false,
             cancel: None,
             savepoints: 0,
             undone: Vec::new(),
@@ -303,6 +310,7 @@ impl Transaction {
             return self.snapshot.check();
         }
         self.tally.next();
+        self.outdated = false;
         self.tables.iter_mut().try_for_each(Buffer::upgrade)?;
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()
@@ -312,14 +320,25 @@ impl Transaction {
         self.snapshot.check()
     }
 
+    /// Begins a statement that changes rows of a table.
+    pub(crate) fn writing(&mut self, table: &Table) -> Result<()> {
+        self.check_changes()?;
+        self.share(table)?;
+        self.statement()
+    }
+
     /// Begins a statement that changes something.
     pub(crate) fn changing(&mut self) -> Result<()> {
+        self.check_changes()?;
+        self.statement()
+    }
+
+    fn check_changes(&self) -> Result<()> {
         if self.options.read_only {
             let text = "the transaction was begun read-only";
             return Err(Error::new(ErrorKind::ReadOnlyTransaction, text));
         }
-        self.shared.check_writable()?;
-        self.statement()
+        self.shared.check_writable()
     }
 
     /// Runs a statement; what it did is undone when it fails, in child tables too.
@@ -425,7 +444,8 @@ impl Transaction {
             Some(at) => at,
             None => {
                 let schema = self.schema.schema_of(&table.state).cloned();
-                self.tables.push(Buffer::new(table.clone(), schema));
+                let table = Table::new(Arc::clone(&table.state), &self.shared);
+                self.tables.push(Buffer::new(table, schema));
                 self.tables.len() - 1
             }
         };

@@ -30,6 +30,7 @@ use onlap_format::{ForeignKeySchema, IndexSchema, TableSchema, Value, convert};
 use super::buffer::Buffer;
 use super::{Transaction, may_wait, wait_context};
 use crate::database::Table;
+use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
 use crate::read::ReadCounters;
@@ -58,8 +59,7 @@ impl Parent {
                 format!("foreign key {} changed meanwhile; run the transaction again", key.name);
             Error::new(ErrorKind::Conflict, text)
         };
-        let state = tx.shared.catalog.by_id(key.parent).ok_or_else(gone)?;
-        let table = Table::new(state, &tx.shared);
+        let table = tx.table_by_id(key.parent).ok_or_else(gone)?;
         let schema = table.schema();
         let index = schema.index(key.parent_index).ok_or_else(gone)?.clone();
         let def = key_def(&schema, &index);
@@ -96,7 +96,7 @@ impl Transaction {
         key: &ForeignKeySchema,
         from: usize,
     ) -> Result<()> {
-        let parent = Parent::of(self, key)?;
+        let parent = self.shared_parent(key)?;
         let buffer = self.buffer(table)?;
         let mut wanted: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
         for ordinal in (from..buffer.rows.rows).filter(|o| buffer.is_alive(buffer.first + *o)) {
@@ -114,6 +114,17 @@ impl Transaction {
             }
         }
         Ok(())
+    }
+
+    /// The parent of a foreign key, which keeps its form from now on.
+    fn shared_parent(&mut self, key: &ForeignKeySchema) -> Result<Parent> {
+        let parent = Parent::of(self, key)?;
+        if self.locks.has_table(&parent.table.state, RowLock::KeyShare) {
+            return Ok(parent);
+        }
+        self.share(&parent.table)?;
+        // It may have had another one until now.
+        Parent::of(self, key)
     }
 
     /// Whether there is a parent with this key, which from now on stays.
@@ -187,6 +198,9 @@ impl Transaction {
         parent: &Parent,
         key: &[u8],
     ) -> Result<Option<RowId>> {
+        if parent.index.since == NOT_YET {
+            return self.row_in_new_index(&parent.table, parent.index.id, key);
+        }
         let view = parent.table.state.view();
         let mut cost = ReadCounters::default();
         let probes = &mut cost.filter_probes;

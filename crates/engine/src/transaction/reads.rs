@@ -253,7 +253,7 @@ impl Transaction {
         index: &str,
         range: &KeyRange,
     ) -> Result<()> {
-        let reindexed = self.schema.reindexed(table.state.id).is_some();
+        let reindexed = self.schema.changes_schema(table.state.id);
         let Some(reads) = self.noting(table) else { return Ok(()) };
         if reindexed {
             // The commit could not ask an index that others do not know.

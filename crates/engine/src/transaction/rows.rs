@@ -59,6 +59,7 @@ impl Transaction {
         wait: LockWait,
         recheck: Recheck<'_>,
     ) -> Result<Vec<RowId>> {
+        self.share(table)?;
         self.statement()?;
         let (committed, own) = self.seen(table, rows)?;
         let locked = self.lock_all(table, committed, mode, wait, recheck)?;

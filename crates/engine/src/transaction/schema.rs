@@ -1,13 +1,13 @@
 //! Which tables does a transaction create and drop?
 //!
 //! What it does to the catalog is a private list of steps until it commits: a table that it created is
-//! known to nobody else, one that it dropped is gone for itself alone; indexes come and go likewise
-//! ([`super::indexes`]). Its commit goes through the
+//! known to nobody else, one that it dropped is gone for itself alone; tables change their form likewise
+//! ([`super::alter`], [`super::indexes`]). Its commit goes through the
 //! manifest, whose one record holds the steps and adopts the rows ([`crate::adopt`]): all of it becomes
 //! visible at once, or nothing.
 //!
-//! The first table that comes or goes takes the lock of names and ids, and each that is dropped or
-//! whose indexes change its own; they are held to the end. Waits for them are bounded.
+//! The first name that comes or goes takes the lock of names and ids, and each table that is dropped or
+//! changed its own; they are held to the end. Waits for them are bounded.
 //!
 //! Thread safety: belongs to its transaction.
 
@@ -16,18 +16,20 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use onlap_base::{Csn, Error, ErrorKind, Result, TableId};
+use onlap_format::TableSchema;
 use onlap_format::manifest::Edit;
 use onlap_storage::version::{Changed, TableVersion};
 
 use super::Transaction;
-use super::indexes::{IndexStep, Reindexed, check_gone};
+use super::altered::Altered;
 use crate::adopt;
 use crate::database::{Shared, Table, unknown_table};
+use crate::history;
+use crate::rules::{Reference, References};
 use crate::schema_change::{self, ChangeGuard};
-use crate::sequences::{self, Sequence};
-use crate::spec::{SequenceSpec, TableSpec};
+use crate::sequences::{Dropping, NewSequence, SequenceState};
+use crate::spec::TableSpec;
 use crate::table::{TableState, TableView};
-use crate::{history, rules};
 
 /// How long a transaction without a lock timeout waits for another schema change: others may wait for
 /// what this one holds already.
@@ -38,18 +40,23 @@ const WAIT: Duration = Duration::from_secs(30);
 pub(super) struct SchemaSteps {
     names: Option<ChangeGuard>,
     pub(super) steps: Vec<Step>,
-    /// What the steps make of the indexes of tables.
-    pub(super) reindexed: Vec<Reindexed>,
+    /// What the steps make of tables, and whose schemas others cannot change.
+    pub(super) altered: Vec<Altered>,
 }
 
 pub(super) enum Step {
     Created(Arc<TableState>),
     Dropped {
         state: Arc<TableState>,
-        /// `None`: the table is the transaction's own, or its lock is held for its indexes.
+        /// `None`: the table is the transaction's own, or its lock is held for its form.
         _guard: Option<ChangeGuard>,
     },
-    Index(TableId, IndexStep),
+    /// A table has another form from now on.
+    Altered(TableId, Arc<TableSchema>),
+    /// Others cannot change the schema of a table.
+    Held(TableId),
+    CreatedSequence(NewSequence),
+    DroppedSequence(Arc<SequenceState>),
 }
 
 impl SchemaSteps {
@@ -71,6 +78,10 @@ impl SchemaSteps {
 
     pub(super) fn has_dropped(&self, table: &TableState) -> bool {
         self.steps.iter().any(|s| matches!(s, Step::Dropped { state, .. } if state.id == table.id))
+    }
+
+    pub(super) fn undo_steps(&mut self, n: usize) {
+        self.steps.truncate(n);
     }
 
     /// Tables that were created and not dropped again.
@@ -98,14 +109,62 @@ impl SchemaSteps {
             state.history_floor.fetch_max(before, Ordering::AcqRel);
             edits.extend(history::begin(shared, &schema, before));
         }
+        edits.extend(self.gone_sequences().map(|state| Edit::DropSequence(state.id())));
+        edits.extend(self.new_sequences().flat_map(NewSequence::edits));
         edits
     }
 
+    /// Tables of others that have another name after the commit, before it.
+    fn renamed(&self) -> Vec<(String, String)> {
+        let others = self.altered.iter().filter(|a| {
+            self.changes_schema(a.state.id)
+                && !self.has_dropped(&a.state)
+                && !a.state.unborn.load(Ordering::Acquire)
+        });
+        let names = others.map(|a| (a.state.schema().name.clone(), a.schema.name.clone()));
+        names.filter(|(before, after)| before != after).collect()
+    }
+
+    /// The schema of a table as the transaction sees it.
+    fn schema_now(&self, state: &TableState) -> Arc<TableSchema> {
+        self.schema_of(state).cloned().unwrap_or_else(|| state.schema())
+    }
+
+    /// All tables as the transaction sees them.
+    fn all(&self, shared: &Shared) -> Vec<Arc<TableState>> {
+        let known = shared.catalog.all();
+        let left = known.into_iter().filter(|state| !self.has_dropped(state));
+        left.chain(self.created().cloned()).collect()
+    }
+
+    /// Who refers to whom, as the transaction sees it.
+    fn references(&self, shared: &Shared) -> References {
+        let mut all = Vec::new();
+        for state in self.all(shared) {
+            let schema = self.schema_now(&state);
+            let of = |key: &_| Reference { child: state.id, key: Clone::clone(key) };
+            all.extend(schema.foreign_keys.iter().map(of));
+        }
+        shared.references.with_coming(all)
+    }
+
+    /// Refuses that something goes which a foreign key came to rely on meanwhile.
+    fn check_gone(&self, shared: &Shared) -> Result<()> {
+        let references = self.references(shared);
+        for altered in self.altered.iter().filter(|a| !self.has_dropped(&a.state)) {
+            let before = altered.state.schema();
+            let gone = before.indexes.iter().filter(|i| altered.schema.index(i.id).is_none());
+            gone.into_iter().try_for_each(|i| references.check_index_droppable(&before, i.id))?;
+        }
+        self.dropped().try_for_each(|state| references.check_droppable(&state.schema()))
+    }
+
     /// Shows everybody what is durable.
-    fn publish(&self, shared: &Shared, changed: &[Changed]) {
+    fn publish(&self, shared: &Shared, changed: &[Changed], renamed: &[(String, String)]) {
         for state in self.dropped() {
             schema_change::forget_table(shared, state);
         }
+        shared.catalog.rename_all(renamed);
         for state in self.created() {
             let version = changed.iter().find(|c| c.0 == state.id).and_then(|c| c.1.as_ref());
             let version = version.expect("a created table has a version");
@@ -113,6 +172,8 @@ impl SchemaSteps {
             state.unborn.store(false, Ordering::Release);
             shared.catalog.insert(state.schema().name.clone(), Arc::clone(state));
         }
+        self.new_sequences().for_each(NewSequence::born);
+        shared.references.rebuild(&shared.catalog);
     }
 }
 
@@ -123,40 +184,78 @@ impl Transaction {
     /// There is none, or this transaction dropped it.
     pub fn table(&self, name: &str) -> Result<Table> {
         self.shared.check_open()?;
-        let own = self.schema.created().find(|state| state.schema().name == name);
-        let found = own.cloned().or_else(|| {
+        let found = self.find_table(name);
+        found.map(|state| self.handle(state)).ok_or_else(|| unknown_table(name))
+    }
+
+    fn find_table(&self, name: &str) -> Option<Arc<TableState>> {
+        let steps = &self.schema;
+        let is_named = |state: &&Arc<TableState>| steps.schema_now(state).name == name;
+        let altered = steps.altered.iter().map(|a| &a.state);
+        let mut altered = altered.filter(|state| !steps.has_dropped(state));
+        let own = altered.find(is_named).or_else(|| steps.created().find(is_named));
+        own.cloned().or_else(|| {
             let state = self.shared.catalog.by_name(name)?;
-            (!self.schema.has_dropped(&state)).then_some(state)
-        });
-        found.map(|s| Table::new(s, &self.shared)).ok_or_else(|| unknown_table(name))
+            (!steps.has_dropped(&state) && steps.schema_now(&state).name == name).then_some(state)
+        })
+    }
+
+    /// The table of an id, as this transaction sees the catalog.
+    pub(super) fn table_by_id(&self, id: TableId) -> Option<Table> {
+        let own = self.schema.created().find(|state| state.id == id).cloned();
+        let found = own.or_else(|| self.shared.catalog.by_id(id));
+        found.filter(|s| !self.schema.has_dropped(s)).map(|s| self.handle(s))
+    }
+
+    fn handle(&self, state: Arc<TableState>) -> Table {
+        let private = self.schema.schema_of(&state).cloned();
+        Table { private, ..Table::new(state, &self.shared) }
+    }
+
+    /// The foreign keys that refer to a table, as this transaction sees them.
+    pub(super) fn references_to(&self, parent: TableId) -> Option<Arc<[Reference]>> {
+        if self.schema.is_empty() {
+            return self.shared.references.to(parent);
+        }
+        self.references().to(parent)
+    }
+
+    pub(super) fn references(&self) -> References {
+        self.schema.references(&self.shared)
     }
 
     /// All tables, as this transaction sees the catalog, by name.
     pub fn tables(&self) -> Vec<Table> {
-        let known = self.shared.catalog.all();
-        let left = known.into_iter().filter(|state| !self.schema.has_dropped(state));
-        let mut all: Vec<_> = left.chain(self.schema.created().cloned()).collect();
-        all.sort_by_cached_key(|state| state.schema().name.clone());
-        all.into_iter().map(|state| Table::new(state, &self.shared)).collect()
+        let all = self.schema.all(&self.shared).into_iter();
+        let mut all: Vec<Table> = all.map(|state| self.handle(state)).collect();
+        all.sort_by_cached_key(Table::name);
+        all
     }
 
-    /// Creates a table with its indexes, which nobody else sees before the commit.
+    /// Creates a table with its indexes, which nobody else sees before the commit. Tables that its
+    /// foreign keys refer to are nobody else's to change until then.
     ///
     /// # Errors
-    /// As [`crate::Database::create_table`]; foreign keys are for that alone;
-    /// [`ErrorKind::LockNotAvailable`] when another schema change takes too long.
+    /// As [`crate::Database::create_table`]; [`ErrorKind::LockNotAvailable`] when another schema change
+    /// takes too long.
     pub fn create_table(&mut self, spec: TableSpec) -> Result<Table> {
         self.changing()?;
+        self.all_or_nothing(|tx| tx.create(&spec))
+    }
+
+    fn create(&mut self, spec: &TableSpec) -> Result<Table> {
         self.lock_names()?;
         if self.table(spec.name()).is_ok() {
             let text = format!("there is a table named {} already", spec.name());
             return Err(Error::new(ErrorKind::AlreadyExists, text));
         }
-        let schema = schema_change::take_schema(&self.shared, &spec)?;
-        if !schema.foreign_keys.is_empty() {
-            let text = "a transaction creates no foreign keys; create the table before it";
-            return Err(Error::new(ErrorKind::Unsupported, text));
+        for parent in spec.parents().filter(|parent| *parent != spec.name()) {
+            let parent = self.table(parent)?;
+            self.take_alone(&parent)?;
         }
+        let find = |name: &str| self.table(name).map(|t| t.schema());
+        let sequence = |name: &str| self.find_sequence(name).map(|s| s.id());
+        let schema = schema_change::take_schema(&self.shared, spec, &find, &sequence)?;
         let version = TableVersion::empty(self.shared.versions.files(), &schema)?;
         let state = self.shared.new_table(Arc::new(version), 0, 1, Vec::new());
         state.unborn.store(true, Ordering::Release);
@@ -175,31 +274,16 @@ impl Transaction {
         self.lock_names()?;
         let state = self.table(name)?.state;
         let mut guard = None;
-        if !state.unborn.load(Ordering::Acquire) {
-            if self.schema.reindexed(state.id).is_none() {
-                guard = Some(self.lock_schema_of(&state)?);
-            }
-            self.shared.references.check_droppable(&state.schema())?;
+        let others = !state.unborn.load(Ordering::Acquire);
+        if others && self.schema.altered(state.id).is_none() {
+            guard = Some(self.lock_schema_of(&state)?);
         }
+        self.references().check_droppable(&state.schema())?;
         self.schema.steps.push(Step::Dropped { state, _guard: guard });
         Ok(())
     }
 
-    /// Creates a sequence, for a table that this transaction creates. Everybody sees it at once, and it
-    /// stays when the transaction rolls back: sequences are no part of transactions. Unlike
-    /// [`crate::Database::create_sequence`] it does not wait for this transaction itself.
-    ///
-    /// # Errors
-    /// As [`crate::Database::create_sequence`]; [`ErrorKind::LockNotAvailable`] when another schema
-    /// change takes too long.
-    pub fn create_sequence(&mut self, spec: &SequenceSpec) -> Result<Sequence> {
-        self.changing()?;
-        self.lock_names()?;
-        let state = sequences::create_locked(&self.shared, spec)?;
-        Ok(Sequence::new(&self.shared, state))
-    }
-
-    fn lock_names(&mut self) -> Result<()> {
+    pub(super) fn lock_names(&mut self) -> Result<()> {
         if self.schema.names.is_none() {
             self.schema.names = Some(self.wait_for_names()?);
         }
@@ -221,9 +305,9 @@ impl Transaction {
 
     /// Commits rows and steps together.
     pub(super) fn commit_schema(mut self) -> Result<Csn> {
-        let reindexed = self.schema.reindexed.iter().map(|r| Arc::clone(&r.state));
-        for state in reindexed.collect::<Vec<_>>() {
-            if !self.schema.has_dropped(&state) {
+        let altered = self.schema.altered.iter().map(|a| Arc::clone(&a.state));
+        for state in altered.collect::<Vec<_>>() {
+            if self.schema.changes_schema(state.id) && !self.schema.has_dropped(&state) {
                 // A table whose rows stay as they are gets a buffer too.
                 self.buffer(&Table::new(state, &self.shared))?;
             }
@@ -246,17 +330,23 @@ impl Transaction {
         }
         let shared = Arc::clone(&self.shared);
         let mut validate = || {
-            check_gone(&shared, &steps.reindexed)?;
+            steps.check_gone(&shared)?;
+            steps.new_sequences().try_for_each(NewSequence::check)?;
             reads.as_ref().map_or(Ok(()), |reads| reads.validate(&shared))
         };
-        let mut publish = |changed: &[Changed], _: Csn| steps.publish(&self.shared, changed);
+        let renamed = steps.renamed();
+        let dropping = steps.gone_sequences().map(|state| Dropping::new(state));
+        let dropping = dropping.collect::<Result<Vec<_>>>()?;
+        let mut publish = |changed: &[Changed], _: Csn| {
+            dropping.iter().for_each(|d| d.gone(&self.shared));
+            steps.publish(&self.shared, changed, &renamed);
+        };
         let further = adopt::Further {
             edits: steps.edits(&self.shared),
             validate: Some(&mut validate),
             publish: Some(&mut publish),
         };
         let csn = adopt::commit(&self.shared, parts, further)?;
-        steps.dropped().for_each(|s| rules::came_or_went(&self.shared, &s.schema()));
         self.shared.versions.files().sweep()?;
         Ok(csn)
     }

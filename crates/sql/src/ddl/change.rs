@@ -1,40 +1,16 @@
-//! How far is a change of the catalog part of its transaction?
+//! How does a change of the catalog become part of its transaction?
 //!
-//! What the engine's transactions can do goes through them. What they cannot (ALTER TABLE, foreign keys)
-//! takes effect at once; in a transaction that has changed anything before it is refused, for it could not
-//! be taken back with the rest, and might wait for locks that the transaction itself holds.
+//! What the engine knows goes through its transaction; what it does not know is kept in a table of it.
 
 use serde_json::Value as Json;
 
 use crate::catalog::Kind;
 use crate::catalog::objects::Object;
-use crate::error::{Result, SqlError, state};
+use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::wire::Client;
 
 impl Session {
-    /// Begins a change that takes effect at once.
-    ///
-    /// # Errors
-    /// `0A000`: the transaction has changed something.
-    pub(crate) fn at_once(&mut self, what: &str, client: &mut dyn Client) -> Result<()> {
-        let explicit = self.is_in_block();
-        let block = self.current()?;
-        if block.changed {
-            return Err(SqlError::new(
-                state::UNSUPPORTED,
-                format!("{what} is not supported after other changes in a transaction"),
-            )
-            .hint("Commit first, and run it in a transaction of its own."));
-        }
-        block.changed_catalog = true;
-        if explicit {
-            let text = format!("{what} takes effect at once and is not undone by ROLLBACK");
-            client.reply().notice("WARNING", &SqlError::new("01000", text));
-        }
-        Ok(())
-    }
-
     /// Notes that the transaction has changed the catalog.
     pub(crate) fn catalog_changed(&mut self) -> Result<()> {
         let block = self.current()?;

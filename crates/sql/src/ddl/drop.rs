@@ -202,16 +202,8 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
             }
         }
     }
-    if !broken.is_empty() {
-        let block = session.current()?;
-        if block.changed && session.is_in_block() {
-            return Err(SqlError::unsupported(
-                "dropping tables with foreign keys after other changes in a transaction",
-            ));
-        }
-        for (table, key) in broken {
-            session.instance.db.drop_constraint(&table.name(), &key)?;
-        }
+    for (table, key) in broken {
+        view.scope.tx()?.drop_constraint(&table, &key)?;
     }
     session.catalog_changed()?;
     for (table, engine) in tables.iter().zip(engines.drain(..)) {
@@ -220,7 +212,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
         let owned = sequence::owned_by(view, schema.id, None);
         for name in owned {
             session.put(Kind::Owned, &name, None)?;
-            session.current()?.dropped_sequences.push(name);
+            sequence::drop_unused(view, &name)?;
         }
         forget_notes(session, view, &schema)?;
     }
@@ -300,7 +292,7 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
 
 fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) -> Result<()> {
     let engine = name.engine(&view.database);
-    let id = session.instance.db.sequence(&engine)?.schema().id;
+    let id = view.scope.tx()?.sequence(&engine)?.schema().id;
     for (table_name, table) in view.tables()? {
         for column in &table.schema().columns {
             if column.default == Some(onlap::ColumnDefault::NextVal(id)) {
@@ -312,12 +304,11 @@ fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) 
                     return Err(in_use("sequence", &name.name, Some(detail)));
                 }
                 let changes = onlap::TableChanges::new().drop_default(&column.name);
-                session.instance.db.alter_table(&table.name(), &changes)?;
+                view.scope.tx()?.alter_table(&table, &changes)?;
             }
         }
     }
     session.put(Kind::Owned, &engine, None)?;
     session.catalog_changed()?;
-    session.current()?.dropped_sequences.push(engine);
-    Ok(())
+    Ok(view.scope.tx()?.drop_sequence(&engine)?)
 }

@@ -103,7 +103,7 @@ fn targets(view: &View, words: &mut Words<'_>) -> Result<Option<Vec<Name>>> {
                 tables.chain(views).collect()
             }
             "sequences" => {
-                let all = view.instance.db.sequences();
+                let all = view.scope.tx()?.sequences();
                 all.iter().filter_map(|s| of_engine(s.name())).collect()
             }
             _ => Vec::new(),

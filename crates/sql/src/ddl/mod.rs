@@ -1,8 +1,8 @@
 //! How does the catalog change?
 //!
-//! Statements become descriptions for the engine. They go through its transaction where that can do them,
-//! so that they come and go with it; what it cannot takes effect at once ([`change`]). What the engine does
-//! not need to know (views, roles, computed defaults, comments) are objects of [`crate::catalog`].
+//! Statements become descriptions for the engine. They go through its transaction, so that they come and go
+//! with it ([`change`]); a statement that is alone in its transaction may go beside it where that is
+//! cheaper. What the engine does not need to know (views, roles, computed defaults, comments) are objects of [`crate::catalog`].
 
 mod alter;
 mod change;

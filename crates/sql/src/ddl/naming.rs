@@ -72,7 +72,7 @@ pub fn find(view: &View, name: &Name) -> Result<Option<Relation>> {
     if view.objects.get(Kind::View, &engine).is_some() {
         return Ok(Some(Relation::View));
     }
-    if view.instance.db.sequence(&engine).is_ok() {
+    if view.scope.tx()?.sequence(&engine).is_ok() {
         return Ok(Some(Relation::Sequence));
     }
     let of_schema = |other: &Name| other.schema == name.schema;

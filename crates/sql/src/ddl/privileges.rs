@@ -27,7 +27,7 @@ pub fn oid_of(view: &View, name: &Name, relation: Relation) -> Result<u32> {
     Ok(match relation {
         Relation::Table => oids::of_table(view.scope.tx()?.table(&engine)?.schema().id),
         Relation::View => view.oid_of_view(name),
-        Relation::Sequence => oids::of_sequence(view.instance.db.sequence(&engine)?.schema().id.0),
+        Relation::Sequence => oids::of_sequence(view.scope.tx()?.sequence(&engine)?.schema().id.0),
         Relation::Index => {
             let found = super::index::find(view, &[name.schema.clone(), name.name.clone()])?;
             let id = found.and_then(|(t, i)| t.schema().index_by_name(&i).map(|i| i.id));

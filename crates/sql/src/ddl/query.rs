@@ -54,7 +54,7 @@ pub fn create_table_as(
     }
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.table_options)?;
-    Making { session, view, name, columns, constraints: Vec::new() }.run(spec, client)?;
+    Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
     let text = format!("INSERT INTO {}.{} {query}", quote(&name.schema), quote(&name.name));
     match dml::run(session, view, &parse::one(&text)?, None, &[], client)? {
         Answer::Done(tag) => Ok(tag.replace("INSERT 0", "SELECT")),

@@ -80,8 +80,8 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
         .map(|(name, _)| name.to_string())
         .collect();
     let sequences: Vec<String> = view
-        .instance
-        .db
+        .scope
+        .tx()?
         .sequences()
         .iter()
         .map(|s| s.name().to_string())
@@ -98,12 +98,7 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
         session.put(Kind::View, &view_name, None)?;
     }
     super::drop::tables(session, view, tables.into_iter().map(|(_, t)| t).collect(), true)?;
-    let block = session.current()?;
-    for name in sequences {
-        if !block.dropped_sequences.contains(&name) {
-            block.dropped_sequences.push(name);
-        }
-    }
+    sequences.iter().try_for_each(|name| super::sequence::drop_unused(view, name))?;
     session.put(Kind::Schema, &key, None)
 }
 
@@ -176,9 +171,9 @@ pub fn drop_database(
             session.put(kind, &key, None)?;
         }
     }
-    let sequences = session.instance.db.sequences();
-    let names = sequences.iter().map(|s| s.name().to_string()).filter(|s| own(s));
-    session.current()?.dropped_sequences.extend(names);
+    let sequences = view.scope.tx()?.sequences();
+    let mut names = sequences.iter().map(onlap::Sequence::name).filter(|name| own(name));
+    names.try_for_each(|name| super::sequence::drop_unused(view, name))?;
     session.put(Kind::Database, &name, None)?;
     Ok("DROP DATABASE")
 }

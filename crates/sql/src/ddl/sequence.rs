@@ -2,12 +2,12 @@
 
 use datafusion::sql::sqlparser::ast::{Expr, SequenceOptions as AstOption, UnaryOperator};
 use datafusion::sql::sqlparser::tokenizer::Token;
-use onlap::{DataType, Sequence, SequenceSpec, convert};
+use onlap::{DataType, ErrorKind, Sequence, SequenceSpec, convert};
 use serde_json::json;
 
 use super::change::notice;
 use super::naming;
-use crate::catalog::{Kind, Name};
+use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::literal_text;
 use crate::session::Session;
@@ -180,17 +180,43 @@ fn number(e: &Expr) -> Result<i64> {
 impl Session {
     /// Makes a sequence, which goes away when the transaction rolls back.
     pub(crate) fn make_sequence(&mut self, spec: &SequenceSpec) -> Result<()> {
-        let block = self.current()?;
-        block.scope.tx()?.create_sequence(spec)?;
-        block.made_sequences.push(spec.name().to_string());
+        self.current()?.scope.tx()?.create_sequence(spec)?;
         self.catalog_changed()
     }
+}
 
-    /// Makes a sequence in a statement that takes effect at once.
-    pub(crate) fn make_sequence_at_once(&mut self, spec: &SequenceSpec) -> Result<()> {
-        self.instance.db.create_sequence(spec.clone())?;
-        Ok(())
+/// Drops a sequence that belonged to something, unless that was done or something else needs it.
+///
+/// # Errors
+/// Those of the engine.
+pub fn drop_unused(view: &View, name: &str) -> Result<()> {
+    match view.scope.tx()?.drop_sequence(name) {
+        Err(e) if matches!(e.kind(), ErrorKind::UnknownSequence | ErrorKind::InUse) => Ok(()),
+        done => Ok(done?),
     }
+}
+
+/// Puts a sequence of this description in the place of one, which begins with a value or goes on where
+/// that is.
+///
+/// # Errors
+/// Those of the engine.
+pub fn replace(
+    session: &mut Session,
+    view: &View,
+    old: &Sequence,
+    spec: &SequenceSpec,
+    next: Option<i64>,
+) -> Result<()> {
+    let new = view.scope.tx()?.replace_sequence(spec, next)?;
+    session.catalog_changed()?;
+    let key = |s: &Sequence| oids::of_sequence(s.schema().id.0).to_string();
+    let (before, after) = (key(old), key(&new));
+    if let Some(object) = view.objects.get(Kind::Privileges, &before) {
+        session.put(Kind::Privileges, &before, None)?;
+        session.put(Kind::Privileges, &after, Some(object.body.clone()))?;
+    }
+    Ok(())
 }
 
 /// CREATE SEQUENCE, after these words.
@@ -292,13 +318,11 @@ pub fn alter(
     words.end()?;
     let engine = sequence.name().to_string();
     let only_owner = Options { owned_by: None, ..options.clone() }.says_nothing();
-    if !only_owner {
-        session.at_once("ALTER SEQUENCE", client)?;
-        session.instance.db.change_sequence(options.spec(&engine, Some(&sequence))?)?;
-    }
-    if let Some(restart) = options.restart {
-        let start = sequence.schema().start;
-        sequence.set_value(restart.unwrap_or(start), false)?;
+    if !only_owner || options.restart.is_some() {
+        let spec = options.spec(&engine, Some(&sequence))?;
+        let start = options.start.unwrap_or(sequence.schema().start);
+        let next = options.restart.map(|restart| restart.unwrap_or(start));
+        replace(session, view, &sequence, &spec, next)?;
     }
     own(session, view, &engine, &options)?;
     Ok("ALTER SEQUENCE")

@@ -60,7 +60,7 @@ pub fn create(
     let constraints = std::mem::take(&mut collector.all);
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.table_options)?;
-    Making { session, view, name: &name, columns, constraints }.run(spec, client)?;
+    Making { session, view, name: &name, columns, constraints }.run(spec)?;
     Ok("CREATE TABLE".into())
 }
 
@@ -99,14 +99,9 @@ impl Making<'_> {
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn run(self, mut spec: TableSpec, client: &mut dyn Client) -> Result<()> {
+    pub fn run(self, mut spec: TableSpec) -> Result<()> {
         let Making { session, view, name, columns, constraints } = self;
-        let foreign = constraints.iter().any(|c| matches!(c, Constraint::Foreign(_)));
-        if foreign {
-            session.at_once("CREATE TABLE with a foreign key", client)?;
-        } else {
-            session.catalog_changed()?;
-        }
+        session.catalog_changed()?;
         let mut made: Vec<(String, String)> = Vec::new();
         for column in &columns {
             spec = match column.not_null {
@@ -116,10 +111,7 @@ impl Making<'_> {
             if let Some(own) = &column.sequence {
                 let sequence = sequence_name(view, name, column)?;
                 let sequence_spec: SequenceSpec = own.options.spec(&sequence, None)?;
-                match foreign {
-                    true => session.make_sequence_at_once(&sequence_spec)?,
-                    false => session.make_sequence(&sequence_spec)?,
-                }
+                session.make_sequence(&sequence_spec)?;
                 spec = spec.default_sequence(&column.name, &sequence);
                 made.push((column.name.clone(), sequence));
             }
@@ -143,18 +135,7 @@ impl Making<'_> {
                 Constraint::Foreign(key) => spec.foreign_key(key),
             };
         }
-        let table = match foreign {
-            true => {
-                let created = session.instance.db.create_table(spec);
-                created.inspect_err(|_| {
-                    // They were made for this table.
-                    for (_, sequence) in &made {
-                        let _ = session.instance.db.drop_sequence(sequence);
-                    }
-                })?
-            }
-            false => view.scope.tx()?.create_table(spec)?,
-        };
+        let table = view.scope.tx()?.create_table(spec)?;
         let schema = table.schema();
         for (column, sequence) in made {
             let at = schema.position_by_name(&column).expect("was just made");
@@ -228,7 +209,7 @@ fn like_columns(view: &View, like: &CreateTableLikeKind) -> Result<Vec<Declared<
             _ if !with_defaults => Default::None,
             Some(ColumnDefault::Constant(value)) => Default::Constant(value.clone()),
             Some(ColumnDefault::NextVal(id)) => {
-                let sequences = view.instance.db.sequences();
+                let sequences = view.scope.tx().map(|tx| tx.sequences()).unwrap_or_default();
                 let found = sequences.iter().find(|s| s.schema().id == *id);
                 found.map_or(Default::None, |s| Default::Sequence(s.name().to_string()))
             }

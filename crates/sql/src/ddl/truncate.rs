@@ -30,8 +30,9 @@ pub fn truncate(session: &mut Session, view: &View, truncate: &Truncate) -> Resu
         }
         if truncate.identity == Some(TruncateIdentityOption::Restart) {
             for name in sequence::owned_by(view, table.schema().id, None) {
-                let sequence = session.instance.db.sequence(&name)?;
-                sequence.set_value(sequence.schema().start, false)?;
+                let old = view.scope.tx()?.sequence(&name)?;
+                let spec = sequence::Options::default().spec(&name, Some(&old))?;
+                sequence::replace(session, view, &old, &spec, Some(old.schema().start))?;
             }
         }
     }

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
-
 use crate::error::Result;
 use crate::parse;
-use crate::plan::Known;
+use crate::plan::{Batches, Held, Known};
 use crate::session::answer::{AnswerColumn, columns_of};
 use crate::session::values::{fields_of, param_values};
 use crate::session::{Parameter, Session};
@@ -22,7 +20,7 @@ pub fn rows(
     text: &str,
     values: &[Parameter],
     known: &Known,
-) -> Result<Vec<RecordBatch>> {
+) -> Result<Held> {
     with_columns(session, view, text, values, known).map(|(_, batches)| batches)
 }
 
@@ -36,12 +34,26 @@ pub fn with_columns(
     text: &str,
     values: &[Parameter],
     known: &Known,
-) -> Result<(Arc<[AnswerColumn]>, Vec<RecordBatch>)> {
+) -> Result<(Arc<[AnswerColumn]>, Held)> {
+    let (columns, batches) = begin(session, view, text, values, known)?;
+    Ok((columns, batches.all()?))
+}
+
+/// A query that gives its rows as they are asked for.
+///
+/// # Errors
+/// Those of the query.
+pub fn begin(
+    session: &Session,
+    view: &View,
+    text: &str,
+    values: &[Parameter],
+    known: &Known,
+) -> Result<(Arc<[AnswerColumn]>, Batches)> {
     let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
     let planner = &session.instance.planner;
     let query = planner.plan(view, parse::one(text)?, fields_of(&types), known)?;
     let columns = columns_of(&query.schema());
     let plan = query.plan.with_param_values(param_values(values)?)?;
-    let batches = planner.run(planner.physical(&plan)?, &view.scope)?.all()?;
-    Ok((columns, batches))
+    Ok((columns, planner.run(planner.physical(&plan)?, &view.scope)?))
 }

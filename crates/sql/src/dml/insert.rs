@@ -1,5 +1,6 @@
 //! INSERT.
 
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::sql::sqlparser::ast::{
     Expr, Insert, OnInsert, SetExpr, TableObject, UnaryOperator, Value as AstValue,
 };
@@ -118,11 +119,23 @@ fn rows_of(
     values: &[Parameter],
 ) -> Result<Vec<Row>> {
     let columns = columns(target, insert)?;
-    let mut given = match (value_rows(insert), &insert.source) {
+    let given = match (value_rows(insert), &insert.source) {
         (Some(rows), _) => of_values(session, view, target, &columns, rows, values)?,
         (None, Some(query)) => of_query(session, view, target, &columns, query, values)?,
         (None, None) => vec![vec![None; 0]],
     };
+    completed(session, view, target, &columns, overriding, given)
+}
+
+/// Rows that were given in part, whole.
+fn completed(
+    session: &Session,
+    view: &View,
+    target: &Target,
+    columns: &[usize],
+    overriding: Option<Overriding>,
+    mut given: Vec<Given>,
+) -> Result<Vec<Row>> {
     for (i, at) in columns.iter().enumerate() {
         let column = &target.schema.columns[*at];
         let Some(always) = defaults::identity(view, target.schema.id, column.id) else { continue };
@@ -136,7 +149,7 @@ fn rows_of(
             None => {}
         }
     }
-    let given = given.into_iter().map(|row| in_order(target, &columns, row)).collect();
+    let given = given.into_iter().map(|row| in_order(target, columns, row)).collect();
     defaults::complete(session, view, &target.table, given)
 }
 
@@ -169,6 +182,15 @@ pub fn run(
 ) -> Result<Answer> {
     let target = target(view, insert)?;
     target.must(view, "insert")?;
+    if insert.on.is_none()
+        && insert.returning.is_none()
+        && value_rows(insert).is_none()
+        && let Some(query) = &insert.source
+    {
+        let text = query.to_string();
+        let n = stream(session, view, &target, insert, overriding, (&text, values))?;
+        return Ok(Answer::Done(format!("INSERT 0 {n}")));
+    }
     let mut rows = rows_of(session, view, &target, insert, overriding, values)?;
     if let Some(OnInsert::OnConflict(clause)) = &insert.on {
         let mut conflict = Conflict::new(session, view, &target, values, clause)?;
@@ -183,6 +205,31 @@ pub fn run(
     let n = rows.len() as u64;
     let written = Written { tag: "INSERT 0", n, rows };
     returning::answer(session, view, &target, insert.returning.as_deref(), written, values)
+}
+
+/// Inserts the rows of a query as they come, and says how many. The query sees none of them: it sees what was
+/// there when the statement began.
+fn stream(
+    session: &Session,
+    view: &View,
+    target: &Target,
+    insert: &Insert,
+    overriding: Option<Overriding>,
+    (query, values): (&str, &[Parameter]),
+) -> Result<u64> {
+    let columns = columns(target, insert)?;
+    let (given, mut batches) = ask::begin(session, view, query, values, &Known::default())?;
+    if given.len() > columns.len() {
+        return Err(too_many());
+    }
+    let mut n = 0;
+    while let Some(batch) = batches.next()? {
+        let given = of_batch(target, &columns, &batch)?;
+        let rows = completed(session, view, target, &columns, overriding, given)?;
+        write(view, target, &rows)?;
+        n += rows.len() as u64;
+    }
+    Ok(n)
 }
 
 /// From so many rows on they go to the engine in column form.
@@ -241,10 +288,7 @@ fn of_values(
     let mut computed: Vec<(usize, usize, &Expr)> = Vec::new();
     for (r, row) in rows.iter().enumerate() {
         if row.content.len() > columns.len() {
-            return Err(SqlError::new(
-                state::SYNTAX,
-                "INSERT has more expressions than target columns",
-            ));
+            return Err(too_many());
         }
         let mut out: Given = Vec::with_capacity(row.content.len());
         for (c, expr) in row.content.iter().enumerate() {
@@ -335,16 +379,24 @@ fn of_query(
     let batches = ask::rows(session, view, &query.to_string(), values, &Known::default())?;
     let mut given = Vec::new();
     for batch in &batches {
-        if batch.num_columns() > columns.len() {
-            let text = "INSERT has more expressions than target columns";
-            return Err(SqlError::new(state::SYNTAX, text));
-        }
-        for row in 0..batch.num_rows() {
-            let value = |(i, array): (usize, &datafusion::arrow::array::ArrayRef)| {
-                value_of_array(array, row, target.schema.columns[columns[i]].ty).map(Some)
-            };
-            given.push(batch.columns().iter().enumerate().map(value).collect::<Result<_>>()?);
-        }
+        given.extend(of_batch(target, columns, batch)?);
     }
     Ok(given)
+}
+
+fn too_many() -> SqlError {
+    SqlError::new(state::SYNTAX, "INSERT has more expressions than target columns")
+}
+
+fn of_batch(target: &Target, columns: &[usize], batch: &RecordBatch) -> Result<Vec<Given>> {
+    if batch.num_columns() > columns.len() {
+        return Err(too_many());
+    }
+    let row = |row| {
+        let value = |(i, array): (usize, &ArrayRef)| {
+            value_of_array(array, row, target.schema.columns[columns[i]].ty).map(Some)
+        };
+        batch.columns().iter().enumerate().map(value).collect()
+    };
+    (0..batch.num_rows()).map(row).collect()
 }

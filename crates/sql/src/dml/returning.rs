@@ -76,7 +76,7 @@ pub fn answer(
     }
     let (columns, batches) =
         ask::with_columns(session, view, &text(target, items), values, &known(target, &rows)?)?;
-    let chunks = batches.into_iter().map(Chunk::Arrow).collect();
+    let chunks = batches.iter().cloned().map(Chunk::Arrow).collect();
     Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(Ready::new(chunks)), tag)))
 }
 

@@ -16,7 +16,7 @@ use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError};
 use crate::fast::Source;
 use crate::parse;
-use crate::plan::{Known, Query, ROW_ID, TARGET, TableHandle};
+use crate::plan::{Held, Known, Query, ROW_ID, TARGET, TableHandle};
 use crate::session::values::{fields_of, param_values};
 use crate::session::{Parameter, Session};
 use crate::types::PgType;
@@ -37,7 +37,7 @@ pub struct Target {
 /// Rows to change: their ids, and what the query computed beside each.
 pub struct Found {
     /// Batches whose first column is the row's id; each id once.
-    pub batches: Vec<RecordBatch>,
+    pub batches: Held,
 }
 
 impl Target {
@@ -119,7 +119,7 @@ impl Target {
         view: &View,
         text: &str,
         values: &[Parameter],
-    ) -> Result<Vec<RecordBatch>> {
+    ) -> Result<Held> {
         let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
         let query = self.plan(session, view, text, &types)?;
         let plan = query.plan.with_param_values(param_values(values)?)?;
@@ -139,7 +139,7 @@ impl Target {
         values: &[Parameter],
         mode: RowLock,
     ) -> Result<Found> {
-        let batches = once_each(self.ask(session, view, text, values)?)?;
+        let batches = self.ask(session, view, text, values)?.keep(once_each)?;
         let ids = ids_of(&batches);
         if ids.is_empty() {
             return Ok(Found { batches });
@@ -158,10 +158,11 @@ impl Target {
         }
         // Somebody was faster: what they committed is seen now, and the rows stay as they are.
         view.scope.tx()?.begin_statement()?;
-        let batches = once_each(self.ask(session, view, text, values)?)?;
+        let batches = self.ask(session, view, text, values)?.keep(once_each)?;
         let mut locked = locked;
         locked.sort_unstable();
-        Ok(Found { batches: keep(batches, |id| locked.binary_search(&id).is_ok())? })
+        let wanted = |id| locked.binary_search(&id).is_ok();
+        Ok(Found { batches: batches.keep(|batches| keep(batches, wanted))? })
     }
 }
 

@@ -6,7 +6,8 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Function, FunctionArguments, Insert as Statement, ObjectNamePart, SelectItem, SetExpr,
     TableObject,
 };
-use onlap::{Batch, DataType, Row, Value, convert};
+use onlap::{Batch, ColumnDefault, DataType, Row, Value, convert};
+use parking_lot::Mutex;
 
 use super::change::assigned;
 use super::conditions::Operand;
@@ -15,6 +16,7 @@ use crate::catalog::names::{fold, parts};
 use crate::catalog::oids;
 use crate::ddl::defaults;
 use crate::error::Result;
+use crate::functions::sequences::Taken;
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
@@ -33,6 +35,8 @@ pub struct Insert {
     returned: Vec<usize>,
     /// Per row, a value per column of the table.
     rows: Vec<Vec<Given>>,
+    /// Values of sequences that the session took.
+    taken: Arc<Mutex<Taken>>,
 }
 
 /// A value as the statement gives it.
@@ -130,7 +134,8 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
             (Some(columns), returned)
         }
     };
-    Some(Insert { source, parameters, columns, returned, rows })
+    let taken = Arc::clone(&view.taken);
+    Some(Insert { source, parameters, columns, returned, rows, taken })
 }
 
 fn returning(source: &Source, items: &[SelectItem]) -> Option<(Arc<[AnswerColumn]>, Vec<usize>)> {
@@ -172,7 +177,15 @@ impl Insert {
                         None => return Ok(None),
                     },
                     Given::Default if column.default.is_none() => Value::Null,
-                    Given::Default => self.source.table.default_value(&column.name)?,
+                    Given::Default => {
+                        let value = self.source.table.default_value(&column.name)?;
+                        if let (Some(ColumnDefault::NextVal(id)), Value::Int(v)) =
+                            (&column.default, &value)
+                        {
+                            self.taken.lock().note(*id, *v);
+                        }
+                        value
+                    }
                 });
             }
             rows.push(row);

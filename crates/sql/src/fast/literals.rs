@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 
-use onlap::{Batch, Column, DataType, Value, convert};
+use onlap::{Batch, Column, ColumnDefault, DataType, Value, convert};
 
 use crate::assign::assign;
 use crate::catalog::oids;
@@ -236,8 +236,21 @@ impl Literals<'_> {
             fill(column.ty, &column.name, cells, &mut batch.columns[i])?;
         }
         batch.rows = self.cells.len() / self.width;
-        let names: Vec<&str> = given.iter().map(|at| schema.columns[*at].name.as_str()).collect();
+        let mut names: Vec<&str> =
+            given.iter().map(|at| schema.columns[*at].name.as_str()).collect();
         let rows = batch.rows;
+        for (at, column) in schema.columns.iter().enumerate() {
+            let Some(ColumnDefault::NextVal(id)) = column.default else { continue };
+            if !given.contains(&at) {
+                // The session remembers what it took.
+                let values = table.default_values(&column.name, rows)?;
+                if let Value::Int(last) = convert::read_value(column.ty, &values, rows - 1) {
+                    view.taken.lock().note(id, last);
+                }
+                names.push(&column.name);
+                batch.columns.push(values);
+            }
+        }
         view.scope.tx()?.insert_batch_columns(&table, &names, batch)?;
         Ok(Some(rows))
     }

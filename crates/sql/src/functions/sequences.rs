@@ -25,10 +25,18 @@ use crate::plan::scan::external;
 use crate::view::{View, no_table};
 
 /// The values that a session took.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Taken {
     of: HashMap<SequenceId, i64>,
     last: Option<SequenceId>,
+    /// The sequences that there are for its transaction, where that has changed the catalog.
+    pub own: Option<Vec<Sequence>>,
+}
+
+impl std::fmt::Debug for Taken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Taken({:?})", self.of)
+    }
 }
 
 impl Taken {
@@ -109,12 +117,17 @@ impl SequenceFunction {
             [.., schema, name] => vec![Name::new(schema, name)],
             [] => Vec::new(),
         };
-        let found = names.iter().find_map(|n| self.db.sequence(&n.engine(&self.database)).ok());
+        let own = self.taken.lock().own.clone();
+        let find = |name: String| match &own {
+            Some(own) => own.iter().find(|s| s.name() == name).cloned(),
+            None => self.db.sequence(&name).ok(),
+        };
+        let found = names.iter().find_map(|n| find(n.engine(&self.database)));
         found.ok_or_else(|| no_table(&parts))
     }
 
     fn by_oid(&self, oid: i64) -> crate::error::Result<Sequence> {
-        let all = self.db.sequences();
+        let all = self.taken.lock().own.clone().unwrap_or_else(|| self.db.sequences());
         let found = all.into_iter().find(|s| i64::from(oids::of_sequence(s.schema().id.0)) == oid);
         found.ok_or_else(|| {
             SqlError::new("42P01", format!("could not open relation with OID {oid}"))

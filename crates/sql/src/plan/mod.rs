@@ -5,12 +5,14 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{FieldRef, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion::common::config::Dialect;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{
     SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext,
@@ -23,8 +25,10 @@ use datafusion::sql::planner::{NullOrdering, ParserOptions, PlannerContext, SqlT
 use datafusion::sql::sqlparser::ast::Statement;
 use futures::StreamExt;
 use tokio::runtime::Runtime;
+use tokio::sync::Semaphore;
 
 pub mod access;
+mod aliases;
 mod blanks;
 mod context;
 mod digits;
@@ -59,7 +63,22 @@ pub struct Planner {
     runtime: Runtime,
     types: Arc<dyn TypePlanner>,
     digits: digits::Digits,
+    /// A query works on its next batch when it has one of these.
+    turns: Arc<Semaphore>,
+    /// Bytes that all queries may use together.
+    memory: usize,
 }
+
+/// What a query may hold besides what it has asked for: batches on their way from step to step. So many
+/// queries work at a time as there is room for that; others wait for their turn.
+const TURN_BYTES: usize = 4 << 20;
+/// Queries that work at a time: at least and at most.
+const TURNS: std::ops::RangeInclusive<usize> = 3..=64;
+/// Rows of a batch, and of one with strings, which may be long.
+const BATCH_ROWS: usize = 8192;
+const BATCH_ROWS_WIDE: usize = 2048;
+/// Memory of all queries below which batches with strings are smaller still.
+const SMALL_MEMORY: usize = 256 << 20;
 
 /// A planned query.
 #[derive(Clone, Debug)]
@@ -111,7 +130,7 @@ impl Planner {
             .map_err(|e| crate::SqlError::new("58000", format!("cannot start threads: {e}")))?;
         let mut config = SessionConfig::new()
             .with_information_schema(false)
-            .with_batch_size(8192)
+            .with_batch_size(BATCH_ROWS)
             .with_target_partitions(1)
             .with_default_catalog_and_schema("postgres", "public");
         let options = config.options_mut();
@@ -120,6 +139,9 @@ impl Planner {
         options.sql_parser.map_string_types_to_utf8view = false;
         options.sql_parser.enable_subquery_sort_elimination = false;
         options.execution.collect_statistics = false;
+        // What a sort sets aside to merge what it spilled.
+        let aside = (memory / 16).clamp(1 << 20, options.execution.sort_spill_reservation_bytes);
+        options.execution.sort_spill_reservation_bytes = aside;
         let env = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
         let mut builder = SessionStateBuilder::new()
             .with_config(config)
@@ -136,7 +158,9 @@ impl Planner {
             Arc::clone(found.expect("the planner's library has it"))
         };
         let digits = digits::Digits { sum: aggregate("sum"), count: aggregate("count") };
-        Ok(Planner { state, runtime, types: Arc::new(sql_types::Types), digits })
+        let turns = (memory / TURN_BYTES).clamp(*TURNS.start(), *TURNS.end());
+        let (turns, types) = (Arc::new(Semaphore::new(turns)), Arc::new(sql_types::Types));
+        Ok(Planner { state, runtime, types, digits, turns, memory })
     }
 
     /// Plans a query, or a target's query of UPDATE and DELETE.
@@ -156,6 +180,7 @@ impl Planner {
         largest::rewrite(view, &mut statement);
         whole_rows::rewrite(view, &mut statement)?;
         ranks::rewrite(view, &mut statement);
+        aliases::rewrite(view, &mut statement);
         crate::rewrite::statement(&mut statement);
         let lasting = Cell::new(true);
         let context = context::Context {
@@ -199,8 +224,14 @@ impl Planner {
     pub fn run(&self, plan: Arc<dyn ExecutionPlan>, scope: &Arc<Scope>) -> Result<Batches> {
         let _entered = self.runtime.enter();
         let config = self.state.config().clone().with_extension(Arc::clone(scope));
+        let config = match has_strings(&plan) {
+            true if self.memory < SMALL_MEMORY => config.with_batch_size(BATCH_ROWS_WIDE / 4),
+            true => config.with_batch_size(BATCH_ROWS_WIDE),
+            false => config,
+        };
         // Steps bring their functions; a copy of all that there are would cost more than most queries.
         let env = memory::confined(self.state.runtime_env(), scope.memory());
+        let memory = Arc::clone(&env.memory_pool);
         let context = TaskContext::new(
             None,
             String::new(),
@@ -212,9 +243,16 @@ impl Planner {
             env,
         );
         let stream = execute_stream(plan, Arc::new(context))?;
-        let scope = Arc::clone(scope);
-        Ok(Batches { stream, handle: self.runtime.handle().clone(), scope })
+        let (scope, turns) = (Arc::clone(scope), Arc::clone(&self.turns));
+        Ok(Batches { stream, handle: self.runtime.handle().clone(), scope, turns, memory })
     }
+}
+
+/// Whether any step has columns of strings.
+fn has_strings(plan: &Arc<dyn ExecutionPlan>) -> bool {
+    let wide = |ty: &DataType| matches!(ty, DataType::Utf8 | DataType::Binary | DataType::List(_));
+    plan.schema().fields().iter().any(|f| wide(f.data_type()))
+        || plan.children().into_iter().any(has_strings)
 }
 
 /// The batches of a running plan; the caller's thread waits for each.
@@ -222,6 +260,8 @@ pub struct Batches {
     stream: SendableRecordBatchStream,
     handle: tokio::runtime::Handle,
     scope: Arc<Scope>,
+    turns: Arc<Semaphore>,
+    memory: Arc<dyn MemoryPool>,
 }
 
 /// A plan that gives nothing is asked this often whether it is still wanted.
@@ -233,6 +273,17 @@ impl Batches {
     /// # Errors
     /// Those of the query.
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let turns = Arc::clone(&self.turns);
+        let _turn = loop {
+            self.scope.go_on()?;
+            if let Ok(turn) = turns.try_acquire() {
+                break turn;
+            }
+            let turn = async { tokio::time::timeout(LOOK_EVERY, turns.acquire()).await };
+            if let Ok(turn) = self.handle.block_on(turn) {
+                break turn.expect("nobody closes it");
+            }
+        };
         loop {
             self.scope.go_on()?;
             let next = self.stream.next();
@@ -247,13 +298,50 @@ impl Batches {
     ///
     /// # Errors
     /// Those of the query.
-    pub fn all(mut self) -> Result<Vec<RecordBatch>> {
-        let mut batches = Vec::new();
+    pub fn all(mut self) -> Result<Held> {
+        let memory = MemoryConsumer::new("rows of a statement").register(&self.memory);
+        let mut held = Held { batches: Vec::new(), memory };
         while let Some(batch) = self.next()? {
             if batch.num_rows() > 0 {
-                batches.push(batch);
+                held.memory.try_grow(batch.get_array_memory_size())?;
+                held.batches.push(batch);
             }
         }
-        Ok(batches)
+        Ok(held)
+    }
+}
+
+/// Rows that a statement holds, which count among the memory of queries.
+pub struct Held {
+    batches: Vec<RecordBatch>,
+    memory: MemoryReservation,
+}
+
+impl Held {
+    /// The same rows, or fewer.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub fn keep(
+        mut self,
+        f: impl FnOnce(Vec<RecordBatch>) -> Result<Vec<RecordBatch>>,
+    ) -> Result<Held> {
+        self.batches = f(std::mem::take(&mut self.batches))?;
+        Ok(self)
+    }
+}
+
+impl<'a> IntoIterator for &'a Held {
+    type Item = &'a RecordBatch;
+    type IntoIter = std::slice::Iter<'a, RecordBatch>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.batches.iter()
+    }
+}
+
+impl Deref for Held {
+    type Target = [RecordBatch];
+    fn deref(&self) -> &[RecordBatch] {
+        &self.batches
     }
 }

@@ -46,10 +46,6 @@ pub struct Block {
     pub changed_catalog: bool,
     /// Whether it has written anything that a rollback takes back.
     pub changed: bool,
-    /// Sequences that it made, which are there at once and go with a rollback.
-    pub made_sequences: Vec<String>,
-    /// Sequences that go with the commit.
-    pub dropped_sequences: Vec<String>,
 }
 
 struct Place {
@@ -57,8 +53,6 @@ struct Place {
     session: Remembered,
     savepoint: Savepoint,
     pending: usize,
-    made_sequences: usize,
-    dropped_sequences: usize,
 }
 
 impl Block {
@@ -83,8 +77,6 @@ impl Block {
             savepoints: Vec::new(),
             changed_catalog: false,
             changed: false,
-            made_sequences: Vec::new(),
-            dropped_sequences: Vec::new(),
         })
     }
 
@@ -115,7 +107,6 @@ impl Block {
             tx.commit()?;
         }
         instance.objects_changed(&self.pending);
-        drop_sequences(instance, &self.dropped_sequences);
         if self.changed_catalog {
             instance.catalog_changed();
         }
@@ -127,7 +118,6 @@ impl Block {
         if let Some(tx) = self.scope.take() {
             tx.rollback();
         }
-        drop_sequences(instance, &self.made_sequences);
         if self.changed_catalog {
             instance.catalog_changed();
         }
@@ -139,14 +129,7 @@ impl Block {
     /// The transaction has ended.
     pub fn savepoint(&mut self, name: String, session: Remembered) -> Result<()> {
         let savepoint = self.scope.tx()?.savepoint();
-        self.savepoints.push(Place {
-            name,
-            session,
-            savepoint,
-            pending: self.pending.len(),
-            made_sequences: self.made_sequences.len(),
-            dropped_sequences: self.dropped_sequences.len(),
-        });
+        self.savepoints.push(Place { name, session, savepoint, pending: self.pending.len() });
         Ok(())
     }
 
@@ -170,9 +153,6 @@ impl Block {
         let place = &self.savepoints[at];
         self.scope.tx()?.rollback_to(&place.savepoint)?;
         self.pending.truncate(place.pending);
-        self.dropped_sequences.truncate(place.dropped_sequences);
-        // The transaction holds the lock of names, so they go when it ends.
-        self.dropped_sequences.extend_from_slice(&self.made_sequences[place.made_sequences..]);
         self.failed = false;
         Ok(self.savepoints[at].session.clone())
     }
@@ -181,13 +161,6 @@ impl Block {
         self.savepoints.iter().rposition(|p| p.name == name).ok_or_else(|| {
             SqlError::new(state::NO_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
         })
-    }
-}
-
-/// Nobody can be told that one stays; it is in nobody's way.
-fn drop_sequences(instance: &Instance, names: &[String]) {
-    for name in names {
-        let _ = instance.db.drop_sequence(name);
     }
 }
 

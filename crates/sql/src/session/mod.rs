@@ -26,6 +26,7 @@ use crate::wire::{Client, format_of};
 pub mod answer;
 mod block;
 mod cursors;
+mod locked;
 mod prepare;
 mod prepared;
 mod run;

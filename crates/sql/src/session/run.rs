@@ -13,6 +13,7 @@ use onlap::{Isolation, TransactionOptions};
 use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
 use super::block::{Block, Remembered};
+use super::locked;
 use super::prepare::Prepared;
 use super::values::{Parameter, fields_of, param_values};
 use crate::catalog::names::fold;
@@ -108,8 +109,18 @@ impl Session {
         self.begin_statement(!sees_nothing(&parsed.body))?;
         let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
         self.block()?.scope.look_at(past);
-        let answer = self.run_in_transaction(prepared, parsed, values, client);
+        let mut answer = self.run_in_transaction(prepared, parsed, values, client);
+        if answer.is_err() && self.is_outdated() {
+            // Nothing was done yet: the table that it is about changed while it waited for it.
+            self.begin_statement(true)?;
+            answer = self.run_in_transaction(prepared, parsed, values, client);
+        }
         self.ended(answer)
+    }
+
+    fn is_outdated(&self) -> bool {
+        let tx = self.block.as_ref().and_then(|block| block.scope.tx().ok());
+        tx.is_some_and(|tx| tx.is_outdated())
     }
 
     /// Begins a statement in the transaction, which is begun if there is none; `looks`: it may see rows.
@@ -208,7 +219,8 @@ impl Session {
             }
         }
         let view = self.view()?;
-        if prepared.fast.is_none()
+        let own = self.current()?.changed_catalog;
+        if (prepared.fast.is_none() || own)
             && native
             && let Body::Sql(statement) = &parsed.body
             && let Some(fast) = Fast::bind(&view, statement)
@@ -216,13 +228,23 @@ impl Session {
         {
             return Ok(answer);
         }
+        let answered = match &parsed.body {
+            Body::Sql(statement) if locked::has_locks_inside(statement) => {
+                Some(locked::answered(&view, statement, values)?)
+            }
+            _ => None,
+        };
         match &parsed.body {
-            Body::Sql(statement) => match &**statement {
-                Statement::Query(_) => self.select(&view, prepared, statement, values),
-                Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+            Body::Sql(statement) => match answered.as_ref().unwrap_or(statement) {
+                statement @ Statement::Query(_) => {
+                    let planned = if answered.is_none() { prepared.query.as_ref() } else { None };
+                    self.select(&view, prepared, planned, statement, values)
+                }
+                statement
+                @ (Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)) => {
                     dml::run(self, &view, statement, None, values, client)
                 }
-                _ => ddl::run(self, &view, statement, client),
+                statement => ddl::run(self, &view, statement, client),
             },
             Body::Overriding(overriding, statement) => {
                 dml::run(self, &view, statement, Some(*overriding), values, client)
@@ -247,6 +269,7 @@ impl Session {
         &mut self,
         view: &View,
         prepared: &Arc<Prepared>,
+        planned: Option<&(u64, Query)>,
         statement: &Statement,
         values: &[Parameter],
     ) -> Result<Answer> {
@@ -258,7 +281,10 @@ impl Session {
         }
         let planner = &self.instance.planner;
         let version = self.instance.catalog_version();
-        let cached = prepared.query.as_ref().filter(|(at, _)| *at == version).map(|(_, q)| q);
+        // What was planned is of the catalog as others see it.
+        let own = self.block.as_ref().is_some_and(|block| block.changed_catalog);
+        let cached = planned.filter(|(at, _)| *at == version && !own);
+        let cached = cached.map(|(_, query)| query);
         let query = match cached {
             Some(query) => query.clone(),
             None => {

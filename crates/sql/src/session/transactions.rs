@@ -92,6 +92,10 @@ impl Session {
         let search_path = self.search_path();
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
         let block = self.block()?;
+        taken.lock().own = match block.changed_catalog {
+            true => Some(block.scope.tx()?.sequences()),
+            false => None,
+        };
         let objects = match block.pending.is_empty() {
             true => instance.objects(),
             false => Arc::new(instance.objects().with(&block.pending)),

@@ -101,7 +101,7 @@ impl Model {
             let oid = oids::of_table(schema.id);
             relations.push(Relation { oid, name, what: What::Table(schema) });
         }
-        for sequence in view.instance.db.sequences() {
+        for sequence in view.scope.tx()?.sequences() {
             let schema = sequence.schema();
             let (database, name) = Name::of_engine(&schema.name);
             if database == view.database {

@@ -85,7 +85,7 @@ fn sequences(view: &View, model: &Model) -> Rows {
     );
     for relation in &model.relations {
         let What::Sequence(s) = &relation.what else { continue };
-        let current = view.instance.db.sequence(&s.name).ok().and_then(|s| s.current());
+        let current = view.scope.tx().ok().and_then(|tx| tx.sequence(&s.name).ok()?.current());
         rows.push(row![
             &relation.name.schema,
             &relation.name.name,

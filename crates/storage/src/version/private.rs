@@ -122,7 +122,7 @@ impl TableVersion {
         TableVersion::build(files, &state.tables[&schema.id], old)
     }
 
-    /// The same files under a schema with other indexes, which differs in nothing else: an index that
+    /// The same files under another schema, of which values have the same forms in files: an index that
     /// this version knows keeps its runs, others have those of `runs`. What `old`, an earlier such version, has open is taken over.
     ///
     /// # Errors
@@ -135,9 +135,12 @@ impl TableVersion {
         old: Option<&TableVersion>,
     ) -> Result<TableVersion> {
         let known = Known::of(old);
+        let same = Known::of(Some(self));
+        super::note_missing(schema, &self.segments)?;
         let index = |index: &IndexSchema| {
             if let Some(version) = self.index(index.id) {
-                return Ok(version.clone());
+                let shape = same.shape(schema, index)?;
+                return Ok(IndexVersion { id: index.id, runs: version.runs.clone(), shape });
             }
             let shape = known.shape(schema, index)?;
             let runs = runs.iter().filter(|(id, _)| *id == index.id);

@@ -92,7 +92,7 @@ impl<'a> Actions<'a> {
     }
 
     fn change(&mut self, changes: TableChanges) {
-        self.steps.push(Step::Changes(changes, None));
+        self.steps.push(Step::Changes(changes));
     }
 
     fn rename(&mut self, words: &mut Words<'_>) -> Result<()> {
@@ -242,9 +242,7 @@ impl<'a> Actions<'a> {
                 self.check_no_primary()?;
                 let spec = IndexSpec::new(&name, columns).unique();
                 self.steps.push(Step::AddIndex(name.clone(), spec, false));
-                let back = TableChanges::new().make_secondary(&name);
-                let changes = TableChanges::new().make_primary(&name);
-                self.steps.push(Step::Changes(changes, Some(back)));
+                self.change(TableChanges::new().make_primary(&name));
             }
             Constraint::Unique(name, columns) => {
                 let spec = IndexSpec::new(&name, columns).unique();

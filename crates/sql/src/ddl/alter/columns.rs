@@ -52,8 +52,7 @@ impl Actions<'_> {
         if column.not_null && column.sequence.is_none() {
             changes = changes.set_not_null(&name);
         }
-        let back = TableChanges::new().drop_column_cascade(&name);
-        self.steps.push(Step::Changes(changes, Some(back)));
+        self.steps.push(Step::Changes(changes));
         self.default_steps(&column)?;
         let mut columns: Vec<_> =
             self.schema.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
@@ -100,7 +99,7 @@ impl Actions<'_> {
         match &column.default {
             Default::Sequence(sequence) => {
                 let changes = TableChanges::new().set_default_sequence(&name, sequence);
-                self.steps.push(Step::Changes(changes, Some(TableChanges::new())));
+                self.steps.push(Step::Changes(changes));
             }
             Default::Computed(sql) => {
                 let body = json!({ "sql": sql });
@@ -113,7 +112,7 @@ impl Actions<'_> {
             let spec = own.options.spec(&sequence, None)?;
             self.steps.push(Step::AddSequence(spec, name.clone()));
             let changes = TableChanges::new().set_not_null(&name);
-            self.steps.push(Step::Changes(changes, Some(TableChanges::new())));
+            self.steps.push(Step::Changes(changes));
             self.steps.push(Step::Own(sequence, name.clone()));
             if let Some(always) = own.identity {
                 let body = json!({ "always": always });
@@ -139,7 +138,7 @@ impl Actions<'_> {
         }
         if words.accept(&["drop", "identity"]) {
             self.steps.push(Step::Note(Kind::Identity, name.clone(), None));
-            self.steps.push(Step::Changes(TableChanges::new().drop_default(name), None));
+            self.steps.push(Step::Changes(TableChanges::new().drop_default(name)));
             return Ok(());
         }
         if words.accept(&["set", "generated"]) {
@@ -209,7 +208,7 @@ impl Actions<'_> {
             }
         };
         let known = defaults::expression(self.view, self.schema.id, column.id).is_some();
-        self.steps.push(Step::Changes(changes, None));
+        self.steps.push(Step::Changes(changes));
         if known || note.is_some() {
             self.steps.push(Step::Note(Kind::Default, name, note));
         }
@@ -219,11 +218,8 @@ impl Actions<'_> {
     fn alter_by(&mut self, at: usize, op: AlterColumnOperation) -> Result<()> {
         let column = &self.schema.columns[at];
         let (name, changes) = (column.name.clone(), TableChanges::new());
-        let (changes, back) = match op {
-            AlterColumnOperation::SetNotNull => {
-                let back = TableChanges::new().drop_not_null(&name);
-                (changes.set_not_null(&name), column.nullable.then_some(back))
-            }
+        let changes = match op {
+            AlterColumnOperation::SetNotNull => changes.set_not_null(&name),
             AlterColumnOperation::DropNotNull => {
                 if self
                     .schema
@@ -233,7 +229,7 @@ impl Actions<'_> {
                     let text = format!("column \"{name}\" is in a primary key");
                     return Err(SqlError::new("42P16", text));
                 }
-                (changes.drop_not_null(&name), None)
+                changes.drop_not_null(&name)
             }
             AlterColumnOperation::SetDataType { data_type, using, .. } => {
                 let (ty, _) = column_type(&data_type)?;
@@ -241,11 +237,11 @@ impl Actions<'_> {
                     return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
                         .hint("Add a column of the new type, UPDATE it, and drop the old one."));
                 }
-                (changes.set_type(&name, ty), None)
+                changes.set_type(&name, ty)
             }
             other => return Err(SqlError::unsupported(format!("ALTER COLUMN … {other}"))),
         };
-        self.steps.push(Step::Changes(changes, back));
+        self.steps.push(Step::Changes(changes));
         Ok(())
     }
 }

@@ -1,8 +1,7 @@
 //! ALTER TABLE.
 //!
-//! Each action becomes a step ([`actions`]), and the engine carries them out one after the other
-//! ([`steps`]); each takes effect at once. So that a statement is never half done, every step but the last
-//! must be one that can be taken back.
+//! Each action becomes a step ([`actions`]), and the engine carries them out one after the other in the
+//! statement's transaction ([`steps`]).
 
 mod actions;
 mod columns;
@@ -55,7 +54,7 @@ pub fn table(
     if steps.is_empty() {
         return Ok("ALTER TABLE");
     }
-    steps::run(session, view, table, steps, client)?;
+    steps::run(session, view, table, steps)?;
     Ok("ALTER TABLE")
 }
 
@@ -117,9 +116,9 @@ pub fn index(
         words.end()?;
         let (schema, _) = (Name::of_engine(&table.name()).1.schema, ());
         naming::check_free(view, &Name::new(schema, &to))?;
-        session.at_once("ALTER INDEX", client)?;
         let changes = onlap::TableChanges::new().rename_index(index, to);
-        session.instance.db.alter_table(&table.name(), &changes)?;
+        view.scope.tx()?.alter_table(&table, &changes)?;
+        session.catalog_changed()?;
         return Ok("ALTER INDEX");
     }
     match words.one_of(&["set", "reset", "depends", "no"]) {

@@ -5,15 +5,14 @@ use serde_json::Value as Json;
 
 use crate::catalog::Kind;
 use crate::ddl::defaults;
-use crate::error::{Result, SqlError, state};
+use crate::error::Result;
 use crate::session::Session;
 use crate::view::View;
-use crate::wire::Client;
 
 /// One step.
 pub enum Step {
-    /// Changes of columns and names; what takes them back.
-    Changes(TableChanges, Option<TableChanges>),
+    /// Changes of columns and names.
+    Changes(TableChanges),
     /// A condition on rows.
     AddCheck(String, Expr<String>),
     /// A foreign key.
@@ -37,53 +36,53 @@ pub enum Step {
 }
 
 impl Step {
-    /// Whether it can be taken back, or cannot fail.
-    fn is_safe(&self) -> bool {
-        match self {
-            Step::Changes(_, undo) => undo.is_some(),
-            Step::DropConstraint(_) | Step::DropIndex(_) => false,
-            _ => true,
-        }
-    }
     fn is_note(&self) -> bool {
         matches!(self, Step::Note(..) | Step::NoteUnique(_) | Step::Own(..) | Step::Renamed(_))
     }
 }
 
-/// Carries out all steps, or none.
+/// Carries out all steps; what was done is undone with the transaction where one fails.
 ///
 /// # Errors
-/// `0A000` when they cannot be done together; those of the engine.
-pub fn run(
-    session: &mut Session,
-    view: &View,
-    table: Table,
-    steps: Vec<Step>,
-    client: &mut dyn Client,
-) -> Result<()> {
-    session.at_once("ALTER TABLE", client)?;
+/// Those of the engine.
+pub fn run(session: &mut Session, view: &View, table: Table, steps: Vec<Step>) -> Result<()> {
     let mut steps = joined(steps);
     // Notes come last: they are written when everything else was done.
     steps.sort_by_key(Step::is_note);
-    let changing = steps.iter().filter(|s| !s.is_note()).count();
-    let unsafe_ones = steps.iter().filter(|s| !s.is_note()).take(changing.saturating_sub(1));
-    if unsafe_ones.filter(|s| !s.is_safe()).count() > 0 && !joins(&steps) {
-        let text = "these actions are not supported together in one ALTER TABLE";
-        return Err(SqlError::new(state::UNSUPPORTED, text).hint("Say them in several statements."));
-    }
     let before = table.schema();
     let mut name = table.name();
-    let mut undo: Vec<Step> = Vec::new();
+    if let Some(changes) = alone(session, &before, &steps)? {
+        session.current()?.changed_catalog = true;
+        session.instance.db.alter_table(&name, changes)?;
+        // What is noted now is of the table as it is.
+        let block = session.current()?;
+        block.scope.tx()?.begin_statement()?;
+        steps.retain(Step::is_note);
+    }
+    session.catalog_changed()?;
     for step in steps {
-        if let Err(e) = one(session, &mut name, step, &mut undo) {
-            for step in undo.into_iter().rev() {
-                // The first failure is what the client learns of.
-                let _ = one(session, &mut name, step, &mut Vec::new());
-            }
-            return Err(e);
-        }
+        one(session, view, &mut name, step)?;
     }
     move_notes(session, view, &before, &name)
+}
+
+/// Changes that the engine makes better outside of a transaction, where the statement is one of its own:
+/// other types, for which it writes values anew and not rows; and those of tables with blind writes.
+fn alone<'a>(
+    session: &mut Session,
+    table: &onlap::TableSchema,
+    steps: &'a [Step],
+) -> Result<Option<&'a TableChanges>> {
+    if session.is_in_block() || session.current()?.changed {
+        return Ok(None);
+    }
+    let mut changing = steps.iter().filter(|step| !step.is_note());
+    Ok(match (changing.next(), changing.next()) {
+        (Some(Step::Changes(changes)), None) if changes.sets_types() || table.blind => {
+            Some(changes)
+        }
+        _ => None,
+    })
 }
 
 /// Changes that follow each other are one step: the engine makes them together.
@@ -91,12 +90,8 @@ fn joined(steps: Vec<Step>) -> Vec<Step> {
     let mut out: Vec<Step> = Vec::with_capacity(steps.len());
     for step in steps {
         match (out.last_mut(), step) {
-            (Some(Step::Changes(first, back)), Step::Changes(second, further)) => {
+            (Some(Step::Changes(first)), Step::Changes(second)) => {
                 *first = std::mem::take(first).and(second);
-                *back = match (back.take(), further) {
-                    (Some(back), Some(further)) => Some(further.and(back)),
-                    _ => None,
-                };
             }
             (_, step) => out.push(step),
         }
@@ -104,64 +99,65 @@ fn joined(steps: Vec<Step>) -> Vec<Step> {
     out
 }
 
-/// A primary key goes in two steps, of which the second does not fail after the first.
-fn joins(steps: &[Step]) -> bool {
-    matches!(steps, [Step::Changes(..), Step::DropIndex(_), rest @ ..] if rest.iter().all(Step::is_note))
-}
-
-fn one(session: &mut Session, name: &mut String, step: Step, undo: &mut Vec<Step>) -> Result<()> {
-    let db = session.instance.db.clone();
+fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Result<()> {
+    let table = |name: &str| -> Result<Table> { Ok(view.scope.tx()?.table(name)?) };
     match step {
-        Step::Changes(changes, back) => {
-            db.alter_table(name, &changes)?;
-            undo.extend(back.map(|back| Step::Changes(back, None)));
+        Step::Changes(changes) => {
+            let table = table(name)?;
+            view.scope.tx()?.alter_table(&table, &changes)?;
         }
         Step::AddCheck(check, condition) => {
-            db.add_check(name, &check, &condition)?;
-            undo.push(Step::DropConstraint(check));
+            let table = table(name)?;
+            view.scope.tx()?.add_check(&table, &check, &condition)?;
         }
         Step::AddForeign(key) => {
-            db.add_foreign_key(name, &key)?;
-            undo.push(Step::DropConstraint(key.name().to_string()));
+            let table = table(name)?;
+            view.scope.tx()?.add_foreign_key(&table, &key)?;
         }
         Step::AddIndex(index, spec, constraint) => {
-            db.create_index(name, spec)?;
+            let table = table(name)?;
+            view.scope.tx()?.create_index(&table, spec)?;
             if constraint {
-                note_unique(session, name, &index)?;
+                note_unique(session, view, name, &index)?;
             }
-            undo.push(Step::DropIndex(index));
         }
         Step::AddSequence(spec, column) => {
-            let sequence = spec.name().to_string();
-            db.create_sequence(spec)?;
-            session.current()?.made_sequences.push(sequence.clone());
-            db.alter_table(name, &TableChanges::new().set_default_sequence(column, sequence))?;
+            let table = table(name)?;
+            session.make_sequence(&spec)?;
+            let changes = TableChanges::new().set_default_sequence(column, spec.name());
+            view.scope.tx()?.alter_table(&table, &changes)?;
         }
-        Step::DropConstraint(constraint) => db.drop_constraint(name, &constraint)?,
-        Step::DropIndex(index) => db.drop_index(name, &index)?,
+        Step::DropConstraint(constraint) => {
+            let table = table(name)?;
+            view.scope.tx()?.drop_constraint(&table, &constraint)?;
+        }
+        Step::DropIndex(index) => {
+            let table = table(name)?;
+            view.scope.tx()?.drop_index(&table, &index)?;
+        }
         Step::Note(kind, column, body) => {
-            let schema = db.table(name)?.schema();
+            let schema = table(name)?.schema();
             if let Some(at) = schema.position_by_name(&column) {
                 let key = defaults::key(schema.id, schema.columns[at].id);
                 session.put(kind, &key, body)?;
             }
         }
         Step::Own(sequence, column) => {
-            let schema = db.table(name)?.schema();
+            let schema = table(name)?.schema();
             if let Some(at) = schema.position_by_name(&column) {
                 let column = schema.columns[at].id.0;
                 let body = serde_json::json!({ "table": schema.id.0, "column": column });
                 session.put(Kind::Owned, &sequence, Some(body))?;
             }
         }
-        Step::NoteUnique(index) => note_unique(session, name, &index)?,
+        Step::NoteUnique(index) => note_unique(session, view, name, &index)?,
         Step::Renamed(to) => *name = to,
     }
     Ok(())
 }
 
-fn note_unique(session: &mut Session, table: &str, index: &str) -> Result<()> {
-    let schema = session.instance.db.table(table)?.schema();
+fn note_unique(session: &mut Session, view: &View, table: &str, index: &str) -> Result<()> {
+    let schema = view.scope.tx()?.table(table)?.schema();
     match schema.index_by_name(index) {
         Some(found) => {
             session.put(Kind::Unique, &found.id.0.to_string(), Some(serde_json::json!({})))
@@ -177,7 +173,7 @@ fn move_notes(
     before: &onlap::TableSchema,
     name: &str,
 ) -> Result<()> {
-    let after = session.instance.db.table(name)?.schema();
+    let after = view.scope.tx()?.table(name)?.schema();
     for old in &before.columns {
         if after.position(old.id).is_some() {
             continue;
@@ -199,7 +195,7 @@ fn move_notes(
                 }
                 None => {
                     session.put(Kind::Owned, &sequence, None)?;
-                    session.current()?.dropped_sequences.push(sequence);
+                    super::super::sequence::drop_unused(view, &sequence)?;
                 }
             }
         }

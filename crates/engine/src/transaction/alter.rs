@@ -1,0 +1,312 @@
+//! How does a transaction change the form of a table?
+//!
+//! A statement takes the table alone ([`super::table_lock`]), lays another schema over it
+//! ([`super::altered`]), and judges all rows, committed and own, by the new rules. Nobody brings others
+//! until the commit, so nothing is left for that to judge. Own rows that are in memory go to files
+//! before columns change, so that a savepoint finds them in their old form.
+//!
+//! Where values need another form, each row is replaced by one that has it, as an update does: rows and
+//! savepoints behave as ever, at the price of new entries in all indexes.
+//!
+//! A foreign key takes its parent alone too, so that no parent goes before its children are known.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
+use onlap_format::{
+    Batch, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema, Row, TableSchema, Value,
+    convert,
+};
+
+use super::parents::{Parent, no_parent};
+use super::{Isolation, Transaction};
+use crate::database::Table;
+use crate::index_build::NOT_YET;
+use crate::read::{Reader, Scan};
+use crate::rules::alter::judge_check;
+use crate::schema_change::{Plan, cast};
+use crate::spec::{ForeignKeySpec, TableChange, TableChanges, build_check};
+
+/// Rows that are replaced at once where values change their form.
+const ROWS_AT_ONCE: usize = 1024;
+
+/// A value that takes another form: places before and after, types, name.
+struct Cast {
+    from: usize,
+    to: usize,
+    types: (DataType, DataType),
+    name: String,
+}
+
+impl Transaction {
+    /// Changes columns, names and rules of a table, all of it or nothing; others see it with the
+    /// commit. Statements of this transaction see it from then on. Others go on reading the table as
+    /// it was, and wait with changes of its rows until the end of this transaction.
+    ///
+    /// ```
+    /// use onlap::{Database, DataType, Options, TableChanges, TableSpec, Value};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let db = Database::open(dir.path(), Options::default())?;
+    /// let table = db.create_table(TableSpec::new("t").column("id", DataType::Int8))?;
+    /// table.insert(&[Value::Int(1)])?;
+    /// let mut tx = db.begin()?;
+    /// tx.alter_table(&table, &TableChanges::new().add_column("n", DataType::Int4, None))?;
+    /// tx.insert(&table, &[Value::Int(2), Value::Int(7)])?;
+    /// assert_eq!(db.table("t")?.schema().columns.len(), 1);
+    /// tx.commit()?;
+    /// assert_eq!(db.table("t")?.schema().columns.len(), 2);
+    /// # Ok::<(), onlap::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`crate::Database::alter_table`]; [`ErrorKind::Unsupported`] for tables with blind writes;
+    /// those of waits for locks. The transaction goes on as if the statement had not been.
+    pub fn alter_table(&mut self, table: &Table, changes: &TableChanges) -> Result<()> {
+        self.changing()?;
+        self.all_or_nothing(|tx| tx.alter(table, changes))
+    }
+
+    /// Adds a condition on each row to a table, as [`Transaction::alter_table`] changes it.
+    ///
+    /// # Errors
+    /// As [`crate::Database::add_check`] and [`Transaction::alter_table`].
+    pub fn add_check(&mut self, table: &Table, name: &str, condition: &Expr<String>) -> Result<()> {
+        self.changing()?;
+        self.all_or_nothing(|tx| {
+            tx.take_alone(table)?;
+            let mut schema = (*tx.buffer(table)?.schema).clone();
+            let check = build_check(&schema, name, condition)?;
+            schema.checks.push(check.clone());
+            tx.set_schema(table, schema)?;
+            tx.each_batch(table, &check.expr.columns(), &mut |_, schema, batch| {
+                judge_check(&check, schema, batch).map(|_| ())
+            })
+        })
+    }
+
+    /// Adds a foreign key to a table, as [`Transaction::alter_table`] changes it. Others wait with
+    /// changes of the parent's rows too.
+    ///
+    /// # Errors
+    /// As [`crate::Database::add_foreign_key`] and [`Transaction::alter_table`].
+    pub fn add_foreign_key(&mut self, table: &Table, key: &ForeignKeySpec) -> Result<()> {
+        self.changing()?;
+        self.all_or_nothing(|tx| {
+            tx.take_alone(table)?;
+            let mut schema = (*tx.buffer(table)?.schema).clone();
+            let key = if key.parent() == schema.name {
+                key.build(&schema, &schema)?
+            } else {
+                let parent = tx.table(key.parent())?;
+                tx.take_alone(&parent)?;
+                key.build(&schema, &tx.buffer(&parent)?.schema)?
+            };
+            schema.foreign_keys.push(key.clone());
+            tx.set_schema(table, schema)?;
+            let parent = Parent::of(tx, &key)?;
+            tx.cover(&parent.table)?;
+            tx.each_batch(table, &key.columns, &mut |tx, schema, batch| {
+                tx.judge_key(&parent, &key, schema, batch)
+            })
+        })
+    }
+
+    /// Drops a check or a foreign key.
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownConstraint`]; as [`Transaction::alter_table`].
+    pub fn drop_constraint(&mut self, table: &Table, name: &str) -> Result<()> {
+        self.changing()?;
+        self.all_or_nothing(|tx| {
+            tx.take_alone(table)?;
+            let mut schema = (*tx.buffer(table)?.schema).clone();
+            let before = schema.checks.len() + schema.foreign_keys.len();
+            schema.checks.retain(|c| c.name != name);
+            schema.foreign_keys.retain(|k| k.name != name);
+            if schema.checks.len() + schema.foreign_keys.len() == before {
+                let text =
+                    format!("table {} has no check or foreign key named {name}", schema.name);
+                return Err(Error::new(ErrorKind::UnknownConstraint, text));
+            }
+            tx.set_schema(table, schema)
+        })
+    }
+
+    /// Keeps others from changing the table, its rows or its form, until the end.
+    pub(super) fn take_alone(&mut self, table: &Table) -> Result<()> {
+        if self.buffer(table)?.schema.blind {
+            let text = format!(
+                "table {} takes blind writes; change it outside of transactions",
+                table.name()
+            );
+            return Err(Error::new(ErrorKind::Unsupported, text));
+        }
+        self.shut(table)?;
+        self.hold_schema(table)
+    }
+
+    fn alter(&mut self, table: &Table, changes: &TableChanges) -> Result<()> {
+        let named = |c: &TableChange| {
+            matches!(c, TableChange::Rename { .. } | TableChange::SetDefaultSequence { .. })
+        };
+        if changes.0.iter().any(named) {
+            self.lock_names()?;
+        }
+        self.take_alone(table)?;
+        let before = Arc::clone(&self.buffer(table)?.schema);
+        let mut plan = self.plan(table, &before, changes)?;
+        if plan.schema.name != before.name && self.table(&plan.schema.name).is_ok() {
+            let text = format!("there is a table named {} already", plan.schema.name);
+            return Err(Error::new(ErrorKind::AlreadyExists, text));
+        }
+        table.state.columns_taken.fetch_max(plan.schema.next_column, Ordering::AcqRel);
+        if plan.columns {
+            self.replace_changed(table, &|_| true)?;
+        }
+        if !plan.convert.is_empty() {
+            self.convert(table, &before, &plan)?;
+        }
+        let mut built: Vec<IndexSchema> = Vec::new();
+        for index in plan.schema.indexes.iter_mut().filter(|i| plan.rebuild.contains(&i.id)) {
+            index.id = self.take_index_id()?;
+            index.since = NOT_YET;
+            built.push(index.clone());
+        }
+        let not_null: Vec<ColumnId> = plan.not_null.iter().copied().collect();
+        self.set_schema(table, plan.schema)?;
+        for index in &built {
+            self.build_index(table, index)?;
+            if index.unique {
+                self.judge_index(table, index)?;
+            }
+        }
+        if not_null.is_empty() {
+            return Ok(());
+        }
+        self.each_batch(table, &not_null, &mut |_, schema, batch| judge_not_null(schema, batch))
+    }
+
+    fn plan(&self, table: &Table, before: &TableSchema, changes: &TableChanges) -> Result<Plan> {
+        let sequence = |name: &str| self.find_sequence(name).map(|s| s.id());
+        let taken = table.state.columns_taken.load(Ordering::Acquire);
+        let mut plan = Plan::new(before, taken, &changes.0, &self.references(), &sequence)?;
+        // Others have the schema of this version until the commit.
+        plan.schema.version = before.version;
+        Ok(plan)
+    }
+
+    /// Replaces all rows by such that have values of columns in another form too, in columns of their
+    /// own beside them.
+    fn convert(&mut self, table: &Table, before: &TableSchema, plan: &Plan) -> Result<()> {
+        let committed = table.state.writer.lock().last_csn;
+        if self.options.isolation != Isolation::ReadCommitted && committed > self.snapshot.csn() {
+            let text = format!(
+                "table {} was changed by another transaction since this one began; run it again",
+                before.name
+            );
+            return Err(Error::new(ErrorKind::Conflict, text));
+        }
+        let mut both = before.clone();
+        both.next_column = plan.schema.next_column;
+        let mut casts = Vec::new();
+        for &(from, to) in &plan.convert {
+            let (from, name) = (before.position(from), format!("{to} of {from}"));
+            let from = from.expect("a column that was there is converted");
+            let at = plan.schema.position(to).expect("a plan knows its columns");
+            let column = &plan.schema.columns[at];
+            let types = (before.columns[from].ty, column.ty);
+            casts.push(Cast { from, to: both.columns.len(), types, name: column.name.clone() });
+            both.columns.push(ColumnSchema::new(to, &name, column.ty, true));
+        }
+        let names: Vec<String> =
+            both.columns[before.columns.len()..].iter().map(|c| c.name.clone()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        self.set_schema(table, both)?;
+        let (view, now) = self.newest(table)?;
+        let mut ids: Vec<RowId> = Vec::new();
+        for batch in Reader::new(view, now).scan(&Scan::all().columns(names[..1].to_vec()))? {
+            ids.extend_from_slice(&batch?.row_ids);
+        }
+        let set = |row: &mut Row, _: &TableSchema| {
+            casts.iter().try_for_each(|c| {
+                row[c.to] = cast(&row[c.from], c.types.0, c.types.1, &c.name)?;
+                Ok(())
+            })
+        };
+        for part in ids.chunks(ROWS_AT_ONCE) {
+            self.shared.check_open()?;
+            let (own, committed) = part.iter().partition(|row| **row >= PROVISIONAL_BASE);
+            self.update_seen(table, committed, own, &names, &set, &mut |_, _| Ok(true))?;
+        }
+        Ok(())
+    }
+
+    /// All rows that there are, committed and own, some columns of them; the schema has these alone.
+    fn each_batch(
+        &mut self,
+        table: &Table,
+        columns: &[ColumnId],
+        judge: &mut dyn FnMut(&mut Transaction, &TableSchema, &Batch) -> Result<()>,
+    ) -> Result<()> {
+        let (view, now) = self.newest(table)?;
+        let schema = Arc::clone(&view.view.schema);
+        let wanted = schema.columns.iter().filter(|c| columns.contains(&c.id));
+        let described = TableSchema {
+            columns: wanted.cloned().collect(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            indexes: Vec::new(),
+            ..(*schema).clone()
+        };
+        let names: Vec<&str> = described.columns.iter().map(|c| c.name.as_str()).collect();
+        for batch in Reader::new(view, now).scan(&Scan::all().columns(names))? {
+            self.shared.check_open()?;
+            judge(self, &described, &batch?.columns)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses rows without a parent, of which all are this transaction's to look at.
+    fn judge_key(
+        &mut self,
+        parent: &Parent,
+        key: &ForeignKeySchema,
+        schema: &TableSchema,
+        rows: &Batch,
+    ) -> Result<()> {
+        let places: Option<Vec<usize>> =
+            key.columns.iter().map(|id| schema.position(*id)).collect();
+        let places = places.expect("the columns were asked for");
+        let mut wanted: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
+        for row in 0..rows.rows {
+            let value =
+                |&at: &usize| convert::read_value(schema.columns[at].ty, &rows.columns[at], row);
+            let values: Vec<Value> = places.iter().map(value).collect();
+            if !values.contains(&Value::Null) {
+                let bytes = parent.def.encode_values(&values);
+                wanted.insert(bytes.map_err(|_| no_parent(parent, schema, key, &values))?, values);
+            }
+        }
+        for (bytes, values) in &wanted {
+            let found = self.own_row_with_key(parent, bytes)?
+                || self.committed_row_with_key(parent, bytes)?.is_some();
+            if !found {
+                return Err(no_parent(parent, schema, key, values));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn judge_not_null(schema: &TableSchema, batch: &Batch) -> Result<()> {
+    for (described, column) in schema.columns.iter().zip(&batch.columns) {
+        if (0..batch.rows).any(|row| column.is_null(row)) {
+            let (name, table) = (&described.name, &schema.name);
+            let text = format!("column {name} of table {table} has NULL in some row");
+            return Err(Error::new(ErrorKind::NotNull, text));
+        }
+    }
+    Ok(())
+}
