@@ -1,7 +1,8 @@
 //! Is the repository what its documents say?
 //!
 //! Chores that need no other tool: `cargo run -p xtask -- check` runs every check, `-- limits` writes
-//! `docs/limits.md` anew, `-- compatibility` the table of `docs/compatibility.md`. Each check is a pure function of the files it is given and returns findings;
+//! `docs/limits.md` anew, `-- compatibility` the table of `docs/compatibility.md`,
+//! `-- guarantees` that of `docs/guarantees.md`. Each check is a pure function of the files it is given and returns findings;
 //! only this file reads, writes and prints. Not part of any release.
 
 #![allow(clippy::disallowed_methods, reason = "reads the repository, not a database")]
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 mod compatibility;
+mod guarantees;
 mod layers;
 mod limits;
 mod paths;
@@ -34,9 +36,12 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check"] => check(root),
         ["limits"] => write_limits(root),
-        ["compatibility"] => write_compatibility(root),
+        ["compatibility"] => write(root, compatibility::PATH, compatibility::page),
+        ["guarantees"] => {
+            write(root, guarantees::PATH, |files| guarantees::page(files).map_err(|e| vec![e]))
+        }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- check | limits | compatibility");
+            eprintln!("usage: cargo run -p xtask -- check | limits | compatibility | guarantees");
             ExitCode::from(2)
         }
     }
@@ -52,14 +57,18 @@ fn write_limits(root: &Path) -> ExitCode {
     }
 }
 
-fn write_compatibility(root: &Path) -> ExitCode {
+/// Writes a page anew that follows from other files.
+fn write(
+    root: &Path,
+    path: &str,
+    page: impl FnOnce(&[SourceFile]) -> Result<String, Vec<String>>,
+) -> ExitCode {
     let (mut files, mut paths) = (Vec::new(), Vec::new());
     if let Err(e) = read_tree(root, root, &mut paths, &mut files) {
         eprintln!("cannot read the repository: {e}");
         return ExitCode::FAILURE;
     }
-    let written = compatibility::page(&files).and_then(|page| {
-        let path = compatibility::PATH;
+    let written = page(&files).and_then(|page| {
         std::fs::write(root.join(path), page).map_err(|e| vec![format!("cannot write {path}: {e}")])
     });
     match written {
@@ -82,6 +91,7 @@ fn check(root: &Path) -> ExitCode {
         ("layers follow ARCHITECTURE.md", layers::check(&files)),
         ("docs/limits.md is generated", limits::check(&files)),
         ("docs/compatibility.md is generated", compatibility::check(&files)),
+        ("docs/guarantees.md adds up", guarantees::check(&files)),
         ("paths in Markdown exist", paths::check(&files, &paths)),
         ("files are short", sources::check_lengths(&files)),
         ("modules say their question", sources::check_openings(&files)),
@@ -116,7 +126,7 @@ fn read_tree(
             read_tree(root, &entry, paths, files)?;
         } else if matches!(
             entry.extension().and_then(|e| e.to_str()),
-            Some("rs" | "md" | "toml" | "py" | "js" | "slt")
+            Some("rs" | "md" | "toml" | "py" | "js" | "slt" | "jsonl")
         ) {
             files.push(SourceFile { path: path.clone(), text: std::fs::read_to_string(&entry)? });
         }

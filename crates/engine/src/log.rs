@@ -44,6 +44,7 @@ pub(crate) struct ObsoleteFile(ClosedFile);
 
 /// What the interval syncer shares with the writer.
 pub(crate) struct LogSync {
+    storage: Arc<StorageContext>,
     state: Mutex<SyncState>,
 }
 
@@ -53,21 +54,27 @@ struct SyncState {
     unsynced: Vec<(u64, Arc<dyn File>)>,
     written: LogPosition,
     durable: LogPosition,
+    /// Number of the newest file whose name is durable; behind that of the current one in mode `os` alone.
+    named: u64,
 }
 
 impl LogSync {
     /// Syncs what has been written so far. The lock is not held while the disk works.
     pub(crate) fn sync(&self) -> Result<()> {
-        let (file, unsynced, written) = {
+        let (file, unsynced, written, named) = {
             let state = self.state.lock();
             if state.durable >= state.written {
                 return Ok(());
             }
-            (Arc::clone(&state.current), state.unsynced.clone(), state.written)
+            (Arc::clone(&state.current), state.unsynced.clone(), state.written, state.named)
         };
         unsynced.iter().try_for_each(|(_, file)| file.sync_data())?;
         file.sync_data()?;
+        if named < written.file() {
+            self.storage.sync_dir()?;
+        }
         let mut state = self.state.lock();
+        state.named = state.named.max(written.file());
         state.unsynced.retain(|(number, _)| *number >= written.file());
         state.durable = state.durable.max(written);
         Ok(())
@@ -132,10 +139,12 @@ impl LogWriter {
             unsynced: Vec::new(),
             written: tail.end,
             durable: tail.end,
+            // Recovery has synced the names of the files before.
+            named: tail.next_file - 1,
         };
         let closed = tail.files.into_iter();
         let mut writer = LogWriter {
-            sync: Arc::new(LogSync { state: Mutex::new(state) }),
+            sync: Arc::new(LogSync { storage: Arc::clone(&storage), state: Mutex::new(state) }),
             storage,
             mode,
             file_bytes,
@@ -359,7 +368,7 @@ impl LogWriter {
         state.current = Arc::clone(&self.file);
         state.written = self.at;
         if self.mode != SyncMode::Os {
-            state.durable = self.at;
+            (state.durable, state.named) = (self.at, number);
         }
     }
 }

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use onlap::{
-    Batch, BytesVec, CheckOptions, Column, DataType, Database, ErrorKind, IndexSpec, KeyRange,
-    Options, Row, Scan, SyncMode, Table, TableSpec, Value, Vector, check,
+    Batch, BytesVec, Change, CheckOptions, Column, DataType, Database, ErrorKind, IndexSpec,
+    KeyRange, Options, Row, Scan, SyncMode, Table, TableSpec, Value, Vector, check,
 };
 use onlap_base::memory::Part;
 use support::{agreed_rows, integer};
@@ -229,6 +229,31 @@ fn changes_of_every_kind(options: Options) {
 }
 
 /// Single rows while a large transaction goes on; readers see all of it or nothing.
+/// The change lies in a file that was written before its commit had a number.
+#[test]
+fn a_check_knows_the_commit_of_spilled_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options(64 * MIB);
+    options.tuning.spill_bytes = Some(3000);
+    let db = Database::open(dir.path(), options.clone()).unwrap();
+    let spec = TableSpec::new("t").column("id", DataType::Int8).column("n", DataType::Int8);
+    let table = db.create_table(spec.primary_key(["id"])).unwrap();
+    table.insert_many((0..50).map(|id| [Value::Int(id), Value::Int(0)])).unwrap();
+    let mut tx = db.begin().unwrap();
+    for id in 0..50 {
+        let five = [("n", Change::Add(Value::Int(5)))];
+        assert!(tx.change(&table, &[Value::Int(id)], &five).unwrap());
+    }
+    (100..400).for_each(|id| tx.insert(&table, &[Value::Int(id), Value::Int(1)]).unwrap());
+    tx.commit().unwrap();
+    let sum: i64 = agreed_rows(&db, "t").unwrap().iter().map(|row| integer(&row[1])).sum();
+    assert_eq!(sum, 50 * 5 + 300);
+    db.close().unwrap();
+    drop(table);
+    let report = check(dir.path(), &CheckOptions { options }).unwrap();
+    assert!(report.findings.is_empty() && report.changes > 0, "{report:?}");
+}
+
 #[test]
 fn others_go_on_meanwhile() {
     let dir = tempfile::tempdir().unwrap();

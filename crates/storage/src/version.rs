@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use onlap_base::names::FileKind;
-use onlap_base::{Csn, FileId, IndexId, Result, RowId};
+use onlap_base::{Csn, Error, FileId, IndexId, Result, RowId, TableId};
 use onlap_format::manifest::{MarkRunMeta, RunMeta, SegmentMeta, TableState};
 use onlap_format::{IndexSchema, TableSchema};
 use parking_lot::Mutex;
@@ -114,7 +114,7 @@ impl TableVersion {
         state: &TableState,
         old: Option<&TableVersion>,
     ) -> Result<TableVersion> {
-        let known = Known::of(old);
+        let known = Known { table: state.schema.id, ..Known::of(old) };
         let segments = state.segments.iter().map(|meta| known.segment(files, meta));
         let marks = state.marks.iter().map(|meta| known.marks(files, meta));
         let index = |index: &IndexSchema| {
@@ -166,6 +166,7 @@ fn note_missing(schema: &TableSchema, segments: &[SegmentEntry]) -> Result<()> {
 /// What an older version has already.
 #[derive(Default)]
 struct Known<'a> {
+    table: TableId,
     segments: HashMap<FileId, &'a SegmentEntry>,
     shapes: Vec<&'a Arc<IndexShape>>,
     runs: HashMap<u64, &'a Arc<RunEntry>>,
@@ -179,6 +180,7 @@ impl<'a> Known<'a> {
         let runs = || old.indexes.iter().flat_map(|i| &i.runs);
         let run_files = runs().flat_map(|r| r.files.iter().zip(r.run.files()));
         Known {
+            table: old.schema.id,
             segments: old.segments.iter().map(|s| (s.meta.file, s)).collect(),
             shapes: old.indexes.iter().map(|i| &i.shape).collect(),
             runs: runs().map(|r| (r.meta.id, r)).collect(),
@@ -198,6 +200,10 @@ impl<'a> Known<'a> {
             return Ok(SegmentEntry { meta: meta.clone(), ..(*entry).clone() });
         }
         let segment = Arc::new(Segment::open(files.context(), meta.file, meta.adopted)?);
+        let footer = segment.footer();
+        let same = (footer.first_row_id..footer.end_row_id, footer.rows, footer.table)
+            == (meta.rows.clone(), meta.count, self.table);
+        expect_same(FileKind::Segment(meta.file), same && segment.bytes() == meta.bytes)?;
         let file = files.pin(FileKind::Segment(meta.file), meta.bytes);
         Ok(SegmentEntry { meta: meta.clone(), file, segment, dead: Arc::default() })
     }
@@ -207,6 +213,8 @@ impl<'a> Known<'a> {
             return Ok(MarksEntry { meta: meta.clone(), ..(*entry).clone() });
         }
         let run = Arc::new(MarkRun::open(files.context(), meta.file, meta.adopted)?);
+        let same = (run.bytes(), run.footer().table) == (meta.bytes, self.table);
+        expect_same(FileKind::Marks(meta.file), same && run.footer().rows == meta.rows)?;
         let file = files.pin(FileKind::Marks(meta.file), meta.bytes);
         Ok(MarksEntry { meta: meta.clone(), file, run })
     }
@@ -230,6 +238,10 @@ impl<'a> Known<'a> {
                 }
                 None => {
                     let run = RunFile::open(files.context(), shape, file.file, file.base)?;
+                    let same = (run.bytes(), run.entries()) == (file.bytes, file.entries);
+                    let within =
+                        meta.rows.start <= run.rows().start && run.rows().end <= meta.rows.end;
+                    expect_same(FileKind::Run(file.file), same && within)?;
                     open.push(Arc::new(run));
                     pins.push(files.pin(FileKind::Run(file.file), file.bytes));
                 }
@@ -237,6 +249,17 @@ impl<'a> Known<'a> {
         }
         let run = Arc::new(Run::new(Arc::clone(shape), open, meta.trim.clone()));
         Ok(Arc::new(RunEntry { meta: meta.clone(), files: pins, run, dead: Mutex::new(None) }))
+    }
+}
+
+/// Refuses a file that is whole but not the one that the manifest means: another one has its name.
+fn expect_same(file: FileKind, same: bool) -> Result<()> {
+    match same {
+        true => Ok(()),
+        false => {
+            let text = "another file than the manifest says, under its name";
+            Err(Error::corruption(file.name(), 0, text))
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Tools for tests of any layer: a model of tables that is right because it is simple
 //! ([`ModelTable`]), a checker of what concurrent clients saw ([`History`]), one of what their levels of
 //! isolation forbid ([`cycles`]), a driver that cuts the power at every operation ([`crash`]), one that kills
-//! processes ([`kill`]), and a PostgreSQL to compare with ([`postgres`]). The crate knows the file system seam
+//! processes ([`kill`]), a disk that takes its time ([`slow`]), and a PostgreSQL to compare with ([`postgres`]). The crate knows the file system seam
 //! but neither values nor formats: rows are whatever type the test chooses.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
@@ -15,9 +15,11 @@ pub mod kill;
 pub mod model;
 pub mod postgres;
 pub mod programs;
+pub mod slow;
 
 pub use history::History;
 pub use model::ModelTable;
+pub use slow::SlowFs;
 
 use onlap_base::Rng;
 

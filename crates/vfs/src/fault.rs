@@ -3,7 +3,12 @@
 //! [`FaultFs`] passes everything on to another file system and counts the operations. A [`Fault`]
 //! makes the n-th matching one fail, once or from then on. A test driver runs a scenario once to count,
 //! and then once per operation with the fault there, so that every error path runs. It knows nothing
-//! of what the bytes mean. Safe to share: one lock, held for the bookkeeping only.
+//! of what the bytes mean. A watcher may be told of every operation before it happens. Safe to share: one
+//! lock, held for the bookkeeping only.
+//!
+//! Faults are those that callers of [`Fs`] can see. Interrupted calls (EINTR) and calls that do a part of
+//! what they were asked are continued by [`crate::OsFs`] and never reach them; too many open files
+//! (EMFILE) is an `Io` error of open or create.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +16,7 @@ use std::sync::Arc;
 use onlap_base::{Error, ErrorKind, Result};
 use parking_lot::Mutex;
 
+use crate::os::file_name;
 use crate::{Access, File, Fs, IoCounters, LockGuard, ReadBuf};
 
 /// Kinds of operations that can fail.
@@ -51,7 +57,20 @@ pub struct Fault {
     after: u64,
     kind: ErrorKind,
     for_ever: bool,
-    torn: bool,
+    way: Way,
+}
+
+/// What a failing operation does and says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Nothing, and an error.
+    Plain,
+    /// A write lands by half, and an error.
+    Torn,
+    /// A read ends before its time, as at the end of a file.
+    Short,
+    /// Nothing, and success.
+    Lie,
 }
 
 impl Fault {
@@ -68,7 +87,7 @@ impl Fault {
             after: 0,
             kind: ErrorKind::Io,
             for_ever: false,
-            torn: false,
+            way: Way::Plain,
         }
     }
 
@@ -103,7 +122,21 @@ impl Fault {
     /// A failing write lets the first half of its bytes land.
     #[must_use]
     pub fn torn(mut self) -> Fault {
-        self.torn = true;
+        self.way = Way::Torn;
+        self
+    }
+
+    /// A failing read says that the file ends inside it.
+    #[must_use]
+    pub fn short(mut self) -> Fault {
+        self.way = Way::Short;
+        self
+    }
+
+    /// A failing write, sync, rename or removal does nothing and reports success: for tests of tests.
+    #[must_use]
+    pub fn lying(mut self) -> Fault {
+        self.way = Way::Lie;
         self
     }
 
@@ -113,6 +146,9 @@ impl Fault {
     }
 }
 
+/// Is told of each operation before it happens, or fails.
+pub type Watcher = Arc<dyn Fn(Operation, &Path) + Send + Sync>;
+
 /// A file system that fails on demand.
 #[derive(Clone)]
 pub struct FaultFs {
@@ -120,8 +156,9 @@ pub struct FaultFs {
     plan: Arc<Mutex<Plan>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Plan {
+    watcher: Option<Watcher>,
     faults: Vec<Fault>,
     operations: u64,
     struck: u64,
@@ -136,6 +173,12 @@ impl FaultFs {
     /// Adds a fault; counting begins now.
     pub fn fail(&self, fault: Fault) {
         self.plan.lock().faults.push(fault);
+    }
+
+    /// Tells `watcher` of every operation from now on, before it happens. It may use the file system
+    /// below, not this one.
+    pub fn watch(&self, watcher: Watcher) {
+        self.plan.lock().watcher = Some(watcher);
     }
 
     /// Takes all faults back.
@@ -158,14 +201,35 @@ impl FaultFs {
     }
 
     fn strike(&self, operation: Operation, path: &Path) -> Result<()> {
-        self.plan.lock().strike(operation, path).map_err(|struck| struck.error)
+        strike(&self.plan, operation, path).map_err(|struck| struck.error)
+    }
+
+    /// Whether the operation is to happen; not if a fault lets it lie.
+    fn may(&self, operation: Operation, path: &Path) -> Result<bool> {
+        may(strike(&self.plan, operation, path))
     }
 }
 
 /// A fault that hits.
 struct Struck {
     error: Error,
-    torn: bool,
+    way: Way,
+}
+
+fn strike(plan: &Mutex<Plan>, operation: Operation, path: &Path) -> Result<(), Struck> {
+    let watcher = plan.lock().watcher.clone();
+    if let Some(watcher) = watcher {
+        watcher(operation, path);
+    }
+    plan.lock().strike(operation, path)
+}
+
+fn may(struck: Result<(), Struck>) -> Result<bool> {
+    match struck {
+        Ok(()) => Ok(true),
+        Err(Struck { way: Way::Lie, .. }) => Ok(false),
+        Err(struck) => Err(struck.error),
+    }
 }
 
 impl Plan {
@@ -189,7 +253,7 @@ impl Plan {
         }
         self.struck += 1;
         let message = format!("injected fault: {operation:?} of {} fails", path.display());
-        Err(Struck { error: Error::new(fault.kind, message), torn: fault.torn })
+        Err(Struck { error: Error::new(fault.kind, message), way: fault.way })
     }
 }
 
@@ -205,13 +269,11 @@ impl Fs for FaultFs {
     }
 
     fn remove(&self, path: &Path) -> Result<()> {
-        self.strike(Operation::Remove, path)?;
-        self.inner.remove(path)
+        if self.may(Operation::Remove, path)? { self.inner.remove(path) } else { Ok(()) }
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.strike(Operation::Rename, to)?;
-        self.inner.rename(from, to)
+        if self.may(Operation::Rename, to)? { self.inner.rename(from, to) } else { Ok(()) }
     }
 
     fn list(&self, dir: &Path) -> Result<Vec<String>> {
@@ -225,8 +287,7 @@ impl Fs for FaultFs {
     }
 
     fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.strike(Operation::Directory, dir)?;
-        self.inner.sync_dir(dir)
+        if self.may(Operation::Directory, dir)? { self.inner.sync_dir(dir) } else { Ok(()) }
     }
 
     fn exists(&self, path: &Path) -> Result<bool> {
@@ -266,35 +327,45 @@ struct FaultFile {
 
 impl FaultFile {
     fn strike(&self, operation: Operation) -> Result<()> {
-        self.plan.lock().strike(operation, &self.path).map_err(|struck| struck.error)
+        strike(&self.plan, operation, &self.path).map_err(|struck| struck.error)
+    }
+
+    fn may(&self, operation: Operation) -> Result<bool> {
+        may(strike(&self.plan, operation, &self.path))
     }
 }
 
 impl File for FaultFile {
     fn read_at(&self, offset: u64, len: usize) -> Result<ReadBuf> {
-        self.strike(Operation::Read)?;
-        self.inner.read_at(offset, len)
+        match strike(&self.plan, Operation::Read, &self.path) {
+            Ok(()) => self.inner.read_at(offset, len),
+            Err(Struck { way: Way::Short, .. }) => {
+                let message = format!("the file ends {len} bytes before what should be there");
+                Err(Error::corruption(file_name(&self.path), offset, message))
+            }
+            Err(struck) => Err(struck.error),
+        }
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
-        let struck = self.plan.lock().strike(Operation::Write, &self.path);
-        if let Err(Struck { error, torn }) = struck {
-            if torn {
-                self.inner.write_at(&bytes[..bytes.len() / 2], offset)?;
+        match strike(&self.plan, Operation::Write, &self.path) {
+            Ok(()) => self.inner.write_at(bytes, offset),
+            Err(Struck { way: Way::Lie, .. }) => Ok(()),
+            Err(Struck { error, way }) => {
+                if way == Way::Torn {
+                    self.inner.write_at(&bytes[..bytes.len() / 2], offset)?;
+                }
+                Err(error)
             }
-            return Err(error);
         }
-        self.inner.write_at(bytes, offset)
     }
 
     fn sync_data(&self) -> Result<()> {
-        self.strike(Operation::Sync)?;
-        self.inner.sync_data()
+        if self.may(Operation::Sync)? { self.inner.sync_data() } else { Ok(()) }
     }
 
     fn sync_all(&self) -> Result<()> {
-        self.strike(Operation::Sync)?;
-        self.inner.sync_all()
+        if self.may(Operation::Sync)? { self.inner.sync_all() } else { Ok(()) }
     }
 
     fn len(&self) -> Result<u64> {

@@ -32,8 +32,8 @@ mod mem;
 mod os;
 
 pub use counters::{IoCounters, IoCounts};
-pub use fault::{Fault, FaultFs, Operation};
-pub use mem::MemFs;
+pub use fault::{Fault, FaultFs, Operation, Watcher};
+pub use mem::{Grain, MemFs, Survival};
 pub use os::OsFs;
 
 /// How a file will be used.

@@ -4,7 +4,8 @@
 //! and the durable one, which synced changes reach. [`MemFs::crash`] gives the file system as a
 //! machine would find it after power loss: everything synced, and of the rest a part that the seed
 //! chooses. That part is chosen as unkindly as real disks are allowed to be: sector by sector within
-//! a file, name by name within a directory, lengths apart from contents. Only renames are atomic.
+//! a file, name by name within a directory, lengths apart from contents; of a sector that was written
+//! twice, the first write may be there without the second. Only renames are atomic.
 //!
 //! It has no files on any disk, no timing and no threads. Safe to share; each file has a lock of its
 //! own, below the lock of the names.
@@ -22,6 +23,7 @@ use crate::{Access, File, Fs, IoCounters, LockGuard, ReadBuf, parent_of};
 mod node;
 
 use node::Node;
+pub use node::{Grain, Survival};
 
 /// A file system in memory that forgets what was not synced.
 #[derive(Clone, Debug)]
@@ -109,13 +111,18 @@ impl MemFs {
     /// piece with probability `keep_share`, as `seed` decides. Locks are free. This file system goes
     /// on unharmed, so that one run can crash in many ways.
     pub fn crash(&self, seed: u64, keep_share: f64) -> MemFs {
+        self.crash_with(seed, Survival { share: keep_share, grain: Grain::Either })
+    }
+
+    /// As [`MemFs::crash`], with what survives in pieces of a chosen size.
+    pub fn crash_with(&self, seed: u64, survival: Survival) -> MemFs {
         let mut rng = Rng::new(seed);
         let names = self.names.lock();
         let mut survived = names.durable.clone();
         // Journals keep a prefix of the changes; the promises of `Fs` allow any of them. Both occur.
         let in_order = rng.chance(0.5);
         for change in &names.pending {
-            if rng.chance(keep_share) {
+            if rng.chance(survival.share) {
                 for (path, node) in &change.0 {
                     set(&mut survived, path, node.clone());
                 }
@@ -128,7 +135,7 @@ impl MemFs {
         for node in survived.values_mut() {
             let copy = copies
                 .entry(Arc::as_ptr(node))
-                .or_insert_with(|| Arc::new(node.crash(&mut rng, keep_share)));
+                .or_insert_with(|| Arc::new(node.crash(&mut rng, survival)));
             *node = Arc::clone(copy);
         }
         let after = Names {

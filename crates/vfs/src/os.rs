@@ -316,9 +316,18 @@ fn open(path: &Path, flags: OFlags) -> Result<OwnedFd> {
 }
 
 fn write_all(fd: &OwnedFd, bytes: &[u8], offset: u64) -> rustix::io::Result<()> {
+    write_by(bytes, offset, |part, at| rustix::io::pwrite(fd, part, at))
+}
+
+/// Writes all bytes by a call that may be interrupted, and may take a part of what it is given.
+fn write_by(
+    bytes: &[u8],
+    offset: u64,
+    mut write: impl FnMut(&[u8], u64) -> rustix::io::Result<usize>,
+) -> rustix::io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
-        match again(|| rustix::io::pwrite(fd, &bytes[done..], offset + done as u64))? {
+        match again(|| write(&bytes[done..], offset + done as u64))? {
             // No error and no progress: only a device without room answers so.
             0 => return Err(Errno::NOSPC),
             n => done += n,

@@ -5,8 +5,6 @@
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
 mod clients;
-#[path = "../simulation/fs.rs"]
-mod fs;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -21,7 +19,7 @@ use onlap::{
 };
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks, ThreadTasks};
-use onlap_testkit::for_seeds;
+use onlap_testkit::{SlowFs, for_seeds};
 use onlap_vfs::MemFs;
 
 use clients::{Noted, World};
@@ -417,7 +415,7 @@ fn no_interleaving_shows_what_cannot_be() {
         options.tuning.compact_dead_percent = *rng.pick(&[5, 20]);
         options.tuning.pending_rows = *rng.pick(&[10, 100, 1 << 20]);
         options.background_jobs = 1 + rng.index(3);
-        options.fs = Arc::new(fs::SlowFs { inner: Arc::new(MemFs::new()), tasks: tasks.clone() });
+        options.fs = Arc::new(SlowFs::new(Arc::new(MemFs::new()), tasks.clone()));
         options.clock = Arc::new(tasks.clone());
         options.tasks = Arc::new(tasks.clone());
         run(options, Arc::new(tasks), &mut rng, 100);

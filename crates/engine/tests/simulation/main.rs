@@ -10,7 +10,6 @@
 //! must match. Then the database is opened again.
 
 mod clients;
-mod fs;
 mod history;
 
 use std::cell::RefCell;
@@ -21,11 +20,10 @@ use std::time::Duration;
 use onlap::{CheckOptions, Database, ErrorKind, Options, SyncMode, check};
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks};
-use onlap_testkit::for_seeds;
+use onlap_testkit::{SlowFs, for_seeds};
 use onlap_vfs::MemFs;
 
 use clients::{World, look, look_after, read, write};
-use fs::SlowFs;
 use history::History;
 
 const SEEDS: u64 = 48;
@@ -43,7 +41,7 @@ fn options(tasks: &SimTasks, rng: &mut Rng) -> Options {
     options.tuning.run_file_bytes = *rng.pick(&[1000, 8000]);
     options.tuning.merge_fan_in = *rng.pick(&[2, 4]);
     options.tuning.compact_dead_percent = *rng.pick(&[5, 20]);
-    options.fs = Arc::new(SlowFs { inner: Arc::new(MemFs::new()), tasks: tasks.clone() });
+    options.fs = Arc::new(SlowFs::new(Arc::new(MemFs::new()), tasks.clone()));
     options.clock = Arc::new(tasks.clone());
     options.tasks = Arc::new(tasks.clone());
     options

@@ -3,6 +3,8 @@
 //! 1. Read the headers. The last file with a header is the end of the chain; its header names the
 //!    end of the log before it, hence the file before it, and so on. Files that no header leads to
 //!    are void: a recovery cut them off, or they were prepared and not begun.
+//!    A file that a header leads to and that is not there was lost with its name, if nothing says that the
+//!    log was durable in it; the log ends before it then, and what follows is void. Otherwise it is missing.
 //! 2. Visit the records in order up to the first hole.
 //! 3. A hole is a torn tail unless anything behind it says that the log was durable beyond it.
 
@@ -69,18 +71,8 @@ pub fn replay(
         let bytes = load(file.number, HEADER_BYTES)?;
         headers.push(FileHeader::parse(file.number, &bytes).map_err(|e| e.at(&file.name, 0))?);
     }
-    let chain = chain(needed, &headers)?;
-    if let Some(first) = chain.first() {
-        let before = first.header.previous_end.file();
-        if first.header.file > oldest && before >= oldest {
-            return Err(Error::corruption(
-                &first.name,
-                24,
-                format!("log file {before} is missing"),
-            ));
-        }
-    }
     let known = headers.iter().flatten().map(|h| h.durable).max().unwrap_or_default();
+    let chain = chain(needed, &headers, oldest, known)?;
     let mut end = ReplayEnd { end: LogPosition::START, csn: 0, live: vec![], void: vec![] };
     for (i, link) in chain.iter().enumerate() {
         let bytes = load(link.header.file, usize::MAX)?;
@@ -105,19 +97,47 @@ pub fn replay(
             break;
         }
     }
+    // Files behind the end were never begun durably, unless their records know better: a header may be
+    // damaged, too.
+    for file in needed.iter().filter(|file| file.number > end.end.file()) {
+        let bytes = load(file.number, usize::MAX)?;
+        let durable = durable_behind(LogPosition::new(file.number, 0), &bytes);
+        // Files before the oldest one were durable once, and nobody needs them any more.
+        if durable > end.end.max(LogPosition::new(oldest, 0)) {
+            return Err(damage(&file.name, end.end, durable));
+        }
+    }
     end.void = files.iter().map(|f| f.number).filter(|n| !end.live.contains(n)).collect();
     Ok(end)
 }
 
-/// The files that make up the log, oldest first.
-fn chain(files: &[LogFile], headers: &[Option<FileHeader>]) -> Result<Vec<Link>> {
+/// The files that make up the log, oldest first: from the one numbered `oldest` on, if they were begun. The log
+/// was durable up to `known`.
+fn chain(
+    files: &[LogFile],
+    headers: &[Option<FileHeader>],
+    oldest: u64,
+    known: LogPosition,
+) -> Result<Vec<Link>> {
     let mut last = files.len();
     'ends: while last > 0 {
         last -= 1;
         let Some(header) = headers[last] else { continue };
         let mut links = vec![Link { header, name: files[last].name.clone(), end: None }];
         let mut previous = header.previous_end;
-        while let Ok(i) = files.binary_search_by_key(&previous.file(), |f| f.number) {
+        while previous.file() >= oldest {
+            let found = files.binary_search_by_key(&previous.file(), |f| f.number);
+            let i = match found {
+                Ok(i) => i,
+                Err(_) if known.file() >= previous.file() => {
+                    let text = format!("log file {} is missing", previous.file());
+                    return Err(Error::corruption(&links[links.len() - 1].name, 24, text));
+                }
+                Err(i) => {
+                    last = i;
+                    continue 'ends;
+                }
+            };
             let Some(header) = headers[i] else {
                 // The file before was never begun durably: the log ends before that one.
                 last = i;

@@ -299,6 +299,34 @@ fn a_file_without_header_ends_the_log() {
 }
 
 #[test]
+fn a_file_whose_name_was_lost_ends_the_log() {
+    let (one, at1) = file(first(1), &[LogPosition::START; 2]);
+    let start = LogPosition::START;
+    let third =
+        FileHeader { file: 3, previous_end: LogPosition::new(2, 500), durable: start, csn: 9 };
+    let (three, at3) = file(third, &[start; 2]);
+    let (seen, end) = run(&vec![(1, one.clone()), (3, three.clone())], 1).unwrap();
+    assert_eq!((seen, end.end, end.void), (vec![1, 2], at1[2], vec![3]));
+    // Also where nothing is left before it.
+    let (seen, end) = run(&vec![(3, three)], 2).unwrap();
+    assert_eq!((seen, end.end, end.void), (vec![], start, vec![3]));
+    // Nor does it matter that files which nobody needs were durable.
+    let before = FileHeader { previous_end: LogPosition::new(2, 500), ..third };
+    let (mut three, _) = file(before, &[LogPosition::new(2, 500)]);
+    three[..HEADER_BYTES].fill(0);
+    let (seen, end) = run(&vec![(3, three)], 3).unwrap();
+    assert_eq!((seen, end.end, end.void), (vec![], start, vec![3]));
+    // Unless the header or a record behind it says that it was durable.
+    let known = FileHeader { durable: LogPosition::new(2, 500), ..third };
+    let (three, _) = file(known, &[start]);
+    let e = run(&vec![(1, one.clone()), (3, three)], 1).unwrap_err();
+    assert!(e.message().contains("file 2 is missing"), "{e}");
+    let (three, _) = file(third, &[start, at3[1]]);
+    let e = run(&vec![(1, one), (3, three)], 1).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+}
+
+#[test]
 fn a_newer_format_is_refused_by_name() {
     let mut bytes = first(1).encode();
     bytes[8] = 3;

@@ -160,13 +160,7 @@ impl MarkRun {
         out: &mut Vec<Change>,
     ) -> Result<()> {
         for i in self.footer.change_blocks(column, &rows) {
-            let entry = &self.footer.changes[i];
-            let block = self.change_block(i, form)?;
-            let before = out.len();
-            block.read(rows.clone(), out).map_err(|e| self.file.place(e, entry.offset))?;
-            if let Some(csn) = self.adopted_at() {
-                out[before..].iter_mut().for_each(|c| c.csn = csn);
-            }
+            self.read_block(i, form, rows.clone(), out)?;
         }
         Ok(())
     }
@@ -202,9 +196,24 @@ impl MarkRun {
 
     /// All changes of block `i`, of a column of this form, for checks.
     pub fn read_change_block(&self, i: usize, form: Physical, out: &mut Vec<Change>) -> Result<()> {
+        self.read_block(i, form, 0..RowId::MAX, out)
+    }
+
+    fn read_block(
+        &self,
+        i: usize,
+        form: Physical,
+        rows: Range<RowId>,
+        out: &mut Vec<Change>,
+    ) -> Result<()> {
         let entry = &self.footer.changes[i];
         let block = self.change_block(i, form)?;
-        block.read(0..RowId::MAX, out).map_err(|e| self.file.place(e, entry.offset))
+        let before = out.len();
+        block.read(rows, out).map_err(|e| self.file.place(e, entry.offset))?;
+        if let Some(csn) = self.adopted_at() {
+            out[before..].iter_mut().for_each(|c| c.csn = csn);
+        }
+        Ok(())
     }
 
     fn change_block(&self, i: usize, form: Physical) -> Result<Arc<Loaded<ChangeBlock>>> {

@@ -81,3 +81,49 @@ fn every_operation_of_a_scenario_can_fail() {
         assert_eq!((fs.operations(), fs.struck()), (n + 1, 1), "nothing follows the failure");
     }
 }
+
+#[test]
+fn a_lie_does_nothing_and_says_so_to_nobody() {
+    let disk = MemFs::new();
+    let fs = FaultFs::new(Arc::new(disk.clone()));
+    let file = fs.create(Path::new("a"), Access::ReadWrite).unwrap();
+    file.sync_all().unwrap();
+    fs.sync_dir(Path::new(".")).unwrap();
+    file.write_at(b"old", 0).unwrap();
+    fs.fail(Fault::on(Operation::Sync).lying());
+    fs.fail(Fault::on(Operation::Remove).lying());
+    file.sync_data().unwrap();
+    fs.remove(Path::new("a")).unwrap();
+    assert_eq!(fs.struck(), 2);
+    assert!(disk.exists(Path::new("a")).unwrap());
+    assert_eq!(disk.crash(1, 0.0).used_bytes(), 0, "the sync was none");
+}
+
+#[test]
+fn a_short_read_is_a_file_that_ends() {
+    let fs = FaultFs::new(Arc::new(MemFs::new()));
+    let file = fs.create(Path::new("a"), Access::ReadWrite).unwrap();
+    file.write_at(b"12345678", 0).unwrap();
+    fs.fail(Fault::on(Operation::Read).short());
+    let e = file.read_at(2, 4).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::Corruption);
+    let place = e.place().expect("damage has a place");
+    assert_eq!((place.file.as_str(), place.offset), ("a", 2));
+    assert_eq!(&*file.read_at(2, 4).unwrap(), b"3456");
+}
+
+#[test]
+fn a_watcher_sees_each_operation_before_it_happens() {
+    let disk = MemFs::new();
+    let fs = FaultFs::new(Arc::new(disk.clone()));
+    let seen: Arc<Mutex<Vec<(Operation, bool)>>> = Arc::default();
+    let (below, notes) = (disk.clone(), Arc::clone(&seen));
+    fs.watch(Arc::new(move |operation, path: &Path| {
+        notes.lock().push((operation, below.exists(path).unwrap()));
+    }));
+    fs.create(Path::new("a"), Access::ReadWrite).unwrap().write_at(b"x", 0).unwrap();
+    fs.remove(Path::new("a")).unwrap();
+    let expected =
+        [(Operation::Create, false), (Operation::Write, true), (Operation::Remove, true)];
+    assert_eq!(*seen.lock(), expected);
+}

@@ -1,9 +1,11 @@
 //! What of one file survives?
 //!
 //! A file is its live bytes and its durable ones; which sectors differ is remembered, so that a sync
-//! costs what was written since the last one. Safe to share: one lock per file.
+//! costs what was written since the last one. A sector that was written several times since keeps what
+//! it was in between, too: the disk may have taken an earlier write and not the last one. Safe to share:
+//! one lock per file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use onlap_base::Rng;
 use parking_lot::Mutex;
@@ -14,6 +16,29 @@ const SECTOR: u64 = 512;
 /// A page, the piece in which the kernel writes back.
 const PAGE: u64 = 4096;
 
+/// Earlier contents of a sector that are remembered until the next sync.
+const STALE: usize = 2;
+
+/// How much of what was not synced survives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Survival {
+    /// The chance of each piece.
+    pub share: f64,
+    /// How large pieces are.
+    pub grain: Grain,
+}
+
+/// The pieces in which bytes survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grain {
+    /// Of 512 bytes.
+    Sector,
+    /// Of 4096 bytes.
+    Page,
+    /// One or the other, file by file.
+    Either,
+}
+
 /// The content behind a name.
 #[derive(Debug, Default)]
 pub(super) struct Node(Mutex<Content>);
@@ -22,8 +47,8 @@ pub(super) struct Node(Mutex<Content>);
 struct Content {
     live: Vec<u8>,
     durable: Vec<u8>,
-    /// Sectors that may differ between the two, by number.
-    changed: BTreeSet<u64>,
+    /// Sectors that may differ between the two, by number, with what they were in between.
+    changed: BTreeMap<u64, Vec<Vec<u8>>>,
 }
 
 impl Node {
@@ -45,6 +70,7 @@ impl Node {
         if end > content.live.len() as u64 {
             content.resize(end);
         }
+        content.remember(offset, end);
         content.live[offset as usize..end as usize].copy_from_slice(bytes);
         content.mark(offset, end);
     }
@@ -57,7 +83,7 @@ impl Node {
         let mut content = self.0.lock();
         let Content { live, durable, changed } = &mut *content;
         durable.resize(live.len(), 0);
-        for sector in std::mem::take(changed) {
+        for (sector, _) in std::mem::take(changed) {
             copy_sectors(live, durable, sector, 1);
         }
     }
@@ -68,25 +94,34 @@ impl Node {
     }
 
     /// The file after power loss.
-    pub(super) fn crash(&self, rng: &mut Rng, keep_share: f64) -> Node {
+    pub(super) fn crash(&self, rng: &mut Rng, survival: Survival) -> Node {
         let content = self.0.lock();
         let mut after = content.durable.clone();
         // The length is the old one, the new one, or what an append had reached in between.
-        if rng.chance(keep_share) {
+        if rng.chance(survival.share) {
             let (old, new) = (content.durable.len(), content.live.len());
             let len =
                 if new > old && rng.chance(0.5) { old + rng.index(new - old + 1) } else { new };
             after.resize(len, 0);
         }
-        let sectors_of_piece = if rng.chance(0.5) { 1 } else { PAGE / SECTOR };
-        let pieces: BTreeSet<u64> = content.changed.iter().map(|s| s / sectors_of_piece).collect();
+        let whole_pages = match survival.grain {
+            Grain::Sector => false,
+            Grain::Page => true,
+            Grain::Either => rng.chance(0.5),
+        };
+        let sectors_of_piece = if whole_pages { PAGE / SECTOR } else { 1 };
+        let pieces: BTreeSet<u64> = content.changed.keys().map(|s| s / sectors_of_piece).collect();
         for piece in pieces {
-            if rng.chance(keep_share) {
+            if rng.chance(survival.share) {
                 let first = piece * sectors_of_piece;
                 copy_sectors(&content.live, &mut after, first, sectors_of_piece);
+                if survival.share < 1.0 {
+                    content.lay_stale(rng, &mut after, first..first + sectors_of_piece);
+                }
             }
         }
-        Node(Mutex::new(Content { live: after.clone(), durable: after, changed: BTreeSet::new() }))
+        let changed = BTreeMap::new();
+        Node(Mutex::new(Content { live: after.clone(), durable: after, changed }))
     }
 }
 
@@ -99,7 +134,33 @@ impl Content {
 
     fn mark(&mut self, from: u64, to: u64) {
         if from < to {
-            self.changed.extend(from / SECTOR..to.div_ceil(SECTOR));
+            for sector in from / SECTOR..to.div_ceil(SECTOR) {
+                self.changed.entry(sector).or_default();
+            }
+        }
+    }
+
+    /// Keeps what sectors are before they are written again.
+    fn remember(&mut self, from: u64, to: u64) {
+        let Content { live, changed, .. } = self;
+        for (sector, before) in changed.range_mut(from / SECTOR..to.div_ceil(SECTOR)) {
+            if before.len() < STALE {
+                let start = ((sector * SECTOR) as usize).min(live.len());
+                let end = (start + SECTOR as usize).min(live.len());
+                before.push(live[start..end].to_vec());
+            }
+        }
+    }
+
+    /// Puts some of these sectors back to what they were between two writes.
+    fn lay_stale(&self, rng: &mut Rng, after: &mut [u8], sectors: std::ops::Range<u64>) {
+        for (sector, before) in self.changed.range(sectors) {
+            if !before.is_empty() && rng.chance(0.25) {
+                let stale = rng.pick(before);
+                let start = ((sector * SECTOR) as usize).min(after.len());
+                let end = (start + stale.len()).min(after.len());
+                after[start..end].copy_from_slice(&stale[..end - start]);
+            }
         }
     }
 }

@@ -233,3 +233,43 @@ fn a_failed_sync_loses_its_bytes_whatever_later_syncs_say() {
     let after = content(&fs.crash(1, 0.0), "/db/a.log");
     assert_eq!(after, Some([[2; 512], [3; 512]].concat()), "written again, it does");
 }
+
+#[test]
+fn an_earlier_write_may_survive_without_the_last_one() {
+    let fs = database();
+    let file = made(&fs, "/db/a", &[1; 2048]);
+    file.sync_all().unwrap();
+    fs.sync_dir(Path::new("/db")).unwrap();
+    for byte in 2..=4 {
+        file.write_at(&[byte; 512], 512).unwrap();
+    }
+    let mut seen = BTreeSet::new();
+    for seed in 0..200 {
+        let after = content(&fs.crash(seed, 0.75), "/db/a").unwrap();
+        assert!(after[512..1024].iter().all(|&b| b == after[512]), "a sector is a whole");
+        assert!(after[..512].iter().chain(&after[1024..]).all(|&b| b == 1));
+        seen.insert(after[512]);
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [1, 2, 3, 4]);
+    file.sync_data().unwrap();
+    assert_eq!(content(&fs.crash(0, 1.0), "/db/a").unwrap()[512], 4, "a sync forgets the earlier");
+}
+
+#[test]
+fn pages_survive_as_a_whole_where_they_are_the_grain() {
+    let fs = database();
+    let file = made(&fs, "/db/a", &[1; 64 << 10]);
+    file.sync_all().unwrap();
+    fs.sync_dir(Path::new("/db")).unwrap();
+    file.write_at(&[2; 64 << 10], 0).unwrap();
+    let torn_pages = |grain: Grain| {
+        let torn = |seed: u64| {
+            let after = fs.crash_with(seed, Survival { share: 0.5, grain });
+            let bytes = content(&after, "/db/a").unwrap();
+            bytes.chunks(4096).filter(|page| page.iter().any(|b| *b != page[0])).count()
+        };
+        (0..20).map(torn).sum::<usize>()
+    };
+    assert_eq!(torn_pages(Grain::Page), 0);
+    assert!(torn_pages(Grain::Sector) > 100);
+}

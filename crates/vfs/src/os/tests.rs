@@ -133,3 +133,27 @@ fn space_is_reserved_and_counted() {
     assert_eq!((done.writes, done.written_bytes, done.syncs), (1, 1000, 2));
     assert_eq!((done.reads, done.read_bytes), (1, 5));
 }
+
+#[test]
+fn interrupted_and_short_writes_go_on_where_they_were() {
+    let mut rng = Rng::new(3);
+    for _ in 0..200 {
+        let mut bytes = vec![0; 1 + rng.index(5000)];
+        rng.fill(&mut bytes);
+        let mut file = vec![0; bytes.len() + 100];
+        let mut calls = 0;
+        write_by(&bytes, 100, |part, at| {
+            calls += 1;
+            if rng.chance(0.3) {
+                return Err(Errno::INTR);
+            }
+            let n = 1 + rng.index(part.len());
+            file[at as usize..at as usize + n].copy_from_slice(&part[..n]);
+            Ok(n)
+        })
+        .unwrap();
+        assert!(file[100..] == bytes[..] && calls > 0);
+    }
+    assert_eq!(write_by(b"x", 0, |_, _| Ok(0)), Err(Errno::NOSPC));
+    assert_eq!(write_by(b"x", 0, |_, _| Err(Errno::IO)), Err(Errno::IO));
+}

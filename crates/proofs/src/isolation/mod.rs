@@ -1,15 +1,13 @@
-//! Random concurrent transactions, whose histories contain nothing that their levels forbid.
+//! Do concurrent transactions see anything that their levels forbid?
 //!
 //! Clients read and write registers, lists and sets, kept in rows so that every way to read and to
 //! write is taken (see [`objects`]), and note what they did; `onlap_testkit::cycles` judges. In the
-//! simulation a seed replays a run: `ONLAP_SEED=n cargo test -p onlap --test histories`. The same
-//! clients also run as threads. Flushes, merges, long snapshots and a reopen happen in between.
+//! simulation a seed replays a run. The same clients also run as threads. Flushes, merges, long snapshots and
+//! a reopen happen in between.
 //!
 //! The controls: with a rule switched off, the same histories must be found guilty.
 
 mod clients;
-#[path = "../simulation/fs.rs"]
-mod fs;
 mod objects;
 
 use std::collections::HashSet;
@@ -20,18 +18,16 @@ use onlap::{Database, Options, Rule, SyncMode};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks, ThreadTasks};
+use onlap_testkit::SlowFs;
 use onlap_testkit::cycles::{Anomaly, Kind, Level, Noted, Outcome, check, would_close_a_cycle};
-use onlap_testkit::for_seeds;
 use onlap_vfs::MemFs;
 
+use crate::{Counts, Verdict};
 use clients::{World, client, keep, read_everything};
-use fs::SlowFs;
 use objects::Tables;
 
-const SEEDS: u64 = 16;
-const CONTROL_SEEDS: u64 = 6;
-
-const LEVELS: [Level; 3] = [Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
+/// The levels.
+pub const LEVELS: [Level; 3] = [Level::ReadCommitted, Level::RepeatableRead, Level::Serializable];
 
 /// What runs have in common and in what they differ.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +78,7 @@ fn options(rng: &mut Rng, tasks: Arc<dyn Tasks>, clock: Arc<dyn Clock>) -> Optio
 fn simulate(setting: Setting, rng: &mut Rng) -> Told {
     let tasks = SimTasks::new(rng.next_u64());
     let mut options = options(rng, Arc::new(tasks.clone()), Arc::new(tasks.clone()));
-    options.fs = Arc::new(SlowFs { inner: Arc::new(MemFs::new()), tasks: tasks.clone() });
+    options.fs = Arc::new(SlowFs::new(Arc::new(MemFs::new()), tasks.clone()));
     run(setting, rng, options)
 }
 
@@ -137,82 +133,68 @@ fn work(setting: Setting, rng: &mut Rng, db: &Database, tables: &Tables, world: 
     handles.into_iter().for_each(|handle| handle.join().unwrap());
 }
 
-fn judge(told: &Told) {
-    let found = check(&told.history);
-    if !found.is_empty() {
-        for (tx, noted) in told.history.iter().enumerate() {
-            eprintln!("T{tx}: {noted:?}");
-        }
-        panic!("{}", found.iter().map(Anomaly::to_string).collect::<Vec<_>>().join("\n"));
+/// One history at each level and one at mixed levels, in the simulation.
+///
+/// # Errors
+/// The anomalies that a level forbids.
+pub fn run_seed(seed: u64) -> Verdict {
+    let mut counts = Counts::default();
+    for level in LEVELS.into_iter().map(Some).chain([None]) {
+        let told = simulate(Setting::at(level), &mut Rng::new(seed));
+        judge(&told).map_err(|e| format!("{level:?}: {e}"))?;
+        counts.add(name_of(level), told.history.len() as u64);
+        counts.add("committed", told.committed());
+    }
+    Ok(counts)
+}
+
+fn name_of(level: Option<Level>) -> &'static str {
+    match level {
+        Some(Level::ReadCommitted) => "transactions at READ COMMITTED",
+        Some(Level::RepeatableRead) => "transactions at REPEATABLE READ",
+        Some(Level::Serializable) => "transactions at SERIALIZABLE",
+        None => "transactions at mixed levels",
     }
 }
 
-/// How transactions ended, so that no history is empty by mistake.
-#[derive(Debug, Default)]
-struct Ended {
-    committed: usize,
-    aborted: usize,
-}
-
-impl Ended {
-    fn add(&mut self, told: &Told) {
-        let committed = told.history.iter().filter(|n| matches!(n.outcome, Outcome::Committed(_)));
-        let committed = committed.count();
-        self.committed += committed;
-        self.aborted += told.history.len() - committed;
-    }
-}
-
-fn simulated(name: &str, level: Option<Level>, seeds: u64) {
-    let ended = Mutex::new(Ended::default());
-    for_seeds(name, seeds, |mut rng| {
-        let told = simulate(Setting::at(level), &mut rng);
-        judge(&told);
-        ended.lock().unwrap().add(&told);
-    });
-    let ended = ended.into_inner().unwrap();
-    println!("{name}: {seeds} seeds, {ended:?}");
-    if std::env::var_os("ONLAP_SEED").is_none() {
-        assert!(ended.committed > ended.aborted && ended.aborted > 0, "{ended:?}");
-    }
-}
-
-#[test]
-fn read_committed() {
-    simulated("read_committed", Some(Level::ReadCommitted), SEEDS);
-}
-
-#[test]
-fn repeatable_read() {
-    simulated("repeatable_read", Some(Level::RepeatableRead), SEEDS);
-}
-
-#[test]
-fn serializable() {
-    simulated("serializable", Some(Level::Serializable), SEEDS);
-}
-
-#[test]
-fn mixed_levels() {
-    simulated("mixed_levels", None, SEEDS);
-}
-
-#[test]
-fn threads() {
-    for (seed, level) in LEVELS.into_iter().map(Some).chain([None]).enumerate() {
+/// The same with threads: a seed repeats the operations, not the moments at which threads meet.
+///
+/// # Errors
+/// As [`run_seed`].
+pub fn run_with_threads(seed: u64) -> Verdict {
+    let mut counts = Counts::default();
+    for level in LEVELS.into_iter().map(Some).chain([None]) {
         let setting = Setting { transactions: 60, ..Setting::at(level) };
-        let told = run_threads(setting, &mut Rng::new(seed as u64));
-        judge(&told);
-        let mut ended = Ended::default();
-        ended.add(&told);
-        println!("threads, {level:?}: {ended:?}");
+        let told = run_threads(setting, &mut Rng::new(seed));
+        judge(&told).map_err(|e| format!("{level:?}: {e}"))?;
+        counts.add(name_of(level), told.history.len() as u64);
+    }
+    Ok(counts)
+}
+
+/// What the checker says of a history; prints a guilty one.
+fn judge(told: &Told) -> Result<(), String> {
+    let found = check(&told.history);
+    if found.is_empty() {
+        return Ok(());
+    }
+    for (tx, noted) in told.history.iter().enumerate() {
+        eprintln!("T{tx}: {noted:?}");
+    }
+    Err(found.iter().map(Anomaly::to_string).collect::<Vec<_>>().join("\n"))
+}
+
+impl Told {
+    fn committed(&self) -> u64 {
+        let committed = |n: &&Noted| matches!(n.outcome, Outcome::Committed(_));
+        self.history.iter().filter(committed).count() as u64
     }
 }
 
-/// Kinds that are found in histories when a rule is switched off.
-fn kinds_without(rule: Rule, level: Level) -> HashSet<Kind> {
+/// Kinds of anomalies that are found in histories of the seeds below `seeds` when a rule is switched off.
+pub fn kinds_without(rule: Rule, level: Level, seeds: u64) -> HashSet<Kind> {
     let mut kinds = HashSet::new();
-    for seed in 0..CONTROL_SEEDS {
+    for seed in 0..seeds {
         let setting = Setting { without: Some(rule), ..Setting::at(Some(level)) };
         let told = simulate(setting, &mut Rng::new(seed));
         kinds.extend(check(&told.history).into_iter().map(|a| a.kind));
@@ -221,48 +203,35 @@ fn kinds_without(rule: Rule, level: Level) -> HashSet<Kind> {
     kinds
 }
 
-#[test]
-fn without_validation_of_reads_there_is_write_skew() {
-    let kinds = kinds_without(Rule::ReadValidation, Level::Serializable);
-    assert!(kinds.contains(&Kind::WriteSkew) || kinds.contains(&Kind::Phantom), "{kinds:?}");
+/// Transactions at SERIALIZABLE that were refused for what they had read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Refusals {
+    /// All transactions.
+    pub transactions: usize,
+    /// Those refused.
+    pub refused: usize,
+    /// Those of them that would have closed no cycle.
+    pub needless: usize,
+    /// Those that the engine counted without a look at rows.
+    pub coarse: u64,
 }
 
-#[test]
-fn without_the_first_updater_updates_are_lost() {
-    let kinds = kinds_without(Rule::FirstUpdaterWins, Level::RepeatableRead);
-    assert!(kinds.contains(&Kind::LostUpdate), "{kinds:?}");
-}
-
-#[test]
-fn without_a_second_look_updates_are_lost() {
-    let kinds = kinds_without(Rule::Recheck, Level::ReadCommitted);
-    assert!(kinds.contains(&Kind::LostUpdate), "{kinds:?}");
-}
-
-#[test]
-fn without_unique_keys_there_are_two_first_versions() {
-    let kinds = kinds_without(Rule::UniqueKeys, Level::ReadCommitted);
-    assert!(kinds.contains(&Kind::LostUpdate), "{kinds:?}");
-}
-
-/// How many of those that SERIALIZABLE refused would have closed no cycle. A figure, and a bound on it.
-#[test]
-fn false_alarms_at_serializable() {
-    let (mut transactions, mut refused, mut needless, mut coarse) = (0, 0, 0, 0);
-    for seed in 0..SEEDS {
+/// Counts refusals in the histories of the seeds below `seeds`.
+///
+/// # Panics
+/// When a history is guilty.
+pub fn refusals(seeds: u64) -> Refusals {
+    let mut all = Refusals::default();
+    for seed in 0..seeds {
         let setting = Setting { lists: false, ..Setting::at(Some(Level::Serializable)) };
         let told = simulate(setting, &mut Rng::new(seed));
-        judge(&told);
-        transactions += told.history.len();
-        refused += told.refused_at_commit.len();
+        judge(&told).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+        all.transactions += told.history.len();
+        all.refused += told.refused_at_commit.len();
         let closes = |tx: &&usize| would_close_a_cycle(&told.history, **tx);
-        needless +=
+        all.needless +=
             told.refused_at_commit.len() - told.refused_at_commit.iter().filter(closes).count();
-        coarse += told.coarse;
+        all.coarse += told.coarse;
     }
-    println!(
-        "of {transactions} transactions {refused} were refused for what they had read, {needless} of \
-         them without need; the engine counted {coarse} without a look at rows"
-    );
-    assert!(refused > 0 && needless < refused, "{needless} of {refused}");
+    all
 }

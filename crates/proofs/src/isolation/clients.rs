@@ -9,7 +9,7 @@ use onlap_base::rng::Rng;
 use onlap_base::tasks::Tasks;
 use onlap_testkit::cycles::{Level, Noted, Op, Outcome};
 
-use crate::objects::{Doing, REGISTERS, Tables};
+use super::objects::{Doing, REGISTERS, Tables};
 
 /// What the clients of a run share.
 pub struct World {
@@ -57,7 +57,7 @@ fn isolation(level: Level) -> Isolation {
 pub fn client(world: &World, db: &Database, tables: &Tables, mut rng: Rng, transactions: usize) {
     let session = rng.next_u32() as usize;
     for _ in 0..transactions {
-        let level = world.level.unwrap_or_else(|| *rng.pick(&crate::LEVELS));
+        let level = world.level.unwrap_or_else(|| *rng.pick(&super::LEVELS));
         let began = world.now();
         let options = TransactionOptions::at(isolation(level));
         let tx = db.begin_with(options).unwrap();

@@ -1,34 +1,31 @@
 //! What is there after `kill -9`?
 //!
-//! A child process, which is this test binary run again, commits from four threads and keeps an
+//! A child process, which is the command `onlap-proofs` run again, commits from eight threads and keeps an
 //! expected-state file per thread outside the database. The parent kills it at a random moment, opens
 //! the database and compares: everything acknowledged is there, nothing is there by half, and every
-//! index agrees with its table. Then the next child goes on where this one stopped.
-//!
-//! `ONLAP_KILLS=n` makes the loops longer, `ONLAP_SEED=n` kills at other moments.
-
-#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
-
-mod support;
+//! index agrees with its table. Then the next child goes on where this one stopped. A seed draws the moments; it
+//! does not repeat them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use onlap::{
-    DataType, Database, ErrorKind, IndexSpec, Row, SyncMode, TableSpec, Transaction, Value,
+    CheckOptions, DataType, Database, ErrorKind, IndexSpec, Options, Row, SyncMode, TableSpec,
+    Transaction, Value,
 };
 use onlap_base::rng::Rng;
 use onlap_testkit::kill::{Expected, Promise, run_and_kill};
-use support::{agreed_rows, integer, small_options};
 
-const THREADS: u64 = 4;
-/// Kills in a test run.
-const KILLS: u64 = 5;
-/// Where the child finds its directory and its sync mode.
-const DIR: &str = "ONLAP_KILL_DIR";
-const MODE: &str = "ONLAP_KILL_MODE";
+use crate::rows::{agreed, int};
+use crate::{Counts, Verdict};
+
+const THREADS: u64 = 8;
+/// Kills of a seed, half of them in each mode.
+const KILLS: u64 = 10;
+/// How the command is told that it is a child.
+const CHILD: &str = "child-that-writes";
 /// Row ids of different threads are this far apart.
 const STRIDE: u64 = 1 << 40;
 
@@ -93,7 +90,7 @@ fn expected(thread: u64, commits: u64) -> Model {
     for change in (1..=commits).flat_map(|commit| changes(thread, commit)) {
         match change {
             Change::Insert(row) => {
-                model.insert(integer(&row[0]), row);
+                model.insert(int(&row[0]), row);
             }
             Change::Delete(id) => assert!(model.remove(&id).is_some()),
             Change::Update(id, a) => {
@@ -109,13 +106,11 @@ fn expected_path(dir: &Path, thread: u64) -> PathBuf {
     dir.join(format!("expected-{thread}"))
 }
 
-/// Not a test of its own: without the directory in the environment there is nothing to do.
-#[test]
-fn child_process() {
-    let (Ok(dir), Ok(mode)) = (std::env::var(DIR), std::env::var(MODE)) else { return };
+/// Writes until it is killed, if the words say that this process is the child.
+pub(crate) fn child(words: &[&str]) -> Option<ExitCode> {
+    let [CHILD, dir, mode] = words else { return None };
     let dir = PathBuf::from(dir);
-    let mode: SyncMode = mode.parse().expect("the parent names a mode");
-    let db = Database::open(dir.join("db"), small_options(mode)).expect("the database opens");
+    let db = Database::open(dir.join("db"), options(mode)).expect("the database opens");
     for spec in [rows_spec(), progress_spec()] {
         match db.create_table(spec) {
             Err(e) if e.kind() != ErrorKind::AlreadyExists => panic!("{e}"),
@@ -128,6 +123,22 @@ fn child_process() {
             scope.spawn(move || write_until_killed(db, dir, thread));
         }
     });
+    Some(ExitCode::SUCCESS)
+}
+
+/// Small memtables, blocks, files and merges.
+fn options(mode: &str) -> Options {
+    let mode: SyncMode = mode.parse().expect("the parent names a mode");
+    let mut options = Options::default().sync(mode).memory_limit(64 << 20);
+    options.tuning.memtable_bytes = Some(40_000);
+    options.tuning.spill_bytes = Some(8000);
+    options.tuning.block_bytes = 600;
+    options.tuning.block_rows = 64;
+    options.tuning.run_file_bytes = 4000;
+    options.tuning.merge_fan_in = 2;
+    options.tuning.log_file_bytes = 32 << 10;
+    options.log_limit = 128 << 10;
+    options
 }
 
 fn write_until_killed(db: &Database, dir: &Path, thread: u64) {
@@ -135,7 +146,7 @@ fn write_until_killed(db: &Database, dir: &Path, thread: u64) {
     let key = [Value::Int(thread as i64)];
     let (rows, progress) = (db.table("rows").unwrap(), db.table("progress").unwrap());
     let done = db.snapshot().unwrap().get(&progress, &key, None).unwrap();
-    let mut commit = done.map_or(0, |row| integer(&row[1]) as u64);
+    let mut commit = done.map_or(0, |row| int(&row[1]) as u64);
     // A child whose parent has gone must not write for ever.
     let started = Instant::now();
     while started.elapsed() < Duration::from_secs(60) {
@@ -167,63 +178,81 @@ fn apply(tx: &mut Transaction, rows: &onlap::Table, changes: Vec<Change>) {
     }
 }
 
-fn kill_loop(mode: &str) {
-    let number = |name| std::env::var(name).ok().map(|v| v.parse::<u64>().expect("a number"));
-    let seed = number("ONLAP_SEED").unwrap_or(1);
-    println!("mode {mode}, seed {seed}");
+/// Kills the program that this is, some times in each mode.
+///
+/// # Errors
+/// What was lost, or is there by half.
+pub fn run(seed: u64) -> Verdict {
+    let program = std::env::current_exe().map_err(|e| format!("this program: {e}"))?;
+    run_with(&program, seed)
+}
+
+/// Kills `program`, which has to be the command `onlap-proofs`.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(program: &Path, seed: u64) -> Verdict {
     let mut rng = Rng::new(seed);
-    let dir = tempfile::tempdir().unwrap();
-    let mut commits = 0;
-    for _ in 0..number("ONLAP_KILLS").unwrap_or(KILLS) {
-        let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["--exact", "child_process", "--nocapture"]);
-        child.env(DIR, dir.path()).env(MODE, mode);
-        let status = run_and_kill(&mut child, &mut rng, Duration::from_millis(700)).unwrap();
-        assert!(status.code().is_none(), "the child ended by itself: {status}");
-        commits = verify(dir.path(), mode);
+    let mut counts = Counts::default();
+    for mode in ["os", "fsync"] {
+        let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+        for _ in 0..KILLS / 2 {
+            let mut child = Command::new(program);
+            child.arg(CHILD).arg(dir.path()).arg(mode);
+            let most = Duration::from_millis(1000);
+            let status = run_and_kill(&mut child, &mut rng, most).map_err(|e| e.to_string())?;
+            if status.code().is_some() {
+                return Err(format!("mode {mode}: the child ended by itself: {status}"));
+            }
+            let commits = verify(dir.path(), mode).map_err(|e| format!("mode {mode}: {e}"))?;
+            counts.add("kills", 1);
+            counts.add("commits that were found again", commits);
+        }
+        if dir.path().join("db/CURRENT").exists() {
+            let report =
+                onlap::check(dir.path().join("db"), &CheckOptions { options: options(mode) });
+            let report = report.map_err(|e| format!("check: {e:?}"))?;
+            if let Some(finding) = report.findings.first() {
+                return Err(format!("mode {mode}: check: {finding:?}"));
+            }
+        }
     }
-    println!("{commits} commits");
-    let options = onlap::CheckOptions { options: small_options(mode.parse().unwrap()) };
-    if dir.path().join("db/CURRENT").exists() {
-        let report = onlap::check(dir.path().join("db"), &options).unwrap();
-        assert!(report.findings.is_empty(), "{:?}", report.findings);
-    }
+    Ok(counts)
 }
 
 /// Compares what is there with what was promised; returns how many commits are there.
-fn verify(dir: &Path, mode: &str) -> u64 {
-    let db = Database::open(dir.join("db"), small_options(mode.parse().unwrap())).unwrap();
-    let read = |table: &str| match agreed_rows(&db, table) {
-        Err(e) if e.kind() == ErrorKind::UnknownTable => Vec::new(),
-        rows => rows.unwrap(),
+fn verify(dir: &Path, mode: &str) -> Result<u64, String> {
+    let db = Database::open(dir.join("db"), options(mode)).map_err(|e| format!("open: {e:?}"))?;
+    let snapshot = db.snapshot().map_err(|e| format!("{e:?}"))?;
+    let read = |name: &str| match db.table(name) {
+        Err(e) if e.kind() == ErrorKind::UnknownTable => Ok(Vec::new()),
+        table => {
+            let rows = table.and_then(|table| agreed(&snapshot, &table));
+            let rows = rows.map_err(|e| format!("{name}: {e:?}"))??;
+            Ok::<_, String>(rows.into_iter().map(|(_, row)| row).collect())
+        }
     };
-    let (rows, progress) = (read("rows"), read("progress"));
+    let (rows, progress) = (read("rows")?, read("progress")?);
     let mut by_thread = vec![Model::new(); THREADS as usize];
     for row in rows {
-        let id = integer(&row[0]);
+        let id = int(&row[0]);
         by_thread[(id as u64 / STRIDE) as usize].insert(id, row);
     }
     let mut all = 0;
     for (thread, found) in by_thread.into_iter().enumerate() {
-        let row = progress.iter().find(|row| integer(&row[0]) == thread as i64);
-        let commits = row.map_or(0, |row| integer(&row[1]) as u64);
-        let promise = Promise::read(&expected_path(dir, thread as u64)).unwrap();
-        assert!(promise.allows(commits), "thread {thread}: {commits} commits, {promise:?}");
-        let expected = expected(thread as u64, commits);
-        assert_eq!(found.len(), expected.len(), "thread {thread}: rows after {commits} commits");
-        assert!(found == expected, "thread {thread}: other rows after {commits} commits");
+        let row = progress.iter().find(|row| int(&row[0]) == thread as i64);
+        let commits = row.map_or(0, |row| int(&row[1]) as u64);
+        let promise = Promise::read(&expected_path(dir, thread as u64));
+        let promise = promise.map_err(|e| e.to_string())?;
+        if !promise.allows(commits) {
+            return Err(format!("thread {thread}: {commits} commits, {promise:?}"));
+        }
+        if found != expected(thread as u64, commits) {
+            return Err(format!("thread {thread}: other rows than {commits} commits made"));
+        }
         all += commits;
     }
-    db.close().unwrap();
-    all
-}
-
-#[test]
-fn killed_in_mode_os() {
-    kill_loop("os");
-}
-
-#[test]
-fn killed_in_mode_fsync() {
-    kill_loop("fsync");
+    drop(snapshot);
+    db.close().map_err(|e| format!("close: {e:?}"))?;
+    Ok(all)
 }

@@ -4,28 +4,58 @@
 //! and syncs of logs, segments, runs and mark runs are such moments. The manifest is left out: its
 //! record is written under the lock that orders changes, which another task would wait for outside
 //! the scheduler. Reads are left out too; readers give way between the batches that they ask for.
+//!
+//! A disk of few operations in a second ([`SlowFs::at_rate`]) makes each of those moments as long as the
+//! disk takes, in the simulation's time. Operations queue: one that comes while others wait is served
+//! after them.
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use onlap::Result;
+use onlap_base::Result;
+use onlap_base::clock::Clock;
 use onlap_base::names::FileKind;
 use onlap_base::tasks::{SimTasks, Tasks};
 use onlap_vfs::{Access, File, Fs, IoCounters, LockGuard, ReadBuf};
 
 /// Passes everything on to `inner`.
 pub struct SlowFs {
-    pub inner: Arc<dyn Fs>,
-    pub tasks: SimTasks,
+    inner: Arc<dyn Fs>,
+    disk: Disk,
+}
+
+#[derive(Clone)]
+struct Disk {
+    tasks: SimTasks,
+    /// What an operation takes; zero gives way and no more.
+    takes: Duration,
+    /// When the last operation that is queued will have been served, in the clock's nanoseconds.
+    busy_until: Arc<AtomicU64>,
 }
 
 impl SlowFs {
+    /// Gives way to other tasks before and after each write and sync.
+    pub fn new(inner: Arc<dyn Fs>, tasks: SimTasks) -> SlowFs {
+        SlowFs { inner, disk: Disk { tasks, takes: Duration::ZERO, busy_until: Arc::default() } }
+    }
+
+    /// Serves so many writes and syncs in a second.
+    ///
+    /// # Panics
+    /// When the rate is zero.
+    pub fn at_rate(inner: Arc<dyn Fs>, tasks: SimTasks, per_second: u32) -> SlowFs {
+        let takes = Duration::from_secs(1) / per_second;
+        SlowFs { inner, disk: Disk { tasks, takes, busy_until: Arc::default() } }
+    }
+
     fn file(&self, path: &Path, inner: Arc<dyn File>) -> Arc<dyn File> {
         let name = path.file_name().and_then(|n| n.to_str()).and_then(FileKind::parse);
         match name {
             Some(
                 FileKind::Log(_) | FileKind::Segment(_) | FileKind::Run(_) | FileKind::Marks(_),
-            ) => Arc::new(SlowFile { inner, tasks: self.tasks.clone() }),
+            ) => Arc::new(SlowFile { inner, disk: self.disk.clone() }),
             _ => inner,
         }
     }
@@ -75,13 +105,21 @@ impl Fs for SlowFs {
 
 struct SlowFile {
     inner: Arc<dyn File>,
-    tasks: SimTasks,
+    disk: Disk,
 }
 
-impl SlowFile {
+impl Disk {
     /// Others go on before the operation happens and before its caller knows that it did.
     fn slowly(&self, operation: impl FnOnce() -> Result<()>) -> Result<()> {
         self.tasks.yield_now();
+        if self.takes > Duration::ZERO {
+            let now = self.tasks.monotonic_ns();
+            let takes = u64::try_from(self.takes.as_nanos()).unwrap_or(u64::MAX);
+            // One task at a time runs, so nobody comes in between.
+            let served = self.busy_until.load(Ordering::Relaxed).max(now) + takes;
+            self.busy_until.store(served, Ordering::Relaxed);
+            self.tasks.sleep(Duration::from_nanos(served - now));
+        }
         let done = operation();
         self.tasks.yield_now();
         done
@@ -93,13 +131,13 @@ impl File for SlowFile {
         self.inner.read_at(offset, len)
     }
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
-        self.slowly(|| self.inner.write_at(bytes, offset))
+        self.disk.slowly(|| self.inner.write_at(bytes, offset))
     }
     fn sync_data(&self) -> Result<()> {
-        self.slowly(|| self.inner.sync_data())
+        self.disk.slowly(|| self.inner.sync_data())
     }
     fn sync_all(&self) -> Result<()> {
-        self.slowly(|| self.inner.sync_all())
+        self.disk.slowly(|| self.inner.sync_all())
     }
     fn len(&self) -> Result<u64> {
         self.inner.len()

@@ -1,0 +1,153 @@
+//! Which promises were tried to be broken, how, and how often?
+//!
+//! Each *rig* attacks one kind of promise: a function of a seed that does its worst and either counts what it
+//! tried or says what it found. Tests run few seeds of each; the command `onlap-proofs` runs as many as it is
+//! given and notes them in a log ([`record`]), so that figures add up over many runs. A rig comes with
+//! controls: a fault planted on purpose that it must find.
+//!
+//! The crate knows the engine by its public interface alone. Single-threaded unless a rig says otherwise.
+
+#![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub mod crash;
+pub mod damage;
+pub mod decoders;
+pub mod disk;
+pub mod faults;
+pub mod isolation;
+pub mod kill;
+pub mod options;
+pub mod record;
+
+pub mod rows;
+
+/// What a rig tried, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts(BTreeMap<&'static str, u64>);
+
+impl Counts {
+    /// Counts `n` more of something.
+    pub fn add(&mut self, what: &'static str, n: u64) {
+        *self.0.entry(what).or_default() += n;
+    }
+
+    /// How many of something there were.
+    pub fn of(&self, what: &str) -> u64 {
+        self.0.get(what).copied().unwrap_or(0)
+    }
+
+    /// Adds what another run counted.
+    pub fn extend(&mut self, other: &Counts) {
+        for (what, n) in &other.0 {
+            self.add(what, *n);
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.0.iter().map(|(what, n)| (*what, *n))
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<String> = self.iter().map(|(what, n)| format!("{n} {what}")).collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+/// What a rig says: what it tried, or what it found.
+pub type Verdict = Result<Counts, String>;
+
+/// A rig: its name, and what it does with a seed.
+#[derive(Clone, Copy)]
+pub struct Rig {
+    /// As the command and the log name it.
+    pub name: &'static str,
+    /// Tries its worst.
+    pub run: fn(u64) -> Verdict,
+}
+
+/// All rigs.
+pub const RIGS: [Rig; 8] = [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW];
+
+/// Power that goes, at any operation.
+pub const CRASH: Rig = Rig { name: "crash", run: crash::run };
+/// Operations that fail.
+pub const FAULTS: Rig = Rig { name: "faults", run: faults::run };
+/// Files that change by themselves.
+pub const DAMAGE: Rig = Rig { name: "damage", run: damage::run };
+
+/// Transactions at the same time.
+pub const ISOLATION: Rig = Rig { name: "isolation", run: isolation::run_seed };
+
+/// Processes that are killed.
+pub const KILL: Rig = Rig { name: "kill", run: kill::run };
+/// Bytes that nobody wrote.
+pub const DECODERS: Rig = Rig { name: "decoders", run: decoders::run };
+
+/// A disk without room.
+pub const FULL: Rig = Rig { name: "full", run: disk::run_full };
+/// A disk without speed.
+pub const SLOW: Rig = Rig { name: "slow", run: disk::run_slow };
+
+/// Runs one seed; a panic is a finding.
+pub fn attempt(rig: Rig, seed: u64) -> Verdict {
+    let outcome = catch_unwind(AssertUnwindSafe(|| (rig.run)(seed)));
+    outcome.unwrap_or_else(|panic| Err(format!("panic: {}", text_of(&*panic))))
+}
+
+fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
+}
+
+/// The line that repeats a seed of a rig.
+pub fn replay(rig: &str, seed: u64) -> String {
+    format!("cargo run -p onlap-proofs -- {rig} --seeds {seed}..{} --no-log", seed + 1)
+}
+
+/// Runs seeds of a rig from 0 on until it has tried at least so many of something; only the seed in the
+/// environment variable `ONLAP_SEED`, if there is one. What tests call.
+///
+/// # Panics
+/// With the line that replays it, when a seed finds something.
+pub fn prove(rig: Rig, what: &str, least: u64) -> Counts {
+    let one = std::env::var("ONLAP_SEED").ok().map(|text| text.parse().expect("a number"));
+    let mut counts = Counts::default();
+    for seed in one.map_or(0..u64::MAX, |seed: u64| seed..seed + 1) {
+        match attempt(rig, seed) {
+            Ok(more) => counts.extend(&more),
+            Err(finding) => panic!("seed {seed}: {finding}\nreplay: {}", replay(rig.name, seed)),
+        }
+        if counts.of(what) >= least {
+            break;
+        }
+    }
+    println!("{}: {counts}", rig.name);
+    counts
+}
+
+/// What a planted fault makes a rig find, with the first seed that does.
+///
+/// # Panics
+/// When none of the seeds below `count` does: the rig is blind to the fault.
+pub fn control(name: &str, count: u64, run: impl Fn(u64) -> Verdict) -> String {
+    for seed in 0..count {
+        let outcome = catch_unwind(AssertUnwindSafe(|| run(seed)));
+        let outcome = outcome.unwrap_or_else(|panic| Err(format!("panic: {}", text_of(&*panic))));
+        if let Err(finding) = outcome {
+            println!("{name}: found by seed {seed}: {finding}");
+            return finding;
+        }
+    }
+    panic!("{name}: a planted fault went unseen in {count} seeds");
+}
+
+/// What this program does as the child of a rig; `None` when it is none.
+pub fn child(words: &[&str]) -> Option<std::process::ExitCode> {
+    kill::child(words)
+}

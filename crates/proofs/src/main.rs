@@ -1,0 +1,86 @@
+//! `onlap-proofs RIG --seeds A..B`: tries seeds of a rig, and notes in the log what was tried.
+//!
+//! With `--no-log` nothing is noted: to replay a seed. Stops at the first finding, which is noted as well, with
+//! the line that replays it. `onlap-proofs list` names the rigs.
+
+#![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
+
+use std::ops::Range;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use onlap_proofs::record::{self, Run};
+use onlap_proofs::{Counts, RIGS, Rig, attempt, replay};
+
+/// A run of many seeds says how far it is after so many seconds.
+const TELL_SECONDS: u64 = 60;
+
+struct Arguments {
+    rig: Rig,
+    seeds: Range<u64>,
+    log: bool,
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    if let Some(code) = onlap_proofs::child(&words) {
+        return code;
+    }
+    match parse(&words) {
+        Some(arguments) => run(&arguments),
+        None => {
+            let names: Vec<&str> = RIGS.iter().map(|rig| rig.name).collect();
+            eprintln!(
+                "usage: onlap-proofs RIG --seeds A..B [--no-log]\nrigs: {}",
+                names.join(", ")
+            );
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parse(words: &[&str]) -> Option<Arguments> {
+    let (rig, seeds, log) = match words {
+        [rig, "--seeds", seeds] => (rig, seeds, true),
+        [rig, "--seeds", seeds, "--no-log"] => (rig, seeds, false),
+        _ => return None,
+    };
+    let rig = *RIGS.iter().find(|known| known.name == *rig)?;
+    let (from, to) = seeds.split_once("..")?;
+    Some(Arguments { rig, seeds: from.parse().ok()?..to.parse().ok()?, log })
+}
+
+fn run(arguments: &Arguments) -> ExitCode {
+    let Arguments { rig, seeds, log } = arguments;
+    let (started, mut told) = (Instant::now(), 0);
+    let (mut counts, mut finding, mut tried) = (Counts::default(), None, seeds.start);
+    for seed in seeds.clone() {
+        match attempt(*rig, seed) {
+            Ok(more) => counts.extend(&more),
+            Err(text) => {
+                eprintln!("seed {seed}: {text}\nreplay: {}", replay(rig.name, seed));
+                finding = Some(format!("seed {seed}: {text}"));
+            }
+        }
+        tried = seed + 1;
+        if finding.is_some() {
+            break;
+        }
+        let seconds = started.elapsed().as_secs();
+        if seconds / TELL_SECONDS > told {
+            told = seconds / TELL_SECONDS;
+            println!("{}: up to seed {seed} in {seconds} s: {}", rig.name, counts);
+        }
+    }
+    println!("{}: seeds {}..{tried}: {}", rig.name, seeds.start, counts);
+    if *log {
+        let seeds = seeds.start..tried;
+        let (finding, took) = (finding.as_deref(), started.elapsed());
+        match record::append(&Run { rig: rig.name, seeds, counts: &counts, finding, took }) {
+            Ok(path) => println!("noted in {}", path.display()),
+            Err(e) => eprintln!("cannot note the run: {e}"),
+        }
+    }
+    if finding.is_some() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}

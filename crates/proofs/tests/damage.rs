@@ -1,0 +1,43 @@
+//! Is damage found, or harmless? And would the rig notice if checksums were ignored?
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+use onlap_proofs::damage::run_with;
+use onlap_proofs::{DAMAGE, control, prove};
+
+#[test]
+fn two_thousand_corruptions() {
+    let counts = prove(DAMAGE, "corruptions", 2000);
+    assert!(counts.of("detected") > counts.of("harmless") || std::env::var("ONLAP_SEED").is_ok());
+}
+
+/// Ends of the blocks of a file: each begins with the checksum of the rest of it.
+fn blocks(bytes: &[u8], header: usize) -> Vec<(usize, usize)> {
+    let (mut found, mut at) = (Vec::new(), header);
+    while at + 4 < bytes.len() {
+        let sum = u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+        let mut of_rest = 0;
+        let end = (at + 4..bytes.len()).find(|&end| {
+            of_rest = crc32c::crc32c_append(of_rest, &bytes[end..end + 1]);
+            of_rest == sum
+        });
+        let Some(end) = end else { break };
+        found.push((at, end + 1));
+        at = end + 1;
+    }
+    found
+}
+
+/// As if checksums were not looked at: those of damaged blocks are made to fit.
+#[test]
+fn ignored_checksums_are_found() {
+    let conceal = |name: &str, intact: &[u8], bytes: &mut Vec<u8>| {
+        if bytes.len() == intact.len() && (name.ends_with(".seg") || name.ends_with(".run")) {
+            for (from, to) in blocks(intact, onlap_format::frame::HEADER_BYTES) {
+                let sum = crc32c::crc32c(&bytes[from + 4..to]);
+                bytes[from..from + 4].copy_from_slice(&sum.to_le_bytes());
+            }
+        }
+    };
+    control("checksums of blocks ignored", 20, |seed| run_with(seed, conceal));
+}
