@@ -42,8 +42,8 @@ pub struct Args {
     /// Reports, for compare and report
     files: Vec<PathBuf>,
     /// Engines to measure, separated by commas: onlap (embedded), onlap-wire, postgres, innodb,
-    /// innodb-change-buffer, innodb-compressed, myrocks, myrocks-zstd, rocksdb and sqlite (embedded,
-    /// where built in), url (with --url)
+    /// innodb-change-buffer, innodb-compressed, myrocks, myrocks-zstd, rocksdb (embedded, where built
+    /// in), url (with --url)
     #[arg(long, default_value = "onlap")]
     engine: String,
     /// The server of the engine url: postgres://… or mysql://…

@@ -17,10 +17,12 @@ use super::update::assignments;
 use crate::catalog::names::{fold, parts, quote};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
+use crate::parse;
 use crate::plan::Known;
 use crate::plan::scan::arrow_schema;
+use crate::session::values::fields_of;
 use crate::session::{Parameter, Session};
-use crate::types::{batch_of_rows, value_of_array};
+use crate::types::{PgType, batch_of_rows, value_of_array};
 use crate::view::View;
 
 /// What to do with a row that is there already.
@@ -217,6 +219,30 @@ impl<'a> Conflict<'a> {
     }
 }
 
+/// Types of a statement's parameters, those in DO UPDATE among them.
+///
+/// # Errors
+/// An unknown column; what the planner does not do.
+pub fn parameters(
+    session: &Session,
+    view: &View,
+    target: &Target,
+    clause: &OnConflict,
+    given: &[Option<PgType>],
+) -> Result<Vec<Option<PgType>>> {
+    let OnConflictAction::DoUpdate(update) = &clause.action else { return Ok(given.to_vec()) };
+    let condition = update.selection.as_ref().map(ToString::to_string);
+    let update = bind(view, target, &update.assignments, condition.as_deref())?;
+    let none = batch_of_rows(&arrow_schema(&target.schema, false), &[])?;
+    let rows = vec![(OLD.to_string(), none.clone()), (NEW.to_string(), none)];
+    let known = Known { rows, ..Known::default() };
+    let statement = parse::one(&update.query)?;
+    let query = session.instance.planner.plan(view, statement, fields_of(given), &known)?;
+    let mut types = super::delete::parameters(&query, given.len())?;
+    types.iter_mut().zip(given).for_each(|(ty, given)| *ty = given.or(*ty));
+    Ok(types)
+}
+
 /// Names under which the planner finds the two rows.
 const OLD: &str = "onlap old row";
 const NEW: &str = "onlap new row";
@@ -256,7 +282,7 @@ fn bind(
 fn qualify(target: &Target, query: &str) -> Result<String> {
     use datafusion::sql::sqlparser::ast::{Expr, Ident, visit_expressions_mut};
     use std::ops::ControlFlow;
-    let mut statement = crate::parse::one(query)?;
+    let mut statement = parse::one(query)?;
     let alias = Ident::with_quote('"', &target.alias);
     let flow = visit_expressions_mut(&mut statement, |expr| {
         match expr {

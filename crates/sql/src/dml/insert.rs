@@ -6,7 +6,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use onlap::{Batch, Row, Value, convert};
 
-use super::conflict::Conflict;
+use super::conflict::{self, Conflict};
 use super::returning::{self, Written};
 use super::target::Target;
 use super::{Described, ask};
@@ -93,6 +93,9 @@ pub fn describe(
                 types = super::delete::parameters(&query, given.len())?;
             }
         }
+    }
+    if let Some(OnInsert::OnConflict(clause)) = &insert.on {
+        types = conflict::parameters(session, view, &target, clause, &types)?;
     }
     let columns = returning::describe(session, view, &target, insert.returning.as_deref())?;
     Ok((types, columns))

@@ -47,6 +47,9 @@ async fn values(client: &Client) -> Result<(), Error> {
             .await?;
         println!("inserted {} {}", row.get::<_, i32>(0), row.get::<_, i64>("big"));
     }
+    let replace = "insert into item (id, label, plain) values ($1, $2, $3) on conflict (id) \
+        do update set plain = item.plain + $4, big = $5 where item.small < $6";
+    println!("parameters {:?}", client.prepare(replace).await?.params());
     let select = client
         .prepare_typed("select * from item where id >= $1 order by id", &[Type::INT4])
         .await?;
