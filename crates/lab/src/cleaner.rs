@@ -68,8 +68,9 @@ mod tests {
         let mut owner = owner.stdout(Stdio::piped()).spawn().unwrap();
         let group = owner.id() as libc::pid_t;
         std::thread::sleep(Duration::from_millis(100));
-        // SAFETY: plain system call on a process group of our own; SIGINT leaves the cleaner alone.
-        unsafe { libc::kill(-group, libc::SIGINT) };
+        // Not SIGINT, which whoever was started in the background may be deaf to.
+        // SAFETY: plain system call on a process group of our own; SIGTERM leaves the cleaner alone.
+        unsafe { libc::kill(-group, libc::SIGTERM) };
         let began = Instant::now();
         while file.exists() && began.elapsed() < Duration::from_secs(20) {
             std::thread::sleep(Duration::from_millis(10));
