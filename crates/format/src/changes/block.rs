@@ -86,12 +86,14 @@ pub struct ChangeBlock {
 pub struct Unpacked {
     /// First rows.
     pub firsts: Vec<i64>,
-    /// Numbers of rows.
+    /// Numbers of rows; empty where each change is of one row.
     pub lens: Vec<i64>,
     /// Commits.
     pub csns: Vec<i64>,
-    /// Whether the value is added.
+    /// Whether the value is added; empty where `all_add` says it of all.
     pub adds: Vec<i64>,
+    /// Whether all values are added, or none is.
+    pub all_add: Option<bool>,
     /// Values.
     pub values: Option<Column>,
 }
@@ -233,12 +235,12 @@ impl ChangeBlock {
 
     /// Unpacks the whole block.
     pub fn unpack(&self) -> Result<Unpacked> {
-        let mut out = Unpacked::default();
+        let mut out = Unpacked { all_add: self.adds, ..Unpacked::default() };
         let n = self.len();
         let mut values = Column::new(self.form);
-        for (k, to) in
-            [&mut out.firsts, &mut out.lens, &mut out.csns, &mut out.adds].into_iter().enumerate()
-        {
+        let lists = [&mut out.firsts, &mut out.lens, &mut out.csns, &mut out.adds];
+        let known = [false, self.single, false, self.adds.is_some()];
+        for (k, to) in lists.into_iter().enumerate().filter(|(k, _)| !known[*k]) {
             let view = self.block.column(k)?;
             match view.ints() {
                 Some(ints) => ints.append_to(0..n, to),
@@ -248,6 +250,18 @@ impl ChangeBlock {
         self.block.column(COLUMNS - 1)?.append_to(0..n, &mut values)?;
         out.values = Some(values);
         Ok(out)
+    }
+}
+
+impl Unpacked {
+    /// How many rows change `i` is of.
+    pub fn len_of(&self, i: usize) -> i64 {
+        self.lens.get(i).copied().unwrap_or(1)
+    }
+
+    /// Whether the value of change `i` is added.
+    pub fn is_add(&self, i: usize) -> bool {
+        self.all_add.unwrap_or_else(|| self.adds[i] != 0)
     }
 }
 

@@ -263,23 +263,26 @@ impl MarkRun {
 fn lay_over(block: &Unpacked, (folded, csn): (Csn, Csn), rows: &mut Patched<'_>) {
     let values = block.values.as_ref().expect("unpacked with its values");
     let (first, last) = (rows.ids[0] as i64, rows.ids[rows.ids.len() - 1] as i64);
-    let mut i = block.firsts.partition_point(|f| *f <= first);
-    while i > 0 && block.firsts[i - 1] + block.lens[i - 1] > first {
+    let mut i = block.firsts.partition_point(|f| *f < first);
+    while i > 0 && block.firsts[i - 1] + block.len_of(i - 1) > first {
         i -= 1;
     }
     let end = block.firsts.partition_point(|f| *f <= last);
+    if lay_dense(block, i..end, (folded, csn), rows) {
+        return;
+    }
     let applies = |i: usize| block.csns[i] as Csn > folded && block.csns[i] as Csn <= csn;
     let mut at = 0;
     for i in i..end {
         if !applies(i) {
             continue;
         }
-        let (start, until) = (block.firsts[i], block.firsts[i] + block.lens[i]);
+        let (start, until) = (block.firsts[i], block.firsts[i] + block.len_of(i));
         // Stretches rise; the same one may come again.
         while at < rows.ids.len() && (rows.ids[at] as i64) < start {
             at += 1;
         }
-        let to = match block.lens[i] {
+        let to = match block.len_of(i) {
             1 => at + usize::from(rows.ids.get(at).is_some_and(|r| *r as i64 == start)),
             _ => at + rows.ids[at..].partition_point(|r| (*r as i64) < until),
         };
@@ -290,16 +293,46 @@ fn lay_over(block: &Unpacked, (folded, csn): (Csn, Csn), rows: &mut Patched<'_>)
         {
             let place =
                 if rows.backward { rows.at + rows.ids.len() - 1 - at } else { rows.at + at };
-            to[place] = match block.adds[i] {
-                0 => from[i],
-                _ => to[place].wrapping_add(from[i]),
+            to[place] = match block.is_add(i) {
+                false => from[i],
+                true => to[place].wrapping_add(from[i]),
             };
             continue;
         }
         if to > at {
             let value = Scalar::of(values, i);
-            let op = if block.adds[i] == 0 { ChangeOp::Set(value) } else { ChangeOp::Add(value) };
+            let op = if block.is_add(i) { ChangeOp::Add(value) } else { ChangeOp::Set(value) };
             rows.apply_at(at..to, &op);
         }
     }
+}
+
+/// The same where rows follow each other without a gap, and changes are of integers, of one row each and
+/// of one kind: the usual case of a scan, in a loop that looks nothing up. False: it is not that.
+fn lay_dense(
+    block: &Unpacked,
+    changes: Range<usize>,
+    (folded, csn): (Csn, Csn),
+    rows: &mut Patched<'_>,
+) -> bool {
+    let (first, n) = (rows.ids[0], rows.ids.len());
+    let dense = rows.ids[n - 1] - first + 1 == n as RowId && !rows.backward;
+    let values = block.values.as_ref().expect("unpacked with its values");
+    let (Vector::Int(to), Vector::Int(from)) = (&mut rows.column.data, &values.data) else {
+        return false;
+    };
+    let Some(add) = block.all_add.filter(|_| dense && block.lens.is_empty()) else { return false };
+    if rows.column.nulls.is_some() || values.nulls.is_some() {
+        return false;
+    }
+    let to = &mut to[rows.at..rows.at + n];
+    let firsts = &block.firsts[changes.clone()];
+    let (csns, from) = (&block.csns[changes.clone()], &from[changes]);
+    for ((row, at), value) in firsts.iter().zip(csns).zip(from) {
+        if (*at as Csn) > folded && (*at as Csn) <= csn {
+            let place = &mut to[(*row as RowId - first) as usize];
+            *place = if add { place.wrapping_add(*value) } else { *value };
+        }
+    }
+    true
 }
