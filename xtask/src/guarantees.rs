@@ -1,6 +1,6 @@
 //! Is the table of figures in `docs/guarantees.md` what the rigs' log adds up to?
 //!
-//! `benchmarks/proofs.jsonl` has a line for each run (`crates/proofs/src/record.rs` says which fields); the table
+//! `benchmarks/proofs.jsonl` has a line for each run (`crates/testkit/src/record.rs` says which fields); the table
 //! has a row for each thing that is counted, summed over runs that found nothing, beside what the tests of every
 //! change try and what is aimed at. The check compares the table byte for byte. Pure.
 
@@ -19,11 +19,12 @@ const BEGIN: &str = "<!-- written by `cargo run -p xtask -- guarantees` -->\n";
 const END: &str = "<!-- end of what is written -->\n";
 
 /// Rig, what it counts, how the table calls it, what tests try, what is aimed at.
-const ROWS: [(&str, &str, &str, &str, &str); 14] = [
+const ROWS: [(&str, &str, &str, &str, &str); 17] = [
     ("crash", "recoveries", "simulated recoveries", "20,000", "500,000"),
     ("crash", "crashes during recovery", "of them from a crash during recovery", "1,000", "20,000"),
     ("faults", "faults", "operations that failed", "every one of the standard history", ""),
     ("kill", "kills", "kills of a process with 8 clients", "30", "1,000"),
+    ("server kill", "kills", "kills of a server with 8 clients", "20", ""),
     ("damage", "corruptions", "corruptions", "2,000", "100,000"),
     ("damage", "detected", "of them detected", "", ""),
     ("damage", "harmless", "of them harmless", "", ""),
@@ -37,6 +38,8 @@ const ROWS: [(&str, &str, &str, &str, &str); 14] = [
     ("full", "fill cycles", "times that a small disk was full", "100", ""),
     ("slow", "seconds on a slow disk", "seconds of 100 writes and syncs each", "240", ""),
     ("decoders", "executions", "executions of decoders", "1,000,000", "100,000,000"),
+    ("messages", "malformed messages", "malformed messages to a server", "100,000", "10,000,000"),
+    ("memory", "seconds in a cgroup", "seconds of 64 clients in a memory cgroup", "8", ""),
     (
         "isolation",
         "transactions at READ COMMITTED",

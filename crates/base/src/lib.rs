@@ -13,6 +13,7 @@ compile_error!(
 
 pub mod clock;
 pub mod error;
+pub mod files;
 pub mod ids;
 pub mod limits;
 pub mod memory;

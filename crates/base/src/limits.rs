@@ -109,6 +109,10 @@ pub const LOG_RECORD_BYTES: usize = GIB as usize;
 /// An eighth of [`LOG_LIMIT_DEFAULT`]: that is how much of the log waits for the rest of its file.
 pub const LOG_FILE_BYTES: u64 = 32 * MIB;
 
+/// Most bytes that a database keeps back for deletes and drops on a full disk: a log file for their records,
+/// and two for what flushes and compactions write before they remove more: the largest segment.
+pub const MARGIN_BYTES: u64 = 3 * LOG_FILE_BYTES;
+
 /// Rows of a table that were written blindly and have not met the rows before them: as many keys as a
 /// filter of 64 MiB holds at 16 bits each. One percent of a table's rows where that is more.
 pub const PENDING_ROWS: u64 = 64 * MIB * 8 / 16;
@@ -136,6 +140,8 @@ pub const FILTER_BITS_PER_KEY: usize = 16;
 const _: () = assert!(ROW_BYTES >= 2 * VALUE_BYTES, "a row holds two of the longest values");
 const _: () = assert!(LOG_RECORD_BYTES >= 2 * ROW_BYTES, "a log record holds any row");
 const _: () = assert!(LOG_LIMIT_DEFAULT >= LOG_LIMIT_MIN, "the default is allowed");
+const _: () =
+    assert!(MARGIN_BYTES >= LOG_FILE_BYTES + SEGMENT_BYTES, "a segment is compacted from it");
 const _: () = assert!(BLOCK_BYTES >= 8 * KEY_BYTES, "a block holds eight of the longest keys");
 const _: () = assert!(BLOCK_BLOB_BYTES <= VALUE_BYTES, "a value is the most of a column and block");
 const _: () = assert!(BLOCK_ROWS_MIN < BLOCK_ROWS_MAX, "the two ends are in order");
@@ -194,8 +200,10 @@ pub const LIMITS: &[Limit] = limits![
     FILTER_BITS_PER_KEY, "filter", "bits per key", "one false positive in about 1000";
     LOG_RECORD_BYTES, "log record", "bytes", "the longest commit logged in one piece; larger ones spill first";
     LOG_FILE_BYTES, "log file", "bytes", "an eighth of the default log; a longer record gets its own file";
+    MARGIN_BYTES, "kept for deletes and drops on a full disk", "bytes",
+        "a log file, and an eighth of the database up to the largest segment";
     PENDING_ROWS, "blind rows not resolved, or 1 percent of a table", "rows", "64 MiB at 16 bits each";
-    LOG_LIMIT_DEFAULT, "log kept, by default", "bytes", "recovered in under 5 seconds";
+    LOG_LIMIT_DEFAULT, "log kept, by default", "bytes", "recovered in seconds where memtables hold its rows";
     LOG_LIMIT_MIN, "log kept, at least", "bytes", "two log files";
     MEMORY_LIMIT_MIN, "memory_limit, at least", "bytes", "the log's share still holds one group";
     BACKGROUND_JOBS, "background jobs", "jobs", "each needs its buffers out of the budget";

@@ -13,7 +13,7 @@ use crate::limits::MEMORY_LIMIT_MIN;
 
 mod machine;
 
-pub use machine::machine_bytes;
+pub use machine::{machine_bytes, resident_bytes};
 
 /// What memory is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -17,6 +17,12 @@ pub const CURRENT: &str = "CURRENT";
 /// file found at open is left over from a crash and removed.
 pub const TEMPORARY: &str = ".tmp";
 
+/// An empty log file, kept for deletes on a full disk.
+pub const MARGIN_LOG: &str = "margin.log";
+
+/// Room that is kept for flushes and merges on a full disk.
+pub const MARGIN_ROOM: &str = "margin-room.log";
+
 /// What a file in the data directory is, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
@@ -34,6 +40,10 @@ pub enum FileKind {
     Run(FileId),
     /// `000000000007.mrk`: marks of landed rows.
     Marks(FileId),
+    /// [`MARGIN_LOG`].
+    MarginLog,
+    /// [`MARGIN_ROOM`]; removed at open.
+    MarginRoom,
     /// Anything that ends in [`TEMPORARY`].
     Temporary,
 }
@@ -59,6 +69,8 @@ impl FileKind {
             FileKind::Segment(id) => format!("{:012}.seg", id.0),
             FileKind::Run(id) => format!("{:012}.run", id.0),
             FileKind::Marks(id) => format!("{:012}.mrk", id.0),
+            FileKind::MarginLog => MARGIN_LOG.to_owned(),
+            FileKind::MarginRoom => MARGIN_ROOM.to_owned(),
             FileKind::Temporary => panic!("a temporary file is named after its target"),
         }
     }
@@ -71,6 +83,8 @@ impl FileKind {
         let kind = match name {
             LOCK => FileKind::Lock,
             CURRENT => FileKind::Current,
+            MARGIN_LOG => FileKind::MarginLog,
+            MARGIN_ROOM => FileKind::MarginRoom,
             _ => match name.strip_prefix("manifest-") {
                 Some(number) => FileKind::Manifest(digits(number)?),
                 None => {

@@ -18,8 +18,19 @@ unsafe extern "C" {
     fn mi_option_set(option: i32, value: std::ffi::c_long);
 }
 
+/// Bytes of memory below which there are no huge pages.
+#[cfg(target_os = "linux")]
+const SMALL_MACHINE: u64 = 4 << 30;
+
 /// Sets the allocator's options; the first thing that the process does.
 pub fn configure() {
+    #[cfg(target_os = "linux")]
+    if onlap_base::memory::machine_bytes() < SMALL_MACHINE {
+        // SAFETY: tells the kernel about pages that come from now on; a kernel that does not know it says so.
+        unsafe {
+            libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0);
+        }
+    }
     // SAFETY: the allocator is linked in with this function, which stores a number and ignores options
     // that it does not know. No other thread runs yet.
     unsafe {

@@ -115,6 +115,9 @@ pub struct Args {
     /// The same as --engine onlap,X --repeat 3
     #[arg(long, value_name = "X")]
     vs: Option<String>,
+    /// With report: the engine that others are compared with [default: the one that ran first]
+    #[arg(long, value_name = "ENGINE")]
+    first: Option<String>,
     /// How a commit's rows are handed over: batch (columns) or row (one by one)
     #[arg(long, default_value = "batch")]
     api: String,
@@ -160,7 +163,13 @@ fn run_report(args: &Args) -> Result<Outcome> {
         let text = "report takes reports: onlap bench report A.json … [--report FILE.html]";
         return Err(Error::new(ErrorKind::InvalidInput, text));
     }
-    let reports = args.files.iter().map(|f| read_report(f)).collect::<Result<Vec<_>>>()?;
+    let mut reports = args.files.iter().map(|f| read_report(f)).collect::<Result<Vec<_>>>()?;
+    if let Some(first) = &args.first {
+        let engines: Vec<&str> =
+            reports.iter().flat_map(|r| &r.runs).map(|run| run.engine.as_str()).collect();
+        let first = onlap_lab::names::choose("engine", first, &engines)?.to_owned();
+        reports.iter_mut().for_each(|r| r.runs.sort_by_key(|run| run.engine != first));
+    }
     let text = reports.iter().map(markdown::table).collect::<Result<Vec<_>>>()?.join("\n");
     match &args.markdown {
         Some(path) => write_text(path, &text)?,

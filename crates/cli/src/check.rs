@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use onlap::{CheckOptions, CheckReport, ErrorKind, Result};
+use onlap_base::clock::{Clock, SystemClock};
 use onlap_lab::units;
 use serde_json::json;
 
@@ -22,6 +23,7 @@ pub struct Args {
 
 /// Runs `onlap check`.
 pub fn run(args: &Args) -> Result<Outcome> {
+    let began = SystemClock.monotonic_ns();
     let report = match onlap::check(&args.dir, &CheckOptions::default()) {
         Ok(report) => report,
         // Damage that shows first while checking is a finding, not a directory that does not open.
@@ -30,7 +32,11 @@ pub fn run(args: &Args) -> Result<Outcome> {
     };
     match args.json {
         true => println!("{:#}", to_json(&report)),
-        false => print(&report),
+        false => {
+            print(&report);
+            let seconds = (SystemClock.monotonic_ns() - began) as f64 / 1e9;
+            println!("{seconds:.2} s, {:.0} MB/s", report.bytes as f64 / 1e6 / seconds.max(1e-9));
+        }
     }
     Ok(if report.findings.is_empty() { Outcome::Good } else { Outcome::Finding })
 }

@@ -131,6 +131,8 @@ fn to_json(stats: &Stats) -> Value {
     json!({
         "csn": stats.csn,
         "log_bytes": stats.log_bytes,
+        "margin_bytes": stats.margin_bytes,
+        "margin_lent": stats.margin_lent,
         "merge_debt_bytes": stats.merge_debt_bytes,
         "merge_debt_limit": stats.merge_debt_limit,
         "snapshots": stats.snapshots,

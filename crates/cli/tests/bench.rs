@@ -14,7 +14,7 @@ fn stderr(out: &Output) -> String {
 
 #[test]
 fn wrong_usage_names_the_nearest_and_exits_with_2() {
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 20] = [
         (&["bench", "ibensch"], "did you mean 'ibench'"),
         (&["bench", "ibench", "--engine", "rocksd"], "did you mean 'rocksdb'"),
         (&["bench", "ibench", "--vs", "rocksd"], "did you mean 'rocksdb'"),
@@ -28,6 +28,10 @@ fn wrong_usage_names_the_nearest_and_exits_with_2() {
         (&["bench", "six", "--io-limit", "1000x16Kib"], "did you mean 'KiB'"),
         (&["bench", "linkbench", "--engine", "onlap"], "onlap-wire"),
         (&["bench", "ibench", "--memory", "4000G"], "the machine has"),
+        (&["bench", "ibench", "--memory", "10"], "too little"),
+        (&["bench", "ibench", "--cgroup-memory", "10M"], "too little"),
+        (&["bench", "ibench", "--rows", "100B"], "may be needed"),
+        (&["bench", "ibench", "--json", "/no/such/report.json"], "no such folder"),
         (&["bench", "ibench", "--resume"], "needs the --json"),
         (&["bench", "compare", "one.json"], "takes two reports"),
         (&["wear", "/dev/null"], "smartctl"),
@@ -91,4 +95,11 @@ fn engines_are_compared_and_reports_are_made() {
     let text = String::from_utf8_lossy(&same.stdout).into_owned();
     assert!(text.contains("no change") && !text.contains("worse"), "{text}");
     assert_eq!(same.status.code(), Some(0));
+    // Another engine as the one that others are compared with.
+    let renamed = read(&json).replacen("\"engine\": \"onlap\"", "\"engine\": \"other\"", 1);
+    std::fs::write(&json, renamed).expect("written");
+    let report = |first: &str| onlap(&["bench", "report", &json, "--first", first]);
+    let text = String::from_utf8_lossy(&report("onlap").stdout).into_owned();
+    assert!(text.find("onlap |") < text.find("other |"), "{text}");
+    assert!(stderr(&report("onlop")).contains("onlap"));
 }

@@ -41,6 +41,7 @@ use crate::changes;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::flush;
+use crate::margin;
 use crate::spill::Spill;
 use crate::table::{Highs, TableState, TableView};
 use crate::unique;
@@ -64,7 +65,7 @@ pub(crate) struct Part {
     pub spill: Spill,
     /// Committed rows that die; the marks are spilled too.
     pub marked: RoaringTreemap,
-    /// Ordinals of own rows that died again, or were undone.
+    /// Ordinals of own rows that died again.
     pub dead: RoaringTreemap,
     /// Every value of the serial column came from the counter.
     pub counter_only: bool,
@@ -257,7 +258,7 @@ fn reserve_note(shared: &Shared, leader: &mut Leader) -> Result<()> {
     let mut bytes = Vec::new();
     let part = leader.log.group_part(shared.clock.unix_us());
     put_note(&mut bytes, LogPosition::START, 0, part);
-    leader.log.reserve(bytes.len()).map_err(|e| match e.kind() {
+    margin::reserve(shared, &mut leader.log, bytes.len()).map_err(|e| match e.kind() {
         ErrorKind::DiskFull => e,
         _ => shared.poison("beginning a log file", e),
     })

@@ -26,7 +26,7 @@ use parking_lot::Mutex;
 use crate::database::Shared;
 use crate::memtable::Work;
 use crate::table::TableState;
-use crate::{blind, compaction, debts, flush, quiet};
+use crate::{blind, compaction, debts, flush, margin, quiet};
 
 /// How long a failed kind of job rests.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
@@ -264,7 +264,7 @@ fn note_panic(shared: &Shared) {
 
 fn run_claimed(shared: &Shared, claim: Claim) -> Result<()> {
     match claim {
-        Claim::Flush(table) => flush::flush_oldest(shared, table),
+        Claim::Flush(table) => margin::lending(shared, || flush::flush_oldest(shared, table)),
         Claim::Files(table) => compaction::run(shared, table),
         Claim::Pending(table) => match shared.catalog.by_id(table) {
             Some(state) => blind::work(shared, &state),
@@ -331,6 +331,7 @@ fn run(shared: &Arc<Shared>, kinds: Kinds) {
         let seen = background.event.epoch();
         if kinds != Kinds::Patient {
             debts::look(shared);
+            margin::look(shared);
         }
         let busy = Busy::new(background);
         match pick(shared, kinds) {

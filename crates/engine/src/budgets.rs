@@ -117,8 +117,8 @@ fn wait_for(shared: &Shared, state: &TableState) -> Result<()> {
         let nothing = state.nothing_due.lock();
         let held = nothing.as_ref().is_some_and(|(at, ..)| Weak::as_ptr(at) == version);
         drop(nothing);
-        if share <= BEGINS || held || background.stopping() {
-            // What is left is kept by snapshots, or nobody does it any more.
+        if share <= BEGINS || held || background.stopping() || shared.margin.is_lent() {
+            // What is left is kept by snapshots, or nobody does it any more, or not before there is room.
             return Ok(());
         }
         shared.check_writable()?;

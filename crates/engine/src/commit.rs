@@ -52,6 +52,7 @@ use crate::changes::{self, replace};
 use crate::database::Shared;
 use crate::flush;
 use crate::log::LogWriter;
+use crate::margin;
 use crate::memtable::Mark;
 use crate::options::{Rule, SyncMode};
 use crate::read::ReadCounters;
@@ -100,6 +101,11 @@ impl TableWrite {
     }
 }
 
+/// Whether no row is added and none is changed: the rows of blind deletes are dead on arrival.
+fn only_deletes(writes: &[TableWrite]) -> bool {
+    writes.iter().all(|w| w.changes.is_empty() && w.rows.rows == w.gone.len())
+}
+
 /// A transaction in the queue.
 struct Request {
     writes: Vec<TableWrite>,
@@ -110,6 +116,11 @@ struct Request {
 }
 
 impl Request {
+    /// Whether it adds nothing, so that the margin is for it.
+    fn only_deletes(&self) -> bool {
+        only_deletes(&self.writes)
+    }
+
     fn finish(self, result: Result<Csn>) {
         let Request { writes, reads, body, client } = self;
         *client.decided.lock() = Some(Decided { result, writes, reads, _body: body });
@@ -261,7 +272,7 @@ impl Commits {
             shared.counters.add(&ReadCounters { filter_probes, ..ReadCounters::default() });
         }
         let body = encode(&writes)?;
-        shared.pressure.admit(shared, body.body_bytes())?;
+        shared.pressure.admit(shared, body.body_bytes(), only_deletes(&writes))?;
         let client = Arc::new(Client { decided: Mutex::default(), called: shared.tasks.event() });
         let request = Request { writes, reads, body, client: Arc::clone(&client) };
         self.queue.lock().push(request);
@@ -446,16 +457,10 @@ impl Leader {
     /// before him change has to wait until that can be seen.
     fn run_group(&mut self, shared: &Shared, requests: &[Request]) -> Vec<Result<Csn>> {
         let all = |e: Error| requests.iter().map(|_| Err(e.clone())).collect();
-        let bytes = requests.iter().map(|r| r.body.record_bytes(true)).sum();
-        let ready = shared.check_writable().and_then(|()| {
-            self.log.reserve(bytes).map_err(|e| match e.kind() {
-                ErrorKind::DiskFull => e,
-                _ => shared.poison("beginning a log file", e),
-            })
-        });
-        if let Err(e) = ready {
-            return all(e);
-        }
+        let full = match shared.check_writable().and_then(|()| self.make_room(shared, requests)) {
+            Ok(full) => full,
+            Err(e) => return all(e),
+        };
         let mut results = Vec::with_capacity(requests.len());
         let mut admitted = Vec::with_capacity(requests.len());
         let mut group = Group::default();
@@ -465,6 +470,10 @@ impl Leader {
         let mut part = Some(self.log.group_part(now));
         let alone = requests.len() == 1;
         for request in requests {
+            if let Some(e) = full.as_ref().filter(|_| !request.only_deletes()) {
+                results.push(Err(e.clone()));
+                continue;
+            }
             if group.is_before(request) {
                 break;
             }
@@ -492,6 +501,28 @@ impl Leader {
         shared.snapshots.publish(self.next_csn - 1);
         relieve(shared, &admitted, self);
         results
+    }
+
+    /// Step 2. Where there is no room but for deletes, what all others get.
+    fn make_room(&mut self, shared: &Shared, requests: &[Request]) -> Result<Option<Error>> {
+        let bytes = |r: &Request| r.body.record_bytes(true);
+        let poisoned = |e: Error| match e.kind() {
+            ErrorKind::DiskFull => e,
+            _ => shared.poison("beginning a log file", e),
+        };
+        let refusal = match margin::take_back(shared, &mut self.log) {
+            false => margin::refusal(),
+            true => match self.log.reserve(requests.iter().map(bytes).sum()) {
+                Ok(()) => return Ok(None),
+                Err(e) if e.kind() == ErrorKind::DiskFull => e,
+                Err(e) => return Err(poisoned(e)),
+            },
+        };
+        let deletes = requests.iter().filter(|r| r.only_deletes()).map(bytes).sum();
+        if deletes > 0 {
+            margin::reserve(shared, &mut self.log, deletes).map_err(poisoned)?;
+        }
+        Ok(Some(refusal))
     }
 
     /// Step 3 for one transaction. Nothing is changed unless all of it is admitted.
@@ -624,7 +655,7 @@ fn relieve(shared: &Shared, admitted: &[Admitted<'_>], leader: &mut Leader) {
             flush::freeze(shared, &largest, csn);
         }
     }
-    if leader.log.bytes() > shared.options.log_limit
+    if (leader.log.bytes() > shared.options.log_limit || shared.margin.is_lent())
         && let Some(oldest) = leader.log.oldest_closed_csn()
     {
         flush::relieve_log(shared, leader, oldest);

@@ -28,6 +28,7 @@ use onlap_storage::version::{IndexVersion, TableVersion};
 
 use crate::background;
 use crate::database::Shared;
+use crate::margin;
 use crate::schema_change::truncate;
 use crate::table::{TableState, TableView};
 
@@ -162,13 +163,17 @@ pub(crate) fn run(shared: &Shared, table: TableId) -> Result<()> {
                 file_bytes: shared.options.tuning.run_file_bytes,
                 block_bytes: shared.options.tuning.block_bytes,
             };
-            merge::worker::merge(shared, table, index, &choice, &options)?;
+            let merge = || merge::worker::merge(shared, table, index, &choice, &options);
+            match choice.reason {
+                Reason::Dead => margin::lending(shared, merge)?,
+                _ => merge()?,
+            };
         }
         Some(Task::Marks(files)) => {
-            merge::marks::merge(shared, table, &files)?;
+            margin::lending(shared, || merge::marks::merge(shared, table, &files))?;
         }
         Some(Task::Compact(candidate)) => {
-            compact::compact(shared, table, &candidate)?;
+            margin::lending(shared, || compact::compact(shared, table, &candidate))?;
         }
     }
     drop(version);

@@ -28,6 +28,7 @@ use crate::history::Timeline;
 use crate::index_build::BuildControl;
 use crate::locks::Locks;
 use crate::log::{LogSync, LogWriter};
+use crate::margin::{self, Margin};
 use crate::options::{Options, Rule};
 use crate::pressure::Pressure;
 use crate::quiet::Quiet;
@@ -69,6 +70,7 @@ pub(crate) struct Shared {
     commits: OnceLock<Commits>,
     log_sync: OnceLock<Arc<LogSync>>,
     pub pressure: Pressure,
+    pub margin: Margin,
     pub background: Background,
     /// A memtable is frozen at this many bytes.
     pub memtable_bytes: usize,
@@ -118,6 +120,7 @@ impl Shared {
             log_sync: OnceLock::new(),
             commits: OnceLock::new(),
             pressure: Pressure::new(options.tuning.merge_debt_bytes.unwrap_or(merge_debt_limit)),
+            margin: Margin::default(),
             background: Background::new(&*options.tasks),
             memtable_bytes: options.tuning.memtable_bytes.unwrap_or(memtable_bytes),
             schema_lock: ChangeLock::new(&*options.tasks),
@@ -222,7 +225,8 @@ impl Shared {
     }
 
     pub(crate) fn wants_log_spare(&self) -> bool {
-        self.commits().if_free(|leader| leader.log.wants_spare()).unwrap_or(false)
+        !self.margin.is_lent()
+            && self.commits().if_free(|leader| leader.log.wants_spare()).unwrap_or(false)
     }
 
     pub(crate) fn prepare_log_spare(&self) -> Result<()> {
@@ -519,6 +523,7 @@ impl Database {
             if self.shared.poisoned.get().is_some() {
                 return Ok(());
             }
+            margin::give_up(&self.shared, &mut leader.log);
             leader.log.seal(self.shared.clock.unix_us())
         });
         flushed.and(sealed)

@@ -500,7 +500,12 @@ pub(crate) fn relieve_log(shared: &Shared, leader: &mut Leader, oldest_needed: C
         if since.is_none_or(|c| c > oldest_needed) {
             continue;
         }
-        match relog::relog(leader, &state) {
+        // On a full disk the log that is left is for deletes.
+        let relogged = match shared.margin.is_lent() {
+            true => Ok(false),
+            false => relog::relog(leader, &state),
+        };
+        match relogged {
             Ok(true) => {}
             // Whatever stood in the way, a flush makes the log's records of the table unnecessary.
             Ok(false) => freeze(shared, &state, leader.next_csn - 1),

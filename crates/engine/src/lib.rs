@@ -28,6 +28,7 @@ mod history;
 mod index_build;
 mod locks;
 mod log;
+mod margin;
 #[doc(hidden)]
 pub mod memtable;
 mod options;

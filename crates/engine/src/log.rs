@@ -27,6 +27,8 @@ use crate::options::SyncMode;
 
 /// Obsolete files kept for reuse; more are deleted.
 const SPARES: usize = 2;
+/// Size of the file that an open begins where the disk is full: some hundred deletes.
+const SMALL_FILE_BYTES: u64 = 64 << 10;
 /// Bytes of zeros written per call when a spare file is prepared.
 const FILL_BYTES: usize = 1 << 20;
 
@@ -96,6 +98,10 @@ pub(crate) struct LogWriter {
     last_csn: Csn,
     closed: VecDeque<ClosedFile>,
     spares: Vec<PathBuf>,
+    /// An empty file for commits that only delete.
+    margin: Option<PathBuf>,
+    keeps_margin: bool,
+    began_full: bool,
     sync: Arc<LogSync>,
     /// Oldest files that someone is reading; they and all later ones stay.
     held: Vec<u64>,
@@ -126,14 +132,10 @@ impl LogWriter {
         if storage.fs.exists(&path)? {
             storage.fs.remove(&path)?;
         }
-        let file = storage.fs.create(&path, Access::ReadWrite)?;
-        match mode {
-            SyncMode::Fsync => {
-                fill(&*file, file_bytes)?;
-                storage.written.add(Purpose::Log, file_bytes);
-            }
-            _ => file.allocate(file_bytes)?,
-        }
+        let kept = kept_file(&storage, file_bytes)?;
+        let had = kept.is_some();
+        let (file, capacity, margin) = first_file(&storage, &path, mode, file_bytes, kept)?;
+        let began_full = capacity < file_bytes || had && margin.is_none();
         let state = SyncState {
             current: Arc::clone(&file),
             unsynced: Vec::new(),
@@ -150,12 +152,15 @@ impl LogWriter {
             file_bytes,
             file: Arc::clone(&file),
             at: tail.end,
-            capacity: file_bytes,
+            capacity,
             last_csn: tail.csn,
             closed: closed
                 .map(|(number, last_csn, bytes)| ClosedFile { number, last_csn, bytes })
                 .collect(),
             spares: Vec::new(),
+            margin,
+            keeps_margin: true,
+            began_full,
             held: Vec::new(),
         };
         writer.write_header(&*file, tail.next_file)?;
@@ -186,7 +191,18 @@ impl LogWriter {
         if self.at.offset() + bytes as u64 <= self.capacity {
             return Ok(());
         }
-        self.roll(bytes as u64)
+        self.roll(bytes as u64, false)
+    }
+
+    /// As [`LogWriter::reserve`], for commits that only delete: what was kept for them is used where
+    /// nothing else is left. True when it was.
+    pub(crate) fn reserve_for_deletes(&mut self, bytes: usize) -> Result<bool> {
+        if self.at.offset() + bytes as u64 <= self.capacity {
+            return Ok(false);
+        }
+        let before = self.margin.is_some();
+        self.roll(bytes as u64, true)?;
+        Ok(before && self.margin.is_none())
     }
 
     /// Writes the records of a group, and syncs them in mode `fsync`.
@@ -210,7 +226,7 @@ impl LogWriter {
         self.sync.sync()?;
         let mut note = Vec::new();
         format::put_note(&mut note, self.at, self.last_csn, self.group_part(unix_us));
-        self.reserve(note.len())?;
+        self.reserve_for_deletes(note.len())?;
         if note.len() as u64 + self.at.offset() <= self.capacity {
             note.clear();
             format::put_note(&mut note, self.at, self.last_csn, self.group_part(unix_us));
@@ -271,7 +287,9 @@ impl LogWriter {
     pub(crate) fn recycle(&mut self, files: Vec<ObsoleteFile>) -> Result<()> {
         for ObsoleteFile(file) in files {
             let path = self.storage.dir.join(FileKind::Log(file.number).name());
-            if self.spares.len() < SPARES && file.bytes == self.file_bytes {
+            if self.wants_margin() && file.bytes == self.file_bytes {
+                self.margin = Some(path);
+            } else if self.spares.len() < SPARES && file.bytes == self.file_bytes {
                 self.spares.push(path);
             } else {
                 self.storage.fs.remove(&path)?;
@@ -292,6 +310,51 @@ impl LogWriter {
         self.spares.push(path);
     }
 
+    /// Whether it had to begin without the room that it should have.
+    pub(crate) fn began_full(&self) -> bool {
+        self.began_full
+    }
+
+    /// Whether the file for deletes is missing.
+    pub(crate) fn wants_margin(&self) -> bool {
+        self.keeps_margin && self.margin.is_none()
+    }
+
+    /// For tests that see what becomes of a database without it.
+    pub(crate) fn keep_no_margin(&mut self) {
+        self.keeps_margin = false;
+    }
+
+    /// Keeps a prepared file for deletes, unless there is one by now.
+    pub(crate) fn add_margin(&mut self, prepared: PathBuf) {
+        let path = self.storage.dir.join(FileKind::MarginLog.name());
+        if self.margin.is_none() && self.storage.fs.rename(&prepared, &path).is_ok() {
+            self.margin = Some(path);
+        } else {
+            // What stays behind goes with the next open.
+            let _ = self.storage.fs.remove(&prepared);
+        }
+    }
+
+    /// Removes the file for deletes.
+    pub(crate) fn drop_margin(&mut self) {
+        if let Some(path) = self.margin.take() {
+            let _ = self.storage.fs.remove(&path);
+        }
+    }
+
+    /// Bytes of the file for deletes.
+    pub(crate) fn margin_bytes(&self) -> u64 {
+        if self.margin.is_some() { self.file_bytes } else { 0 }
+    }
+
+    /// Prepares a file for deletes; runs without the commit lock. Its zeros are not written, as it is
+    /// rarely used.
+    pub(crate) fn prepare_margin(storage: &StorageContext, bytes: u64) -> Result<PathBuf> {
+        let path = storage.dir.join(names::temporary(names::MARGIN_LOG));
+        allocated(storage, &path, bytes).map(|_| path)
+    }
+
     /// Writes a spare file full of zeros, so that syncs of the log write no metadata; runs without
     /// the commit lock.
     pub(crate) fn prepare_spare(storage: &StorageContext, bytes: u64) -> Result<PathBuf> {
@@ -307,11 +370,16 @@ impl LogWriter {
     }
 
     /// Goes on in a new file. The writer changes once everything that can fail has succeeded.
-    fn roll(&mut self, bytes: u64) -> Result<()> {
+    fn roll(&mut self, bytes: u64, deletes: bool) -> Result<()> {
         let capacity = self.file_bytes.max(bytes + format::HEADER_BYTES as u64);
         let number = self.at.file() + 1;
         let path = self.storage.dir.join(FileKind::Log(number).name());
-        let file = self.create_file(&path, capacity)?;
+        let file = match self.create_file(&path, capacity) {
+            Err(e) if e.kind() == ErrorKind::DiskFull && deletes && capacity == self.file_bytes => {
+                self.take_margin(&path)?.ok_or(e)?
+            }
+            created => created?,
+        };
         if self.mode != SyncMode::Os {
             self.sync.sync().map_err(beyond_space)?;
         }
@@ -332,12 +400,14 @@ impl LogWriter {
             fs.rename(&spare, path)?;
             return fs.open(path, Access::ReadWrite);
         }
-        let file = fs.create(path, Access::ReadWrite)?;
-        if let Err(e) = file.allocate(capacity) {
-            fs.remove(path)?;
-            return Err(e);
-        }
-        Ok(file)
+        allocated(&self.storage, path, capacity)
+    }
+
+    /// The file that was kept for deletes, under another name.
+    fn take_margin(&mut self, path: &Path) -> Result<Option<Arc<dyn File>>> {
+        let Some(kept) = self.margin.take() else { return Ok(None) };
+        self.storage.fs.rename(&kept, path).map_err(beyond_space)?;
+        self.storage.fs.open(path, Access::ReadWrite).map(Some)
     }
 
     /// Writes the header of file `number`, which has its bytes already.
@@ -370,6 +440,65 @@ impl LogWriter {
         if self.mode != SyncMode::Os {
             (state.durable, state.named) = (self.at, number);
         }
+    }
+}
+
+/// A new file with room for so many bytes. Nothing is left of it when the disk is full.
+fn allocated(storage: &StorageContext, path: &Path, bytes: u64) -> Result<Arc<dyn File>> {
+    let file = storage.fs.create(path, Access::ReadWrite)?;
+    if let Err(e) = file.allocate(bytes) {
+        storage.fs.remove(path)?;
+        return Err(e);
+    }
+    Ok(file)
+}
+
+/// The file for deletes that another life has left.
+fn kept_file(storage: &StorageContext, bytes: u64) -> Result<Option<PathBuf>> {
+    let path = storage.dir.join(FileKind::MarginLog.name());
+    if !storage.fs.exists(&path)? {
+        return Ok(None);
+    }
+    if storage.fs.open(&path, Access::Read)?.len()? == bytes {
+        return Ok(Some(path));
+    }
+    storage.fs.remove(&path)?;
+    Ok(None)
+}
+
+/// A file, its size, and what is kept for deletes now.
+type First = (Arc<dyn File>, u64, Option<PathBuf>);
+
+/// The file that an open begins: where the disk is full the one that is kept for deletes, or a small one, so
+/// that what is there can be read, and deleted.
+fn first_file(
+    storage: &StorageContext,
+    path: &Path,
+    mode: SyncMode,
+    bytes: u64,
+    kept: Option<PathBuf>,
+) -> Result<First> {
+    let file = storage.fs.create(path, Access::ReadWrite)?;
+    let made = match mode {
+        SyncMode::Fsync => fill(&*file, bytes),
+        _ => file.allocate(bytes),
+    };
+    match made {
+        Ok(()) => {
+            let written = if mode == SyncMode::Fsync { bytes } else { 0 };
+            storage.written.add(Purpose::Log, written);
+            Ok((file, bytes, kept))
+        }
+        Err(e) if e.kind() == ErrorKind::DiskFull => {
+            storage.fs.remove(path)?;
+            if let Some(kept) = kept {
+                storage.fs.rename(&kept, path)?;
+                return Ok((storage.fs.open(path, Access::ReadWrite)?, bytes, None));
+            }
+            let small = SMALL_FILE_BYTES.min(bytes / 4);
+            Ok((allocated(storage, path, small)?, small, None))
+        }
+        Err(e) => Err(e),
     }
 }
 

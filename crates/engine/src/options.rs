@@ -123,7 +123,7 @@ pub struct Tuning {
     pub without: Option<Rule>,
 }
 
-/// What keeps transactions apart; see [`Tuning::without`].
+/// What keeps transactions apart, and a database going; see [`Tuning::without`].
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -139,6 +139,10 @@ pub enum Rule {
     ForeignKeys,
     /// Rows that blind ones replaced get marks.
     BlindMarks,
+    /// Writers are held back where flushes and merges are behind.
+    BackPressure,
+    /// Room is kept for deletes and drops on a full disk.
+    Margin,
     /// An index that a transaction creates has the rows that others commit meanwhile.
     NewIndexes,
 }

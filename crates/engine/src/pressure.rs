@@ -28,6 +28,7 @@ use onlap_base::{Error, Result};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
+use crate::options::Rule;
 
 /// Bytes of memtable per second that a flush is expected to drain before the first was measured.
 const DRAIN_RATE_START: u64 = 100 << 20;
@@ -48,6 +49,8 @@ const CATCH_UP_NS: u64 = 4_000_000;
 const STEP_NS: u64 = 500_000;
 /// A writer never waits longer than this for one commit, but for a flush at the hard limit.
 const DELAY_MAX_NS: u64 = 20_000_000;
+/// Deletes on a full disk may pass the limit by this share of it.
+const DELETES_SHARE: u64 = 8;
 /// Step in which the hard limit is waited out.
 const HARD_STEP: Duration = Duration::from_millis(1);
 /// Bytes of memtable per byte of log body, before it was measured: vectors are wider than packed bits.
@@ -215,9 +218,12 @@ impl Pressure {
     /// Holds a writer of a commit of `body_bytes` back for its share.
     ///
     /// # Errors
-    /// Memory is full and the last flush failed: its error.
-    pub(crate) fn admit(&self, shared: &Shared, body_bytes: usize) -> Result<()> {
+    /// Memory is full and the last flush failed: its error. Commits that only delete go on for a while.
+    pub(crate) fn admit(&self, shared: &Shared, body_bytes: usize, deletes: bool) -> Result<()> {
         self.bodies.fetch_add(body_bytes as u64, Ordering::Relaxed);
+        if !shared.obeys(Rule::BackPressure) {
+            return Ok(());
+        }
         let drained_at = self.drained_at.load(Ordering::Relaxed);
         let debt = over(self.merge_debt(), self.merge_debt_limit, 2 * self.merge_debt_limit);
         let bound_until = self.bound_until.load(Ordering::Relaxed);
@@ -246,7 +252,7 @@ impl Pressure {
             delay = delay.max(time_of(bytes, rate as u64).min(DELAY_MAX_NS));
         }
         self.pay(shared, now, delay);
-        self.wait_for_room(shared, limit)
+        self.wait_for_room(shared, limit, deletes)
     }
 
     /// Adds a delay to what writers owe, and sleeps where that is ahead of the time.
@@ -267,13 +273,16 @@ impl Pressure {
     }
 
     /// Waits at the hard limit.
-    fn wait_for_room(&self, shared: &Shared, limit: u64) -> Result<()> {
+    fn wait_for_room(&self, shared: &Shared, limit: u64, deletes: bool) -> Result<()> {
         let full = || shared.storage.memory.used(Part::Memtables) > limit;
         let started = shared.clock.monotonic_ns();
         let mut waited = false;
         while full() && shared.check_writable().is_ok() && shared.has_frozen() {
             if let Some(e) = self.stuck.lock().clone() {
-                return Err(e);
+                // The log that is kept for deletes bounds what they add.
+                let used = shared.storage.memory.used(Part::Memtables);
+                let goes_on = deletes && used <= limit + limit / DELETES_SHARE;
+                return if goes_on { Ok(()) } else { Err(e) };
             }
             shared.background.wake();
             shared.tasks.sleep(HARD_STEP);

@@ -42,7 +42,7 @@ use crate::changes;
 use crate::database::Shared;
 use crate::flush;
 use crate::log::{LogTail, LogWriter};
-use crate::options::Options;
+use crate::options::{Options, Rule};
 use crate::sequences;
 use crate::table::{Highs, TableState};
 
@@ -88,12 +88,17 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     let tail = replay(&shared, &files, oldest, flushed_csn)?;
     shared.snapshots.publish(tail.csn);
     let csn = tail.csn;
-    let log = LogWriter::start(
+    let mut log = LogWriter::start(
         Arc::clone(&shared.storage),
         shared.options.sync,
         shared.options.tuning.log_file_bytes,
         tail,
     )?;
+    if !shared.obeys(Rule::Margin) {
+        log.keep_no_margin();
+    } else if log.began_full() {
+        shared.margin.note_lent(shared.clock.monotonic_ns());
+    }
     shared.start_commits(csn + 1, log);
     Ok(shared)
 }
@@ -214,7 +219,11 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
                 }
                 for state in full {
                     flush::freeze(shared, &state, record.csn);
-                    flush::flush_oldest(shared, state.id)?;
+                    match flush::flush_oldest(shared, state.id) {
+                        // It was in memory before as well, and can be read and deleted from there.
+                        Err(e) if e.kind() == ErrorKind::DiskFull => {}
+                        flushed => flushed?,
+                    }
                 }
             }
             RecordBody::Relog(rows) => {

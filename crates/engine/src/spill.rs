@@ -84,6 +84,16 @@ impl Spill {
         }
     }
 
+    /// Ordinal of the first row of the last file.
+    pub(crate) fn begin_of_last(&self) -> Option<RowId> {
+        self.files.segments.last().map(|s| s.rows.start)
+    }
+
+    /// Keeps an error for whoever asks next.
+    pub(crate) fn fail(&mut self, e: Error) {
+        self.failed = Some((0, e));
+    }
+
     /// One behind the last ordinal that was spilled.
     pub(crate) fn end(&self) -> RowId {
         self.end

@@ -41,6 +41,10 @@ pub struct Stats {
     pub reads: ReadCounters,
     /// Log that is kept.
     pub log_bytes: u64,
+    /// Room that is kept for deletes and drops on a full disk.
+    pub margin_bytes: u64,
+    /// Part of it is used up: what adds rows is refused until it is whole again.
+    pub margin_lent: bool,
     /// What merges and compactions still have to read.
     pub merge_debt_bytes: u64,
     /// Debt above which writers are paced.
@@ -169,13 +173,17 @@ impl Database {
         let named = shared.catalog.named();
         let tables = named.iter().map(|(name, t)| table_stats(shared, name, t));
         let csn = shared.snapshots.published();
+        let (log_bytes, log_margin) =
+            shared.commits().exclusively(|leader| (leader.log.bytes(), leader.log.margin_bytes()));
         Ok(Stats {
             csn,
             tables: tables.collect::<Result<_>>()?,
             written: shared.storage.written.report(),
             memory: shared.storage.memory.report(),
             reads: shared.counters.report(),
-            log_bytes: shared.commits().exclusively(|leader| leader.log.bytes()),
+            log_bytes,
+            margin_bytes: log_margin + shared.margin.room_bytes(),
+            margin_lent: shared.margin.is_lent(),
             merge_debt_bytes: shared.pressure.merge_debt(),
             merge_debt_limit: shared.pressure.merge_debt_limit(),
             delayed_us: shared.pressure.delayed_us(),

@@ -5,22 +5,19 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/power.rs"]
+mod power;
 mod support;
 
 use std::sync::Arc;
 
 use onlap::{
-    CheckOptions, DataType, Database, Error, ErrorKind, IndexSpec, KeyRange, Result, Row, Scan,
-    SyncMode, Table, TableChanges, TableSpec, Value,
+    DataType, Database, Error, ErrorKind, IndexSpec, KeyRange, Result, Row, Scan, Table,
+    TableChanges, TableSpec, Value,
 };
 use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
-use support::{agreed_rows, small_options};
-
-fn open(fs: impl Fs + 'static) -> Result<Database> {
-    let mut options = small_options(SyncMode::Fsync);
-    options.fs = Arc::new(fs);
-    Database::open("/db", options)
-}
+use power::{assert_checked, cut_at_each_operation, open};
+use support::agreed_rows;
 
 fn spec() -> TableSpec {
     TableSpec::new("t")
@@ -60,13 +57,6 @@ fn kind<T: std::fmt::Debug>(result: Result<T, Error>) -> ErrorKind {
 
 fn changes() -> TableChanges {
     TableChanges::new()
-}
-
-fn assert_checked(disk: &MemFs) {
-    let mut options = CheckOptions { options: small_options(SyncMode::Fsync) };
-    options.options.fs = Arc::new(disk.clone());
-    let report = onlap::check("/db", &options).unwrap();
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
 
 /// Closes, opens again and compares.
@@ -351,23 +341,9 @@ fn assert_some_form(db: &Database) {
 fn the_power_may_go_at_any_operation() {
     let disk = MemFs::new();
     filled(disk.clone(), 300).0.close().unwrap();
-    for n in 0.. {
-        let before = disk.crash(n, 1.0);
-        let fs = FaultFs::new(Arc::new(before.clone()));
-        let db = open(fs.clone()).unwrap();
-        fs.fail(Fault::any().after(n).for_ever().torn());
-        let changed = change_all(&db);
-        drop(db);
-        if fs.struck() == 0 {
-            changed.unwrap();
-            break;
-        }
-        let after = before.crash(n, [0.0, 0.5, 1.0][n as usize % 3]);
-        let db = open(after.clone()).unwrap();
-        assert_some_form(&db);
-        db.close().unwrap();
-        assert_checked(&after);
-    }
+    cut_at_each_operation(&disk, change_all, |db, _| {
+        assert_some_form(db);
+    });
 }
 
 #[test]

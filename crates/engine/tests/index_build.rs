@@ -7,6 +7,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "these tests are about real threads")]
 
+#[path = "support/power.rs"]
+mod power;
 mod support;
 
 use std::path::Path;
@@ -15,20 +17,13 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread;
 
 use onlap::{
-    BuildControl, CheckOptions, DataType, Database, ErrorKind, IndexSpec, KeyRange, Result, Row,
-    Scan, SyncMode, Table, TableSpec, Value,
+    BuildControl, DataType, Database, ErrorKind, IndexSpec, KeyRange, Result, Row, Scan, Table,
+    TableSpec, Value,
 };
 use onlap_base::rng::Rng;
 use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
-use support::{agreed_rows, small_options};
-
-const DIR: &str = "/db";
-
-fn open(fs: impl Fs + 'static) -> Result<Database> {
-    let mut options = small_options(SyncMode::Fsync);
-    options.fs = Arc::new(fs);
-    Database::open(DIR, options)
-}
+use power::{DIR, assert_checked, cut_at_each_operation, open};
+use support::agreed_rows;
 
 fn spec() -> TableSpec {
     TableSpec::new("t")
@@ -61,13 +56,6 @@ fn filled(fs: impl Fs + 'static, rows: i64) -> (Database, Table) {
     let table = db.create_table(spec()).unwrap();
     table.insert_many((1..=rows).map(row)).unwrap();
     (db, table)
-}
-
-fn assert_checked(disk: &MemFs) {
-    let mut options = CheckOptions { options: small_options(SyncMode::Fsync) };
-    options.options.fs = Arc::new(disk.clone());
-    let report = onlap::check(DIR, &options).unwrap();
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
 
 fn files(disk: &MemFs) -> Vec<String> {
@@ -344,25 +332,11 @@ fn the_power_may_go_at_any_operation() {
     let disk = MemFs::new();
     filled(disk.clone(), 700).0.close().unwrap();
     let mut left = Vec::new();
-    for n in 0.. {
-        let before = disk.crash(n, 1.0);
-        let fs = FaultFs::new(Arc::new(before.clone()));
-        let db = open(fs.clone()).unwrap();
-        fs.fail(Fault::any().after(n).for_ever().torn());
-        let built = build(&db);
-        drop(db);
-        if fs.struck() == 0 {
-            built.unwrap();
-            break;
-        }
-        let after = before.crash(n, [0.0, 0.5, 1.0][n as usize % 3]);
-        let db = open(after.clone()).unwrap();
-        let rows = agreed_rows(&db, "t").unwrap();
+    cut_at_each_operation(&disk, build, |db, _| {
+        let rows = agreed_rows(db, "t").unwrap();
         assert!((700..=703).contains(&rows.len()), "{} rows", rows.len());
         left.push(db.table("t").unwrap().schema().indexes.len());
-        db.close().unwrap();
-        assert_checked(&after);
-    }
+    });
     // Background work shifts the operations between one build and the next.
     assert!(left.iter().all(|n| [1, 4, 5].contains(n)), "all indexes come at once: {left:?}");
     assert!(left.contains(&1) && left.contains(&5), "{left:?}");

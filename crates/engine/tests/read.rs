@@ -379,3 +379,26 @@ fn mistakes_are_named() {
     db.close().unwrap();
     fails(s.count(&bare).map(drop), ErrorKind::Closed, "closed");
 }
+
+#[test]
+fn a_count_asks_about_marks_in_parts() {
+    const ROWS: i64 = 600_000;
+    let dir = tempfile::tempdir().unwrap();
+    let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os)).unwrap();
+    let spec = TableSpec::new("t").column("id", DataType::Int8).column("part", DataType::Int8);
+    let table =
+        db.create_table(spec.primary_key(["id"]).index(IndexSpec::new("by_part", ["part"])));
+    let table = table.unwrap();
+    let row = |id| [Value::Int(id), Value::Int(id * 7919 % 1009)];
+    table.insert_many((0..ROWS).map(row)).unwrap();
+    for id in (0..ROWS).step_by(1000) {
+        assert!(table.delete(&[Value::Int(id)]).unwrap());
+    }
+    let count = |range| db.snapshot().unwrap().index_count(&table, "by_part", range).unwrap();
+    assert_eq!(count(KeyRange::all()), ROWS as u64 / 1000 * 999);
+    db.flush().unwrap();
+    assert_eq!(count(KeyRange::all()), ROWS as u64 / 1000 * 999);
+    let (low, high) = ([Value::Int(0)], [Value::Int(499)]);
+    let some = count(KeyRange::between(low, high)) + count(KeyRange::from([Value::Int(500)]));
+    assert_eq!(some, ROWS as u64 / 1000 * 999);
+}

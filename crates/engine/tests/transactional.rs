@@ -5,23 +5,18 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/power.rs"]
+mod power;
 mod support;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use onlap::{
-    CheckOptions, DataType, Database, ErrorKind, IndexSpec, Result, SyncMode, TableSpec,
-    TransactionOptions, Value,
+    DataType, Database, ErrorKind, IndexSpec, Result, TableSpec, TransactionOptions, Value,
 };
-use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
-use support::{agreed_rows, small_options};
-
-fn open(fs: impl Fs + 'static) -> Result<Database> {
-    let mut options = small_options(SyncMode::Fsync);
-    options.fs = Arc::new(fs);
-    Database::open("/db", options)
-}
+use onlap_vfs::{Fs, MemFs};
+use power::{cut_at_each_operation, open};
+use support::agreed_rows;
 
 fn spec(name: &str) -> TableSpec {
     TableSpec::new(name)
@@ -131,33 +126,16 @@ fn the_power_may_go_at_any_operation() {
     let disk = MemFs::new();
     filled(disk.clone()).close().unwrap();
     let mut seen = [0, 0];
-    for n in 0.. {
-        let before = disk.crash(n, 1.0);
-        let fs = FaultFs::new(Arc::new(before.clone()));
-        let db = open(fs.clone()).unwrap();
-        fs.fail(Fault::any().after(n).for_ever().torn());
-        let swapped = swap(&db);
-        drop(db);
-        if fs.struck() == 0 {
-            swapped.unwrap();
-            break;
-        }
-        let after = before.crash(n, [0.0, 0.5, 1.0][n as usize % 3]);
-        let db = open(after.clone()).unwrap();
-        let log = agreed_rows(&db, "log").unwrap().len();
+    cut_at_each_operation(&disk, swap, |db, _| {
+        let log = agreed_rows(db, "log").unwrap().len();
         if log == 0 {
-            assert_eq!(names(&db), ["log", "old"]);
-            assert_eq!(agreed_rows(&db, "old").unwrap().len(), 100);
+            assert_eq!(names(db), ["log", "old"]);
+            assert_eq!(agreed_rows(db, "old").unwrap().len(), 100);
         } else {
-            assert_eq!(names(&db), ["log", "new"]);
-            assert!(agreed_rows(&db, "new").unwrap().len() >= 100);
+            assert_eq!(names(db), ["log", "new"]);
+            assert!(agreed_rows(db, "new").unwrap().len() >= 100);
         }
         seen[log] += 1;
-        db.close().unwrap();
-        let mut options = CheckOptions { options: small_options(SyncMode::Fsync) };
-        options.options.fs = Arc::new(after);
-        let report = onlap::check("/db", &options).unwrap();
-        assert!(report.findings.is_empty(), "{:?}", report.findings);
-    }
+    });
     assert!(seen[0] > 0 && seen[1] > 0, "{seen:?}");
 }

@@ -6,6 +6,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/power.rs"]
+mod power;
 mod support;
 
 use std::path::Path;
@@ -14,18 +16,13 @@ use std::time::Duration;
 
 use onlap::expr::Comparison;
 use onlap::{
-    Action, CheckOptions, DataType, Database, ErrorKind, Expr, ForeignKeySpec, IndexSpec,
-    Isolation, KeyRange, Result, Row, Scan, SequenceSpec, SyncMode, Table, TableChanges, TableSpec,
-    Transaction, TransactionOptions, Value,
+    Action, DataType, Database, ErrorKind, Expr, ForeignKeySpec, IndexSpec, Isolation, KeyRange,
+    Result, Row, Scan, SequenceSpec, SyncMode, Table, TableChanges, TableSpec, Transaction,
+    TransactionOptions, Value,
 };
 use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
+use power::{assert_checked, cut_at_each_operation, open};
 use support::{agreed_rows, integer, small_options};
-
-fn open(fs: impl Fs + 'static) -> Result<Database> {
-    let mut options = small_options(SyncMode::Fsync);
-    options.fs = Arc::new(fs);
-    Database::open("/db", options)
-}
 
 fn spec(name: &str) -> TableSpec {
     TableSpec::new(name)
@@ -76,13 +73,6 @@ fn own_rows(tx: &mut Transaction, name: &str) -> Vec<Row> {
         assert!(sorted(found.rows().unwrap()) == rows, "{} shows other rows", index.name);
     }
     rows
-}
-
-fn assert_checked(disk: &MemFs) {
-    let mut options = CheckOptions { options: small_options(SyncMode::Fsync) };
-    options.options.fs = Arc::new(disk.clone());
-    let report = onlap::check("/db", &options).unwrap();
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
 
 fn files(disk: &MemFs) -> Vec<String> {
@@ -457,36 +447,22 @@ fn the_power_may_go_at_any_operation() {
     let disk = MemFs::new();
     filled(disk.clone(), 50).0.close().unwrap();
     let mut seen = [0, 0];
-    for n in 0.. {
-        let before = disk.crash(n, 1.0);
-        let fs = FaultFs::new(Arc::new(before.clone()));
-        let db = open(fs.clone()).unwrap();
-        fs.fail(Fault::any().after(n).for_ever().torn());
-        let migrated = migrate(&db);
-        drop(db);
-        if fs.struck() == 0 {
-            migrated.unwrap();
-            break;
-        }
-        let after = before.crash(n, [0.0, 0.5, 1.0][n as usize % 3]);
-        let db = open(after.clone()).unwrap();
+    cut_at_each_operation(&disk, migrate, |db, migrated| {
         if db.table("a").is_ok() {
-            assert_migrated(&db);
+            assert_migrated(db);
             seen[1] += 1;
         } else {
             assert!(migrated.is_err());
             let names: Vec<String> = db.tables().iter().map(Table::name).collect();
             assert_eq!(names, ["t"]);
             assert_eq!(columns(&db.table("t").unwrap()), ["id", "n", "note"]);
-            assert_eq!(agreed_rows(&db, "t").unwrap(), (0..50).map(row).collect::<Vec<_>>());
+            assert_eq!(agreed_rows(db, "t").unwrap(), (0..50).map(row).collect::<Vec<_>>());
             assert!(db.sequence("numbers").is_err());
             // Nothing is in the way of another try.
-            migrate(&db).unwrap();
+            migrate(db).unwrap();
             seen[0] += 1;
         }
-        db.close().unwrap();
-        assert_checked(&after);
-    }
+    });
     assert!(seen[0] > 20 && seen[1] > 0, "{seen:?}");
 }
 

@@ -6,6 +6,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+#[path = "support/power.rs"]
+mod power;
 mod support;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,21 +17,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use onlap::{
-    CheckOptions, DataType, Database, ErrorKind, IndexSpec, Isolation, KeyRange, Result, Row, Rule,
-    Scan, SyncMode, Table, TableSpec, Transaction, TransactionOptions, Value,
+    DataType, Database, ErrorKind, IndexSpec, Isolation, KeyRange, Result, Row, Rule, Scan,
+    SyncMode, Table, TableSpec, Transaction, TransactionOptions, Value,
 };
 use onlap_vfs::{Fault, FaultFs, Fs, MemFs};
+use power::{DIR, assert_checked, cut_at_each_operation, open};
 use support::{agreed_rows, integer, small_options};
-
-fn open(fs: impl Fs + 'static) -> Result<Database> {
-    open_without(fs, None)
-}
 
 fn open_without(fs: impl Fs + 'static, rule: Option<Rule>) -> Result<Database> {
     let mut options = small_options(SyncMode::Fsync);
     options.fs = Arc::new(fs);
     options.tuning.without = rule;
-    Database::open("/db", options)
+    Database::open(DIR, options)
 }
 
 fn spec(name: &str) -> TableSpec {
@@ -88,13 +87,6 @@ fn files(disk: &MemFs) -> Vec<String> {
     names.retain(|n| [".seg", ".run", ".mrk"].iter().any(|end| n.ends_with(end)));
     names.sort();
     names
-}
-
-fn assert_checked(disk: &MemFs) {
-    let mut options = CheckOptions { options: small_options(SyncMode::Fsync) };
-    options.options.fs = Arc::new(disk.clone());
-    let report = onlap::check("/db", &options).unwrap();
-    assert!(report.findings.is_empty(), "{:?}", report.findings);
 }
 
 /// Rows as the transaction sees them, by scan and through each of the indexes.
@@ -608,26 +600,12 @@ fn the_power_may_go_at_any_operation() {
     let (db, _) = filled(disk.clone(), 100);
     db.close().unwrap();
     let mut seen = [0, 0];
-    for n in 0.. {
-        let before = disk.crash(n, 1.0);
-        let fs = FaultFs::new(Arc::new(before.clone()));
-        let db = open(fs.clone()).unwrap();
-        fs.fail(Fault::any().after(n).for_ever().torn());
-        let replaced = replace_indexes(&db);
-        drop(db);
-        if fs.struck() == 0 {
-            replaced.unwrap();
-            break;
-        }
-        let after = before.crash(n, [0.0, 0.5, 1.0][n as usize % 3]);
-        let db = open(after.clone()).unwrap();
-        let rows = agreed_rows(&db, "t").unwrap();
-        seen[usize::from(is_replaced(&db, &rows))] += 1;
+    cut_at_each_operation(&disk, replace_indexes, |db, _| {
+        let rows = agreed_rows(db, "t").unwrap();
+        seen[usize::from(is_replaced(db, &rows))] += 1;
         let free = db.table("t").unwrap().insert(&twin(9000, 9)).is_ok();
         assert_eq!(free, index_names(&db.table("t").unwrap()) == BEFORE);
-        db.close().unwrap();
-        assert_checked(&after);
-    }
+    });
     assert!(seen[0] > 20 && seen[1] > 0, "{seen:?}");
 }
 

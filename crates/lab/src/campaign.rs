@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use onlap_base::limits::MEMORY_LIMIT_MIN;
 use onlap_base::{Error, ErrorKind, Result};
 
 use crate::cleaner::Cleaner;
@@ -107,6 +108,9 @@ pub fn parse_rows(list: &str, workload: &str, memory: u64) -> Result<Vec<u64>> {
     list.split(',').map(one).collect()
 }
 
+/// With less around it no server starts.
+const CGROUP_MIN: u64 = 64 << 20;
+
 /// Room beside the data: logs, system tables, merges.
 const ROOM_BYTES: u64 = 3 << 30;
 /// Share of the largest engine's size above PostgreSQL's.
@@ -134,6 +138,17 @@ impl Campaign {
         if self.io_limits.iter().any(Option::is_some) {
             crate::volume::check()?;
         }
+        let (own, cgroup) = (self.memory, self.cgroup_memory.unwrap_or(u64::MAX));
+        for (flag, given, least) in
+            [("--cgroup-memory", cgroup, CGROUP_MIN), ("--memory", own, MEMORY_LIMIT_MIN)]
+        {
+            if given < least {
+                let (given, least) = (units::size(given), units::size(least));
+                return bad(format!(
+                    "{flag} of {given} is too little for an engine: {least} at least"
+                ));
+            }
+        }
         let machine = onlap_base::memory::machine_bytes();
         let most = self.cgroup_memory.unwrap_or(0).max(self.memory);
         if most > machine {
@@ -148,7 +163,7 @@ impl Campaign {
 
     fn needed_bytes(&self) -> u64 {
         let rows = self.rows.iter().max().copied().unwrap_or(0);
-        rows * row_bytes(&self.workload) * ROOM_TIMES + ROOM_BYTES
+        rows.saturating_mul(row_bytes(&self.workload) * ROOM_TIMES).saturating_add(ROOM_BYTES)
     }
 
     /// Size of a volume, with what the file system takes for itself.
@@ -158,8 +173,14 @@ impl Campaign {
 
     fn check_space(&self) -> Result<()> {
         let parent = self.parent();
-        let (needed, free) = (self.needed_bytes(), free_bytes(&parent)?);
-        if needed <= free || self.engines.iter().all(|e| e == "onlap" || e == "url") {
+        let local = || self.engines.iter().filter(|e| *e != "url");
+        let needed = match local().all(|e| e.starts_with("onlap")) {
+            // Packed rows and entries, and what merges have in hand.
+            true => self.needed_bytes().saturating_sub(ROOM_BYTES) / ROOM_TIMES / 2,
+            false => self.needed_bytes(),
+        };
+        let free = free_bytes(&parent)?;
+        if needed <= free || local().next().is_none() {
             return Ok(());
         }
         let text = format!(

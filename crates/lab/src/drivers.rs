@@ -17,7 +17,7 @@ pub(crate) use onlap::{
 };
 
 /// Engines that a bench can name, whether built in or not.
-pub const ENGINES: [&str; 10] = [
+pub const ENGINES: [&str; 11] = [
     "onlap",
     "onlap-wire",
     "postgres",
@@ -27,12 +27,18 @@ pub const ENGINES: [&str; 10] = [
     "myrocks",
     "myrocks-zstd",
     "rocksdb",
+    "sqlite",
     "url",
 ];
 
 /// Whether it is a server, so that a program of its own does the work.
 pub fn is_server(name: &str) -> bool {
-    !matches!(name, "onlap" | "rocksdb")
+    !matches!(name, "onlap" | "rocksdb" | "sqlite")
+}
+
+/// Whether it takes SQL, so that workloads of statements can be run.
+pub fn takes_sql(name: &str) -> bool {
+    is_server(name) || name == "sqlite"
 }
 
 /// Fails where an engine cannot be measured here: with the nearest name, or with what to install.
@@ -51,13 +57,16 @@ pub fn check(name: &str) -> Result<()> {
 }
 
 #[cfg(feature = "wire")]
-pub(crate) use wire::{settle as settle_server, start as start_server, written as written_by};
+pub(crate) use wire::{
+    settle as settle_server, sizes as sizes_of, start as start_server, written as written_by,
+};
 
 /// Whether [`open`] can open it.
 pub fn is_built_in(name: &str) -> bool {
     match name {
         "onlap" => true,
         "rocksdb" => cfg!(feature = "rocksdb"),
+        "sqlite" => cfg!(feature = "sqlite"),
         _ => cfg!(feature = "wire"),
     }
 }

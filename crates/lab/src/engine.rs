@@ -30,13 +30,27 @@ pub struct EngineOptions {
     pub group: Option<PathBuf>,
     /// Where the engine `url` listens.
     pub url: Option<String>,
+    /// Clients that will work at once.
+    pub clients: usize,
+}
+
+/// Name of the rows among the sizes that an engine tells.
+pub const ROWS: &str = "rows";
+
+/// Where a range of an index begins: the least value of its first column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Start {
+    /// With this value.
+    At(Value),
+    /// Behind it.
+    After(Value),
 }
 
 /// Bytes written since the engine was opened, by purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// The log.
-    pub log: u64,
+    /// The log; `None` where the engine does not tell.
+    pub log: Option<u64>,
     /// Rows, at flush and compaction; `None` where rows and indexes cannot be told apart.
     pub rows: Option<u64>,
     /// Entries per index, at flush and by merges.
@@ -68,6 +82,11 @@ pub trait Engine: Sync {
 
     /// Bytes written by purpose.
     fn written(&self) -> Result<Written>;
+
+    /// Bytes that rows and every index take now, where the engine tells.
+    fn sizes(&self) -> Result<BTreeMap<String, u64>> {
+        Ok(BTreeMap::new())
+    }
 
     /// Bytes that background work still has to rewrite.
     fn merge_debt_bytes(&self) -> Result<u64>;
@@ -133,9 +152,9 @@ pub trait Client: Send {
     /// in one commit, by the cheapest way there is; how many there were.
     fn add(&mut self, keys: &[i64], column: usize) -> Result<u64>;
 
-    /// Reads the first `limit` entries of an index at or above the values of its first key columns,
-    /// without touching rows; how many there were. `index` counts from 0 in the table's shape.
-    fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize>;
+    /// Reads the first `limit` entries of an index from a value of its first key column on, without
+    /// touching rows; how many there were. `index` counts from 0 in the table's shape.
+    fn range(&mut self, index: usize, from: &Start, limit: usize) -> Result<usize>;
 
     /// Counts all entries of an index by reading them.
     fn count_index(&mut self, index: usize) -> Result<u64>;

@@ -219,6 +219,9 @@ pub struct StepReport {
     /// The same by kind of file.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub disk_bytes_by_kind: BTreeMap<String, u64>,
+    /// Size of the rows and of every index, as the engine tells after `settle`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub size_bytes: BTreeMap<String, u64>,
     /// Rates of queries in intervals of 100 ms, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interval_qps: Vec<u64>,
@@ -252,7 +255,7 @@ impl StepReport {
     /// Operations that its costs are divided by: inserts, or queries where there are more of them.
     pub fn divisor(&self) -> u64 {
         match self.queries {
-            Some(queries) if self.rows == 0 => queries,
+            Some(queries) if queries > self.rows => queries,
             _ => self.rows,
         }
     }

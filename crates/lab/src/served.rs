@@ -5,6 +5,7 @@
 //! server of a protocol; what differs between the two protocols is in one place per workload.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use onlap_base::{Error, ErrorKind, Result};
@@ -13,7 +14,7 @@ use crate::drivers;
 use crate::engine::{EngineOptions, SyncMode, Written};
 use crate::measure::device::{DeviceIo, write_back};
 use crate::measure::environment::Environment;
-use crate::measure::process::{Usage, disk_bytes};
+use crate::measure::process::{Resident, Usage, disk_bytes};
 use crate::names;
 use crate::report::{Latency, RunReport, Settings, StepReport};
 use crate::wire::{Dialect, Kind, Server, Session};
@@ -103,7 +104,7 @@ impl ServedPlan {
         let bad = |text: String| Err(Error::new(ErrorKind::InvalidInput, text));
         let name = self.workload.name();
         names::choose("engine", &self.engine, &drivers::ENGINES)?;
-        if !drivers::is_server(&self.engine) {
+        if !drivers::takes_sql(&self.engine) {
             let hint = "of Onlap it is onlap-wire";
             return bad(format!("{name} is SQL: engine {} has none; {hint}", self.engine));
         }
@@ -134,6 +135,7 @@ pub fn run(plan: &ServedPlan, cancel: &AtomicBool, progress: Progress) -> Result
         sync: plan.sync,
         group: plan.around.group.clone(),
         url: plan.around.url.clone(),
+        clients: plan.clients,
     };
     let server = drivers::start_server(&plan.engine, &options)?;
     let mut report = RunReport {
@@ -154,7 +156,8 @@ pub fn run(plan: &ServedPlan, cancel: &AtomicBool, progress: Progress) -> Result
         config: server.config().to_vec(),
         ..RunReport::default()
     };
-    let stage = Stage { plan, dir: dir.path(), server, cancel, progress };
+    let made = Mutex::default();
+    let stage = Stage { plan, dir: dir.path(), server, made, cancel, progress };
     let done = match plan.workload {
         Served::Linkbench => linkbench::run(&stage, &mut report),
         Served::Sysbench => sysbench::run(&stage, &mut report),
@@ -163,7 +166,8 @@ pub fn run(plan: &ServedPlan, cancel: &AtomicBool, progress: Progress) -> Result
     if done.is_err() {
         report.log_tail = stage.log_tail();
     }
-    match done.and_then(|()| stage.server.stop()) {
+    let cleaned = stage.clean();
+    match done.and(cleaned).and_then(|()| stage.server.stop()) {
         Ok(()) => Ok(report),
         Err(e) => report.failed(e),
     }
@@ -174,6 +178,8 @@ struct Stage<'a> {
     plan: &'a ServedPlan,
     dir: &'a Path,
     server: Server,
+    /// Tables that were created.
+    made: Mutex<Vec<String>>,
     cancel: &'a AtomicBool,
     progress: Progress,
 }
@@ -202,6 +208,11 @@ impl Stage<'_> {
         self.server.kind()
     }
 
+    /// Whether the engine works in this process.
+    fn embedded(&self) -> bool {
+        !drivers::is_server(&self.plan.engine)
+    }
+
     fn session(&self) -> Result<Box<dyn Session>> {
         self.server.session()
     }
@@ -213,13 +224,28 @@ impl Stage<'_> {
     /// Runs statements, one after the other.
     fn run(&self, statements: &[String]) -> Result<()> {
         let mut session = self.session()?;
-        statements.iter().try_for_each(|sql| session.run(sql))
+        for sql in statements {
+            session.run(sql)?;
+            let made = sql.strip_prefix("CREATE TABLE ").and_then(|rest| rest.split(' ').next());
+            self.made.lock().expect("no holder panics").extend(made.map(str::to_owned));
+        }
+        Ok(())
+    }
+
+    /// Leaves somebody else's server as it was.
+    fn clean(&self) -> Result<()> {
+        let made = std::mem::take(&mut *self.made.lock().expect("no holder panics"));
+        if made.is_empty() || !self.server.is_others() {
+            return Ok(());
+        }
+        let mut session = self.session()?;
+        made.iter().try_for_each(|table| session.run(&format!("DROP TABLE {table}")))
     }
 
     fn counted(&self) -> Result<Counted> {
         let device = || DeviceIo::of(self.dir);
         Ok(Counted {
-            server: self.server.usage(),
+            server: self.server.usage().or_else(|| self.embedded().then(Usage::now)),
             own: Usage::now(),
             device: self.plan.around.device_stats.then(device).flatten(),
             written: drivers::written_by(&self.server)?,
@@ -248,14 +274,24 @@ impl Stage<'_> {
         let per_row = |n: u64| (rows > 0).then(|| n as f64 / rows as f64);
         let disk = disk_bytes(self.dir);
         let total = now.written.total.zip(before.written.total).map(|(now, then)| now - then);
-        let resident = self.server.resident();
+        let own = self.embedded().then(Resident::now);
+        let resident = self.server.resident().or(own);
+        let split =
+            |n: Option<u64>, then: Option<u64>| per_row(n?.saturating_sub(then.unwrap_or(0)));
+        let indexes = now.written.indexes.iter().filter_map(|(name, bytes)| {
+            let before = before.written.indexes.get(name).copied().unwrap_or(0);
+            Some((name.clone(), per_row(bytes.saturating_sub(before))?))
+        });
         StepReport {
             rows,
             cpu_us: usage.map(|u| u.cpu_us),
             context_switches: usage.map(|u| u.context_switches),
             cpu_us_per_insert: usage.and_then(|u| per_row(u.cpu_us)),
-            client_cpu_us_per_insert: per_row(client.cpu_us),
+            client_cpu_us_per_insert: per_row(client.cpu_us).filter(|_| !self.embedded()),
             written_bytes_per_insert: total.and_then(per_row),
+            wal_bytes_per_insert: split(now.written.log, before.written.log),
+            segment_bytes_per_insert: split(now.written.rows, before.written.rows),
+            index_bytes_per_insert: indexes.collect(),
             device: now.device.zip(before.device).map(|(now, then)| now.since(&then)),
             disk_bytes: Some(disk.log + disk.data),
             disk_bytes_by_kind: disk.kinds,
@@ -267,7 +303,7 @@ impl Stage<'_> {
 
     /// Waits for the background work of these tables.
     fn settle(&self, tables: &[&str]) -> Result<StepReport> {
-        self.measure("settle", || {
+        let report = self.measure("settle", || {
             let mut tally = Tally::new()?;
             let began = std::time::Instant::now();
             drivers::settle_server(&self.server, tables)?;
@@ -276,7 +312,8 @@ impl Stage<'_> {
             }
             tally.seconds = Some(began.elapsed().as_secs_f64());
             Ok(tally)
-        })
+        })?;
+        Ok(StepReport { size_bytes: drivers::sizes_of(&self.server, tables)?, ..report })
     }
 }
 

@@ -31,6 +31,7 @@ mod keyed;
 mod large;
 mod queue;
 mod readers;
+mod recover;
 mod sales;
 mod space;
 mod tables;
@@ -64,6 +65,10 @@ pub enum Trial {
     Tables,
     /// All rows in one transaction.
     Large,
+    /// A full log, and the open after it.
+    Recover,
+    /// `onlap check`.
+    Check,
     /// Random deletes by key.
     Deletes,
     /// Random `b = b + 1` by key.
@@ -100,13 +105,15 @@ pub enum Trial {
     Start,
 }
 
-const TRIALS: [(Suite, &str, Trial); 23] = [
+const TRIALS: [(Suite, &str, Trial); 25] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
     (Suite::Transactions, "queue", Trial::Queue),
     (Suite::Transactions, "tables", Trial::Tables),
     (Suite::Transactions, "large", Trial::Large),
+    (Suite::Transactions, "recover", Trial::Recover),
+    (Suite::Transactions, "check", Trial::Check),
     (Suite::Changes, "deletes", Trial::Deletes),
     (Suite::Changes, "adds", Trial::Adds),
     (Suite::Changes, "cold", Trial::Cold),
@@ -200,6 +207,8 @@ pub fn run(plan: &TrialPlan, trial: Trial, cancel: &AtomicBool) -> Result<TrialR
         Trial::Queue => queue::run(&stage),
         Trial::Tables => tables::run(&stage),
         Trial::Large => large::run(&stage),
+        Trial::Recover => recover::recover(&stage),
+        Trial::Check => recover::check(&stage),
         Trial::Deletes => keyed::deletes(&stage),
         Trial::Adds => keyed::adds(&stage),
         Trial::Cold => cold::run(&stage),

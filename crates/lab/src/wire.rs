@@ -9,5 +9,5 @@ mod session;
 mod sql;
 
 pub(crate) use server::{Kind, Server, ServerOptions};
-pub(crate) use session::{Arg, Dialect, Session, is_retryable, number, of_client};
+pub(crate) use session::{Arg, Cell, Dialect, Session, is_retryable, number, of_client, time_text};
 pub(crate) use sql::{create_index, create_table, insert_text, row_text, table_options};

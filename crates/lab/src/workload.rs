@@ -28,6 +28,9 @@ mod steps;
 mod tests;
 
 pub use progress::Progress;
+#[cfg(feature = "wire")]
+pub(crate) use progress::{Counters, Goal};
+pub(crate) use reads::copy_files;
 pub use steps::{InsertRate, Step, parse_steps};
 
 /// How rows are handed to the engine.
@@ -178,18 +181,21 @@ pub struct RunDir {
 impl RunDir {
     /// Makes it.
     pub fn create(parent: Option<&Path>, engine: &str) -> Result<RunDir> {
+        let temporary = parent.is_none();
         let name = match parent {
             Some(_) => format!("onlap-bench-{engine}"),
             None => format!("onlap-bench-{engine}-{}", std::process::id()),
         };
-        let path = parent.map_or_else(std::env::temp_dir, Path::to_owned).join(name);
+        // Servers begin in a directory of their own, from which a relative path leads elsewhere.
+        let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
+        let path = std::path::absolute(parent)?.join(name);
         if path.exists() {
             std::fs::remove_dir_all(&path)?;
         }
         std::fs::create_dir_all(&path).map_err(|e| {
             Error::new(ErrorKind::Io, format!("cannot create {}: {e}", path.display()))
         })?;
-        Ok(RunDir { path, temporary: parent.is_none() })
+        Ok(RunDir { path, temporary })
     }
 
     /// Where it is.

@@ -1,7 +1,8 @@
 //! What does a disk without room, and one without speed, do to a database?
 //!
 //! **Full.** A small file system is filled until a write is refused, again and again. Then everything
-//! acknowledged is read; deletes and a drop of a table are tried; some room comes back, and writes go on without a
+//! acknowledged is read; rows are deleted and a table is dropped, which has to go on; what a power cut would
+//! leave is opened on the full disk and has everything; some room comes back, and writes go on without a
 //! reopen. Nothing is lost, and at the end `check` is content.
 //!
 //! **Slow.** Four writers have a disk of 100 writes and syncs in a second for two minutes of the simulation's time,
@@ -15,19 +16,21 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use onlap::{
-    CheckOptions, DataType, Database, ErrorKind, IndexSpec, Options, Row, SyncMode, Table,
+    CheckOptions, DataType, Database, ErrorKind, IndexSpec, Options, Row, Rule, SyncMode, Table,
     TableSpec, Value, check,
 };
 use onlap_base::clock::Clock;
 use onlap_base::memory::PartReport;
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks};
-use onlap_testkit::SlowFs;
+use onlap_testkit::slow;
 use onlap_vfs::{Access, Fs, MemFs};
 
 use crate::options::{drawn, simulated};
 use crate::rows::{agreed, int};
 use crate::{Counts, Verdict};
+
+mod lying;
 
 const DIR: &str = "/db";
 /// Bytes of the small file system, and of it what only comes back at the end of a cycle.
@@ -37,11 +40,16 @@ const BALLAST: u64 = 2 << 20;
 const ROOM: u64 = 256 << 10;
 /// Seconds that merges may take to give room back.
 const PATIENCE: u64 = 20;
+/// Rows deleted one by one while it is full, and as many at once.
+const DELETES: usize = 20;
 /// Times that it is filled, for a seed.
 const CYCLES: u64 = 5;
 /// What the slow disk does in a second, and for how long.
 const RATE: u32 = 100;
 const SLOW_SECONDS: u64 = 120;
+/// Sixteen letters so many times are what makes rows of the slow disk large beside their log and index
+/// entries.
+const WIDE: usize = 20;
 /// The longest that a read of what is in memory may take, but for one in a hundred.
 const READ_NS: u64 = 100_000_000;
 
@@ -62,21 +70,47 @@ fn row(rng: &mut Rng, id: i64) -> Row {
     vec![Value::Int(id), Value::Int(rng.range(0..1000)), b]
 }
 
+/// What is wrong on purpose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plant {
+    /// Nothing is kept back for deletes and drops.
+    NoMargin,
+    /// Log that found no room is said to be there.
+    LostWrites,
+    /// Writers are never held back.
+    NoPressure,
+    /// Reads of what is in memory wait for the disk.
+    ReadsWait,
+}
+
 /// Fills a small disk some times.
 ///
 /// # Errors
 /// What was lost, or did not go on.
 pub fn run_full(seed: u64) -> Verdict {
+    run_full_with(seed, None)
+}
+
+/// The same with a fault.
+pub fn run_full_with(seed: u64, plant: Option<Plant>) -> Verdict {
     let mut rng = Rng::new(seed);
     let mut options = drawn(&mut rng);
     // Files so small that they are mostly footers would fill the disk with what merges owe.
     options.tuning.memtable_bytes = Some(60_000);
     options.tuning.run_file_bytes = 32 << 10;
     options.tuning.block_bytes = 1000;
-    options.sync = *rng.pick(&[SyncMode::Fsync, SyncMode::Os]);
+    options.sync = match plant {
+        Some(Plant::LostWrites) => SyncMode::Fsync,
+        _ => *rng.pick(&[SyncMode::Fsync, SyncMode::Os]),
+    };
     let disk = MemFs::with_capacity(CAPACITY);
     let tasks = SimTasks::new(rng.next_u64());
-    let options = simulated(&options, Arc::new(disk.clone()), &tasks);
+    let fs: Arc<dyn Fs> = match plant {
+        Some(Plant::LostWrites) => Arc::new(lying::disk(disk.clone(), 3)),
+        _ => Arc::new(disk.clone()),
+    };
+    let mut options = simulated(&options, fs, &tasks);
+    options.tuning.without = (plant == Some(Plant::NoMargin)).then_some(Rule::Margin);
     let mut filler =
         Filler { rng, disk, tasks, model: Model::new(), next: 0, counts: Counts::default() };
     filler.live(&options)?;
@@ -109,14 +143,11 @@ impl Filler {
             told("ballast", file.allocate(BALLAST.min(free.saturating_sub(ROOM))))?;
             self.fill(&table).map_err(|e| format!("cycle {cycle}: {e}"))?;
             self.compare(&db, &table).map_err(|e| format!("cycle {cycle}, full: {e}"))?;
-            self.shrink(&db, &table, 20).map_err(|e| format!("cycle {cycle}: {e}"))?;
-            match db.drop_table("side") {
-                Ok(()) => self.counts.add("drops on a full disk", 1),
-                Err(e) if e.kind() == ErrorKind::DiskFull => {
-                    self.counts.add("drops refused on a full disk", 1);
-                }
-                Err(e) => return Err(format!("cycle {cycle}: drop: {e:?}")),
-            }
+            self.shrink(&db, &table).map_err(|e| format!("cycle {cycle}: {e}"))?;
+            self.power_cut(options).map_err(|e| format!("cycle {cycle}, power cut: {e}"))?;
+            told("drop on a full disk", db.drop_table("side"))
+                .map_err(|e| format!("cycle {cycle}: {e}"))?;
+            self.counts.add("drops on a full disk", 1);
             told("ballast", self.disk.remove(ballast))?;
             self.tasks.sleep(Duration::from_secs(2));
             for _ in 0..20 {
@@ -124,9 +155,6 @@ impl Filler {
                 told("insert with room again", table.insert(&row))?;
                 self.model.insert(self.next, row);
                 self.next += 1;
-            }
-            if db.table("side").is_ok() {
-                told("drop with room again", db.drop_table("side"))?;
             }
             self.make_room(&db, &table)?;
             self.compare(&db, &table).map_err(|e| format!("cycle {cycle}, room again: {e}"))?;
@@ -145,16 +173,21 @@ impl Filler {
         report.findings.first().map_or(Ok(()), |finding| Err(format!("check: {finding:?}")))
     }
 
-    /// Inserts until there is no room.
+    /// Inserts until there is no room for even one row.
     fn fill(&mut self, table: &Table) -> Result<(), String> {
+        let mut most = 40;
         loop {
-            let many = 1 + self.rng.range(0..40);
+            let many = 1 + self.rng.range(0..most);
             let rows: Vec<Row> =
                 (self.next..self.next + many).map(|id| row(&mut self.rng, id)).collect();
             self.next += many;
             match table.insert_many(&rows) {
                 Ok(_) => self.model.extend(rows.into_iter().map(|row| (int(&row[0]), row))),
-                Err(e) if e.kind() == ErrorKind::DiskFull => return Ok(()),
+                Err(e) if e.kind() == ErrorKind::DiskFull && many == 1 => {
+                    self.counts.add("inserts refused", 1);
+                    return Ok(());
+                }
+                Err(e) if e.kind() == ErrorKind::DiskFull => most = 1,
                 Err(e) => return Err(format!("a full disk says {e:?}")),
             }
             if self.model.len() > 100_000 {
@@ -163,22 +196,45 @@ impl Filler {
         }
     }
 
-    /// Deletes some rows, one by one, as far as that goes.
-    fn shrink(&mut self, db: &Database, table: &Table, most: usize) -> Result<(), String> {
-        let ids: Vec<i64> = self.model.keys().copied().take(most).collect();
+    /// Deletes some rows, one by one, and some at once.
+    fn shrink(&mut self, db: &Database, table: &Table) -> Result<(), String> {
+        let ids: Vec<i64> = self.model.keys().copied().take(DELETES).collect();
         for id in ids {
-            match table.delete(&[Value::Int(id)]) {
-                Ok(found) if found => drop(self.model.remove(&id)),
-                Ok(_) => return Err(format!("row {id} is not there")),
-                Err(e) if e.kind() == ErrorKind::DiskFull => {
-                    self.counts.add("deletes refused on a full disk", 1);
-                    continue;
-                }
-                Err(e) => return Err(format!("delete: {e:?}")),
+            if !told("delete on a full disk", table.delete(&[Value::Int(id)]))? {
+                return Err(format!("row {id} is not there"));
             }
+            self.model.remove(&id);
             self.counts.add("deletes on a full disk", 1);
         }
+        if let Some(&bound) = self.model.keys().nth(DELETES) {
+            let gone = told("retain on a full disk", table.retain("id", &Value::Int(bound)))?;
+            self.model.retain(|id, _| *id >= bound);
+            self.counts.add("deletes on a full disk", gone);
+        }
         self.compare(db, table)
+    }
+
+    /// What is found on the full disk after a power cut, where nothing may be lost.
+    fn power_cut(&mut self, options: &Options) -> Result<(), String> {
+        if options.sync != SyncMode::Fsync {
+            return Ok(());
+        }
+        let share = *self.rng.pick(&[0.0, 0.5, 1.0]);
+        let image = self.disk.crash(self.rng.next_u64(), share);
+        let tasks = SimTasks::new(self.rng.next_u64());
+        let options = simulated(options, Arc::new(image.clone()), &tasks);
+        let db = match Database::open(DIR, options.clone()) {
+            // Deletes have used what was kept.
+            Err(e) if e.kind() == ErrorKind::DiskFull => {
+                self.counts.add("full disks that wait for room to be opened", 1);
+                told("ballast", image.remove(Path::new("/ballast")))?;
+                told("open with room again", Database::open(DIR, options))?
+            }
+            db => told("open", db)?,
+        };
+        self.compare(&db, &told("table", db.table("t"))?)?;
+        self.counts.add("full disks opened", 1);
+        Ok(())
     }
 
     /// Leaves few rows, so that the next cycle has something to fill.
@@ -232,6 +288,11 @@ impl Filler {
 /// # Errors
 /// A part of the memory above its limit, or reads that wait for the disk.
 pub fn run_slow(seed: u64) -> Verdict {
+    run_slow_with(seed, None)
+}
+
+/// The same with a fault.
+pub fn run_slow_with(seed: u64, plant: Option<Plant>) -> Verdict {
     let mut rng = Rng::new(seed);
     let mut options = Options::default().sync(SyncMode::Fsync).memory_limit(32 << 20);
     options.tuning.memtable_bytes = Some(400_000);
@@ -239,10 +300,18 @@ pub fn run_slow(seed: u64) -> Verdict {
     options.log_limit = 1 << 20;
     options.tuning.run_file_bytes = 64 << 10;
     let tasks = SimTasks::new(rng.next_u64());
-    let slow = SlowFs::at_rate(Arc::new(MemFs::new()), tasks.clone(), RATE);
-    let options = simulated(&options, Arc::new(slow), &tasks);
+    let slow = slow::disk_at_rate(Arc::new(MemFs::new()), tasks.clone(), RATE);
+    let disk = told("disk", slow.create(Path::new("/00000001.log"), Access::ReadWrite))?;
+    let mut options = simulated(&options, Arc::new(slow), &tasks);
+    options.tuning.without = (plant == Some(Plant::NoPressure)).then_some(Rule::BackPressure);
     let db = told("open", Database::open(DIR, options))?;
-    let table = told("create", db.create_table(spec("t")))?;
+    let wide = spec("t").column("c", DataType::Text);
+    let table = told("create", db.create_table(wide))?;
+    let row = |rng: &mut Rng, id: i64| {
+        let mut row = row(rng, id);
+        row.push(Value::Text(format!("{:016x}", rng.next_u64()).repeat(WIDE)));
+        row
+    };
     told("insert", table.insert_many((0..200).map(|id| row(&mut rng, id))))?;
     let (next, stop) = (Arc::new(AtomicI64::new(200)), Arc::new(AtomicBool::new(false)));
     let writers: Vec<TaskHandle> = (0..4)
@@ -260,7 +329,8 @@ pub fn run_slow(seed: u64) -> Verdict {
         })
         .collect();
     let mut times = Vec::new();
-    let until = tasks.monotonic_ns() + SLOW_SECONDS * 1_000_000_000;
+    let seconds = if plant.is_some() { SLOW_SECONDS / 4 } else { SLOW_SECONDS };
+    let until = tasks.monotonic_ns() + seconds * 1_000_000_000;
     let mut finding = None;
     while tasks.monotonic_ns() < until && finding.is_none() {
         tasks.sleep(Duration::from_millis(50 + rng.below(100)));
@@ -269,6 +339,10 @@ pub fn run_slow(seed: u64) -> Verdict {
             told("snapshot", db.snapshot())?.get(&table, &[Value::Int(rng.range(0..200))], None);
         if told("get", row)?.is_none() {
             finding = Some("a row is gone".to_owned());
+        }
+        if plant == Some(Plant::ReadsWait) {
+            // A lookup without a cache: some files, and of each a fence, a filter and a block.
+            (0..8).try_for_each(|_| told("wait", disk.sync_data()))?;
         }
         times.push(tasks.monotonic_ns() - before);
         // A part may borrow from others for a while; together they stay within the limit.
@@ -281,12 +355,15 @@ pub fn run_slow(seed: u64) -> Verdict {
     stop.store(true, Ordering::Relaxed);
     writers.into_iter().for_each(|task| task.join().unwrap_or_else(|e| panic!("{e}")));
     times.sort_unstable();
+    if told("stats", db.stats())?.delayed_us == 0 {
+        finding = Some("writers were never held back".to_owned());
+    }
     let p99 = times[times.len() * 99 / 100];
     if p99 > READ_NS {
         finding = Some(format!("of reads beside a slow disk one in a hundred takes {p99} ns"));
     }
     let mut counts = Counts::default();
-    counts.add("seconds on a slow disk", SLOW_SECONDS);
+    counts.add("seconds on a slow disk", seconds);
     counts.add("reads beside it", times.len() as u64);
     counts.add("rows written to it", next.load(Ordering::Relaxed) as u64);
     finding.map_or(Ok(counts), Err)

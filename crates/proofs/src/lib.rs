@@ -9,7 +9,6 @@
 
 #![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub mod crash;
@@ -20,44 +19,10 @@ pub mod faults;
 pub mod isolation;
 pub mod kill;
 pub mod options;
-pub mod record;
 
 pub mod rows;
 
-/// What a rig tried, by name.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts(BTreeMap<&'static str, u64>);
-
-impl Counts {
-    /// Counts `n` more of something.
-    pub fn add(&mut self, what: &'static str, n: u64) {
-        *self.0.entry(what).or_default() += n;
-    }
-
-    /// How many of something there were.
-    pub fn of(&self, what: &str) -> u64 {
-        self.0.get(what).copied().unwrap_or(0)
-    }
-
-    /// Adds what another run counted.
-    pub fn extend(&mut self, other: &Counts) {
-        for (what, n) in &other.0 {
-            self.add(what, *n);
-        }
-    }
-
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.0.iter().map(|(what, n)| (*what, *n))
-    }
-}
-
-impl std::fmt::Display for Counts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let parts: Vec<String> = self.iter().map(|(what, n)| format!("{n} {what}")).collect();
-        f.write_str(&parts.join(", "))
-    }
-}
+pub use onlap_testkit::record::{self, Counts};
 
 /// What a rig says: what it tried, or what it found.
 pub type Verdict = Result<Counts, String>;
@@ -100,7 +65,7 @@ pub fn attempt(rig: Rig, seed: u64) -> Verdict {
     outcome.unwrap_or_else(|panic| Err(format!("panic: {}", text_of(&*panic))))
 }
 
-fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
+pub(crate) fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }

@@ -1,7 +1,7 @@
 //! `onlap-proofs RIG --seeds A..B`: tries seeds of a rig, and notes in the log what was tried.
 //!
 //! With `--no-log` nothing is noted: to replay a seed. Stops at the first finding, which is noted as well, with
-//! the line that replays it. `onlap-proofs list` names the rigs.
+//! the line that replays it. `onlap-proofs list` names the rigs; `onlap-proofs corpus` writes the corpus of decoders anew.
 
 #![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
 
@@ -27,6 +27,9 @@ fn main() -> ExitCode {
     if let Some(code) = onlap_proofs::child(&words) {
         return code;
     }
+    if words == ["corpus"] {
+        return corpus();
+    }
     match parse(&words) {
         Some(arguments) => run(&arguments),
         None => {
@@ -38,6 +41,17 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn corpus() -> ExitCode {
+    match onlap_proofs::decoders::corpus::write(&record::root()) {
+        Ok((files, bytes)) => println!("{files} files, {bytes} bytes"),
+        Err(e) => {
+            eprintln!("{e}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 fn parse(words: &[&str]) -> Option<Arguments> {

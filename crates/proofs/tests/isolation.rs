@@ -3,7 +3,9 @@
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
 use onlap::Rule;
-use onlap_proofs::isolation::{kinds_without, refusals, run_with_threads};
+use onlap_proofs::isolation::{
+    IndexFault, kinds_with_fault, kinds_without, refusals, run_with_threads,
+};
 use onlap_proofs::{ISOLATION, prove};
 use onlap_testkit::cycles::{Kind, Level};
 
@@ -12,7 +14,8 @@ const CONTROL_SEEDS: u64 = 6;
 #[test]
 fn fifty_thousand_transactions_per_level() {
     let counts = prove(ISOLATION, "transactions at SERIALIZABLE", 50_000);
-    let all: u64 = counts.iter().filter(|(what, _)| *what != "committed").map(|(_, n)| n).sum();
+    let levels = counts.iter().filter(|(what, _)| what.starts_with("transactions at"));
+    let all: u64 = levels.map(|(_, n)| n).sum();
     assert!(counts.of("committed") > all / 2 && counts.of("committed") < all, "{counts}");
 }
 
@@ -45,6 +48,24 @@ fn without_a_second_look_updates_are_lost() {
 fn without_unique_keys_there_are_two_first_versions() {
     let kinds = kinds_without(Rule::UniqueKeys, Level::ReadCommitted, CONTROL_SEEDS);
     assert!(kinds.contains(&Kind::LostUpdate), "{kinds:?}");
+}
+
+#[test]
+fn without_marks_of_blind_rows_indexes_lead_to_old_ones() {
+    let kinds = kinds_without(Rule::BlindMarks, Level::RepeatableRead, CONTROL_SEEDS);
+    assert!(kinds.contains(&Kind::Stale) || kinds.contains(&Kind::ReadSkew), "{kinds:?}");
+}
+
+#[test]
+fn a_reader_whom_an_index_leads_astray_is_found() {
+    for fault in [IndexFault::Dropped, IndexFault::Stale] {
+        for level in [Level::ReadCommitted, Level::RepeatableRead, Level::Serializable] {
+            assert!(
+                !kinds_with_fault(fault, level, CONTROL_SEEDS).is_empty(),
+                "{fault:?} {level:?}"
+            );
+        }
+    }
 }
 
 /// How many of those that SERIALIZABLE refused would have closed no cycle. A figure, and a bound on it.

@@ -90,6 +90,21 @@ fn tables(page: &mut Page, s: &Stats) {
             page.value(name, &[("table", &table.name)], measure(table));
         }
     }
+    let measures: [(&str, &str, &str, fn(&onlap::IndexStats) -> u64); 2] = [
+        ("index_bytes", "gauge", "Size of an index.", |i| i.bytes),
+        ("index_written_bytes_total", "counter", "Bytes written for an index.", |i| {
+            i.written.flushed + i.written.merged
+        }),
+    ];
+    for (name, kind, text, measure) in measures {
+        page.head(name, kind, text);
+        for table in &s.tables {
+            for index in &table.indexes {
+                let labels = [("table", table.name.as_str()), ("index", &index.name)];
+                page.value(name, &labels, measure(index));
+            }
+        }
+    }
 }
 
 #[derive(Default)]

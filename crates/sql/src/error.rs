@@ -75,6 +75,12 @@ pub mod state {
     pub const CANCELLED: &str = "57014";
     /// out_of_memory
     pub const OUT_OF_MEMORY: &str = "53200";
+    /// disk_full
+    pub const DISK_FULL: &str = "53100";
+    /// insufficient_resources
+    pub const OUT_OF_RESOURCES: &str = "53000";
+    /// io_error
+    pub const IO: &str = "58030";
     /// internal_error
     pub const INTERNAL: &str = "XX000";
 }
@@ -227,6 +233,7 @@ fn of_planner(e: &DataFusionError) -> SqlError {
         DataFusionError::NotImplemented(text) => plain(state::UNSUPPORTED, text),
         DataFusionError::ResourcesExhausted(text) => plain(state::OUT_OF_MEMORY, text),
         DataFusionError::ArrowError(inner, _) => of_arrow(inner),
+        DataFusionError::IoError(inner) => of_io(inner),
         DataFusionError::Plan(text) => plain(guess(text), text),
         DataFusionError::Execution(text) => plain(guess(text), text),
         other => plain(state::INTERNAL, &other.strip_backtrace()),
@@ -259,8 +266,21 @@ fn of_arrow(e: &datafusion::arrow::error::ArrowError) -> SqlError {
                 None => SqlError::new(state::INTERNAL, inner.to_string()),
             },
         },
+        ArrowError::IoError(_, inner) => of_io(inner),
         other => SqlError::new(state::INTERNAL, other.to_string()),
     }
+}
+
+/// An error of a file that a query spilled to.
+fn of_io(e: &std::io::Error) -> SqlError {
+    use std::io::ErrorKind;
+    let state = match (e.kind(), e.raw_os_error()) {
+        (ErrorKind::StorageFull | ErrorKind::QuotaExceeded, _) => state::DISK_FULL,
+        // ENFILE and EMFILE: too many open files, of the system or of this process.
+        (_, Some(23 | 24)) => state::OUT_OF_RESOURCES,
+        _ => state::IO,
+    };
+    SqlError::new(state, format!("a file that the query keeps rows in: {e}"))
 }
 
 /// The planner tells most of its failures by text alone.

@@ -19,6 +19,7 @@ use crate::catalog::roles::Role;
 use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Planner;
+use crate::plan::room::Room;
 use crate::session::Waker;
 use crate::settings::Configuration;
 
@@ -105,7 +106,9 @@ impl Instance {
     pub fn open_with(db: Database, defaults: Arc<Configuration>) -> Result<Arc<Instance>> {
         let (objects_table, objects) = Objects::load(&db)?;
         let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
-        let planner = Planner::new((memory / QUERY_SHARE).max(16 << 20) as usize)?;
+        let of_queries = (memory / QUERY_SHARE).max(16 << 20);
+        let room = Room::of_process(memory + of_queries);
+        let planner = Planner::new(of_queries as usize, room)?;
         let next_object = AtomicU32::new(objects.next_number());
         Ok(Arc::new(Instance {
             db,

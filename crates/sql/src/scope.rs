@@ -6,8 +6,8 @@
 //!
 //! Thread safety: shared; one thread uses the transaction at a time.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use onlap::{ReadCounters, Snapshot, Transaction};
@@ -15,11 +15,15 @@ use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::error::{Result, SqlError, state};
+use crate::plan::room::{Room, Running};
 
 /// A transaction that is shared, and a flag that ends its statement.
 pub struct Scope {
     tx: Mutex<Option<Transaction>>,
     cancel: Arc<AtomicBool>,
+    room: Arc<Room>,
+    /// The place that its queries have together: one that has begun need not wait for another.
+    running: Mutex<Weak<Running>>,
     /// Reads of the past (`AS OF`) look here instead.
     past: Mutex<Option<Arc<Snapshot>>>,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
@@ -34,11 +38,13 @@ pub struct Scope {
 
 impl Scope {
     /// Shares a transaction.
-    pub fn new(mut tx: Transaction, cancel: &Arc<AtomicBool>) -> Arc<Scope> {
+    pub fn new(mut tx: Transaction, cancel: &Arc<AtomicBool>, room: &Arc<Room>) -> Arc<Scope> {
         tx.set_cancel(Arc::clone(cancel));
         Arc::new(Scope {
             tx: Mutex::new(Some(tx)),
             cancel: Arc::clone(cancel),
+            room: Arc::clone(room),
+            running: Mutex::default(),
             past: Mutex::default(),
             began_us: SystemClock.unix_us(),
             away: AtomicBool::new(false),
@@ -54,15 +60,6 @@ impl Scope {
     pub fn tx(&self) -> Result<MappedMutexGuard<'_, Transaction>> {
         MutexGuard::try_map(self.tx.lock(), Option::as_mut)
             .map_err(|_| SqlError::new(state::NO_TRANSACTION, "the transaction has ended"))
-    }
-
-    /// Goes on with another transaction in place of one that did nothing.
-    pub fn begin_anew(&self, mut tx: Transaction) {
-        tx.set_cancel(Arc::clone(&self.cancel));
-        let unused = self.tx.lock().replace(tx);
-        if let Some(unused) = unused {
-            unused.rollback();
-        }
     }
 
     /// Takes the transaction out, to end it.
@@ -128,6 +125,31 @@ impl Scope {
             return Err(SqlError::new(state::CANCELLED, text));
         }
         if self.is_late() { Err(too_late()) } else { Ok(()) }
+    }
+
+    /// The same for a planned query, which also ends where the process has no room for it.
+    ///
+    /// # Errors
+    /// `57014`; `53200`.
+    pub fn plan_goes_on(&self) -> Result<()> {
+        self.go_on()?;
+        self.room.go_on()
+    }
+
+    /// Begins a planned query, if the process has room for it or another one of this transaction goes on.
+    pub fn begin_query(&self) -> Option<Arc<Running>> {
+        let mut running = self.running.lock();
+        if let Some(running) = running.upgrade() {
+            return Some(running);
+        }
+        let begun = Arc::new(self.room.begin()?);
+        *running = Arc::downgrade(&begun);
+        Some(begun)
+    }
+
+    /// The process's room for queries.
+    pub fn room(&self) -> &Room {
+        &self.room
     }
 
     /// What the statement has read.

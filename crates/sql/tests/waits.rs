@@ -126,3 +126,23 @@ fn a_query_that_needs_more_memory_than_its_limit_spills_or_ends() {
     talk.rows("reset query_memory_limit");
     assert_eq!(talk.rows(joined)[0][0].as_deref(), Some("300000"));
 }
+
+#[test]
+fn a_snapshot_is_taken_by_the_first_statement_that_sees_rows() {
+    for level in ["repeatable read", "serializable"] {
+        let fixture = filled();
+        let (mut first, mut second) = (fixture.session(), fixture.session());
+        first.rows(&format!("begin isolation level {level}"));
+        for before in ["savepoint s", "set lock_timeout = '9s'", "show timezone"] {
+            first.rows(before);
+        }
+        second.rows("insert into t values (4, 40, 'v')");
+        assert_eq!(first.rows("select count(*) from t")[0][0].as_deref(), Some("4"), "{level}");
+        second.rows("insert into t values (5, 50, 'w')");
+        assert_eq!(first.rows("select count(*) from t")[0][0].as_deref(), Some("4"), "{level}");
+        first.rows("update t set a = 0 where id = 4");
+        first.rows("rollback to s");
+        assert_eq!(first.rows("select a from t where id >= 4")[0][0].as_deref(), Some("40"));
+        first.rows("commit");
+    }
+}

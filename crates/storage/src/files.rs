@@ -73,13 +73,13 @@ impl Files {
         }
         Ok(doomed.len())
     }
-    /// Removes segment, run and mark files outside `live`, and temporary files: leftovers of a
-    /// crash. Only for the time before anyone writes.
+    /// Removes segment, run and mark files outside `live`, temporary files, and room that was kept
+    /// for jobs on a full disk: leftovers of a crash. Only for the time before anyone writes.
     pub fn remove_orphans(&self, live: &HashSet<FileKind>) -> Result<usize> {
         let mut removed = 0;
         for name in self.context.fs.list(&self.context.dir)? {
             let orphan = match FileKind::parse(&name) {
-                Some(FileKind::Temporary) => true,
+                Some(FileKind::Temporary | FileKind::MarginRoom) => true,
                 Some(kind) => kind.file_id().is_some() && !live.contains(&kind),
                 None => false,
             };

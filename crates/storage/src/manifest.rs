@@ -43,6 +43,9 @@ const TURNOVER_BYTES: u64 = 256 << 10;
 const TURNOVER_RATIO: u64 = 2;
 /// Bytes allocated ahead of the records: some hundred edits per call, and nothing beside a table.
 const AHEAD_BYTES: u64 = 32 << 10;
+/// Bytes of them that only records may use which give files up: a hundred drops, flushes and merges on a
+/// full disk.
+const KEPT_BYTES: u64 = 32 << 10;
 
 /// The manifest of an open database.
 pub struct Manifest {
@@ -59,6 +62,21 @@ struct Inner {
     snapshot_bytes: u64,
     state: ManifestState,
     broken: Option<Error>,
+}
+
+impl Inner {
+    /// Allocates up to `wanted` and more; what is there has to do if it reaches up to `needed`.
+    fn make_room(&mut self, wanted: u64, needed: u64) -> Result<()> {
+        if wanted <= self.allocated {
+            return Ok(());
+        }
+        match self.file.allocate(wanted + AHEAD_BYTES) {
+            Ok(()) => self.allocated = wanted + AHEAD_BYTES,
+            Err(e) if e.kind() == ErrorKind::DiskFull && needed <= self.allocated => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
 }
 
 impl Manifest {
@@ -152,10 +170,8 @@ impl Manifest {
         }
         let record = format::encode_record(inner.number, inner.end, edits);
         let needed = inner.end + record.len() as u64;
-        if needed > inner.allocated {
-            inner.file.allocate(needed + AHEAD_BYTES)?;
-            inner.allocated = needed + AHEAD_BYTES;
-        }
+        let kept = if edits.iter().any(Edit::gives_up) { 0 } else { KEPT_BYTES };
+        inner.make_room(needed + KEPT_BYTES, needed + kept)?;
         apply_all(&mut inner.state, edits)?;
         if let Err(e) = self.append(inner, &record) {
             let e = beyond_space(e);

@@ -241,7 +241,10 @@ impl<'a> Known<'a> {
                     let same = (run.bytes(), run.entries()) == (file.bytes, file.entries);
                     let within =
                         meta.rows.start <= run.rows().start && run.rows().end <= meta.rows.end;
-                    expect_same(FileKind::Run(file.file), same && within)?;
+                    // Files of one run differ in nothing else.
+                    let (first, last) = (&run.stats().min, &run.stats().max);
+                    let keys = (first, last) == (&file.first_key, &file.last_key);
+                    expect_same(FileKind::Run(file.file), same && within && keys)?;
                     open.push(Arc::new(run));
                     pins.push(files.pin(FileKind::Run(file.file), file.bytes));
                 }

@@ -1,7 +1,7 @@
 //! Does a history contain what its levels of isolation forbid?
 //!
-//! Clients note what each transaction did to registers, lists and sets ([`Op`]), whose values tell
-//! their versions. [`check`] finds reads of what was never committed, and then draws the graph of who
+//! Clients note what each transaction did to registers, lists, sets and slots ([`Op`]), whose values tell
+//! their versions, but for slots, whose versions follow in the order of commits. [`check`] finds reads of what was never committed, and then draws the graph of who
 //! depends on whom: *ww* where one overwrote what the other wrote, *wr* where it read it, *rw* where it
 //! overwrote what the other had read; *time* where one had ended before the other began, and *order*
 //! where one has the lower commit number. A cycle is an anomaly, which one follows from its edges.
@@ -73,6 +73,11 @@ pub enum Op {
     Add(Key, Element),
     /// Removes from a set, for good.
     Remove(Key, Element),
+    /// Reads a slot; 0 where it is empty.
+    ReadSlot(Key, Element),
+    /// Puts a value in a slot, or 0 to empty it, in the place of what is there when the transaction commits;
+    /// of the value given, where the transaction looked.
+    Put(Key, Element, Option<Element>),
 }
 
 /// What became of a transaction.

@@ -3,7 +3,8 @@
 //! Tools for tests of any layer: a model of tables that is right because it is simple
 //! ([`ModelTable`]), a checker of what concurrent clients saw ([`History`]), one of what their levels of
 //! isolation forbid ([`cycles`]), a driver that cuts the power at every operation ([`crash`]), one that kills
-//! processes ([`kill`]), a disk that takes its time ([`slow`]), and a PostgreSQL to compare with ([`postgres`]). The crate knows the file system seam
+//! processes ([`kill`]), files that behave otherwise ([`wrapped`]), a disk that takes its time ([`slow`]), a log of what was tried
+//! ([`record`]), and a PostgreSQL to compare with ([`postgres`]). The crate knows the file system seam
 //! but neither values nor formats: rows are whatever type the test chooses.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
@@ -15,11 +16,13 @@ pub mod kill;
 pub mod model;
 pub mod postgres;
 pub mod programs;
+pub mod record;
 pub mod slow;
+pub mod wrapped;
 
 pub use history::History;
 pub use model::ModelTable;
-pub use slow::SlowFs;
+pub use wrapped::WrappedFs;
 
 use onlap_base::Rng;
 

@@ -5,11 +5,10 @@
 //! record is written under the lock that orders changes, which another task would wait for outside
 //! the scheduler. Reads are left out too; readers give way between the batches that they ask for.
 //!
-//! A disk of few operations in a second ([`SlowFs::at_rate`]) makes each of those moments as long as the
+//! A disk of few operations in a second ([`disk_at_rate`]) makes each of those moments as long as the
 //! disk takes, in the simulation's time. Operations queue: one that comes while others wait is served
 //! after them.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,13 +17,9 @@ use onlap_base::Result;
 use onlap_base::clock::Clock;
 use onlap_base::names::FileKind;
 use onlap_base::tasks::{SimTasks, Tasks};
-use onlap_vfs::{Access, File, Fs, IoCounters, LockGuard, ReadBuf};
+use onlap_vfs::{File, Fs, ReadBuf};
 
-/// Passes everything on to `inner`.
-pub struct SlowFs {
-    inner: Arc<dyn Fs>,
-    disk: Disk,
-}
+use crate::wrapped::WrappedFs;
 
 #[derive(Clone)]
 struct Disk {
@@ -35,72 +30,18 @@ struct Disk {
     busy_until: Arc<AtomicU64>,
 }
 
-impl SlowFs {
-    /// Gives way to other tasks before and after each write and sync.
-    pub fn new(inner: Arc<dyn Fs>, tasks: SimTasks) -> SlowFs {
-        SlowFs { inner, disk: Disk { tasks, takes: Duration::ZERO, busy_until: Arc::default() } }
-    }
-
-    /// Serves so many writes and syncs in a second.
-    ///
-    /// # Panics
-    /// When the rate is zero.
-    pub fn at_rate(inner: Arc<dyn Fs>, tasks: SimTasks, per_second: u32) -> SlowFs {
-        let takes = Duration::from_secs(1) / per_second;
-        SlowFs { inner, disk: Disk { tasks, takes, busy_until: Arc::default() } }
-    }
-
-    fn file(&self, path: &Path, inner: Arc<dyn File>) -> Arc<dyn File> {
-        let name = path.file_name().and_then(|n| n.to_str()).and_then(FileKind::parse);
-        match name {
-            Some(
-                FileKind::Log(_) | FileKind::Segment(_) | FileKind::Run(_) | FileKind::Marks(_),
-            ) => Arc::new(SlowFile { inner, disk: self.disk.clone() }),
-            _ => inner,
-        }
-    }
+/// Gives way to other tasks before and after each write and sync.
+pub fn disk(inner: Arc<dyn Fs>, tasks: SimTasks) -> WrappedFs {
+    Disk { tasks, takes: Duration::ZERO, busy_until: Arc::default() }.before(inner)
 }
 
-impl Fs for SlowFs {
-    fn create(&self, path: &Path, access: Access) -> Result<Arc<dyn File>> {
-        Ok(self.file(path, self.inner.create(path, access)?))
-    }
-    fn open(&self, path: &Path, access: Access) -> Result<Arc<dyn File>> {
-        Ok(self.file(path, self.inner.open(path, access)?))
-    }
-    fn remove(&self, path: &Path) -> Result<()> {
-        self.inner.remove(path)
-    }
-    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.rename(from, to)
-    }
-    fn list(&self, dir: &Path) -> Result<Vec<String>> {
-        self.inner.list(dir)
-    }
-    fn create_dir_all(&self, dir: &Path) -> Result<()> {
-        self.inner.create_dir_all(dir)
-    }
-    fn sync_dir(&self, dir: &Path) -> Result<()> {
-        self.inner.sync_dir(dir)
-    }
-    fn exists(&self, path: &Path) -> Result<bool> {
-        self.inner.exists(path)
-    }
-    fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
-        self.inner.hard_link(from, to)
-    }
-    fn remove_dir(&self, dir: &Path) -> Result<()> {
-        self.inner.remove_dir(dir)
-    }
-    fn lock(&self, path: &Path) -> Result<LockGuard> {
-        self.inner.lock(path)
-    }
-    fn free_bytes(&self, dir: &Path) -> Result<u64> {
-        self.inner.free_bytes(dir)
-    }
-    fn counters(&self) -> &IoCounters {
-        self.inner.counters()
-    }
+/// Serves so many writes and syncs in a second.
+///
+/// # Panics
+/// When the rate is zero.
+pub fn disk_at_rate(inner: Arc<dyn Fs>, tasks: SimTasks, per_second: u32) -> WrappedFs {
+    let takes = Duration::from_secs(1) / per_second;
+    Disk { tasks, takes, busy_until: Arc::default() }.before(inner)
 }
 
 struct SlowFile {
@@ -109,6 +50,15 @@ struct SlowFile {
 }
 
 impl Disk {
+    fn before(self, inner: Arc<dyn Fs>) -> WrappedFs {
+        WrappedFs::new(inner, move |kind, inner| match kind {
+            FileKind::Log(_) | FileKind::Segment(_) | FileKind::Run(_) | FileKind::Marks(_) => {
+                Arc::new(SlowFile { inner, disk: self.clone() })
+            }
+            _ => inner,
+        })
+    }
+
     /// Others go on before the operation happens and before its caller knows that it did.
     fn slowly(&self, operation: impl FnOnce() -> Result<()>) -> Result<()> {
         self.tasks.yield_now();

@@ -9,10 +9,25 @@ use std::path::Path;
 /// Used when even `/proc/meminfo` cannot be read: small enough for any machine.
 const UNKNOWN_BYTES: u64 = 1 << 30;
 
+/// What `statm` counts in, on the machines that Onlap runs on.
+const PAGE_BYTES: u64 = 4096;
+
 /// Bytes of memory of this machine or, when lower, of the process's control group.
 pub fn machine_bytes() -> u64 {
     let read = |path: &str| read_text(Path::new(path));
     bytes_from(&read)
+}
+
+/// Bytes of memory that are this process's own, those of files left out; `None` where nobody says.
+pub fn resident_bytes() -> Option<u64> {
+    resident_from(&read_text(Path::new("/proc/self/statm"))?)
+}
+
+/// From the pages `size resident shared …` of `statm`.
+pub(super) fn resident_from(statm: &str) -> Option<u64> {
+    let mut pages = statm.split_whitespace().skip(1).map(|field| field.parse::<u64>().ok());
+    let (resident, shared) = (pages.next()??, pages.next()??);
+    resident.saturating_sub(shared).checked_mul(PAGE_BYTES)
 }
 
 #[expect(clippy::disallowed_methods, reason = "reads the kernel's files, not the database's")]

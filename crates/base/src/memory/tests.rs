@@ -72,3 +72,13 @@ fn this_machine_has_memory() {
     assert!(machine_bytes() >= 64 * MIB);
     assert!(default_limit() >= MEMORY_LIMIT_MIN);
 }
+
+#[test]
+fn what_is_resident_is_read() {
+    assert_eq!(machine::resident_from("5000 300 100 20 0 400 0\n"), Some(200 * 4096));
+    assert_eq!(machine::resident_from("5000 x"), None);
+    assert_eq!(machine::resident_from("5000 100 300"), Some(0));
+    if cfg!(target_os = "linux") {
+        assert!(resident_bytes().is_some_and(|bytes| bytes > 0 && bytes < machine_bytes()));
+    }
+}

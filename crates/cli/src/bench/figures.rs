@@ -38,11 +38,7 @@ pub(super) fn run_figures(args: &Args) -> Result<Outcome> {
         }
         run_plan(run)
     })?;
-    println!("{}\n", report.environment.line());
-    print!("{}", report.table());
-    if let Some(path) = &args.json {
-        write_text(path, &format!("{}\n", report.to_json()))?;
-    }
+    show(args, &report.environment, &report.table(), &report.to_json())?;
     let missed = report.figures.iter().any(|f| f.verdict() == "MISSED");
     Ok(if missed { Outcome::Finding } else { Outcome::Good })
 }
@@ -75,11 +71,7 @@ pub(super) fn run_trials(args: &Args) -> Result<Outcome> {
         report.environment = one.environment;
         report.figures.extend(one.figures);
     }
-    println!("{}\n", report.environment.line());
-    print!("{}", report.table());
-    if let Some(path) = &args.json {
-        write_text(path, &format!("{}\n", report.to_json()))?;
-    }
+    show(args, &report.environment, &report.table(), &report.to_json())?;
     let missed = report.figures.iter().any(|f| f.verdict() == "MISSED");
     Ok(if missed { Outcome::Finding } else { Outcome::Good })
 }
@@ -100,10 +92,17 @@ fn trial_child(suite: &str, plan: &TrialPlan, trial: Trial) -> Result<TrialRepor
 pub(super) fn run_sync(args: &Args) -> Result<Outcome> {
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
     let report = onlap_lab::sync::run(&dir, args.seconds, version::COMMIT, interrupt::flag())?;
-    println!("{}\n", Environment::of(&dir, version::COMMIT).line());
-    print!("{}", report.table());
-    if let Some(path) = &args.json {
-        write_text(path, &format!("{}\n", report.to_json()))?;
-    }
+    let environment = Environment::of(&dir, version::COMMIT);
+    show(args, &environment, &report.table(), &report.to_json())?;
     Ok(Outcome::Good)
+}
+
+/// A report on the screen, and in a file where one is wanted.
+fn show(args: &Args, environment: &Environment, table: &str, json: &str) -> Result<()> {
+    println!("{}\n", environment.line());
+    print!("{table}");
+    match &args.json {
+        Some(path) => write_text(path, &format!("{json}\n")),
+        None => Ok(()),
+    }
 }

@@ -44,6 +44,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         args.check(&job)?;
     }
     campaign.check()?;
+    // Hours of work are not lost for a folder that is not there.
+    for file in [&args.json, &args.report, &args.markdown].into_iter().flatten() {
+        let folder = file.parent().filter(|p| !p.as_os_str().is_empty());
+        if folder.is_some_and(|folder| !folder.is_dir()) {
+            let text = format!("cannot write {}: there is no such folder", file.display());
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+    }
     let before = match (&args.json, args.resume) {
         (Some(path), true) if path.exists() => Some(read_report(path)?),
         (None, true) => {

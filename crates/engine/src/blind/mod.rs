@@ -17,7 +17,9 @@
 //!    In this order: the marks lie in a memtable or in files of every view that is loaded later.
 //! 3. Who deletes or replaces a row that he read has that judged at the commit, by the leader, after
 //!    all that was published is resolved: a row that a blind one replaced has a mark then. So no row
-//!    ever gets two marks (I1): an explicit one comes before the blind row, or not at all.
+//!    ever gets two marks (I1): an explicit one comes before the blind row, or not at all. His locks do
+//!    not keep the row alive, so a snapshot keeps it where it is (`Transaction::pinned`): without a row
+//!    there is no mark either.
 //! 4. Rows and entries that are pending are kept, dead or not: no flush leaves them out, no merge and
 //!    no compaction drops them. How far that goes for files is in the manifest (`Edit::Resolved`),
 //!    raised by the same record that adds the marks; after a crash the rest is done again, with the

@@ -46,6 +46,7 @@ use onlap_storage::version::TableVersion;
 use crate::commit::Leader;
 use crate::database::{Shared, unknown_table};
 use crate::flush;
+use crate::margin;
 use crate::table::{Highs, TableState, TableView};
 
 mod control;
@@ -79,6 +80,7 @@ pub(crate) fn run(
     indexes: &[IndexSchema],
     control: &BuildControl,
 ) -> Result<()> {
+    margin::check_room(shared)?;
     let (csn, first_maintained) = shared.commits().exclusively(|leader| {
         let csn = leader.next_csn - 1;
         (csn, begin(shared, state, indexes, csn))

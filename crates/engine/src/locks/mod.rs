@@ -32,7 +32,7 @@ mod waits;
 
 pub use mode::{LockWait, RowLock};
 pub(crate) use space::LockSpace;
-use space::{Request, Waiter};
+use space::{IntervalLock, Request, Waiter};
 use waits::Waits;
 
 /// A running transaction; never reused while the database is open.
@@ -256,12 +256,11 @@ impl HeldLocks {
         min: &[u8],
         max: &[u8],
     ) -> bool {
-        let Some(target) = state.locks.try_interval(self.id, index, min, max) else {
-            return false;
-        };
-        let targets = &mut self.of_table(state).targets;
-        if targets.last().is_none_or(|(last, _)| *last != target) {
-            targets.push((target, None));
+        match state.locks.try_interval(self.id, index, min, max) {
+            IntervalLock::New(target) => self.of_table(state).targets.push((target, None)),
+            // Its place among the locks is that of its first keys, which a savepoint may keep.
+            IntervalLock::Longer => {}
+            IntervalLock::Taken => return false,
         }
         true
     }

@@ -58,6 +58,16 @@ struct Interval {
     max: Arc<[u8]>,
 }
 
+/// What became of the wish to lock an interval.
+#[derive(Debug)]
+pub(super) enum IntervalLock {
+    New(Target),
+    /// One that the transaction has was made longer.
+    Longer,
+    /// Some of the keys may be locked.
+    Taken,
+}
+
 #[derive(Debug, Default)]
 struct Entry {
     holders: Vec<(TxId, RowLock)>,
@@ -355,27 +365,26 @@ impl LockSpace {
         }
     }
 
-    /// Locks all keys from `min` to `max`, provided that they lie above every locked one. The target
-    /// may be one that the transaction has already.
+    /// Locks all keys from `min` to `max`, provided that they lie above every locked one.
     pub(super) fn try_interval(
         &self,
         tx: TxId,
         index: IndexId,
         min: &[u8],
         max: &[u8],
-    ) -> Option<Target> {
+    ) -> IntervalLock {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
         if let Some(reserved) = inner.reserved.get_mut(&index) {
             if *min <= *reserved.high {
-                return None;
+                return IntervalLock::Taken;
             }
             // Single rows that rise need one entry together.
             let last = reserved.intervals.last_mut();
             if let Some(last) = last.filter(|i| i.tx == tx && i.max == reserved.high) {
                 last.max = max.into();
                 reserved.high = Arc::clone(&last.max);
-                return Some(Target::Interval(index, last.number));
+                return IntervalLock::Longer;
             }
         }
         inner.intervals += 1;
@@ -388,7 +397,7 @@ impl LockSpace {
         reserved.high = Arc::clone(&max);
         reserved.intervals.push(Interval { number, tx, min, max });
         inner.entries.entry(target.clone()).or_default().hold(tx, RowLock::Update);
-        Some(target)
+        IntervalLock::New(target)
     }
 
     /// The interval of another transaction that a key lies in.

@@ -113,7 +113,10 @@ impl ReadView {
         counters: &mut ReadCounters,
     ) -> Result<Vec<RowId>> {
         let mut rows = Vec::new();
-        self.each_entry(range, counters, |ids| rows.extend_from_slice(ids))?;
+        self.each_entry(range, counters, |ids| {
+            rows.extend_from_slice(ids);
+            Ok(())
+        })?;
         // Sources, and the entries of each key, come in ascending stretches, which a stable sort
         // finds and merges.
         rows.sort();
@@ -126,21 +129,30 @@ impl ReadView {
         range: &Range<'_>,
         counters: &mut ReadCounters,
     ) -> Result<u64> {
-        if self.has_marks() {
-            return Ok(self.index_row_ids(range, counters)?.len() as u64);
-        }
-        let mut n = 0;
+        let marks = self.has_marks();
+        let (mut n, mut rows) = (0, Vec::new());
         self.each_entry(range, counters, |ids| {
-            n += ids.iter().filter(|&&r| self.in_sight(r)).count() as u64;
+            if !marks {
+                n += ids.iter().filter(|&&r| self.in_sight(r)).count() as u64;
+                return Ok(());
+            }
+            rows.extend_from_slice(ids);
+            if rows.len() >= COUNTED_ROWS {
+                rows.sort();
+                n += self.visible(&rows)?.len() as u64;
+                rows.clear();
+            }
+            Ok(())
         })?;
-        Ok(n)
+        rows.sort();
+        Ok(n + self.visible(&rows)?.len() as u64)
     }
 
     fn each_entry(
         &self,
         range: &Range<'_>,
         counters: &mut ReadCounters,
-        mut f: impl FnMut(&[RowId]),
+        mut f: impl FnMut(&[RowId]) -> Result<()>,
     ) -> Result<()> {
         let wants = EntryWants::default();
         let mut batch = EntryBatch::default();
@@ -149,13 +161,15 @@ impl ReadView {
         {
             while cursor.next(BATCH_ROWS, &mut batch)? {
                 counters.index_entries_read += batch.len() as u64;
-                f(&batch.row_ids);
+                f(&batch.row_ids)?;
             }
         }
         Ok(())
     }
 }
 
+/// Rows of a count that marks are asked about at once: 8 MiB of ids with what sorts them.
+const COUNTED_ROWS: usize = 1 << 19;
 /// Entries from which on a walk keeps which rows are dead.
 const LONG_WALK: u64 = 1 << 12;
 

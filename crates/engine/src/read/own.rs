@@ -51,7 +51,7 @@ impl OwnRows {
         key: &[u8],
         probes: &mut u64,
     ) -> Result<OwnRow> {
-        // A row that was undone, or that died before there was the index, may stand before one that lives.
+        // A row that died before there was the index may stand before one that lives.
         let mut below = self.end;
         while let Some(row) = self.memtable.newest_with_key(index, key, below) {
             if !self.is_dead(row)? {

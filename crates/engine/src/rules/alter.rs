@@ -14,13 +14,10 @@
 //! The way that lost: judging everything under the commit lock, which stops writers for as long as
 //! a scan takes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
-use onlap_format::{
-    Action, Batch, CheckSchema, Expr, ForeignKeySchema, TableSchema, Value, convert,
-};
+use onlap_format::{Action, Batch, CheckSchema, Expr, ForeignKeySchema, TableSchema};
 
 use super::{Checks, Reference};
 use crate::changes::Fixed;
@@ -240,19 +237,7 @@ fn judge_key(
 ) -> Result<bool> {
     let mut tx = Transaction::of_statement(shared);
     let parent = Parent::of(&tx, key)?;
-    let mut wanted: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
-    let places: Option<Vec<usize>> = key.columns.iter().map(|id| schema.position(*id)).collect();
-    let places = places.expect("the columns were asked for");
-    for row in 0..rows.rows {
-        let value =
-            |&at: &usize| convert::read_value(schema.columns[at].ty, &rows.columns[at], row);
-        let values: Vec<Value> = places.iter().map(value).collect();
-        if !values.contains(&Value::Null) {
-            let bytes = parent.def.encode_values(&values);
-            wanted.insert(bytes.map_err(|_| no_parent(&parent, schema, key, &values))?, values);
-        }
-    }
-    for (bytes, values) in &wanted {
+    for (bytes, values) in &parent.wanted_by(schema, key, rows)? {
         loop {
             let Some(row) = tx.committed_row_with_key(&parent, bytes)? else {
                 return Err(no_parent(&parent, schema, key, values));

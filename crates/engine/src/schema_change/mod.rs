@@ -16,6 +16,7 @@ use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
+use crate::margin;
 use crate::rules::{FindSequence, FindTable, References};
 use crate::spec::{IndexSpec, TableSpec};
 use crate::table::TableState;
@@ -34,6 +35,7 @@ pub(crate) use plan::Plan;
 pub(crate) use truncate::truncate_table;
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
+    margin::check_room(shared)?;
     let _one = shared.schema_lock.lock();
     if shared.catalog.by_name(spec.name()).is_some() {
         let text = format!("there is a table named {} already", spec.name());

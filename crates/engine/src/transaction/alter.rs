@@ -10,14 +10,12 @@
 //!
 //! A foreign key takes its parent alone too, so that no parent goes before its children are known.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use onlap_base::{ColumnId, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{
-    Batch, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema, Row, TableSchema, Value,
-    convert,
+    Batch, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema, Row, TableSchema,
 };
 
 use super::parents::{Parent, no_parent};
@@ -276,20 +274,7 @@ impl Transaction {
         schema: &TableSchema,
         rows: &Batch,
     ) -> Result<()> {
-        let places: Option<Vec<usize>> =
-            key.columns.iter().map(|id| schema.position(*id)).collect();
-        let places = places.expect("the columns were asked for");
-        let mut wanted: BTreeMap<Vec<u8>, Vec<Value>> = BTreeMap::new();
-        for row in 0..rows.rows {
-            let value =
-                |&at: &usize| convert::read_value(schema.columns[at].ty, &rows.columns[at], row);
-            let values: Vec<Value> = places.iter().map(value).collect();
-            if !values.contains(&Value::Null) {
-                let bytes = parent.def.encode_values(&values);
-                wanted.insert(bytes.map_err(|_| no_parent(parent, schema, key, &values))?, values);
-            }
-        }
-        for (bytes, values) in &wanted {
+        for (bytes, values) in &parent.wanted_by(schema, key, rows)? {
             let found = self.own_row_with_key(parent, bytes)?
                 || self.committed_row_with_key(parent, bytes)?.is_some();
             if !found {

@@ -168,9 +168,11 @@ impl Transaction {
         Err(Error::new(ErrorKind::Unsupported, text))
     }
 
-    /// Rows, the table's and own ones, that own rows of a table with blind rows replace, ascending.
+    /// Rows, the table's and own ones, that own rows of a table with blind writes replace, ascending. Own rows
+    /// that are not blind have the table's row marked already, but for one that another transaction has put
+    /// under their key blindly since, with which this one cannot commit.
     pub(super) fn replaced_by_own(buffer: &Buffer, view: &ReadView) -> Result<Vec<RowId>> {
-        let Some(primary) = buffer.schema.primary().filter(|_| !buffer.blind.is_empty()) else {
+        let Some(primary) = buffer.schema.primary().filter(|_| buffer.schema.blind) else {
             return Ok(Vec::new());
         };
         let mut newest: HashMap<Vec<u8>, (usize, bool)> = HashMap::new();
@@ -181,12 +183,14 @@ impl Transaction {
         for row in 0..buffer.rows.rows {
             let mut key = Vec::new();
             def.encode_row(&columns, row, &mut key);
-            let blind = buffer.blind.contains(row as u64);
+            let ordinal = buffer.first + row;
+            let blind = buffer.blind.contains(ordinal as u64);
             let before = newest.get(&key).copied();
-            hidden.extend(before.map(|(row, _)| PROVISIONAL_BASE + row as RowId));
-            newest.insert(key, (row, blind || before.is_some_and(|b| b.1)));
+            hidden.extend(before.map(|(ordinal, _)| PROVISIONAL_BASE + ordinal as RowId));
+            newest.insert(key, (ordinal, blind || before.is_some_and(|b| b.1)));
         }
-        for (key, _) in newest.into_iter().filter(|(_, (_, blind))| *blind) {
+        let lives = |ordinal: usize| !buffer.dead.contains(ordinal as u64);
+        for (key, _) in newest.into_iter().filter(|(_, (at, blind))| *blind || lives(*at)) {
             hidden.extend(view.view.newest_with_key(primary.id, &key, view.count, &mut 0)?);
         }
         hidden.sort_unstable();

@@ -46,8 +46,6 @@ pub(super) struct Buffer {
     pub(super) spill: Option<Spill>,
     /// Ordinals of own rows that died again.
     pub(super) dead: RoaringTreemap,
-    /// Ordinals of rows in files that were undone.
-    pub(super) erased: RoaringTreemap,
     /// Committed rows that die.
     pub(super) marked: RoaringTreemap,
     /// Which row, as a provisional id where it is an own one, the own row with this ordinal replaced:
@@ -131,7 +129,7 @@ impl Found {
 /// A place in the life of a buffer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BufferMark {
-    rows: usize,
+    pub(super) rows: usize,
     events: usize,
     changes: usize,
     bytes: usize,
@@ -150,7 +148,6 @@ impl Buffer {
             first: 0,
             spill: None,
             dead: RoaringTreemap::new(),
-            erased: RoaringTreemap::new(),
             marked: RoaringTreemap::new(),
             before: HashMap::new(),
             kept: RoaringTreemap::new(),
@@ -262,6 +259,11 @@ impl Buffer {
         self.end() == 0 && self.events_end() == 0 && self.changes.is_empty()
     }
 
+    /// Whether rows of a table with blind writes are to die or to change.
+    pub(super) fn is_judged_after_blind(&self) -> bool {
+        self.schema.blind && !(self.marked.is_empty() && self.changes.is_empty())
+    }
+
     /// One behind the last ordinal.
     pub(super) fn end(&self) -> usize {
         self.first + self.rows.rows
@@ -279,8 +281,7 @@ impl Buffer {
 
     /// Whether an own row is there and alive.
     pub(super) fn is_alive(&self, ordinal: usize) -> bool {
-        let o = ordinal as u64;
-        ordinal < self.end() && !self.dead.contains(o) && !self.erased.contains(o)
+        ordinal < self.end() && !self.dead.contains(ordinal as u64)
     }
 
     /// The committed row in whose place an own row stands.
@@ -355,6 +356,13 @@ impl Buffer {
 
     /// Undoes what came after the mark.
     pub(super) fn rewind(&mut self, to: BufferMark) {
+        self.undo(to);
+        self.recall_rows(to);
+    }
+
+    /// The same but for spilled rows from after the mark that lie in one file with some from before it:
+    /// of these [`Buffer::recall_rows`] reads back those that stay, in the schema of the mark.
+    pub(super) fn undo(&mut self, to: BufferMark) {
         if to.events < self.first_event {
             self.recall_events(to.events);
         }
@@ -378,11 +386,15 @@ impl Buffer {
             self.kept.remove_range(to.rows as u64..);
             self.blind.remove_range(to.rows as u64..);
         }
-        if to.rows < self.first {
-            self.erase(to.rows);
+        if let Some(spill) = self.spill.as_mut().filter(|_| to.rows < self.first) {
+            spill.cut(to.rows as RowId);
+            self.first = spill.end() as usize;
         }
-        // Rows that were there at the mark and are in memory still were so then.
-        self.bytes = if self.rows.rows == 0 { 0 } else { to.bytes };
+        self.bytes = match self.spill.is_some() {
+            // Other rows may be in memory than at the mark.
+            true => self.rows.heap_bytes(),
+            false => to.bytes,
+        };
         self.counter_only = to.counter_only;
         // Readers may still be on their way through the copy, so it is not cut but made anew.
         self.own = None;
@@ -451,9 +463,6 @@ impl Buffer {
         let mirror = self.own.get_or_insert_with(|| {
             let first = PROVISIONAL_BASE + self.first as RowId;
             let memtable = self.table.state.new_memtable(&self.schema, first);
-            // What was undone was so before every statement.
-            let mark = |ordinal| Mark { row: PROVISIONAL_BASE + ordinal, csn: 0, successor: None };
-            memtable.mark_all(self.erased.iter().map(mark));
             Mirror { memtable, rows: 0, events: 0, changes: 0 }
         });
         if mirror.rows < self.rows.rows {

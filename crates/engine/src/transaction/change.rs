@@ -297,7 +297,7 @@ impl Transaction {
             match self.lock_row(table, row, mode, LockWait::Block)? {
                 Settled::Same => return Ok(Some(found)),
                 Settled::Gone(_) | Settled::Changed | Settled::Skipped => {
-                    self.snapshot = Registration::new(&self.shared);
+                    self.renew();
                 }
             }
         }

@@ -122,6 +122,10 @@ pub struct Transaction {
     options: TransactionOptions,
     /// S.
     snapshot: Arc<Registration>,
+    /// That of the first statement that deleted, replaced or changed rows of a table with blind writes. Its
+    /// locks do not keep these rows: one that dies meanwhile has to stay, with its mark, until the
+    /// commit has judged it.
+    pinned: Option<Arc<Registration>>,
     tables: Vec<Buffer>,
     schema: SchemaSteps,
     locks: HeldLocks,
@@ -132,6 +136,8 @@ pub struct Transaction {
     eager: bool,
     /// A statement of several calls is under way.
     in_statement: bool,
+    /// A statement has looked at committed rows.
+    looked: bool,
     /// A table changed while the statement under way waited to write to it.
     outdated: bool,
     /// Set by whoever wants the statement under way to end.
@@ -168,12 +174,14 @@ impl Transaction {
             reads: serializable.then(|| ReadSet::new(&snapshot)),
             tally: Tally::new(shared),
             snapshot,
+            pinned: None,
             options,
             tables: Vec::new(),
             schema: SchemaSteps::default(),
             locks: HeldLocks::new(shared.locks.next_id()),
             eager: true,
             in_statement: false,
+            looked: false,
             outdated: false,
             cancel: None,
             savepoints: 0,
@@ -202,6 +210,7 @@ impl Transaction {
         if changes && self.options.isolation != Isolation::ReadCommitted {
             self.snapshot.check()?;
         }
+        self.pinned.as_ref().map_or(Ok(()), |pinned| pinned.check())?;
         if !self.schema.is_empty() {
             self.check_adoptable()?;
             return self.commit_schema();
@@ -248,10 +257,10 @@ impl Transaction {
             let text = "the savepoint is not one of this transaction, or was undone itself";
             return Err(Error::new(ErrorKind::InvalidInput, text));
         }
-        for (i, buffer) in self.tables.iter_mut().enumerate() {
-            buffer.rewind(savepoint.tables.get(i).copied().unwrap_or_default());
-        }
+        let mark = |i: usize| savepoint.tables.get(i).copied().unwrap_or_default();
+        self.tables.iter_mut().enumerate().for_each(|(i, buffer)| buffer.undo(mark(i)));
         self.undo_steps(savepoint.schema);
+        self.tables.iter_mut().enumerate().for_each(|(i, buffer)| buffer.recall_rows(mark(i)));
         self.locks.release_since(&savepoint.locks, &self.shared.locks);
         self.undone.retain(|range| range.start <= savepoint.number);
         self.undone.push(savepoint.number + 1..self.savepoints);
@@ -286,6 +295,23 @@ impl Transaction {
         self.in_statement = false;
     }
 
+    /// Sees what was committed up to now, if nothing was read or changed before: for callers to whom a
+    /// transaction begins with its first statement, as in PostgreSQL. Locks and savepoints stay.
+    ///
+    /// # Errors
+    /// Something was read or changed ([`ErrorKind::InvalidInput`]); the database was closed.
+    pub fn renew_snapshot(&mut self) -> Result<()> {
+        self.shared.check_open()?;
+        let changed = !self.schema.is_empty() || self.tables.iter().any(|b| !b.is_untouched());
+        if self.looked || changed {
+            let text = "the transaction has read or changed something at its snapshot";
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        self.snapshot = Registration::new(&self.shared);
+        self.reads = self.reads.as_ref().map(|_| ReadSet::new(&self.snapshot));
+        Ok(())
+    }
+
     /// Waits for locks no longer than this from now on; `None`: as long as it takes.
     pub fn set_lock_timeout(&mut self, time: Option<Duration>) {
         self.options.lock_timeout = time;
@@ -315,9 +341,16 @@ impl Transaction {
         if self.options.isolation == Isolation::ReadCommitted
             && self.snapshot.csn() != self.shared.snapshots.published()
         {
-            self.snapshot = Registration::new(&self.shared);
+            self.renew();
         }
         self.snapshot.check()
+    }
+
+    pub(super) fn renew(&mut self) {
+        if self.pinned.is_none() && self.tables.iter().any(Buffer::is_judged_after_blind) {
+            self.pinned = Some(Arc::clone(&self.snapshot));
+        }
+        self.snapshot = Registration::new(&self.shared);
     }
 
     /// Begins a statement that changes rows of a table.
@@ -385,7 +418,7 @@ impl Transaction {
     /// Sees everything that was committed so far, where the level of isolation lets it.
     fn refresh(&mut self) {
         if self.options.isolation == Isolation::ReadCommitted {
-            self.snapshot = Registration::new(&self.shared);
+            self.renew();
         }
     }
 
@@ -400,6 +433,7 @@ impl Transaction {
         at: &Registration,
         new: fn(&TableState, &Registration) -> Result<ReadView>,
     ) -> Result<ReadView> {
+        self.looked = true;
         loop {
             let version = self.buffer(table)?.schema.version;
             let mut view = new(&table.state, at)?;

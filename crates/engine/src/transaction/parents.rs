@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, Result, RowId, Subject};
 use onlap_format::key::KeyDef;
-use onlap_format::{ForeignKeySchema, IndexSchema, TableSchema, Value, convert};
+use onlap_format::{Batch, ForeignKeySchema, IndexSchema, TableSchema, Value, convert};
 
 use super::buffer::Buffer;
 use super::{Transaction, may_wait, wait_context};
@@ -64,6 +64,32 @@ impl Parent {
         let index = schema.index(key.parent_index).ok_or_else(gone)?.clone();
         let def = key_def(&schema, &index);
         Ok(Parent { table, index, def })
+    }
+
+    /// Keys that rows of a child table want to find, in the order of their bytes.
+    ///
+    /// # Errors
+    /// A value that the parent's column cannot have.
+    pub(crate) fn wanted_by(
+        &self,
+        schema: &TableSchema,
+        key: &ForeignKeySchema,
+        rows: &Batch,
+    ) -> Result<BTreeMap<Vec<u8>, Vec<Value>>> {
+        let places: Option<Vec<usize>> =
+            key.columns.iter().map(|id| schema.position(*id)).collect();
+        let places = places.expect("the columns were asked for");
+        let mut wanted = BTreeMap::new();
+        for row in 0..rows.rows {
+            let value =
+                |&at: &usize| convert::read_value(schema.columns[at].ty, &rows.columns[at], row);
+            let values: Vec<Value> = places.iter().map(value).collect();
+            if !values.contains(&Value::Null) {
+                let bytes = self.def.encode_values(&values);
+                wanted.insert(bytes.map_err(|_| no_parent(self, schema, key, &values))?, values);
+            }
+        }
+        Ok(wanted)
     }
 }
 

@@ -3,8 +3,8 @@
 //! When a transaction has used up its share of the memory of transactions, and when all of them
 //! together have, the rows of its largest buffer are spilled ([`crate::spill`]); ordinals go on behind
 //! them. So are its marks, of which bitmaps stay. A savepoint may lie before what was spilled since:
-//! going back to it removes the files behind it, erases the rows behind it in the file that it cuts,
-//! and reads the marks of such a file back.
+//! going back to it removes the files behind it, and reads back the rows before it of the file that
+//! it cuts, and the marks of such a file.
 //!
 //! What is spilled is committed by adoption ([`crate::adopt`]), and with it the small buffers of the
 //! same transaction, as a whole.
@@ -16,10 +16,11 @@ use onlap_base::{Csn, Error, IndexId, PROVISIONAL_BASE, Result, RowId, limits};
 use onlap_format::marks::Mark;
 use onlap_format::{Batch, ColumnSchema, Row, convert};
 
-use super::buffer::{Buffer, Event};
+use super::buffer::{Buffer, BufferMark, Event};
 use super::{MARK_BYTES, ROOM_OF_EACH, Transaction};
 use crate::adopt;
 use crate::database::Shared;
+use crate::margin;
 use crate::spill::Spill;
 use crate::unique;
 
@@ -35,6 +36,7 @@ impl Buffer {
     /// Moves the rows in memory to files.
     pub(super) fn spill(&mut self, shared: &Arc<Shared>) -> Result<()> {
         unique::check_key_lengths(&self.schema, &self.rows)?;
+        margin::check_room(shared)?;
         let new = || Spill::new(Arc::clone(shared), Arc::clone(&self.schema));
         let spill = self.spill.get_or_insert_with(new);
         spill.wait()?;
@@ -100,13 +102,38 @@ impl Buffer {
         self.events.append(&mut events);
     }
 
-    /// Undoes the spilled rows from ordinal `from` on. Nothing is in memory.
-    pub(super) fn erase(&mut self, from: usize) {
-        let spill = self.spill.as_mut().expect("rows before the first in memory are spilled");
-        spill.cut(from as RowId);
-        self.first = spill.end() as usize;
-        self.erased.remove_range(self.first as RowId..);
-        self.erased.insert_range(from as RowId..self.first as RowId);
+    /// Takes spilled rows back into memory, so that none from after the mark is in a file: undone rows
+    /// that stayed there would stand for newer ones of their keys.
+    pub(super) fn recall_rows(&mut self, to: BufferMark) {
+        let Some(spill) = self.spill.as_mut().filter(|s| s.end() > to.rows as RowId) else {
+            return;
+        };
+        let start = spill.begin_of_last().expect("it ends somewhere");
+        match self.read_range(start, to.rows as RowId) {
+            Ok(rows) => {
+                let spill = self.spill.as_mut().expect("just read");
+                spill.cut(start);
+                self.first = start as usize;
+                self.bytes = rows.heap_bytes();
+                self.rows = rows;
+            }
+            Err(e) => self.spill.as_mut().expect("asked to read").fail(e),
+        }
+    }
+
+    /// Spilled rows of a range of ordinals.
+    fn read_range(&mut self, from: RowId, to: RowId) -> Result<Batch> {
+        let spill = self.spill.as_mut().expect("they are spilled");
+        let files = spill.version()?;
+        let columns = &self.schema.columns;
+        let ids: Vec<_> = columns.iter().map(|c| c.id).collect();
+        let mut rows = Batch::new(columns.iter().map(|c| c.ty.physical()));
+        let wanted: Vec<RowId> = (from..to).map(|row| PROVISIONAL_BASE + row).collect();
+        files.read_rows(&wanted, &ids, &mut rows, &mut Vec::new())?;
+        match rows.rows as RowId == to - from {
+            true => Ok(rows),
+            false => Err(Error::damaged("rows are not in their segment".to_owned())),
+        }
     }
 
     /// The live spilled row with a whole key (key bytes) of a unique index.
@@ -149,8 +176,6 @@ impl Buffer {
         self.spill(shared)?;
         self.spill_marks(shared)?;
         let mut spill = self.spill.take().expect("just spilled");
-        let undone = |row| Mark { row, csn: 0, successor: None };
-        spill.push_marks(Vec::new(), self.erased.iter().map(undone).collect(), Vec::new())?;
         let changes = self.joined_changes();
         spill.push_changes(&changes)?;
         // Entries in all indexes, before names of files are made durable.
@@ -161,7 +186,7 @@ impl Buffer {
             schema: self.schema,
             spill,
             marked: self.marked,
-            dead: self.dead | self.erased,
+            dead: self.dead,
             counter_only: self.counter_only,
             indexes,
         })
@@ -180,7 +205,7 @@ impl Transaction {
         let all = memory.used(Part::Transactions) + more as u64;
         let share = share(&self.shared);
         let full = own > share || own > ROOM_OF_EACH.min(limit) && all > limit;
-        // Rows that were undone would stand for newer ones of their keys.
+        // What is adopted has no blind rows.
         let blind = |b: &Buffer| b.schema.blind && !b.is_untouched();
         if full && !self.tables.iter().any(blind) {
             self.spill_largest(ROOM_OF_EACH.min(share / 8))?;

@@ -13,7 +13,6 @@ use super::{Isolation, Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::flush;
 use crate::locks::{Locked, RowLock};
-use crate::read::Registration;
 
 impl Transaction {
     /// Keeps others from changing the form of a table.
@@ -61,7 +60,7 @@ impl Transaction {
         }
         self.lock_table(table, RowLock::Update)?;
         if self.options.isolation == Isolation::ReadCommitted {
-            self.snapshot = Registration::new(&self.shared);
+            self.renew();
         }
         flush::flush_table(&self.shared, &table.state)
     }

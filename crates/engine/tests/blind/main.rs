@@ -14,12 +14,13 @@ use std::time::Duration;
 
 use onlap::{
     Batch, CheckOptions, DataType, Database, ErrorKind, ForeignKeySpec, IndexSpec, Isolation,
-    KeyRange, Options, Row, Rule, Scan, SyncMode, TableChanges, TableSpec, TransactionOptions,
-    Value, check,
+    KeyRange, Options, Row, Rule, Scan, SyncMode, TableChanges, TableSpec, Transaction,
+    TransactionOptions, Value, check,
 };
+use onlap_base::clock::ManualClock;
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks, ThreadTasks};
-use onlap_testkit::{SlowFs, for_seeds};
+use onlap_testkit::{for_seeds, slow};
 use onlap_vfs::MemFs;
 
 use clients::{Noted, World};
@@ -114,6 +115,8 @@ fn every_index_has_the_key() {
 fn blind_writes_read_nothing() {
     let mut options = in_memory(Options::default().sync(SyncMode::Os).memory_limit(64 << 20));
     options.tuning.memtable_bytes = Some(16 << 20);
+    // A clock that stands: work that waits for quiet moments never comes.
+    options.clock = Arc::new(ManualClock::new(1_700_000_000_000_000));
     let files = Arc::clone(&options.fs);
     let db = Database::open("/db", options).unwrap();
     let t = db.create_table(spec()).unwrap();
@@ -337,6 +340,54 @@ fn what_was_read_is_judged_against_blind_writes() {
 }
 
 #[test]
+fn a_row_that_died_under_its_lock_is_there_until_that_is_judged() {
+    let db = Database::open("/db", in_memory(small_options(SyncMode::Os))).unwrap();
+    let t = db.create_table(spec()).unwrap();
+    t.insert_batch(batch((0..100).map(|i| (i, i)))).unwrap();
+    let begin = || db.begin_with(TransactionOptions::at(Isolation::ReadCommitted)).unwrap();
+    let set = [("a", Value::Int(77))];
+    let (mut updates, mut deletes) = (begin(), begin());
+    updates.update(&t, &[Value::Int(5)], &set).unwrap();
+    deletes.delete(&t, &[Value::Int(6)]).unwrap();
+    t.upsert_batch(batch([(5, 78), (6, 78)])).unwrap();
+    // Statements that see what is new; nobody else could ask for the rows before.
+    for tx in [&mut updates, &mut deletes] {
+        assert!(tx.get(&t, &[Value::Int(7)]).unwrap().is_some());
+    }
+    assert_eq!(agreed_rows(&db, "t").unwrap().len(), 100);
+    db.flush().unwrap();
+    assert_eq!(updates.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    assert_eq!(deletes.commit().unwrap_err().kind(), ErrorKind::Conflict);
+    let rows = agreed_rows(&db, "t").unwrap();
+    assert!(rows.len() == 100 && rows[5] == row(5, 78) && rows[6] == row(6, 78));
+}
+
+#[test]
+fn a_key_has_one_row_for_whoever_wrote_it() {
+    let options = Options::default().memory_limit(32 << 20);
+    let db = Database::open("/db", in_memory(options)).unwrap();
+    let table = db.create_table(spec()).unwrap();
+    table.insert_many((0..4).map(|id| row(id, id))).unwrap();
+    let begin = || db.begin_with(TransactionOptions::at(Isolation::ReadCommitted)).unwrap();
+    let mut tx = begin();
+    assert!(tx.update(&table, &[Value::Int(1)], &[("a", Value::Int(10))]).unwrap());
+    tx.insert(&table, &row(7, 70)).unwrap();
+    tx.insert(&table, &row(8, 80)).unwrap();
+    assert!(tx.delete(&table, &[Value::Int(8)]).unwrap());
+    table.upsert_batch(batch([(1, 11), (7, 71), (8, 81)])).unwrap();
+    let found = |tx: &mut Transaction| -> Vec<(i64, i64)> {
+        let rows = tx.index_scan(&table, "by_a", KeyRange::all(), Scan::all()).unwrap();
+        let batches = rows.map(|batch| batch.unwrap());
+        let rows = batches.flat_map(|b| (0..b.len()).map(|i| b.row(i)).collect::<Vec<Row>>());
+        rows.map(|row| (int(&row[0]), int(&row[1]))).collect()
+    };
+    assert_eq!(found(&mut tx), [(0, 0), (2, 2), (3, 3), (1, 10), (7, 70), (8, 81)]);
+    // Its rows would not be the newest of their keys.
+    tx.commit().expect_err("the keys were taken meanwhile");
+    assert_eq!(found(&mut begin()), [(0, 0), (2, 2), (3, 3), (1, 11), (7, 71), (8, 81)]);
+}
+
+#[test]
 fn a_truncated_table_is_read_as_it_was() {
     let db = Database::open("/db", in_memory(small_options(SyncMode::Os))).unwrap();
     let t = db.create_table(spec()).unwrap();
@@ -415,7 +466,7 @@ fn no_interleaving_shows_what_cannot_be() {
         options.tuning.compact_dead_percent = *rng.pick(&[5, 20]);
         options.tuning.pending_rows = *rng.pick(&[10, 100, 1 << 20]);
         options.background_jobs = 1 + rng.index(3);
-        options.fs = Arc::new(SlowFs::new(Arc::new(MemFs::new()), tasks.clone()));
+        options.fs = Arc::new(slow::disk(Arc::new(MemFs::new()), tasks.clone()));
         options.clock = Arc::new(tasks.clone());
         options.tasks = Arc::new(tasks.clone());
         run(options, Arc::new(tasks), &mut rng, 100);

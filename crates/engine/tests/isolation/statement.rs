@@ -150,3 +150,28 @@ fn a_scan_keeps_what_it_began_with() {
         assert!(all(&db, &table).is_empty());
     }
 }
+
+#[test]
+fn a_snapshot_is_renewed_until_something_was_seen_or_done() {
+    let (db, table, tx) = begin(Isolation::RepeatableRead, false);
+    drop(tx);
+    let is_refused = |tx: &mut Transaction| {
+        let e = tx.renew_snapshot().expect_err("the snapshot stands");
+        assert_eq!(e.kind(), onlap::ErrorKind::InvalidInput, "{e}");
+    };
+    for (id, level) in (-10..).zip(LEVELS) {
+        let mut tx = db.begin_with(TransactionOptions::at(level)).unwrap();
+        let savepoint = tx.savepoint();
+        table.insert(&row(id, id)).unwrap();
+        tx.renew_snapshot().unwrap();
+        assert!(tx.get(&table, &[Value::Int(id)]).unwrap().is_some(), "{level:?}");
+        is_refused(&mut tx);
+        tx.rollback_to(&savepoint).unwrap();
+        assert!(tx.update(&table, &[Value::Int(id)], &[("value", Value::Int(1))]).unwrap());
+        tx.commit().unwrap();
+
+        let mut tx = db.begin_with(TransactionOptions::at(level)).unwrap();
+        tx.insert(&table, &row(id - 100, 0)).unwrap();
+        is_refused(&mut tx);
+    }
+}

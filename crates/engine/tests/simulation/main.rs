@@ -20,7 +20,7 @@ use std::time::Duration;
 use onlap::{CheckOptions, Database, ErrorKind, Options, SyncMode, check};
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks};
-use onlap_testkit::{SlowFs, for_seeds};
+use onlap_testkit::{for_seeds, slow};
 use onlap_vfs::MemFs;
 
 use clients::{World, look, look_after, read, write};
@@ -41,7 +41,7 @@ fn options(tasks: &SimTasks, rng: &mut Rng) -> Options {
     options.tuning.run_file_bytes = *rng.pick(&[1000, 8000]);
     options.tuning.merge_fan_in = *rng.pick(&[2, 4]);
     options.tuning.compact_dead_percent = *rng.pick(&[5, 20]);
-    options.fs = Arc::new(SlowFs::new(Arc::new(MemFs::new()), tasks.clone()));
+    options.fs = Arc::new(slow::disk(Arc::new(MemFs::new()), tasks.clone()));
     options.clock = Arc::new(tasks.clone());
     options.tasks = Arc::new(tasks.clone());
     options

@@ -189,6 +189,23 @@ pub enum Edit {
 }
 
 impl Edit {
+    /// Whether it takes files, rows or log out of use, or is part of a record that does: what may go on
+    /// where a disk is full.
+    pub fn gives_up(&self) -> bool {
+        matches!(
+            self,
+            Edit::DropTable(_)
+                | Edit::ChangeTable(_)
+                | Edit::RemoveSegment(..)
+                | Edit::TrimRun(..)
+                | Edit::RemoveRun(..)
+                | Edit::RemoveMarks(..)
+                | Edit::Flushed(_, 1.., _)
+                | Edit::LogOldest(_)
+                | Edit::DropSequence(_)
+        )
+    }
+
     /// The table that the edit changes; `None` for edits of the database.
     pub fn table(&self) -> Option<TableId> {
         match self {

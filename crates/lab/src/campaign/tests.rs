@@ -100,6 +100,27 @@ fn what_cannot_be_done_is_refused() {
     refused(&|c| c.engines = vec!["onlab".into()], "did you mean 'onlap'");
     refused(&|c| c.engines.push("onlap".into()), "twice");
     refused(&|c| c.memory = u64::MAX >> 1, "the machine has");
-    refused(&|c| c.cgroup_memory = Some(1 << 20), "above --cgroup-memory");
+    refused(&|c| (c.memory, c.cgroup_memory) = (1 << 28, Some(1 << 27)), "above --cgroup-memory");
     refused(&|c| c.url = Some("postgres://x".into()), "come together");
+}
+
+#[test]
+fn what_does_not_fit_is_said_before() {
+    for engines in [vec!["onlap".to_owned()], vec!["onlap".to_owned(), "onlap-wire".to_owned()]] {
+        let mut large = Campaign { engines, rows: vec![1000], ..campaign() };
+        // Where the servers are not built in, there is nothing to check.
+        if large.engines.iter().any(|e| drivers::check(e).is_err()) {
+            continue;
+        }
+        large.check().unwrap();
+        for rows in [1 << 45, u64::MAX] {
+            large.rows = vec![rows];
+            let text = large.check().unwrap_err().to_string();
+            assert!(text.contains("may be needed"), "{text}");
+        }
+    }
+    let poor = Campaign { memory: 1 << 20, ..campaign() };
+    assert!(poor.check().unwrap_err().to_string().contains("too little"));
+    let greedy = Campaign { cgroup_memory: Some(1 << 50), ..campaign() };
+    assert!(greedy.check().unwrap_err().to_string().contains("the machine has"));
 }

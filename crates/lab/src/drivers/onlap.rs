@@ -9,7 +9,7 @@ use onlap::{Batch, Change, Row, Value};
 use onlap::{Database, IndexSpec, KeyRange, Options, Scan, Table, TableSpec};
 use onlap_base::{Error, ErrorKind, Result};
 
-use crate::engine::{Client, Engine, EngineOptions, Written};
+use crate::engine::{Client, Engine, EngineOptions, ROWS, Start, Written};
 use crate::generate::{IndexShape, TableShape};
 
 /// Opens or creates a database.
@@ -89,11 +89,23 @@ impl Engine for Onlap {
         let stats = self.db.stats()?;
         let indexes = stats.tables.into_iter().flat_map(|t| t.indexes);
         Ok(Written {
-            log: stats.written.log,
+            log: Some(stats.written.log),
             rows: Some(stats.written.segments + stats.written.compaction),
             indexes: indexes.map(|i| (i.name, i.written.flushed + i.written.merged)).collect(),
             total: Some(stats.written.total()),
         })
+    }
+
+    fn sizes(&self) -> Result<BTreeMap<String, u64>> {
+        let (table, _) = self.table()?;
+        let stats = self.db.stats()?;
+        let of = stats.tables.iter().find(|t| t.name == table.name());
+        let mut sizes = BTreeMap::new();
+        if let Some(stats) = of {
+            sizes.insert(ROWS.to_owned(), stats.segment_bytes + stats.mark_bytes);
+            sizes.extend(stats.indexes.iter().map(|i| (i.name.clone(), i.bytes)));
+        }
+        Ok(sizes)
     }
 
     fn merge_debt_bytes(&self) -> Result<u64> {
@@ -191,11 +203,14 @@ impl Client for OnlapClient<'_> {
         Ok(changed)
     }
 
-    fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {
+    fn range(&mut self, index: usize, from: &Start, limit: usize) -> Result<usize> {
         let index = &self.shape.indexes[index];
         let columns = index.columns.iter().map(|c| self.column(*c));
         let scan = Scan::all().columns(columns).limit(limit);
-        let range = KeyRange::from(from.to_vec());
+        let range = match from {
+            Start::At(value) => KeyRange::from([value.clone()]),
+            Start::After(value) => KeyRange::after([value.clone()]),
+        };
         let mut found = 0;
         for batch in self.db.snapshot()?.index_scan(&self.table, index.name, range, scan)? {
             found += batch?.len();

@@ -18,7 +18,7 @@ use onlap::{Batch, Column, Row, Value, Vector};
 use onlap_base::{Error, ErrorKind, Result};
 
 use crate::drivers::Updates;
-use crate::engine::{Client, Engine, EngineOptions, SyncMode, Written};
+use crate::engine::{Client, Engine, EngineOptions, Start, SyncMode, Written};
 use crate::generate::{IndexShape, TableShape};
 
 mod codec;
@@ -206,7 +206,7 @@ impl Engine for RocksDb {
     }
 
     fn written(&self) -> Result<Written> {
-        Ok(Written { log: self.log_bytes.load(Relaxed), ..Written::default() })
+        Ok(Written { log: Some(self.log_bytes.load(Relaxed)), ..Written::default() })
     }
 
     fn merge_debt_bytes(&self) -> Result<u64> {
@@ -330,19 +330,19 @@ impl Client for RocksClient<'_> {
         Ok(changed)
     }
 
-    fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {
+    fn range(&mut self, index: usize, from: &Start, limit: usize) -> Result<usize> {
         let (shape, _) = self.engine.layout()?;
         let id = index_id(index);
         self.key.clear();
         self.key.push(id);
-        for (value, column) in from.iter().zip(shape.indexes[index].columns) {
-            match value {
-                Value::Int(v) | Value::Timestamp(v) => {
-                    put_int(&mut self.key, *v, self.codec.int_bytes(*column));
-                }
-                Value::Text(v) => self.key.extend_from_slice(v.as_bytes()),
-                _ => unreachable!("workloads ask for integers, times and texts only"),
+        let bytes = self.codec.int_bytes(shape.indexes[index].columns[0]);
+        match from {
+            Start::At(Value::Int(v) | Value::Timestamp(v)) => put_int(&mut self.key, *v, bytes),
+            Start::After(Value::Int(v) | Value::Timestamp(v)) => {
+                put_int(&mut self.key, *v + 1, bytes);
             }
+            Start::At(Value::Text(v)) => self.key.extend_from_slice(v.as_bytes()),
+            _ => unreachable!("workloads ask for integers, times and texts only"),
         }
         let mut it = self.engine.db.seek(&self.key);
         let mut found = 0;

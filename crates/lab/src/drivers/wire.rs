@@ -4,20 +4,21 @@
 //! statements for everything else. What only one server can do (wait for its background work, count
 //! through a given index) is asked for in its own words.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use onlap::{Batch, Row, Value, convert};
 use onlap_base::{Error, ErrorKind, Result};
 
-use crate::engine::{Client, Engine, EngineOptions, Written};
+use crate::engine::{Client, Engine, EngineOptions, Start, Written};
 use crate::generate::{IndexShape, TableShape};
 use crate::measure::process::{Resident, Usage};
 use crate::wire::{self, Arg, Dialect, Kind, Server, ServerOptions, Session, number};
 
-/// How long background work may take.
-const SETTLE_MAX: Duration = Duration::from_secs(600);
+mod upkeep;
+
+pub(crate) use upkeep::{settle, sizes, written};
 
 /// Starts a private server, or connects to somebody else's.
 pub(super) fn open(name: &str, options: &EngineOptions) -> Result<Box<dyn Engine>> {
@@ -37,6 +38,7 @@ pub(crate) fn start(name: &str, options: &EngineOptions) -> Result<Server> {
         confined: None,
         group: options.group.as_deref(),
         sync: options.sync,
+        clients: options.clients,
     };
     Server::start(kind, &options)
 }
@@ -54,99 +56,29 @@ impl Wire {
         self.shape.lock().expect("no holder panics").ok_or_else(none)
     }
 
+    /// Leaves somebody else's server as it was.
+    fn drop_table(&self) -> Result<()> {
+        if self.server.is_others() && self.created.swap(false, Ordering::Relaxed) {
+            self.run(&format!("DROP TABLE {}", self.shape()?.name))?;
+        }
+        Ok(())
+    }
+
     fn run(&self, sql: &str) -> Result<()> {
         self.server.session()?.run(sql)
     }
 }
 
-/// Waits until a server has no background work, as far as it tells.
-pub(crate) fn settle(server: &Server, tables: &[&str]) -> Result<()> {
-    let mut session = server.session()?;
-    let began = Instant::now();
-    match server.kind() {
-        Kind::Onlap => {
-            session.run("CHECKPOINT")?;
-            let mut last = (Instant::now(), 0);
-            while last.0.elapsed() < Duration::from_secs(1) && began.elapsed() < SETTLE_MAX {
-                let written = server.counter("onlap_written_bytes_total{purpose=\"all\"}")?;
-                if written != last.1 {
-                    last = (Instant::now(), written);
-                }
-                std::thread::sleep(Duration::from_millis(100));
-            }
-        }
-        Kind::Postgres | Kind::OtherPostgres => {
-            for table in tables {
-                session.run(&format!("VACUUM ANALYZE {table}"))?;
-            }
-            session.run("CHECKPOINT")?;
-        }
-        Kind::Innodb | Kind::InnodbChangeBuffer | Kind::InnodbCompressed => {
-            session.run("SET GLOBAL innodb_max_dirty_pages_pct = 0")?;
-            session.run("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0")?;
-            let dirty = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE \
-                         VARIABLE_NAME = 'INNODB_BUFFER_POOL_PAGES_DIRTY'";
-            wait_for(began, || Ok(number(&mut *session, dirty, &[])? < 10))?;
-            session.run("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 60")?;
-            session.run("SET GLOBAL innodb_max_dirty_pages_pct = 80")?;
-            analyze(&mut *session, tables)?;
-        }
-        Kind::Myrocks | Kind::MyrocksZstd => {
-            session.run("SET GLOBAL rocksdb_force_flush_memtable_now = 1")?;
-            let pending = "SELECT CAST(COALESCE(SUM(VALUE), 0) AS SIGNED) FROM \
-                           information_schema.ROCKSDB_CFSTATS WHERE STAT_TYPE IN \
-                           ('COMPACTION_PENDING', 'MEM_TABLE_FLUSH_PENDING', \
-                           'NUM_IMMUTABLE_MEM_TABLE')";
-            let mut quiet = 0;
-            wait_for(began, || {
-                quiet = if number(&mut *session, pending, &[])? == 0 { quiet + 1 } else { 0 };
-                Ok(quiet >= 5)
-            })?;
-            analyze(&mut *session, tables)?;
-        }
-        Kind::OtherMysql => analyze(&mut *session, tables)?,
-    }
-    Ok(())
-}
-
-fn analyze(session: &mut dyn Session, tables: &[&str]) -> Result<()> {
-    tables.iter().try_for_each(|table| session.run(&format!("ANALYZE TABLE {table}")))
-}
-
-fn wait_for(began: Instant, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
-    while began.elapsed() < SETTLE_MAX && !done()? {
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    Ok(())
-}
-
-/// Bytes that a server wrote, by purpose, where it tells.
-pub(crate) fn written(server: &Server) -> Result<Written> {
-    if server.kind() != Kind::Onlap {
-        return Ok(Written::default());
-    }
-    let page = server.metrics()?;
-    let of = |purpose: &str| {
-        let name = format!("onlap_written_bytes_total{{purpose=\"{purpose}\"}}");
-        let value = page.lines().find_map(|line| line.strip_prefix(&name)?.trim().parse().ok());
-        value.unwrap_or(0u64)
-    };
-    let rows = of("segments") + of("compaction");
-    let others = of("log") + rows + of("marks") + of("manifest");
-    Ok(Written {
-        log: of("log"),
-        rows: Some(rows),
-        indexes: [("all indexes".to_owned(), of("all").saturating_sub(others))].into(),
-        total: Some(of("all")),
-    })
-}
-
 impl Engine for Wire {
     fn create_table(&self, shape: &'static TableShape, indexes: usize) -> Result<()> {
         let statements = wire::create_table(shape, indexes, self.server.kind());
-        statements.iter().try_for_each(|sql| self.run(sql))?;
-        self.created.store(true, Ordering::Relaxed);
-        self.use_table(shape, indexes)
+        self.use_table(shape, indexes)?;
+        for sql in &statements {
+            self.run(sql)?;
+            // The first makes the table.
+            self.created.store(true, Ordering::Relaxed);
+        }
+        Ok(())
     }
     fn use_table(&self, shape: &'static TableShape, _: usize) -> Result<()> {
         *self.shape.lock().expect("no holder panics") = Some(shape);
@@ -170,6 +102,9 @@ impl Engine for Wire {
     fn written(&self) -> Result<Written> {
         written(&self.server)
     }
+    fn sizes(&self) -> Result<BTreeMap<String, u64>> {
+        sizes(&self.server, &[self.shape()?.name])
+    }
     fn merge_debt_bytes(&self) -> Result<u64> {
         match self.server.kind() {
             Kind::Onlap => self.server.counter("onlap_merge_debt_bytes"),
@@ -182,10 +117,7 @@ impl Engine for Wire {
     }
     fn sum(&self, column: usize) -> Result<Option<i64>> {
         let shape = self.shape()?;
-        let whole = match self.server.dialect() {
-            Dialect::Postgres => "bigint",
-            Dialect::Mysql => "SIGNED",
-        };
+        let whole = self.server.dialect().whole();
         let name = shape.columns[column].0;
         let sql = format!("SELECT CAST(sum({name}) AS {whole}) FROM {}", shape.name);
         number(&mut *self.server.session()?, &sql, &[]).map(Some)
@@ -202,12 +134,15 @@ impl Engine for Wire {
     fn log_tail(&self) -> String {
         self.server.log_tail()
     }
-    fn close(self: Box<Self>) -> Result<()> {
-        let others = matches!(self.server.kind(), Kind::OtherPostgres | Kind::OtherMysql);
-        if others && self.created.load(Ordering::Relaxed) {
-            self.run(&format!("DROP TABLE {}", self.shape()?.name))?;
-        }
-        self.server.stop()
+    fn close(mut self: Box<Self>) -> Result<()> {
+        self.drop_table()?;
+        self.server.end()
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        let _ = self.drop_table();
     }
 }
 
@@ -235,8 +170,7 @@ impl WireClient {
 
 impl Client for WireClient {
     fn insert_batch(&mut self, rows: Batch) -> Result<()> {
-        wire::insert_text(self.shape, &rows, &mut self.text);
-        self.session.run(&self.text)
+        self.session.insert(self.shape, &rows, &mut self.text)
     }
     fn insert_rows(&mut self, rows: &[Row]) -> Result<()> {
         let types = self.shape.columns;
@@ -266,16 +200,20 @@ impl Client for WireClient {
         let sql = format!("UPDATE {table} SET {name} = {name} + 1 WHERE {key} = ?");
         keys.iter().try_fold(0, |n, key| Ok(n + self.session.execute(&sql, &[Arg::Int(*key)])?))
     }
-    fn range(&mut self, index: usize, from: &[Value], limit: usize) -> Result<usize> {
+    fn range(&mut self, index: usize, from: &Start, limit: usize) -> Result<usize> {
         let columns: Vec<&str> =
             self.shape.indexes[index].columns.iter().map(|c| self.shape.columns[*c].0).collect();
+        let (operator, value) = match from {
+            Start::At(value) => (">=", value),
+            Start::After(value) => (">", value),
+        };
         let sql = format!(
-            "SELECT {0} FROM {1} WHERE {2} >= ? ORDER BY {0} LIMIT {limit}",
+            "SELECT {0} FROM {1} WHERE {2} {operator} ? ORDER BY {0} LIMIT {limit}",
             columns.join(", "),
             self.shape.name,
             columns[0],
         );
-        let from = match &from[0] {
+        let from = match value {
             Value::Int(n) => Arg::Int(*n),
             Value::Text(text) => Arg::Text(text),
             other => {
@@ -288,15 +226,22 @@ impl Client for WireClient {
     fn count_index(&mut self, index: usize) -> Result<u64> {
         let index = &self.shape.indexes[index];
         let table = self.shape.name;
-        if self.kind.dialect() == Dialect::Mysql {
-            let sql = format!("SELECT count(*) FROM {table} FORCE INDEX ({})", index.name);
+        let hint = match self.kind.dialect() {
+            Dialect::Mysql => format!("FORCE INDEX ({})", index.name),
+            Dialect::Sqlite => format!("INDEXED BY {}", index.name),
+            Dialect::Postgres => String::new(),
+        };
+        if !hint.is_empty() {
+            let sql = format!("SELECT count(*) FROM {table} {hint}");
             return Ok(number(&mut *self.session, &sql, &[])? as u64);
         }
-        // Only this index has its entries in this order.
+        // Only this index has its entries in this order. Onlap's planner sees through OFFSET 0 and reads
+        // the rows; a LIMIT keeps the order.
         let columns: Vec<&str> = index.columns.iter().map(|c| self.shape.columns[*c].0).collect();
         let columns = columns.join(", ");
+        let fence = if self.kind == Kind::Onlap { "LIMIT 1000000000000" } else { "OFFSET 0" };
         let sql = format!(
-            "SELECT count(*) FROM (SELECT {columns} FROM {table} ORDER BY {columns} OFFSET 0) x"
+            "SELECT count(*) FROM (SELECT {columns} FROM {table} ORDER BY {columns} {fence}) x"
         );
         self.force("off")?;
         let found = number(&mut *self.session, &sql, &[])?;

@@ -190,7 +190,7 @@ fn add_files(dir: &Path, in_log: bool, sum: &mut DiskBytes) {
         let extension = path.extension().map(|e| e.to_string_lossy().into_owned());
         let logs = ["ib_logfile", "aria_log"];
         let is_log = in_log
-            || extension.as_deref() == Some("log")
+            || matches!(extension.as_deref(), Some("log" | "db-wal"))
             || logs.iter().any(|prefix| name.starts_with(prefix));
         let kind = match extension {
             _ if is_log => "log".to_owned(),

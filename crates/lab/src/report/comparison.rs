@@ -270,6 +270,19 @@ impl Ratios {
 }
 
 impl RatioLine {
+    /// What it says.
+    pub fn verdict(&self) -> Verdict {
+        let ratio = &self.ratio;
+        let overlap = ratio.least < 1.0 && ratio.most > 1.0;
+        match (self.is_loss(), overlap) {
+            _ if (ratio.median - 1.0).abs() <= EVEN => Verdict::Even,
+            (false, false) => Verdict::Better,
+            (false, true) => Verdict::BetterInNoise,
+            (true, true) => Verdict::WorseInNoise,
+            (true, false) => Verdict::Worse,
+        }
+    }
+
     /// Whether the first engine is worse.
     pub fn is_loss(&self) -> bool {
         match self.better {
@@ -278,6 +291,44 @@ impl RatioLine {
         }
     }
 }
+
+/// What a ratio says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// By more than the spread of the runs, where there are several.
+    Better,
+    /// In the median, but the spreads overlap.
+    BetterInNoise,
+    /// The same within three percent.
+    Even,
+    /// As [`Verdict::BetterInNoise`], on the other side.
+    WorseInNoise,
+    /// As [`Verdict::Better`], on the other side.
+    Worse,
+}
+
+impl Verdict {
+    /// `better`, `worse` or `even`.
+    pub fn class(self) -> &'static str {
+        match self {
+            Verdict::Better | Verdict::BetterInNoise => "better",
+            Verdict::Even => "even",
+            Verdict::Worse | Verdict::WorseInNoise => "worse",
+        }
+    }
+
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::BetterInNoise => "better, in noise",
+            Verdict::WorseInNoise => "worse, in noise",
+            other => other.class(),
+        }
+    }
+}
+
+/// Medians that differ by less say nothing.
+const EVEN: f64 = 0.03;
 
 /// The first engine of each case over every other.
 pub fn ratios(entries: &[Entry<'_>]) -> Vec<Ratios> {

@@ -3,6 +3,7 @@
 //! One file that fetches nothing: tables are written here and can be read without scripts; charts are drawn
 //! by `page/charts.js` from the data in the page, which its buttons save as JSON and CSV too.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use onlap_base::Result;
@@ -37,6 +38,7 @@ pub fn page(comparison: &Comparison) -> Result<String> {
     verdicts(&entries, &mut out);
     out.push_str(CHARTS);
     tables(workload, &entries, &mut out);
+    bytes(&entries, &mut out);
     operations(&entries, &mut out);
     configurations(&entries, &mut out);
     let data = serde_json::to_string(&data(comparison, &entries)).expect("plain JSON");
@@ -115,28 +117,30 @@ fn verdicts(entries: &[Entry<'_>], out: &mut String) {
         return;
     }
     out.push_str("<section aria-labelledby=\"ratios-title\"><h2 id=\"ratios-title\">Beside the others</h2>\n");
+    out.push_str("<div class=\"ratios\">\n");
     for ratio in &ratios {
-        let losses = ratio.lines.iter().filter(|l| l.is_loss()).count();
+        let count =
+            |class: &str| ratio.lines.iter().filter(|l| l.verdict().class() == class).count();
         let _ = writeln!(
             out,
-            "<details{}><summary>{} / {}{}: better in {}, worse in {losses}</summary>",
-            if ratios.len() < 4 { " open" } else { "" },
+            "<details open><summary>{} / {}{}: better in {}, worse in {}, even in {}</summary>",
             escape(&ratio.engine),
             escape(&ratio.peer),
             escape(&ratio.of_case()),
-            ratio.lines.len() - losses,
+            count("better"),
+            count("worse"),
+            count("even"),
         );
         out.push_str(
-            "<div class=\"wide\"><table><thead><tr><th>step</th><th>figure</th><th>ratio</th>\
+            "<div class=\"wide\" tabindex=\"0\"><table><thead><tr><th>step</th><th>figure</th><th>ratio</th>\
              <th>least to greatest</th><th></th></tr></thead><tbody>\n",
         );
         for line in &ratio.lines {
-            let (class, word) =
-                if line.is_loss() { ("worse", "worse") } else { ("better", "better") };
+            let (class, word) = (line.verdict().class(), line.verdict().words());
             let _ = writeln!(
                 out,
                 "<tr class=\"{class}\"><th scope=\"row\">{}</th><td>{}</td><td>{:.3}</td>\
-                 <td>{:.3} to {:.3}</td><td>{word}</td></tr>",
+                 <td>{:.3} to {:.3}</td><td class=\"word\">{word}</td></tr>",
                 escape(&line.step),
                 escape(line.metric),
                 line.ratio.median,
@@ -146,7 +150,7 @@ fn verdicts(entries: &[Entry<'_>], out: &mut String) {
         }
         out.push_str("</tbody></table></div></details>\n");
     }
-    out.push_str("</section>\n");
+    out.push_str("</div>\n</section>\n");
 }
 
 /// The published columns, engines of a step below each other.
@@ -174,7 +178,7 @@ fn tables(workload: &str, entries: &[Entry<'_>], out: &mut String) {
             let Some((_, first)) = found.first() else { continue };
             let _ = write!(
                 out,
-                "<div class=\"wide\"><table><caption>{}</caption><thead><tr><th>engine</th>",
+                "<div class=\"wide\" tabindex=\"0\"><table><caption>{}</caption><thead><tr><th>engine</th>",
                 escape(name)
             );
             first.iter().for_each(|(column, _)| {
@@ -207,14 +211,71 @@ fn index_tax<'e>(entries: impl Iterator<Item = &'e Entry<'e>>, out: &mut String)
     }
 }
 
-/// Latencies of each operation, and bytes by purpose and kind of file.
+/// Bytes by purpose: written per row, and what rows and indexes take after `settle`.
+fn bytes(entries: &[Entry<'_>], out: &mut String) {
+    let mut written = Vec::new();
+    let mut sizes = Vec::new();
+    for entry in entries {
+        let name = [entry.engine, &entry.case].join(" ");
+        for step in &entry.steps {
+            let label = format!("{} {}", name.trim(), step.step);
+            let mut cells = BTreeMap::new();
+            let named =
+                [("log", step.wal_bytes_per_insert), ("rows", step.segment_bytes_per_insert)];
+            cells.extend(named.iter().filter_map(|(n, v)| Some(((*n).to_owned(), (*v)?))));
+            cells.extend(step.index_bytes_per_insert.iter().map(|(n, v)| (n.clone(), *v)));
+            if !cells.is_empty() {
+                cells.extend(step.written_bytes_per_insert.map(|v| ("all".to_owned(), v)));
+                written.push((label.clone(), cells));
+            }
+            if !step.size_bytes.is_empty() {
+                let mebi = |bytes: &u64| *bytes as f64 / f64::from(1 << 20);
+                let cells = step.size_bytes.iter().map(|(n, bytes)| (n.clone(), mebi(bytes)));
+                sizes.push((label, cells.collect()));
+            }
+        }
+    }
+    sparse_table("Bytes written per row, where the engine tells", &written, out);
+    sparse_table("MiB of rows and indexes after settle, as the engine tells", &sizes, out);
+}
+
+/// Lines that do not have the same columns.
+fn sparse_table(caption: &str, lines: &[(String, BTreeMap<String, f64>)], out: &mut String) {
+    let mut columns: Vec<&String> = lines.iter().flat_map(|(_, cells)| cells.keys()).collect();
+    // What all engines have comes first.
+    let rank = |name: &str| ["all", "log", "rows"].iter().position(|n| *n == name).unwrap_or(3);
+    columns.sort_by_key(|name| (rank(name), *name));
+    columns.dedup();
+    if lines.is_empty() {
+        return;
+    }
+    let _ = write!(
+        out,
+        "<div class=\"wide\" tabindex=\"0\"><table><caption>{caption}</caption><thead><tr><th>engine, step</th>"
+    );
+    columns.iter().for_each(|name| {
+        let _ = write!(out, "<th>{}</th>", escape(name));
+    });
+    out.push_str("</tr></thead><tbody>\n");
+    for (label, cells) in lines {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(label));
+        for name in &columns {
+            let cell = cells.get(*name).map_or_else(|| "-".to_owned(), |v| format!("{v:.1}"));
+            let _ = write!(out, "<td>{cell}</td>");
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+/// Latencies of each operation.
 fn operations(entries: &[Entry<'_>], out: &mut String) {
     for entry in entries {
         let title = format!("{} {}", entry.engine, entry.case);
         for step in entry.steps.iter().filter(|s| !s.operations.is_empty()) {
             let _ = writeln!(
                 out,
-                "<div class=\"wide\"><table><caption>{}: {}</caption><thead><tr><th>operation</th>\
+                "<div class=\"wide\" tabindex=\"0\"><table><caption>{}: {}</caption><thead><tr><th>operation</th>\
                  <th>count</th><th>p50 us</th><th>p95 us</th><th>p99 us</th><th>max us</th></tr>\
                  </thead><tbody>",
                 escape(title.trim()),

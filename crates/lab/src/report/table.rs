@@ -158,6 +158,10 @@ fn other_lines(s: &StepReport) -> String {
     let mebibytes = |n: Option<f64>| n.map(|n| n / f64::from(1 << 20));
     let mut out = String::new();
     let mut line = |text: String| out.push_str(&format!("{}: {text}\n", s.step));
+    if !s.size_bytes.is_empty() {
+        let of = |(name, bytes): (&String, &u64)| format!("{name} {}", units::size(*bytes));
+        line(s.size_bytes.iter().map(of).collect::<Vec<_>>().join(", "));
+    }
     if let Some(us) = s.recovery_us_per_row {
         line(format!("{us:.3} us per logged row, {} rows", units::grouped(s.rows)));
     }
@@ -228,7 +232,8 @@ fn ratio_tables(entries: &[Entry<'_>]) -> String {
         let title = format!("{} / {}{}", ratio.engine, ratio.peer, ratio.of_case());
         let mut rows = vec![vec![title, "step".into(), "ratio".into(), String::new()]];
         for line in &ratio.lines {
-            let verdict = if line.is_loss() { "worse" } else { "" };
+            let verdict =
+                if line.verdict().class() == "better" { "" } else { line.verdict().words() };
             rows.push(vec![
                 line.metric.to_owned(),
                 line.step.clone(),

@@ -1,4 +1,4 @@
-use super::comparison::ratios;
+use super::comparison::{Verdict, ratios};
 use super::*;
 
 pub(super) fn run(engine: &str, ips: f64, debt: u64) -> RunReport {
@@ -51,6 +51,7 @@ fn medians_and_ratios() {
     assert_eq!((rate.metric, rate.ratio.median), ("inserts/s", 2.0));
     assert_eq!(rate.ratio.least, 1000.0 / 1500.0);
     assert!(!rate.is_loss());
+    assert_eq!(rate.verdict(), Verdict::BetterInNoise);
     assert_eq!(Comparison::from_json(&report.to_json()).unwrap(), report);
 }
 

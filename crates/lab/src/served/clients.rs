@@ -13,6 +13,7 @@ use super::{Stage, latency};
 use crate::measure::rates::Recorder;
 use crate::report::StepReport;
 use crate::wire::{Session, is_retryable};
+use crate::workload::{Counters, Goal};
 
 /// What a step did.
 pub(super) struct Tally {
@@ -139,8 +140,8 @@ pub(super) trait Actor: Send {
 pub(super) enum Until {
     /// After a time.
     Seconds(f64),
-    /// When no client has anything left to do.
-    Done,
+    /// When no client has anything left to do, about after so many rows or operations.
+    Done(u64),
 }
 
 /// Tries of a transaction before its error is the step's.
@@ -156,13 +157,20 @@ pub(super) fn run<A: Actor>(
 ) -> Result<Tally> {
     let barrier = Barrier::new(clients);
     let failed = AtomicU64::new(0);
+    let counters = &Counters::default();
+    let goal = match until {
+        Until::Seconds(seconds) => {
+            Goal { operations: None, time: Some(Duration::from_secs_f64(seconds)) }
+        }
+        Until::Done(operations) => Goal { operations: Some(operations), time: None },
+    };
     let client = |n: usize| {
         let session = stage.session();
         // Every client passes the barrier, connected or not.
         barrier.wait();
         let outcome = session.and_then(|mut session| {
             let mut rng = Rng::new(seed ^ ((n as u64 + 1) << 40));
-            one(stage, &mut *session, until, &mut rng, make(n), &failed)
+            one(stage, &mut *session, until, &mut rng, make(n), &failed, counters)
         });
         if outcome.is_err() {
             failed.fetch_add(1, Relaxed);
@@ -171,6 +179,7 @@ pub(super) fn run<A: Actor>(
     };
     let client = &client;
     thread::scope(|scope| {
+        scope.spawn(move || counters.show(&stage.plan.engine, goal, stage.progress));
         let threads: Vec<_> = (0..clients).map(|n| scope.spawn(move || client(n))).collect();
         let mut all: Option<Tally> = None;
         let mut error = None;
@@ -181,6 +190,7 @@ pub(super) fn run<A: Actor>(
                 (Ok(tally), Some(all)) => all.merge(tally),
             }
         }
+        counters.finish();
         match error {
             Some(e) => Err(e),
             None => Ok(all.expect("there is at least one client")),
@@ -195,11 +205,12 @@ fn one<A: Actor>(
     rng: &mut Rng,
     mut actor: A,
     failed: &AtomicU64,
+    counters: &Counters,
 ) -> Result<Tally> {
     let mut tally = Tally::new()?;
     let deadline = match until {
         Until::Seconds(seconds) => Some(tally.start + Duration::from_secs_f64(seconds)),
-        Until::Done => None,
+        Until::Done(_) => None,
     };
     while deadline.is_none_or(|d| Instant::now() < d) && failed.load(Relaxed) == 0 {
         stage.check()?;
@@ -222,7 +233,13 @@ fn one<A: Actor>(
             }
         };
         match act {
-            Some(act) => tally.record(act, began)?,
+            Some(act) => {
+                match act.rows {
+                    0 => counters.queried(began),
+                    rows => counters.inserted(rows, began),
+                }
+                tally.record(act, began)?;
+            }
             None => break,
         }
     }

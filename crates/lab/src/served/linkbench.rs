@@ -50,23 +50,23 @@ pub(super) fn run(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
 
 /// The tables, with integer keys; the published schema of PostgreSQL has numeric ones.
 fn create(stage: &Stage<'_>) -> Result<()> {
-    let (serial, text) = match stage.dialect() {
-        Dialect::Postgres => ("bigserial", "text"),
-        Dialect::Mysql => ("bigint NOT NULL AUTO_INCREMENT", "mediumtext"),
-    };
+    let serial = stage.dialect().serial();
+    let text = if stage.dialect() == Dialect::Mysql { "mediumtext" } else { "text" };
     let options = table_options(stage.kind());
+    // Rows in the order of a key of several columns, as the other engines that can keep them.
+    let sorted = if stage.dialect() == Dialect::Sqlite { " WITHOUT ROWID" } else { options };
     stage.run(&[
         format!(
             "CREATE TABLE linktable (id1 bigint NOT NULL, id2 bigint NOT NULL, \
              link_type bigint NOT NULL, visibility smallint NOT NULL, data varchar(255) NOT NULL, \
-             time bigint NOT NULL, version bigint NOT NULL, PRIMARY KEY (link_type, id1, id2)){options}"
+             time bigint NOT NULL, version bigint NOT NULL, PRIMARY KEY (link_type, id1, id2)){sorted}"
         ),
         "CREATE INDEX id1_type ON linktable (id1, link_type, visibility, time, id2, version, data)"
             .to_owned(),
         format!(
             "CREATE TABLE counttable (id bigint NOT NULL, link_type bigint NOT NULL, \
              count int NOT NULL, time bigint NOT NULL, version bigint NOT NULL, \
-             PRIMARY KEY (id, link_type)){options}"
+             PRIMARY KEY (id, link_type)){sorted}"
         ),
         format!(
             "CREATE TABLE nodetable (id {serial} PRIMARY KEY, type int NOT NULL, \
@@ -86,10 +86,11 @@ fn load(stage: &Stage<'_>, graph: &Graph) -> Result<clients::Tally> {
     let next = AtomicU64::new(1);
     let nodes =
         |_| Loader { graph, next: &next, commit_rows: stage.plan.commit_rows, links: false };
-    let mut all = clients::run(stage, 1, Until::Done, 1, &nodes)?;
+    let mut all = clients::run(stage, 1, Until::Done(graph.ids), 1, &nodes)?;
     let next = AtomicU64::new(1);
     let links = |_| Loader { graph, next: &next, commit_rows: stage.plan.commit_rows, links: true };
-    all.append(clients::run(stage, stage.plan.clients, Until::Done, 2, &links)?);
+    let until = Until::Done(graph.links + graph.counts_in_all());
+    all.append(clients::run(stage, stage.plan.clients, until, 2, &links)?);
     Ok(all)
 }
 
@@ -144,10 +145,7 @@ impl Actor for Loader<'_> {
 /// Counts that stand beside the links are right, whatever ran at once.
 fn check(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
     let mut session = stage.session()?;
-    let whole = match stage.dialect() {
-        Dialect::Postgres => "bigint",
-        Dialect::Mysql => "SIGNED",
-    };
+    let whole = stage.dialect().whole();
     let visible = "SELECT count(*) FROM linktable WHERE visibility = 1";
     let counted = format!("SELECT CAST(COALESCE(sum(count), 0) AS {whole}) FROM counttable");
     let links = number(&mut *session, visible, &[])?;

@@ -63,7 +63,9 @@ pub(super) fn run(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
                 let next = AtomicU64::new(0);
                 let make = |_| Whole { rows, next: &next };
                 let clients = stage.plan.clients;
-                stage.measure(step, || clients::run(stage, clients, Until::Done, 7, &make))?
+                stage.measure(step, || {
+                    clients::run(stage, clients, Until::Done(rows * TABLES), 7, &make)
+                })?
             }
             name => {
                 let test = test_of(name)?;
@@ -80,9 +82,11 @@ pub(super) fn run(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
 
 fn create(stage: &Stage<'_>) -> Result<()> {
     let options = table_options(stage.kind());
+    // SQLite's own row numbers are the key only of a column of exactly this type.
+    let key = if stage.dialect() == Dialect::Sqlite { "integer" } else { "int" };
     let create = |name: &&str| {
         format!(
-            "CREATE TABLE {name} (id int PRIMARY KEY, k int NOT NULL DEFAULT 0, \
+            "CREATE TABLE {name} (id {key} PRIMARY KEY, k int NOT NULL DEFAULT 0, \
              c char(120) NOT NULL DEFAULT '', pad char(60) NOT NULL DEFAULT ''){options}"
         )
     };
@@ -103,7 +107,7 @@ fn value(rng: &mut Rng, rows: u64) -> i64 {
 fn load(stage: &Stage<'_>, rows: u64, sum: &AtomicI64) -> Result<Tally> {
     let next = AtomicU64::new(0);
     let make = |_| Loader { rows, commit_rows: stage.plan.commit_rows as u64, next: &next, sum };
-    clients::run(stage, stage.plan.clients, Until::Done, 3, &make)
+    clients::run(stage, stage.plan.clients, Until::Done(rows * TABLES), 3, &make)
 }
 
 struct Loader<'a> {
@@ -139,7 +143,7 @@ impl Actor for Loader<'_> {
 /// What is there is what was sent.
 fn check_load(stage: &Stage<'_>, rows: u64, sum: &AtomicI64, report: &mut RunReport) -> Result<()> {
     let mut session = stage.session()?;
-    let whole = if stage.dialect() == Dialect::Postgres { "bigint" } else { "SIGNED" };
+    let whole = stage.dialect().whole();
     let (mut found, mut sums) = (0, 0);
     for name in NAMES {
         found += number(&mut *session, &format!("SELECT count(*) FROM {name}"), &[])?;
@@ -167,7 +171,7 @@ fn create_indexes(stage: &Stage<'_>, rows: u64) -> Result<Tally> {
 /// Scans so many tables at once, one client each.
 fn scan(stage: &Stage<'_>, rows: u64, tables: usize) -> Result<Tally> {
     let make = |client: usize| Scanner { table: client, rows, done: false };
-    clients::run(stage, tables, Until::Done, 5, &make)
+    clients::run(stage, tables, Until::Done(tables as u64), 5, &make)
 }
 
 struct Scanner {

@@ -1,6 +1,6 @@
 //! Time series of hosts: ten metrics each, many indexes, late rows, and the newest row of every host.
 //!
-//! Times are whole seconds. Every host sends a row each ten seconds; one row in a hundred comes up to an
+//! Times are timestamps of whole seconds, metrics doubles. Every host sends a row each ten seconds; one row in a hundred comes up to an
 //! hour late. Twelve indexes: by host and time, by time, and one for every metric.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -11,7 +11,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use super::Stage;
 use super::clients::{self, Act, Actor, Until};
 use crate::report::RunReport;
-use crate::wire::{Arg, Dialect, Session, number, table_options};
+use crate::wire::{Arg, Dialect, Session, number, table_options, time_text};
 
 pub(super) const STEPS: [&str; 6] = ["load", "settle", "last", "last.all", "groups", "top"];
 
@@ -32,9 +32,12 @@ pub(super) fn run(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
             "load" => {
                 let next = AtomicU64::new(0);
                 let commit_rows = stage.plan.commit_rows as u64;
-                let make = |_| Loader { rows, commit_rows, next: &next, metrics: [50.0; METRICS] };
+                let times_are_text = stage.dialect() != Dialect::Sqlite;
+                let walks = [50.0; METRICS];
+                let make =
+                    |_| Loader { rows, commit_rows, next: &next, metrics: walks, times_are_text };
                 let clients = stage.plan.clients;
-                stage.measure(step, || clients::run(stage, clients, Until::Done, 1, &make))?
+                stage.measure(step, || clients::run(stage, clients, Until::Done(rows), 1, &make))?
             }
             "settle" => stage.settle(&["cpu"])?,
             query => {
@@ -60,11 +63,16 @@ pub(super) fn run(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
 fn create(stage: &Stage<'_>) -> Result<()> {
     let options = table_options(stage.kind());
     // RocksDB in MariaDB has no descending indexes and reads ascending ones backwards.
-    let (serial, newest_first) = match stage.dialect() {
-        Dialect::Postgres => ("bigserial", " DESC"),
-        Dialect::Mysql => ("bigint NOT NULL AUTO_INCREMENT", ""),
+    let newest_first = if stage.dialect() == Dialect::Mysql { "" } else { " DESC" };
+    let serial = stage.dialect().serial();
+    // Of whole seconds; SQLite has no times.
+    let time = match stage.dialect() {
+        Dialect::Postgres => "timestamp",
+        Dialect::Mysql => "datetime",
+        Dialect::Sqlite => "integer",
     };
-    let metrics = (0..METRICS).map(|m| format!("m{m} int NOT NULL")).collect::<Vec<_>>().join(", ");
+    let metrics: Vec<_> = (0..METRICS).map(|m| format!("m{m} double precision NOT NULL")).collect();
+    let metrics = metrics.join(", ");
     let hosts = (0..HOSTS).map(|h| format!("({h}, 'host_{h}', 'region_{}')", h % 8));
     let mut statements = vec![
         format!(
@@ -73,7 +81,7 @@ fn create(stage: &Stage<'_>) -> Result<()> {
         ),
         format!("INSERT INTO tags VALUES {}", hosts.collect::<Vec<_>>().join(", ")),
         format!(
-            "CREATE TABLE cpu (id {serial} PRIMARY KEY, time bigint NOT NULL, tags_id int NOT NULL, \
+            "CREATE TABLE cpu (id {serial} PRIMARY KEY, time {time} NOT NULL, tags_id int NOT NULL, \
              {metrics}){options}"
         ),
         format!("CREATE INDEX cpu_host ON cpu (tags_id, time{newest_first})"),
@@ -92,8 +100,9 @@ struct Loader<'a> {
     rows: u64,
     commit_rows: u64,
     next: &'a AtomicU64,
-    /// Walks at random between 0 and 100.
+    /// Walks at random between 0 and 100, in steps of at most 1.
     metrics: [f64; METRICS],
+    times_are_text: bool,
 }
 
 impl Actor for Loader<'_> {
@@ -110,10 +119,14 @@ impl Actor for Loader<'_> {
         for nth in from..to {
             let late = if rng.below(LATE) == 0 { rng.below(LATE_SECONDS) } else { 0 };
             let comma = if nth > from { "," } else { "" };
-            let _ = write!(sql, "{comma}({},{}", time_of(nth) - late, nth % HOSTS);
+            let time = time_of(nth) - late;
+            let _ = match self.times_are_text {
+                true => write!(sql, "{comma}('{}',{}", time_text(time as i64), nth % HOSTS),
+                false => write!(sql, "{comma}({time},{}", nth % HOSTS),
+            };
             for metric in &mut self.metrics {
                 *metric = (*metric + rng.unit() * 2.0 - 1.0).clamp(0.0, 100.0);
-                let _ = write!(sql, ",{}", *metric as i64);
+                let _ = write!(sql, ",{:.2}", *metric);
             }
             sql.push(')');
         }
@@ -168,19 +181,20 @@ impl Actor for Client {
             }
             Query::Groups => {
                 let minute = match self.dialect {
-                    Dialect::Postgres => "time / 60",
-                    Dialect::Mysql => "time DIV 60",
+                    Dialect::Postgres => "date_trunc('minute', time)",
+                    Dialect::Mysql => "time - INTERVAL SECOND(time) SECOND",
+                    Dialect::Sqlite => "time / 60",
                 };
                 let sql = format!(
                     "SELECT {minute} AS minute, max(m0) FROM cpu WHERE tags_id = ? AND time >= ? \
                      AND time < ? GROUP BY {minute} ORDER BY minute"
                 );
-                let values = [host, Arg::Int(from), Arg::Int(from + 3600)];
+                let values = [host, Arg::Time(from), Arg::Time(from + 3600)];
                 ("groups", session.query(&sql, &values, &mut |_| {})?, None)
             }
             Query::Top => {
                 let sql = "SELECT m0, time FROM cpu WHERE m0 >= ? ORDER BY m0, time LIMIT 10";
-                let least = Arg::Int(rng.below(60) as i64);
+                let least = Arg::Float(rng.below(60) as f64);
                 ("top", session.query(sql, &[least], &mut |_| {})?, None)
             }
         };

@@ -60,6 +60,7 @@ pub(super) fn loaded(stage: &Stage<'_>, engine: &str) -> Result<Option<Box<dyn E
         sync: SyncMode::Os,
         group: None,
         url: None,
+        clients: 1,
     };
     let engine = drivers::open(engine, &options)?;
     engine.create_table(&SALES, SALES.indexes.len())?;

@@ -84,8 +84,14 @@ fn peer(stage: &Stage<'_>) -> Result<Option<Box<dyn Updates>>> {
     }
     let shape = Workload::Ibench.shape();
     let dir = stage.dir.join("rocksdb");
-    let options =
-        EngineOptions { dir, memory: ROOMY_MEMORY, sync: SyncMode::Os, group: None, url: None };
+    let options = EngineOptions {
+        dir,
+        memory: ROOMY_MEMORY,
+        sync: SyncMode::Os,
+        group: None,
+        url: None,
+        clients: 1,
+    };
     let engine = drivers::open("rocksdb", &options)?;
     engine.create_table(shape, shape.indexes.len())?;
     let mut client = engine.client()?;

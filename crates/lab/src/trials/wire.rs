@@ -65,6 +65,7 @@ fn start(
         confined: memory.confined,
         group: None,
         sync,
+        clients: 1,
     };
     Server::start(kind, &options)
 }

@@ -5,8 +5,7 @@
 //! server does not outlive the process that started it.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::unix::process::CommandExt;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -21,6 +20,10 @@ use crate::measure::process::{Resident, Usage};
 mod mariadb;
 mod onlap;
 mod postgres;
+mod sqlite;
+mod system;
+
+use system::{as_user, end_with_parent, free_port, give_to};
 
 /// Which server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub(crate) enum Kind {
     Myrocks,
     /// The same with zstd at the bottom.
     MyrocksZstd,
+    /// No server, but spoken to in the same way.
+    Sqlite,
     /// One that somebody else started, which speaks PostgreSQL's protocol.
     OtherPostgres,
     /// The same of MySQL's.
@@ -54,6 +59,7 @@ impl Kind {
             Kind::InnodbCompressed => "innodb-compressed",
             Kind::Myrocks => "myrocks",
             Kind::MyrocksZstd => "myrocks-zstd",
+            Kind::Sqlite => "sqlite",
             Kind::OtherPostgres | Kind::OtherMysql => "url",
         }
     }
@@ -68,6 +74,7 @@ impl Kind {
             Kind::InnodbCompressed,
             Kind::Myrocks,
             Kind::MyrocksZstd,
+            Kind::Sqlite,
         ];
         all.into_iter().find(|kind| kind.name() == name)
     }
@@ -76,6 +83,7 @@ impl Kind {
     pub(crate) fn dialect(self) -> Dialect {
         match self {
             Kind::Onlap | Kind::Postgres | Kind::OtherPostgres => Dialect::Postgres,
+            Kind::Sqlite => Dialect::Sqlite,
             _ => Dialect::Mysql,
         }
     }
@@ -83,7 +91,7 @@ impl Kind {
     /// Fails with what to install where its programs are missing.
     pub(crate) fn check(self) -> Result<()> {
         match self {
-            Kind::Onlap | Kind::OtherPostgres | Kind::OtherMysql => Ok(()),
+            Kind::Onlap | Kind::Sqlite | Kind::OtherPostgres | Kind::OtherMysql => Ok(()),
             Kind::Postgres => postgres::bin().map(drop),
             kind => mariadb::check(kind),
         }
@@ -103,6 +111,8 @@ pub(crate) struct ServerOptions<'a> {
     pub group: Option<&'a Path>,
     /// When a commit is acknowledged.
     pub sync: SyncMode,
+    /// Clients that will work at once.
+    pub clients: usize,
 }
 
 /// A running server, which is stopped when this is dropped.
@@ -120,8 +130,17 @@ pub(crate) struct Server {
 
 /// Where a server listens.
 enum ServerAddress {
-    Postgres { url: String, port: u16 },
+    Postgres {
+        url: String,
+        port: u16,
+    },
     Mysql(Address),
+    /// Whose connections are made here, with these settings each.
+    #[cfg_attr(not(feature = "sqlite"), allow(dead_code, reason = "it is not built in"))]
+    Sqlite {
+        file: PathBuf,
+        settings: Vec<String>,
+    },
 }
 
 /// A command and what to say of it.
@@ -143,6 +162,9 @@ impl Server {
     /// Starts a server on the data in a directory.
     pub(crate) fn start(kind: Kind, options: &ServerOptions<'_>) -> Result<Server> {
         kind.check()?;
+        if kind == Kind::Sqlite {
+            return sqlite::open(options);
+        }
         let limit = options.confined.map(Limit::new).transpose()?;
         let prepared = match kind {
             Kind::Onlap => onlap::prepare(options)?,
@@ -230,6 +252,11 @@ impl Server {
         self.kind
     }
 
+    /// Whether somebody else started it.
+    pub(crate) fn is_others(&self) -> bool {
+        matches!(self.kind, Kind::OtherPostgres | Kind::OtherMysql)
+    }
+
     /// The settings that it was started with.
     pub(crate) fn config(&self) -> &[String] {
         &self.config
@@ -242,6 +269,14 @@ impl Server {
                 Box::new(PgConnection::new(connect_postgres(url)?))
             }
             ServerAddress::Mysql(address) => Box::new(connect_mysql(address)?),
+            #[cfg(feature = "sqlite")]
+            ServerAddress::Sqlite { file, settings } => {
+                Box::new(super::session::connect_sqlite(file, settings)?)
+            }
+            #[cfg(not(feature = "sqlite"))]
+            ServerAddress::Sqlite { .. } => {
+                return Err(Error::new(ErrorKind::Unsupported, "SQLite is not built in"));
+            }
         })
     }
 
@@ -254,7 +289,7 @@ impl Server {
     pub(crate) fn url(&self) -> String {
         match &self.address {
             ServerAddress::Postgres { url, .. } => url.clone(),
-            ServerAddress::Mysql(_) => String::new(),
+            _ => String::new(),
         }
     }
 
@@ -262,7 +297,7 @@ impl Server {
     pub(crate) fn port(&self) -> u16 {
         match &self.address {
             ServerAddress::Postgres { port, .. } => *port,
-            ServerAddress::Mysql(_) => 0,
+            _ => 0,
         }
     }
 
@@ -318,7 +353,8 @@ impl Server {
         self.end()
     }
 
-    fn end(&mut self) -> Result<()> {
+    /// The same for those that cannot give it away.
+    pub(crate) fn end(&mut self) -> Result<()> {
         let Some(mut child) = self.child.take() else { return Ok(()) };
         let signal = match self.kind {
             Kind::Postgres => libc::SIGINT,
@@ -343,65 +379,6 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.end();
     }
-}
-
-/// A command whose process is killed when this one is, however it ends.
-fn end_with_parent(command: &mut Command) {
-    // SAFETY: one system call, allowed between fork and exec.
-    unsafe {
-        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
-            0 => Ok(()),
-            _ => Err(std::io::Error::last_os_error()),
-        });
-        // Ctrl-C is for the bench, which stops its servers in order.
-        command.process_group(0);
-    }
-}
-
-fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(io)?;
-    Ok(listener.local_addr().map_err(io)?.port())
-}
-
-/// A server that refuses to run as root is run by root as the user of its Debian package.
-fn as_user<'c>(command: &'c mut Command, user: &str) -> &'c mut Command {
-    if is_root()
-        && let Some((uid, gid)) = ids_of(user)
-    {
-        command.uid(uid).gid(gid);
-    }
-    command.current_dir("/")
-}
-
-/// Gives a directory to a user, where this process may.
-fn give_to(dir: &Path, user: &str) -> Result<()> {
-    if !is_root() {
-        return Ok(());
-    }
-    let (uid, gid) = ids_of(user)
-        .ok_or_else(|| failed(format!("there is no user {user} to run the server as")))?;
-    // Others have to come through the directories above.
-    for above in dir.ancestors().skip(1).take_while(|d| d.parent().is_some()) {
-        use std::os::unix::fs::PermissionsExt;
-        if let Ok(meta) = std::fs::metadata(above) {
-            let mode = meta.permissions().mode() | 0o011;
-            let _ = std::fs::set_permissions(above, std::fs::Permissions::from_mode(mode));
-        }
-    }
-    std::os::unix::fs::chown(dir, Some(uid), Some(gid)).map_err(io)
-}
-
-fn is_root() -> bool {
-    // SAFETY: plain system call.
-    unsafe { libc::geteuid() == 0 }
-}
-
-/// A user's number and group in /etc/passwd.
-fn ids_of(user: &str) -> Option<(u32, u32)> {
-    let passwd = std::fs::read_to_string("/etc/passwd").ok()?;
-    let line = passwd.lines().find(|line| line.split(':').next() == Some(user))?;
-    let mut fields = line.split(':').skip(2);
-    Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
 }
 
 fn io(e: std::io::Error) -> Error {

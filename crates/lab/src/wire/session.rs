@@ -3,15 +3,23 @@
 //! Text statements, and prepared ones with `?` for each value; what differs between the protocols ends
 //! here. A session belongs to one thread.
 
+use onlap::{Batch, DataType, Value, convert};
 use onlap_base::{Error, ErrorKind, Result};
+
+use super::sql::insert_text;
+use crate::generate::TableShape;
 
 mod mysql;
 mod postgres;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub(crate) use self::postgres::{
     Connection as PgConnection, connect as connect_postgres, of_client,
 };
 pub(crate) use mysql::{Address, connect as connect_mysql};
+#[cfg(feature = "sqlite")]
+pub(crate) use sqlite::connect as connect_sqlite;
 
 /// What a server understands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +28,28 @@ pub(crate) enum Dialect {
     Postgres,
     /// MySQL and MariaDB.
     Mysql,
+    /// SQLite.
+    Sqlite,
+}
+
+impl Dialect {
+    /// What a sum is cast to for an integer of eight bytes.
+    pub(crate) fn whole(self) -> &'static str {
+        match self {
+            Dialect::Postgres => "bigint",
+            Dialect::Mysql => "SIGNED",
+            Dialect::Sqlite => "integer",
+        }
+    }
+
+    /// Type of a column that counts by itself and is the key.
+    pub(crate) fn serial(self) -> &'static str {
+        match self {
+            Dialect::Postgres => "bigserial",
+            Dialect::Mysql => "bigint NOT NULL AUTO_INCREMENT",
+            Dialect::Sqlite => "integer",
+        }
+    }
 }
 
 /// A value for a placeholder.
@@ -27,8 +57,12 @@ pub(crate) enum Dialect {
 pub(crate) enum Arg<'a> {
     /// For an integer column of any width.
     Int(i64),
-    /// For a column of text, and for a time in its text form.
+    /// For a column of doubles.
+    Float(f64),
+    /// For a column of text.
     Text(&'a str),
+    /// For a column of times: whole seconds since 1970.
+    Time(i64),
 }
 
 /// A value of an answer.
@@ -65,6 +99,19 @@ pub(crate) trait Session: Send {
 
     /// Runs a prepared statement and shows its rows; how many there were.
     fn query(&mut self, sql: &str, values: &[Arg<'_>], each: Each<'_>) -> Result<u64>;
+
+    /// Inserts rows in one commit; `text` is room to use again.
+    fn insert(&mut self, shape: &TableShape, rows: &Batch, text: &mut String) -> Result<()> {
+        insert_text(shape, rows, text);
+        self.run(text)
+    }
+}
+
+/// A time as a literal without quotes: `2023-11-14 22:13:20`.
+pub(crate) fn time_text(seconds: i64) -> String {
+    let mut text = String::new();
+    convert::format_text(DataType::Timestamp, &Value::Timestamp(seconds * 1_000_000), &mut text);
+    text
 }
 
 /// The one number that a query answers with.
@@ -117,6 +164,11 @@ mod tests {
     fn placeholders_are_numbered() {
         assert_eq!(numbered("a = ? AND b IN (?, ?)"), "a = $1 AND b IN ($2, $3)");
         assert_eq!(numbered("SELECT 1"), "SELECT 1");
+    }
+
+    #[test]
+    fn times_are_text_in_utc() {
+        assert_eq!(time_text(1_700_000_000), "2023-11-14 22:13:20");
     }
 
     #[test]

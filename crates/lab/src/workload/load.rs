@@ -9,7 +9,7 @@ use onlap::Vector;
 use onlap_base::{Error, ErrorKind, Result};
 
 use super::Api;
-use super::progress::{Counters, Progress};
+use super::progress::{Counters, Goal, Progress};
 use crate::engine::{Client, Engine};
 use crate::generate::{Generator, Workload};
 use crate::measure::rates::Recorder;
@@ -58,7 +58,8 @@ pub(super) fn run(load: &Load<'_>, cancel: &AtomicBool, progress: Progress) -> R
     let all = thread::scope(|scope| {
         let clients: Vec<_> =
             (0..load.clients).map(|client| scope.spawn(move || body(client))).collect();
-        scope.spawn(|| counters.show(load.step, progress));
+        let goal = Goal { operations: Some(load.rows), time: load.limit };
+        scope.spawn(move || counters.show(load.step, goal, progress));
         let all = join(clients);
         counters.finish();
         all

@@ -13,8 +13,9 @@ use onlap_base::rng::Rng;
 use onlap_base::{Error, ErrorKind, Result};
 
 use super::load::{Inserter, Load, join};
-use super::progress::{Counters, Progress};
+use super::progress::{Counters, Goal, Progress};
 use super::steps::InsertRate;
+use crate::engine::Start;
 use crate::generate::{CASH_REGISTERS, PRICES, PRODUCTS};
 use crate::measure::rates::Recorder;
 
@@ -50,7 +51,8 @@ pub(super) fn run(
         let queriers: Vec<_> = (0..load.clients)
             .map(|client| scope.spawn(move || query(load, client, indexes, start, over, counters)))
             .collect();
-        scope.spawn(|| counters.show(load.step, progress));
+        let goal = Goal { operations: None, time: Some(duration) };
+        scope.spawn(move || counters.show(load.step, goal, progress));
         while start.elapsed() < duration && !cancel.load(Relaxed) {
             thread::sleep(Duration::from_millis(10));
         }
@@ -115,16 +117,18 @@ fn query(
     while !over.load(Relaxed) {
         let (index, from) = ibench_query(&mut rng, indexes);
         let began = Instant::now();
-        handle.range(index, &[from], LIMIT)?;
+        handle.range(index, &from, LIMIT)?;
         recorder.record(began, 1);
         counters.queried(began);
     }
     Ok(recorder)
 }
 
-/// One of the insert benchmark's queries: the index and the least value of its first column.
-pub(crate) fn ibench_query(rng: &mut Rng, indexes: usize) -> (usize, Value) {
+/// One of the insert benchmark's queries: `productid >= ?`, `cashregisterid > ?` or `price >= ?`.
+pub(crate) fn ibench_query(rng: &mut Rng, indexes: usize) -> (usize, Start) {
     let index = rng.below(indexes.max(1) as u64) as usize;
-    let (range, above) = [(PRODUCTS, 0), (CASH_REGISTERS, 1), (PRICES, 0)][index];
-    (index, Value::Int(rng.below(u64::from(range)) as i64 + above))
+    let (range, start): (u32, fn(Value) -> Start) =
+        [(PRODUCTS, Start::At as _), (CASH_REGISTERS, Start::After as _), (PRICES, Start::At as _)]
+            [index];
+    (index, start(Value::Int(rng.below(u64::from(range)) as i64)))
 }

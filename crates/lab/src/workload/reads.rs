@@ -245,7 +245,7 @@ impl Drop for Copy {
 }
 
 /// Copies a directory. A file that goes away meanwhile is not part of the state.
-fn copy_files(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_files(from: &Path, to: &Path) -> Result<()> {
     let _ = fs::remove_dir_all(to);
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)?.flatten() {

@@ -108,6 +108,7 @@ pub(super) fn engine_options(plan: &Plan, dir: &Path) -> EngineOptions {
         sync: plan.sync,
         group: plan.around.group.clone(),
         url: plan.around.url.clone(),
+        clients: plan.clients,
     }
 }
 
@@ -130,7 +131,9 @@ impl Session<'_> {
             return Err(Error::new(ErrorKind::Corruption, text));
         }
         report.answers = [("rows".to_owned(), rows as i64)].into();
-        report.answers.extend(sum.map(|sum| ("sum".to_owned(), sum)));
+        // How many updates there was time for differs between engines.
+        let inserted = sum.map(|sum| sum - self.updates as i64);
+        report.answers.extend(inserted.map(|sum| ("sum".to_owned(), sum)));
         Ok(())
     }
 
@@ -228,7 +231,9 @@ impl Session<'_> {
     fn create_indexes(&mut self, step: Step) -> Result<StepReport> {
         let before = self.counted()?;
         let start = Instant::now();
-        for index in &self.plan.workload.shape().indexes[self.indexes..self.plan.secondary] {
+        let indexes = &self.plan.workload.shape().indexes[self.indexes..self.plan.secondary];
+        for (at, index) in indexes.iter().enumerate() {
+            self.say_part(step, at, indexes.len(), start);
             self.engine().create_index(index)?;
         }
         self.indexes = self.plan.secondary;
@@ -248,7 +253,9 @@ impl Session<'_> {
             Some(load) => load.clone(),
             None => (self.counted()?, 0),
         };
-        Ok(StepReport { seconds, ..self.charge(step, &before, rows)? })
+        let report = self.charge(step, &before, rows)?;
+        // Asked for last: to count pages is work, too.
+        Ok(StepReport { seconds, size_bytes: self.engine().sizes()?, ..report })
     }
 
     fn query(&mut self, step: Step, rate: InsertRate) -> Result<StepReport> {
@@ -273,6 +280,8 @@ impl Session<'_> {
         let inserted_per_second = inserts as f64 / duration.as_secs_f64();
         report.seconds = duration.as_secs_f64();
         report.ips = Some(inserted_per_second);
+        // Nearly all of it is the queries'.
+        report.client_cpu_us_per_insert = None;
         if let InsertRate::PerSecond(rate) = rate {
             let target = (rate * self.plan.clients as u64) as f64;
             report.target_ips = Some(target);
@@ -285,8 +294,10 @@ impl Session<'_> {
     fn count(&mut self, step: Step) -> Result<StepReport> {
         let before = self.counted()?;
         let mut client = self.engine().client()?;
-        let mut queries = Recorder::new(Instant::now())?;
+        let started = Instant::now();
+        let mut queries = Recorder::new(started)?;
         for index in 0..self.indexes {
+            self.say_part(step, index, self.indexes, started);
             let began = Instant::now();
             let found = client.count_index(index)?;
             queries.record(began, 1);
@@ -302,6 +313,22 @@ impl Session<'_> {
         report.seconds = queries.elapsed().as_secs_f64();
         add_queries(&mut report, &queries, &now, &before);
         Ok(report)
+    }
+
+    /// Says how far a step of a few long parts is, and what the rest will take by the parts before it.
+    fn say_part(&self, step: Step, at: usize, of: usize, began: Instant) {
+        if self.progress == Progress::Silent {
+            return;
+        }
+        let seconds = began.elapsed().as_secs_f64();
+        let left = match at {
+            0 => String::new(),
+            done => {
+                let left = seconds / done as f64 * (of - done) as f64;
+                format!("; about {} left", crate::campaign::duration(left))
+            }
+        };
+        eprintln!("{}: {} of {of}{left}", step.name(), at + 1);
     }
 
     /// What was used since `before`, divided by `rows`.
@@ -321,6 +348,7 @@ impl Session<'_> {
         });
         let client = now.client.zip(before.client).map(|(now, then)| now.since(&then));
         let device = now.device.zip(before.device).map(|(now, then)| now.since(&then));
+        let log = now.written.log.map(|n| n - before.written.log.unwrap_or(0));
         let segments = now.written.rows.map(|n| n - before.written.rows.unwrap_or(0));
         Ok(StepReport {
             step: step.name(),
@@ -329,7 +357,7 @@ impl Session<'_> {
             generator_us_per_insert: (rows > 0 && step != Step::CreateIndexes)
                 .then_some(self.generator_us),
             written_bytes_per_insert: per_row(total),
-            wal_bytes_per_insert: per_row(now.written.log - before.written.log),
+            wal_bytes_per_insert: log.and_then(per_row),
             segment_bytes_per_insert: segments.and_then(per_row),
             index_bytes_per_insert: indexes.collect(),
             kernel_written_bytes_per_insert: per_row(usage.written_to_calls),
@@ -342,7 +370,10 @@ impl Session<'_> {
             memory_bytes: self.engine().memory_parts(),
             peak_rss_bytes: Some(resident.peak),
             context_switches_per_insert: per_row(usage.context_switches),
-            client_cpu_us_per_insert: client.and_then(|c| per_row(c.cpu_us)),
+            // Settling, this process only waits and asks.
+            client_cpu_us_per_insert: client
+                .filter(|_| step != Step::Settle)
+                .and_then(|c| per_row(c.cpu_us)),
             cpu_us: Some(usage.cpu_us),
             context_switches: Some(usage.context_switches),
             device,

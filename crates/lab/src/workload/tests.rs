@@ -67,6 +67,8 @@ fn every_step(engine: &str) {
         sync: SyncMode::Fsync,
         commit_rows: Some(1),
         rows: 20,
+        // However slow the disk.
+        seconds: None,
         ..plan(engine, Workload::Ibench, "l.i1,fdatasync")
     };
     assert_eq!(all(&synced).steps[0].commits, Some(20));

@@ -11,7 +11,7 @@ use onlap::{
 };
 use onlap_base::rng::Rng;
 use onlap_base::tasks::SimTasks;
-use onlap_testkit::SlowFs;
+use onlap_testkit::slow;
 use onlap_vfs::{FaultFs, MemFs};
 
 use super::clients::{BLIND, FIRST};
@@ -72,7 +72,7 @@ impl Judge<'_> {
             crash_again(&fs, image, rng.fork(), &again, &seen);
         }
         let tasks = SimTasks::new(rng.next_u64());
-        let slow = SlowFs::new(Arc::new(fs), tasks.clone());
+        let slow = slow::disk(Arc::new(fs), tasks.clone());
         let options = simulated(self.options, Arc::new(slow), &tasks);
         let db = told("open", Database::open(DIR, options.clone()))?;
         let mut now = self.compare(&db, noted)?;

@@ -24,7 +24,7 @@ use std::time::Duration;
 use onlap::{Database, ErrorKind, Options, Result, Rule, SyncMode, Table, TableSpec};
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks};
-use onlap_testkit::SlowFs;
+use onlap_testkit::slow;
 use onlap_vfs::{Fault, FaultFs, Grain, MemFs, Operation, Survival};
 
 use crate::options::{drawn, simulated};
@@ -151,7 +151,7 @@ fn live(rng: &mut Rng, options: &Options, setting: &Setting) -> Lived {
         fs.fail(lie.clone());
     }
     let tasks = SimTasks::new(rng.next_u64());
-    let slow = SlowFs::new(Arc::new(fs.clone()), tasks.clone());
+    let slow = slow::disk(Arc::new(fs.clone()), tasks.clone());
     let options = simulated(options, Arc::new(slow), &tasks);
     let (next_id, rising) = (Arc::new(AtomicI64::new(100)), rng.chance(0.5));
     for _ in 0..2 + rng.below(2) {

@@ -28,9 +28,14 @@ use crate::{Counts, Verdict};
 use build::Built;
 use inflict::{Damage, inflict};
 
-const DIR: &str = "/db";
+pub(crate) const DIR: &str = "/db";
 /// Damages per database.
 const PER_DATABASE: u64 = 50;
+
+/// The disk with a database that has files of every kind.
+pub(crate) fn example(rng: &mut Rng) -> MemFs {
+    build::database(rng).disk
+}
 
 /// One database, damaged many times.
 ///

@@ -16,6 +16,7 @@ pub struct World {
     pub tasks: Arc<dyn Tasks>,
     pub level: Option<Level>,
     pub lists: bool,
+    pub slots: bool,
     pub time: AtomicU64,
     /// Tags and elements.
     pub unique: AtomicU64,
@@ -31,6 +32,15 @@ impl World {
 
     fn unique(&self) -> u64 {
         self.unique.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Blind writes need READ COMMITTED: at the other levels there are some of them to read.
+    fn level_of(&self, rng: &mut Rng) -> Level {
+        match self.level {
+            Some(level) if self.slots && rng.chance(0.1) => level.min(Level::ReadCommitted),
+            Some(level) => level,
+            None => *rng.pick(&super::LEVELS),
+        }
     }
 
     fn rest(&self, rng: &mut Rng) {
@@ -57,7 +67,7 @@ fn isolation(level: Level) -> Isolation {
 pub fn client(world: &World, db: &Database, tables: &Tables, mut rng: Rng, transactions: usize) {
     let session = rng.next_u32() as usize;
     for _ in 0..transactions {
-        let level = world.level.unwrap_or_else(|| *rng.pick(&super::LEVELS));
+        let level = world.level_of(&mut rng);
         let began = world.now();
         let options = TransactionOptions::at(isolation(level));
         let tx = db.begin_with(options).unwrap();
@@ -90,7 +100,10 @@ pub fn client(world: &World, db: &Database, tables: &Tables, mut rng: Rng, trans
 }
 
 fn changes(ops: &[Op]) -> bool {
-    ops.iter().any(|op| matches!(op, Op::Write(..) | Op::Append(..) | Op::Add(..) | Op::Remove(..)))
+    let changes = |op: &Op| {
+        !matches!(op, Op::Read(..) | Op::ReadList(..) | Op::ReadSet(..) | Op::ReadSlot(..))
+    };
+    ops.iter().any(changes)
 }
 
 fn refusal(e: &onlap::Error) -> Outcome {
@@ -129,18 +142,21 @@ fn steps(world: &World, doing: &mut Doing<'_>, rng: &mut Rng) -> Result<()> {
 }
 
 fn step(world: &World, doing: &mut Doing<'_>, rng: &mut Rng, reads_only: bool) -> Result<()> {
-    let kind = if reads_only { rng.below(5) } else { rng.below(11) };
+    let blind = world.slots && doing.tx.isolation() == Isolation::ReadCommitted;
+    let kind = if reads_only { rng.below(6) } else { rng.below(13 + 2 * u64::from(blind)) };
     match kind {
         0..2 => doing.read_register(rng.range(0..REGISTERS)),
         2 => doing.read_registers(rng),
         3 if world.lists => doing.read_lists(rng),
-        3..5 => doing.read_set(rng),
-        5..8 => {
+        4 if world.slots => doing.read_slots(rng),
+        3..6 => doing.read_set(rng),
+        6..9 => {
             let key = rng.range(0..REGISTERS);
             doing.write_register(rng, key, world.unique())
         }
-        8 if world.lists => doing.append(rng, world.unique()),
-        9 => doing.remove(rng),
+        9 if world.lists => doing.append(rng, world.unique()),
+        10 => doing.remove(rng),
+        12.. if world.slots => doing.put(rng, world.unique()),
         _ => doing.add(rng, world.unique()),
     }
 }
@@ -154,6 +170,9 @@ fn look_twice(world: &World, doing: &mut Doing<'_>, rng: &mut Rng) -> Result<()>
         if world.lists {
             doing.read_lists(&mut rng)?;
         }
+        if world.slots {
+            doing.read_slots(&mut rng)?;
+        }
         for _ in 0..3 {
             world.tasks.sleep(Duration::from_micros(300));
         }
@@ -164,7 +183,7 @@ fn look_twice(world: &World, doing: &mut Doing<'_>, rng: &mut Rng) -> Result<()>
 /// Flushes and merges while the clients run.
 pub fn keep(world: &World, db: &Database, _: &Tables, mut rng: Rng, _: usize) {
     while world.running.load(Ordering::Relaxed) > 0 {
-        world.tasks.sleep(Duration::from_micros(rng.below(2000)));
+        world.tasks.sleep(Duration::from_micros(rng.below(5000)));
         match rng.below(4) {
             0 => db.settle().unwrap(),
             _ => db.flush().unwrap(),
@@ -182,6 +201,7 @@ pub fn read_everything(world: &World, db: &Database, tables: &Tables) {
         doing.read_registers(&mut rng).unwrap();
         doing.read_lists(&mut rng).unwrap();
         doing.read_set(&mut rng).unwrap();
+        doing.read_slots(&mut rng).unwrap();
     }
     let Doing { tx, ops, .. } = doing;
     tx.commit().unwrap();

@@ -1,11 +1,12 @@
 //! Do concurrent transactions see anything that their levels forbid?
 //!
-//! Clients read and write registers, lists and sets, kept in rows so that every way to read and to
+//! Clients read and write registers, lists, sets and slots, kept in rows so that every way to read and to
 //! write is taken (see [`objects`]), and note what they did; `onlap_testkit::cycles` judges. In the
 //! simulation a seed replays a run. The same clients also run as threads. Flushes, merges, long snapshots and
 //! a reopen happen in between.
 //!
-//! The controls: with a rule switched off, the same histories must be found guilty.
+//! The controls: with a rule switched off, or with a reader that an index leads astray, the same histories must
+//! be found guilty.
 
 mod clients;
 mod objects;
@@ -18,12 +19,13 @@ use onlap::{Database, Options, Rule, SyncMode};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::rng::Rng;
 use onlap_base::tasks::{SimTasks, TaskHandle, Tasks, ThreadTasks};
-use onlap_testkit::SlowFs;
 use onlap_testkit::cycles::{Anomaly, Kind, Level, Noted, Outcome, check, would_close_a_cycle};
+use onlap_testkit::slow;
 use onlap_vfs::MemFs;
 
 use crate::{Counts, Verdict};
 use clients::{World, client, keep, read_everything};
+pub use objects::IndexFault;
 use objects::Tables;
 
 /// The levels.
@@ -35,15 +37,16 @@ struct Setting {
     /// `None`: each transaction picks one.
     level: Option<Level>,
     without: Option<Rule>,
+    fault: Option<IndexFault>,
     clients: usize,
     transactions: usize,
-    /// Lists as well; they are left out where refusals are counted.
-    lists: bool,
+    /// Lists and slots as well; they are left out where refusals are counted.
+    all: bool,
 }
 
 impl Setting {
     fn at(level: Option<Level>) -> Setting {
-        Setting { level, without: None, clients: 4, transactions: 25, lists: true }
+        Setting { level, without: None, fault: None, clients: 4, transactions: 40, all: true }
     }
 }
 
@@ -78,7 +81,7 @@ fn options(rng: &mut Rng, tasks: Arc<dyn Tasks>, clock: Arc<dyn Clock>) -> Optio
 fn simulate(setting: Setting, rng: &mut Rng) -> Told {
     let tasks = SimTasks::new(rng.next_u64());
     let mut options = options(rng, Arc::new(tasks.clone()), Arc::new(tasks.clone()));
-    options.fs = Arc::new(SlowFs::new(Arc::new(MemFs::new()), tasks.clone()));
+    options.fs = Arc::new(slow::disk(Arc::new(MemFs::new()), tasks.clone()));
     run(setting, rng, options)
 }
 
@@ -94,7 +97,8 @@ fn run(setting: Setting, rng: &mut Rng, mut options: Options) -> Told {
     let world = World {
         tasks: Arc::clone(&options.tasks),
         level: setting.level,
-        lists: setting.lists,
+        lists: setting.all,
+        slots: setting.all,
         time: AtomicU64::new(0),
         unique: AtomicU64::new(1),
         running: AtomicUsize::new(0),
@@ -104,7 +108,10 @@ fn run(setting: Setting, rng: &mut Rng, mut options: Options) -> Told {
     let mut coarse = 0;
     for round in 0..2 {
         let db = Database::open("/db", options.clone()).unwrap();
-        let tables = if round == 0 { Tables::create(&db) } else { Tables::open(&db) };
+        if round == 0 {
+            Tables::create(&db);
+        }
+        let tables = Tables::open(&db, setting.fault);
         work(setting, rng, &db, &tables, &world);
         coarse += db.stats().unwrap().transactions.coarse_failed_reads;
         if round == 1 {
@@ -133,43 +140,41 @@ fn work(setting: Setting, rng: &mut Rng, db: &Database, tables: &Tables, world: 
     handles.into_iter().for_each(|handle| handle.join().unwrap());
 }
 
-/// One history at each level and one at mixed levels, in the simulation.
+/// One history at each level and one at mixed levels: in the simulation, of every fourth seed with threads.
 ///
 /// # Errors
 /// The anomalies that a level forbids.
 pub fn run_seed(seed: u64) -> Verdict {
-    let mut counts = Counts::default();
-    for level in LEVELS.into_iter().map(Some).chain([None]) {
-        let told = simulate(Setting::at(level), &mut Rng::new(seed));
-        judge(&told).map_err(|e| format!("{level:?}: {e}"))?;
-        counts.add(name_of(level), told.history.len() as u64);
-        counts.add("committed", told.committed());
-    }
-    Ok(counts)
+    if seed % 4 == 3 { run_with_threads(seed) } else { run_all(seed, simulate) }
 }
 
-fn name_of(level: Option<Level>) -> &'static str {
-    match level {
-        Some(Level::ReadCommitted) => "transactions at READ COMMITTED",
-        Some(Level::RepeatableRead) => "transactions at REPEATABLE READ",
-        Some(Level::Serializable) => "transactions at SERIALIZABLE",
-        None => "transactions at mixed levels",
-    }
-}
-
-/// The same with threads: a seed repeats the operations, not the moments at which threads meet.
+/// With threads a seed repeats the operations, not the moments at which threads meet.
 ///
 /// # Errors
 /// As [`run_seed`].
 pub fn run_with_threads(seed: u64) -> Verdict {
+    let mut counts = run_all(seed, run_threads)?;
+    let all: u64 = LEVELS.into_iter().map(|level| counts.of(name_of(level))).sum();
+    counts.add("of them with threads", all);
+    Ok(counts)
+}
+
+fn run_all(seed: u64, run: fn(Setting, &mut Rng) -> Told) -> Verdict {
     let mut counts = Counts::default();
     for level in LEVELS.into_iter().map(Some).chain([None]) {
-        let setting = Setting { transactions: 60, ..Setting::at(level) };
-        let told = run_threads(setting, &mut Rng::new(seed));
+        let told = run(Setting::at(level), &mut Rng::new(seed));
         judge(&told).map_err(|e| format!("{level:?}: {e}"))?;
-        counts.add(name_of(level), told.history.len() as u64);
+        told.count(&mut counts);
     }
     Ok(counts)
+}
+
+fn name_of(level: Level) -> &'static str {
+    match level {
+        Level::ReadCommitted => "transactions at READ COMMITTED",
+        Level::RepeatableRead => "transactions at REPEATABLE READ",
+        Level::Serializable => "transactions at SERIALIZABLE",
+    }
 }
 
 /// What the checker says of a history; prints a guilty one.
@@ -185,21 +190,32 @@ fn judge(told: &Told) -> Result<(), String> {
 }
 
 impl Told {
-    fn committed(&self) -> u64 {
-        let committed = |n: &&Noted| matches!(n.outcome, Outcome::Committed(_));
-        self.history.iter().filter(committed).count() as u64
+    fn count(&self, counts: &mut Counts) {
+        for noted in &self.history {
+            counts.add(name_of(noted.level), 1);
+            counts.add("committed", u64::from(matches!(noted.outcome, Outcome::Committed(_))));
+        }
     }
 }
 
 /// Kinds of anomalies that are found in histories of the seeds below `seeds` when a rule is switched off.
 pub fn kinds_without(rule: Rule, level: Level, seeds: u64) -> HashSet<Kind> {
+    kinds_with(Setting { without: Some(rule), ..Setting::at(Some(level)) }, seeds)
+}
+
+/// The same where what an index leads a reader to is spoilt.
+pub fn kinds_with_fault(fault: IndexFault, level: Level, seeds: u64) -> HashSet<Kind> {
+    kinds_with(Setting { fault: Some(fault), ..Setting::at(Some(level)) }, seeds)
+}
+
+fn kinds_with(setting: Setting, seeds: u64) -> HashSet<Kind> {
     let mut kinds = HashSet::new();
     for seed in 0..seeds {
-        let setting = Setting { without: Some(rule), ..Setting::at(Some(level)) };
         let told = simulate(setting, &mut Rng::new(seed));
         kinds.extend(check(&told.history).into_iter().map(|a| a.kind));
     }
-    println!("without {rule:?} at {level:?}: {kinds:?}");
+    let Setting { level, without, fault, .. } = setting;
+    println!("without {without:?}, with {fault:?} at {level:?}: {kinds:?}");
     kinds
 }
 
@@ -223,7 +239,7 @@ pub struct Refusals {
 pub fn refusals(seeds: u64) -> Refusals {
     let mut all = Refusals::default();
     for seed in 0..seeds {
-        let setting = Setting { lists: false, ..Setting::at(Some(Level::Serializable)) };
+        let setting = Setting { all: false, ..Setting::at(Some(Level::Serializable)) };
         let told = simulate(setting, &mut Rng::new(seed));
         judge(&told).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
         all.transactions += told.history.len();

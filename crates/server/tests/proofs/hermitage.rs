@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -66,7 +65,7 @@ fn outcome(answers: &[Answer]) -> String {
     let mut rows: Vec<String> = Vec::new();
     for answer in answers {
         match answer.kind {
-            b'D' => rows.push(row(&answer.body)),
+            b'D' => rows.push(answer.values().join(" ")),
             b'E' => return answer.field(b'C'),
             b'C' => {
                 rows.sort();
@@ -78,25 +77,6 @@ fn outcome(answers: &[Answer]) -> String {
         }
     }
     panic!("no end of a statement in {answers:?}")
-}
-
-fn row(body: &[u8]) -> String {
-    let (mut rest, mut values) = (&body[2..], Vec::new());
-    while let Some((len, after)) = rest.split_first_chunk::<4>() {
-        let (value, next) = after.split_at(u32::from_be_bytes(*len) as usize);
-        values.push(String::from_utf8_lossy(value).into_owned());
-        rest = next;
-    }
-    values.join(" ")
-}
-
-fn connect(port: u16) -> Wire<TcpStream> {
-    let socket = TcpStream::connect(("127.0.0.1", port)).expect("the server listens");
-    socket.set_read_timeout(Some(Duration::from_secs(60))).expect("a timeout");
-    let mut wire = Wire { socket, buffer: Vec::new() };
-    wire.startup(&[("user", "postgres"), ("database", "postgres")]);
-    wire.until(b'Z');
-    wire
 }
 
 /// A session that works on one statement while others go on.
@@ -112,7 +92,7 @@ impl Session {
         let (asks, asked) = channel::<String>();
         let (tell, answers) = channel();
         thread::spawn(move || {
-            let mut wire = connect(port);
+            let mut wire = Wire::try_session(port).expect("the server listens");
             for sql in asked {
                 if tell.send(outcome(&wire.query(&sql))).is_err() {
                     return;
@@ -145,7 +125,7 @@ fn say_refused(schedule: &Schedule, outcomes: &mut [String]) {
 /// All schedules at a level, as text.
 fn played(port: u16, level: &str) -> String {
     let table = format!("test_{}", level.replace(' ', "_"));
-    let mut wire = connect(port);
+    let mut wire = Wire::try_session(port).expect("the server listens");
     let mut text = String::new();
     for schedule in schedules() {
         for sql in [

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use onlap_base::rng::Rng;
+use onlap_testkit::record::{self, Counts};
 
 use crate::common::{Answer, Wire};
 use crate::number;
@@ -36,71 +37,12 @@ struct Promise {
     acknowledged: AtomicU64,
 }
 
-/// A client whose server may go at any moment.
-struct Client(Wire<TcpStream>);
-
-impl Client {
-    fn connect(port: u16) -> Option<Client> {
-        let socket = TcpStream::connect(("127.0.0.1", port)).ok()?;
-        socket.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
-        let mut client = Client(Wire { socket, buffer: Vec::new() });
-        let mut body = (3u32 << 16).to_be_bytes().to_vec();
-        body.extend_from_slice(b"user\0postgres\0\0");
-        let len = (body.len() as u32 + 4).to_be_bytes();
-        client.write(&[&len[..], &body].concat())?;
-        client.answers()?;
-        Some(client)
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Option<()> {
-        std::io::Write::write_all(&mut self.0.socket, bytes).ok()
-    }
-
-    /// Messages up to the server being ready; `None` when it has gone.
-    fn answers(&mut self) -> Option<Vec<Answer>> {
-        let mut all = Vec::new();
-        loop {
-            // A message that was cut by the kill is no message.
-            let head = self.exactly(5)?;
-            let len = u32::from_be_bytes(head[1..].try_into().expect("four")) as usize;
-            let body = self.exactly(len - 4)?;
-            all.push(Answer { kind: head[0], body });
-            if head[0] == b'Z' {
-                return Some(all);
-            }
-        }
-    }
-
-    fn exactly(&mut self, bytes: usize) -> Option<Vec<u8>> {
-        let mut piece = [0; 4096];
-        while self.0.buffer.len() < bytes {
-            match std::io::Read::read(&mut self.0.socket, &mut piece) {
-                Ok(n) if n > 0 => self.0.buffer.extend_from_slice(&piece[..n]),
-                _ => return None,
-            }
-        }
-        Some(self.0.buffer.drain(..bytes).collect())
-    }
-
-    /// Runs statements, which must not fail while the server lives; `None` when it has gone.
-    fn run(&mut self, sql: &str) -> Option<Vec<Vec<String>>> {
-        self.write(&crate::common::framed(b'Q', &[sql.as_bytes(), b"\0"].concat()))?;
-        let answers = self.answers()?;
-        let failed = answers.iter().find(|a| a.kind == b'E');
-        assert!(failed.is_none(), "{sql}: {}", failed.expect("found").field(b'M'));
-        Some(answers.iter().filter(|a| a.kind == b'D').map(|a| values(&a.body)).collect())
-    }
-}
-
-fn values(body: &[u8]) -> Vec<String> {
-    let (mut rest, mut values) = (&body[2..], Vec::new());
-    while let Some((len, after)) = rest.split_first_chunk::<4>() {
-        let len = i32::from_be_bytes(*len).max(0) as usize;
-        let (value, next) = after.split_at(len);
-        values.push(String::from_utf8_lossy(value).into_owned());
-        rest = next;
-    }
-    values
+/// Runs statements, which must not fail while the server lives; `None` when it has gone.
+fn run(wire: &mut Wire<TcpStream>, sql: &str) -> Option<Vec<Vec<String>>> {
+    let answers = wire.try_query(sql)?;
+    let failed = answers.iter().find(|a| a.kind == b'E');
+    assert!(failed.is_none(), "{sql}: {}", failed.expect("found").field(b'M'));
+    Some(answers.iter().filter(|a| a.kind == b'D').map(Answer::values).collect())
 }
 
 fn id(client: usize, n: u64, ordinal: u64) -> i64 {
@@ -160,9 +102,9 @@ fn expected(client: usize, commits: u64) -> Vec<Vec<String>> {
 
 /// Commits until the server goes.
 fn write_until_killed(port: u16, client: usize, promise: &Promise) {
-    let Some(mut wire) = Client::connect(port) else { return };
+    let Some(mut wire) = Wire::try_session(port) else { return };
     let progress = format!("select n from progress where client = {client}");
-    let Some(found) = wire.run(&progress) else { return };
+    let Some(found) = run(&mut wire, &progress) else { return };
     let mut n = found.first().map_or(0, |row| row[0].parse().expect("a number"));
     let began = Instant::now();
     while began.elapsed() < 60 * LIFE {
@@ -171,11 +113,12 @@ fn write_until_killed(port: u16, client: usize, promise: &Promise) {
         let all = statements(client, n);
         let done = match n % 3 {
             // A string is one transaction.
-            0 => wire.run(&all.join("; ")),
-            1 => wire.run(&format!("begin; {}; commit", all.join("; "))),
+            0 => run(&mut wire, &all.join("; ")),
+            1 => run(&mut wire, &format!("begin; {}; commit", all.join("; "))),
             _ => {
                 let mut each = std::iter::once("begin").chain(all.iter().map(String::as_str));
-                each.try_for_each(|sql| wire.run(sql).map(drop)).and_then(|()| wire.run("commit"))
+                each.try_for_each(|sql| run(&mut wire, sql).map(drop))
+                    .and_then(|()| run(&mut wire, "commit"))
             }
         };
         if done.is_none() {
@@ -187,8 +130,8 @@ fn write_until_killed(port: u16, client: usize, promise: &Promise) {
 
 /// Compares what is there with what was promised.
 fn verify(port: u16, promises: &[Promise]) -> u64 {
-    let mut wire = Client::connect(port).expect("the server was started again");
-    let mut run = |sql: &str| wire.run(sql).expect("nobody kills it now");
+    let mut wire = Wire::try_session(port).expect("the server was started again");
+    let mut run = |sql: &str| run(&mut wire, sql).expect("nobody kills it now");
     let mut all = 0;
     for (client, promise) in promises.iter().enumerate() {
         let one = |rows: Vec<Vec<String>>| rows.first().map_or(0, |row| row[0].parse().unwrap());
@@ -216,14 +159,14 @@ fn verify(port: u16, promises: &[Promise]) -> u64 {
 fn kill_loop(sync: &str) {
     let seed = number("ONLAP_SEED", 1);
     println!("sync {sync}, seed {seed}");
-    let mut rng = Rng::new(seed);
+    let (mut rng, began) = (Rng::new(seed), Instant::now());
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut server = start(dir.path(), sync);
-    let mut wire = Client::connect(server.address.port).expect("the server listens");
-    TABLES.iter().for_each(|sql| drop(wire.run(sql).expect("the server lives")));
+    let mut wire = Wire::try_session(server.address.port).expect("the server listens");
+    TABLES.iter().for_each(|sql| drop(run(&mut wire, sql).expect("the server lives")));
     let promises: Vec<Promise> = (0..CLIENTS).map(|_| Promise::default()).collect();
-    let mut commits = 0;
-    for _ in 0..number("ONLAP_KILLS", KILLS) {
+    let (mut commits, kills) = (0, number("ONLAP_KILLS", KILLS));
+    for _ in 0..kills {
         let port = server.address.port;
         let promises = &promises;
         thread::scope(|scope| {
@@ -238,7 +181,10 @@ fn kill_loop(sync: &str) {
         commits = verify(server.address.port, promises);
     }
     assert!(commits > 0, "nobody committed anything");
-    println!("{commits} commits");
+    let mut counts = Counts::default();
+    counts.add("kills", kills);
+    counts.add("commits that were found again", commits);
+    record::note("server kill", seed, &counts, began.elapsed());
 }
 
 fn start(dir: &Path, sync: &str) -> Onlap {
@@ -261,11 +207,11 @@ fn control_a_commit_that_is_gone_is_found() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let server = start(dir.path(), "os");
     let port = server.address.port;
-    let mut wire = Client::connect(port).expect("the server listens");
-    TABLES.iter().for_each(|sql| drop(wire.run(sql).expect("the server lives")));
+    let mut wire = Wire::try_session(port).expect("the server listens");
+    TABLES.iter().for_each(|sql| drop(run(&mut wire, sql).expect("the server lives")));
     let promises = [Promise::default()];
     for n in 1..=9 {
-        wire.run(&statements(0, n).join("; ")).expect("the server lives");
+        run(&mut wire, &statements(0, n).join("; ")).expect("the server lives");
         promises[0].asked.store(n, Ordering::SeqCst);
         promises[0].acknowledged.store(n, Ordering::SeqCst);
     }
@@ -278,6 +224,6 @@ fn control_a_commit_that_is_gone_is_found() {
     assert!(found(&promises), "a commit is missing");
     promises[0].acknowledged.store(9, Ordering::SeqCst);
     assert!(!found(&promises));
-    wire.run(&format!("update rows set a = 5 where id = {}", id(0, 7, 1))).expect("it lives");
+    run(&mut wire, &format!("update rows set a = 5 where id = {}", id(0, 7, 1))).expect("it lives");
     assert!(found(&promises), "a row is another");
 }

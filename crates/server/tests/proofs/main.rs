@@ -2,7 +2,8 @@
 //!
 //! Killed at random moments under eight clients it has everything it acknowledged; the schedules of the
 //! hermitage suite come to what PostgreSQL 15 makes of them; no message harms anybody but who sent it.
-//! Longer runs: `ONLAP_KILLS=n` and `ONLAP_MESSAGES=n`, other ones by `ONLAP_SEED=n`.
+//! Longer runs: `ONLAP_KILLS=n` and `ONLAP_MESSAGES=n`, other ones by `ONLAP_SEED=n`; `ONLAP_LOG=1` notes them in
+//! `benchmarks/proofs.jsonl`.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 

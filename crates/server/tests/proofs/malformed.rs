@@ -7,10 +7,11 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::Shutdown;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use onlap_base::rng::Rng;
 use onlap_server::Config;
+use onlap_testkit::record::{self, Counts};
 
 use crate::common::{Running, config, framed, kinds, start};
 use crate::number;
@@ -21,6 +22,12 @@ const MESSAGES: u64 = 100_000;
 const SENDERS: u64 = 8;
 /// Messages sent before anybody looks at the answers.
 const BURST: u64 = 40;
+/// What a session that goes on asks behind them: its answer says that all before it were read.
+const MARKER: &[u8] = b"all-was-read";
+/// After so much silence a message is taken to have swallowed the question.
+const QUIET: Duration = Duration::from_millis(40);
+/// A server that has not ended a session that its client ended hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A message as a client may send it.
 fn valid(rng: &mut Rng) -> (u8, Vec<u8>) {
@@ -92,27 +99,40 @@ fn burst(wire: &mut std::net::TcpStream, rng: &mut Rng, messages: u64) -> bool {
     let goes_on = rng.chance(0.5);
     if goes_on {
         bytes.extend(framed(b'S', b""));
+        bytes.extend(framed(b'Q', &[b"select '", MARKER, b"'\0"].concat()));
     }
-    let mut reader = wire.try_clone().expect("a second handle");
+    let reader = wire.try_clone().expect("a second handle");
     // What is sent and what comes back may both be more than the sockets hold.
-    let reading = thread::spawn(move || {
-        reader.set_read_timeout(Some(Duration::from_millis(20))).expect("a timeout");
-        let mut piece = [0; 1 << 14];
-        let mut quiet = 0;
-        while quiet < 2 {
-            match reader.read(&mut piece) {
-                Ok(0) => return false,
-                Ok(_) => quiet = 0,
-                Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                    quiet += 1;
-                }
-                Err(_) => return false,
-            }
-        }
-        true
-    });
+    let reading = thread::spawn(move || read_all(reader, goes_on));
     let sent = wire.write_all(&bytes).is_ok();
-    reading.join().expect("the reader ends") && sent && goes_on
+    if !goes_on {
+        let _ = wire.shutdown(Shutdown::Write);
+    }
+    reading.join().expect("the reader ends") && sent
+}
+
+/// Reads until the marker or silence where the session goes on, else to its end; whether it is there still.
+fn read_all(mut wire: std::net::TcpStream, goes_on: bool) -> bool {
+    wire.set_read_timeout(Some(if goes_on { QUIET } else { PATIENCE })).expect("a timeout");
+    let mut piece = [0; 1 << 14];
+    let mut tail = Vec::new();
+    loop {
+        match wire.read(&mut piece) {
+            Ok(0) => return false,
+            Ok(n) => {
+                tail.extend_from_slice(&piece[..n]);
+                if goes_on && tail.windows(MARKER.len()).any(|w| w == MARKER) {
+                    return true;
+                }
+                tail.drain(..tail.len().saturating_sub(MARKER.len()));
+            }
+            Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                assert!(goes_on, "the server does not end a session that its client has ended");
+                return true;
+            }
+            Err(_) => return false,
+        }
+    }
 }
 
 fn send_all(running: &Running, seed: u64, messages: u64) {
@@ -136,6 +156,7 @@ fn send_all(running: &Running, seed: u64, messages: u64) {
 #[test]
 fn malformed_messages_harm_nobody_else() {
     let (seed, messages) = (number("ONLAP_SEED", 1), number("ONLAP_MESSAGES", MESSAGES));
+    let began = Instant::now();
     println!("{messages} messages, seed {seed}");
     let limits = Config { authentication_timeout: Duration::from_millis(500), ..config() };
     let running = start(limits);
@@ -172,4 +193,7 @@ fn malformed_messages_harm_nobody_else() {
     assert_eq!(running.server.counts().panics, 0);
     assert_eq!(kinds(&running.session().query("select count(*) from calm")), "TDCZ");
     running.server.stop().expect("nothing hangs");
+    let mut counts = Counts::default();
+    counts.add("malformed messages", messages);
+    record::note("messages", seed, &counts, began.elapsed());
 }

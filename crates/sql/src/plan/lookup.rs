@@ -267,7 +267,7 @@ impl Work {
         let mut wanted: Vec<_> = wanted.into_iter().collect();
         wanted.sort_by(|(a, _), (b, _)| a.cmp(b));
         for (bytes, key) in wanted {
-            self.scope.go_on()?;
+            self.scope.plan_goes_on()?;
             let range = KeyRange::eq(key);
             let scan = Scan::all().columns(names.clone());
             let (table, index) = (&self.inner.table.table, &self.inner.index);

@@ -1,6 +1,6 @@
 //! How much memory may one query take?
 //!
-//! All queries share a pool; each has a limit within it. What asks for more spills to disk where it can
+//! All queries share a pool ([`Shared`]); each has a limit within it ([`QueryMemory`]). What asks for more spills to disk where it can
 //! (sorts, most joins and groups), or else the query ends with `53200`.
 
 use std::fmt;
@@ -9,9 +9,66 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::common::{DataFusionError, Result};
 use datafusion::execution::memory_pool::{
-    MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
+    GreedyMemoryPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
 use datafusion::execution::runtime_env::RuntimeEnv;
+
+use super::room::Room;
+
+/// What each may hold where the process is short of memory: whoever spilled less at a time would need thousands
+/// of files.
+const LEAST: usize = 2 << 20;
+
+/// The pool of all queries, which gives nothing where the process has no room.
+#[derive(Debug)]
+pub struct Shared {
+    pool: GreedyMemoryPool,
+    room: Arc<Room>,
+}
+
+impl Shared {
+    /// A pool of so many bytes.
+    pub fn new(bytes: usize, room: Arc<Room>) -> Shared {
+        Shared { pool: GreedyMemoryPool::new(bytes), room }
+    }
+}
+
+impl MemoryPool for Shared {
+    fn name(&self) -> &str {
+        self.pool.name()
+    }
+
+    fn grow(&self, reservation: &MemoryReservation, additional: usize) {
+        self.pool.grow(reservation, additional);
+    }
+
+    fn shrink(&self, reservation: &MemoryReservation, shrink: usize) {
+        self.pool.shrink(reservation, shrink);
+    }
+
+    fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        if reservation.size() >= LEAST && self.room.is_short() {
+            return Err(DataFusionError::ResourcesExhausted(
+                self.room.refusal().message().to_owned(),
+            ));
+        }
+        self.pool.try_grow(reservation, additional)
+    }
+
+    fn reserved(&self) -> usize {
+        self.pool.reserved()
+    }
+
+    fn memory_limit(&self) -> MemoryLimit {
+        self.pool.memory_limit()
+    }
+}
+
+impl fmt::Display for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pool.fmt(f)
+    }
+}
 
 /// One query's part of the pool.
 #[derive(Debug)]

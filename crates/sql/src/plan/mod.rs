@@ -40,6 +40,7 @@ mod operators;
 mod per_row;
 mod provider;
 mod ranks;
+pub mod room;
 mod rules;
 pub mod scan;
 mod sql_types;
@@ -56,6 +57,7 @@ pub use sql_types::pg_type;
 use crate::error::Result;
 use crate::scope::Scope;
 use crate::view::View;
+use room::{Room, Running};
 
 /// Plans and runs queries.
 pub struct Planner {
@@ -67,6 +69,8 @@ pub struct Planner {
     turns: Arc<Semaphore>,
     /// Bytes that all queries may use together.
     memory: usize,
+    /// What the process has for them.
+    room: Arc<Room>,
 }
 
 /// What a query may hold besides what it has asked for: batches on their way from step to step. So many
@@ -121,7 +125,7 @@ impl Planner {
     ///
     /// # Errors
     /// Threads or a directory for spilled data cannot be made.
-    pub fn new(memory: usize) -> Result<Planner> {
+    pub fn new(memory: usize, room: Arc<Room>) -> Result<Planner> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(std::thread::available_parallelism().map_or(2, usize::from))
             .thread_name("onlap-query")
@@ -142,7 +146,9 @@ impl Planner {
         // What a sort sets aside to merge what it spilled.
         let aside = (memory / 16).clamp(1 << 20, options.execution.sort_spill_reservation_bytes);
         options.execution.sort_spill_reservation_bytes = aside;
-        let env = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
+        let env = RuntimeEnvBuilder::new()
+            .with_memory_pool(Arc::new(memory::Shared::new(memory, Arc::clone(&room))))
+            .build_arc()?;
         let mut builder = SessionStateBuilder::new()
             .with_config(config)
             .with_runtime_env(env)
@@ -160,7 +166,12 @@ impl Planner {
         let digits = digits::Digits { sum: aggregate("sum"), count: aggregate("count") };
         let turns = (memory / TURN_BYTES).clamp(*TURNS.start(), *TURNS.end());
         let (turns, types) = (Arc::new(Semaphore::new(turns)), Arc::new(sql_types::Types));
-        Ok(Planner { state, runtime, types, digits, turns, memory })
+        Ok(Planner { state, runtime, types, digits, turns, memory, room })
+    }
+
+    /// What the process has for queries.
+    pub fn room(&self) -> &Arc<Room> {
+        &self.room
     }
 
     /// Plans a query, or a target's query of UPDATE and DELETE.
@@ -244,7 +255,8 @@ impl Planner {
         );
         let stream = execute_stream(plan, Arc::new(context))?;
         let (scope, turns) = (Arc::clone(scope), Arc::clone(&self.turns));
-        Ok(Batches { stream, handle: self.runtime.handle().clone(), scope, turns, memory })
+        let handle = self.runtime.handle().clone();
+        Ok(Batches { stream, handle, scope, turns, memory, running: None })
     }
 }
 
@@ -262,6 +274,7 @@ pub struct Batches {
     scope: Arc<Scope>,
     turns: Arc<Semaphore>,
     memory: Arc<dyn MemoryPool>,
+    running: Option<Arc<Running>>,
 }
 
 /// A plan that gives nothing is asked this often whether it is still wanted.
@@ -273,6 +286,7 @@ impl Batches {
     /// # Errors
     /// Those of the query.
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
+        self.begin()?;
         let turns = Arc::clone(&self.turns);
         let _turn = loop {
             self.scope.go_on()?;
@@ -285,7 +299,7 @@ impl Batches {
             }
         };
         loop {
-            self.scope.go_on()?;
+            self.scope.plan_goes_on()?;
             let next = self.stream.next();
             let next = async { tokio::time::timeout(LOOK_EVERY, next).await };
             if let Ok(batch) = self.handle.block_on(next) {
@@ -294,27 +308,43 @@ impl Batches {
         }
     }
 
+    /// Waits for room before the first batch.
+    fn begin(&mut self) -> Result<()> {
+        let mut waits = room::PATIENCE.as_millis() / LOOK_EVERY.as_millis();
+        while self.running.is_none() {
+            self.scope.go_on()?;
+            self.running = self.scope.begin_query();
+            if self.running.is_none() {
+                waits = waits.checked_sub(1).ok_or_else(|| self.scope.room().refusal())?;
+                self.handle.block_on(async { tokio::time::sleep(LOOK_EVERY).await });
+            }
+        }
+        Ok(())
+    }
+
     /// All that is left.
     ///
     /// # Errors
     /// Those of the query.
     pub fn all(mut self) -> Result<Held> {
         let memory = MemoryConsumer::new("rows of a statement").register(&self.memory);
-        let mut held = Held { batches: Vec::new(), memory };
+        let mut held = Held { batches: Vec::new(), memory, running: None };
         while let Some(batch) = self.next()? {
             if batch.num_rows() > 0 {
                 held.memory.try_grow(batch.get_array_memory_size())?;
                 held.batches.push(batch);
             }
         }
+        held.running = self.running.take();
         Ok(held)
     }
 }
 
-/// Rows that a statement holds, which count among the memory of queries.
+/// Rows that a statement holds, which count among the memory of queries; the query runs as long.
 pub struct Held {
     batches: Vec<RecordBatch>,
     memory: MemoryReservation,
+    running: Option<Arc<Running>>,
 }
 
 impl Held {

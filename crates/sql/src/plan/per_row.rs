@@ -231,7 +231,7 @@ impl ScalarUDFImpl for PerRow {
 
 impl PerRow {
     fn answer(&self, values: &[ScalarValue]) -> Result<ScalarValue> {
-        self.runner.scope.go_on().map_err(external)?;
+        self.runner.scope.plan_goes_on().map_err(external)?;
         let (sought, values) = match self.question {
             Question::Contains => (values.first(), &values[1..]),
             _ => (None, values),

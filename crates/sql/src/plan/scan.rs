@@ -249,7 +249,7 @@ struct Reader {
 
 impl Reader {
     fn next(&mut self) -> crate::error::Result<Option<RecordBatch>> {
-        self.scope.go_on()?;
+        self.scope.plan_goes_on()?;
         let batch = match self.batch.take() {
             Some(mut batch) => match self.rows.next_into(&mut batch)? {
                 true => batch,

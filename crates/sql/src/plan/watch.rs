@@ -105,7 +105,7 @@ impl ExecutionPlan for WatchExec {
         let input = self.input.execute(partition, context)?;
         let schema = input.schema();
         let watched = input.map(move |batch| {
-            scope.go_on().map_err(external)?;
+            scope.plan_goes_on().map_err(external)?;
             batch
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, watched)))

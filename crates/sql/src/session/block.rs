@@ -67,7 +67,7 @@ impl Block {
     ) -> Result<Block> {
         let tx = instance.db.begin_with(options)?;
         Ok(Block {
-            scope: Scope::new(tx, cancel),
+            scope: Scope::new(tx, cancel, instance.planner.room()),
             pending: Pending::default(),
             explicit: false,
             failed: false,
@@ -85,15 +85,13 @@ impl Block {
     ///
     /// # Errors
     /// The database was closed.
-    pub fn look(&mut self, instance: &Instance) -> Result<()> {
+    pub fn look(&mut self) -> Result<()> {
         if self.looked {
             return Ok(());
         }
         self.looked = true;
-        let has_one = self.options.isolation != Isolation::ReadCommitted;
-        if has_one && self.explicit && self.savepoints.is_empty() {
-            let tx = instance.db.begin_with(self.options)?;
-            self.scope.begin_anew(tx);
+        if self.explicit && !self.changed && self.options.isolation != Isolation::ReadCommitted {
+            self.scope.tx()?.renew_snapshot()?;
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ use crate::scope::too_late;
 use crate::settings::Id;
 use crate::view::View;
 use crate::wire::Client;
+use crate::words::Words;
 use crate::{commands, ddl, dml};
 
 /// Whether a statement may come in a failed transaction.
@@ -67,8 +68,12 @@ fn changes_rows(body: &Body) -> bool {
 }
 
 /// Whether a statement is about the session alone.
-fn sees_nothing(body: &Body) -> bool {
-    let Body::Sql(statement) = body else { return false };
+fn sees_nothing(parsed: &Parsed) -> bool {
+    let Body::Sql(statement) = &parsed.body else {
+        let about_settings =
+            |words: Words<'_>| ["set", "show", "reset"].iter().any(|word| words.begins(&[word]));
+        return Words::of(&parsed.text).is_ok_and(about_settings);
+    };
     matches!(
         **statement,
         Statement::Set(_)
@@ -106,7 +111,7 @@ impl Session {
                 "a change of rows, or a lock on them, AS OF the past",
             ));
         }
-        self.begin_statement(!sees_nothing(&parsed.body))?;
+        self.begin_statement(!sees_nothing(parsed))?;
         let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
         self.block()?.scope.look_at(past);
         let mut answer = self.run_in_transaction(prepared, parsed, values, client);
@@ -129,8 +134,7 @@ impl Session {
             return Err(in_failed_transaction());
         }
         if looks {
-            let instance = Arc::clone(&self.instance);
-            self.block()?.look(&instance)?;
+            self.block()?.look()?;
         }
         self.limit_time();
         let block = self.block()?;

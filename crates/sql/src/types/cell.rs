@@ -171,7 +171,7 @@ impl<'a> Cell<'a> {
     pub fn write_text(&self, ty: PgType, style: Style, out: &mut Vec<u8>) {
         match self {
             Cell::Int(v) if ty.oid == oid::BOOL => out.push(if *v != 0 { b't' } else { b'f' }),
-            Cell::Int(v) => write_int(*v, out),
+            Cell::Int(v) => out.extend_from_slice(itoa::Buffer::new().format(*v).as_bytes()),
             Cell::Text(s) => {
                 out.extend_from_slice(s.as_bytes());
                 pad(ty, s, out);
@@ -314,24 +314,6 @@ fn pad(ty: PgType, text: &str, out: &mut Vec<u8>) {
         let want = (ty.modifier - 4) as usize;
         out.resize(out.len() + want.saturating_sub(have), b' ');
     }
-}
-
-fn write_int(v: i64, out: &mut Vec<u8>) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    let mut left = v.unsigned_abs();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (left % 10) as u8;
-        left /= 10;
-        if left == 0 {
-            break;
-        }
-    }
-    if v < 0 {
-        out.push(b'-');
-    }
-    out.extend_from_slice(&digits[at..]);
 }
 
 fn zoned_text(us: i64, style: Style) -> String {

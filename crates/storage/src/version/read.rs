@@ -87,6 +87,14 @@ impl TableVersion {
         Some(((runs().count(), newest.meta.file, horizon.min(last)), bound))
     }
 
+    /// Bytes of the table's files.
+    pub fn file_bytes(&self) -> u64 {
+        let segments: u64 = self.segments.iter().map(|s| s.meta.bytes).sum();
+        let marks: u64 = self.marks.iter().map(|m| m.meta.bytes).sum();
+        let runs = self.indexes.iter().flat_map(|i| &i.runs);
+        segments + marks + runs.map(|r| r.meta.bytes()).sum::<u64>()
+    }
+
     /// Rows in segments that were found to be dead when somebody last counted.
     pub fn known_dead_rows(&self) -> u64 {
         self.segments.iter().filter_map(|s| Some(s.dead.lock().as_ref()?.1)).sum()
@@ -132,7 +140,9 @@ impl TableVersion {
 
     /// Ids in `rows` that are dead at `csn`, rising.
     pub fn dead_rows(&self, rows: Range<RowId>, csn: Csn) -> Result<Vec<RowId>> {
-        let rows = rows.start..rows.end.min(self.flushed_rows);
+        // Marks in files may be of rows that are not, where a transaction has spilled only its marks.
+        let end = self.marks.iter().map(|m| m.meta.rows.end).max().unwrap_or(0);
+        let rows = rows.start..rows.end.min(end);
         if rows.is_empty() || !self.has_marks_in(&rows) {
             return Ok(Vec::new());
         }

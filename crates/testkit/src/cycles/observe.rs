@@ -4,6 +4,8 @@
 //! order of versions, from which the edges follow. A hypothetical transaction, which was refused but
 //! is treated as committed, comes before whoever took its place.
 
+mod slots;
+
 use std::collections::{BTreeMap, HashMap};
 
 use super::graph::{Edge, EdgeKind};
@@ -21,6 +23,7 @@ struct Reads {
     registers: BTreeMap<Key, Vec<(usize, Version)>>,
     lists: BTreeMap<Key, Vec<(usize, Vec<Element>)>>,
     sets: BTreeMap<Key, Vec<(usize, Vec<Element>)>>,
+    slots: BTreeMap<Key, Vec<(usize, Element)>>,
 }
 
 /// Who wrote a version or element, and whether it replaced it itself.
@@ -51,6 +54,7 @@ pub(super) fn observe(history: &[Noted], what_if: Option<usize>) -> Observed {
     observer.registers(&reads.registers);
     observer.lists(&reads.lists);
     observer.sets(&reads.sets);
+    observer.slots(&reads.slots);
     observer.out
 }
 
@@ -80,12 +84,19 @@ impl Observer<'_> {
             let mut last = HashMap::new();
             for op in &noted.ops {
                 let (unique, before) = match *op {
-                    Op::Write(key, version) => (version.tag, last.insert(key, version.tag)),
+                    Op::Write(key, version) => {
+                        (version.tag, last.insert((false, key), version.tag))
+                    }
+                    Op::Put(key, element, _) => (element, last.insert((true, key), element)),
                     Op::Append(_, element) | Op::Add(_, element) => (element, None),
                     _ => continue,
                 };
                 if let Some(write) = before.and_then(|tag| self.writes.get_mut(&tag)) {
                     write.last = false;
+                }
+                // That a slot was emptied has no value of its own.
+                if unique == 0 {
+                    continue;
                 }
                 if self.writes.insert(unique, Write { by, last: true }).is_some() {
                     self.found(Kind::Impossible, format!("{unique} was written twice"));
@@ -99,10 +110,20 @@ impl Observer<'_> {
         let mut own_register: HashMap<Key, Version> = HashMap::new();
         let mut own_list: HashMap<Key, Vec<Element>> = HashMap::new();
         let mut own_set: HashMap<Key, Vec<Element>> = HashMap::new();
+        let mut own_slot: HashMap<Key, Element> = HashMap::new();
         let mut removed: Vec<Element> = Vec::new();
         for op in &noted.ops {
             match op {
                 Op::Write(key, version) => drop(own_register.insert(*key, *version)),
+                Op::Put(key, element, _) => drop(own_slot.insert(*key, *element)),
+                Op::ReadSlot(key, element) => match own_slot.get(key) {
+                    Some(own) if own != element => {
+                        let text = format!("T{tx} put {own} into key {key} and read {element}");
+                        self.found(Kind::Internal, text);
+                    }
+                    Some(_) => {}
+                    None => reads.slots.entry(*key).or_default().push((tx, *element)),
+                },
                 Op::Append(key, element) => own_list.entry(*key).or_default().push(*element),
                 Op::Add(key, element) => own_set.entry(*key).or_default().push(*element),
                 Op::Remove(key, element) => {

@@ -283,3 +283,45 @@ fn refused_with_and_without_need() {
     let [first, refused] = only_overwritten;
     assert!(!would_close_a_cycle(&[first, refused, later], 1));
 }
+
+fn put(key: Key, element: Element) -> Op {
+    Op::Put(key, element, None)
+}
+
+#[test]
+fn slots_follow_the_order_of_commits() {
+    let writers = [
+        at(0, 1, number(1, tx(ANY, [put(1, 10), Op::ReadSlot(1, 10)]))),
+        at(2, 3, number(2, tx(ANY, [put(1, 11), put(1, 12)]))),
+        at(4, 5, number(3, tx(ANY, [Op::ReadSlot(1, 12), put(1, 0), Op::ReadSlot(1, 0)]))),
+        at(6, 7, number(4, tx(ANY, [put(1, 0)]))),
+        at(8, 9, number(5, tx(ANY, [Op::Put(1, 13, Some(0))]))),
+        at(8, 9, aborted(ANY, [put(1, 14)])),
+    ];
+    let with = |reader: Noted| writers.iter().cloned().chain([reader]).collect::<Vec<_>>();
+    clean(&with(at(8, 9, tx(Serializable, [Op::ReadSlot(1, 0)]))));
+    clean(&with(at(10, 11, tx(Serializable, [Op::ReadSlot(1, 13)]))));
+    clean(&with(at(0, 11, tx(Serializable, [Op::ReadSlot(1, 0)]))));
+    finds(Kind::Stale, &with(at(10, 11, tx(ANY, [Op::ReadSlot(1, 0)]))));
+    finds(Kind::Stale, &with(at(10, 11, tx(ANY, [Op::ReadSlot(1, 12)]))));
+    finds(Kind::IntermediateRead, &with(at(2, 3, tx(ANY, [Op::ReadSlot(1, 11)]))));
+    finds(Kind::AbortedRead, &with(at(8, 9, tx(ANY, [Op::ReadSlot(1, 14)]))));
+    finds(Kind::Impossible, &with(at(8, 9, tx(ANY, [Op::ReadSlot(1, 99)]))));
+    finds(Kind::Internal, &with(tx(ANY, [put(2, 20), Op::ReadSlot(2, 0)])));
+    let over = |seen| at(9, 10, number(6, tx(ANY, [Op::Put(1, 15, Some(seen))])));
+    clean(&with(over(13)));
+    finds(Kind::LostUpdate, &with(over(0)));
+}
+
+#[test]
+fn skew_of_slots() {
+    let history = [
+        number(1, tx(ANY, [put(1, 10), put(2, 20)])),
+        number(2, tx(ANY, [put(1, 11), put(2, 21)])),
+        tx(ANY, [Op::ReadSlot(1, 10), Op::ReadSlot(2, 21)]),
+    ];
+    forbidden_from(RepeatableRead, Kind::ReadSkew, &history);
+    let skew = |mine, own, other| tx(ANY, [Op::ReadSlot(mine, 0), Op::Put(other, own, None)]);
+    let history = [number(1, skew(1, 10, 2)), number(2, skew(2, 11, 1))];
+    forbidden_from(Serializable, Kind::WriteSkew, &history);
+}

@@ -44,7 +44,7 @@ fn contrast(a: &str, b: &str) -> f64 {
 fn colours_can_be_read() {
     assert!((contrast("#000000", "#ffffff") - 21.0).abs() < 0.01);
     let themes: Vec<&str> = STYLE.match_indices("--ink:").map(|(at, _)| &STYLE[at..]).collect();
-    assert_eq!(themes.len(), 2, "light and dark");
+    assert_eq!(themes.len(), 3, "light, dark and print");
     for theme in themes {
         let theme = &theme[..theme.find('}').unwrap()];
         let colors: Vec<(&str, &str)> = theme
@@ -85,11 +85,50 @@ fn a_browser_draws_the_charts() {
         std::fs::create_dir_all(&keep).unwrap();
         std::fs::copy(&picture, std::path::Path::new(&keep).join("report.png")).unwrap();
     }
+    keyboard_reaches_all(&dir, &file);
     // A page that fails is noticed.
     let broken = std::fs::read_to_string(&file).unwrap().replace("draw();", "undrawn();");
     std::fs::write(&file, broken).unwrap();
     let (dom, said) = browse(&dir, &file, &["--dump-dom"]);
     assert!(said.contains("CONSOLE") && !dom.contains("data-drawn"), "{said}");
+}
+
+/// Everything that can be used takes the focus, in the order of the page; the buttons save, the axis
+/// changes, and a narrow page makes charts as narrow, with text of the same size.
+fn keyboard_reaches_all(dir: &RunDir, file: &std::path::Path) {
+    let probe = r##"<script>
+        const usable = [...document.querySelectorAll("summary, select, button, [tabindex]")];
+        const focused = usable.filter((e) => (e.focus(), document.activeElement === e)).length;
+        const ordered = usable.every((e) => e.tabIndex === 0);
+        let saved = [];
+        URL.createObjectURL = (blob) => (saved.push(blob.type + blob.size), "#");
+        for (const id of ["save-json", "save-csv"]) document.getElementById(id).click();
+        const before = document.querySelector("figure").innerHTML;
+        const axis = document.getElementById("axis");
+        axis.value = "log";
+        axis.dispatchEvent(new Event("change"));
+        const changed = before !== document.querySelector("figure").innerHTML;
+        const chart = document.querySelector("figure svg");
+        const scale = chart.getBoundingClientRect().width / chart.viewBox.baseVal.width;
+        const wide = document.documentElement.scrollWidth <= innerWidth;
+        document.title = JSON.stringify({ usable: usable.length, focused, ordered, saved, changed, wide,
+            readable: scale > 0.85 });
+        </script></body>"##;
+    let page = std::fs::read_to_string(file).unwrap().replace("</body>", probe);
+    let probed = file.with_file_name("probed.html");
+    std::fs::write(&probed, page).unwrap();
+    for window in ["--window-size=1280,900", "--window-size=500,900"] {
+        let (dom, said) = browse(dir, &probed, &["--dump-dom", window]);
+        let title = dom.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
+        let found: Value =
+            serde_json::from_str(title.unwrap()).unwrap_or_else(|_| panic!("{said}"));
+        assert!(found["usable"].as_u64() >= Some(10), "{found}");
+        assert_eq!(found["usable"], found["focused"], "{found}");
+        assert_eq!(found["saved"].as_array().map(Vec::len), Some(2), "{found}");
+        for what in ["ordered", "changed", "wide", "readable"] {
+            assert_eq!(found[what], true, "{what}, {window}: {found}");
+        }
+    }
 }
 
 /// What the browser printed, and what it said beside it.

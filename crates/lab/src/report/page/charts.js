@@ -3,9 +3,14 @@
 (() => {
     const data = JSON.parse(document.getElementById("data").textContent);
     const NS = "http://www.w3.org/2000/svg";
-    const WIDTH = 560, HEIGHT = 300, LEFT = 74, RIGHT = 12, TOP = 12, BOTTOM = 40;
+    // One unit is about one pixel, so that text is as large on a phone as on a desk.
+    const WIDEST = 560, HEIGHT = 300, LEFT = 58, RIGHT = 12, TOP = 12, BOTTOM = 40;
+    let WIDTH = WIDEST;
     const engines = [...new Set(data.entries.map((e) => e.engine))];
     const color = (engine) => `var(--c${engines.indexOf(engine) % 8})`;
+    // Lines differ in more than colour.
+    const DASHES = ["none", "7 3", "2 3", "9 3 2 3", "4 4", "12 4", "1 4", "6 2 1 2"];
+    const dashes = (engine) => DASHES[engines.indexOf(engine) % 8];
     const byId = (id) => document.getElementById(id);
 
     const node = (name, attributes, ...children) => {
@@ -89,6 +94,7 @@
             const stroke = { d: path.join(""), fill: "none", "stroke-width": 1.6 };
             const drawn = node("path", { ...stroke, class: "course" });
             drawn.style.stroke = color(s.engine);
+            drawn.style.strokeDasharray = dashes(s.engine);
             drawn.append(node("title", {}, s.engine));
             svg.append(drawn);
         }
@@ -99,41 +105,49 @@
         show(title, svg);
     };
 
-    // A bar per entry with its least and greatest value.
+    // A bar per entry with its least and greatest value, its name above it and its median behind it.
     const bars = (title, items, log, one) => {
         const values = items.flatMap((i) => [i.spread.median, i.spread.most]);
         if (!values.some((v) => v > 0)) return;
         const low = log ? items.map((i) => i.spread.least) : [];
         const axis = scale([...values, ...low, ...(one ? [1] : [])], log);
-        const svg = frame(title, axis);
-        const room = (WIDTH - LEFT - RIGHT) / items.length;
+        const ROW = 42, BAR = 15, SIDE = 8, VALUE = 52;
+        const bottom = TOP + items.length * ROW;
+        const x = (v) => SIDE + (WIDTH - SIDE - VALUE) * axis.at(v);
+        const svg = node("svg", { viewBox: `0 0 ${WIDTH} ${bottom + 24}`, role: "img", "aria-label": title });
+        const every = Math.ceil(axis.ticks.length / Math.max(2, Math.floor(WIDTH / 70)));
+        axis.ticks.forEach((tick, i) => {
+            svg.append(line(x(tick), TOP, x(tick), bottom, { class: "grid" }));
+            if (i % every === 0) svg.append(text(x(tick), bottom + 16, short(tick), i ? "middle" : "start"));
+        });
         items.forEach((item, i) => {
             const { median, least, most } = item.spread;
-            const middle = LEFT + room * (i + 0.5), half = Math.min(28, room * 0.35);
-            const y = plotY(axis.at(median));
-            const bar = node("rect", { x: middle - half, y, width: half * 2, height: Math.max(0, plotY(0) - y), class: "bar" });
+            const top = TOP + i * ROW, middle = top + 18 + BAR / 2;
+            svg.append(text(SIDE, top + 13, item.label, "start"));
+            const bar = node("rect", { x: SIDE, y: top + 18, width: Math.max(1, x(median) - SIDE), height: BAR, class: "bar" });
             bar.style.fill = color(item.engine);
             bar.append(node("title", {}, `${item.label}: ${short(median)} (${short(least)} to ${short(most)})`));
             svg.append(bar);
             if (most > least) {
-                const [top, bottom] = [plotY(axis.at(most)), plotY(axis.at(least))];
-                const error = { stroke: "currentColor", "stroke-width": 1.5, class: "error" };
-                svg.append(line(middle, top, middle, bottom, error));
-                svg.append(line(middle - 6, top, middle + 6, top, error), line(middle - 6, bottom, middle + 6, bottom, error));
+                for (const [kind, width] of [["halo", 4.5], ["error", 1.5]]) {
+                    const mark = { "stroke-width": width, class: kind };
+                    svg.append(line(x(least), middle, x(most), middle, mark));
+                    for (const end of [least, most]) svg.append(line(x(end), middle - 5, x(end), middle + 5, mark));
+                }
             }
-            svg.append(text(middle, y - 4 < TOP + 8 ? y + 14 : y - 4, short(median)));
-            const name = text(middle, HEIGHT - 22 + (i % 2) * 14, item.label);
-            svg.append(name);
+            svg.append(text(Math.max(x(most), x(median)) + 6, middle + 4, short(median), "start"));
         });
-        if (one) svg.append(line(LEFT, plotY(axis.at(1)), WIDTH - RIGHT, plotY(axis.at(1)), { class: "one" }));
+        if (one) svg.append(line(x(1), TOP, x(1), bottom, { class: "one" }));
         show(title, svg);
     };
 
     const fill = (select, options, all) => {
         for (const option of options) select.append(new Option(option || all, option));
     };
+    const width = () => Math.max(280, Math.min(WIDEST, byId("charts").clientWidth - 20));
     const draw = () => {
         byId("charts").replaceChildren();
+        WIDTH = width();
         const step = byId("step").value, chosen = byId("case").value;
         const log = byId("axis").value === "log";
         const entries = data.entries
@@ -179,7 +193,12 @@
     for (const engine of engines) {
         const item = document.createElement("span");
         item.style.setProperty("--color", color(engine));
-        item.textContent = engine;
+        const sample = node("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" });
+        const stroke = node("path", { d: "M0 6H28", fill: "none", "stroke-width": 4 });
+        stroke.style.stroke = color(engine);
+        stroke.style.strokeDasharray = dashes(engine);
+        sample.append(stroke);
+        item.append(sample, engine);
         byId("legend").append(item);
     }
     fill(byId("step"), [...new Set(data.entries.flatMap((e) => e.steps.map((s) => s.step)))], "");
@@ -188,7 +207,14 @@
     byId("controls").addEventListener("submit", (event) => event.preventDefault());
     byId("save-json").addEventListener("click", () => save("report.json", "application/json", JSON.stringify(data.report, null, 2)));
     byId("save-csv").addEventListener("click", () => save("report.csv", "text/csv", csv()));
+    // Paper cannot be unfolded.
+    addEventListener("beforeprint", () => {
+        for (const folded of document.querySelectorAll("details")) folded.open = true;
+    });
+    addEventListener("resize", () => {
+        if (width() !== WIDTH) draw();
+    });
     draw();
     // Tests wait for this.
-    document.documentElement.dataset.drawn = document.querySelectorAll("svg").length;
+    document.documentElement.dataset.drawn = document.querySelectorAll("figure svg").length;
 })();

@@ -135,7 +135,7 @@ impl<'a> Client<'a> {
     /// Adds to the count of a node's links.
     fn count(&self, session: &mut dyn Session, id: u64, link_type: i64, by: i64) -> Result<()> {
         let sql = match self.dialect {
-            Dialect::Postgres => {
+            Dialect::Postgres | Dialect::Sqlite => {
                 "INSERT INTO counttable (id, link_type, count, time, version) VALUES (?, ?, ?, ?, 0) \
                  ON CONFLICT (id, link_type) DO UPDATE SET count = counttable.count + excluded.count, \
                  version = counttable.version + 1, time = excluded.time"

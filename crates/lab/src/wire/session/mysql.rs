@@ -115,7 +115,9 @@ impl Session for Connection {
 fn value(arg: &Arg<'_>) -> Value {
     match arg {
         Arg::Int(n) => Value::Int(*n),
+        Arg::Float(n) => Value::Double(*n),
         Arg::Text(text) => Value::Bytes(text.as_bytes().to_vec()),
+        Arg::Time(seconds) => Value::Bytes(super::time_text(*seconds).into_bytes()),
     }
 }
 

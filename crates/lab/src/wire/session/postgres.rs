@@ -10,6 +10,9 @@ use postgres::{Client, NoTls, Statement};
 
 use super::{Arg, Cell, Each, Session, kind_of, numbered};
 
+/// From the beginning of 1970 to that of 2000.
+const SECONDS_TO_2000: i64 = 946_684_800;
+
 /// Connects; `url` in either form that libpq takes.
 pub(crate) fn connect(url: &str) -> Result<Client> {
     Client::connect(url, NoTls).map_err(|e| of_client(&e))
@@ -88,6 +91,11 @@ impl ToSql for Arg<'_> {
             (Arg::Int(n), &Type::INT2) => i16::try_from(*n)?.to_sql(ty, out),
             (Arg::Int(n), &Type::INT4) => i32::try_from(*n)?.to_sql(ty, out),
             (Arg::Int(n), &Type::INT8) => n.to_sql(ty, out),
+            (Arg::Float(n), &Type::FLOAT8) => n.to_sql(ty, out),
+            // Times are microseconds since the year 2000.
+            (Arg::Time(seconds), &Type::TIMESTAMP) => {
+                ((seconds - SECONDS_TO_2000) * 1_000_000).to_sql(&Type::INT8, out)
+            }
             (Arg::Text(text), _) if <&str as ToSql>::accepts(ty) => text.to_sql(ty, out),
             _ => Err(format!("{self:?} does not fit a parameter of type {ty}").into()),
         }

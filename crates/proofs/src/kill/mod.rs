@@ -5,10 +5,15 @@
 //! the database and compares: everything acknowledged is there, nothing is there by half, and every
 //! index agrees with its table. Then the next child goes on where this one stopped. A seed draws the moments; it
 //! does not repeat them.
+//!
+//! The controls: children with a fault ([`KillFault`]), which the comparison must find.
+
+mod fault;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use onlap::{
@@ -20,6 +25,7 @@ use onlap_testkit::kill::{Expected, Promise, run_and_kill};
 
 use crate::rows::{agreed, int};
 use crate::{Counts, Verdict};
+pub use fault::KillFault;
 
 const THREADS: u64 = 8;
 /// Kills of a seed, half of them in each mode.
@@ -108,9 +114,14 @@ fn expected_path(dir: &Path, thread: u64) -> PathBuf {
 
 /// Writes until it is killed, if the words say that this process is the child.
 pub(crate) fn child(words: &[&str]) -> Option<ExitCode> {
-    let [CHILD, dir, mode] = words else { return None };
+    let [CHILD, dir, mode, fault] = words else { return None };
     let dir = PathBuf::from(dir);
-    let db = Database::open(dir.join("db"), options(mode)).expect("the database opens");
+    let fault::Word(fault) = fault.parse().expect("the parent names a fault");
+    let mut options = options(mode);
+    if fault == Some(KillFault::HoldsLogBack) {
+        options.fs = Arc::new(fault::holding_back());
+    }
+    let db = Database::open(dir.join("db"), options).expect("the database opens");
     for spec in [rows_spec(), progress_spec()] {
         match db.create_table(spec) {
             Err(e) if e.kind() != ErrorKind::AlreadyExists => panic!("{e}"),
@@ -120,7 +131,7 @@ pub(crate) fn child(words: &[&str]) -> Option<ExitCode> {
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (db, dir) = (&db, &dir);
-            scope.spawn(move || write_until_killed(db, dir, thread));
+            scope.spawn(move || write_until_killed(db, dir, thread, fault));
         }
     });
     Some(ExitCode::SUCCESS)
@@ -141,7 +152,7 @@ fn options(mode: &str) -> Options {
     options
 }
 
-fn write_until_killed(db: &Database, dir: &Path, thread: u64) {
+fn write_until_killed(db: &Database, dir: &Path, thread: u64, fault: Option<KillFault>) {
     let mut file = Expected::open(&expected_path(dir, thread)).unwrap();
     let key = [Value::Int(thread as i64)];
     let (rows, progress) = (db.table("rows").unwrap(), db.table("progress").unwrap());
@@ -160,6 +171,9 @@ fn write_until_killed(db: &Database, dir: &Path, thread: u64) {
         }
         apply(&mut tx, &rows, changes(thread, commit));
         file.ask(commit).unwrap();
+        if fault == Some(KillFault::AcknowledgesEarly) {
+            file.acknowledge(commit).unwrap();
+        }
         tx.commit().unwrap();
         file.acknowledge(commit).unwrap();
     }
@@ -184,21 +198,21 @@ fn apply(tx: &mut Transaction, rows: &onlap::Table, changes: Vec<Change>) {
 /// What was lost, or is there by half.
 pub fn run(seed: u64) -> Verdict {
     let program = std::env::current_exe().map_err(|e| format!("this program: {e}"))?;
-    run_with(&program, seed)
+    run_with(&program, seed, None)
 }
 
-/// Kills `program`, which has to be the command `onlap-proofs`.
+/// Kills `program`, which has to be the command `onlap-proofs`, with a fault if one is given.
 ///
 /// # Errors
 /// As [`run`].
-pub fn run_with(program: &Path, seed: u64) -> Verdict {
+pub fn run_with(program: &Path, seed: u64, fault: Option<KillFault>) -> Verdict {
     let mut rng = Rng::new(seed);
     let mut counts = Counts::default();
     for mode in ["os", "fsync"] {
         let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
         for _ in 0..KILLS / 2 {
             let mut child = Command::new(program);
-            child.arg(CHILD).arg(dir.path()).arg(mode);
+            child.arg(CHILD).arg(dir.path()).arg(mode).arg(KillFault::word(fault));
             let most = Duration::from_millis(1000);
             let status = run_and_kill(&mut child, &mut rng, most).map_err(|e| e.to_string())?;
             if status.code().is_some() {

@@ -6,13 +6,14 @@
 //! | field | what |
 //! |---|---|
 //! | `time` | end of the run, UTC |
-//! | `commit` | what was tried; with a `+` where files were changed since |
+//! | `commit` | the newest when the program was built; with a `+` where files were changed since |
 //! | `build` | `debug` (with assertions, optimized as `Cargo.toml` says) or `release` |
 //! | `rig`, `from`, `to` | the rig, its seeds from one to below another |
 //! | `result` | `ok`, or the seed that found something and what |
 //! | `counts` | what was tried |
 //! | `seconds` | how long it took |
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::ops::Range;
@@ -22,10 +23,43 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value, json};
 
-use crate::Counts;
-
 /// Where the log is, from the root of the repository.
 pub const PATH: &str = "benchmarks/proofs.jsonl";
+
+/// What a rig tried, by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts(BTreeMap<&'static str, u64>);
+
+impl Counts {
+    /// Counts `n` more of something.
+    pub fn add(&mut self, what: &'static str, n: u64) {
+        *self.0.entry(what).or_default() += n;
+    }
+
+    /// How many of something there were.
+    pub fn of(&self, what: &str) -> u64 {
+        self.0.get(what).copied().unwrap_or(0)
+    }
+
+    /// Adds what another run counted.
+    pub fn extend(&mut self, other: &Counts) {
+        for (what, n) in &other.0 {
+            self.add(what, *n);
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.0.iter().map(|(what, n)| (*what, *n))
+    }
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts: Vec<String> = self.iter().map(|(what, n)| format!("{n} {what}")).collect();
+        f.write_str(&parts.join(", "))
+    }
+}
 
 /// A run that has ended.
 #[derive(Debug)]
@@ -42,12 +76,20 @@ pub struct Run<'a> {
     pub took: Duration,
 }
 
+/// The repository: where the command runs, if that is one, else where it was built.
+pub fn root() -> PathBuf {
+    match std::env::current_dir() {
+        Ok(here) if here.join(PATH).exists() => here,
+        _ => Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."),
+    }
+}
+
 /// Appends a line.
 ///
 /// # Errors
 /// What the operating system says.
 pub fn append(run: &Run<'_>) -> std::io::Result<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
     let path = root.join(PATH);
     let counts: Map<String, Value> =
         run.counts.iter().map(|(what, n)| (what.to_owned(), json!(n))).collect();
@@ -67,17 +109,32 @@ pub fn append(run: &Run<'_>) -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-/// The commit that is checked out; a build outlives commits, so this is asked when a run ends.
+/// Notes what a test tried that is a rig of its own, where `ONLAP_LOG` is set.
+///
+/// # Panics
+/// When the log cannot be written.
+pub fn note(rig: &str, seed: u64, counts: &Counts, took: Duration) {
+    println!("{rig}: seed {seed}: {counts}");
+    if std::env::var_os("ONLAP_LOG").is_some() {
+        let run = Run { rig, seeds: seed..seed + 1, counts, finding: None, took };
+        append(&run).expect("the log can be written");
+    }
+}
+
+/// The newest commit at the time when this program was built; with a `+` where the files of today differ from
+/// it, as some of them may have been there already.
 fn commit(root: &Path) -> String {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").current_dir(root).args(arguments).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
-    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else { return "unknown".into() };
-    let changed =
-        git(&["status", "--porcelain", "--untracked-files=no", "--", "crates", "Cargo.lock"]);
-    let clean = changed.is_some_and(|files| files.is_empty());
-    if clean { commit } else { commit + "+" }
+    let built = std::env::current_exe().and_then(|exe| exe.metadata()?.modified());
+    let built = built.ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let before = format!("--before=@{}", built.map_or(0, |time| time.as_secs()));
+    let commit = git(&["rev-list", "-1", "--abbrev-commit", "--abbrev=12", &before, "HEAD"]);
+    let Some(commit) = commit.filter(|name| !name.is_empty()) else { return "unknown".into() };
+    let same = git(&["diff", "--quiet", &commit, "--", "crates", "Cargo.lock"]).is_some();
+    if same { commit } else { commit + "+" }
 }
 
 /// `2026-11-21T22:30:00Z`.
