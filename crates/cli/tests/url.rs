@@ -124,7 +124,9 @@ impl MariaDb {
         let mut install = Command::new(MARIADB[1].0);
         install.args(["--no-defaults", "--skip-name-resolve", "--innodb-log-file-size=10M"]);
         install.args(["--auth-root-authentication-method=normal", &data]).args(user);
-        let out = install.current_dir("/").output().expect("it is installed");
+        // Servers remove the temporary tables that they find when they start, also those of others.
+        let out =
+            install.current_dir("/").env("TMPDIR", dir.path()).output().expect("it is installed");
         assert!(out.status.success(), "{}", text(&out));
         let begin = dir.path().join("begin.sql");
         let statements = "CREATE DATABASE lab;\n\
@@ -141,7 +143,11 @@ impl MariaDb {
         command.arg(format!("--socket={}", dir.path().join("s").display()));
         command.arg(format!("--pid-file={}", dir.path().join("pid").display()));
         command.args(["--innodb-buffer-pool-size=32M", "--innodb-log-file-size=10M"]);
-        command.current_dir("/").stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .current_dir("/")
+            .env("TMPDIR", dir.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let child = command.spawn().expect("it is installed");
         let server = MariaDb { dir, port, child };
         let began = Instant::now();

@@ -5,7 +5,9 @@
 //!    does not name (leftovers of a crash).
 //! 3. Replay the log from the oldest file that may hold something unflushed: rows with ids below a
 //!    table's flushed rows and marks up to its flushed CSN are skipped, the rest goes through the
-//!    same memtables as ever. A memtable that fills up meanwhile is flushed as at any other time.
+//!    same memtables as ever. One that fills up meanwhile is frozen, for background tasks to flush once
+//!    the database is open; it is flushed at once only where memory is short, which it was not before
+//!    unless the limit was lowered.
 //! 4. Make durable what was replayed, then begin a new log file behind it. Before a flush of step 3
 //!    the same happens to the log so far: files must not hold a part of a commit whose rest may go.
 //!
@@ -21,16 +23,15 @@
 //!
 //! Thread safety: runs before the database has any other thread.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap_base::memory::Memory;
+use onlap_base::memory::{Memory, Part};
 use onlap_base::names::{self, FileKind};
-use onlap_base::{Csn, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, TableId};
+use onlap_base::{Csn, Error, ErrorKind, Result, TableId};
 use onlap_format::log as format;
-use onlap_format::log::{CommitRecord, LogFile, LogPosition, RecordBody, Replayed};
+use onlap_format::log::{LogFile, LogPosition, RecordBody, Replayed};
 use onlap_format::manifest::Edit;
 use onlap_storage::StorageContext;
 use onlap_storage::manifest::Manifest;
@@ -38,7 +39,6 @@ use onlap_storage::version::{TableVersion, Versions};
 use onlap_storage::written::Purpose;
 use onlap_vfs::{Access, Fs};
 
-use crate::changes;
 use crate::database::Shared;
 use crate::flush;
 use crate::log::{LogTail, LogWriter};
@@ -46,8 +46,14 @@ use crate::options::{Options, Rule};
 use crate::sequences;
 use crate::table::{Highs, TableState};
 
-/// Bytes of log written again at once.
-const REWRITE_BYTES: u64 = 1 << 20;
+mod landing;
+
+use landing::Landing;
+
+/// Bytes of log read or written at once.
+const STEP_BYTES: u64 = 1 << 20;
+/// Full memtables that a table may have at the end of recovery, as at any other time.
+const FROZEN_MAX: usize = 1;
 
 /// Steps 1 to 4.
 pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
@@ -183,23 +189,29 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
     let storage = &shared.storage;
     let mut last_csns: Vec<(u64, Csn)> = Vec::new();
     let mut rewritten = Rewritten::new(storage, oldest);
-    let mut gaps = Gaps::new();
     let mut csn = flushed;
     let mut previous: Option<Csn> = None;
     let mut unix_us = 0;
-    let mut load = |number: u64, most: usize| {
+    let mut load = |number: u64, most: usize, bytes: &mut Vec<u8>| {
         let name = FileKind::Log(number).name();
         let file = storage.fs.open(&storage.dir.join(&name), Access::Read)?;
-        let len = (file.len()? as usize).min(most);
-        Ok(file.read_at(0, len)?.into_vec())
+        let len = file.len()?.min(most as u64);
+        bytes.clear();
+        // In pieces: fresh memory for whole files costs more than to copy them into what is there.
+        while (bytes.len() as u64) < len {
+            let at = bytes.len() as u64;
+            bytes.extend_from_slice(&file.read_at(at, (len - at).min(STEP_BYTES) as usize)?);
+        }
+        Ok(())
     };
-    let mut visit = |replayed: Replayed| {
+    let mut landing = Landing::new(shared);
+    let mut visit = |replayed: &mut Replayed| {
         let Replayed { record, end } = replayed;
         if let Some(group) = record.group {
             rewritten.note_durable(group.durable);
             unix_us = group.unix_us;
         }
-        match record.body {
+        match &mut record.body {
             RecordBody::Commit(commit) => {
                 // In mode `os` a power cut may take commits from the log that are in files.
                 if let Some(before) = previous.replace(record.csn)
@@ -207,18 +219,20 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
                 {
                     let missing = before.max(flushed) + 1;
                     let text = format!("commit {missing} is missing from the log");
-                    let name = FileKind::Log(record.position.file()).name();
-                    return Err(Error::corruption(name, record.position.offset(), text));
+                    return Err(at_record(Error::damaged(text), record.position));
                 }
                 csn = csn.max(record.csn);
                 shared.timeline.push(record.csn, unix_us);
-                let full = apply(shared, commit, record.csn, record.position, &mut gaps)?;
-                if !full.is_empty() {
-                    rewritten.rewrite(end)?;
-                    shared.snapshots.publish(record.csn.max(shared.snapshots.published()));
-                }
-                for state in full {
-                    flush::freeze(shared, &state, record.csn);
+                let bytes = end.offset() - record.position.offset();
+                landing.commit(commit, record.csn, record.position, bytes)?;
+                for state in landing.take_full() {
+                    flush::freeze(shared, &state, landing.landed());
+                    if !is_short_of_memory(shared, &state) {
+                        continue;
+                    }
+                    rewritten.rewrite(*end)?;
+                    let landed = landing.landed().max(shared.snapshots.published());
+                    shared.snapshots.publish(landed);
                     match flush::flush_oldest(shared, state.id) {
                         // It was in memory before as well, and can be read and deleted from there.
                         Err(e) if e.kind() == ErrorKind::DiskFull => {}
@@ -227,8 +241,8 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
                 }
             }
             RecordBody::Relog(rows) => {
-                gaps.remove(&rows.table);
-                crate::relog::apply(shared, rows).map_err(|e| at_record(e, record.position))?;
+                let rows = std::mem::take(rows);
+                landing.relog(rows).map_err(|e| at_record(e, record.position))?;
             }
             // That of a commit that is not in the log, or of the last one that is.
             RecordBody::Note => shared.timeline.push(record.csn, unix_us),
@@ -241,9 +255,7 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
         Ok(())
     };
     let end = format::replay(files, oldest, &mut load, &mut visit)?;
-    if let Some(e) = gaps.into_values().next() {
-        return Err(e);
-    }
+    landing.finish()?;
     if !end.live.is_empty() {
         rewritten.rewrite(end.end)?;
     }
@@ -293,7 +305,7 @@ impl Rewritten<'_> {
             let to = if number == end.file() { end.offset() } else { file.len()? };
             let mut at = if number == self.durable.file() { self.durable.offset() } else { 0 };
             while at < to {
-                let len = (to - at).min(REWRITE_BYTES);
+                let len = (to - at).min(STEP_BYTES);
                 let bytes = file.read_at(at, len as usize)?;
                 file.write_at(&bytes, at)?;
                 self.storage.written.add(Purpose::Log, len);
@@ -306,81 +318,15 @@ impl Rewritten<'_> {
     }
 }
 
+/// Whether the oldest of the memtables that a table has full has to go to files before more of the log can be
+/// replayed. All that was in memory before has room there again, and background tasks flush it later.
+fn is_short_of_memory(shared: &Shared, table: &TableState) -> bool {
+    let memory = &shared.storage.memory;
+    let next = shared.memtable_bytes as u64;
+    table.view().frozen.len() > FROZEN_MAX || memory.free(Part::Memtables) < next
+}
+
 /// Names the place of a record in an error of its contents.
 fn at_record(e: Error, at: LogPosition) -> Error {
     e.at(&FileKind::Log(at.file()).name(), at.offset())
-}
-
-/// Tables some of whose rows the log has left out so far, and the error that this is unless relogged
-/// rows come.
-type Gaps = HashMap<TableId, Error>;
-
-/// One commit of the log goes into the memtables, as far as it is not in files. Returns the tables
-/// whose memtable is full now.
-fn apply(
-    shared: &Shared,
-    commit: CommitRecord,
-    csn: Csn,
-    at: LogPosition,
-    gaps: &mut Gaps,
-) -> Result<Vec<Arc<TableState>>> {
-    let mut full = Vec::new();
-    for part in commit.tables {
-        let Some(state) = shared.catalog.by_id(part.table) else { continue };
-        let view = state.view();
-        let mut writer = state.writer.lock();
-        let rows = part.rows.rows as RowId;
-        if csn <= view.version.flushed_csn || gaps.contains_key(&part.table) {
-            continue;
-        }
-        // A mark on a row that is not there yet is as much of a gap as a row behind one.
-        let next = if rows > 0 { part.base } else { writer.next_row };
-        let changed = part.changes.iter().flat_map(|c| &c.rows).map(|rows| rows.end);
-        let landed = part.marks.iter().filter(|m| m.row < PROVISIONAL_BASE).map(|m| m.row + 1);
-        let marked = landed.chain(changed).max().unwrap_or(0);
-        if next != writer.next_row || marked > next {
-            let text = format!(
-                "table {}: rows from id {next} and marks below {marked} in the log, rows from {} \
-                 expected",
-                view.schema.name, writer.next_row
-            );
-            let e = at_record(Error::damaged(text), at);
-            if next < writer.next_row {
-                return Err(e);
-            }
-            gaps.insert(part.table, e);
-            continue;
-        }
-        writer.active_since.get_or_insert(csn);
-        crate::unique::raise_highs_of_rows(&view.schema, &part.rows, &mut writer.highs);
-        state.note_serials(&part.rows);
-        if rows > 0 {
-            view.active.append(&part.rows, csn);
-        }
-        if view.schema.blind {
-            // Which of them were written blindly, the log does not say.
-            state.pending.push(part.base..part.base + rows);
-        }
-        for mark in &part.marks {
-            let successor = mark.successor.map(|s| part.base + RowId::from(s));
-            let row = match mark.row.checked_sub(PROVISIONAL_BASE) {
-                Some(ordinal) if ordinal < rows => part.base + ordinal,
-                Some(_) => {
-                    return Err(at_record(Error::damaged("a mark on a row of no commit"), at));
-                }
-                None => mark.row,
-            };
-            view.active.mark(row, csn, successor);
-        }
-        let changes = changes::of_log(&view.schema, part.changes).map_err(|e| at_record(e, at))?;
-        let history = view.schema.history_us > 0;
-        view.active.change_all(csn, &changes, &|_, _| history);
-        writer.next_row += rows;
-        state.counts.push(csn, writer.next_row, &shared.snapshots);
-        drop(writer);
-        if state.count_memory() >= shared.memtable_bytes {
-            full.push(state);
-        }
-    }
-    Ok(full)
 }

@@ -134,5 +134,5 @@ fn append(
     let at = |row: RowId| (row - relogged.first_row) as usize;
     let mut part = Batch::new(relogged.rows.columns.iter().map(|column| column.data.physical()));
     part.extend_range(&relogged.rows, at(rows.start)..at(rows.end));
-    memtable.append(&part, csn);
+    memtable.load(&part, &[(part.rows, csn)]);
 }

@@ -222,6 +222,8 @@ impl Column {
     pub fn extend_range(&mut self, other: &Column, range: std::ops::Range<usize>) {
         let before = self.len();
         match (&mut self.data, &other.data) {
+            // Most commits have a single row: no call for eight bytes.
+            (Vector::Int(a), Vector::Int(b)) if range.len() == 1 => a.push(b[range.start]),
             (Vector::Int(a), Vector::Int(b)) => a.extend_from_slice(&b[range.clone()]),
             (Vector::Wide(a), Vector::Wide(b)) => a.extend_from_slice(&b[range.clone()]),
             (Vector::Numeric(a, s), Vector::Numeric(b, t)) => {

@@ -128,20 +128,32 @@ impl<'a> Reader<'a> {
         Ok(self.take(1)?[0])
     }
     /// A little-endian integer of 2 bytes.
+    #[inline]
     pub fn u16(&mut self) -> Result<u16> {
         Ok(u16::from_le_bytes(self.take(2)?.try_into().expect("took 2 bytes")))
     }
     /// A little-endian integer of 4 bytes.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32> {
         Ok(u32::from_le_bytes(self.take(4)?.try_into().expect("took 4 bytes")))
     }
     /// A little-endian integer of 8 bytes.
+    #[inline]
     pub fn u64(&mut self) -> Result<u64> {
         Ok(u64::from_le_bytes(self.take(8)?.try_into().expect("took 8 bytes")))
     }
     /// A varint.
     #[inline]
     pub fn varint(&mut self) -> Result<u64> {
+        match self.bytes.get(self.at) {
+            Some(&b) if b < 0x80 => {
+                self.at += 1;
+                Ok(b.into())
+            }
+            _ => self.long_varint(),
+        }
+    }
+    fn long_varint(&mut self) -> Result<u64> {
         let mut v = 0u64;
         for shift in (0..64).step_by(7) {
             let b = self.u8()?;
@@ -169,7 +181,7 @@ impl<'a> Reader<'a> {
     /// allocating for them is safe.
     pub fn count(&mut self, bytes_each: usize) -> Result<usize> {
         let n = self.varint()?;
-        if n > (self.remaining() / bytes_each.max(1)) as u64 {
+        if n.saturating_mul(bytes_each.max(1) as u64) > self.remaining() as u64 {
             return Err(self.error("a count above what its record can hold"));
         }
         Ok(n as usize)

@@ -72,8 +72,9 @@ pub(crate) use changes::Changes;
 use group::Group;
 use marks::Marks;
 use prefix::PlanBook;
+pub(crate) use rank::{compare_rows, is_float, key_bytes, key_int, rank_numeric};
 use rows::Rows;
-use shape::Shape;
+pub(crate) use shape::{Field, IndexShape, Shape};
 use work::{Choice, Job, Size};
 
 /// Sizes that tests shrink.
@@ -237,7 +238,23 @@ impl Memtable {
     /// When frozen.
     pub fn append(&self, batch: &Batch, csn: Csn) -> RowId {
         debug_assert_eq!(batch.columns.len(), self.shared.shape.forms.len());
-        self.shared.append(batch, csn)
+        self.shared.append(batch, &[(batch.rows, csn)], self.shared.tuning.piece_rows)
+    }
+
+    /// Appends rows of commits of the log, while nobody reads: pieces may be as long as chunks, so that none of
+    /// them has to be joined. [`Memtable::end_load`] before the first reader. `commits`: number of rows up to
+    /// and with a commit, and its CSN.
+    pub fn load(&self, batch: &Batch, commits: &[(usize, Csn)]) -> RowId {
+        self.shared.append(batch, commits, self.shared.tuning.chunk_rows)
+    }
+
+    /// Makes the open piece as short again as readers expect it.
+    pub fn end_load(&self) {
+        let mut rows = self.shared.rows.write();
+        if rows.open.rows >= self.shared.tuning.piece_rows {
+            rows.seal(&self.shared.shape);
+            self.shared.count_rows(&rows);
+        }
     }
 
     /// Leaves row ids out: the next row gets `next_row`, which is not below [`Memtable::end_row`].

@@ -143,15 +143,21 @@ impl Rows {
         }
     }
 
-    /// Copies rows into the open piece, sealing it whenever it is full.
-    pub(super) fn fill(&mut self, shape: &Shape, tuning: &Tuning, batch: &Batch) {
+    /// Copies rows into the open piece, sealing it whenever it has so many rows or the bytes of a chunk.
+    pub(super) fn fill(
+        &mut self,
+        shape: &Shape,
+        piece_rows: usize,
+        chunk_bytes: usize,
+        batch: &Batch,
+    ) {
         let mut from = 0;
         while from < batch.rows {
-            self.prepare(tuning.piece_rows);
-            let count = (tuning.piece_rows - self.open.rows).min(batch.rows - from);
+            self.prepare(piece_rows);
+            let count = piece_rows.saturating_sub(self.open.rows).min(batch.rows - from);
             self.open.extend_range(batch, from..from + count);
             from += count;
-            if self.open.rows == tuning.piece_rows || self.open.heap_bytes() >= tuning.chunk_bytes {
+            if self.open.rows >= piece_rows || self.open.heap_bytes() >= chunk_bytes {
                 self.seal(shape);
             }
         }
@@ -404,10 +410,16 @@ fn consecutive(chunk: &Chunk, from: usize) -> usize {
 }
 
 impl Shared {
-    pub(super) fn append(&self, batch: &Batch, csn: Csn) -> RowId {
+    /// Appends a batch, through an open piece of up to so many rows. `commits`: number of rows up to and with a
+    /// commit, and its CSN.
+    pub(super) fn append(
+        &self,
+        batch: &Batch,
+        commits: &[(usize, Csn)],
+        piece_rows: usize,
+    ) -> RowId {
         // Large batches become chunks before the lock is taken: only the list changes under it.
-        let large =
-            batch.rows >= self.tuning.piece_rows || batch.heap_bytes() >= self.tuning.chunk_bytes;
+        let large = batch.rows >= piece_rows || batch.heap_bytes() >= self.tuning.chunk_bytes;
         let mut chunks = if large { self.cut(batch) } else { Vec::new() };
         let mut rows = self.rows.write();
         assert!(!rows.frozen, "a frozen memtable takes no rows");
@@ -421,11 +433,12 @@ impl Shared {
                 at = next;
             }
         } else {
-            rows.fill(&self.shape, &self.tuning, batch);
+            rows.fill(&self.shape, piece_rows, self.tuning.chunk_bytes, batch);
         }
         if batch.rows > 0 {
-            let end = rows.end();
-            rows.commits.push(end, csn);
+            for &(count, csn) in commits {
+                rows.commits.push(first + count as RowId, csn);
+            }
         }
         for from in (0..batch.rows).step_by(self.tuning.piece_rows) {
             if from > 0 {

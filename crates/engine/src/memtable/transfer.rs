@@ -128,7 +128,12 @@ impl Shared {
             if group.rows() < self.tuning.piece_rows {
                 for chunk in &group.chunks {
                     let at = rows.end();
-                    rows.fill(&self.shape, &self.tuning, &chunk.rows);
+                    rows.fill(
+                        &self.shape,
+                        self.tuning.piece_rows,
+                        self.tuning.chunk_bytes,
+                        &chunk.rows,
+                    );
                     rows.note_unique(&self.shape, &chunk.rows, 0..chunk.len(), at);
                 }
                 continue;
@@ -148,7 +153,7 @@ impl Shared {
             }
         }
         let at = rows.end();
-        rows.fill(&self.shape, &self.tuning, &open);
+        rows.fill(&self.shape, self.tuning.piece_rows, self.tuning.chunk_bytes, &open);
         rows.note_unique(&self.shape, &open, 0..open.rows, at);
         let end = rows.end();
         if end > first {

@@ -16,7 +16,7 @@ use crate::changes::{LoggedChange, read_change_list};
 use crate::wire::Reader;
 
 /// A record.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Where it begins.
     pub position: LogPosition,
@@ -29,13 +29,14 @@ pub struct Record {
 }
 
 /// What a record says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RecordBody {
     /// A commit.
     Commit(CommitRecord),
     /// Rows logged again with their own CSNs.
     Relog(RelogTable),
     /// Nothing but its group part.
+    #[default]
     Note,
 }
 
@@ -47,7 +48,7 @@ pub struct CommitRecord {
 }
 
 /// What a commit does to a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CommitRecordTable {
     /// The table.
     pub table: TableId,
@@ -145,10 +146,17 @@ impl<'a> LogReader<'a> {
     /// The next record; `None` at the end of the log or at a torn tail. Damage before a position of
     /// this file that was durable is an error.
     pub fn next_record(&mut self) -> Result<Option<Record>> {
+        let mut record = Record::default();
+        Ok(self.read_into(&mut record)?.then_some(record))
+    }
+
+    /// Like [`LogReader::next_record`], in the place of another record whose memory it takes over; false
+    /// where there is none.
+    pub fn read_into(&mut self, record: &mut Record) -> Result<bool> {
         let offset = self.at.offset();
         if self.stopped || self.end == Some(offset) {
             self.stopped = true;
-            return Ok(None);
+            return Ok(false);
         }
         let limit = self.end.unwrap_or(u64::MAX).min(self.bytes.len() as u64) as usize;
         let rest = self.bytes.get(offset as usize..limit).unwrap_or_default();
@@ -159,9 +167,10 @@ impl<'a> LogReader<'a> {
             if durable > self.at {
                 return Err(damage(self.name, self.at, durable));
             }
-            return Ok(None);
+            return Ok(false);
         };
-        let record = self.decode(&view).map_err(|e| {
+        (record.position, record.csn, record.group) = (self.at, view.csn, view.group);
+        decode(&view, &mut record.body).map_err(|e| {
             let body = offset + (view.len - view.body.len()) as u64;
             e.at(self.name, body)
         })?;
@@ -173,17 +182,24 @@ impl<'a> LogReader<'a> {
             self.csn = view.csn;
         }
         self.at = self.at.forward(view.len);
-        Ok(Some(record))
+        Ok(true)
     }
+}
 
-    fn decode(&self, view: &View<'_>) -> Result<Record> {
-        let body = match view.kind {
-            TYPE_COMMIT | TYPE_CHANGES => RecordBody::Commit(read_commit(view)?),
-            TYPE_RELOG => RecordBody::Relog(relog::read_relog(view.body)?),
-            _ => RecordBody::Note,
-        };
-        Ok(Record { position: self.at, csn: view.csn, group: view.group, body })
+fn decode(view: &View<'_>, body: &mut RecordBody) -> Result<()> {
+    match view.kind {
+        TYPE_COMMIT | TYPE_CHANGES => {
+            let mut commit = match std::mem::take(body) {
+                RecordBody::Commit(commit) => commit,
+                _ => CommitRecord::default(),
+            };
+            read_commit(view, &mut commit)?;
+            *body = RecordBody::Commit(commit);
+        }
+        TYPE_RELOG => *body = RecordBody::Relog(relog::read_relog(view.body)?),
+        _ => *body = RecordBody::Note,
     }
+    Ok(())
 }
 
 /// The error for a hole at `hole` in a log that was durable up to `durable`.
@@ -219,20 +235,21 @@ pub(super) fn durable_behind(at: LogPosition, bytes: &[u8]) -> LogPosition {
     durable
 }
 
-fn read_commit(view: &View<'_>) -> Result<CommitRecord> {
+fn read_commit(view: &View<'_>, commit: &mut CommitRecord) -> Result<()> {
+    let tables = &mut commit.tables;
     let mut bases = Reader::new(view.bases);
     let mut r = Reader::new(view.body);
-    let mut tables = Vec::with_capacity(view.bases.len() / BASE_BYTES);
-    while !bases.is_empty() {
-        let (table, base) = (TableId(bases.u32()?), bases.u64()?);
-        let schema = r.varint32()?;
-        let rows = rows::read_rows(&mut r)?;
-        let marks = commit::read_marks(&mut r)?;
-        if marks.iter().any(|m| m.successor.is_some_and(|s| s as usize >= rows.rows)) {
+    let count = view.bases.len() / BASE_BYTES;
+    tables.resize_with(count, CommitRecordTable::default);
+    for part in &mut *tables {
+        (part.table, part.base) = (TableId(bases.u32()?), bases.u64()?);
+        part.schema = r.varint32()?;
+        rows::read_rows(&mut r, &mut part.rows)?;
+        part.marks = commit::read_marks(&mut r)?;
+        if part.marks.iter().any(|m| m.successor.is_some_and(|s| s as usize >= part.rows.rows)) {
             return Err(r.error("a successor that is not a row of its commit"));
         }
-        let changes = Vec::new();
-        tables.push(CommitRecordTable { table, schema, base, rows, marks, changes });
+        part.changes.clear();
     }
     if view.kind == TYPE_CHANGES {
         let ids: Vec<TableId> = tables.iter().map(|t| t.table).collect();
@@ -240,6 +257,5 @@ fn read_commit(view: &View<'_>) -> Result<CommitRecord> {
             tables[at].changes.extend(changes);
         }
     }
-    r.finish()?;
-    Ok(CommitRecord { tables })
+    r.finish()
 }

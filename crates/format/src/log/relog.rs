@@ -32,7 +32,7 @@ pub struct RelogMark {
 }
 
 /// A table's unflushed rows and marks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RelogTable {
     /// The table.
     pub table: TableId,
@@ -139,7 +139,8 @@ pub(super) fn read_relog(body: &[u8]) -> Result<RelogTable> {
         commits.push((row, csn));
     }
     let row_ids = if r.flag()? { Some(read_ids(r, first_row, count)?) } else { None };
-    let rows = rows::read_rows(r)?;
+    let mut rows = Batch::default();
+    rows::read_rows(r, &mut rows)?;
     if rows.rows as u64 != count {
         return Err(r.error("a row count that differs from its rows"));
     }

@@ -23,7 +23,7 @@ pub struct LogFile {
 }
 
 /// A record on its way to the caller.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Replayed {
     /// The record.
     pub record: Record,
@@ -50,36 +50,39 @@ struct Link {
     end: Option<u64>,
 }
 
-/// Visits every record of the log in order.
+/// Visits every record of the log in order. What the visitor leaves of a record is memory for one of the next.
 ///
 /// `files` are the log files that are there, rising; `oldest` is the number of the oldest one that
-/// must be (a missing file is an error); those below it are void. `load` returns at most so many
-/// bytes from the front of a file. The caller must make the files durable before it relies on what
+/// must be (a missing file is an error); those below it are void. `load` puts at most so many bytes from
+/// the front of a file in the place of what a buffer holds. The caller must make the files durable before it relies on what
 /// it read: bytes that survived a crash of the process may not survive the next loss of power.
 pub fn replay(
     files: &[LogFile],
     oldest: u64,
-    load: &mut dyn FnMut(u64, usize) -> Result<Vec<u8>>,
-    visit: &mut dyn FnMut(Replayed) -> Result<()>,
+    load: &mut dyn FnMut(u64, usize, &mut Vec<u8>) -> Result<()>,
+    visit: &mut dyn FnMut(&mut Replayed) -> Result<()>,
 ) -> Result<ReplayEnd> {
     debug_assert!(files.is_sorted_by_key(|f| f.number));
     // Older files may be on the way to their next life: a power cut can keep the new header and lose
     // the new name.
     let needed = &files[files.partition_point(|f| f.number < oldest)..];
     let mut headers = Vec::with_capacity(needed.len());
+    let mut bytes = Vec::new();
     for file in needed {
-        let bytes = load(file.number, HEADER_BYTES)?;
+        load(file.number, HEADER_BYTES, &mut bytes)?;
         headers.push(FileHeader::parse(file.number, &bytes).map_err(|e| e.at(&file.name, 0))?);
     }
     let known = headers.iter().flatten().map(|h| h.durable).max().unwrap_or_default();
     let chain = chain(needed, &headers, oldest, known)?;
     let mut end = ReplayEnd { end: LogPosition::START, csn: 0, live: vec![], void: vec![] };
+    let mut replayed = Replayed::default();
     for (i, link) in chain.iter().enumerate() {
-        let bytes = load(link.header.file, usize::MAX)?;
+        load(link.header.file, usize::MAX, &mut bytes)?;
         let mut reader = LogReader::new(&link.name, &link.header, &bytes, link.end);
         end.live.push(link.header.file);
-        while let Some(record) = reader.next_record()? {
-            visit(Replayed { record, end: reader.position() })?;
+        while reader.read_into(&mut replayed.record)? {
+            replayed.end = reader.position();
+            visit(&mut replayed)?;
         }
         (end.end, end.csn) = (reader.position(), reader.csn());
         if known > end.end && (reader.is_torn() || link.end.is_none()) {
@@ -87,7 +90,7 @@ pub fn replay(
         }
         if reader.is_torn() {
             for later in &chain[i + 1..] {
-                let bytes = load(later.header.file, usize::MAX)?;
+                load(later.header.file, usize::MAX, &mut bytes)?;
                 let start = LogPosition::new(later.header.file, 0);
                 let durable = durable_behind(start, &bytes);
                 if durable > end.end {
@@ -100,7 +103,7 @@ pub fn replay(
     // Files behind the end were never begun durably, unless their records know better: a header may be
     // damaged, too.
     for file in needed.iter().filter(|file| file.number > end.end.file()) {
-        let bytes = load(file.number, usize::MAX)?;
+        load(file.number, usize::MAX, &mut bytes)?;
         let durable = durable_behind(LogPosition::new(file.number, 0), &bytes);
         // Files before the oldest one were durable once, and nobody needs them any more.
         if durable > end.end.max(LogPosition::new(oldest, 0)) {

@@ -55,12 +55,14 @@ fn pieces(rows: usize) -> impl Iterator<Item = Range<usize>> {
     (0..rows).step_by(PIECE_ROWS).map(move |start| start..rows.min(start + PIECE_ROWS))
 }
 
-/// Reads a batch. Its columns have the forms that were written; whether those are the table's is
-/// the caller's question.
-pub(super) fn read_rows(r: &mut Reader<'_>) -> Result<Batch> {
+/// Reads a batch in the place of another, whose memory it takes over. Its columns have the forms that were
+/// written; whether those are the table's is the caller's question.
+pub(super) fn read_rows(r: &mut Reader<'_>, into: &mut Batch) -> Result<()> {
     let rows = r.varint()?;
+    into.rows = 0;
     if rows == 0 {
-        return Ok(Batch::default());
+        into.columns.clear();
+        return Ok(());
     }
     let columns = r.count(1)?;
     if columns == 0 {
@@ -68,29 +70,53 @@ pub(super) fn read_rows(r: &mut Reader<'_>) -> Result<Batch> {
     }
     let form = r.u8()?;
     let rows = usize::try_from(rows).map_err(|_| r.error("a row count above the record"))?;
-    let columns = match form {
-        FORM_PLAIN => (0..columns).map(|_| read_plain(r, rows)).collect::<Result<_>>()?,
-        FORM_ENCODED => read_encoded(r, columns, rows)?,
+    into.columns.truncate(columns);
+    match form {
+        FORM_PLAIN => {
+            for i in 0..columns {
+                read_plain(r, rows, i, &mut into.columns)?;
+            }
+        }
+        FORM_ENCODED => read_encoded(r, columns, rows, &mut into.columns)?,
         _ => return Err(r.error("an unknown form of logged rows")),
-    };
-    Ok(Batch { columns, rows })
+    }
+    into.rows = rows;
+    Ok(())
 }
 
-fn read_encoded(r: &mut Reader<'_>, columns: usize, rows: usize) -> Result<Vec<Column>> {
-    let mut out: Vec<Column> = Vec::new();
+/// Makes column `i` an empty one of a form; those before it are there.
+fn begin(columns: &mut Vec<Column>, i: usize, form: Physical) -> &mut Column {
+    match columns.get_mut(i) {
+        None => columns.push(Column::new(form)),
+        Some(column) if column.data.physical() == form => {
+            column.nulls = None;
+            column.truncate(0);
+        }
+        Some(column) => *column = Column::new(form),
+    }
+    &mut columns[i]
+}
+
+fn read_encoded(
+    r: &mut Reader<'_>,
+    columns: usize,
+    rows: usize,
+    out: &mut Vec<Column>,
+) -> Result<()> {
     for piece in pieces(rows) {
         for i in 0..columns {
             let view = ColumnView::take(r, piece.len())?;
-            if out.len() == i {
-                out.push(Column::new(view.physical()));
-            }
-            if out[i].data.physical() != view.physical() {
+            let column = match piece.start {
+                0 => begin(out, i, view.physical()),
+                _ => &mut out[i],
+            };
+            if column.data.physical() != view.physical() {
                 return Err(r.error("a column that changes its form between pieces"));
             }
-            view.append_to(0..piece.len(), &mut out[i])?;
+            view.append_to(0..piece.len(), column)?;
         }
     }
-    Ok(out)
+    Ok(())
 }
 
 fn put_plain(out: &mut Vec<u8>, column: &Column) {
@@ -125,7 +151,8 @@ fn put_plain(out: &mut Vec<u8>, column: &Column) {
     }
 }
 
-fn read_plain(r: &mut Reader<'_>, rows: usize) -> Result<Column> {
+/// Reads column `i`; those before it are there.
+fn read_plain(r: &mut Reader<'_>, rows: usize, i: usize, out: &mut Vec<Column>) -> Result<()> {
     let head = r.u8()?;
     let nulls = match head & NULLS {
         0 => None,
@@ -139,10 +166,18 @@ fn read_plain(r: &mut Reader<'_>, rows: usize) -> Result<Column> {
         3 => (Physical::Bytes, 1),
         _ => return Err(r.error("an unknown physical form")),
     };
-    if present > r.remaining() / least {
+    if present.saturating_mul(least) > r.remaining() {
         return Err(r.error("more rows than the record can hold"));
     }
-    let mut column = Column::new(form);
+    let column = begin(out, i, form);
+    if let (Vector::Int(v), None) = (&mut column.data, &nulls) {
+        let mut before = 0i64;
+        for _ in 0..rows {
+            before = before.wrapping_add(r.signed()?);
+            v.push(before);
+        }
+        return Ok(());
+    }
     let mut before = 0i64;
     for i in 0..rows {
         if nulls.as_ref().is_some_and(|n| n.get(i)) {
@@ -163,7 +198,7 @@ fn read_plain(r: &mut Reader<'_>, rows: usize) -> Result<Column> {
         }
     }
     column.nulls = nulls;
-    Ok(column)
+    Ok(())
 }
 
 fn read_mask(r: &mut Reader<'_>, rows: usize) -> Result<NullMask> {

@@ -66,10 +66,11 @@ fn run(files: &Files, oldest: u64) -> Result<(Vec<Csn>, ReplayEnd)> {
     let end = replay(
         &names,
         oldest,
-        &mut |number, max| {
-            let bytes =
+        &mut |number, max, bytes| {
+            let file =
                 &files.iter().find(|(n, _)| *n == number).expect("asked for what is there").1;
-            Ok(bytes[..bytes.len().min(max)].to_vec())
+            *bytes = file[..file.len().min(max)].to_vec();
+            Ok(())
         },
         &mut |r| {
             seen.push(r.record.csn);

@@ -66,7 +66,9 @@ fn install(dir: &Path) -> Result<()> {
     install
         .args(["--no-defaults", "--auth-root-authentication-method=normal"])
         .args(["--skip-name-resolve", "--innodb-log-file-size=10M", "--innodb-fast-shutdown=0"])
-        .arg(format!("--datadir={}", dir.display()));
+        .arg(format!("--datadir={}", dir.display()))
+        // Whoever starts removes the temporary tables that it finds, also those of others.
+        .env("TMPDIR", dir);
     let output = as_user(&mut install, USER).output().map_err(io)?;
     match output.status.success() {
         true => Ok(()),
