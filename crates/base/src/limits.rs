@@ -117,8 +117,8 @@ pub const MARGIN_BYTES: u64 = 3 * LOG_FILE_BYTES;
 /// filter of 64 MiB holds at 16 bits each. One percent of a table's rows where that is more.
 pub const PENDING_ROWS: u64 = 64 * MIB * 8 / 16;
 
-/// Log kept before a flush is forced, in bytes, by default. At 0.5 µs per logged row of 30 bytes
-/// recovery reads it in under 5 seconds.
+/// Log kept before a flush is forced, in bytes, by default. At 0.5 µs per row and 30 bytes of log per
+/// row recovery reads it in under 5 seconds.
 pub const LOG_LIMIT_DEFAULT: u64 = 256 * MIB;
 
 /// Smallest `log_limit`: one log file being written while one waits for its flush.
@@ -203,7 +203,7 @@ pub const LIMITS: &[Limit] = limits![
     MARGIN_BYTES, "kept for deletes and drops on a full disk", "bytes",
         "a log file, and an eighth of the database up to the largest segment";
     PENDING_ROWS, "blind rows not resolved, or 1 percent of a table", "rows", "64 MiB at 16 bits each";
-    LOG_LIMIT_DEFAULT, "log kept, by default", "bytes", "recovered in seconds where memtables hold its rows";
+    LOG_LIMIT_DEFAULT, "log kept, by default", "bytes", "opened in under 5 seconds where memtables hold its rows";
     LOG_LIMIT_MIN, "log kept, at least", "bytes", "two log files";
     MEMORY_LIMIT_MIN, "memory_limit, at least", "bytes", "the log's share still holds one group";
     BACKGROUND_JOBS, "background jobs", "jobs", "each needs its buffers out of the budget";

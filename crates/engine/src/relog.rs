@@ -70,10 +70,12 @@ pub(crate) fn relog(leader: &mut Leader, state: &TableState) -> Result<bool> {
 pub(crate) fn apply(shared: &Shared, mut relogged: RelogTable) -> Result<()> {
     let Some(state) = shared.catalog.by_id(relogged.table) else { return Ok(()) };
     let view = state.view();
+    // What a full memtable has counts as if it were in files already.
+    let had = view.frozen.last().map_or(view.version.flushed_csn, |f| f.csns.1);
     let mut writer = state.writer.lock();
     let mut start = relogged.first_row;
     for &(end, csn) in &relogged.commits {
-        if end > writer.next_row && csn > view.version.flushed_csn {
+        if end > writer.next_row && csn > had {
             if start > writer.next_row {
                 let text = format!(
                     "table {}: relogged rows from id {start}, {} expected",
@@ -94,7 +96,7 @@ pub(crate) fn apply(shared: &Shared, mut relogged: RelogTable) -> Result<()> {
         start = end;
     }
     for mark in &relogged.marks {
-        if mark.csn > view.version.flushed_csn && view.active.mark_of(mark.row).is_none() {
+        if mark.csn > had && view.active.mark_of(mark.row).is_none() {
             view.active.mark_all([Mark {
                 row: mark.row,
                 csn: mark.csn,
@@ -110,7 +112,7 @@ pub(crate) fn apply(shared: &Shared, mut relogged: RelogTable) -> Result<()> {
     }
     let history = view.schema.history_us > 0;
     for (csn, changes) in std::mem::take(&mut relogged.changes) {
-        if csn <= view.version.flushed_csn {
+        if csn <= had {
             continue;
         }
         let changes = changes::of_log(&view.schema, changes)?;

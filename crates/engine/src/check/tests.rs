@@ -6,16 +6,19 @@ use std::sync::Arc;
 use onlap_base::{ColumnId, Csn, RowId};
 use onlap_format::changes::{Change, ChangeOp, Scalar};
 use onlap_format::manifest::Edit;
-use onlap_format::{DataType, Physical, Value};
+use onlap_format::{Batch, Column, DataType, Physical, Value, Vector};
 use onlap_storage::marks::{MarkRunSpec, MarkRunWriter};
 use onlap_storage::segment::{SegmentSpec, SegmentWriter};
+use onlap_storage::version::RunEntry;
 use onlap_storage::written::Purpose;
 use onlap_vfs::{Fs, MemFs};
 
 use super::{CheckOptions, check};
 use crate::database::{Database, Table};
+use crate::flush;
+use crate::memtable::{DeadRows, Memtable};
 use crate::options::{Options, SyncMode};
-use crate::spec::TableSpec;
+use crate::spec::{IndexSpec, TableSpec};
 
 const DIR: &str = "/db";
 
@@ -98,7 +101,7 @@ fn a_segment_that_claims_changes_which_were_never_flushed_is_found() {
         };
         let mut writer = SegmentWriter::create(&db.shared().storage, spec).unwrap();
         let ids: Vec<RowId> = old.rows.clone().collect();
-        let mut batch = onlap_format::Batch::new(columns.iter().map(|c| c.1));
+        let mut batch = Batch::new(columns.iter().map(|c| c.1));
         let projection: Vec<ColumnId> = columns.iter().map(|c| c.0).collect();
         version.read_rows(&ids, &projection, &mut batch, &mut Vec::new()).unwrap();
         writer.push(&batch, &ids).unwrap();
@@ -110,4 +113,103 @@ fn a_segment_that_claims_changes_which_were_never_flushed_is_found() {
         let found = findings(options, db, table, &edits);
         assert_eq!(found.iter().any(|f| f.contains("was not flushed")), wrong, "{found:?}");
     }
+}
+
+/// A run of index `at` in the place of those that a table has, or beside them, made from other rows than its own.
+fn planted(db: &Database, table: &Table, at: usize, rows: &[[i64; 2]], beside: bool) -> Vec<Edit> {
+    let schema = table.schema();
+    let index = &schema.indexes[at];
+    let memtable = Memtable::new(Arc::clone(&schema), 0, crate::memtable::Tuning::default());
+    for [id, b] in rows {
+        let ints = |v: i64| Column { data: Vector::Int(vec![v]), nulls: None };
+        memtable.append(&Batch { columns: vec![ints(*id), ints(*b)], rows: 1 }, 1);
+    }
+    memtable.freeze();
+    let none = DeadRows::none();
+    let shared = db.shared();
+    let run = flush::write_index(shared, &schema, index, &memtable, &none, false, &|_| ()).unwrap();
+    let version = shared.versions.table(schema.id).unwrap();
+    let known = &version.index(index.id).unwrap().runs;
+    let remove = |r: &Arc<RunEntry>| Edit::RemoveRun(schema.id, index.id, r.meta.id);
+    let mut edits: Vec<Edit> = if beside { Vec::new() } else { known.iter().map(remove).collect() };
+    edits.push(Edit::AddRun(schema.id, index.id, run));
+    edits
+}
+
+#[test]
+fn indexes_that_do_not_hold_what_their_table_does_are_found() {
+    let right = |id: i64| [id, id];
+    let rows: Vec<[i64; 2]> = (0..500).map(right).collect();
+    let mut other = rows.clone();
+    other[7][1] = 9;
+    let mut twice = rows.clone();
+    twice[7][0] = 8;
+    let differ = "other keys than the rows'";
+    // Index 0 is the primary key, 1 that of b.
+    let faults: [(usize, &[[i64; 2]], bool, Option<&str>); 7] = [
+        (1, &rows, false, None),
+        (0, &rows, false, None),
+        (1, &other, false, Some(differ)),
+        (1, &rows[..499], false, Some("499 live entries for 500 live rows")),
+        (0, &twice, false, Some("rows 7 and 8 have the same key")),
+        (0, &twice[7..8], true, Some("have the same key")),
+        (1, &rows[..1], true, Some("501 live entries for 500 live rows")),
+    ];
+    for (at, rows, beside, text) in faults {
+        let (options, db, table) = filled();
+        db.create_index("t", IndexSpec::new("by_b", ["b"])).unwrap();
+        let edits = planted(&db, &table, at, rows, beside);
+        let found = findings(options, db, table, &edits);
+        match text {
+            None => assert!(found.is_empty(), "{found:?}"),
+            Some(text) => assert!(found.iter().any(|f| f.contains(text)), "{text}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn keys_that_read_differently_and_are_equal_are_no_findings() {
+    let number = |mantissa, scale| Value::Numeric(onlap_format::Numeric { mantissa, scale });
+    let text = |s: &str| Value::Text(s.into());
+    let forms = [
+        vec![Value::Float(0.0), number(1, 0), text("a"), Value::Bool(true)],
+        vec![Value::Float(-0.0), number(100, 2), text("a  "), Value::Bool(false)],
+        vec![Value::Float(f64::NAN), number(-7, 1), text(""), Value::Null],
+        vec![Value::Null, number(10, 1), Value::Null, Value::Null],
+        vec![Value::Float(f64::NEG_INFINITY), Value::Null, text("\u{1}b"), Value::Bool(true)],
+    ];
+    let mut options = Options::default().sync(SyncMode::Os).memory_limit(64 << 20);
+    let fs: Arc<dyn Fs> = Arc::new(MemFs::new());
+    options.fs = fs;
+    let db = Database::open(DIR, options.clone()).unwrap();
+    let mut spec = TableSpec::new("t").column("id", DataType::Int8);
+    let columns = [
+        ("f", DataType::Float8),
+        ("n", DataType::Numeric(None)),
+        ("c", DataType::Char(6)),
+        ("y", DataType::Bool),
+    ];
+    for (name, ty) in columns {
+        spec = spec.nullable_column(name, ty);
+    }
+    spec = spec.primary_key(["id"]).index(IndexSpec::new("all", ["f", "n", "c", "y"]));
+    for (name, _) in columns {
+        let index = IndexSpec::new(format!("by_{name}"), [name]).descending(name);
+        spec = spec.index(index.include(["n", "c", "f"].into_iter().filter(|c| *c != name)));
+    }
+    let table = db.create_table(spec).unwrap();
+    for step in 0..4 {
+        let rows = (0..200).map(|i| {
+            let id = step * 200 + i;
+            [vec![Value::Int(id)], forms[(id * 7 % 5) as usize].clone()].concat()
+        });
+        table.insert_many(rows).unwrap();
+        db.flush().unwrap();
+        assert!(table.delete(&[Value::Int(step * 200 + 3)]).unwrap());
+    }
+    drop(table);
+    db.close().unwrap();
+    let report = check(DIR, &CheckOptions { options }).unwrap();
+    assert_eq!(report.findings, []);
+    assert_eq!((report.rows, report.marks > 0), (796, true));
 }

@@ -36,6 +36,7 @@ pub(super) struct Landing<'a> {
     gaps: HashMap<TableId, Error>,
     /// Tables whose memtable is full.
     full: Vec<Arc<TableState>>,
+    /// The last commit of the log so far. The manifest may know later ones, of other tables' files.
     seen: Csn,
 }
 
@@ -52,8 +53,7 @@ struct Gathered {
 
 impl<'a> Landing<'a> {
     pub(super) fn new(shared: &'a Shared) -> Landing<'a> {
-        let seen = shared.snapshots.published();
-        Landing { shared, gathered: None, gaps: HashMap::new(), full: Vec::new(), seen }
+        Landing { shared, gathered: None, gaps: HashMap::new(), full: Vec::new(), seen: 0 }
     }
 
     /// Takes a commit whose record has so many bytes.
@@ -70,7 +70,7 @@ impl<'a> Landing<'a> {
                 self.apply(part, csn, at)?;
             }
         }
-        self.seen = self.seen.max(csn);
+        self.seen = csn;
         if self.gathered.as_ref().is_some_and(Gathered::is_full) {
             self.land();
         }
