@@ -71,8 +71,11 @@ fn the_insert_benchmark_runs_on_every_engine() {
         assert_eq!(run["steps"].as_array().map(Vec::len), Some(6));
         assert!(run["config"].as_array().is_some_and(|c| !c.is_empty()), "{}", run["engine"]);
         assert!(run["answers"]["rows"].as_i64() >= Some(4000), "{run}");
+        // The kernel counts in ticks of 10 ms: a single short step may have none.
+        let steps = run["steps"].as_array().expect("steps");
+        let cpu_us: u64 = steps.iter().filter_map(|s| s["cpu_us"].as_u64()).sum();
+        assert!(cpu_us > 0, "{run}");
         let load = &run["steps"][2];
-        assert!(load["cpu_us"].as_u64() > Some(0), "{load}");
         assert!(load["client_cpu_us_per_insert"].as_f64() > Some(0.0), "{load}");
     }
 }
