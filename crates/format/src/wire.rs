@@ -153,6 +153,7 @@ impl<'a> Reader<'a> {
             _ => self.long_varint(),
         }
     }
+    /// One of several bytes.
     fn long_varint(&mut self) -> Result<u64> {
         let mut v = 0u64;
         for shift in (0..64).step_by(7) {

@@ -364,6 +364,10 @@ impl Look<'_> {
                     index.name, run.meta.id
                 ));
             }
+            if !inside {
+                // Sums have a place per stretch of row ids: one out of nowhere would need all of memory.
+                continue;
+            }
             if index.unique && alone {
                 self.twice(index, &neighbours.equal, &mut holder)?;
             }
