@@ -15,7 +15,7 @@ use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::error::{Result, SqlError, state};
-use crate::plan::room::{Room, Running};
+use crate::plan::room::{Place, Room, Running};
 
 /// A transaction that is shared, and a flag that ends its statement.
 pub struct Scope {
@@ -137,18 +137,18 @@ impl Scope {
     }
 
     /// Begins a planned query, if the process has room for it or another one of this transaction goes on.
-    pub fn begin_query(&self) -> Option<Arc<Running>> {
+    pub fn begin_query(&self, place: Option<&Place>) -> Option<Arc<Running>> {
         let mut running = self.running.lock();
         if let Some(running) = running.upgrade() {
             return Some(running);
         }
-        let begun = Arc::new(self.room.begin()?);
+        let begun = Arc::new(self.room.begin(place)?);
         *running = Arc::downgrade(&begun);
         Some(begun)
     }
 
     /// The process's room for queries.
-    pub fn room(&self) -> &Room {
+    pub fn room(&self) -> &Arc<Room> {
         &self.room
     }
 

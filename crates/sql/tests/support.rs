@@ -15,8 +15,13 @@ pub struct Fixture {
 impl Fixture {
     /// An empty database; small memtables where asked for.
     pub fn new(tiny: bool) -> Fixture {
+        Fixture::with(tiny, 256 << 20)
+    }
+
+    /// The same, and it may take so many bytes of memory.
+    pub fn with(tiny: bool, memory: u64) -> Fixture {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let mut options = Options::default().sync(SyncMode::Os).memory_limit(256 << 20);
+        let mut options = Options::default().sync(SyncMode::Os).memory_limit(memory);
         if tiny {
             options.tuning.memtable_bytes = Some(16 << 10);
         }

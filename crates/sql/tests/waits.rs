@@ -146,3 +146,61 @@ fn a_snapshot_is_taken_by_the_first_statement_that_sees_rows() {
         first.rows("commit");
     }
 }
+
+/// Waits until somebody waits for a lock who did not before.
+fn until_waiting(fixture: &Fixture, before: u64) {
+    while lock_waits(fixture) == before {
+        std::thread::yield_now();
+    }
+}
+
+fn lock_waits(fixture: &Fixture) -> u64 {
+    fixture.instance.database().stats().expect("statistics").transactions.lock_waits
+}
+
+#[test]
+fn a_changed_row_meets_the_conditions_again() {
+    let fixture = filled();
+    let mut first = fixture.session();
+    for path in ["on", "off"] {
+        for (sql, tag) in [
+            ("update t set b = 'wrong' where id = 9 and a = 90", "UPDATE 0"),
+            ("delete from t where id = 9 and b = 'n'", "DELETE 0"),
+            ("update t set b = 'right' where id = 9 and a >= 90", "UPDATE 1"),
+            ("delete from t where id = 9 and b <> 'k'", "DELETE 1"),
+        ] {
+            first.rows(
+                "insert into t values (9, 90, 'n') on conflict (id) do update set a = 90, b = 'n'",
+            );
+            first.rows("begin");
+            first.rows("update t set a = 91, b = 'm' where id = 9");
+            let mut second = fixture.session();
+            second.rows(&format!("set fast_path = {path}"));
+            let before = lock_waits(&fixture);
+            let wait = std::thread::spawn(move || second.run(sql));
+            until_waiting(&fixture, before);
+            first.rows("commit");
+            let outcome = wait.join().expect("it ends");
+            assert_eq!(outcome.tags, [tag], "{sql}, fast_path {path}: {:?}", outcome.error);
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_a_lock_lets_its_holder_query() {
+    // A database that may take the whole machine leaves room for one query at a time.
+    let fixture = Fixture::with(false, onlap_base::memory::machine_bytes());
+    let mut first = fixture.session();
+    first.rows("create table t (id int primary key, a int)");
+    first.rows("insert into t values (1, 10), (2, 20)");
+    first.rows("begin");
+    first.rows("update t set a = 11 where id = 1");
+    let mut second = fixture.session();
+    let before = lock_waits(&fixture);
+    let wait = std::thread::spawn(move || second.run("update t set a = a * 2 where a / 1 = 10"));
+    until_waiting(&fixture, before);
+    let sums = first.rows("select a % 2, sum(a * id) from t group by 1 order by 1");
+    assert_eq!(sums.len(), 2);
+    first.rows("commit");
+    assert_eq!(wait.join().expect("it ends").tags, ["UPDATE 0"]);
+}

@@ -104,8 +104,22 @@ impl Transaction {
     /// # Errors
     /// Those of [`Transaction::lock_rows`].
     pub fn delete_rows(&mut self, table: &Table, rows: &[RowId]) -> Result<u64> {
+        self.delete_rows_if(table, rows, &mut |_: RowId, _: &Row| Ok(true))
+    }
+
+    /// As [`Transaction::delete_rows`]; of rows that others changed meanwhile `recheck` says whether they
+    /// are still wanted.
+    ///
+    /// # Errors
+    /// Those of [`Transaction::lock_rows`] and of `recheck`.
+    pub fn delete_rows_if(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        recheck: Recheck<'_>,
+    ) -> Result<u64> {
         self.writing(table)?;
-        self.delete_seen(table, rows, &mut |_: RowId, _: &Row| Ok(true))
+        self.delete_seen(table, rows, recheck)
     }
 
     /// Deletes those of the rows that the statement sees, and of which the newest versions pass.

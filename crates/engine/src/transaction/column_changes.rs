@@ -16,7 +16,7 @@ use roaring::RoaringTreemap;
 
 use super::buffer::{Buffer, Found};
 use super::change::lock_for;
-use super::rows::LockedRows;
+use super::rows::{LockedRows, Recheck};
 use super::{Isolation, MARK_BYTES, Transaction};
 use crate::changes::{self, Change};
 use crate::database::Table;
@@ -182,10 +182,24 @@ impl Transaction {
         rows: &[RowId],
         changes: ColumnChanges<'_>,
     ) -> Result<u64> {
+        self.change_rows_if(table, rows, changes, &mut |_: RowId, _: &Row| Ok(true))
+    }
+
+    /// As [`Transaction::change_rows`]; of rows that others changed meanwhile `recheck` says whether they
+    /// are still wanted.
+    ///
+    /// # Errors
+    /// As [`Transaction::change`]; those of `recheck`.
+    pub fn change_rows_if(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        changes: ColumnChanges<'_>,
+        recheck: Recheck<'_>,
+    ) -> Result<u64> {
         self.writing(table)?;
         let (committed, own) = self.seen(table, rows)?;
-        let any = &mut |_: RowId, _: &Row| Ok(true);
-        self.change_seen(table, committed, own, changes, any)
+        self.change_seen(table, committed, own, changes, recheck)
     }
 
     /// Changes columns of the rows of which a predicate is true, as [`Transaction::change`] does; returns
@@ -274,7 +288,7 @@ impl Transaction {
         committed: Vec<RowId>,
         own: Vec<RowId>,
         changes: ColumnChanges<'_>,
-        recheck: super::rows::Recheck<'_>,
+        recheck: Recheck<'_>,
     ) -> Result<u64> {
         let set = |row: &mut Row, schema: &TableSchema| set_columns(schema, row, changes);
         let names = names(changes);

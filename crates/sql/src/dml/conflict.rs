@@ -6,9 +6,13 @@
 
 use std::collections::HashSet;
 
-use datafusion::sql::sqlparser::ast::{Assignment, ConflictTarget, OnConflict, OnConflictAction};
+use datafusion::sql::sqlparser::ast::{
+    Assignment, AssignmentTarget, BinaryOperator, ConflictTarget, Expr, Ident, OnConflict,
+    OnConflictAction,
+};
 use onlap::{
-    Change, ErrorKind, IndexSchema, Isolation, KeyRange, LockWait, Row, RowId, RowLock, Value,
+    Change, DataType, ErrorKind, IndexSchema, Isolation, KeyRange, LockWait, Row, RowId, RowLock,
+    Value,
 };
 
 use super::ask;
@@ -17,6 +21,7 @@ use super::update::assignments;
 use crate::catalog::names::{fold, parts, quote};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
+use crate::fast::{Operand, assigned};
 use crate::parse;
 use crate::plan::Known;
 use crate::plan::scan::arrow_schema;
@@ -38,10 +43,24 @@ pub struct Conflict<'a> {
 }
 
 struct Update {
-    columns: Vec<usize>,
-    /// Computes the new values, then whether WHERE holds, of the old row and the excluded one.
-    query: String,
-    defaults: Vec<bool>,
+    /// Columns by position, and the expression each is set to; `None` for DEFAULT.
+    set: Vec<(usize, Option<String>)>,
+    condition: Option<String>,
+    /// The same where no planner is needed to compute it.
+    simple: Option<Vec<Simple>>,
+}
+
+/// What needs no planner.
+enum Simple {
+    Part(SimplePart),
+    /// The sum, or the difference, of integers of the type of the column that is set.
+    Sum(SimplePart, i64, SimplePart),
+}
+
+enum SimplePart {
+    Old(usize),
+    New(usize),
+    Operand(Operand),
 }
 
 /// Tries until another transaction's row is seen.
@@ -192,30 +211,136 @@ impl<'a> Conflict<'a> {
     }
 
     fn change(&self, update: &Update, id: RowId, old: Row, new: &Row) -> Result<Option<Row>> {
+        let values = match self.computed(update, &old, new)? {
+            Some(values) => values,
+            None => match self.planned(update, &old, new)? {
+                Some(values) => values,
+                None => return Ok(None),
+            },
+        };
+        let mut row = old;
+        let mut changes = Vec::with_capacity(update.set.len());
+        for ((at, _), value) in update.set.iter().zip(values) {
+            row[*at] = value.clone();
+            changes.push((self.target.schema.columns[*at].name.as_str(), Change::Set(value)));
+        }
+        self.view.scope.tx()?.change_rows(&self.target.table, &[id], &changes)?;
+        Ok(Some(row))
+    }
+
+    /// The new values; `None` where it takes the planner to compute them, or to say what is wrong.
+    fn computed(&self, update: &Update, old: &Row, new: &Row) -> Result<Option<Vec<Value>>> {
+        let Some(simple) = &update.simple else { return Ok(None) };
+        let mut values = Vec::with_capacity(simple.len());
+        for (what, (at, _)) in simple.iter().zip(&update.set) {
+            let ty = self.target.schema.columns[*at].ty;
+            let value = |part: &SimplePart| match part {
+                SimplePart::Old(at) => Ok(Some(old[*at].clone())),
+                SimplePart::New(at) => Ok(Some(new[*at].clone())),
+                SimplePart::Operand(operand) => assigned(operand, ty, self.values),
+            };
+            let value = match what {
+                Simple::Part(part) => value(part)?,
+                Simple::Sum(a, sign, b) => match (value(a)?, value(b)?) {
+                    (Some(Value::Int(a)), Some(Value::Int(b))) => {
+                        let sum = b.checked_mul(*sign).and_then(|b| a.checked_add(b));
+                        sum.filter(|n| is_in(ty, *n)).map(Value::Int)
+                    }
+                    (Some(_), Some(_)) => Some(Value::Null),
+                    _ => None,
+                },
+            };
+            let Some(value) = value else { return Ok(None) };
+            values.push(value);
+        }
+        Ok(Some(values))
+    }
+
+    /// The new values, by the planner; `None` where WHERE does not hold.
+    fn planned(&self, update: &Update, old: &Row, new: &Row) -> Result<Option<Vec<Value>>> {
         let schema = arrow_schema(&self.target.schema, false);
         let known = Known {
             rows: vec![
-                (OLD.to_string(), batch_of_rows(&schema, std::slice::from_ref(&old))?),
+                (OLD.to_string(), batch_of_rows(&schema, std::slice::from_ref(old))?),
                 (NEW.to_string(), batch_of_rows(&schema, std::slice::from_ref(new))?),
             ],
             ..Known::default()
         };
-        let batches = ask::rows(self.session, self.view, &update.query, self.values, &known)?;
-        // No row: WHERE does not hold.
+        let query = query(self.target, update)?;
+        let batches = ask::rows(self.session, self.view, &query, self.values, &known)?;
         let Some(batch) = batches.first() else { return Ok(None) };
-        let mut row = old;
-        let mut changes = Vec::with_capacity(update.columns.len());
-        for (i, &at) in update.columns.iter().enumerate() {
-            let column = &self.target.schema.columns[at];
-            let value = match update.defaults[i] {
-                true => defaults::value(self.session, self.view, &self.target.table, at)?,
-                false => value_of_array(batch.column(i), 0, column.ty)?,
-            };
-            row[at] = value.clone();
-            changes.push((column.name.as_str(), Change::Set(value)));
+        let mut values = Vec::with_capacity(update.set.len());
+        for (i, (at, set)) in update.set.iter().enumerate() {
+            values.push(match set {
+                None => defaults::value(self.session, self.view, &self.target.table, *at)?,
+                Some(_) => value_of_array(batch.column(i), 0, self.target.schema.columns[*at].ty)?,
+            });
         }
-        self.view.scope.tx()?.change_rows(&self.target.table, &[id], &changes)?;
-        Ok(Some(row))
+        Ok(Some(values))
+    }
+}
+
+/// Whether an integer is one of a type.
+fn is_in(ty: DataType, n: i64) -> bool {
+    match ty {
+        DataType::Int2 => i16::try_from(n).is_ok(),
+        DataType::Int4 => i32::try_from(n).is_ok(),
+        _ => true,
+    }
+}
+
+/// What assignments need no planner to compute, if all of them are of this kind.
+fn simple(target: &Target, assigned: &[Assignment]) -> Option<Vec<Simple>> {
+    let is_default = |e: &Expr| matches!(e, Expr::Identifier(i) if i.quote_style.is_none() && fold(i) == "default");
+    if assigned.iter().any(|a| is_default(&a.value)) {
+        return None;
+    }
+    assigned.iter().map(|a| simple_one(target, a)).collect()
+}
+
+fn simple_one(target: &Target, Assignment { target: to, value }: &Assignment) -> Option<Simple> {
+    let AssignmentTarget::ColumnName(name) = to else { return None };
+    let schema = &target.schema;
+    let ty = schema.columns[schema.position_by_name(&parts(name).ok()?.pop()?)?].ty;
+    if let Expr::BinaryOp { left, op, right } = value {
+        let sign = match op {
+            BinaryOperator::Plus => 1,
+            BinaryOperator::Minus => -1,
+            _ => return None,
+        };
+        if !matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8) {
+            return None;
+        }
+        let part = |expr: &Expr| match simple_part(target, ty, expr)? {
+            // Others would be rounded before they are added.
+            SimplePart::Operand(operand) => {
+                let n = operand.as_integer().filter(|n| is_in(ty, *n));
+                n.map(|_| SimplePart::Operand(operand))
+            }
+            column => Some(column),
+        };
+        return Some(Simple::Sum(part(left)?, sign, part(right)?));
+    }
+    simple_part(target, ty, value).map(Simple::Part)
+}
+
+/// A column of the old row or the new one that has this type, or a value.
+fn simple_part(target: &Target, ty: DataType, expr: &Expr) -> Option<SimplePart> {
+    let schema = &target.schema;
+    let of = |name: &Ident| {
+        let at = schema.position_by_name(&fold(name))?;
+        (schema.columns[at].ty == ty).then_some(at)
+    };
+    match expr {
+        Expr::Nested(inner) => simple_part(target, ty, inner),
+        Expr::Identifier(name) => of(name).map(SimplePart::Old),
+        Expr::CompoundIdentifier(names) => match &names[..] {
+            [_, _] if target.alias == "excluded" => None,
+            [row, name] if fold(row) == "excluded" => of(name).map(SimplePart::New),
+            [row, name] if fold(row) == target.alias => of(name).map(SimplePart::Old),
+            _ => None,
+        },
+        other => Operand::of(other).map(SimplePart::Operand),
     }
 }
 
@@ -236,7 +361,7 @@ pub fn parameters(
     let none = batch_of_rows(&arrow_schema(&target.schema, false), &[])?;
     let rows = vec![(OLD.to_string(), none.clone()), (NEW.to_string(), none)];
     let known = Known { rows, ..Known::default() };
-    let statement = parse::one(&update.query)?;
+    let statement = parse::one(&query(target, &update)?)?;
     let query = session.instance.planner.plan(view, statement, fields_of(given), &known)?;
     let mut types = super::delete::parameters(&query, given.len())?;
     types.iter_mut().zip(given).for_each(|(ty, given)| *ty = given.or(*ty));
@@ -258,9 +383,13 @@ fn bind(
     condition: Option<&str>,
 ) -> Result<Update> {
     let set = assignments(view, target, assigned)?;
-    let columns = set.iter().map(|(at, _)| *at).collect();
-    let defaults = set.iter().map(|(_, e)| e.is_none()).collect();
-    let items = set.into_iter().map(|(_, e)| e.unwrap_or_else(|| "NULL".into()));
+    let simple = if condition.is_none() { simple(target, assigned) } else { None };
+    Ok(Update { set, condition: condition.map(str::to_owned), simple })
+}
+
+/// Computes the new values, where WHERE holds, of the old row and the excluded one.
+fn query(target: &Target, update: &Update) -> Result<String> {
+    let items = update.set.iter().map(|(_, e)| e.as_deref().unwrap_or("NULL"));
     let items: Vec<String> =
         items.enumerate().map(|(i, e)| format!("{e} AS \"set {i}\"")).collect();
     let mut query = format!(
@@ -270,11 +399,10 @@ fn bind(
         quote(&target.alias),
         quote(NEW),
     );
-    if let Some(condition) = condition {
+    if let Some(condition) = &update.condition {
         query += &format!(" WHERE {condition}");
     }
-    let query = qualify(target, &query)?;
-    Ok(Update { columns, query, defaults })
+    qualify(target, &query)
 }
 
 /// Gives bare columns the table's name, since `excluded` has columns of the same names; and takes

@@ -139,11 +139,12 @@ impl Target {
         values: &[Parameter],
         mode: RowLock,
     ) -> Result<Found> {
-        let batches = self.ask(session, view, text, values)?.keep(once_each)?;
+        let mut batches = self.ask(session, view, text, values)?.keep(once_each)?;
         let ids = ids_of(&batches);
         if ids.is_empty() {
             return Ok(Found { batches });
         }
+        batches.let_others_run();
         let mut moved = false;
         let locked = {
             let mut recheck = |_: RowId, _: &onlap::Row| {

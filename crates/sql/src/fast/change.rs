@@ -1,17 +1,19 @@
 //! UPDATE and DELETE of rows that indexes find.
 //!
 //! Where every condition is one of an index range, the engine changes rows by their entries and reads none
-//! of them, where it can: `delete_where`, `update_where`. Anything else goes the planner's way.
+//! of them, where it can: `delete_where`, `update_where`. Rows that whole unique keys name are read where
+//! there are other conditions besides. Anything else goes the planner's way.
 
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, BinaryOperator, Delete, Expr, FromTable, Update,
 };
-use onlap::{Change as ColumnChange, DataType, Predicate, Value};
+use onlap::{Change as ColumnChange, DataType, Predicate, Row, RowId, Scan, Value};
 
 use super::Source;
-use super::conditions::{Conditions, Operand};
+use super::conditions::{Conditions, Operand, Resolved, Rest};
+use super::select::holds;
 use crate::assign::assign;
 use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
@@ -149,18 +151,25 @@ enum Rows {
     /// The row with this primary key.
     Key(Vec<Value>),
     Where(Predicate),
+    /// Those with these ids, which met the conditions when they were read.
+    Read(Vec<RowId>, Resolved),
 }
 
 impl Change {
     /// Runs it; `None` where its values need the planner.
     pub fn run(&self, scope: &Arc<Scope>, values: &[Parameter]) -> Result<Option<Answer>> {
-        let Some(rows) = self.rows(values)? else { return Ok(None) };
-        let table = &self.source.table;
+        let Some(rows) = self.rows(scope, values)? else { return Ok(None) };
+        let (table, schema) = (&self.source.table, &self.source.schema);
         let Some(set) = &self.set else {
             let n = match rows {
                 Rows::None => 0,
                 Rows::Key(key) => u64::from(scope.tx()?.delete(table, &key)?),
                 Rows::Where(predicate) => scope.tx()?.delete_where(table, &predicate)?,
+                Rows::Read(ids, resolved) => {
+                    let mut recheck =
+                        |_: RowId, row: &Row| Ok(Conditions::hold(&resolved, schema, row));
+                    scope.tx()?.delete_rows_if(table, &ids, &mut recheck)?
+                }
             };
             return Ok(Some(Answer::Done(format!("DELETE {n}"))));
         };
@@ -174,30 +183,44 @@ impl Change {
             Rows::None => 0,
             Rows::Key(key) => u64::from(scope.tx()?.change(table, &key, &changes)?),
             Rows::Where(predicate) => scope.tx()?.update_where(table, &predicate, &changes)?,
+            Rows::Read(ids, resolved) => {
+                let mut recheck =
+                    |_: RowId, row: &Row| Ok(Conditions::hold(&resolved, schema, row));
+                scope.tx()?.change_rows_if(table, &ids, &changes, &mut recheck)?
+            }
         };
         Ok(Some(Answer::Done(format!("UPDATE {n}"))))
     }
 
-    /// The rows, if indexes alone find them.
-    fn rows(&self, values: &[Parameter]) -> Result<Option<Rows>> {
+    /// The rows, if indexes alone find them, or few that have to be read.
+    fn rows(&self, scope: &Scope, values: &[Parameter]) -> Result<Option<Rows>> {
         let schema = &self.source.schema;
         let Some(resolved) = self.conditions.resolve(schema, values)? else { return Ok(None) };
+        match self.by_index(&resolved) {
+            None => self.read(scope, resolved),
+            rows => Ok(rows),
+        }
+    }
+
+    /// The rows, if indexes alone find them.
+    fn by_index(&self, resolved: &Resolved) -> Option<Rows> {
+        let schema = &self.source.schema;
         if !resolved.rest.is_empty() {
-            return Ok(None);
+            return None;
         }
         if self.conditions.is_empty() {
-            return Ok(Some(Rows::Where(Predicate::All)));
+            return Some(Rows::Where(Predicate::All));
         }
         let mut by_index: Vec<(String, Vec<onlap::KeyRange>)> = Vec::new();
         let alone = resolved.alternatives.len() == 1;
         for bounds in &resolved.alternatives {
-            let Some((index, choice)) = access::best(schema, bounds) else { return Ok(None) };
+            let (index, choice) = access::best(schema, bounds)?;
             if choice.used.len() < bounds.len() {
-                return Ok(None);
+                return None;
             }
             if alone && index.primary && choice.is_one_row() {
                 let value = |i: &usize| bounds[*i].value.clone();
-                return Ok(Some(Rows::Key(choice.used.iter().map(value).collect())));
+                return Some(Rows::Key(choice.used.iter().map(value).collect()));
             }
             match by_index.iter_mut().find(|(name, _)| *name == index.name) {
                 Some((_, ranges)) => ranges.push(choice.range),
@@ -206,11 +229,35 @@ impl Change {
         }
         let any = |(name, ranges)| Predicate::any_of(name, ranges);
         let mut all: Vec<Predicate> = by_index.into_iter().map(any).collect();
-        Ok(Some(match all.len() {
+        Some(match all.len() {
             0 => Rows::None,
             1 => Rows::Where(all.remove(0)),
             _ => Rows::Where(Predicate::Or(all)),
-        }))
+        })
+    }
+
+    /// The rows that whole unique keys name, as far as they meet the other conditions.
+    fn read(&self, scope: &Scope, resolved: Resolved) -> Result<Option<Rows>> {
+        let schema = &self.source.schema;
+        let mut ids = Vec::new();
+        for bounds in &resolved.alternatives {
+            let best = access::best(schema, bounds).filter(|(_, choice)| choice.is_one_row());
+            let Some((index, choice)) = best else { return Ok(None) };
+            let left = (0..bounds.len()).filter(|i| !choice.used.contains(i));
+            let left = left.map(|i| Rest::Bound(bounds[i].clone()));
+            let rest: Vec<Rest> = left.chain(resolved.rest.iter().cloned()).collect();
+            let rest: Vec<(usize, Rest)> = rest.into_iter().enumerate().collect();
+            let columns = rest.iter().map(|(_, r)| schema.columns[r.column()].name.clone());
+            let scan = Scan::all().columns(columns);
+            let rows =
+                scope.tx()?.index_scan(&self.source.table, &index.name, choice.range, scan)?;
+            for batch in rows {
+                let batch = batch?;
+                let kept = (0..batch.len()).filter(|&i| holds(&rest, &batch, i));
+                ids.extend(kept.map(|i| batch.row_ids[i]));
+            }
+        }
+        Ok(Some(if ids.is_empty() { Rows::None } else { Rows::Read(ids, resolved) }))
     }
 }
 
@@ -230,11 +277,7 @@ fn change_of(what: &Set, ty: DataType, values: &[Parameter]) -> Result<Option<Co
 }
 
 /// A value as assignment makes it, which may round where a comparison may not.
-pub(super) fn assigned(
-    operand: &Operand,
-    ty: DataType,
-    values: &[Parameter],
-) -> Result<Option<Value>> {
+pub fn assigned(operand: &Operand, ty: DataType, values: &[Parameter]) -> Result<Option<Value>> {
     match operand {
         Operand::Parameter(n) => match values.get(n - 1) {
             Some(parameter) => assign(Cell::of_value(&parameter.value), ty).map(Some),

@@ -103,6 +103,14 @@ impl Operand {
         }))
     }
 
+    /// The integer that a literal says.
+    pub fn as_integer(&self) -> Option<i64> {
+        match self {
+            Operand::Literal(Literal::Number(n)) => n.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// The value in a column's type; `None` where comparing it with the column is more than that.
     pub fn value(&self, ty: DataType, values: &[Parameter]) -> Result<Option<Value>> {
         let text;

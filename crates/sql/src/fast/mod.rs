@@ -35,6 +35,8 @@ mod insert;
 pub mod literals;
 mod select;
 
+pub use change::assigned;
+pub use conditions::Operand;
 pub use select::answer_column;
 
 /// A statement of the native tier.

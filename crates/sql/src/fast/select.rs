@@ -533,7 +533,7 @@ impl Select {
     }
 }
 
-fn holds(rest: &[(usize, Rest)], batch: &RowBatch, row: usize) -> bool {
+pub(super) fn holds(rest: &[(usize, Rest)], batch: &RowBatch, row: usize) -> bool {
     rest.iter().all(|(at, rest)| rest.holds(batch.types()[*at], &batch.value(row, *at)))
 }
 

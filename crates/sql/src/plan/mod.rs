@@ -24,6 +24,7 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::{NullOrdering, ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement;
 use futures::StreamExt;
+use onlap_base::clock::{Clock, SystemClock};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
@@ -310,13 +311,18 @@ impl Batches {
 
     /// Waits for room before the first batch.
     fn begin(&mut self) -> Result<()> {
-        let mut waits = room::PATIENCE.as_millis() / LOOK_EVERY.as_millis();
+        let mut place = None;
+        let began = SystemClock.monotonic_ns();
         while self.running.is_none() {
             self.scope.go_on()?;
-            self.running = self.scope.begin_query();
+            self.running = self.scope.begin_query(place.as_ref());
             if self.running.is_none() {
-                waits = waits.checked_sub(1).ok_or_else(|| self.scope.room().refusal())?;
-                self.handle.block_on(async { tokio::time::sleep(LOOK_EVERY).await });
+                let room = self.scope.room();
+                if u128::from(SystemClock.monotonic_ns() - began) > room::PATIENCE.as_nanos() {
+                    return Err(room.refusal());
+                }
+                let place = place.get_or_insert_with(|| room.queue());
+                self.handle.block_on(place.wait(LOOK_EVERY));
             }
         }
         Ok(())
@@ -358,6 +364,11 @@ impl Held {
     ) -> Result<Held> {
         self.batches = f(std::mem::take(&mut self.batches))?;
         Ok(self)
+    }
+
+    /// Lets other queries run before the statement waits for locks: who holds these may wait to run.
+    pub fn let_others_run(&mut self) {
+        self.running = None;
     }
 }
 

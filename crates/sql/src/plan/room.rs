@@ -18,6 +18,7 @@ use std::time::Duration;
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::files::open_files;
 use onlap_base::memory::{machine_bytes, resident_bytes};
+use tokio::sync::Notify;
 
 use crate::error::{Result, SqlError, state};
 
@@ -66,6 +67,10 @@ pub struct Room {
     running: AtomicUsize,
     /// Queries that may be running.
     slots: usize,
+    /// Queries that wait for others to end.
+    waiting: AtomicUsize,
+    /// Wakes them, one for each that ends, first come, first served.
+    ended: Notify,
 }
 
 impl Room {
@@ -91,6 +96,8 @@ impl Room {
             running: AtomicUsize::new(0),
             slots: usize::try_from((short.saturating_sub(budget) / QUERY_BYTES).max(1))
                 .unwrap_or(usize::MAX),
+            waiting: AtomicUsize::new(0),
+            ended: Notify::new(),
         })
     }
 
@@ -123,8 +130,11 @@ impl Room {
         self.look().resident > self.short
     }
 
-    /// Begins a query, if there is room or nobody to wait for.
-    pub fn begin(self: &Arc<Room>) -> Option<Running> {
+    /// Begins a query, if there is room or nobody to wait for. Those with a place go before those without.
+    pub fn begin(self: &Arc<Room>, place: Option<&Place>) -> Option<Running> {
+        if place.is_none() && self.waiting.load(Ordering::Relaxed) > 0 {
+            return None;
+        }
         let look = self.look();
         if self.running.load(Ordering::Relaxed) == 0 {
             self.files_before.store(look.files, Ordering::Relaxed);
@@ -134,6 +144,12 @@ impl Room {
             |running| (running == 0 || running < self.slots && !short).then_some(running + 1);
         self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
         Some(Running { room: Arc::clone(self) })
+    }
+
+    /// A place among those that wait.
+    pub fn queue(self: &Arc<Room>) -> Place {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Place { room: Arc::clone(self) }
     }
 
     /// Whether a query may go on.
@@ -177,6 +193,29 @@ pub struct Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.room.running.fetch_sub(1, Ordering::Relaxed);
+        self.room.ended.notify_one();
+    }
+}
+
+/// A query that waits; it does not any more when this is dropped.
+#[derive(Debug)]
+pub struct Place {
+    room: Arc<Room>,
+}
+
+impl Place {
+    /// Until another query has ended, or it is time to look again.
+    pub async fn wait(&self, time: Duration) {
+        // Whoever looks in vain looks again.
+        let _ended = tokio::time::timeout(time, self.room.ended.notified()).await;
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.room.waiting.fetch_sub(1, Ordering::Relaxed);
+        // What woke it may have been meant for the next.
+        self.room.ended.notify_one();
     }
 }
 
@@ -197,34 +236,53 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_goes_before_who_comes() {
+        let one = || Look { resident: 700 * MIB, files: 10, files_limit: 100 };
+        let room = Room::new(1000 * MIB, 100 * MIB, one);
+        let first = room.begin(None).expect("nobody to wait for");
+        let place = room.queue();
+        assert!(room.begin(Some(&place)).is_none(), "one runs");
+        let turns = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        turns.expect("a runtime of this thread").block_on(async {
+            // An end that comes before the wait is not missed: this would be an hour.
+            drop(first);
+            place.wait(Duration::from_secs(3600)).await;
+        });
+        assert!(room.begin(None).is_none(), "another one waits");
+        let second = room.begin(Some(&place)).expect("it is its turn");
+        drop((place, second));
+        assert!(room.begin(None).is_some());
+    }
+
+    #[test]
     fn many_hold_back_where_one_goes_on() {
         let room = |ask| Room::new(1000 * MIB, 100 * MIB, ask);
         const fn taking(resident: u64, files: u64) -> Look {
             Look { resident: resident * MIB, files, files_limit: 100 }
         }
         let free = room(|| taking(500, 10));
-        let all: Vec<Running> = std::iter::from_fn(|| free.begin()).take(99).collect();
+        let all: Vec<Running> = std::iter::from_fn(|| free.begin(None)).take(99).collect();
         // Holds back from 600 MiB on, and ends queries from 800 on.
         assert_eq!(all.len() as u64, 500 * MIB / QUERY_BYTES);
         free.go_on().expect("there is room");
         let short = room(|| taking(700, 10));
-        let first = short.begin().expect("nobody to wait for");
-        assert!(short.begin().is_none() && short.is_short());
+        let first = short.begin(None).expect("nobody to wait for");
+        assert!(short.begin(None).is_none() && short.is_short());
         short.go_on().expect("begun is begun");
         drop(first);
-        assert!(short.begin().is_some());
+        assert!(short.begin(None).is_some());
         let over = room(|| taking(900, 10));
-        let _first = over.begin().expect("nobody to wait for");
+        let _first = over.begin(None).expect("nobody to wait for");
         over.go_on().expect("it is alone");
         over.running.fetch_add(1, Ordering::Relaxed);
         assert_eq!(over.go_on().expect_err("they are two").state(), "53200");
         // What was there before queries is not held against them.
         let files = room(|| taking(500, 80));
-        let _first = files.begin().expect("nobody to wait for");
-        assert!(files.begin().is_some());
+        let _first = files.begin(None).expect("nobody to wait for");
+        assert!(files.begin(None).is_some());
         files.go_on().expect("they took none");
         files.files_before.store(55, Ordering::Relaxed);
-        assert!(files.begin().is_none());
+        assert!(files.begin(None).is_none());
         files.go_on().expect("some are left");
         files.files_before.store(10, Ordering::Relaxed);
         assert_eq!(files.go_on().expect_err("few are left").state(), "53000");
