@@ -6,22 +6,18 @@
 
 use std::collections::HashSet;
 
-use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, BinaryOperator, ConflictTarget, Expr, Ident, OnConflict,
-    OnConflictAction,
-};
+use datafusion::sql::sqlparser::ast::{Assignment, ConflictTarget, OnConflict, OnConflictAction};
 use onlap::{
-    Change, DataType, ErrorKind, IndexSchema, Isolation, KeyRange, LockWait, Row, RowId, RowLock,
-    Value,
+    Change, ErrorKind, IndexSchema, Isolation, KeyRange, LockWait, Row, RowId, RowLock, Value,
 };
 
 use super::ask;
+use super::computed::Computed;
 use super::target::Target;
 use super::update::assignments;
 use crate::catalog::names::{fold, parts, quote};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
-use crate::fast::{Operand, assigned};
 use crate::parse;
 use crate::plan::Known;
 use crate::plan::scan::arrow_schema;
@@ -46,21 +42,8 @@ struct Update {
     /// Columns by position, and the expression each is set to; `None` for DEFAULT.
     set: Vec<(usize, Option<String>)>,
     condition: Option<String>,
-    /// The same where no planner is needed to compute it.
-    simple: Option<Vec<Simple>>,
-}
-
-/// What needs no planner.
-enum Simple {
-    Part(SimplePart),
-    /// The sum, or the difference, of integers of the type of the column that is set.
-    Sum(SimplePart, i64, SimplePart),
-}
-
-enum SimplePart {
-    Old(usize),
-    New(usize),
-    Operand(Operand),
+    /// The same where no planner is needed.
+    computed: Option<Computed>,
 }
 
 /// Tries until another transaction's row is seen.
@@ -211,7 +194,11 @@ impl<'a> Conflict<'a> {
     }
 
     fn change(&self, update: &Update, id: RowId, old: Row, new: &Row) -> Result<Option<Row>> {
-        let values = match self.computed(update, &old, new)? {
+        let computed = match &update.computed {
+            Some(computed) => computed.values(&old, new, self.values)?,
+            None => None,
+        };
+        let values = match computed {
             Some(values) => values,
             None => match self.planned(update, &old, new)? {
                 Some(values) => values,
@@ -226,34 +213,6 @@ impl<'a> Conflict<'a> {
         }
         self.view.scope.tx()?.change_rows(&self.target.table, &[id], &changes)?;
         Ok(Some(row))
-    }
-
-    /// The new values; `None` where it takes the planner to compute them, or to say what is wrong.
-    fn computed(&self, update: &Update, old: &Row, new: &Row) -> Result<Option<Vec<Value>>> {
-        let Some(simple) = &update.simple else { return Ok(None) };
-        let mut values = Vec::with_capacity(simple.len());
-        for (what, (at, _)) in simple.iter().zip(&update.set) {
-            let ty = self.target.schema.columns[*at].ty;
-            let value = |part: &SimplePart| match part {
-                SimplePart::Old(at) => Ok(Some(old[*at].clone())),
-                SimplePart::New(at) => Ok(Some(new[*at].clone())),
-                SimplePart::Operand(operand) => assigned(operand, ty, self.values),
-            };
-            let value = match what {
-                Simple::Part(part) => value(part)?,
-                Simple::Sum(a, sign, b) => match (value(a)?, value(b)?) {
-                    (Some(Value::Int(a)), Some(Value::Int(b))) => {
-                        let sum = b.checked_mul(*sign).and_then(|b| a.checked_add(b));
-                        sum.filter(|n| is_in(ty, *n)).map(Value::Int)
-                    }
-                    (Some(_), Some(_)) => Some(Value::Null),
-                    _ => None,
-                },
-            };
-            let Some(value) = value else { return Ok(None) };
-            values.push(value);
-        }
-        Ok(Some(values))
     }
 
     /// The new values, by the planner; `None` where WHERE does not hold.
@@ -277,70 +236,6 @@ impl<'a> Conflict<'a> {
             });
         }
         Ok(Some(values))
-    }
-}
-
-/// Whether an integer is one of a type.
-fn is_in(ty: DataType, n: i64) -> bool {
-    match ty {
-        DataType::Int2 => i16::try_from(n).is_ok(),
-        DataType::Int4 => i32::try_from(n).is_ok(),
-        _ => true,
-    }
-}
-
-/// What assignments need no planner to compute, if all of them are of this kind.
-fn simple(target: &Target, assigned: &[Assignment]) -> Option<Vec<Simple>> {
-    let is_default = |e: &Expr| matches!(e, Expr::Identifier(i) if i.quote_style.is_none() && fold(i) == "default");
-    if assigned.iter().any(|a| is_default(&a.value)) {
-        return None;
-    }
-    assigned.iter().map(|a| simple_one(target, a)).collect()
-}
-
-fn simple_one(target: &Target, Assignment { target: to, value }: &Assignment) -> Option<Simple> {
-    let AssignmentTarget::ColumnName(name) = to else { return None };
-    let schema = &target.schema;
-    let ty = schema.columns[schema.position_by_name(&parts(name).ok()?.pop()?)?].ty;
-    if let Expr::BinaryOp { left, op, right } = value {
-        let sign = match op {
-            BinaryOperator::Plus => 1,
-            BinaryOperator::Minus => -1,
-            _ => return None,
-        };
-        if !matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8) {
-            return None;
-        }
-        let part = |expr: &Expr| match simple_part(target, ty, expr)? {
-            // Others would be rounded before they are added.
-            SimplePart::Operand(operand) => {
-                let n = operand.as_integer().filter(|n| is_in(ty, *n));
-                n.map(|_| SimplePart::Operand(operand))
-            }
-            column => Some(column),
-        };
-        return Some(Simple::Sum(part(left)?, sign, part(right)?));
-    }
-    simple_part(target, ty, value).map(Simple::Part)
-}
-
-/// A column of the old row or the new one that has this type, or a value.
-fn simple_part(target: &Target, ty: DataType, expr: &Expr) -> Option<SimplePart> {
-    let schema = &target.schema;
-    let of = |name: &Ident| {
-        let at = schema.position_by_name(&fold(name))?;
-        (schema.columns[at].ty == ty).then_some(at)
-    };
-    match expr {
-        Expr::Nested(inner) => simple_part(target, ty, inner),
-        Expr::Identifier(name) => of(name).map(SimplePart::Old),
-        Expr::CompoundIdentifier(names) => match &names[..] {
-            [_, _] if target.alias == "excluded" => None,
-            [row, name] if fold(row) == "excluded" => of(name).map(SimplePart::New),
-            [row, name] if fold(row) == target.alias => of(name).map(SimplePart::Old),
-            _ => None,
-        },
-        other => Operand::of(other).map(SimplePart::Operand),
     }
 }
 
@@ -383,8 +278,11 @@ fn bind(
     condition: Option<&str>,
 ) -> Result<Update> {
     let set = assignments(view, target, assigned)?;
-    let simple = if condition.is_none() { simple(target, assigned) } else { None };
-    Ok(Update { set, condition: condition.map(str::to_owned), simple })
+    let computed = match condition {
+        Some(_) => None,
+        None => Computed::of(target, assigned),
+    };
+    Ok(Update { set, condition: condition.map(str::to_owned), computed })
 }
 
 /// Computes the new values, where WHERE holds, of the old row and the excluded one.

@@ -4,6 +4,7 @@
 //! values), and this module writes through the transaction. RETURNING is answered from what was written.
 
 mod ask;
+mod computed;
 mod conflict;
 mod delete;
 mod insert;

@@ -245,10 +245,18 @@ impl Change {
             let Some((index, choice)) = best else { return Ok(None) };
             let left = (0..bounds.len()).filter(|i| !choice.used.contains(i));
             let left = left.map(|i| Rest::Bound(bounds[i].clone()));
-            let rest: Vec<Rest> = left.chain(resolved.rest.iter().cloned()).collect();
-            let rest: Vec<(usize, Rest)> = rest.into_iter().enumerate().collect();
-            let columns = rest.iter().map(|(_, r)| schema.columns[r.column()].name.clone());
-            let scan = Scan::all().columns(columns);
+            let mut columns: Vec<usize> = Vec::new();
+            let mut at = |column| match columns.iter().position(|c| *c == column) {
+                Some(at) => at,
+                None => {
+                    columns.push(column);
+                    columns.len() - 1
+                }
+            };
+            let rest = left.chain(resolved.rest.iter().cloned());
+            let rest: Vec<(usize, Rest)> = rest.map(|r| (at(r.column()), r)).collect();
+            let names = columns.iter().map(|c| schema.columns[*c].name.clone());
+            let scan = Scan::all().columns(names);
             let rows =
                 scope.tx()?.index_scan(&self.source.table, &index.name, choice.range, scan)?;
             for batch in rows {
