@@ -119,6 +119,17 @@ pub fn metrics() -> &'static [Metric] {
     &ALL
 }
 
+/// The cases of entries in their order, each once: an engine's entries may stand apart.
+pub fn cases_of<'a>(entries: &'a [Entry<'_>]) -> Vec<&'a str> {
+    let mut cases: Vec<&str> = Vec::new();
+    for entry in entries {
+        if !cases.contains(&entry.case.as_str()) {
+            cases.push(&entry.case);
+        }
+    }
+    cases
+}
+
 impl Comparison {
     /// As JSON, for `--json`.
     pub fn to_json(&self) -> String {

@@ -10,7 +10,7 @@ use onlap_base::Result;
 use serde_json::{Value, json};
 
 use super::columns::published;
-use super::comparison::{Comparison, Entry, metrics, ratios};
+use super::comparison::{Comparison, Entry, cases_of, metrics, ratios};
 use crate::units;
 
 #[cfg(test)]
@@ -158,9 +158,7 @@ fn tables(workload: &str, entries: &[Entry<'_>], out: &mut String) {
     out.push_str(
         "<section aria-labelledby=\"tables-title\"><h2 id=\"tables-title\">All figures</h2>\n",
     );
-    let mut cases: Vec<&str> = entries.iter().map(|e| e.case.as_str()).collect();
-    cases.dedup();
-    for case in cases {
+    for case in cases_of(entries) {
         if !case.is_empty() {
             let _ = writeln!(out, "<h3>{}</h3>", escape(case));
         }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use onlap_base::Result;
 
-use super::comparison::{Comparison, Entry, Metric, metrics};
+use super::comparison::{Comparison, Entry, Metric, cases_of, metrics};
 use crate::units;
 
 /// Figures that the README shows; the rest is in the page.
@@ -16,8 +16,6 @@ const SHOWN: [&str; 6] =
 /// A table with the engines as columns.
 pub fn table(comparison: &Comparison) -> Result<String> {
     let entries = comparison.entries()?;
-    let mut cases: Vec<&str> = entries.iter().map(|e| e.case.as_str()).collect();
-    cases.dedup();
     let mut out = String::new();
     if let Some(run) = comparison.runs.first() {
         let s = &run.settings;
@@ -37,7 +35,7 @@ pub fn table(comparison: &Comparison) -> Result<String> {
             comparison.command,
         );
     }
-    for case in cases {
+    for case in cases_of(&entries) {
         let of_case: Vec<&Entry<'_>> = entries.iter().filter(|e| e.case == case).collect();
         if !case.is_empty() {
             let _ = writeln!(out, "**{case}**\n");

@@ -94,6 +94,21 @@ fn published_columns_are_divided_by_rows() {
 }
 
 #[test]
+fn a_case_has_one_table_whatever_the_order_of_runs() {
+    let mut report = comparison();
+    report.runs.truncate(4);
+    for (run, clients) in report.runs.iter_mut().zip([1, 1, 16, 16]) {
+        run.settings.clients = clients;
+    }
+    report.runs.sort_by_key(|run| run.engine.clone());
+    let text = markdown::table(&report).unwrap();
+    assert_eq!(text.matches("**16 clients**").count(), 1, "{text}");
+    assert_eq!(text.matches("**1 clients**").count(), 1, "{text}");
+    let page = html::page(&report).unwrap();
+    assert_eq!(page.matches("<h3>16 clients</h3>").count(), 1);
+}
+
+#[test]
 fn losses_are_marked() {
     let mut report = comparison();
     let text = markdown::table(&report).unwrap();
