@@ -4,6 +4,10 @@
 //! counts its own bytes; whoever allocates charges first or at once after, and whoever finds its part
 //! over the limit acts on it (a memtable flushes, a cache evicts, a merge waits). Nothing here blocks
 //! or frees anything. Counters are relaxed atomics: they guide, they guard no data. Safe to share.
+//!
+//! The largest part is empty while nobody writes. What memtables leave free the cache may have until
+//! they want it back ([`Memory::lend`]); memtables keep their limit, so what is lent must fit what they
+//! leave.
 
 use std::fmt;
 use std::sync::Arc;
@@ -104,6 +108,8 @@ pub struct Memory {
     limit: u64,
     limits: [u64; 6],
     used: [AtomicU64; 6],
+    /// Bytes of the memtables' part that the cache may use.
+    lent: AtomicU64,
 }
 
 impl Memory {
@@ -113,7 +119,7 @@ impl Memory {
         let mut limits = SHARES.map(|share| limit / SHARES_SUM * share);
         // What the division leaves over goes to the cache, which can use any number of bytes.
         limits[Part::Cache as usize] += limit - limits.iter().sum::<u64>();
-        Memory { limit, limits, used: Default::default() }
+        Memory { limit, limits, used: Default::default(), lent: AtomicU64::new(0) }
     }
 
     /// The whole budget in bytes.
@@ -126,9 +132,29 @@ impl Memory {
         PARTS.iter().map(|&part| self.used(part)).sum()
     }
 
-    /// Bytes the part may use.
+    /// Bytes the part may use; the cache's with what is lent to it.
     pub fn limit(&self, part: Part) -> u64 {
-        self.limits[part as usize]
+        match part {
+            Part::Cache => self.limits[part as usize] + self.lent(),
+            _ => self.limits[part as usize],
+        }
+    }
+
+    /// Bytes that memtables could spare if they used `used`: all but a quarter of their part, which is
+    /// there for what comes before the cache has given back.
+    pub fn lendable(&self, used: u64) -> u64 {
+        let limit = self.limit(Part::Memtables);
+        (limit - limit / 4).saturating_sub(used)
+    }
+
+    /// Bytes of the memtables' part that the cache has now.
+    pub fn lent(&self) -> u64 {
+        self.lent.load(Ordering::Relaxed)
+    }
+
+    /// Lets the cache have `bytes` of the memtables' part, instead of what it had of it.
+    pub fn lend(&self, bytes: u64) {
+        self.lent.store(bytes, Ordering::Relaxed);
     }
 
     /// Bytes the part uses now.
@@ -170,12 +196,16 @@ impl Memory {
     }
 
     /// Limits and use per part, in the order of [`PARTS`]; the limits add up to
-    /// [`Memory::total_limit`].
+    /// [`Memory::total_limit`], what is lent counts for the cache.
     pub fn report(&self) -> Vec<PartReport> {
-        PARTS
-            .iter()
-            .map(|&part| PartReport { part, limit: self.limit(part), used: self.used(part) })
-            .collect()
+        let lent = self.lent();
+        let limit = |part| match part {
+            Part::Cache => self.limits[part as usize] + lent,
+            Part::Memtables => self.limits[part as usize].saturating_sub(lent),
+            _ => self.limits[part as usize],
+        };
+        let line = |part| PartReport { part, limit: limit(part), used: self.used(part) };
+        PARTS.iter().map(|&part| line(part)).collect()
     }
 }
 

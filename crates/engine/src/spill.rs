@@ -114,6 +114,7 @@ impl Spill {
         // The rows, and their copy in chunks with orders.
         let bytes = 2 * rows.heap_bytes() as u64;
         let charge = self.shared.storage.memory.charge(Part::Memtables, bytes);
+        self.shared.storage.cache.make_way();
         let job = Job::Rows { rows, first, dead: DeadRows::new(dead), _charge: charge };
         let job = Arc::new(Mutex::new(job));
         let (shared, schema) = (Arc::clone(&self.shared), Arc::clone(&self.schema));

@@ -4,7 +4,9 @@
 //! its checksum was verified when it came in, and its header is parsed; so a hit costs one lookup
 //! and no check. The cache knows nothing of what blocks mean: it keeps them behind `Any`.
 //!
-//! Memory (I7): the capacity is the limit of [`Part::Cache`]. Each block carries its charge and
+//! Memory (I7): the capacity is the limit of [`Part::Cache`]. It grows, as misses come in, into what
+//! memtables have left free for a while, and is back in its part before they need the room: whoever
+//! fills them calls [`BlockCache::make_way`]. Each block carries its charge and
 //! gives it back when the last reader lets go, so the part's counter also covers blocks that were
 //! evicted while being read. Files are never modified (I5) and ids never reused, so nothing is
 //! ever invalidated. Writers put their blocks in while there is room, and a closed file's blocks
@@ -20,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use onlap_base::FileId;
 use onlap_base::memory::{Charge, Memory, Part};
+use parking_lot::Mutex;
 use quick_cache::{OptionsBuilder, Weighter};
 
 #[cfg(test)]
@@ -35,6 +38,17 @@ const SHARDS_MAX: u64 = 16;
 
 /// A shard smaller than this would hold too few blocks of 16 KiB to choose among.
 const SHARD_BYTES_MIN: u64 = 1 << 20;
+
+/// The cache takes and gives back room in steps of this share of the memtables' part: each looks at every
+/// shard, and a step back evicts.
+const STEPS: u64 = 16;
+
+/// The cache asks for more room whenever it took in so much of its capacity.
+const TAKEN_SHARE: u64 = 8;
+
+/// What the most that memtables held loses each time the cache asks: they fill and empty many times a
+/// second, and room that is given for an instant costs more than it brings.
+const FADING: u64 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct BlockKey {
@@ -74,8 +88,13 @@ impl<T> Deref for Loaded<T> {
 pub struct BlockCache {
     slots: quick_cache::sync::Cache<BlockKey, Slot, SlotWeight>,
     memory: Arc<Memory>,
-    capacity: u64,
     misses: AtomicU64,
+    /// Bytes taken in since the last time more room was asked for.
+    taken: AtomicU64,
+    /// The most that memtables held lately.
+    memtables: AtomicU64,
+    /// Held by whoever changes the capacity.
+    resizing: Mutex<()>,
 }
 
 impl BlockCache {
@@ -96,7 +115,49 @@ impl BlockCache {
             Default::default(),
             Default::default(),
         );
-        BlockCache { slots, memory, capacity, misses: AtomicU64::new(0) }
+        BlockCache {
+            slots,
+            memory,
+            misses: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            memtables: AtomicU64::new(0),
+            resizing: Mutex::new(()),
+        }
+    }
+
+    /// Gives back what memtables want: call after they grew.
+    #[inline]
+    pub fn make_way(&self) {
+        let used = self.memory.used(Part::Memtables);
+        if used > self.memtables.load(Relaxed) {
+            self.memtables.store(used, Relaxed);
+        }
+        if self.memory.lent() > self.memory.lendable(used) {
+            self.resize(used);
+        }
+    }
+
+    /// Takes room that memtables have not used for a while.
+    #[cold]
+    fn ask_for_room(&self) {
+        let used = self.memory.used(Part::Memtables);
+        let most = self.memtables.load(Relaxed);
+        let most = used.max(most - most / FADING);
+        self.memtables.store(most, Relaxed);
+        if self.memory.lendable(most) > self.memory.lent() {
+            self.resize(most);
+        }
+    }
+
+    fn resize(&self, memtables: u64) {
+        let _resizing = self.resizing.lock();
+        let memtables = memtables.max(self.memory.used(Part::Memtables));
+        let step = (self.memory.limit(Part::Memtables) / STEPS).max(1);
+        let lent = self.memory.lendable(memtables) / step * step;
+        if lent != self.memory.lent() {
+            self.memory.lend(lent);
+            self.slots.set_capacity(self.capacity());
+        }
     }
 
     /// The block at an offset of a file, if it is in memory.
@@ -123,6 +184,10 @@ impl BlockCache {
         let weight = (bytes + ENTRY_OVERHEAD_BYTES) as u64;
         let slot = Slot { weight, block: loaded.clone() };
         self.slots.insert(BlockKey { file, offset }, slot);
+        if self.taken.fetch_add(weight, Relaxed) > self.capacity() / TAKEN_SHARE {
+            self.taken.store(0, Relaxed);
+            self.ask_for_room();
+        }
         loaded
     }
 
@@ -145,7 +210,8 @@ impl BlockCache {
     /// Whether a block of `bytes` fits without evicting another.
     pub fn has_room(&self, bytes: usize) -> bool {
         // Shards fill unevenly; the last eighth is left to insertions that may evict.
-        let room = self.capacity - self.capacity / 8;
+        let capacity = self.capacity();
+        let room = capacity - capacity / 8;
         self.memory.used(Part::Cache) + bytes as u64 <= room
     }
 
@@ -170,9 +236,9 @@ impl BlockCache {
         Arc::new(Loaded { block, _charge: charge })
     }
 
-    /// Largest sum of block sizes.
+    /// Largest sum of block sizes, now.
     pub fn capacity(&self) -> u64 {
-        self.capacity
+        self.memory.limit(Part::Cache)
     }
 
     /// Blocks that had to be read since the start.

@@ -16,6 +16,22 @@ fn the_parts_add_up_to_the_limit() {
 }
 
 #[test]
+fn what_is_lent_fits_what_memtables_leave() {
+    let memory = Memory::new(64 * MIB);
+    let (cache, memtables) = (memory.limit(Part::Cache), memory.limit(Part::Memtables));
+    for used in [0, memtables / 2, memtables / 4 * 3, memtables, 2 * memtables] {
+        let bytes = memory.lendable(used);
+        assert!(bytes == 0 || used + bytes <= memtables, "{used} used, {bytes} lendable");
+        memory.lend(bytes);
+        assert_eq!(memory.limit(Part::Cache), cache + bytes);
+        assert_eq!(memory.limit(Part::Memtables), memtables);
+        assert_eq!(memory.report().iter().map(|line| line.limit).sum::<u64>(), 64 * MIB);
+    }
+    assert!(memory.lendable(0) > memtables / 2);
+    assert_eq!(memory.lent(), 0);
+}
+
+#[test]
 fn charges_come_back_when_dropped() {
     let memory = Arc::new(Memory::new(64 * MIB));
     let mut charge = memory.charge(Part::Cache, 100);

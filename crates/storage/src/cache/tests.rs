@@ -52,3 +52,34 @@ fn a_scan_takes_free_space_only() {
     let kept = (0..100).filter(|i| cache.get::<[u8; 8]>(FileId(1), *i).is_some()).count();
     assert!(kept >= 90, "{kept} of 100");
 }
+
+#[test]
+fn the_cache_has_what_memtables_leave_until_they_grow() {
+    let (memory, cache) = cache(64 << 20);
+    let own = cache.capacity();
+    let put = |range: std::ops::Range<u64>| {
+        for i in range {
+            cache.insert(FileId(1), i, [0u8; 8], 16 << 10);
+        }
+    };
+    put(0..20_000);
+    let lent = memory.lent();
+    assert!(lent > memory.limit(Part::Memtables) / 2, "{lent}");
+    assert!(memory.used(Part::Cache) > own + lent / 2, "the room is used");
+
+    let mut grown = 0;
+    while grown < memory.limit(Part::Memtables) {
+        memory.add(Part::Memtables, 64 << 10);
+        grown += 64 << 10;
+        cache.make_way();
+        assert!(memory.used(Part::Cache) + grown <= own + memory.limit(Part::Memtables));
+        assert!(memory.lent() + grown <= memory.limit(Part::Memtables));
+    }
+    assert_eq!((memory.lent(), cache.capacity()), (0, own));
+
+    memory.sub(Part::Memtables, grown);
+    put(20_000..20_200);
+    assert_eq!(memory.lent(), 0, "not at once: they may come back");
+    put(20_200..60_000);
+    assert_eq!(memory.lent(), lent);
+}
