@@ -1,7 +1,6 @@
 //! The MySQL protocol.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 
 use mysql::consts::CapabilityFlags;
 use mysql::prelude::Queryable;
@@ -13,8 +12,8 @@ use super::{Arg, Cell, Each, Session, kind_of};
 /// Where a server listens.
 #[derive(Clone, Debug)]
 pub(crate) enum Address {
-    /// A private one, by its socket, with a user that needs no password.
-    Socket(PathBuf),
+    /// A private one, by its port on loopback, with a user that needs no password.
+    Private(u16),
     /// `mysql://user:password@host:port/database`.
     Url(String),
 }
@@ -25,9 +24,9 @@ const STATEMENTS_MAX: usize = 10_000;
 /// Connects.
 pub(crate) fn connect(address: &Address) -> Result<Connection> {
     let builder = match address {
-        Address::Socket(path) => {
-            let socket = path.to_str().map(str::to_owned);
-            OptsBuilder::new().user(Some("root")).socket(socket).db_name(Some("test"))
+        Address::Private(port) => {
+            let builder = OptsBuilder::new().user(Some("root")).db_name(Some("test"));
+            builder.ip_or_hostname(Some("127.0.0.1")).tcp_port(*port).prefer_socket(false)
         }
         Address::Url(url) => {
             let opts = Opts::from_url(url)
