@@ -19,6 +19,7 @@ pub mod compare;
 mod comparison;
 pub mod html;
 pub mod markdown;
+mod storage;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -76,6 +76,16 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// Three significant digits, or a whole number.
+pub fn short(value: f64) -> String {
+    match value.abs() {
+        v if v >= 100.0 => grouped(value.round() as u64),
+        v if v >= 10.0 => format!("{value:.1}"),
+        v if v >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
 /// A size for people: `12.3 MiB`.
 pub fn size(bytes: u64) -> String {
     let mut value = bytes as f64;

@@ -226,6 +226,11 @@ impl Comparison {
 }
 
 impl Entry<'_> {
+    /// Under which conditions its runs ran.
+    pub fn settings(&self) -> Option<&Settings> {
+        self.runs.first().or(self.failed.first()).map(|run| &run.settings)
+    }
+
     /// A step by its name.
     pub fn step(&self, name: &str) -> Option<&StepReport> {
         self.steps.iter().find(|s| s.step == name)

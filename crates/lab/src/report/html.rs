@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::columns::published;
 use super::comparison::{Comparison, Entry, cases_of, metrics, ratios};
+use super::storage;
 use crate::units;
 
 #[cfg(test)]
@@ -36,6 +37,7 @@ pub fn page(comparison: &Comparison) -> Result<String> {
     out.push_str("</header>\n<main>\n");
     warnings(comparison, &entries, &mut out);
     verdicts(&entries, &mut out);
+    storage_speeds(&entries, &mut out);
     out.push_str(CHARTS);
     tables(workload, &entries, &mut out);
     bytes(&entries, &mut out);
@@ -151,6 +153,27 @@ fn verdicts(entries: &[Entry<'_>], out: &mut String) {
         out.push_str("</tbody></table></div></details>\n");
     }
     out.push_str("</div>\n</section>\n");
+}
+
+/// One table over all I/O limits.
+fn storage_speeds(entries: &[Entry<'_>], out: &mut String) {
+    let Some(lines) = storage::lines(entries) else { return };
+    out.push_str(
+        "<section aria-labelledby=\"storage-title\"><h2 id=\"storage-title\">As storage slows</h2>\n\
+         <div class=\"wide\" tabindex=\"0\"><table><thead><tr>",
+    );
+    lines[0].iter().for_each(|cell| {
+        let _ = write!(out, "<th>{}</th>", escape(cell));
+    });
+    out.push_str("</tr></thead><tbody>\n");
+    for line in &lines[1..] {
+        let _ = write!(out, "<tr><th scope=\"row\">{}</th>", escape(&line[0]));
+        line[1..].iter().for_each(|cell| {
+            let _ = write!(out, "<td>{}</td>", escape(cell));
+        });
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n</section>\n");
 }
 
 /// The published columns, engines of a step below each other.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use onlap_base::Result;
 
 use super::comparison::{Comparison, Entry, Metric, cases_of, metrics};
+use super::storage;
 use crate::units;
 
 /// Figures that the README shows; the rest is in the page.
@@ -54,6 +55,16 @@ pub fn table(comparison: &Comparison) -> Result<String> {
         }
         out.push('\n');
     }
+    if let Some(lines) = storage::lines(&entries) {
+        out.push_str("**As storage slows**\n\n");
+        for (i, line) in lines.iter().enumerate() {
+            let _ = writeln!(out, "| {} |", line.join(" | "));
+            if i == 0 {
+                let _ = writeln!(out, "|---|---|---|{}", "---:|".repeat(line.len() - 3));
+            }
+        }
+        out.push('\n');
+    }
     Ok(out)
 }
 
@@ -80,7 +91,7 @@ fn case_table(entries: &[&Entry<'_>]) -> String {
     }
     let taxes: Vec<Option<f64>> = entries.iter().map(|e| e.index_tax()).collect();
     if taxes.iter().any(Option::is_some) {
-        let cells: Vec<String> = taxes.iter().map(|t| t.map_or("-".into(), short)).collect();
+        let cells: Vec<String> = taxes.iter().map(|t| t.map_or("-".into(), units::short)).collect();
         let _ = writeln!(out, "| l.i1 / l.i0 | index tax | {} |", cells.join(" | "));
     }
     out
@@ -98,7 +109,7 @@ fn line(step: &str, metric: &Metric, values: &[Option<f64>], entries: &[&Entry<'
         .enumerate()
         .map(|(i, value)| {
             let void = entries[i].step(step).is_some_and(|s| s.void == Some(true));
-            let text = value.map_or_else(|| "-".to_owned(), short);
+            let text = value.map_or_else(|| "-".to_owned(), units::short);
             match (void, lost && i == 0) {
                 (true, _) => format!("{text} (void)"),
                 (_, true) => format!("**{text}**"),
@@ -107,14 +118,4 @@ fn line(step: &str, metric: &Metric, values: &[Option<f64>], entries: &[&Entry<'
         })
         .collect();
     format!("| {step} | {} | {} |\n", metric.name, cells.join(" | "))
-}
-
-/// Three significant digits, or a whole number.
-fn short(value: f64) -> String {
-    match value.abs() {
-        v if v >= 100.0 => units::grouped(value.round() as u64),
-        v if v >= 10.0 => format!("{value:.1}"),
-        v if v >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::columns::published;
 use super::comparison::ratios;
-use super::{Entry, StepReport};
+use super::{Entry, StepReport, storage};
 use crate::units;
 
 /// Rows of cells with aligned columns: the first to the left, the others to the right. The first
@@ -201,6 +201,9 @@ pub fn print_entries(workload: &str, entries: &[Entry<'_>]) -> String {
         out.push('\n');
     }
     out.push_str(&ratio_tables(entries));
+    if let Some(lines) = storage::lines(entries) {
+        let _ = write!(out, "as storage slows\n{}", text_table(&lines));
+    }
     out
 }
 

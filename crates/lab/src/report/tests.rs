@@ -117,3 +117,28 @@ fn losses_are_marked() {
     let text = markdown::table(&report).unwrap();
     assert!(text.contains("| **2,000** |"), "{text}");
 }
+
+#[test]
+fn storage_speeds_are_one_table() {
+    let mut report = comparison();
+    assert!(!markdown::table(&report).unwrap().contains("As storage slows"));
+    report.runs.truncate(4);
+    let limits = ["1000x16KiB", "1000x16KiB", "10000x16KiB", "10000x16KiB"];
+    for ((run, limit), qps) in report.runs.iter_mut().zip(limits).zip([900.0, 100.0, 1000.0, 500.0])
+    {
+        run.settings.io_limit = Some(limit.into());
+        run.steps[0].qps = Some(qps);
+    }
+    let text = markdown::table(&report).unwrap();
+    assert!(text.contains("| step | storage | figure | onlap | peer | onlap / peer |"), "{text}");
+    assert!(text.contains("| l.i1 | 1000x16KiB | queries/s | 900 | 100 | 9.00 |"), "{text}");
+    assert!(text.contains("| l.i1 | 10000x16KiB | queries/s | 1,000 | 500 | 2.00 |"), "{text}");
+    let page = html::page(&report).unwrap();
+    assert_eq!(page.matches("As storage slows").count(), 1);
+    let printed = print_entries("ibench", &report.entries().unwrap());
+    assert!(printed.contains("as storage slows") && printed.contains("9.00"), "{printed}");
+
+    report.runs[3].steps.clear();
+    let text = markdown::table(&report).unwrap();
+    assert!(text.contains("| 10000x16KiB | queries/s | 1,000 | - | - |"), "{text}");
+}

@@ -146,6 +146,7 @@ fn rocksdb_settings(kind: Kind, memory: u64, sync: SyncMode) -> Vec<String> {
     let one = memtables / 4 / MIB;
     let blocks = (memory - memory * 2 / 5) / MIB;
     let bottom = if kind == Kind::MyrocksZstd { "kZSTD" } else { "kLZ4Compression" };
+    // A whole filter is larger than a shard of so small a cache: each key looked up would read it again.
     let families = format!(
         "write_buffer_size={one}m;target_file_size_base=32m;max_bytes_for_level_base=128m;\
          level0_file_num_compaction_trigger=4;level0_slowdown_writes_trigger=20;\
@@ -154,6 +155,7 @@ fn rocksdb_settings(kind: Kind, memory: u64, sync: SyncMode) -> Vec<String> {
          level_compaction_dynamic_level_bytes=true;\
          block_based_table_factory={{cache_index_and_filter_blocks=1;\
          filter_policy=bloomfilter:10:false;whole_key_filtering=1;block_size=16384;\
+         index_type=kTwoLevelIndexSearch;partition_filters=1;metadata_block_size=4096;\
          pin_l0_filter_and_index_blocks_in_cache=1}}"
     );
     vec![
