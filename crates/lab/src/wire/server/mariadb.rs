@@ -166,8 +166,8 @@ fn rocksdb_settings(kind: Kind, memory: u64, sync: SyncMode) -> Vec<String> {
         format!("rocksdb-block-cache-size={}M", blocks.max(8)),
         format!("rocksdb-db-write-buffer-size={memtables}"),
         // As they come, creating an index takes 64 MiB per buffer and 1 GiB where these are merged.
-        format!("rocksdb-merge-buf-size={}", memory / 16),
-        format!("rocksdb-merge-combine-read-size={}", memory / 4),
+        format!("rocksdb-merge-buf-size={}", memory / 64),
+        format!("rocksdb-merge-combine-read-size={}", memory / 16),
         format!("rocksdb-flush-log-at-trx-commit={}", at_commit(sync)),
         "rocksdb-max-background-jobs=2".into(),
         "rocksdb-bytes-per-sync=1M".into(),
