@@ -165,13 +165,31 @@ pub struct RunStats {
 /// Rows at the end of the table from which insert patterns are told: a window of the classifier.
 const PATTERN_ROWS: u64 = onlap_base::pattern::WINDOW_KEYS;
 
+/// Whether keys are looked at too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Keys {
+    Without,
+    With,
+}
+
 impl Database {
-    /// Numbers about everything.
+    /// Numbers about everything. For patterns and estimates of keys it reads the newest rows of each
+    /// table once per index: thousands, so ask [`Database::stats_without_keys`] where that is often.
     pub fn stats(&self) -> Result<Stats> {
+        self.stats_with(Keys::With)
+    }
+
+    /// The same from counters and the manifest alone: [`IndexStats::pattern`] is unknown,
+    /// [`IndexStats::keys`] is empty.
+    pub fn stats_without_keys(&self) -> Result<Stats> {
+        self.stats_with(Keys::Without)
+    }
+
+    fn stats_with(&self, keys: Keys) -> Result<Stats> {
         let shared = self.shared();
         shared.check_open()?;
         let named = shared.catalog.named();
-        let tables = named.iter().map(|(name, t)| table_stats(shared, name, t));
+        let tables = named.iter().map(|(name, t)| table_stats(shared, name, t, keys));
         let csn = shared.snapshots.published();
         let (log_bytes, log_margin) =
             shared.commits().exclusively(|leader| (leader.log.bytes(), leader.log.margin_bytes()));
@@ -203,13 +221,18 @@ impl Database {
     }
 }
 
-fn table_stats(shared: &Arc<Shared>, name: &str, state: &TableState) -> Result<TableStats> {
+fn table_stats(
+    shared: &Arc<Shared>,
+    name: &str,
+    state: &TableState,
+    keys: Keys,
+) -> Result<TableStats> {
     let view = state.view();
     let version = &view.version;
     let frozen: usize = view.frozen.iter().map(|f| f.memtable.heap_bytes()).sum();
     let mut indexes = Vec::new();
     for index in &view.schema.indexes {
-        indexes.push(index_stats(shared, state, index)?);
+        indexes.push(index_stats(shared, state, index, keys)?);
     }
     Ok(TableStats {
         name: name.to_owned(),
@@ -235,6 +258,7 @@ fn index_stats(
     shared: &Arc<Shared>,
     state: &TableState,
     index: &IndexSchema,
+    keys: Keys,
 ) -> Result<IndexStats> {
     let view = state.view();
     let files = view.version.index(index.id);
@@ -253,6 +277,13 @@ fn index_stats(
     }
     runs.sort_by_key(|r| r.level);
     let written = shared.storage.written.report();
+    let (pattern, keys) = match keys {
+        Keys::Without => (InsertPattern::Unknown, KeyEstimates::default()),
+        Keys::With => (
+            insert_pattern(shared, state, index)?,
+            files.map(keys::key_estimates).transpose()?.unwrap_or_default(),
+        ),
+    };
     Ok(IndexStats {
         id: index.id,
         name: index.name.clone(),
@@ -260,8 +291,8 @@ fn index_stats(
         bytes: runs.iter().map(|r| r.bytes).sum(),
         runs,
         written: written.indexes.get(&index.id).copied().unwrap_or_default(),
-        pattern: insert_pattern(shared, state, index)?,
-        keys: files.map(keys::key_estimates).transpose()?.unwrap_or_default(),
+        pattern,
+        keys,
     })
 }
 

@@ -63,7 +63,7 @@ fn page(shared: &Shared, head: &str) -> (&'static str, &'static str, String) {
         return ("405 Method Not Allowed", TEXT, "only GET is answered\n".to_string());
     }
     match path.split('?').next() {
-        Some("/healthz") => match shared.instance.database().stats() {
+        Some("/healthz") => match shared.instance.database().stats_without_keys() {
             Ok(stats) if stats.background_error.is_none() => ("200 OK", TEXT, "ok\n".to_string()),
             Ok(stats) => {
                 let why = stats.background_error.map(|e| e.to_string()).unwrap_or_default();
@@ -71,7 +71,7 @@ fn page(shared: &Shared, head: &str) -> (&'static str, &'static str, String) {
             }
             Err(e) => ("503 Service Unavailable", TEXT, format!("{e}\n")),
         },
-        Some("/metrics") => match shared.instance.database().stats() {
+        Some("/metrics") => match shared.instance.database().stats_without_keys() {
             Ok(stats) => {
                 let text = metrics::page(&stats, shared.connections.counts(), shared.started_us);
                 ("200 OK", "text/plain; version=0.0.4; charset=utf-8", text)

@@ -19,7 +19,7 @@ const DELAY_US: u64 = INTERVAL.as_micros() as u64 / 10;
 pub(crate) fn run(shared: &Arc<Shared>) {
     let (mut delayed_us, mut error) = (0, None);
     while !stopped(shared) {
-        let Ok(stats) = shared.instance.database().stats() else { return };
+        let Ok(stats) = shared.instance.database().stats_without_keys() else { return };
         let delay = stats.delayed_us.saturating_sub(delayed_us);
         if delay > DELAY_US {
             let (ms, debt) = (delay / 1000, stats.merge_debt_bytes >> 20);

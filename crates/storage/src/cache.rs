@@ -39,9 +39,11 @@ const SHARDS_MAX: u64 = 16;
 /// A shard smaller than this would hold too few blocks of 16 KiB to choose among.
 const SHARD_BYTES_MIN: u64 = 1 << 20;
 
-/// The cache takes and gives back room in steps of this share of the memtables' part: each looks at every
-/// shard, and a step back evicts.
+/// The cache takes and gives back room in steps of this share of the memtables' part, or of so many bytes
+/// where that is less: each looks at every shard, and a step back evicts while a commit waits, some hundred
+/// blocks at most.
 const STEPS: u64 = 16;
+const STEP_BYTES_MAX: u64 = 8 << 20;
 
 /// The cache asks for more room whenever it took in so much of its capacity.
 const TAKEN_SHARE: u64 = 8;
@@ -152,7 +154,7 @@ impl BlockCache {
     fn resize(&self, memtables: u64) {
         let _resizing = self.resizing.lock();
         let memtables = memtables.max(self.memory.used(Part::Memtables));
-        let step = (self.memory.limit(Part::Memtables) / STEPS).max(1);
+        let step = (self.memory.limit(Part::Memtables) / STEPS).clamp(1, STEP_BYTES_MAX);
         let lent = self.memory.lendable(memtables) / step * step;
         if lent != self.memory.lent() {
             self.memory.lend(lent);

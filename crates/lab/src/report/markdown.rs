@@ -103,7 +103,9 @@ fn line(step: &str, metric: &Metric, values: &[Option<f64>], entries: &[&Entry<'
         crate::figures::Better::Lower => a < b,
     };
     let first = values.first().copied().flatten();
-    let lost = first.is_some_and(|mine| values[1..].iter().flatten().any(|v| better(*v, mine)));
+    // Not where both print the same.
+    let loses = |mine: f64, v: f64| better(v, mine) && units::short(v) != units::short(mine);
+    let lost = first.is_some_and(|mine| values[1..].iter().flatten().any(|v| loses(mine, *v)));
     let cells: Vec<String> = values
         .iter()
         .enumerate()

@@ -264,7 +264,7 @@ fn measured(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
         "pg_total_relation_size" => (true, true),
         "pg_database_size" => {
             let sum = move |_: &[Datum]| {
-                let stats = seen.view.instance.db.stats()?;
+                let stats = seen.view.instance.db.stats_without_keys()?;
                 let of = |t: &onlap::TableStats| {
                     t.segment_bytes + t.mark_bytes + t.indexes.iter().map(|i| i.bytes).sum::<u64>()
                 };
@@ -276,7 +276,7 @@ fn measured(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
     };
     Some(Rowwise::strict(name, oid::INT8, move |a| {
         let Some(relation) = seen.relation(&arg(a, 0))? else { return Ok(Datum::Null) };
-        let stats = seen.view.instance.db.stats()?;
+        let stats = seen.view.instance.db.stats_without_keys()?;
         let bytes = match (&relation.what, relation.index()) {
             (What::Table(table), _) => {
                 let found = stats.tables.iter().find(|t| t.name == table.name);

@@ -105,7 +105,7 @@ fn sequences(view: &View, model: &Model) -> Rows {
 
 fn table_figures(view: &View, model: &Model) -> Result<Rows> {
     let mut rows = Rows::of("relid schemaname relname n_live_tup n_dead_tup");
-    let stats = view.instance.db.stats()?;
+    let stats = view.instance.db.stats_without_keys()?;
     for relation in &model.relations {
         let Some(table) = relation.table() else { continue };
         let figures = stats.tables.iter().find(|t| t.name == table.name);

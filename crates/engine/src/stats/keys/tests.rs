@@ -3,7 +3,7 @@ use onlap_format::DataType;
 use onlap_format::key::KeyColumn;
 
 use super::*;
-use crate::{Database, IndexSpec, Options, SyncMode, TableSpec};
+use crate::{Database, IndexSpec, InsertPattern, Options, SyncMode, TableSpec};
 
 fn def(ty: DataType, descending: bool) -> KeyDef {
     KeyDef::new(vec![KeyColumn { ty, descending }, KeyColumn { ty, descending }])
@@ -79,4 +79,25 @@ fn runs_tell_of_keys_what_a_scan_would_find() -> Result<()> {
     assert!(near(score.distinct[0], SCORES), "{:?}", score.distinct);
     assert_eq!((score.min, score.max), (vec![Value::Int(SCORES - 1)], vec![Value::Int(0)]));
     db.close()
+}
+
+#[test]
+fn without_keys_the_other_figures_are_the_same() -> Result<()> {
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = Database::open(dir.path(), Options::default().sync(SyncMode::Os))?;
+    let spec = TableSpec::new("t").column("id", DataType::Int8).primary_key(["id"]);
+    let table = db.create_table(spec)?;
+    table.insert_many((0..5000).map(|id| vec![Value::Int(id)]))?;
+    db.flush()?;
+    table.insert_many((5000..9000).map(|id| vec![Value::Int(id)]))?;
+
+    let brief = db.stats_without_keys()?;
+    let mut full = db.stats()?;
+    for index in full.tables.iter_mut().flat_map(|t| &mut t.indexes) {
+        assert_ne!(index.pattern, InsertPattern::Unknown);
+        assert_eq!(std::mem::take(&mut index.keys).entries, 5000);
+        index.pattern = InsertPattern::Unknown;
+    }
+    assert_eq!(format!("{:?}", brief.tables), format!("{:?}", full.tables));
+    Ok(())
 }
