@@ -144,7 +144,7 @@ impl BlockCache {
     fn ask_for_room(&self) {
         let used = self.memory.used(Part::Memtables);
         let most = self.memtables.load(Relaxed);
-        let most = used.max(most - most / FADING);
+        let most = used.max(most / FADING * (FADING - 1));
         self.memtables.store(most, Relaxed);
         if self.memory.lendable(most) > self.memory.lent() {
             self.resize(most);
