@@ -220,7 +220,6 @@ pub(crate) fn run_job(shared: &Shared, job: Job) -> Result<()> {
         Job::Memtable(state, work) => {
             work.run();
             state.count_memory();
-            shared.storage.cache.make_way();
             Ok(())
         }
     };

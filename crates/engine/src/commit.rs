@@ -646,7 +646,6 @@ fn relieve(shared: &Shared, admitted: &[Admitted<'_>], leader: &mut Leader) {
             flush::freeze(shared, &w.state, csn);
         }
     }
-    shared.storage.cache.make_way();
     let memory = &shared.storage.memory;
     let half = memory.limit(Part::Memtables) / 2;
     if memory.used(Part::Memtables) > half && !shared.has_frozen() {

@@ -165,38 +165,40 @@ pub struct RunStats {
 /// Rows at the end of the table from which insert patterns are told: a window of the classifier.
 const PATTERN_ROWS: u64 = onlap_base::pattern::WINDOW_KEYS;
 
-/// Whether keys are looked at too.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Keys {
-    Without,
-    With,
+/// What all tables are looked at with.
+struct Look<'a> {
+    shared: &'a Arc<Shared>,
+    written: WrittenReport,
+    /// Whether keys are read.
+    keys: bool,
 }
 
 impl Database {
     /// Numbers about everything. For patterns and estimates of keys it reads the newest rows of each
     /// table once per index: thousands, so ask [`Database::stats_without_keys`] where that is often.
     pub fn stats(&self) -> Result<Stats> {
-        self.stats_with(Keys::With)
+        self.stats_with(true)
     }
 
     /// The same from counters and the manifest alone: [`IndexStats::pattern`] is unknown,
     /// [`IndexStats::keys`] is empty.
     pub fn stats_without_keys(&self) -> Result<Stats> {
-        self.stats_with(Keys::Without)
+        self.stats_with(false)
     }
 
-    fn stats_with(&self, keys: Keys) -> Result<Stats> {
+    fn stats_with(&self, keys: bool) -> Result<Stats> {
         let shared = self.shared();
         shared.check_open()?;
         let named = shared.catalog.named();
-        let tables = named.iter().map(|(name, t)| table_stats(shared, name, t, keys));
+        let look = Look { shared, written: shared.storage.written.report(), keys };
+        let tables = named.iter().map(|(name, t)| look.table(name, t)).collect::<Result<_>>()?;
         let csn = shared.snapshots.published();
         let (log_bytes, log_margin) =
             shared.commits().exclusively(|leader| (leader.log.bytes(), leader.log.margin_bytes()));
         Ok(Stats {
             csn,
-            tables: tables.collect::<Result<_>>()?,
-            written: shared.storage.written.report(),
+            tables,
+            written: look.written,
             memory: shared.storage.memory.report(),
             reads: shared.counters.report(),
             log_bytes,
@@ -221,79 +223,71 @@ impl Database {
     }
 }
 
-fn table_stats(
-    shared: &Arc<Shared>,
-    name: &str,
-    state: &TableState,
-    keys: Keys,
-) -> Result<TableStats> {
-    let view = state.view();
-    let version = &view.version;
-    let frozen: usize = view.frozen.iter().map(|f| f.memtable.heap_bytes()).sum();
-    let mut indexes = Vec::new();
-    for index in &view.schema.indexes {
-        indexes.push(index_stats(shared, state, index, keys)?);
+impl Look<'_> {
+    fn table(&self, name: &str, state: &TableState) -> Result<TableStats> {
+        let shared = self.shared;
+        let view = state.view();
+        let version = &view.version;
+        let frozen: usize = view.frozen.iter().map(|f| f.memtable.heap_bytes()).sum();
+        let mut indexes = Vec::new();
+        for index in &view.schema.indexes {
+            indexes.push(self.index(state, index)?);
+        }
+        Ok(TableStats {
+            name: name.to_owned(),
+            row_ids: view.active.end_row(),
+            unflushed_rows: view.active.end_row() - version.flushed_rows,
+            pending_rows: state.pending.rows(),
+            pending_rows_limit: blind::limit(shared, state),
+            memtable_bytes: (view.active.heap_bytes() + frozen) as u64,
+            segments: version.segments.len(),
+            segment_rows: version.segments.iter().map(|s| s.meta.count).sum(),
+            segment_bytes: version.segments.iter().map(|s| s.meta.bytes).sum(),
+            mark_runs: version.marks.len(),
+            marks: version.marks.iter().map(|m| m.meta.marks).sum(),
+            mark_bytes: version.marks.iter().map(|m| m.meta.bytes).sum(),
+            history_debt_bytes: debts::kept(shared, state).history,
+            unflushed_changes: view.memtables_newest_first().map(|m| m.changes() as u64).sum(),
+            debts: state.owed.look(&view, compaction::dead_share(shared)),
+            indexes,
+        })
     }
-    Ok(TableStats {
-        name: name.to_owned(),
-        row_ids: view.active.end_row(),
-        unflushed_rows: view.active.end_row() - version.flushed_rows,
-        pending_rows: state.pending.rows(),
-        pending_rows_limit: blind::limit(shared, state),
-        memtable_bytes: (view.active.heap_bytes() + frozen) as u64,
-        segments: version.segments.len(),
-        segment_rows: version.segments.iter().map(|s| s.meta.count).sum(),
-        segment_bytes: version.segments.iter().map(|s| s.meta.bytes).sum(),
-        mark_runs: version.marks.len(),
-        marks: version.marks.iter().map(|m| m.meta.marks).sum(),
-        mark_bytes: version.marks.iter().map(|m| m.meta.bytes).sum(),
-        history_debt_bytes: debts::kept(shared, state).history,
-        unflushed_changes: view.memtables_newest_first().map(|m| m.changes() as u64).sum(),
-        debts: state.owed.look(&view, compaction::dead_share(shared)),
-        indexes,
-    })
-}
 
-fn index_stats(
-    shared: &Arc<Shared>,
-    state: &TableState,
-    index: &IndexSchema,
-    keys: Keys,
-) -> Result<IndexStats> {
-    let view = state.view();
-    let files = view.version.index(index.id);
-    let entries = files.map_or(&[][..], |i| &i.runs);
-    let mut runs = Vec::with_capacity(entries.len());
-    for run in entries {
-        let form = run.run.files().first().map_or("empty", |f| f.form());
-        runs.push(RunStats {
-            level: run.meta.level,
-            rows: run.meta.rows.clone(),
-            files: run.meta.files.len(),
-            entries: run.meta.entries(),
-            bytes: run.meta.bytes(),
-            form,
-        });
+    fn index(&self, state: &TableState, index: &IndexSchema) -> Result<IndexStats> {
+        let view = state.view();
+        let files = view.version.index(index.id);
+        let entries = files.map_or(&[][..], |i| &i.runs);
+        let mut runs = Vec::with_capacity(entries.len());
+        for run in entries {
+            let form = run.run.files().first().map_or("empty", |f| f.form());
+            runs.push(RunStats {
+                level: run.meta.level,
+                rows: run.meta.rows.clone(),
+                files: run.meta.files.len(),
+                entries: run.meta.entries(),
+                bytes: run.meta.bytes(),
+                form,
+            });
+        }
+        runs.sort_by_key(|r| r.level);
+        let (pattern, keys) = match self.keys {
+            false => (InsertPattern::Unknown, KeyEstimates::default()),
+            true => (
+                insert_pattern(self.shared, state, index)?,
+                files.map(keys::key_estimates).transpose()?.unwrap_or_default(),
+            ),
+        };
+        Ok(IndexStats {
+            id: index.id,
+            name: index.name.clone(),
+            entries: runs.iter().map(|r| r.entries).sum(),
+            bytes: runs.iter().map(|r| r.bytes).sum(),
+            runs,
+            written: self.written.indexes.get(&index.id).copied().unwrap_or_default(),
+            pattern,
+            keys,
+        })
     }
-    runs.sort_by_key(|r| r.level);
-    let written = shared.storage.written.report();
-    let (pattern, keys) = match keys {
-        Keys::Without => (InsertPattern::Unknown, KeyEstimates::default()),
-        Keys::With => (
-            insert_pattern(shared, state, index)?,
-            files.map(keys::key_estimates).transpose()?.unwrap_or_default(),
-        ),
-    };
-    Ok(IndexStats {
-        id: index.id,
-        name: index.name.clone(),
-        entries: runs.iter().map(|r| r.entries).sum(),
-        bytes: runs.iter().map(|r| r.bytes).sum(),
-        runs,
-        written: written.indexes.get(&index.id).copied().unwrap_or_default(),
-        pattern,
-        keys,
-    })
 }
 
 /// Shows the classifier the keys of the newest rows in the order in which they arrived, after a

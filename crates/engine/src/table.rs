@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use onlap_base::memory::{Memory, Part};
+use onlap_base::memory::Part;
 use onlap_base::{Csn, Error, ErrorKind, IndexId, Result, RowId, TableId};
 use onlap_format::key::{KeyColumn, KeyDef};
 use onlap_format::manifest::Edit;
@@ -224,7 +224,7 @@ pub(crate) struct TableState {
     /// Indexes under construction. Who installs flushed files or changes the schema holds it from the
     /// look at the schema to the new view.
     pub building: Mutex<Building>,
-    memory: Arc<Memory>,
+    storage: Arc<StorageContext>,
     /// Bytes of its memtables counted against the budget.
     charged: Mutex<u64>,
     tuning: memtable::Tuning,
@@ -232,14 +232,14 @@ pub(crate) struct TableState {
 
 impl Drop for TableState {
     fn drop(&mut self) {
-        self.memory.sub(Part::Memtables, *self.charged.get_mut());
+        self.storage.memory.sub(Part::Memtables, *self.charged.get_mut());
     }
 }
 
 impl TableState {
     /// A table whose rows are all in files; nobody sees it at a commit before `csn`.
     pub(crate) fn new(
-        storage: &StorageContext,
+        storage: &Arc<StorageContext>,
         tuning: memtable::Tuning,
         version: Arc<TableVersion>,
         csn: Csn,
@@ -283,7 +283,7 @@ impl TableState {
             nothing_due: Mutex::new(None),
             changing: ChangeLock::new(&*storage.tasks),
             building: Mutex::default(),
-            memory: Arc::clone(&storage.memory),
+            storage: Arc::clone(storage),
             charged: Mutex::new(0),
             tuning,
         })
@@ -333,7 +333,8 @@ impl TableState {
         frozen.or_else(|| self.writer.lock().active_since)
     }
 
-    /// Counts the memtables' bytes of the moment against the budget; returns those of the active one.
+    /// Counts the memtables' bytes of the moment against the budget, and lets the cache make way for them;
+    /// returns those of the active one.
     pub(crate) fn count_memory(&self) -> usize {
         // From the look at the view to the charge, so that nobody charges what was before.
         let mut charged = self.charged.lock();
@@ -342,11 +343,14 @@ impl TableState {
         let frozen: usize = view.frozen.iter().map(|f| f.memtable.heap_bytes()).sum();
         let now = (active + frozen) as u64;
         let before = std::mem::replace(&mut *charged, now);
+        let memory = &self.storage.memory;
         if now >= before {
-            self.memory.add(Part::Memtables, now - before);
+            memory.add(Part::Memtables, now - before);
         } else {
-            self.memory.sub(Part::Memtables, before - now);
+            memory.sub(Part::Memtables, before - now);
         }
+        drop(charged);
+        self.storage.cache.make_way();
         active
     }
 

@@ -34,6 +34,12 @@ pub struct StorageContext {
     next_file: AtomicU64,
 }
 
+impl std::fmt::Debug for StorageContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StorageContext").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
 impl StorageContext {
     /// A context for a directory. File ids start at 1 until [`StorageContext::skip_file_ids`].
     pub fn new(

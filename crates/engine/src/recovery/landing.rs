@@ -166,9 +166,9 @@ impl<'a> Landing<'a> {
     }
 
     fn look_at_memory(&mut self, state: Arc<TableState>) {
-        let bytes = state.count_memory();
-        self.shared.storage.cache.make_way();
-        if bytes >= self.shared.memtable_bytes && !self.full.iter().any(|t| t.id == state.id) {
+        if state.count_memory() >= self.shared.memtable_bytes
+            && !self.full.iter().any(|t| t.id == state.id)
+        {
             self.full.push(state);
         }
     }

@@ -130,6 +130,17 @@ pub fn cases_of<'a>(entries: &'a [Entry<'_>]) -> Vec<&'a str> {
     cases
 }
 
+/// The steps of entries in their order, each once.
+pub fn steps_of<'a>(entries: impl IntoIterator<Item = &'a Entry<'a>>) -> Vec<&'a str> {
+    let mut steps: Vec<&str> = Vec::new();
+    for step in entries.into_iter().flat_map(|e| &e.steps) {
+        if !steps.contains(&step.step.as_str()) {
+            steps.push(&step.step);
+        }
+    }
+    steps
+}
+
 impl Comparison {
     /// As JSON, for `--json`.
     pub fn to_json(&self) -> String {

@@ -10,7 +10,7 @@ use onlap_base::Result;
 use serde_json::{Value, json};
 
 use super::columns::published;
-use super::comparison::{Comparison, Entry, cases_of, metrics, ratios};
+use super::comparison::{Comparison, Entry, cases_of, metrics, ratios, steps_of};
 use super::storage;
 use crate::units;
 
@@ -186,13 +186,7 @@ fn tables(workload: &str, entries: &[Entry<'_>], out: &mut String) {
             let _ = writeln!(out, "<h3>{}</h3>", escape(case));
         }
         let of_case = || entries.iter().filter(|e| e.case == case);
-        let mut steps: Vec<&str> = Vec::new();
-        for step in of_case().flat_map(|e| &e.steps) {
-            if !steps.contains(&step.step.as_str()) {
-                steps.push(&step.step);
-            }
-        }
-        for name in steps {
+        for name in steps_of(of_case()) {
             let found: Vec<_> = of_case()
                 .filter_map(|e| Some((e.engine, published(workload, e.step(name)?))))
                 .collect();

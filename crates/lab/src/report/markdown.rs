@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use onlap_base::Result;
 
-use super::comparison::{Comparison, Entry, Metric, cases_of, metrics};
+use super::comparison::{Comparison, Entry, Metric, cases_of, metrics, steps_of};
 use super::storage;
 use crate::units;
 
@@ -27,12 +27,13 @@ pub fn table(comparison: &Comparison) -> Result<String> {
             .map_or(String::new(), |n| format!(" in a cgroup of {}", units::size(n)));
         let _ = writeln!(
             out,
-            "{}: {} rows, {} client(s), memory {}{cgroup}, sync {}{limit}.\n\n```\n{}\n```\n",
+            "{}: {} rows, {} client(s), memory {}{cgroup}, sync {}{limit}. {}.\n\n```\n{}\n```\n",
             run.workload,
             units::grouped(s.rows),
             s.clients,
             units::size(s.memory_bytes),
             s.sync,
+            run.environment.line(),
             comparison.command,
         );
     }
@@ -74,13 +75,7 @@ fn case_table(entries: &[&Entry<'_>]) -> String {
         let _ = write!(out, " {} |", e.engine);
     });
     let _ = writeln!(out, "\n|---|---|{}", "---:|".repeat(entries.len()));
-    let mut steps: Vec<&str> = Vec::new();
-    for step in entries.iter().flat_map(|e| &e.steps) {
-        if !steps.contains(&step.step.as_str()) {
-            steps.push(&step.step);
-        }
-    }
-    for step in steps {
+    for step in steps_of(entries.iter().copied()) {
         for metric in metrics().iter().filter(|m| SHOWN.contains(&m.name)) {
             let values: Vec<Option<f64>> =
                 entries.iter().map(|e| e.spread(step, metric.of).map(|s| s.median)).collect();

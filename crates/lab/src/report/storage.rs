@@ -4,7 +4,7 @@
 //! times as fast as each other one the first is. Where the gap grows as storage slows, the last columns
 //! grow from the last line of a step to its first.
 
-use super::comparison::{Entry, cases_of, metrics};
+use super::comparison::{Entry, cases_of, metrics, steps_of};
 use crate::units;
 
 /// The figures of the table.
@@ -18,15 +18,9 @@ pub fn lines(entries: &[Entry<'_>]) -> Option<Vec<Vec<String>>> {
         return None;
     }
     let mut engines: Vec<&str> = Vec::new();
-    let mut steps: Vec<&str> = Vec::new();
     for entry in entries {
         if !engines.contains(&entry.engine) {
             engines.push(entry.engine);
-        }
-        for step in &entry.steps {
-            if !steps.contains(&step.step.as_str()) {
-                steps.push(&step.step);
-            }
         }
     }
     let peers = &engines[1..];
@@ -34,7 +28,7 @@ pub fn lines(entries: &[Entry<'_>]) -> Option<Vec<Vec<String>>> {
     header.extend(engines.iter().map(|e| (*e).to_owned()));
     header.extend(peers.iter().map(|peer| format!("{} / {peer}", engines[0])));
     let mut out = vec![header];
-    for step in steps {
+    for step in steps_of(entries) {
         for metric in metrics().iter().filter(|m| RATES.contains(&m.name)) {
             for case in cases_of(entries) {
                 let of = |engine: &&str| {

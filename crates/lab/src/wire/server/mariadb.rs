@@ -48,7 +48,7 @@ pub(super) fn prepare(kind: Kind, options: &ServerOptions<'_>) -> Result<Prepare
         let text = format!("{}: a socket's path has at most {NAME_MAX} bytes", socket.display());
         return Err(Error::new(ErrorKind::InvalidInput, text));
     }
-    let config = settings(kind, options.memory, options.sync);
+    let mut config = settings(kind, options.memory, options.sync);
     let mut command = Command::new(SERVER);
     command.arg("--no-defaults").arg(format!("--datadir={}", dir.display()));
     command.arg(format!("--socket={}", socket.display()));
@@ -61,6 +61,7 @@ pub(super) fn prepare(kind: Kind, options: &ServerOptions<'_>) -> Result<Prepare
     if is_rocksdb(kind) {
         // RocksDB's blocks come and go between threads, which the system's allocator keeps an arena each for.
         command.env("MALLOC_ARENA_MAX", "2");
+        config.push("MALLOC_ARENA_MAX=2 in its environment".into());
     }
     as_user(&mut command, USER);
     let address = ServerAddress::Mysql(Address::Private(port));
