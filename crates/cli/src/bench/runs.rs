@@ -66,8 +66,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mut here = Here { args, apart: !simple };
     let done = campaign.run(before, interrupt::flag(), &mut here)?;
     let entries = done.entries()?;
-    if let Some(run) = done.runs.first() {
-        println!("{}\n", run.environment.line());
+    if !done.runs.is_empty() {
+        println!("{}\n", done.machines().join("\n"));
         print!("{}", report::print_entries(&args.workload, &entries));
     }
     let different = done.disagreements();

@@ -142,6 +142,27 @@ pub fn steps_of<'a>(entries: impl IntoIterator<Item = &'a Entry<'a>>) -> Vec<&'a
 }
 
 impl Comparison {
+    /// A line for each machine and build that runs are from, with its engines where there are several.
+    pub fn machines(&self) -> Vec<String> {
+        let mut found: Vec<(String, Vec<&str>)> = Vec::new();
+        for run in &self.runs {
+            let line = run.environment.line();
+            let at = found.iter().position(|(other, _)| *other == line).unwrap_or(found.len());
+            if at == found.len() {
+                found.push((line, Vec::new()));
+            }
+            if !found[at].1.contains(&run.engine.as_str()) {
+                found[at].1.push(&run.engine);
+            }
+        }
+        let several = found.len() > 1;
+        let tell = |(line, engines): (String, Vec<&str>)| match several {
+            true => format!("{}: {line}", engines.join(", ")),
+            false => line,
+        };
+        found.into_iter().map(tell).collect()
+    }
+
     /// As JSON, for `--json`.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("reports have string keys and finite numbers")

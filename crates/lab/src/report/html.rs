@@ -71,7 +71,9 @@ const CHARTS: &str = r#"<section aria-labelledby="charts-title">
 fn head(comparison: &Comparison, out: &mut String) {
     let Some(run) = comparison.runs.first() else { return };
     let s = &run.settings;
-    let _ = writeln!(out, "<p>{}</p>", escape(&run.environment.line()));
+    for machine in comparison.machines() {
+        let _ = writeln!(out, "<p>{}</p>", escape(&machine));
+    }
     let mut facts = vec![
         format!("{} rows", units::grouped(s.rows)),
         format!("{} secondary indexes", s.secondary),

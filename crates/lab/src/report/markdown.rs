@@ -33,7 +33,7 @@ pub fn table(comparison: &Comparison) -> Result<String> {
             s.clients,
             units::size(s.memory_bytes),
             s.sync,
-            run.environment.line(),
+            comparison.machines().join(". "),
             comparison.command,
         );
     }

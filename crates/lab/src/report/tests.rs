@@ -56,6 +56,17 @@ fn medians_and_ratios() {
 }
 
 #[test]
+fn runs_of_several_machines_say_which() {
+    let mut report = comparison();
+    let here = report.runs[0].environment.line();
+    assert_eq!(report.machines().join(" and "), here);
+    report.runs[1].environment.cpu = "another".into();
+    let there = report.runs[1].environment.line();
+    assert_eq!(report.machines(), [format!("onlap, peer: {here}"), format!("peer: {there}")]);
+    assert!(markdown::table(&report).unwrap().contains(&format!("peer: {there}")));
+}
+
+#[test]
 fn what_a_step_does_not_have_is_not_in_the_json() {
     let json = comparison().to_json();
     assert!(json.contains("\"merge_debt_bytes\": 0") && !json.contains("qps"), "{json}");
