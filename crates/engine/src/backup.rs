@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use onlap_base::names::{self, FileKind};
 use onlap_base::{Csn, Error, ErrorKind, Result};
-use onlap_format::log::{self as format, GroupPart, LogPosition};
+use onlap_format::log::{self as format, GroupPart, LogBegun, LogPosition};
 use onlap_format::manifest::ManifestState;
 use onlap_storage::backup::{Transfer, finished_files};
 use onlap_storage::manifest::load_state;
@@ -135,8 +135,8 @@ impl Database {
         let log_bytes = point.log.iter().map(|(_, bytes)| bytes).sum();
         let mut moved = Moved::new(&mut options.progress, finished.iter().copied(), log_bytes);
         moved.at.files += point.log.len() as u64;
-        copy_log(shared, &point, &mut transfer, &mut moved)?;
-        let Point { csn, unix_us, mut state, pins, log, held } = point;
+        let begun = copy_log(shared, &point, &mut transfer, &mut moved)?;
+        let Point { csn, unix_us, mut state, pins, log, held, .. } = point;
         drop(held);
         let mut report = BackupReport {
             csn,
@@ -161,6 +161,7 @@ impl Database {
         }
         drop(pins);
         state.log_oldest = log[0].0;
+        state.log_begun = Some(begun);
         transfer.finish(&state)?;
         Ok(report)
     }
@@ -184,6 +185,8 @@ struct Point<'a> {
     pins: Vec<Arc<TableVersion>>,
     /// Log files, oldest first, and their bytes up to the point.
     log: Vec<(u64, u64)>,
+    /// The stamp of the newest of them.
+    stamp: u64,
     held: HeldLog<'a>,
 }
 
@@ -209,33 +212,35 @@ impl<'a> Point<'a> {
             // The log may have been cut in memory and not yet in the manifest.
             state.timeline = Arc::new(shared.timeline.points());
             let log = leader.log.hold();
+            let stamp = leader.log.stamp();
             let held = HeldLog { shared, oldest: log[0].0 };
             let (csn, unix_us) = (leader.next_csn - 1, shared.clock.unix_us());
-            Ok(Point { csn, unix_us, state, pins, log, held })
+            Ok(Point { csn, unix_us, state, pins, log, stamp, held })
         })
     }
 }
 
-/// Step 2.
+/// Step 2. Returns what the manifest is to say of the newest file: the copy of it ends at the point.
 fn copy_log(
     shared: &Shared,
     point: &Point<'_>,
     transfer: &mut Transfer,
     moved: &mut Moved<'_, '_>,
-) -> Result<()> {
-    let last = point.log.len() - 1;
-    for (i, &(number, bytes)) in point.log.iter().enumerate() {
-        let mut note = Vec::new();
-        if i == last {
-            let end = LogPosition::new(number, bytes);
-            let group = GroupPart { durable: end, unix_us: point.unix_us };
-            format::put_note(&mut note, end, point.csn, group);
-        }
+) -> Result<LogBegun> {
+    let (&(newest, bytes), older) = point.log.split_last().expect("there is a log file");
+    for &(number, bytes) in older {
         let kind = FileKind::Log(number);
-        transfer.copy(&shared.storage.dir, kind, bytes, &note, &mut |n| moved.bytes(n))?;
+        transfer.copy(&shared.storage.dir, kind, bytes, &[], &mut |n| moved.bytes(n))?;
         moved.file()?;
     }
-    Ok(())
+    let mut note = Vec::new();
+    let end = LogPosition::new(newest, bytes);
+    let group = GroupPart { durable: end, unix_us: point.unix_us };
+    format::put_note(&mut note, end, point.csn, group);
+    let kind = FileKind::Log(newest);
+    transfer.copy(&shared.storage.dir, kind, bytes, &note, &mut |n| moved.bytes(n))?;
+    moved.file()?;
+    Ok(LogBegun { file: newest, stamp: point.stamp, bytes: bytes + note.len() as u64 })
 }
 
 /// Counts what was moved and tells it.

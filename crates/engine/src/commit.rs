@@ -234,11 +234,13 @@ impl Commits {
         mut writes: Vec<TableWrite>,
         mut reads: Option<ReadSet>,
     ) -> Result<Csn> {
-        shared.check_writable()?;
+        shared.check_open()?;
         writes.retain(|w| w.rows.rows > 0 || !w.marks.is_empty() || !w.changes.is_empty());
+        // Reading goes on when writing has ended (I6).
         if writes.is_empty() {
             return Ok(shared.snapshots.published());
         }
+        shared.check_writable()?;
         loop {
             writes.iter_mut().try_for_each(upgrade::upgrade)?;
             for write in writes.iter_mut().filter(|w| replace::is_due(w)) {

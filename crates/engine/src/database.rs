@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     pub storage: Arc<StorageContext>,
     pub clock: Arc<dyn Clock>,
     pub tasks: Arc<dyn Tasks>,
-    pub versions: Versions,
+    pub versions: Arc<Versions>,
     pub catalog: Catalog,
     pub snapshots: Snapshots,
     pub timeline: Timeline,
@@ -74,7 +74,7 @@ pub(crate) struct Shared {
     pub background: Background,
     /// A memtable is frozen at this many bytes.
     pub memtable_bytes: usize,
-    /// Serialises schema changes.
+    /// Held while ids of tables, indexes and sequences are given.
     pub schema_lock: ChangeLock,
     pub quiet: Quiet,
     pub counters: crate::read::ReadTotals,
@@ -89,7 +89,7 @@ impl Shared {
     pub(crate) fn new(
         options: Options,
         storage: Arc<StorageContext>,
-        versions: Versions,
+        versions: Arc<Versions>,
         lock: Box<dyn Send + Sync>,
         csn: Csn,
     ) -> Shared {
@@ -179,7 +179,12 @@ impl Shared {
     /// Refuses writes on a closed or poisoned handle.
     pub(crate) fn check_writable(&self) -> Result<()> {
         self.check_open()?;
-        self.poisoned.get().map_or(Ok(()), |e| Err(e.clone()))
+        self.write_error().map_or(Ok(()), Err)
+    }
+
+    /// Why the database takes no more writes, where it does not.
+    pub(crate) fn write_error(&self) -> Option<Error> {
+        self.poisoned.get().cloned()
     }
 
     /// Ends all writing until the database is reopened (I6), and returns the error that says so.
@@ -209,6 +214,9 @@ impl Shared {
         edits: &[Edit],
         publish: impl FnOnce(&[Changed]) -> T,
     ) -> Result<T> {
+        if let Some(e) = self.write_error() {
+            return Err(e);
+        }
         let mut floors = self.history_floors(edits);
         if !floors.is_empty() {
             floors.splice(0..0, edits.iter().cloned());

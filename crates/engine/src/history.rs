@@ -160,10 +160,14 @@ impl Shared {
 
     /// Floors of the tables that edits change, as far as they matter after a reopen.
     pub(crate) fn history_floors(&self, edits: &[Edit]) -> Vec<Edit> {
+        let drops =
+            |table| edits.iter().any(|edit| matches!(edit, Edit::DropTable(id) if *id == table));
         let mut floors = Vec::new();
         for table in edits.iter().filter_map(Edit::table) {
             let known = floors.iter().any(|f: &Edit| f.table() == Some(table));
+            // A floor behind the end of its table fits nothing.
             if !known
+                && !drops(table)
                 && let Some(state) = self.catalog.by_id(table)
                 && state.view_now().schema.history_us > 0
                 && !state.dropped.load(Ordering::Relaxed)
@@ -268,7 +272,6 @@ impl Table {
         shared.check_writable()?;
         let history_us = u64::try_from(length.as_micros()).unwrap_or(u64::MAX);
         let _changing = self.state.changing.lock();
-        let _one = shared.schema_lock.lock();
         shared.commits().exclusively(|leader| {
             let csn = leader.next_csn - 1;
             let mut schema = (*self.state.schema()).clone();

@@ -7,7 +7,8 @@
 //!
 //! Invariants: bytes are reserved before a commit is assigned; in the modes that promise anything
 //! about power loss a file is synced before its successor gets a record, so that what a crash keeps
-//! is a prefix (I3). After a failed write or sync the writer is never used again (I6).
+//! is a prefix (I3), and the manifest knows of a file before a commit in it is acknowledged ([`chain`]).
+//! After a failed write or sync the writer is never used again (I6).
 //!
 //! Thread safety: owned by the commit leader; [`LogSync`] is shared with the interval syncer.
 
@@ -16,8 +17,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use onlap_base::names::{self, FileKind};
-use onlap_base::{Csn, Error, ErrorKind, Result};
-use onlap_format::log::{self as format, FileHeader, GroupPart, LogPosition};
+use onlap_base::{Csn, ErrorKind, Result};
+use onlap_format::log::{self as format, FileHeader, GroupPart, LogBegun, LogPosition};
 use onlap_storage::StorageContext;
 use onlap_storage::written::Purpose;
 use onlap_vfs::{Access, File};
@@ -25,12 +26,14 @@ use parking_lot::Mutex;
 
 use crate::options::SyncMode;
 
+mod chain;
+mod files;
+
+pub(crate) use chain::LogChain;
+use files::{allocated, beyond_space, fill, first_file, kept_file};
+
 /// Obsolete files kept for reuse; more are deleted.
 const SPARES: usize = 2;
-/// Size of the file that an open begins where the disk is full: some hundred deletes.
-const SMALL_FILE_BYTES: u64 = 64 << 10;
-/// Bytes of zeros written per call when a spare file is prepared.
-const FILL_BYTES: usize = 1 << 20;
 
 /// A file that gets no more records.
 #[derive(Debug)]
@@ -47,36 +50,47 @@ pub(crate) struct ObsoleteFile(ClosedFile);
 /// What the interval syncer shares with the writer.
 pub(crate) struct LogSync {
     storage: Arc<StorageContext>,
+    chain: LogChain,
     state: Mutex<SyncState>,
 }
 
 struct SyncState {
     current: Arc<dyn File>,
+    begun: LogBegun,
     /// Files before it that were never synced, by number; in mode `os` alone.
     unsynced: Vec<(u64, Arc<dyn File>)>,
     written: LogPosition,
     durable: LogPosition,
-    /// Number of the newest file whose name is durable; behind that of the current one in mode `os` alone.
+    /// Number of the newest file whose name is durable and in the manifest; behind that of the current one in
+    /// mode `os` alone.
     named: u64,
 }
 
 impl LogSync {
     /// Syncs what has been written so far. The lock is not held while the disk works.
     pub(crate) fn sync(&self) -> Result<()> {
-        let (file, unsynced, written, named) = {
+        let (file, begun, unsynced, written) = {
             let state = self.state.lock();
             if state.durable >= state.written {
                 return Ok(());
             }
-            (Arc::clone(&state.current), state.unsynced.clone(), state.written, state.named)
+            let begun = (state.named < state.written.file()).then_some(state.begun);
+            (Arc::clone(&state.current), begun, state.unsynced.clone(), state.written)
         };
         unsynced.iter().try_for_each(|(_, file)| file.sync_data())?;
         file.sync_data()?;
-        if named < written.file() {
+        let mut named = 0;
+        if let Some(begun) = begun {
             self.storage.sync_dir()?;
+            match self.chain.note(begun) {
+                Ok(()) => named = begun.file,
+                // The next sync tells it.
+                Err(e) if e.kind() == ErrorKind::DiskFull => {}
+                Err(e) => return Err(e),
+            }
         }
         let mut state = self.state.lock();
-        state.named = state.named.max(written.file());
+        state.named = state.named.max(named);
         state.unsynced.retain(|(number, _)| *number >= written.file());
         state.durable = state.durable.max(written);
         Ok(())
@@ -95,6 +109,7 @@ pub(crate) struct LogWriter {
     file: Arc<dyn File>,
     at: LogPosition,
     capacity: u64,
+    stamp: u64,
     last_csn: Csn,
     closed: VecDeque<ClosedFile>,
     spares: Vec<PathBuf>,
@@ -118,12 +133,15 @@ pub(crate) struct LogTail {
     pub end: LogPosition,
     /// The last commit in it.
     pub csn: Csn,
+    /// Stamp of the file in which it ends.
+    pub stamp: u64,
 }
 
 impl LogWriter {
     /// Begins a new file behind what recovery has read.
     pub(crate) fn start(
         storage: Arc<StorageContext>,
+        chain: LogChain,
         mode: SyncMode,
         file_bytes: u64,
         tail: LogTail,
@@ -138,6 +156,8 @@ impl LogWriter {
         let began_full = capacity < file_bytes || had && margin.is_none();
         let state = SyncState {
             current: Arc::clone(&file),
+            // Has its stamp before anything is synced.
+            begun: LogBegun { file: tail.next_file, stamp: 0, bytes: capacity },
             unsynced: Vec::new(),
             written: tail.end,
             durable: tail.end,
@@ -146,13 +166,18 @@ impl LogWriter {
         };
         let closed = tail.files.into_iter();
         let mut writer = LogWriter {
-            sync: Arc::new(LogSync { storage: Arc::clone(&storage), state: Mutex::new(state) }),
+            sync: Arc::new(LogSync {
+                storage: Arc::clone(&storage),
+                chain,
+                state: Mutex::new(state),
+            }),
             storage,
             mode,
             file_bytes,
             file: Arc::clone(&file),
             at: tail.end,
             capacity,
+            stamp: tail.stamp,
             last_csn: tail.csn,
             closed: closed
                 .map(|(number, last_csn, bytes)| ClosedFile { number, last_csn, bytes })
@@ -163,8 +188,9 @@ impl LogWriter {
             began_full,
             held: Vec::new(),
         };
-        writer.write_header(&*file, tail.next_file)?;
-        writer.go_on(file, tail.next_file);
+        // All before it is durable by now, in every mode.
+        let begun = writer.begin(&*file, tail.next_file, capacity, true)?;
+        writer.go_on(file, begun, true);
         Ok(writer)
     }
 
@@ -267,6 +293,11 @@ impl LogWriter {
         files.push((self.at.file(), self.at.offset()));
         self.held.push(files[0].0);
         files
+    }
+
+    /// Stamp of the current file.
+    pub(crate) fn stamp(&self) -> u64 {
+        self.stamp
     }
 
     /// Ends a [`LogWriter::hold`] that began with this file.
@@ -383,12 +414,13 @@ impl LogWriter {
         if self.mode != SyncMode::Os {
             self.sync.sync().map_err(beyond_space)?;
         }
-        self.write_header(&*file, number)?;
+        let durably = self.mode != SyncMode::Os;
+        let begun = self.begin(&*file, number, capacity, durably)?;
         let closed =
             ClosedFile { number: self.at.file(), last_csn: self.last_csn, bytes: self.capacity };
         self.closed.push_back(closed);
         self.capacity = capacity;
-        self.go_on(file, number);
+        self.go_on(file, begun, durably);
         Ok(())
     }
 
@@ -410,113 +442,55 @@ impl LogWriter {
         self.storage.fs.open(path, Access::ReadWrite).map(Some)
     }
 
-    /// Writes the header of file `number`, which has its bytes already.
-    fn write_header(&self, file: &dyn File, number: u64) -> Result<()> {
-        let durable = self.sync.durable();
-        let header =
-            FileHeader { file: number, previous_end: self.at, durable, csn: self.last_csn };
-        let header = header.encode();
-        file.write_at(&header, 0).map_err(beyond_space)?;
-        if self.mode != SyncMode::Os {
+    /// Writes the header of file `number`, which has its bytes already, and makes the file known. Nothing is
+    /// left of it when the disk is full.
+    fn begin(&self, file: &dyn File, number: u64, bytes: u64, durably: bool) -> Result<LogBegun> {
+        let header = FileHeader {
+            file: number,
+            previous_end: self.at,
+            durable: self.sync.durable(),
+            csn: self.last_csn,
+            stamp: self.sync.chain.stamp(number, self.stamp),
+            previous_stamp: self.stamp,
+        };
+        let begun = LogBegun { file: number, stamp: header.stamp, bytes };
+        file.write_at(&header.encode(), 0).map_err(beyond_space)?;
+        if durably {
             file.sync_all().map_err(beyond_space)?;
             self.storage.sync_dir().map_err(beyond_space)?;
+            if let Err(e) = self.sync.chain.note(begun) {
+                if e.kind() == ErrorKind::DiskFull {
+                    self.withdraw(file, number).map_err(beyond_space)?;
+                }
+                return Err(e);
+            }
         }
-        self.storage.written.add(Purpose::Log, header.len() as u64);
-        Ok(())
+        self.storage.written.add(Purpose::Log, format::HEADER_BYTES as u64);
+        Ok(begun)
     }
 
-    /// The next record goes into file `number`, whose header is written.
-    fn go_on(&mut self, file: Arc<dyn File>, number: u64) {
+    /// Takes a header back, which would end the log at a place behind which the file before goes on.
+    fn withdraw(&self, file: &dyn File, number: u64) -> Result<()> {
+        file.write_at(&[0; format::HEADER_BYTES], 0)?;
+        file.sync_all()?;
+        self.storage.fs.remove(&self.storage.dir.join(FileKind::Log(number).name()))
+    }
+
+    /// The next record goes into a file that was begun.
+    fn go_on(&mut self, file: Arc<dyn File>, begun: LogBegun, durably: bool) {
         self.file = file;
+        self.stamp = begun.stamp;
         let before = self.at.file();
-        self.at = LogPosition::new(number, format::HEADER_BYTES as u64);
+        self.at = LogPosition::new(begun.file, format::HEADER_BYTES as u64);
         let mut state = self.sync.state.lock();
-        if self.mode == SyncMode::Os && state.durable < state.written {
+        if !durably && state.durable < state.written {
             let file = Arc::clone(&state.current);
             state.unsynced.push((before, file));
         }
-        state.current = Arc::clone(&self.file);
+        (state.current, state.begun) = (Arc::clone(&self.file), begun);
         state.written = self.at;
-        if self.mode != SyncMode::Os {
-            (state.durable, state.named) = (self.at, number);
+        if durably {
+            (state.durable, state.named) = (self.at, begun.file);
         }
     }
-}
-
-/// A new file with room for so many bytes. Nothing is left of it when the disk is full.
-fn allocated(storage: &StorageContext, path: &Path, bytes: u64) -> Result<Arc<dyn File>> {
-    let file = storage.fs.create(path, Access::ReadWrite)?;
-    if let Err(e) = file.allocate(bytes) {
-        storage.fs.remove(path)?;
-        return Err(e);
-    }
-    Ok(file)
-}
-
-/// The file for deletes that another life has left.
-fn kept_file(storage: &StorageContext, bytes: u64) -> Result<Option<PathBuf>> {
-    let path = storage.dir.join(FileKind::MarginLog.name());
-    if !storage.fs.exists(&path)? {
-        return Ok(None);
-    }
-    if storage.fs.open(&path, Access::Read)?.len()? == bytes {
-        return Ok(Some(path));
-    }
-    storage.fs.remove(&path)?;
-    Ok(None)
-}
-
-/// A file, its size, and what is kept for deletes now.
-type First = (Arc<dyn File>, u64, Option<PathBuf>);
-
-/// The file that an open begins: where the disk is full the one that is kept for deletes, or a small one, so
-/// that what is there can be read, and deleted.
-fn first_file(
-    storage: &StorageContext,
-    path: &Path,
-    mode: SyncMode,
-    bytes: u64,
-    kept: Option<PathBuf>,
-) -> Result<First> {
-    let file = storage.fs.create(path, Access::ReadWrite)?;
-    let made = match mode {
-        SyncMode::Fsync => fill(&*file, bytes),
-        _ => file.allocate(bytes),
-    };
-    match made {
-        Ok(()) => {
-            let written = if mode == SyncMode::Fsync { bytes } else { 0 };
-            storage.written.add(Purpose::Log, written);
-            Ok((file, bytes, kept))
-        }
-        Err(e) if e.kind() == ErrorKind::DiskFull => {
-            storage.fs.remove(path)?;
-            if let Some(kept) = kept {
-                storage.fs.rename(&kept, path)?;
-                return Ok((storage.fs.open(path, Access::ReadWrite)?, bytes, None));
-            }
-            let small = SMALL_FILE_BYTES.min(bytes / 4);
-            Ok((allocated(storage, path, small)?, small, None))
-        }
-        Err(e) => Err(e),
-    }
-}
-
-/// A full disk met after bytes may have landed is a failure like any other (I6).
-fn beyond_space(e: Error) -> Error {
-    match e.kind() {
-        ErrorKind::DiskFull => Error::new(ErrorKind::Io, e.message()),
-        _ => e,
-    }
-}
-
-fn fill(file: &dyn File, bytes: u64) -> Result<()> {
-    let zeros = vec![0; FILL_BYTES.min(bytes as usize)];
-    let mut at = 0;
-    while at < bytes {
-        let n = zeros.len().min((bytes - at) as usize);
-        file.write_at(&zeros[..n], at)?;
-        at += n as u64;
-    }
-    Ok(())
 }

@@ -145,6 +145,8 @@ pub enum Rule {
     Margin,
     /// An index that a transaction creates has the rows that others commit meanwhile.
     NewIndexes,
+    /// The log file that the manifest calls the newest must be there.
+    LogChain,
 }
 
 impl Default for Tuning {

@@ -3,7 +3,8 @@
 //! 1. Lock the directory; a second opener is refused with the owner's pid.
 //! 2. Read the manifest: tables, their files, how far each table is flushed. Remove files that it
 //!    does not name (leftovers of a crash).
-//! 3. Replay the log from the oldest file that may hold something unflushed: rows with ids below a
+//! 3. See that the log files are there which the manifest and their headers call for, and replay the log from the
+//!    oldest file that may hold something unflushed: rows with ids below a
 //!    table's flushed rows and marks up to its flushed CSN are skipped, the rest goes through the
 //!    same memtables as ever. One that fills up meanwhile is frozen, for background tasks to flush once
 //!    the database is open; it is flushed at once only where memory is short, which it was not before
@@ -41,7 +42,7 @@ use onlap_vfs::{Access, Fs};
 
 use crate::database::Shared;
 use crate::flush;
-use crate::log::{LogTail, LogWriter};
+use crate::log::{LogChain, LogTail, LogWriter};
 use crate::options::{Options, Rule};
 use crate::sequences;
 use crate::table::{Highs, TableState};
@@ -73,10 +74,10 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     }
     let memory = Arc::new(Memory::new(limit));
     let storage = StorageContext::new(fs, dir.to_owned(), memory, Arc::clone(&options.tasks));
-    let versions = match Manifest::exists(&storage)? {
+    let versions = Arc::new(match Manifest::exists(&storage)? {
         true => Versions::open(&storage)?,
         false => Versions::create(&storage)?,
-    };
+    });
     let files = log_files(&storage)?;
     let oldest = versions.state(|s| s.log_oldest).max(1);
     let flushed_csn = versions.state(|s| s.csn);
@@ -96,6 +97,7 @@ pub(crate) fn open(dir: &Path, options: Options) -> Result<Shared> {
     let csn = tail.csn;
     let mut log = LogWriter::start(
         Arc::clone(&shared.storage),
+        LogChain::new(&shared.versions, &shared.clock, dir),
         shared.options.sync,
         shared.options.tuning.log_file_bytes,
         tail,
@@ -131,7 +133,8 @@ fn log_files(storage: &StorageContext) -> Result<Vec<LogFile>> {
     let mut files = Vec::new();
     for name in storage.fs.list(&storage.dir)? {
         if let Some(FileKind::Log(number)) = FileKind::parse(&name) {
-            files.push(LogFile { number, name });
+            let bytes = storage.fs.open(&storage.dir.join(&name), Access::Read)?.len()?;
+            files.push(LogFile { number, name, bytes });
         }
     }
     files.sort_by_key(|f| f.number);
@@ -254,7 +257,8 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
         }
         Ok(())
     };
-    let end = format::replay(files, oldest, &mut load, &mut visit)?;
+    let begun = shared.versions.state(|s| s.log_begun).filter(|_| shared.obeys(Rule::LogChain));
+    let end = format::replay(files, oldest, begun, &mut load, &mut visit)?;
     landing.finish()?;
     if !end.live.is_empty() {
         rewritten.rewrite(end.end)?;
@@ -264,7 +268,7 @@ fn replay(shared: &Shared, files: &[LogFile], oldest: u64, flushed: Csn) -> Resu
         storage.fs.remove(&storage.dir.join(FileKind::Log(*number).name()))?;
     }
     let next_file = files.last().map_or(1, |f| f.number + 1).max(oldest);
-    let mut tail = LogTail { next_file, end: end.end, csn, files: Vec::new() };
+    let mut tail = LogTail { next_file, end: end.end, csn, files: Vec::new(), stamp: end.stamp };
     let mut before = flushed;
     for number in end.live {
         let path = storage.dir.join(FileKind::Log(number).name());

@@ -146,6 +146,11 @@ impl TableSpec {
         self.rules.foreign_keys.iter().map(ForeignKeySpec::parent)
     }
 
+    /// Sequences that columns take their defaults from.
+    pub(crate) fn sequences(&self) -> impl Iterator<Item = &str> {
+        self.rules.defaults.iter().filter_map(|(_, default)| default.sequence())
+    }
+
     /// Checks everything and gives ids; `next_index` hands out index ids.
     pub(crate) fn build(
         &self,

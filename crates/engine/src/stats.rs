@@ -71,6 +71,8 @@ pub struct Stats {
     pub snapshot_debt_commits: u64,
     /// The last failure of a background job.
     pub background_error: Option<Error>,
+    /// Why the database takes no more writes until it is opened again; reads go on.
+    pub write_error: Option<Error>,
 }
 
 /// How often transactions were in each other's way.
@@ -219,6 +221,7 @@ impl Database {
                 .load(std::sync::atomic::Ordering::Relaxed),
             snapshot_debt_commits: csn - shared.snapshots.oldest().min(csn),
             background_error: shared.background.last_error(),
+            write_error: shared.write_error(),
         })
     }
 }

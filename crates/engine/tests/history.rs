@@ -307,6 +307,32 @@ fn a_truncation_ends_a_history_and_a_transaction_may_begin_one() {
     }
 }
 
+#[test]
+fn a_table_with_a_history_is_dropped() {
+    let (disk, clock) = (MemFs::new(), Arc::new(ManualClock::new(1000 * SECOND)));
+    let db = open(&disk, &clock);
+    for name in ["at_once", "in_a_transaction", "by_one_that_made_another"] {
+        let table = db.create_table(spec_of(name).history(HISTORY)).unwrap();
+        table.insert(&row(1, 1)).unwrap();
+        db.flush().unwrap();
+        table.insert(&row(2, 1)).unwrap();
+    }
+    db.drop_table("at_once").unwrap();
+    let mut tx = db.begin().unwrap();
+    tx.drop_table("in_a_transaction").unwrap();
+    tx.commit().unwrap();
+    let mut tx = db.begin().unwrap();
+    tx.drop_table("by_one_that_made_another").unwrap();
+    let next = tx.create_table(spec_of("by_one_that_made_another").history(HISTORY)).unwrap();
+    tx.insert(&next, &row(7, 1)).unwrap();
+    tx.commit().unwrap();
+    drop(next);
+    db.close().unwrap();
+    let db = open(&disk, &clock);
+    assert_eq!(db.tables().len(), 1);
+    assert_eq!(agreed_rows(&db, "by_one_that_made_another").unwrap(), [row(7, 1)]);
+}
+
 fn late_rows(db: &Database) -> u64 {
     db.snapshot().unwrap().count(&db.table("late").unwrap()).unwrap()
 }

@@ -79,8 +79,14 @@ fn tables_come_and_go_with_the_rows_of_their_transaction() {
     let mut other = db
         .begin_with(TransactionOptions::default().lock_timeout(Duration::from_millis(5)))
         .unwrap();
-    let e = other.create_table(spec("other")).map(|_| ()).unwrap_err();
+    for name in ["mine", "old"] {
+        let e = other.drop_table(name).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::LockNotAvailable);
+    }
+    let e = other.create_table(spec("mine")).map(|_| ()).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::LockNotAvailable);
+    // What is not the same thing does not wait.
+    other.create_table(spec("other")).unwrap();
     tx.commit().unwrap();
     assert_eq!(names(&db), ["log", "mine"]);
     assert_eq!(old.insert(&row(501)).unwrap_err().kind(), ErrorKind::UnknownTable);

@@ -9,11 +9,16 @@
 //! |---|---|---|
 //! | 0 | 8 | magic `ONLAPLOG` |
 //! | 8 | 4 | format version |
-//! | 12 | 4 | CRC-32C of bytes 16 to 48 |
+//! | 12 | 4 | CRC-32C of bytes 16 to 64 |
 //! | 16 | 8 | file number |
 //! | 24 | 8 | end of the log before this file ([`LogPosition`]; 0: this file is the first) |
 //! | 32 | 8 | position up to which the log was known durable when this file was begun |
 //! | 40 | 8 | CSN of the last commit before this file |
+//! | 48 | 8 | stamp of this file, a number that no other log file has; never 0 |
+//! | 56 | 8 | stamp of the file before; 0 where that has none |
+//!
+//! Stamps tell a file from one of the same number that another database wrote, or an older copy of this one.
+//! Versions 1 and 2 have none: their header ends with the CSN, after 48 bytes.
 //!
 //! # Record
 //! | offset | size | field |
@@ -40,8 +45,8 @@
 //! stops at the first frame that does not check. That alone does not tell a torn tail from damage:
 //! a valid record behind the hole does not either, since writes behind the last sync may land in any
 //! order (in the modes `interval` and `os`, and of the group being synced). The rule is: if any
-//! later valid record, or the header of a later file, says that the log was durable beyond the hole,
-//! the bytes were lost after a successful sync, and that is corruption; otherwise the tail is cut
+//! later valid record, the header of a later file, or the manifest, which names the newest file that was
+//! begun ([`LogBegun`]), says that the log was durable beyond the hole, the bytes were lost after a successful sync, and that is corruption; otherwise the tail is cut
 //! (I3). Simpler rules lost: "a valid later record means damage" refuses to open after ordinary
 //! power loss, "cut at the first bad frame" silently drops acknowledged commits.
 //!
@@ -54,6 +59,7 @@ use onlap_base::{Csn, Error, ErrorKind, Result, RowId, TableId};
 
 use crate::wire::Reader;
 
+mod chain;
 mod commit;
 mod read;
 mod relog;
@@ -67,10 +73,12 @@ pub use read::{CommitRecord, CommitRecordTable, LogReader, Record, RecordBody};
 pub use relog::{RelogBody, RelogMark, RelogTable};
 pub use replay::{LogFile, ReplayEnd, Replayed, replay};
 
-/// Version of the log's format; a newer one is refused. Version 1 has no column changes.
-pub const VERSION: u32 = 2;
+/// Version of the log's format; a newer one is refused. Version 1 has no column changes, version 2 no stamps.
+pub const VERSION: u32 = 3;
 /// Length of a log file's header; the first record follows.
-pub const HEADER_BYTES: usize = 48;
+pub const HEADER_BYTES: usize = 64;
+/// The same in files without stamps.
+const HEADER_BYTES_2: usize = 48;
 /// Longest body of a record: a length of 4 bytes with room for alignment. A transaction whose body
 /// would be longer spills into files instead.
 pub const BODY_BYTES_MAX: usize = onlap_base::limits::LOG_RECORD_BYTES;
@@ -132,9 +140,29 @@ pub struct FileHeader {
     pub durable: LogPosition,
     /// CSN of the last commit before this file.
     pub csn: Csn,
+    /// A number that no other log file has; 0 in files of versions without stamps.
+    pub stamp: u64,
+    /// The stamp of the file before; 0 where that has none.
+    pub previous_stamp: u64,
+}
+
+/// What the manifest says of the newest log file that was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogBegun {
+    /// Its number.
+    pub file: u64,
+    /// The stamp in its header.
+    pub stamp: u64,
+    /// Its length, which a log file has from the beginning.
+    pub bytes: u64,
 }
 
 impl FileHeader {
+    /// The header's length: the offset of the first record.
+    pub fn bytes(&self) -> usize {
+        if self.stamp == 0 { HEADER_BYTES_2 } else { HEADER_BYTES }
+    }
+
     /// The header's bytes.
     ///
     /// ```
@@ -144,15 +172,19 @@ impl FileHeader {
     ///     previous_end: LogPosition::new(6, 4096),
     ///     durable: LogPosition::new(6, 4096),
     ///     csn: 300,
+    ///     stamp: 0xABCD,
+    ///     previous_stamp: 0x1234,
     /// };
     /// let bytes = header.encode();
-    /// assert_eq!(&bytes[..12], b"ONLAPLOG\x02\0\0\0");
+    /// assert_eq!(&bytes[..12], b"ONLAPLOG\x03\0\0\0");
     /// assert_eq!(&bytes[16..32], [7, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 6, 0, 0, 0]);
+    /// assert_eq!(&bytes[48..58], [0xCD, 0xAB, 0, 0, 0, 0, 0, 0, 0x34, 0x12]);
     /// assert_eq!(FileHeader::parse(7, &bytes).unwrap(), Some(header));
     /// // The same bytes in a recycled file of another number are the header of a previous life.
     /// assert_eq!(FileHeader::parse(8, &bytes).unwrap(), None);
     /// ```
     pub fn encode(&self) -> [u8; HEADER_BYTES] {
+        assert!(self.stamp != 0, "a stamp of 0 says that there is none");
         let mut out = [0; HEADER_BYTES];
         out[..8].copy_from_slice(MAGIC);
         out[8..12].copy_from_slice(&VERSION.to_le_bytes());
@@ -160,6 +192,8 @@ impl FileHeader {
         out[24..32].copy_from_slice(&self.previous_end.0.to_le_bytes());
         out[32..40].copy_from_slice(&self.durable.0.to_le_bytes());
         out[40..48].copy_from_slice(&self.csn.to_le_bytes());
+        out[48..56].copy_from_slice(&self.stamp.to_le_bytes());
+        out[56..64].copy_from_slice(&self.previous_stamp.to_le_bytes());
         let crc = crc32c::crc32c(&out[16..]);
         out[12..16].copy_from_slice(&crc.to_le_bytes());
         out
@@ -168,10 +202,10 @@ impl FileHeader {
     /// The header of log file `file`. `None` when there is none: too short, zeros, torn, or of the
     /// file's previous life; a newer format is an error.
     pub fn parse(file: u64, bytes: &[u8]) -> Result<Option<FileHeader>> {
-        if bytes.len() < HEADER_BYTES || &bytes[..8] != MAGIC {
+        if bytes.len() < HEADER_BYTES_2 || &bytes[..8] != MAGIC {
             return Ok(None);
         }
-        let mut r = Reader::new(&bytes[8..HEADER_BYTES]);
+        let mut r = Reader::new(&bytes[8..]);
         let version = r.u32()?;
         if version > VERSION {
             return Err(Error::new(
@@ -181,13 +215,20 @@ impl FileHeader {
                 ),
             ));
         }
+        let stamped = version > 2;
+        let len = if stamped { HEADER_BYTES } else { HEADER_BYTES_2 };
         let crc = r.u32()?;
-        if crc != crc32c::crc32c(&bytes[16..HEADER_BYTES]) || r.u64()? != file {
+        if bytes.len() < len || crc != crc32c::crc32c(&bytes[16..len]) || r.u64()? != file {
             return Ok(None);
         }
         let previous_end = LogPosition(r.u64()?);
         let durable = LogPosition(r.u64()?);
-        Ok(Some(FileHeader { file, previous_end, durable, csn: r.u64()? }))
+        let csn = r.u64()?;
+        let (stamp, previous_stamp) = if stamped { (r.u64()?, r.u64()?) } else { (0, 0) };
+        if stamped && stamp == 0 {
+            return Ok(None);
+        }
+        Ok(Some(FileHeader { file, previous_end, durable, csn, stamp, previous_stamp }))
     }
 }
 

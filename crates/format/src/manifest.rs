@@ -40,8 +40,8 @@ mod tests;
 pub use edit::{Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
 pub use state::{IndexState, ManifestState, SequenceState, TableState};
 
-/// Version of the manifest's format; a newer one is refused.
-pub const VERSION: u32 = 2;
+/// Version of the manifest's format; a newer one is refused. Version 2 does not say which log files were begun.
+pub const VERSION: u32 = 3;
 /// Length of the file's header; the first record follows.
 pub const HEADER_BYTES: usize = 24;
 /// Longest body of a record: a snapshot of 100,000 tables of 10 KB each.
@@ -54,7 +54,7 @@ const FRAME_BYTES: usize = 12;
 ///
 /// ```
 /// let bytes = onlap_format::manifest::encode_header(2);
-/// assert_eq!(&bytes[..12], b"ONLAPMAN\x02\0\0\0");
+/// assert_eq!(&bytes[..12], b"ONLAPMAN\x03\0\0\0");
 /// assert_eq!(bytes[16], 2);
 /// ```
 pub fn encode_header(number: u64) -> [u8; HEADER_BYTES] {

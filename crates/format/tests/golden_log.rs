@@ -39,6 +39,19 @@ fn changes() -> Vec<LoggedChange> {
     ]
 }
 
+/// What the records of an older version are, whose header has no stamps.
+fn csns(name: &str) -> Vec<u64> {
+    let bytes = golden_files::read(name);
+    let header = FileHeader::parse(3, &bytes).unwrap().expect("a header");
+    assert_eq!((header.csn, header.stamp, header.bytes()), (40, 0, 48));
+    let mut reader = LogReader::new("00000003.log", &header, &bytes, None);
+    let mut csns = vec![];
+    while let Some(record) = reader.next_record().unwrap() {
+        csns.push(record.csn);
+    }
+    csns
+}
+
 #[test]
 fn log_file() {
     let header = FileHeader {
@@ -46,6 +59,8 @@ fn log_file() {
         previous_end: LogPosition::new(2, 1000),
         durable: LogPosition::new(2, 900),
         csn: 40,
+        stamp: 0x0123_4567_89AB_CDEF,
+        previous_stamp: 0xFEDC_BA98_7654_3210,
     };
     let mut bytes = header.encode().to_vec();
     let at = |bytes: &Vec<u8>| LogPosition::new(3, bytes.len() as u64);
@@ -84,14 +99,8 @@ fn log_file() {
 
     golden_files::check("log.bin", &bytes);
     assert_eq!(FileHeader::parse(3, &bytes).unwrap(), Some(header));
-    let old = golden_files::read("log-1.bin");
-    let old_header = FileHeader::parse(3, &old).unwrap().expect("a header of version 1");
-    let mut reader = LogReader::new("00000003.log", &old_header, &old[..], None);
-    let mut csns = vec![];
-    while let Some(record) = reader.next_record().unwrap() {
-        csns.push(record.csn);
-    }
-    assert_eq!(csns, [41, 42, 42, 42]);
+    assert_eq!(csns("log-1.bin"), [41, 42, 42, 42]);
+    assert_eq!(csns("log-2.bin"), [41, 42, 42, 43, 42]);
     let mut reader = LogReader::new("00000003.log", &header, &bytes[..], None);
     let mut records = vec![];
     while let Some(record) = reader.next_record().unwrap() {

@@ -3,6 +3,7 @@
 mod golden_files;
 
 use onlap_base::{ColumnId, FileId, IndexId, SequenceId, TableId};
+use onlap_format::log::LogBegun;
 use onlap_format::manifest::{
     Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals, encode_header,
     encode_record, load,
@@ -128,6 +129,10 @@ fn run(id: u64, level: u32, group: Option<u64>, files: Vec<RunFileMeta>) -> RunM
     RunMeta { id, level, rows: 0..500, files, trim: None, group }
 }
 
+fn begun(file: u64) -> LogBegun {
+    LogBegun { file, stamp: 0x0123_4567_89AB_CDEF, bytes: 64 << 20 }
+}
+
 /// One record per line; together every kind of edit.
 fn records() -> Vec<Vec<Edit>> {
     let segment = |file: u64, start: u64| SegmentMeta {
@@ -152,6 +157,7 @@ fn records() -> Vec<Vec<Edit>> {
         WrittenTotals { log: 1, segments: 200, compaction: 3, marks: 40_000, manifest: 5 };
     vec![
         vec![Edit::NextIds { file: 5, table: 1, index: 1 }, Edit::LogOldest(2), Edit::Csn(9)],
+        vec![Edit::LogBegun(begun(3)), Edit::LogBegun(begun(2))],
         vec![Edit::CreateTable(schema()), Edit::Serial(T, ColumnId(4), -7)],
         vec![
             Edit::AddSegment(T, segment(10, 0)),
@@ -190,6 +196,7 @@ fn manifest_file() {
     golden_files::check("manifest.bin", &bytes);
     let half = load("manifest-00000004", 4, &bytes).unwrap();
     assert_eq!(half.end, bytes.len() as u64);
+    assert_eq!(half.state.log_begun, Some(begun(3)));
     let table = &half.state.tables[&T];
     assert_eq!((half.state.next_file, half.state.csn, &table.schema), (17, 33, &ruled()));
     assert_eq!((half.state.sequences[&S].next, half.state.next_sequence), (Some(-300), 10));
@@ -219,7 +226,11 @@ fn manifest_file() {
 }
 
 #[test]
-fn the_first_version_still_reads() {
+fn older_versions_still_read() {
+    let bytes = include_bytes!("golden/manifest-2.bin");
+    let state = load("manifest-00000004", 4, bytes).unwrap().state;
+    assert_eq!((&state.tables[&T].schema, state.log_begun), (&ruled(), None));
+
     let bytes = include_bytes!("golden/manifest-1.bin");
     let state = load("manifest-00000004", 4, bytes).unwrap().state;
     assert_eq!(state.tables[&T].schema, schema());

@@ -2,12 +2,14 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-use onlap_proofs::damage::run_with;
+use onlap::Rule;
+use onlap_proofs::damage::{run_with, run_without};
 use onlap_proofs::{DAMAGE, control, prove};
 
 #[test]
 fn two_thousand_corruptions() {
     let counts = prove(DAMAGE, "corruptions", 2000);
+    assert!(counts.of("log files missing or others") >= 500);
     assert!(counts.of("detected") > counts.of("harmless") || std::env::var("ONLAP_SEED").is_ok());
 }
 
@@ -32,6 +34,12 @@ fn blocks(bytes: &[u8], header: usize) -> Vec<(usize, usize)> {
         at = end + 1;
     }
     found
+}
+
+/// As if the manifest did not say which log files there are.
+#[test]
+fn lost_log_files_are_found() {
+    control("missing log files ignored", 20, |seed| run_without(seed, Rule::LogChain));
 }
 
 /// As if checksums were not looked at: those of damaged blocks are made to fit.

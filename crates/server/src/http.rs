@@ -64,11 +64,10 @@ fn page(shared: &Shared, head: &str) -> (&'static str, &'static str, String) {
     }
     match path.split('?').next() {
         Some("/healthz") => match shared.instance.database().stats_without_keys() {
-            Ok(stats) if stats.background_error.is_none() => ("200 OK", TEXT, "ok\n".to_string()),
-            Ok(stats) => {
-                let why = stats.background_error.map(|e| e.to_string()).unwrap_or_default();
-                ("503 Service Unavailable", TEXT, format!("background work failed: {why}\n"))
-            }
+            Ok(stats) => match metrics::failure(&stats) {
+                Some(text) => ("503 Service Unavailable", TEXT, text + "\n"),
+                None => ("200 OK", TEXT, "ok\n".to_string()),
+            },
             Err(e) => ("503 Service Unavailable", TEXT, format!("{e}\n")),
         },
         Some("/metrics") => match shared.instance.database().stats_without_keys() {

@@ -21,6 +21,13 @@ pub fn page(stats: &Stats, counts: Counts, started_us: i64) -> String {
     page.0
 }
 
+/// What is wrong with the database, where anything is: first of all that it takes no writes.
+pub(crate) fn failure(stats: &Stats) -> Option<String> {
+    let writes = stats.write_error.as_ref().map(|e| format!("writes are refused: {e}"));
+    let work = || stats.background_error.as_ref().map(|e| format!("background work failed: {e}"));
+    writes.or_else(work)
+}
+
 fn connections(page: &mut Page, c: Counts, started_us: i64) {
     page.gauge("start_time_seconds", "When the server started.", started_us / 1_000_000);
     page.gauge("connections", "Open connections, with or without a session.", c.connections);
@@ -50,6 +57,9 @@ fn database(page: &mut Page, s: &Stats) {
     page.gauge("snapshot_debt_bytes", text, s.snapshot_debt_bytes);
     page.counter("snapshots_revoked_total", "Snapshots revoked.", s.snapshots_revoked);
     page.gauge("history_debt_bytes", "Kept only for histories.", s.history_debt_bytes);
+    let refused = u8::from(s.write_error.is_some());
+    let text = "1 where the database takes no more writes until it is opened again.";
+    page.gauge("writes_refused", text, refused);
     let failed = u8::from(s.background_error.is_some());
     page.gauge("background_failed", "1 where background work failed last.", failed);
     page.head("memory_used_bytes", "gauge", "Memory in use, by part of the budget.");

@@ -1,13 +1,14 @@
 //! Is something wrong that no client is told?
 //!
 //! Looks at the database's numbers from time to time, and logs what its operator should know: writers
-//! that were held back, background work that failed.
+//! that were held back, writes that are refused, background work that failed.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use onlap_base::clock::{Clock as _, SystemClock};
 
+use crate::metrics;
 use crate::server::Shared;
 
 /// Between two looks.
@@ -27,9 +28,9 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             shared.log.warn(text);
         }
         delayed_us = stats.delayed_us;
-        let now = stats.background_error.map(|e| e.to_string());
+        let now = metrics::failure(&stats);
         if let Some(text) = now.as_ref().filter(|_| now != error) {
-            shared.log.error(format_args!("background work failed: {text}"));
+            shared.log.error(text);
         }
         error = now;
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use onlap::{Database, Table};
+use onlap::{Database, Table, Transaction};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
@@ -31,7 +31,7 @@ pub struct Instance {
     pub(crate) planner: Planner,
     objects: ArcSwap<Objects>,
     pub(crate) objects_table: Table,
-    /// Held while objects change, so that two changes do not undo each other in memory.
+    /// Held from the commit of a change of objects until memory has it.
     changing: Mutex<()>,
     /// Grows with every change of the catalog; plans that were made before are made again.
     catalog_version: AtomicU64,
@@ -195,9 +195,7 @@ impl Instance {
         let mut tx = self.db.begin()?;
         let mut pending = Pending::default();
         pending.put(&mut tx, &self.objects_table, kind, name, object)?;
-        tx.commit()?;
-        self.objects_changed(&pending);
-        Ok(())
+        self.commit(tx, &pending)
     }
 
     /// A secret of this database that never changes: salts for roles that do not exist are made of it,
@@ -246,14 +244,27 @@ impl Instance {
         self.objects.load_full()
     }
 
-    /// Shows everybody what a transaction changed and has committed.
-    pub(crate) fn objects_changed(&self, pending: &Pending) {
+    /// The same, with those of a transaction whose locks are given up already.
+    pub(crate) fn newest_objects(&self) -> Arc<Objects> {
+        let _changing = self.changing.lock();
+        self.objects()
+    }
+
+    /// Commits a transaction and shows everybody what it did to objects: in the order of the commits, since
+    /// a role or grant that was taken away would come back in memory otherwise.
+    ///
+    /// # Errors
+    /// Those of the engine's commit.
+    pub(crate) fn commit(&self, tx: Transaction, pending: &Pending) -> Result<()> {
         if pending.is_empty() {
-            return;
+            tx.commit()?;
+            return Ok(());
         }
         let _changing = self.changing.lock();
+        tx.commit()?;
         self.objects.store(Arc::new(self.objects.load().with(pending)));
         self.catalog_changed();
+        Ok(())
     }
 
     /// Plans that were made before are made again.

@@ -4,7 +4,10 @@
 
 mod support;
 
-use support::{Fixture, Talk};
+use std::sync::Arc;
+
+use onlap_sql::{Instance, Session, SessionInfo};
+use support::{Fixture, Memory, Talk};
 
 fn refused(talk: &mut Talk, sql: &str) -> (String, String) {
     talk.run(sql).error.expect(sql)
@@ -102,4 +105,37 @@ fn explain_says_what_is_read_and_runs_nothing() {
     assert_eq!(text("select count(*) from t"), "3");
     text("explain analyze delete from t where id = 1");
     assert_eq!(text("select count(*) from t"), "2");
+}
+
+/// What sessions see of roles is in memory; commits of several sessions reach it in their order.
+#[test]
+fn roles_in_memory_are_those_of_the_newest_commit() {
+    let fixture = Fixture::new(false);
+    fixture.session().rows("create role r");
+    for round in 0..30 {
+        std::thread::scope(|scope| {
+            for session in 0..4 {
+                let mut talk = fixture.session();
+                scope.spawn(move || {
+                    for step in 0..8 {
+                        let word = ["", "no"][(round + session + step) % 2];
+                        // One that meets another's change may be refused.
+                        let _ = talk.run(&format!("alter role r {word}createdb"));
+                    }
+                });
+            }
+        });
+        let can = |instance: &Arc<Instance>| {
+            let info = SessionInfo {
+                user: "postgres".into(),
+                database: "postgres".into(),
+                ..SessionInfo::default()
+            };
+            let session = Session::new(instance, info).expect("the role may connect");
+            let mut talk = Talk { session, client: Memory::default() };
+            talk.rows("select rolcreatedb from pg_roles where rolname = 'r'")
+        };
+        let opened = Instance::open(fixture.instance.database().clone()).expect("a catalog");
+        assert_eq!(can(&fixture.instance), can(&opened), "round {round}");
+    }
 }

@@ -119,9 +119,12 @@ impl Manifest {
         let length = file.len()?;
         let bytes = file.read_at(0, length as usize)?;
         let loaded = format::load(&name, number, &bytes)?;
+        // A torn tail would stand in the way of the next record's torn tail check. Room that was allocated
+        // ahead stays: an open on a full disk has a record to write.
+        let allocated = length.min(loaded.end + AHEAD_BYTES + KEPT_BYTES);
         if loaded.end < length {
-            // A torn tail would stand in the way of the next record's torn tail check.
-            file.set_len(loaded.end)?;
+            file.set_len(allocated)?;
+            file.write_at(&vec![0; (allocated - loaded.end) as usize], loaded.end)?;
         }
         // What was read may be in the page cache alone, and after a failed sync the kernel takes it
         // for written: only bytes that are written again are certain to reach the disk.
@@ -135,7 +138,7 @@ impl Manifest {
             number,
             file,
             end: loaded.end,
-            allocated: loaded.end,
+            allocated,
             snapshot_bytes: loaded.snapshot_end,
             state: loaded.state,
             broken: None,

@@ -8,6 +8,10 @@
 //!
 //! Locks are in memory only: a crash ends all transactions that hold any.
 //!
+//! Names of tables and sequences are locked likewise, in a space of the database ([`HeldLocks::lock_name`]):
+//! who creates, drops or renames one has its name alone, who relies on it shares it. So transactions that
+//! change the catalog wait for each other where they want the same thing, and nowhere else.
+//!
 //! A transaction that locks many rows of a table keeps them in one bitmap; such a row gets an entry
 //! and a queue of its own once somebody else wants it.
 //!
@@ -44,6 +48,10 @@ pub(crate) enum Target {
     /// The table itself: whoever writes to it shares it (`KeyShare`), who changes its form has it alone
     /// (`Update`).
     Table,
+    /// What the table looks like: who changes it keeps others from that; rows come and go.
+    Schema,
+    /// A name of tables and sequences, whether something has it or not.
+    Name(Arc<str>),
     /// A row version.
     Row(RowId),
     /// A key of a unique index, whether a row has it or not.
@@ -58,6 +66,8 @@ pub(crate) struct Locks {
     lock_waits: AtomicU64,
     deadlocks: AtomicU64,
     waits: Waits,
+    /// Names of tables and sequences.
+    names: Arc<LockSpace>,
 }
 
 impl Locks {
@@ -67,6 +77,7 @@ impl Locks {
             lock_waits: AtomicU64::new(0),
             deadlocks: AtomicU64::new(0),
             waits: Waits::default(),
+            names: Arc::default(),
         }
     }
 
@@ -110,6 +121,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct HeldLocks {
     id: TxId,
     tables: Vec<OfTable>,
+    names: Option<OfNames>,
+}
+
+/// Names that a transaction has locked, and the mode in which each was held before.
+struct OfNames {
+    space: Arc<LockSpace>,
+    targets: Vec<(Target, Option<RowLock>)>,
 }
 
 struct OfTable {
@@ -120,13 +138,16 @@ struct OfTable {
     targets: Vec<(Target, Option<RowLock>)>,
 }
 
-/// How many locks a transaction had in each table.
+/// How many locks a transaction had in each table, and on names.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LockMark(Vec<usize>);
+pub(crate) struct LockMark {
+    tables: Vec<usize>,
+    names: usize,
+}
 
 impl HeldLocks {
     pub(crate) fn new(id: TxId) -> HeldLocks {
-        HeldLocks { id, tables: Vec::new() }
+        HeldLocks { id, tables: Vec::new(), names: None }
     }
 
     pub(crate) fn id(&self) -> TxId {
@@ -214,6 +235,40 @@ impl HeldLocks {
         Ok(locked)
     }
 
+    /// Locks a name of tables and sequences, and waits for whoever holds it.
+    ///
+    /// # Errors
+    /// As [`HeldLocks::lock`].
+    pub(crate) fn lock_name(
+        &mut self,
+        name: &str,
+        mode: RowLock,
+        context: WaitContext<'_>,
+    ) -> Result<()> {
+        let space = Arc::clone(&context.locks.names);
+        let target = Target::Name(name.into());
+        let request = Request { tx: self.id, mode, bulk: false };
+        let before = match space.try_lock(&target, request, true, context) {
+            space::Answer::Held | space::Answer::Bulk => return Ok(()),
+            space::Answer::Granted(before) => before,
+            space::Answer::Taken => unreachable!("who would wait is queued"),
+            space::Answer::Queued(waiter) => {
+                let granted = await_grant(&space, &target, &waiter, context);
+                let held = |e: Error| match e.kind() {
+                    ErrorKind::LockNotAvailable => {
+                        let text = format!("another transaction holds the name {name}");
+                        Error::new(ErrorKind::LockNotAvailable, text)
+                    }
+                    _ => e,
+                };
+                granted.map_err(held)?
+            }
+        };
+        let names = self.names.get_or_insert_with(|| OfNames { space, targets: Vec::new() });
+        names.targets.push((target, before));
+        Ok(())
+    }
+
     /// Locks many rows of a table at once; false, and nothing is locked, where anybody else has any of
     /// them. They stay locked to the end of the transaction.
     pub(crate) fn lock_bulk(
@@ -267,13 +322,16 @@ impl HeldLocks {
 
     /// The place to come back to.
     pub(crate) fn mark(&self) -> LockMark {
-        LockMark(self.tables.iter().map(|t| t.targets.len()).collect())
+        LockMark {
+            tables: self.tables.iter().map(|t| t.targets.len()).collect(),
+            names: self.names.as_ref().map_or(0, |names| names.targets.len()),
+        }
     }
 
     /// Gives up the locks taken since. Rows that were locked in bulk stay locked.
     pub(crate) fn release_since(&mut self, mark: &LockMark, locks: &Locks) {
         for (i, table) in self.tables.iter_mut().enumerate() {
-            let keep = mark.0.get(i).copied().unwrap_or(0);
+            let keep = mark.tables.get(i).copied().unwrap_or(0);
             if keep < table.targets.len() {
                 let of_table = |(t, before): &(Target, _)| (*t == Target::Table).then_some(*before);
                 if let Some(before) = table.targets[keep..].iter().find_map(of_table) {
@@ -283,6 +341,10 @@ impl HeldLocks {
                 table.state.locks.restore(self.id, targets, &locks.waits);
             }
         }
+        if let Some(names) = &mut self.names {
+            let targets = names.targets.drain(mark.names.min(names.targets.len())..).rev();
+            names.space.restore(self.id, targets, &locks.waits);
+        }
     }
 
     /// Gives up all locks.
@@ -290,6 +352,14 @@ impl HeldLocks {
         for table in self.tables.drain(..) {
             let targets = table.targets.into_iter().map(|(target, _)| target);
             table.state.locks.release(self.id, targets);
+        }
+        self.release_names();
+    }
+
+    /// Gives up all names.
+    pub(crate) fn release_names(&mut self) {
+        if let Some(names) = self.names.take() {
+            names.space.release(self.id, names.targets.into_iter().map(|(target, _)| target));
         }
     }
 }
@@ -350,7 +420,7 @@ fn deadlock() -> Error {
 
 fn not_available(state: &TableState, target: &Target, timeout: Option<Duration>) -> Error {
     let what = match target {
-        Target::Table => "the form",
+        Target::Table | Target::Schema | Target::Name(_) => "the form",
         Target::Row(_) => "a row",
         Target::Key(..) | Target::Interval(..) => "a key",
     };

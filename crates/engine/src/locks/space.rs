@@ -331,7 +331,11 @@ impl LockSpace {
             Target::Row(row) => {
                 rows.contains(*row) && (entry.blocked(tx, mode) || !entry.queue.is_empty())
             }
-            Target::Table | Target::Key(..) | Target::Interval(..) => false,
+            Target::Table
+            | Target::Schema
+            | Target::Name(_)
+            | Target::Key(..)
+            | Target::Interval(..) => false,
         };
         let others = |b: &Bulk| b.tx != tx && b.mode.conflicts(mode) && !b.rows.is_disjoint(rows);
         if inner.entries.iter().any(taken) || inner.bulk.iter().any(others) {

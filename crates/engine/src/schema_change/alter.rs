@@ -19,22 +19,19 @@ use onlap_format::{IndexSchema, TableSchema};
 use onlap_storage::segment::Segment;
 
 use super::plan::Plan;
-use super::{convert, lock_table, take_index_ids};
+use super::{convert, hold_names, lock_table, take_index_ids};
 use crate::background::Claim;
 use crate::changes::Fixed;
 use crate::commit::Leader;
 use crate::database::Shared;
 use crate::read::{ReadView, Registration, RowBatch, Scan};
-use crate::spec::{TableChange, TableChanges};
+use crate::spec::TableChanges;
 use crate::table::{Highs, TableState, TableView};
 use crate::{flush, index_build, rules};
 
 pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChanges) -> Result<()> {
+    let _names = hold_names(shared, changes.names(table))?;
     let (state, _changing) = lock_table(shared, table)?;
-    let named = |c: &TableChange| {
-        matches!(c, TableChange::Rename { .. } | TableChange::SetDefaultSequence { .. })
-    };
-    let names = changes.0.iter().any(named).then(|| shared.schema_lock.lock());
     let sequence = |name: &str| rules::find_sequence(shared, name);
     let taken = state.columns_taken.load(Ordering::Acquire);
     let plan = Plan::new(&state.schema(), taken, &changes.0, &shared.references, &sequence)?;
@@ -52,7 +49,7 @@ pub(crate) fn alter_table(shared: &Arc<Shared>, table: &str, changes: &TableChan
         flush::flush_table(shared, &state)?;
     }
     let _files = (!plan.convert.is_empty()).then(|| shared.background.hold(Claim::Files(state.id)));
-    let ids = take_index_ids(shared, plan.rebuild.len(), names.as_ref())?;
+    let ids = take_index_ids(shared, plan.rebuild.len())?;
     let mut change = Change { shared, state: &state, plan, ids, edits: Vec::new() };
     shared.commits().exclusively(|leader| {
         nulls.check(shared, &state, seen, &Registration::new(shared))?;

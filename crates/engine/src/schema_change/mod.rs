@@ -4,8 +4,9 @@
 //! records never straddle it. What takes long, filling a new index, is done before
 //! ([`crate::index_build`]), while writers go on.
 //!
-//! Thread safety: one change per table at a time, under its `changing`; names and ids are given under
-//! `schema_lock`. Both come before the commit lock.
+//! Thread safety: what comes, goes or gets another name has its names locked first ([`hold_names`]), as
+//! transactions lock them; then one change per table at a time, under its `changing`; ids are given under
+//! `schema_lock`, for an instant. All come before the commit lock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,6 +17,7 @@ use onlap_format::{IndexSchema, TableSchema};
 
 use crate::database::{Shared, unknown_table};
 use crate::index_build::{self, BuildControl};
+use crate::locks::{HeldLocks, RowLock, WaitContext};
 use crate::margin;
 use crate::rules::{FindSequence, FindTable, References};
 use crate::spec::{IndexSpec, TableSpec};
@@ -36,7 +38,10 @@ pub(crate) use truncate::truncate_table;
 
 pub(crate) fn create_table(shared: &Arc<Shared>, spec: &TableSpec) -> Result<Arc<TableState>> {
     margin::check_room(shared)?;
-    let _one = shared.schema_lock.lock();
+    let used = spec.sequences().chain(spec.parents()).filter(|name| *name != spec.name());
+    let used = used.map(|name| (name, RowLock::KeyShare));
+    let _names = hold_names(shared, std::iter::once((spec.name(), RowLock::Update)).chain(used))?;
+    let _ids = shared.schema_lock.lock();
     if shared.catalog.by_name(spec.name()).is_some() {
         let text = format!("there is a table named {} already", spec.name());
         return Err(Error::new(ErrorKind::AlreadyExists, text));
@@ -76,13 +81,14 @@ fn new_schema(
     Ok(schema)
 }
 
-/// The same with ids that are taken for ever.
+/// The same with ids that are taken for ever. Takes `schema_lock`.
 pub(crate) fn take_schema(
     shared: &Shared,
     spec: &TableSpec,
     parents: &FindTable<'_>,
     sequence: &FindSequence<'_>,
 ) -> Result<TableSchema> {
+    let _ids = shared.schema_lock.lock();
     let schema = new_schema(shared, spec, parents, sequence)?;
     let indexes = schema.indexes.iter().map(|i| i.id.0 + 1);
     let index = indexes.max().unwrap_or(0);
@@ -96,9 +102,30 @@ fn take(next: &mut u32) -> IndexId {
     IndexId(*next - 1)
 }
 
+/// Locks names of tables and sequences as transactions do; whoever holds them is waited for. A change that has
+/// a table's `changing` already must not begin with this: a transaction may wait for that.
+pub(crate) fn hold_names<'a>(
+    shared: &Shared,
+    names: impl IntoIterator<Item = (&'a str, RowLock)>,
+) -> Result<HeldLocks> {
+    let mut held = HeldLocks::new(shared.locks.next_id());
+    let go_on = || shared.check_open();
+    let context = WaitContext {
+        locks: &shared.locks,
+        tasks: &*shared.tasks,
+        clock: &*shared.clock,
+        go_on: &go_on,
+        timeout: None,
+    };
+    for (name, mode) in names {
+        held.lock_name(name, mode, context)?;
+    }
+    Ok(held)
+}
+
 pub(crate) fn drop_table(shared: &Arc<Shared>, name: &str) -> Result<()> {
+    let _names = hold_names(shared, [(name, RowLock::Update)])?;
     let (state, _changing) = lock_table(shared, name)?;
-    let _one = shared.schema_lock.lock();
     shared.references.check_droppable(&state.schema())?;
     shared.commits().exclusively(|_| {
         state.dropped.store(true, Ordering::Release);
@@ -143,7 +170,7 @@ fn take_indexes(
     schema: &TableSchema,
     specs: &[IndexSpec],
 ) -> Result<Vec<IndexSchema>> {
-    let _one = shared.schema_lock.lock();
+    let _ids = shared.schema_lock.lock();
     let (table, mut next) = shared.versions.state(|s| (s.next_table, s.next_index));
     let mut schema = schema.clone();
     let before = schema.indexes.len();
@@ -155,21 +182,12 @@ fn take_indexes(
     Ok(schema.indexes.split_off(before))
 }
 
-/// Takes an index id for ever. The caller holds `schema_lock`.
-pub(crate) fn next_index_id(shared: &Shared) -> Result<IndexId> {
-    Ok(next_index_ids(shared, 1)?[0])
-}
-
-/// Takes index ids for ever, under the lock of names and ids that the caller may hold already.
-fn take_index_ids(shared: &Shared, n: usize, held: Option<&ChangeGuard>) -> Result<Vec<IndexId>> {
+/// Takes index ids for ever.
+pub(crate) fn take_index_ids(shared: &Shared, n: usize) -> Result<Vec<IndexId>> {
     if n == 0 {
         return Ok(Vec::new());
     }
-    let _one = held.is_none().then(|| shared.schema_lock.lock());
-    next_index_ids(shared, n)
-}
-
-fn next_index_ids(shared: &Shared, n: usize) -> Result<Vec<IndexId>> {
+    let _ids = shared.schema_lock.lock();
     let (table, first) = shared.versions.state(|s| (s.next_table, s.next_index));
     let next = first + n as u32;
     shared.commit_edits(&[Edit::NextIds { file: 0, table, index: next }], |_| ())?;

@@ -20,6 +20,8 @@ use parking_lot::{Mutex, RwLock};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::database::Shared;
+use crate::locks::RowLock;
+use crate::schema_change::hold_names;
 use crate::spec::SequenceSpec;
 
 mod counter;
@@ -281,7 +283,7 @@ impl Sequence {
     /// [`ErrorKind::SequenceExhausted`]; [`ErrorKind::UnknownSequence`] when it was dropped; those of
     /// writing the manifest, now and then.
     pub fn next_value(&self) -> Result<i64> {
-        self.shared.check_open()?;
+        self.shared.check_writable()?;
         self.state.take(&self.shared, 1).map(|(first, ..)| first)
     }
 
@@ -318,7 +320,8 @@ impl Sequence {
 }
 
 pub(crate) fn create(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<Arc<SequenceState>> {
-    let _one = shared.schema_lock.lock();
+    let _names = hold_names(shared, [(spec.name(), RowLock::Update)])?;
+    let _ids = shared.schema_lock.lock();
     if shared.sequences.by_name(spec.name()).is_some() {
         return Err(exists(spec.name()));
     }
@@ -335,7 +338,7 @@ fn exists(name: &str) -> Error {
     Error::new(ErrorKind::AlreadyExists, text)
 }
 
-/// The description of a sequence that is about to come. The caller holds the lock of names and ids.
+/// The description of a sequence that is about to come. The caller holds `schema_lock`.
 fn next_schema(shared: &Shared, spec: &SequenceSpec) -> Result<SequenceSchema> {
     if shared.sequences.known.read().by_id.len() >= limits::SEQUENCES {
         let text = format!("there are {} sequences, the most of a database", limits::SEQUENCES);
@@ -346,7 +349,7 @@ fn next_schema(shared: &Shared, spec: &SequenceSpec) -> Result<SequenceSchema> {
 
 /// Gives a sequence another description; it goes on where it is.
 pub(crate) fn change(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<()> {
-    let _one = shared.schema_lock.lock();
+    let _names = hold_names(shared, [(spec.name(), RowLock::Update)])?;
     let state = shared.sequences.by_name(spec.name());
     let state = state.ok_or_else(|| unknown_sequence(spec.name()))?;
     let schema = spec.build(state.id)?;
@@ -378,7 +381,7 @@ pub(crate) fn change(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<()> {
 }
 
 pub(crate) fn drop_sequence(shared: &Arc<Shared>, name: &str) -> Result<()> {
-    let _one = shared.schema_lock.lock();
+    let _names = hold_names(shared, [(name, RowLock::Update)])?;
     let state = shared.sequences.by_name(name).ok_or_else(|| unknown_sequence(name))?;
     check_unused(&state, shared.catalog.all().iter().map(|table| table.schema()))?;
     state.begin_recording()?;

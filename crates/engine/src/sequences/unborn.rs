@@ -26,8 +26,9 @@ pub(crate) struct NewSequence {
 }
 
 impl NewSequence {
-    /// Takes an id for ever. The caller holds the lock of names and ids, and knows that the name is free.
+    /// Takes an id for ever. The caller has the name locked, and knows that it is free.
     pub(crate) fn new(shared: &Arc<Shared>, spec: &SequenceSpec) -> Result<NewSequence> {
+        let _ids = shared.schema_lock.lock();
         let schema = next_schema(shared, spec)?;
         shared.commit_edits(&[Edit::NextSequence(schema.id.0 + 1)], |_| ())?;
         let start = Some(schema.start);

@@ -2,6 +2,8 @@
 
 use onlap_format::{DataType, Value};
 
+use crate::locks::RowLock;
+
 /// Changes of a table, made in their order and all at once.
 ///
 /// ```
@@ -49,6 +51,23 @@ impl TableChanges {
     fn push(mut self, change: TableChange) -> TableChanges {
         self.0.push(change);
         self
+    }
+    /// Names of tables and sequences that are to be locked before a table with this name is changed: those
+    /// that it gives up and takes, those that it relies on.
+    pub(crate) fn names<'a>(&'a self, table: &'a str) -> Vec<(&'a str, RowLock)> {
+        let mut names = Vec::new();
+        for change in &self.0 {
+            match change {
+                TableChange::Rename { to } => {
+                    names.extend([(table, RowLock::Update), (to, RowLock::Update)]);
+                }
+                TableChange::SetDefaultSequence { sequence, .. } => {
+                    names.push((sequence, RowLock::KeyShare));
+                }
+                _ => {}
+            }
+        }
+        names
     }
     /// Whether a column gets another type.
     pub fn sets_types(&self) -> bool {

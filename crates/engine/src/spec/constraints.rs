@@ -26,6 +26,15 @@ pub(crate) enum DefaultSpec {
     Sequence(String),
 }
 
+impl DefaultSpec {
+    pub(crate) fn sequence(&self) -> Option<&str> {
+        match self {
+            DefaultSpec::Sequence(name) => Some(name),
+            DefaultSpec::Constant(_) => None,
+        }
+    }
+}
+
 /// A foreign key to create: columns whose values, where none is NULL, a row of another table has.
 #[derive(Clone, Debug)]
 pub struct ForeignKeySpec {

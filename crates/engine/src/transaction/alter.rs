@@ -25,7 +25,7 @@ use crate::index_build::NOT_YET;
 use crate::read::{Reader, Scan};
 use crate::rules::alter::judge_check;
 use crate::schema_change::{Plan, cast};
-use crate::spec::{ForeignKeySpec, TableChange, TableChanges, build_check};
+use crate::spec::{ForeignKeySpec, TableChanges, build_check};
 
 /// Rows that are replaced at once where values change their form.
 const ROWS_AT_ONCE: usize = 1024;
@@ -146,11 +146,8 @@ impl Transaction {
     }
 
     fn alter(&mut self, table: &Table, changes: &TableChanges) -> Result<()> {
-        let named = |c: &TableChange| {
-            matches!(c, TableChange::Rename { .. } | TableChange::SetDefaultSequence { .. })
-        };
-        if changes.0.iter().any(named) {
-            self.lock_names()?;
+        for (name, mode) in changes.names(&table.name()) {
+            self.lock_name(name, mode)?;
         }
         self.take_alone(table)?;
         let before = Arc::clone(&self.buffer(table)?.schema);

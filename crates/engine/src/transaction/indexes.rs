@@ -140,11 +140,7 @@ impl Transaction {
     }
 
     pub(super) fn take_index_id(&mut self) -> Result<IndexId> {
-        let _names = match self.schema.holds_names() {
-            true => None,
-            false => Some(self.wait_for_names()?),
-        };
-        schema_change::next_index_id(&self.shared)
+        Ok(schema_change::take_index_ids(&self.shared, 1)?[0])
     }
 
     /// Gives a table, whose schema is held, another form.

@@ -6,8 +6,10 @@
 //! manifest, whose one record holds the steps and adopts the rows ([`crate::adopt`]): all of it becomes
 //! visible at once, or nothing.
 //!
-//! The first name that comes or goes takes the lock of names and ids, and each table that is dropped or
-//! changed its own; they are held to the end. Waits for them are bounded.
+//! A name that comes or goes, and a table that is dropped or changed, is locked to the end
+//! ([`crate::locks`]): whoever wants the same one waits, and all others go on. Ids are taken in an instant, and
+//! for ever. A deadlock of transactions is told at once. Waits are bounded all the same: a change outside of
+//! transactions may wait for what its caller's transaction holds.
 //!
 //! Thread safety: belongs to its transaction.
 
@@ -20,25 +22,25 @@ use onlap_format::TableSchema;
 use onlap_format::manifest::Edit;
 use onlap_storage::version::{Changed, TableVersion};
 
-use super::Transaction;
 use super::altered::Altered;
+use super::{Transaction, may_wait, wait_context};
 use crate::adopt;
 use crate::database::{Shared, Table, unknown_table};
 use crate::history;
+use crate::locks::{LockWait, RowLock, Target, WaitContext};
 use crate::rules::{Reference, References};
 use crate::schema_change::{self, ChangeGuard};
 use crate::sequences::{Dropping, NewSequence, SequenceState};
 use crate::spec::TableSpec;
 use crate::table::{TableState, TableView};
 
-/// How long a transaction without a lock timeout waits for another schema change: others may wait for
-/// what this one holds already.
+/// How long a transaction without a lock timeout waits for another schema change. One outside of transactions
+/// may wait for what this one holds already, and stands in no graph of waits.
 const WAIT: Duration = Duration::from_secs(30);
 
 /// What a transaction did to the catalog.
 #[derive(Default)]
 pub(super) struct SchemaSteps {
-    names: Option<ChangeGuard>,
     pub(super) steps: Vec<Step>,
     /// What the steps make of tables, and whose schemas others cannot change.
     pub(super) altered: Vec<Altered>,
@@ -66,10 +68,6 @@ impl SchemaSteps {
 
     pub(super) fn len(&self) -> usize {
         self.steps.len()
-    }
-
-    pub(super) fn holds_names(&self) -> bool {
-        self.names.is_some()
     }
 
     pub(super) fn has_created(&self, table: &TableState) -> bool {
@@ -244,7 +242,10 @@ impl Transaction {
     }
 
     fn create(&mut self, spec: &TableSpec) -> Result<Table> {
-        self.lock_names()?;
+        self.lock_name(spec.name(), RowLock::Update)?;
+        for sequence in spec.sequences() {
+            self.lock_name(sequence, RowLock::KeyShare)?;
+        }
         if self.table(spec.name()).is_ok() {
             let text = format!("there is a table named {} already", spec.name());
             return Err(Error::new(ErrorKind::AlreadyExists, text));
@@ -271,7 +272,7 @@ impl Transaction {
     /// takes too long.
     pub fn drop_table(&mut self, name: &str) -> Result<()> {
         self.changing()?;
-        self.lock_names()?;
+        self.lock_name(name, RowLock::Update)?;
         let state = self.table(name)?.state;
         let mut guard = None;
         let others = !state.unborn.load(Ordering::Acquire);
@@ -283,21 +284,39 @@ impl Transaction {
         Ok(())
     }
 
-    pub(super) fn lock_names(&mut self) -> Result<()> {
-        if self.schema.names.is_none() {
-            self.schema.names = Some(self.wait_for_names()?);
-        }
-        Ok(())
+    /// Keeps others from creating, dropping and renaming what has a name, until the end of this transaction;
+    /// for objects that the engine does not know and that share the names of tables and sequences. Another
+    /// transaction may have ended first: look then what has the name.
+    ///
+    /// # Errors
+    /// Those of waits for locks.
+    pub fn hold_name(&mut self, name: &str) -> Result<()> {
+        self.changing()?;
+        self.lock_name(name, RowLock::Update)
     }
 
-    /// The lock of names and ids.
-    pub(super) fn wait_for_names(&self) -> Result<ChangeGuard> {
-        let wait = self.options.lock_timeout.unwrap_or(WAIT);
-        self.shared.schema_lock.lock_within(wait, &*self.shared.clock, "the catalog")
+    /// Gives up the names that it holds: for a caller who goes on with a change of the database itself, outside
+    /// of this transaction.
+    pub fn release_names(&mut self) {
+        self.locks.release_names();
     }
 
-    /// The lock that keeps others from changing the schema of a table.
-    pub(super) fn lock_schema_of(&self, state: &TableState) -> Result<ChangeGuard> {
+    /// Keeps others from what may be done with a name of tables and sequences: from giving and taking it
+    /// (`KeyShare`), and from relying on it too (`Update`).
+    pub(super) fn lock_name(&mut self, name: &str, mode: RowLock) -> Result<()> {
+        let go_on = may_wait(&self.shared, &self.cancel);
+        let context = wait_context(&self.shared, &self.options, &go_on);
+        let context = WaitContext { timeout: Some(context.timeout.unwrap_or(WAIT)), ..context };
+        self.locks.lock_name(name, mode, context)
+    }
+
+    /// The lock that keeps others from changing the schema of a table: other transactions by a lock whose
+    /// deadlocks are found, changes outside of transactions by the one that they take.
+    pub(super) fn lock_schema_of(&mut self, state: &Arc<TableState>) -> Result<ChangeGuard> {
+        let go_on = may_wait(&self.shared, &self.cancel);
+        let context = wait_context(&self.shared, &self.options, &go_on);
+        let context = WaitContext { timeout: Some(context.timeout.unwrap_or(WAIT)), ..context };
+        self.locks.lock(state, Target::Schema, RowLock::Update, LockWait::Block, context)?;
         let what = format!("table {}", state.schema().name);
         let wait = self.options.lock_timeout.unwrap_or(WAIT);
         state.changing.lock_within(wait, &*self.shared.clock, &what)

@@ -11,6 +11,7 @@ use onlap_format::ColumnDefault;
 use super::Transaction;
 use super::schema::{SchemaSteps, Step};
 use crate::database::Shared;
+use crate::locks::RowLock;
 use crate::sequences::{self, NewSequence, Sequence, SequenceState};
 use crate::spec::{SequenceSpec, TableChanges};
 
@@ -87,7 +88,7 @@ impl Transaction {
     /// change takes too long.
     pub fn create_sequence(&mut self, spec: &SequenceSpec) -> Result<Sequence> {
         self.changing()?;
-        self.lock_names()?;
+        self.lock_name(spec.name(), RowLock::Update)?;
         if self.find_sequence(spec.name()).is_ok() {
             let text = format!("there is a sequence named {} already", spec.name());
             return Err(Error::new(ErrorKind::AlreadyExists, text));
@@ -106,7 +107,7 @@ impl Transaction {
     /// As [`Transaction::create_sequence`] and [`Transaction::alter_table`]; [`ErrorKind::OutOfRange`].
     pub fn replace_sequence(&mut self, spec: &SequenceSpec, next: Option<i64>) -> Result<Sequence> {
         self.changing()?;
-        self.lock_names()?;
+        self.lock_name(spec.name(), RowLock::Update)?;
         let old = self.find_sequence(spec.name())?;
         self.all_or_nothing(|tx| {
             let new = NewSequence::in_place_of(&tx.shared, spec, &old, next)?;
@@ -133,7 +134,7 @@ impl Transaction {
     /// takes too long.
     pub fn drop_sequence(&mut self, name: &str) -> Result<()> {
         self.changing()?;
-        self.lock_names()?;
+        self.lock_name(name, RowLock::Update)?;
         let state = self.find_sequence(name)?;
         sequences::check_unused(&state, self.tables().iter().map(|table| table.schema()))?;
         self.schema.steps.push(Step::DroppedSequence(state));

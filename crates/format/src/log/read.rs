@@ -8,8 +8,8 @@ use onlap_base::{Csn, Error, Result, RowId, TableId};
 use super::commit::{self, LoggedMark};
 use super::relog::{self, RelogTable};
 use super::{
-    BASE_BYTES, FLAG_GROUP, FRAME_BYTES, FileHeader, GROUP_BYTES, GroupPart, HEADER_BYTES,
-    LogPosition, TYPE_CHANGES, TYPE_COMMIT, TYPE_RELOG, frame_crc, rows,
+    BASE_BYTES, FLAG_GROUP, FRAME_BYTES, FileHeader, GROUP_BYTES, GroupPart, LogPosition,
+    TYPE_CHANGES, TYPE_COMMIT, TYPE_RELOG, frame_crc, rows,
 };
 use crate::batch::Batch;
 use crate::changes::{LoggedChange, read_change_list};
@@ -124,7 +124,7 @@ impl<'a> LogReader<'a> {
         bytes: &'a [u8],
         end: Option<u64>,
     ) -> LogReader<'a> {
-        let at = LogPosition::new(header.file, HEADER_BYTES as u64);
+        let at = LogPosition::new(header.file, header.bytes() as u64);
         LogReader { name, bytes, at, end, csn: header.csn, stopped: false }
     }
 

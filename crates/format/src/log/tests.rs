@@ -54,18 +54,33 @@ fn file(header: FileHeader, durable: &[LogPosition]) -> (Vec<u8>, Vec<LogPositio
 }
 
 fn first(file: u64) -> FileHeader {
-    FileHeader { file, previous_end: LogPosition::START, durable: LogPosition::START, csn: 0 }
+    header(file, LogPosition::START, LogPosition::START, 0)
+}
+
+/// With stamps that follow from the numbers.
+fn header(file: u64, previous_end: LogPosition, durable: LogPosition, csn: Csn) -> FileHeader {
+    let previous_stamp = if previous_end.file() > 0 { 100 + previous_end.file() } else { 0 };
+    FileHeader { file, previous_end, durable, csn, stamp: 100 + file, previous_stamp }
 }
 
 type Files = Vec<(u64, Vec<u8>)>;
 
 fn run(files: &Files, oldest: u64) -> Result<(Vec<Csn>, ReplayEnd)> {
-    let names: Vec<LogFile> =
-        files.iter().map(|(n, _)| LogFile { number: *n, name: format!("{n:08}.log") }).collect();
+    run_begun(files, oldest, None)
+}
+
+fn run_begun(files: &Files, oldest: u64, begun: Option<LogBegun>) -> Result<(Vec<Csn>, ReplayEnd)> {
+    let file = |(n, bytes): &(u64, Vec<u8>)| LogFile {
+        number: *n,
+        name: format!("{n:08}.log"),
+        bytes: bytes.len() as u64,
+    };
+    let names: Vec<LogFile> = files.iter().map(file).collect();
     let mut seen = vec![];
     let end = replay(
         &names,
         oldest,
+        begun,
         &mut |number, max, bytes| {
             let file =
                 &files.iter().find(|(n, _)| *n == number).expect("asked for what is there").1;
@@ -168,7 +183,7 @@ fn rows_come_back_at_every_count() {
         let mut body = CommitBody::new();
         body.push(TableId(3), 2, &sample_rows(n), &[]);
         let mut bytes = first(5).encode().to_vec();
-        body.append_to(&mut bytes, LogPosition::new(5, 48), 1, &[0], None);
+        body.append_to(&mut bytes, LogPosition::new(5, HEADER_BYTES as u64), 1, &[0], None);
         let record = LogReader::new("5.log", &first(5), &bytes, None).next_record().unwrap();
         let RecordBody::Commit(commit) = record.unwrap().body else { panic!("a commit") };
         let (mut want, mut got) = (sample_rows(n), commit.tables[0].rows.clone());
@@ -239,7 +254,13 @@ fn record_bytes_inside_a_value_are_no_record() {
     let mut body = CommitBody::new();
     body.push(TableId(1), 1, &rows, &[]);
     let mut bytes = first(1).encode().to_vec();
-    body.append_to(&mut bytes, LogPosition::new(1, 48), 1, &[0], group(LogPosition::START));
+    body.append_to(
+        &mut bytes,
+        LogPosition::new(1, HEADER_BYTES as u64),
+        1,
+        &[0],
+        group(LogPosition::START),
+    );
     bytes[HEADER_BYTES] ^= 1;
     assert_eq!(run(&vec![(1, bytes)], 1).unwrap().0, Vec::<Csn>::new());
 }
@@ -247,7 +268,7 @@ fn record_bytes_inside_a_value_are_no_record() {
 #[test]
 fn the_chain_follows_the_headers() {
     let (one, at1) = file(first(1), &[LogPosition::START; 2]);
-    let second = FileHeader { file: 2, previous_end: at1[2], durable: at1[2], csn: 2 };
+    let second = header(2, at1[2], at1[2], 2);
     let (two, at2) = file(second, &[at1[2]; 2]);
     let files = vec![(1, one.clone()), (2, two.clone())];
     let (seen, end) = run(&files, 1).unwrap();
@@ -264,7 +285,7 @@ fn the_chain_follows_the_headers() {
     assert_eq!(e.place().unwrap().offset, at1[1].offset());
 
     // A recovery cut file 1 behind its first record and went on in file 3: file 2 is void.
-    let third = FileHeader { file: 3, previous_end: at1[1], durable: at1[1], csn: 1 };
+    let third = header(3, at1[1], at1[1], 1);
     let (three, _) = file(third, &[at1[1]]);
     let (seen, end) = run(&vec![(1, one), (2, two), (3, three)], 1).unwrap();
     assert_eq!((seen, end.void), (vec![1, 2], vec![2]));
@@ -274,7 +295,7 @@ fn the_chain_follows_the_headers() {
 fn a_torn_older_file_cuts_the_files_behind_it() {
     let (mut one, at1) = file(first(1), &[LogPosition::START; 2]);
     let start = LogPosition::START;
-    let second = FileHeader { file: 2, previous_end: at1[2], durable: start, csn: 2 };
+    let second = header(2, at1[2], start, 2);
     let (two, at2) = file(second, &[start; 2]);
     one[at1[1].offset() as usize + 1] ^= 1;
     let (seen, end) = run(&vec![(1, one.clone()), (2, two)], 1).unwrap();
@@ -288,8 +309,7 @@ fn a_torn_older_file_cuts_the_files_behind_it() {
 fn a_file_without_header_ends_the_log() {
     let (one, at1) = file(first(1), &[LogPosition::START; 2]);
     let start = LogPosition::START;
-    let third =
-        FileHeader { file: 3, previous_end: LogPosition::new(2, 500), durable: start, csn: 9 };
+    let third = header(3, LogPosition::new(2, 500), start, 9);
     let (three, _) = file(third, &[start]);
     let files = vec![(1, one.clone()), (2, vec![0; 900]), (3, three)];
     let (seen, end) = run(&files, 1).unwrap();
@@ -303,8 +323,7 @@ fn a_file_without_header_ends_the_log() {
 fn a_file_whose_name_was_lost_ends_the_log() {
     let (one, at1) = file(first(1), &[LogPosition::START; 2]);
     let start = LogPosition::START;
-    let third =
-        FileHeader { file: 3, previous_end: LogPosition::new(2, 500), durable: start, csn: 9 };
+    let third = header(3, LogPosition::new(2, 500), start, 9);
     let (three, at3) = file(third, &[start; 2]);
     let (seen, end) = run(&vec![(1, one.clone()), (3, three.clone())], 1).unwrap();
     assert_eq!((seen, end.end, end.void), (vec![1, 2], at1[2], vec![3]));
@@ -321,19 +340,80 @@ fn a_file_whose_name_was_lost_ends_the_log() {
     let known = FileHeader { durable: LogPosition::new(2, 500), ..third };
     let (three, _) = file(known, &[start]);
     let e = run(&vec![(1, one.clone()), (3, three)], 1).unwrap_err();
-    assert!(e.message().contains("file 2 is missing"), "{e}");
+    assert!(e.message().contains("is missing"), "{e}");
+    assert_eq!(e.place().unwrap().file, "00000002.log");
     let (three, _) = file(third, &[start, at3[1]]);
     let e = run(&vec![(1, one), (3, three)], 1).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
 }
 
+/// Three files that the manifest knows, and what it says.
+fn three() -> (Files, LogBegun) {
+    let (one, at1) = file(first(1), &[LogPosition::START; 2]);
+    let (two, at2) = file(header(2, at1[2], LogPosition::START, 2), &[LogPosition::START; 2]);
+    let (three, at3) = file(header(3, at2[2], LogPosition::START, 4), &[LogPosition::START; 2]);
+    let begun = LogBegun { file: 3, stamp: 103, bytes: at3[2].offset() };
+    (vec![(1, one), (2, two), (3, three)], begun)
+}
+
+/// Nothing in the files says that anything was durable, as in mode `os`: the manifest does.
+#[test]
+fn files_that_the_manifest_knows_are_needed() {
+    let (files, begun) = three();
+    assert_eq!(run_begun(&files, 1, Some(begun)).unwrap().0, [1, 2, 3, 4, 5, 6]);
+    // Older than what is needed it says nothing.
+    assert_eq!(run_begun(&vec![], 4, Some(begun)).unwrap().0, Vec::<Csn>::new());
+    for at in 0..3 {
+        let name = format!("{:08}.log", at + 1);
+        let named = |files: Files| {
+            let e = run_begun(&files, 1, Some(begun)).unwrap_err();
+            assert_eq!(e.place().unwrap().file, name, "{e}");
+        };
+        let mut without = files.clone();
+        without.remove(at);
+        named(without);
+        for bytes in [vec![], vec![0; files[at].1.len()], files[(at + 1) % 3].1.clone()] {
+            let mut emptied = files.clone();
+            emptied[at].1 = bytes;
+            named(emptied);
+        }
+        let parsed = FileHeader::parse(at as u64 + 1, &files[at].1).unwrap().unwrap();
+        let mut foreign = files.clone();
+        let other = FileHeader { stamp: 7, ..parsed }.encode();
+        foreign[at].1[..HEADER_BYTES].copy_from_slice(&other);
+        named(foreign);
+        let mut cut = files.clone();
+        cut[at].1.pop();
+        named(cut);
+    }
+}
+
+#[test]
+fn a_file_behind_the_newest_goes_on_from_it_or_is_foreign() {
+    let (mut files, begun) = three();
+    let end = LogPosition::new(3, begun.bytes);
+    let next = header(4, end, LogPosition::START, 6);
+    files.push((4, next.encode().to_vec()));
+    assert_eq!(run_begun(&files, 1, Some(begun)).unwrap().1.live, [1, 2, 3, 4]);
+    let apart = header(4, LogPosition::START, LogPosition::START, 0);
+    let around = FileHeader { previous_end: LogPosition::new(2, 400), previous_stamp: 102, ..next };
+    for foreign in [FileHeader { previous_stamp: 9, ..next }, apart, around] {
+        files[3].1 = foreign.encode().to_vec();
+        let e = run_begun(&files, 1, Some(begun)).unwrap_err();
+        assert_eq!(e.place().unwrap().file, "00000004.log", "{e}");
+    }
+    // Begun and lost with its header: nobody relied on it.
+    files[3].1 = vec![0; 500];
+    assert_eq!(run_begun(&files, 1, Some(begun)).unwrap().1.void, [4]);
+}
+
 #[test]
 fn a_newer_format_is_refused_by_name() {
     let mut bytes = first(1).encode();
-    bytes[8] = 3;
+    bytes[8] = 4;
     let e = FileHeader::parse(1, &bytes).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::NewerFormat);
-    assert!(e.message().contains("format 3"));
+    assert!(e.message().contains("format 4"));
 }
 
 #[test]
@@ -344,7 +424,7 @@ fn damaged_bodies_never_panic() {
     body.push(TableId(1), 1, &sample_rows(9), &marks);
     body.push(TableId(2), 1, &sample_rows(20), &[]);
     let mut full = vec![];
-    body.append_to(&mut full, LogPosition::new(1, 48), 1, &[0, 0], None);
+    body.append_to(&mut full, LogPosition::new(1, HEADER_BYTES as u64), 1, &[0, 0], None);
     let frame = full.len() - body.body_bytes();
     for i in frame..full.len() {
         for bit in 0..8 {
@@ -352,7 +432,7 @@ fn damaged_bodies_never_panic() {
             bytes[i] ^= 1 << bit;
             let crc = crc32c::crc32c(&bytes[frame..]);
             bytes[8..12].copy_from_slice(&crc.to_le_bytes());
-            let head = frame_crc(LogPosition::new(1, 48), &bytes[4..frame]);
+            let head = frame_crc(LogPosition::new(1, HEADER_BYTES as u64), &bytes[4..frame]);
             bytes[..4].copy_from_slice(&head.to_le_bytes());
             let mut file = first(1).encode().to_vec();
             file.extend_from_slice(&bytes);

@@ -12,6 +12,8 @@
 //!
 //! Kinds 60 and 61 are 21 and 22 of a table that takes blind writes; 62 is its resolved row id.
 //!
+//! Kind 70 is the newest log file that was begun: number (varint), stamp (8 bytes), length (varint).
+//!
 //! Schemas of tables and sequences lie as [`schema`] says. Kinds 1 and 2 are what version 1 of the
 //! format had for kinds 21 and 22, without rules; they are read, never written.
 
@@ -20,6 +22,7 @@ use std::ops::Range;
 use onlap_base::{ColumnId, Csn, FileId, IndexId, Result, SequenceId, TableId};
 
 use super::edit::{Adopted, Edit, MarkRunMeta, RunFileMeta, RunMeta, SegmentMeta, WrittenTotals};
+use crate::log::LogBegun;
 use crate::marks::MarkShift;
 use crate::schema::TableSchema;
 use crate::wire::{Reader, put_bytes, put_signed, put_varint};
@@ -35,6 +38,7 @@ const TIMELINE: u8 = 51;
 const CREATE_BLIND: u8 = 60;
 const CHANGE_BLIND: u8 = 61;
 const RESOLVED: u8 = 62;
+const LOG_BEGUN: u8 = 70;
 
 /// Appends an edit.
 pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
@@ -100,6 +104,11 @@ pub(super) fn put_edit(out: &mut Vec<u8>, edit: &Edit) {
             put_numbers(out, 15, &[*file, (*table).into(), (*index).into()]);
         }
         Edit::LogOldest(number) => put_numbers(out, 16, &[*number]),
+        Edit::LogBegun(LogBegun { file, stamp, bytes }) => {
+            put_numbers(out, LOG_BEGUN, &[*file]);
+            out.extend_from_slice(&stamp.to_le_bytes());
+            put_varint(out, *bytes);
+        }
         Edit::Csn(csn) => put_numbers(out, 17, &[*csn]),
         Edit::Written(w) => {
             put_numbers(out, 18, &[w.log, w.segments, w.compaction, w.marks, w.manifest]);
@@ -160,6 +169,10 @@ pub(super) fn read_edit(r: &mut Reader<'_>) -> Result<Edit> {
         14 => Edit::Serial(read_table(r)?, ColumnId(r.varint32()?), r.signed()?),
         15 => Edit::NextIds { file: r.varint()?, table: r.varint32()?, index: r.varint32()? },
         16 => Edit::LogOldest(r.varint()?),
+        LOG_BEGUN => {
+            let file = r.varint()?;
+            Edit::LogBegun(LogBegun { file, stamp: r.u64()?, bytes: r.varint()? })
+        }
         17 => Edit::Csn(r.varint()?),
         18 => Edit::Written(WrittenTotals {
             log: r.varint()?,

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use onlap_base::{ColumnId, Csn, FileId, IndexId, RowId, SequenceId, TableId};
 
+use crate::log::LogBegun;
 use crate::marks::MarkShift;
 use crate::schema::{SequenceSchema, TableSchema};
 
@@ -161,6 +162,8 @@ pub enum Edit {
     },
     /// Older log files are not needed.
     LogOldest(u64),
+    /// A log file was begun and is durable, and so are all before it; only ever raised.
+    LogBegun(LogBegun),
     /// CSNs up to this one are taken; only ever raised.
     Csn(Csn),
     /// Bytes written so far.
@@ -190,7 +193,7 @@ pub enum Edit {
 
 impl Edit {
     /// Whether it takes files, rows or log out of use, or is part of a record that does: what may go on
-    /// where a disk is full.
+    /// where a disk is full. So may the beginning of a log file, which those who delete need.
     pub fn gives_up(&self) -> bool {
         matches!(
             self,
@@ -202,6 +205,7 @@ impl Edit {
                 | Edit::RemoveMarks(..)
                 | Edit::Flushed(_, 1.., _)
                 | Edit::LogOldest(_)
+                | Edit::LogBegun(_)
                 | Edit::DropSequence(_)
         )
     }
@@ -227,6 +231,7 @@ impl Edit {
             | Edit::Serial(table, ..) => Some(*table),
             Edit::NextIds { .. }
             | Edit::LogOldest(_)
+            | Edit::LogBegun(_)
             | Edit::Csn(_)
             | Edit::Written(_)
             | Edit::WrittenIndex(..)

@@ -11,6 +11,7 @@ use onlap_base::names::FileKind;
 use onlap_base::{ColumnId, Csn, Error, FileId, IndexId, Result, RowId, SequenceId, TableId};
 
 use super::edit::{Edit, MarkRunMeta, RunMeta, SegmentMeta, WrittenTotals};
+use crate::log::LogBegun;
 use crate::schema::{SequenceSchema, TableSchema};
 
 /// The files of an index.
@@ -65,6 +66,8 @@ pub struct ManifestState {
     pub next_index: u32,
     /// Oldest log file that is needed.
     pub log_oldest: u64,
+    /// The newest log file that is known to have been begun; none before version 3 of the format.
+    pub log_begun: Option<LogBegun>,
     /// CSNs up to this one are taken.
     pub csn: Csn,
     /// Bytes written since creation.
@@ -89,6 +92,7 @@ impl Default for ManifestState {
             next_table: 1,
             next_index: 1,
             log_oldest: 0,
+            log_begun: None,
             csn: 0,
             written: WrittenTotals::default(),
             written_indexes: BTreeMap::new(),
@@ -217,6 +221,14 @@ impl ManifestState {
             }
             // Two who cut the log may come here in either order.
             Edit::LogOldest(number) => self.log_oldest = self.log_oldest.max(*number),
+            Edit::LogBegun(begun) => {
+                if u32::try_from(begun.file).is_err() {
+                    return Err(misfit(format!("log file {} is out of range", begun.file)));
+                }
+                if self.log_begun.is_none_or(|known| known.file < begun.file) {
+                    self.log_begun = Some(*begun);
+                }
+            }
             Edit::Csn(csn) => self.csn = self.csn.max(*csn),
             Edit::Written(totals) => self.written = *totals,
             Edit::WrittenIndex(index, flushed, merged) => {
@@ -351,6 +363,7 @@ impl ManifestState {
             Edit::Csn(self.csn),
             Edit::Written(self.written),
         ];
+        edits.extend(self.log_begun.map(Edit::LogBegun));
         if self.next_sequence > 1 {
             edits.push(Edit::NextSequence(self.next_sequence));
         }

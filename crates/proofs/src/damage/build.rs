@@ -5,6 +5,7 @@ use std::sync::Arc;
 use onlap::{
     Change, DataType, Database, IndexSpec, Options, Result, Row, SyncMode, TableSpec, Value,
 };
+use onlap_base::clock::Clock;
 use onlap_base::rng::Rng;
 use onlap_base::tasks::SimTasks;
 use onlap_vfs::MemFs;
@@ -50,14 +51,47 @@ fn row(rng: &mut Rng, id: i64) -> Row {
     vec![Value::Int(id), a, b, Value::Timestamp(id * 1000), Value::Numeric(d), long, Value::Int(0)]
 }
 
-/// Makes one, with nothing that decides but the lots.
-pub(super) fn database(rng: &mut Rng) -> Built {
+/// Makes one, with nothing that decides but the lots; so many minutes after the beginning of all simulations,
+/// as databases of one moment are the same.
+pub(super) fn database(rng: &mut Rng, minutes: i64) -> Built {
     let disk = MemFs::new();
     let mut options = drawn(rng);
     options.sync = SyncMode::Fsync;
     let tasks = SimTasks::new(rng.next_u64());
-    let states = fill(rng, &simulated(&options, Arc::new(disk.clone()), &tasks));
+    let mut simulated = simulated(&options, Arc::new(disk.clone()), &tasks);
+    simulated.clock = Arc::new(Later { tasks, us: minutes * 60_000_000 });
+    let states = fill(rng, &simulated);
     Built { disk, options, states: states.expect("a disk without faults") }
+}
+
+/// Opens a database again, as many minutes later, and commits rows which its log alone has; what it answers
+/// then.
+pub(super) fn go_on(rng: &mut Rng, built: &Built, minutes: i64) -> Result<Answers> {
+    let tasks = SimTasks::new(rng.next_u64());
+    let mut options = simulated(&built.options, Arc::new(built.disk.clone()), &tasks);
+    options.clock = Arc::new(Later { tasks, us: minutes * 60_000_000 });
+    let db = Database::open(DIR, options)?;
+    let table = db.table("t")?;
+    for _ in 0..2 + rng.below(30) {
+        let id = 1_000_000 + rng.range(0..1_000_000_000);
+        table.insert(&row(rng, id))?;
+    }
+    answers(&db)
+}
+
+/// The clock of a simulation that began later than others.
+struct Later {
+    tasks: SimTasks,
+    us: i64,
+}
+
+impl Clock for Later {
+    fn unix_us(&self) -> i64 {
+        self.tasks.unix_us() + self.us
+    }
+    fn monotonic_ns(&self) -> u64 {
+        self.tasks.monotonic_ns()
+    }
 }
 
 fn fill(rng: &mut Rng, options: &Options) -> Result<Vec<Answers>> {

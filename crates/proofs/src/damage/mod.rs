@@ -5,18 +5,22 @@
 //! every way. Either an error names file and offset, or every answer is that of the intact database: never
 //! another row, a panic or a wait without end (the simulation tells when all tasks wait).
 //!
+//! Log files are besides taken away, emptied, exchanged with one another and with those of other databases
+//! ([`logs`]): each is an error that names the file.
+//!
 //! One thing is neither: damage of the log that takes its end looks like a commit that was under way when the
 //! power went. Commits from there on may be gone, whole and in order; a flipped bit can do that to the last one
 //! alone, since each commit says how far the log was durable before it. They are counted apart.
 
 mod build;
 mod inflict;
+mod logs;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use onlap::{
-    CheckOptions, Database, Error, ErrorKind, KeyRange, Options, Result, Row, Scan, check,
+    CheckOptions, Database, Error, ErrorKind, KeyRange, Options, Result, Row, Rule, Scan, check,
 };
 use onlap_base::names::FileKind;
 use onlap_base::rng::Rng;
@@ -34,7 +38,7 @@ const PER_DATABASE: u64 = 50;
 
 /// The disk with a database that has files of every kind.
 pub(crate) fn example(rng: &mut Rng) -> MemFs {
-    build::database(rng).disk
+    build::database(rng, 0).disk
 }
 
 /// One database, damaged many times.
@@ -42,7 +46,17 @@ pub(crate) fn example(rng: &mut Rng) -> MemFs {
 /// # Errors
 /// A wrong answer, or an error that names nothing.
 pub fn run(seed: u64) -> Verdict {
-    run_with(seed, |_, _, _| {})
+    let mut counts = run_with(seed, |_, _, _| {})?;
+    counts.extend(&logs::run(seed, None)?);
+    Ok(counts)
+}
+
+/// What becomes of a database whose log files are missing or others, where a rule does not hold: a control.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_without(seed: u64, rule: Rule) -> Verdict {
+    logs::run(seed, Some(rule))
 }
 
 /// The same with something done to each file after it was damaged, for controls: the name, what it was and
@@ -52,7 +66,7 @@ pub fn run(seed: u64) -> Verdict {
 /// As [`run`].
 pub fn run_with(seed: u64, conceal: impl Fn(&str, &[u8], &mut Vec<u8>)) -> Verdict {
     let mut rng = Rng::new(seed);
-    let built = build::database(&mut rng);
+    let built = build::database(&mut rng, 0);
     let mut counts = Counts::default();
     counts.add("databases", 1);
     for _ in 0..PER_DATABASE {

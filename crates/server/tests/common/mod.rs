@@ -36,8 +36,13 @@ pub fn start(config: Config) -> Running {
 
 /// Starts a server whose instance was prepared.
 pub fn start_with(config: Config, prepare: impl FnOnce(&Instance)) -> Running {
+    start_on(config, Options::default(), prepare)
+}
+
+/// The same, with options of its database.
+pub fn start_on(config: Config, options: Options, prepare: impl FnOnce(&Instance)) -> Running {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    let options = Options { memory_limit: Some(64 << 20), ..Options::default() };
+    let options = Options { memory_limit: Some(64 << 20), ..options };
     let db = Database::open(dir.path(), options).expect("a new database");
     let instance = Instance::open(db).expect("an instance");
     prepare(&instance);

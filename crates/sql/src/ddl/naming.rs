@@ -83,12 +83,30 @@ pub fn find(view: &View, name: &Name) -> Result<Option<Relation>> {
     Ok(index.then_some(Relation::Index))
 }
 
-/// Fails when a name is taken.
+/// What has this name. Where nothing has it, no other transaction gives it to anything until the end of this
+/// one; one that has given it and not committed is waited for.
 ///
 /// # Errors
-/// `42P07`.
+/// Those of waits for locks.
+pub fn claim(view: &View, name: &Name) -> Result<Option<Relation>> {
+    if let Some(found) = find(view, name)? {
+        return Ok(Some(found));
+    }
+    let engine = name.engine(&view.database);
+    view.scope.tx()?.hold_name(&engine)?;
+    // Another transaction may have ended meanwhile; the objects of the view are those of the statement's begin.
+    match view.instance.newest_objects().get(Kind::View, &engine) {
+        Some(_) => Ok(Some(Relation::View)),
+        None => find(view, name),
+    }
+}
+
+/// Fails when a name is taken, and keeps it.
+///
+/// # Errors
+/// `42P07`; those of [`claim`].
 pub fn check_free(view: &View, name: &Name) -> Result<()> {
-    match find(view, name)? {
+    match claim(view, name)? {
         Some(_) => Err(taken(&name.name)),
         None => Ok(()),
     }

@@ -30,7 +30,7 @@ pub fn create(
 ) -> Result<String> {
     refuse(create)?;
     let name = view.new_name(&parts(&create.name)?)?;
-    if naming::find(view, &name)?.is_some() {
+    if naming::claim(view, &name)?.is_some() {
         let error = naming::taken(&name.name);
         if create.if_not_exists {
             let text = format!("{}, skipping", error.message());

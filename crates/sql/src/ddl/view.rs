@@ -26,7 +26,7 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
     }
     let name = view.new_name(&parts(&create.name)?)?;
     let engine = name.engine(&view.database);
-    match naming::find(view, &name)? {
+    match naming::claim(view, &name)? {
         None => {}
         Some(Relation::View) if create.or_replace => {}
         Some(_) if create.or_replace => {

@@ -102,9 +102,8 @@ impl Block {
     /// Those of the engine's commit.
     pub fn commit(self, instance: &Instance) -> Result<()> {
         if let Some(tx) = self.scope.take() {
-            tx.commit()?;
+            instance.commit(tx, &self.pending)?;
         }
-        instance.objects_changed(&self.pending);
         if self.changed_catalog {
             instance.catalog_changed();
         }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use onlap_base::{Error, ErrorKind, FileId, IndexId, Result, TableId};
+use onlap_format::log::LogBegun;
 use onlap_format::manifest::{Edit, ManifestState, WrittenTotals};
 use parking_lot::{Mutex, RwLock};
 
@@ -117,6 +118,14 @@ impl Versions {
             }
         }
         Ok(publish(&changed))
+    }
+
+    /// Notes the newest log file; no version changes, so changes under way are not waited for.
+    ///
+    /// # Errors
+    /// As [`Manifest::commit`].
+    pub fn log_begun(&self, begun: LogBegun) -> Result<()> {
+        self.manifest.commit(&[Edit::LogBegun(begun)])
     }
 
     /// The versions that the edits lead to.
