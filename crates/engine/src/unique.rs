@@ -8,7 +8,9 @@
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId, Subject, limits};
 use onlap_format::key::KeyDef;
-use onlap_format::{Batch, BytesVec, Column, IndexSchema, KeyPart, TableSchema, Value, Vector, convert};
+use onlap_format::{
+    Batch, BytesVec, Column, IndexSchema, KeyPart, TableSchema, Value, Vector, convert,
+};
 use roaring::RoaringTreemap;
 use std::cmp::Ordering;
 use std::collections::HashSet;

@@ -58,11 +58,16 @@ pub(super) fn is_stale(request: &Request) -> bool {
         if w.is_judged_after_blind() && w.state.pending.rows() > UNSEEN_MAX {
             return true;
         }
-        if w.rows.rows as u64 <= UNSEEN_MAX {
+        if w.unique.is_empty() {
+            return false;
+        }
+        let view = w.state.view_now();
+        let most = if view.active.has_unnoted() { 0 } else { UNSEEN_MAX };
+        if w.rows.rows as u64 <= most {
             return false;
         }
         let writer = w.state.writer.lock();
-        unique::unseen_rows(w, &w.state.view_now(), &writer.highs) > UNSEEN_MAX
+        unique::unseen_rows(w, &view, &writer.highs) > most
     };
     request.looks < LOOKS_MAX && request.writes.iter().any(stale)
 }
@@ -164,9 +169,8 @@ impl Earlier for InTable<'_, '_> {
 
     fn brought(&self, keys: Claimed<'_>) -> Result<Option<Vec<u8>>> {
         let (group, index) = (self.0, keys.index());
-        let (few, many) = (group.keys.get(&index), || {
-            group.claims.iter().filter(|c| c.index() == index)
-        });
+        let (few, many) =
+            (group.keys.get(&index), || group.claims.iter().filter(|c| c.index() == index));
         if few.is_none() && many().next().is_none() {
             return Ok(None);
         }
@@ -177,7 +181,8 @@ impl Earlier for InTable<'_, '_> {
             return Ok(Some(key.clone()));
         }
         for other in many() {
-            let (fewer, more) = if other.len() < keys.len() { (*other, keys) } else { (keys, *other) };
+            let (fewer, more) =
+                if other.len() < keys.len() { (*other, keys) } else { (keys, *other) };
             if let Some(key) = fewer.find(&mut |key| Ok(more.has(key)))? {
                 return Ok(Some(key));
             }

@@ -32,8 +32,8 @@ mod space;
 mod tests;
 mod waits;
 
-pub use mode::{LockWait, RowLock};
 use keys::Packs;
+pub use mode::{LockWait, RowLock};
 pub(crate) use space::LockSpace;
 use space::{Answer, IntervalLock, KeyAnswer, Request, Waiter};
 use waits::Waits;

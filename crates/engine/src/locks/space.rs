@@ -440,6 +440,14 @@ impl LockSpace {
         IntervalLock::New(target)
     }
 
+    /// Whether another transaction's lock for many keys covers a key.
+    #[cfg(test)]
+    pub(super) fn covers(&self, tx: TxId, index: IndexId, key: &[u8]) -> bool {
+        let inner = self.inner.lock();
+        let reserved = inner.reserved.get(&index);
+        reserved.is_some_and(|r| r.covering(tx, key, keys::hash(key)).is_some())
+    }
+
     #[cfg(test)]
     pub(super) fn entries(&self) -> usize {
         self.inner.lock().entries.len()
