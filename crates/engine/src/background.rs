@@ -32,6 +32,8 @@ use crate::{blind, compaction, debts, flush, margin, quiet};
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// A task looks for work this often without being woken: timers (quiet times) need it.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The task of mode `interval` looks this often whether the database is closing.
+const SYNC_STEP: Duration = Duration::from_millis(100);
 
 /// What a job works on; two jobs never work on the same thing at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -374,9 +376,16 @@ impl Drop for TaskEnd<'_> {
 /// The task of mode `interval`.
 fn sync_at_intervals(shared: &Arc<Shared>, every: Duration) {
     let background = &shared.background;
+    let mut left = every;
     while !background.stopping() {
         // Short steps, so that closing does not wait for a long interval.
-        shared.tasks.sleep(every.min(Duration::from_millis(100)));
+        let step = left.min(SYNC_STEP);
+        shared.tasks.sleep(step);
+        left -= step;
+        if !left.is_zero() {
+            continue;
+        }
+        left = every;
         if let Err(e) = shared.sync_log() {
             shared.poison("syncing the log", e);
             return;

@@ -2,14 +2,13 @@
 //!
 //! The protocol, for a group of transactions that queued up while the previous group was under way:
 //!
-//! 1. **Client threads** encode and checksum their log bodies with relative row ids, look their
-//!    unique keys up in the files ([`crate::unique`]), wait for their share of back-pressure
-//!    ([`crate::pressure`]) and queue.
+//! 1. **Client threads** encode and checksum their log bodies with relative row ids, wait for their
+//!    share of back-pressure ([`crate::pressure`]), look marks and unique keys up ([`judge`]) and queue.
 //! 2. One of them becomes the **leader** by taking the commit lock. It reserves log space for the
 //!    whole group before anything is assigned: failing here is an ordinary "disk full", nothing has
 //!    happened yet.
-//! 3. In queue order the leader **admits** each transaction: last validation against everything
-//!    before it (marks on the same rows, unique keys), then a CSN, one base row id per table, the
+//! 3. In queue order the leader **admits** each transaction: last validation against what came since
+//!    its client looked (marks on the same rows, unique keys), then a CSN, one base row id per table, the
 //!    patched log header.
 //! 4. One write, and in mode `fsync` one `fdatasync`, per group. A failure here poisons the database
 //!    (I6) and nothing of the group appears.
@@ -33,13 +32,13 @@
 //! The simpler way, every client writing and syncing for itself under a lock, was rejected because
 //! a sync costs a thousand times what a commit of one row does.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use onlap_base::clock::Clock;
 use onlap_base::memory::Part;
 use onlap_base::tasks::{Event, Tasks};
-use onlap_base::{Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId, TableId};
+use onlap_base::{Csn, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::changes::LoggedChange;
 use onlap_format::log::{BODY_BYTES_MAX, CommitBody, LoggedMark};
 use onlap_format::{Batch, TableSchema};
@@ -54,13 +53,19 @@ use crate::flush;
 use crate::log::LogWriter;
 use crate::margin;
 use crate::memtable::Mark;
-use crate::options::{Rule, SyncMode};
+use crate::options::SyncMode;
 use crate::read::ReadCounters;
-use crate::schema_change::truncate;
 use crate::table::TableState;
 use crate::transaction::ReadSet;
-use crate::unique::{self, Claimed, UniqueKeys};
+use crate::unique::{self, UniqueKeys};
 use crate::upgrade;
+
+mod held;
+mod judge;
+
+pub use held::CommitLockStats;
+use held::HoldTimes;
+use judge::Group;
 
 /// A row version that a transaction deletes, and the ordinal among the transaction's own rows of the
 /// one that replaces it.
@@ -77,8 +82,10 @@ pub(crate) struct TableWrite {
     pub schema: Arc<TableSchema>,
     /// New rows that live to the end of the transaction, ordinals 0...
     pub rows: Batch,
-    /// Committed rows that die; successors are ordinals of `rows`.
+    /// Committed rows that die, ascending; successors are ordinals of `rows`.
     pub marks: Vec<PendingMark>,
+    /// None of these had a mark at this commit, as far as that was looked at.
+    pub unmarked_at: Option<Csn>,
     /// Columns of committed rows that change; they are locked.
     pub changes: Vec<LoggedChange>,
     /// Ordinals of rows, rising, that have the unique keys of the rows which they replace, and those:
@@ -113,7 +120,24 @@ struct Request {
     reads: Option<ReadSet>,
     body: CommitBody,
     client: Arc<Client>,
+    /// How often the client has looked again.
+    looks: usize,
 }
+
+/// Why a transaction of the queue is not committed.
+enum Refusal {
+    /// Its client had better look again at what came meanwhile: see [`judge::is_stale`].
+    Stale,
+    Failed(Error),
+}
+
+impl From<Error> for Refusal {
+    fn from(e: Error) -> Refusal {
+        Refusal::Failed(e)
+    }
+}
+
+type Outcome = std::result::Result<Csn, Refusal>;
 
 impl Request {
     /// Whether it adds nothing, so that the margin is for it.
@@ -121,8 +145,8 @@ impl Request {
         only_deletes(&self.writes)
     }
 
-    fn finish(self, result: Result<Csn>) {
-        let Request { writes, reads, body, client } = self;
+    fn finish(self, result: Outcome) {
+        let Request { writes, reads, body, client, .. } = self;
         *client.decided.lock() = Some(Decided { result, writes, reads, _body: body });
         client.called.notify();
     }
@@ -136,7 +160,7 @@ struct Client {
 
 /// What became of a transaction, and everything that it came with.
 struct Decided {
-    result: Result<Csn>,
+    result: Outcome,
     writes: Vec<TableWrite>,
     reads: Option<ReadSet>,
     _body: CommitBody,
@@ -161,6 +185,8 @@ pub(crate) struct Commits {
     free: Arc<Event>,
     /// How many of those wait. Clients leave the lock to them.
     wanted: AtomicUsize,
+    clock: Arc<dyn Clock>,
+    times: HoldTimes,
 }
 
 /// Rounds a leader runs before another client takes over: its own next commit waits for as many syncs,
@@ -173,8 +199,15 @@ const LOOKS_BEFORE_WAIT: usize = 12;
 const SPINS_PER_LOOK: usize = 40;
 
 impl Commits {
-    pub(crate) fn new(tasks: &dyn Tasks, next_csn: Csn, log: LogWriter) -> Commits {
+    pub(crate) fn new(
+        tasks: &dyn Tasks,
+        clock: Arc<dyn Clock>,
+        next_csn: Csn,
+        log: LogWriter,
+    ) -> Commits {
         Commits {
+            clock,
+            times: HoldTimes::default(),
             queue: Mutex::default(),
             leader: Mutex::new(Leader {
                 next_csn,
@@ -196,7 +229,7 @@ impl Commits {
             let seen = self.free.epoch();
             if let Some(leader) = self.leader.try_lock() {
                 self.wanted.fetch_sub(1, Ordering::SeqCst);
-                let mut held = Held { commits: self, leader: Some(leader) };
+                let mut held = Held::new(self, leader);
                 return f(held.leader.as_mut().expect("taken when dropped"));
             }
             self.free.wait(seen, None);
@@ -205,8 +238,13 @@ impl Commits {
 
     /// Runs `f` unless a commit is under way.
     pub(crate) fn if_free<T>(&self, f: impl FnOnce(&Leader) -> T) -> Option<T> {
-        let held = Held { commits: self, leader: Some(self.leader.try_lock()?) };
+        let held = Held::new(self, self.leader.try_lock()?);
         held.leader.as_ref().map(|leader| f(leader))
+    }
+
+    /// For how long the commit lock was held.
+    pub(crate) fn hold_times(&self) -> CommitLockStats {
+        self.times.report()
     }
 
     /// The commit lock for a client that leads, unless somebody wants it to himself.
@@ -217,7 +255,8 @@ impl Commits {
 
     /// Lets the commit lock go and wakes whoever may want it: the first of those who queued and found
     /// it taken, which look at no lock but when called.
-    fn let_go(&self, leader: MutexGuard<'_, Leader>) {
+    fn let_go(&self, leader: MutexGuard<'_, Leader>, since_ns: u64) {
+        self.times.add(self.clock.monotonic_ns().saturating_sub(since_ns));
         drop(leader);
         self.free.notify();
         let first = self.queue.lock().first().map(|r| Arc::clone(&r.client));
@@ -241,24 +280,25 @@ impl Commits {
             return Ok(shared.snapshots.published());
         }
         shared.check_writable()?;
-        loop {
+        for looks in 0.. {
             writes.iter_mut().try_for_each(upgrade::upgrade)?;
             for write in writes.iter_mut().filter(|w| replace::is_due(w)) {
                 replace::replace(shared, write)?;
             }
             budgets::hold_back(shared, &writes)?;
-            let decided = self.queue_up(shared, writes, reads)?;
+            let decided = self.queue_up(shared, writes, reads, looks)?;
             match decided.result {
-                Err(e)
+                Ok(csn) => return Ok(csn),
+                Err(Refusal::Stale) => {}
+                Err(Refusal::Failed(e))
                     if upgrade::is_outdated(&e, &decided.writes)
                         || e.kind() == ErrorKind::Conflict
-                            && decided.writes.iter().any(replace::is_due) =>
-                {
-                    (writes, reads) = (decided.writes, decided.reads);
-                }
-                result => return result,
+                            && decided.writes.iter().any(replace::is_due) => {}
+                Err(Refusal::Failed(e)) => return Err(e),
             }
+            (writes, reads) = (decided.writes, decided.reads);
         }
+        unreachable!("it goes on until it is decided")
     }
 
     /// One try; gives the changes back when they were decided.
@@ -267,16 +307,17 @@ impl Commits {
         shared: &Shared,
         mut writes: Vec<TableWrite>,
         reads: Option<ReadSet>,
+        looks: usize,
     ) -> Result<Decided> {
         let _rooms = blind::make_room(shared, &writes)?;
-        for w in &mut writes {
-            let filter_probes = unique::look_up(w)?;
-            shared.counters.add(&ReadCounters { filter_probes, ..ReadCounters::default() });
-        }
         let body = encode(&writes)?;
         shared.pressure.admit(shared, body.body_bytes(), only_deletes(&writes))?;
+        for w in &mut writes {
+            let filter_probes = judge::look(shared, w)?;
+            shared.counters.add(&ReadCounters { filter_probes, ..ReadCounters::default() });
+        }
         let client = Arc::new(Client { decided: Mutex::default(), called: shared.tasks.event() });
-        let request = Request { writes, reads, body, client: Arc::clone(&client) };
+        let request = Request { writes, reads, body, client: Arc::clone(&client), looks };
         self.queue.lock().push(request);
         let mut looks = match shared.options.sync {
             SyncMode::Fsync => 0,
@@ -308,12 +349,19 @@ impl Commits {
 struct Held<'a> {
     commits: &'a Commits,
     leader: Option<MutexGuard<'a, Leader>>,
+    since_ns: u64,
+}
+
+impl<'a> Held<'a> {
+    fn new(commits: &'a Commits, leader: MutexGuard<'a, Leader>) -> Held<'a> {
+        Held { commits, leader: Some(leader), since_ns: commits.clock.monotonic_ns() }
+    }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         if let Some(leader) = self.leader.take() {
-            self.commits.let_go(leader);
+            self.commits.let_go(leader, self.since_ns);
         }
     }
 }
@@ -325,13 +373,15 @@ struct Leading<'a> {
     commits: &'a Commits,
     leader: Option<MutexGuard<'a, Leader>>,
     group: Vec<Request>,
+    since_ns: u64,
     done: bool,
 }
 
 impl<'a> Leading<'a> {
     fn new(shared: &'a Shared, commits: &'a Commits, mut leader: MutexGuard<'a, Leader>) -> Self {
         let group = std::mem::take(&mut leader.group);
-        Leading { shared, commits, leader: Some(leader), group, done: false }
+        let since_ns = commits.clock.monotonic_ns();
+        Leading { shared, commits, leader: Some(leader), group, since_ns, done: false }
     }
 
     /// Serves the queue.
@@ -360,11 +410,11 @@ impl Drop for Leading<'_> {
         if !self.done {
             let cause = Error::new(ErrorKind::Io, "a commit panicked");
             let e = self.shared.poison("committing", cause);
-            self.group.drain(..).for_each(|r| r.finish(Err(e.clone())));
+            self.group.drain(..).for_each(|r| r.finish(Err(e.clone().into())));
         }
         let mut leader = self.leader.take().expect("taken when dropped");
         leader.group = std::mem::take(&mut self.group);
-        self.commits.let_go(leader);
+        self.commits.let_go(leader, self.since_ns);
     }
 }
 
@@ -389,64 +439,6 @@ fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
     Ok(body)
 }
 
-/// What the admitted transactions of a group did, which the memtables do not show yet.
-#[derive(Default)]
-struct Group<'a> {
-    marked: HashSet<(TableId, RowId)>,
-    keys: HashSet<(IndexId, Vec<u8>)>,
-    tables: HashSet<TableId>,
-    /// Keys that were not written out.
-    intervals: Vec<Interval<'a>>,
-}
-
-/// Keys of one part of an admitted transaction that rise from `min` to `max`.
-struct Interval<'a> {
-    index: IndexId,
-    min: &'a [u8],
-    max: &'a [u8],
-    write: &'a TableWrite,
-}
-
-impl<'a> Group<'a> {
-    /// Whether a table that was read has been written to.
-    fn has_written(&self, reads: &ReadSet) -> bool {
-        reads.tables().any(|table| self.tables.contains(&table))
-    }
-
-    /// Whether a request has to wait until what the group does can be seen.
-    fn is_before(&self, request: &Request) -> bool {
-        let judged =
-            |w: &TableWrite| w.is_judged_after_blind() && self.tables.contains(&w.state.id);
-        request.reads.as_ref().is_some_and(|reads| self.has_written(reads))
-            || request.writes.iter().any(judged)
-    }
-
-    fn has_key(&self, index: IndexId, key: &[u8]) -> bool {
-        self.keys.contains(&(index, key.to_vec()))
-            || self.intervals.iter().any(|i| {
-                let inside = i.index == index && key >= i.min && key <= i.max;
-                inside && unique::has_key(i.write, index, key)
-            })
-    }
-
-    /// Notes what later members of the group must not do again.
-    fn note(&mut self, w: &'a TableWrite) {
-        self.tables.insert(w.state.id);
-        self.marked.extend(w.marks.iter().map(|m| (w.state.id, m.row)));
-        for claim in &w.unique {
-            let index = claim.index;
-            match claim.claimed() {
-                Claimed::Keys(keys) => {
-                    self.keys.extend(keys.iter().map(|k| (index, k.to_vec())));
-                }
-                Claimed::Interval(min, max) => {
-                    self.intervals.push(Interval { index, min, max, write: w });
-                }
-            }
-        }
-    }
-}
-
 /// An admitted transaction: its CSN and one base row id per table.
 struct Admitted<'a> {
     request: &'a Request,
@@ -457,8 +449,8 @@ struct Admitted<'a> {
 impl Leader {
     /// Steps 2 to 5; what became of each request, or of the first ones: who relies on what those
     /// before him change has to wait until that can be seen.
-    fn run_group(&mut self, shared: &Shared, requests: &[Request]) -> Vec<Result<Csn>> {
-        let all = |e: Error| requests.iter().map(|_| Err(e.clone())).collect();
+    fn run_group(&mut self, shared: &Shared, requests: &[Request]) -> Vec<Outcome> {
+        let all = |e: Error| requests.iter().map(|_| Err(e.clone().into())).collect();
         let full = match shared.check_writable().and_then(|()| self.make_room(shared, requests)) {
             Ok(full) => full,
             Err(e) => return all(e),
@@ -473,14 +465,18 @@ impl Leader {
         let alone = requests.len() == 1;
         for request in requests {
             if let Some(e) = full.as_ref().filter(|_| !request.only_deletes()) {
-                results.push(Err(e.clone()));
+                results.push(Err(e.clone().into()));
                 continue;
             }
             if group.is_before(request) {
                 break;
             }
+            if judge::is_stale(request) {
+                results.push(Err(Refusal::Stale));
+                continue;
+            }
             let outcome = self.admit(shared, &mut group, request, alone);
-            results.push(outcome.map(|a| {
+            results.push(outcome.map_err(Refusal::Failed).map(|a| {
                 let at = start.forward(self.buffer.len());
                 request.body.append_to(&mut self.buffer, at, a.csn, &a.bases, part.take());
                 let csn = a.csn;
@@ -493,7 +489,7 @@ impl Leader {
         }
         if let Err(e) = self.log.append(&self.buffer, self.next_csn - 1) {
             let e = shared.poison("writing the log", e);
-            results.iter_mut().filter(|r| r.is_ok()).for_each(|r| *r = Err(e.clone()));
+            results.iter_mut().filter(|r| r.is_ok()).for_each(|r| *r = Err(e.clone().into()));
             return results;
         }
         for a in &admitted {
@@ -536,7 +532,7 @@ impl Leader {
         alone: bool,
     ) -> Result<Admitted<'a>> {
         for w in &request.writes {
-            validate(shared, group, w)?;
+            judge::validate(shared, group, w)?;
         }
         if let Some(reads) = &request.reads {
             reads.validate(shared)?;
@@ -558,52 +554,6 @@ impl Leader {
     }
 }
 
-/// Last validation of one table's part against everything committed and the group so far.
-fn validate(shared: &Shared, group: &Group<'_>, w: &TableWrite) -> Result<()> {
-    if w.state.dropped.load(Ordering::Relaxed) {
-        let text = format!("table {} was dropped", w.schema.name);
-        return Err(Error::new(ErrorKind::UnknownTable, text));
-    }
-    if w.state.unborn.load(Ordering::Acquire) {
-        let text = format!("table {} belongs to a transaction that created it", w.schema.name);
-        return Err(Error::new(ErrorKind::UnknownTable, text));
-    }
-    if w.is_judged_after_blind() {
-        blind::resolve(shared, &w.state, RowId::MAX)?;
-    }
-    let view = w.state.view_now();
-    if view.schema.version != w.schema.version {
-        let text = format!(
-            "table {} changed its schema meanwhile; run the transaction again",
-            w.schema.name
-        );
-        return Err(Error::new(ErrorKind::Conflict, text));
-    }
-    let changed = w.changes.iter().flat_map(|c| &c.rows).map(|rows| rows.start);
-    truncate::check_marks(&view, w.marks.iter().map(|m| m.row).chain(changed))?;
-    changes::validate(&view, w)?;
-    for mark in &w.marks {
-        debug_assert!(mark.row < PROVISIONAL_BASE);
-        if group.marked.contains(&(w.state.id, mark.row)) || view.mark_of(mark.row)?.is_some() {
-            let text = format!(
-                "a row of table {} was changed by another transaction; run the transaction again",
-                w.schema.name
-            );
-            return Err(Error::new(ErrorKind::Conflict, text));
-        }
-    }
-    if !shared.obeys(Rule::UniqueKeys) {
-        return Ok(());
-    }
-    let writer = w.state.writer.lock();
-    unique::validate(w, &view, &writer.highs, &mut |index, key, live| {
-        if group.has_key(index, key) {
-            return true;
-        }
-        live.is_some_and(|row| !group.marked.contains(&(w.state.id, row)))
-    })
-}
-
 /// Step 5 for one transaction: rows and marks go into the memtables.
 fn apply(shared: &Shared, a: &Admitted<'_>) {
     for (w, &base) in a.request.writes.iter().zip(&a.bases) {
@@ -612,12 +562,12 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
             view.active.append(&w.rows, a.csn);
         }
         let gone = |&i: &u32| Mark { row: base + RowId::from(i), csn: a.csn, successor: None };
-        view.active.mark_all(w.gone.iter().map(gone));
-        view.active.mark_all(w.marks.iter().map(|m| Mark {
-            row: m.row,
-            csn: a.csn,
-            successor: m.successor.map(|ordinal| base + RowId::from(ordinal)),
-        }));
+        view.active.mark_sorted(w.gone.iter().map(gone).collect());
+        let landed = |m: &PendingMark| {
+            let successor = m.successor.map(|ordinal| base + RowId::from(ordinal));
+            Mark { row: m.row, csn: a.csn, successor }
+        };
+        view.active.mark_sorted(w.marks.iter().map(landed).collect());
         let apart = changes::apart(shared, &view.schema);
         view.active.change_all(a.csn, &w.changes, &apart);
         drop(view);

@@ -137,7 +137,7 @@ impl Shared {
     /// Lets commits begin.
     pub(crate) fn start_commits(&self, next_csn: Csn, log: LogWriter) {
         let _ = self.log_sync.set(log.sync_handle());
-        let commits = Commits::new(&*self.tasks, next_csn, log);
+        let commits = Commits::new(&*self.tasks, Arc::clone(&self.clock), next_csn, log);
         assert!(self.commits.set(commits).is_ok(), "commits begin once");
     }
 

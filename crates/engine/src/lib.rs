@@ -56,6 +56,7 @@ pub use backup::{
 pub use budgets::TableDebts;
 pub use changes::Change;
 pub use check::{CheckOptions, CheckReport, Finding, check};
+pub use commit::CommitLockStats;
 pub use database::{Database, Table};
 pub use history::AsOf;
 pub use index_build::{BuildControl, BuildProgress};

@@ -12,7 +12,10 @@
 //! short steps until a flush has finished. When flushes fail, it is told why instead: a full disk is
 //! an error that the caller can do something about, a wait without end is not.
 //!
-//! **Merges.** Over its limit, merge debt paces writers to a falling share of the rate of flushes.
+//! **Merges.** Over its limit, merge debt paces writers to a falling share of the rate of flushes, in the
+//! end to a share at which merges get on faster than the debt grows ([`LEAST_SHARE`]). No hard limit
+//! stands behind this debt, so a large commit pays for all of its bytes, however long that takes; it
+//! stops waiting as soon as the debt is below its limit.
 //!
 //! Delays of single commits are far shorter than a thread can sleep. So they are added up on a clock
 //! of what writers have paid for, and a writer sleeps when that is ahead of the time.
@@ -47,8 +50,14 @@ const KEPT_SHARE_NEXT: f64 = 0.5;
 const CATCH_UP_NS: u64 = 4_000_000;
 /// Writers sleep when they are ahead of what they have paid for by this much.
 const STEP_NS: u64 = 500_000;
-/// A writer never waits longer than this for one commit, but for a flush at the hard limit.
+/// A writer never waits longer than this for one commit, but for a flush at the hard limit, and for its
+/// own bytes where merges are behind.
 const DELAY_MAX_NS: u64 = 20_000_000;
+/// At its worst, merge debt leaves writers this share of the rate of flushes: merges read a byte that
+/// was flushed some times in its life, at about the rate at which flushes write it.
+const LEAST_SHARE: f64 = 1.0 / 16.0;
+/// So many writers of large commits share the rate; beyond, each of them has what it would have then.
+const SHARERS: u64 = 16;
 /// Deletes on a full disk may pass the limit by this share of it.
 const DELETES_SHARE: u64 = 8;
 /// Step in which the hard limit is waited out.
@@ -67,8 +76,9 @@ pub(crate) struct Pressure {
     /// until `bound_until`. 0 before the first flush.
     average: AtomicU64,
     bound_until: AtomicU64,
-    /// Until when writers have paid.
+    /// Until when writers have paid, and until when for merge debt.
     paid_until: AtomicU64,
+    debt_paid_until: AtomicU64,
     /// Bytes of log bodies admitted so far.
     bodies: AtomicU64,
     merge_debt: AtomicU64,
@@ -129,6 +139,7 @@ impl Pressure {
             average: AtomicU64::new(0),
             bound_until: AtomicU64::new(0),
             paid_until: AtomicU64::new(0),
+            debt_paid_until: AtomicU64::new(0),
             bodies: AtomicU64::new(0),
             merge_debt: AtomicU64::new(0),
             merge_debt_limit,
@@ -225,7 +236,7 @@ impl Pressure {
             return Ok(());
         }
         let drained_at = self.drained_at.load(Ordering::Relaxed);
-        let debt = over(self.merge_debt(), self.merge_debt_limit, 2 * self.merge_debt_limit);
+        let debt = self.debt_share();
         let bound_until = self.bound_until.load(Ordering::Relaxed);
         if drained_at == 0 && bound_until == 0 && debt <= 0.0 {
             return Ok(());
@@ -247,11 +258,10 @@ impl Pressure {
             let room = (limit / 100 * PLANNED_PERCENT).saturating_sub(used);
             delay = delay.max(share(bytes, room, drained_at.saturating_sub(now).max(overtime)));
         }
-        if debt > 0.0 {
-            let rate = flushes.drain_rate as f64 * 2.0 * (1.0 - debt);
-            delay = delay.max(time_of(bytes, rate as u64).min(DELAY_MAX_NS));
-        }
         self.pay(shared, now, delay);
+        if debt > 0.0 {
+            self.pay_for_debt(shared, debt_delay(bytes, debt, flushes.drain_rate));
+        }
         self.wait_for_room(shared, limit, deletes)
     }
 
@@ -270,6 +280,32 @@ impl Pressure {
             shared.tasks.sleep(Duration::from_nanos(ahead.min(DELAY_MAX_NS)));
             self.delayed_us.fetch_add(ahead.min(DELAY_MAX_NS) / 1000, Ordering::Relaxed);
         }
+    }
+
+    /// How far merge debt lies between its limit and twice that.
+    fn debt_share(&self) -> f64 {
+        over(self.merge_debt(), self.merge_debt_limit, 2 * self.merge_debt_limit)
+    }
+
+    /// The same where merges are behind. The time is given in steps, after each of which the debt may be
+    /// paid by merges.
+    fn pay_for_debt(&self, shared: &Shared, delay: u64) {
+        let now = shared.clock.monotonic_ns();
+        let most = debt_wait_max(delay);
+        let paid = |until: u64| until.clamp(now.saturating_sub(CATCH_UP_NS), now + most) + delay;
+        let add = |until: u64| Some(paid(until));
+        let before = self.debt_paid_until.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        let until = paid(before.unwrap_or(0)).min(now + most);
+        if until < now + STEP_NS {
+            return;
+        }
+        let mut at = now;
+        while at < until && self.debt_share() > 0.0 && !shared.background.stopping() {
+            let step = (until - at).min(DELAY_MAX_NS);
+            shared.tasks.sleep(Duration::from_nanos(step));
+            at = shared.clock.monotonic_ns().max(at + step);
+        }
+        self.delayed_us.fetch_add((at - now) / 1000, Ordering::Relaxed);
     }
 
     /// Waits at the hard limit.
@@ -302,6 +338,17 @@ fn over(used: u64, soft: u64, hard: u64) -> f64 {
         return 0.0;
     }
     ((used - soft) as f64 / (hard - soft).max(1) as f64).min(1.0)
+}
+
+/// What a commit of `bytes` of memtable pays at a share of the merge debt.
+fn debt_delay(bytes: u64, debt: f64, drain_rate: u64) -> u64 {
+    let share = (2.0 * (1.0 - debt)).max(LEAST_SHARE);
+    time_of(bytes, (drain_rate as f64 * share) as u64)
+}
+
+/// How long one commit waits at most that pays so much, with what others pay at the same time.
+fn debt_wait_max(delay: u64) -> u64 {
+    delay.saturating_mul(SHARERS).max(DELAY_MAX_NS)
 }
 
 /// Nanoseconds in which `bytes` pass at a rate per second.
@@ -354,6 +401,39 @@ mod tests {
         }
         assert_eq!(last, DELAY_MAX_NS);
         assert_eq!(share(5000, 1 << 20, 0), 0);
+    }
+
+    /// Writers beside merges that read `merged` bytes a second, each byte of memtable `depth` times: the
+    /// most that merges owe in ten minutes, as a share of the limit.
+    fn worst_debt(commit: u64, drain_rate: u64, merged: u64, depth: u64) -> f64 {
+        let limit = 1u64 << 30;
+        let (mut debt, mut worst) = (0u64, 0);
+        let mut now = 0;
+        while now < 600_000_000_000u64 {
+            let share = over(debt, limit, 2 * limit);
+            let natural = time_of(commit, drain_rate);
+            let paid = if share > 0.0 { debt_delay(commit, share, drain_rate) } else { 0 };
+            let took = natural + paid.min(debt_wait_max(paid));
+            now += took;
+            let done = (merged as f64 * took as f64 / 1e9) as u64;
+            debt = (debt + commit * depth).saturating_sub(done);
+            worst = worst.max(debt);
+        }
+        worst as f64 / limit as f64
+    }
+
+    #[test]
+    fn merge_debt_has_a_bound_whatever_the_size_of_commits() {
+        for commit in [10 << 10, 1 << 20, 64 << 20, 256 << 20] {
+            let worst = worst_debt(commit, 100 << 20, 50 << 20, 4);
+            assert!(worst < 2.6, "commits of {commit} bytes: {worst} times the limit");
+        }
+    }
+
+    #[test]
+    fn small_commits_wait_no_longer_than_before() {
+        assert_eq!(debt_wait_max(debt_delay(5000, 1.0, 100 << 20)), DELAY_MAX_NS);
+        assert!(debt_wait_max(debt_delay(64 << 20, 1.0, 100 << 20)) > 10_000_000_000);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use onlap_storage::written::{IndexWritten, WrittenReport};
 
 use crate::blind;
 use crate::budgets::TableDebts;
+use crate::commit::CommitLockStats;
 use crate::compaction;
 use crate::database::{Database, Shared};
 use crate::debts;
@@ -51,6 +52,8 @@ pub struct Stats {
     pub merge_debt_limit: u64,
     /// How long writers have been paced in all, in microseconds.
     pub delayed_us: u64,
+    /// For how long the commit lock was held since the database was opened.
+    pub commit_lock: CommitLockStats,
     /// How often transactions were in each other's way since the database was opened.
     pub transactions: TransactionStats,
     /// Open snapshots.
@@ -209,6 +212,7 @@ impl Database {
             merge_debt_bytes: shared.pressure.merge_debt(),
             merge_debt_limit: shared.pressure.merge_debt_limit(),
             delayed_us: shared.pressure.delayed_us(),
+            commit_lock: shared.commits().hold_times(),
             transactions: shared.transaction_stats(),
             snapshots: shared.snapshots.len(),
             snapshot_debt_bytes: debts::snapshot_debt(shared),

@@ -2,19 +2,22 @@
 //!
 //! Three answers, from cheap to dear: keys taken from the table's own counter
 //! are new by construction; a batch of rising keys above everything known needs one comparison; all
-//! others are looked up. The lookup in files is made by the client thread before it queues
-//! ([`look_up`]); the leader repeats it only for what came since ([`validate`]). Keys with a NULL
-//! never clash.
+//! others are looked up. The lookup is made by the client thread before it queues ([`look_up`]); the
+//! leader repeats it only for what came since ([`validate`]), at a cost that follows the smaller of
+//! the two, rows that came and keys. Keys with a NULL never clash.
 
 use onlap_base::{ColumnId, Error, ErrorKind, IndexId, Result, RowId, Subject, limits};
 use onlap_format::key::KeyDef;
-use onlap_format::{Batch, BytesVec, Column, IndexSchema, TableSchema, Value, Vector, convert};
+use onlap_format::{
+    Batch, BytesVec, Column, IndexSchema, KeyPart, TableSchema, Value, Vector, convert,
+};
 use roaring::RoaringTreemap;
+use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::Relaxed;
 
-use crate::commit::TableWrite;
+use crate::commit::{PendingMark, TableWrite};
 use crate::table::{Highs, TableState, TableView, index_positions, key_def};
 
 /// Keys that a transaction brings to one unique index.
@@ -22,6 +25,12 @@ use crate::table::{Highs, TableState, TableView, index_positions, key_def};
 pub(crate) struct UniqueKeys {
     pub index: IndexId,
     how: Claim,
+    /// The keys, once they had to be written out.
+    keys: Option<Keys>,
+    /// Of the rows below this id, only those in `hits` live and have a key, but for rows that this
+    /// transaction itself deletes.
+    searched_below: RowId,
+    hits: Vec<(usize, RowId)>,
 }
 
 #[derive(Debug)]
@@ -29,55 +38,133 @@ enum Claim {
     /// Values of the table's counter, rising from `min` to `max`.
     Counter { min: Vec<u8>, max: Vec<u8> },
     /// Strictly rising from `min` to `max`.
-    Rising { min: Vec<u8>, max: Vec<u8>, keys: Option<Probed> },
+    Rising { min: Vec<u8>, max: Vec<u8> },
     /// Anything else.
-    Any { max: Option<Vec<u8>>, keys: Probed },
+    Any { max: Option<Vec<u8>> },
 }
 
-/// Keys to look up, and how far the client thread has done so.
+/// Key bytes, each once.
 #[derive(Debug)]
-struct Probed {
-    keys: BytesVec,
-    /// All rows below this id have been searched; keys found live are listed in `hits`.
-    searched_below: RowId,
-    hits: Vec<(usize, RowId)>,
+struct Keys {
+    bytes: BytesVec,
+    /// Their places in the order of keys, unless they stand in it.
+    order: Option<Vec<u32>>,
+}
+
+impl Keys {
+    fn has(&self, key: &[u8]) -> bool {
+        let at = |i: usize| self.bytes.get(self.order.as_ref().map_or(i, |o| o[i] as usize));
+        let (mut low, mut high) = (0, self.bytes.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match at(middle).cmp(key) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return true,
+                Ordering::Greater => high = middle,
+            }
+        }
+        false
+    }
 }
 
 impl UniqueKeys {
-    /// What later members of a commit group have to know of the claim: its keys where they are
-    /// written out, else the interval that they rise through.
-    pub(crate) fn claimed(&self) -> Claimed<'_> {
-        match &self.how {
-            Claim::Rising { keys: Some(probed), .. } | Claim::Any { keys: probed, .. } => {
-                Claimed::Keys(&probed.keys)
-            }
-            Claim::Counter { min, max } | Claim::Rising { min, max, keys: None } => {
-                Claimed::Interval(min, max)
-            }
-        }
+    fn new(index: IndexId, how: Claim, keys: Option<Keys>) -> UniqueKeys {
+        UniqueKeys { index, how, keys, searched_below: 0, hits: Vec::new() }
+    }
+
+    /// The keys, for those who compare them with others.
+    pub(crate) fn claimed<'a>(&'a self, write: &'a TableWrite) -> Claimed<'a> {
+        Claimed { claim: self, write }
+    }
+
+    /// The keys, if they were written out.
+    pub(crate) fn written(&self) -> Option<&BytesVec> {
+        self.keys.as_ref().map(|keys| &keys.bytes)
     }
 
     /// Whether any key has to be looked up.
     pub(crate) fn is_judged(&self) -> bool {
-        !matches!(&self.how, Claim::Any { keys, .. } if keys.keys.is_empty())
+        !matches!(self.how, Claim::Any { .. }) || !self.has_no_keys()
+    }
+
+    fn has_no_keys(&self) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.bytes.is_empty())
+    }
+
+    fn min(&self) -> Option<&[u8]> {
+        match &self.how {
+            Claim::Counter { min, .. } | Claim::Rising { min, .. } => Some(min),
+            Claim::Any { .. } => None,
+        }
     }
 
     fn max(&self) -> Option<&Vec<u8>> {
         match &self.how {
             Claim::Counter { max, .. } | Claim::Rising { max, .. } => Some(max),
-            Claim::Any { max, .. } => max.as_ref(),
+            Claim::Any { max } => max.as_ref(),
+        }
+    }
+
+    /// Whether no row can have any of the keys, given the largest known one.
+    fn is_new(&self, state: &TableState, highs: &Highs) -> bool {
+        let new = |min: &[u8]| high_of(highs, self.index).is_none_or(|high| min > high);
+        match &self.how {
+            Claim::Counter { .. } if !state.serial_mixed.load(Relaxed) => true,
+            _ => self.has_no_keys() || self.min().is_some_and(new),
         }
     }
 }
 
-/// See [`UniqueKeys::claimed`].
-pub(crate) enum Claimed<'a> {
-    Keys(&'a BytesVec),
-    Interval(&'a [u8], &'a [u8]),
+/// What a transaction brings to one unique index: written out, or as its rows have it.
+#[derive(Clone, Copy)]
+pub(crate) struct Claimed<'a> {
+    claim: &'a UniqueKeys,
+    write: &'a TableWrite,
+}
+
+impl Claimed<'_> {
+    pub(crate) fn index(&self) -> IndexId {
+        self.claim.index
+    }
+
+    /// How many keys there are.
+    pub(crate) fn len(&self) -> usize {
+        self.claim.keys.as_ref().map_or(self.write.rows.rows, |keys| keys.bytes.len())
+    }
+
+    /// Whether a key is one of them.
+    pub(crate) fn has(&self, key: &[u8]) -> bool {
+        let below = self.claim.min().is_some_and(|min| key < min);
+        if below || self.claim.max().is_some_and(|max| key > max.as_slice()) {
+            return false;
+        }
+        match &self.claim.keys {
+            Some(keys) => keys.has(key),
+            None => has_key(self.write, self.claim.index, key),
+        }
+    }
+
+    /// The first key for which `f` says yes.
+    pub(crate) fn find(&self, f: &mut dyn FnMut(&[u8]) -> Result<bool>) -> Result<Option<Vec<u8>>> {
+        let own;
+        let keys = match &self.claim.keys {
+            Some(keys) => keys,
+            None => {
+                own = row_keys(&self.write.schema, self.claim.index, &self.write.rows);
+                &own
+            }
+        };
+        for key in keys.bytes.iter() {
+            if f(key)? {
+                return Ok(Some(key.to_vec()));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Whether one of a transaction's rows, whose keys in an index rise, has this one.
-pub(crate) fn has_key(w: &TableWrite, index: IndexId, key: &[u8]) -> bool {
+fn has_key(w: &TableWrite, index: IndexId, key: &[u8]) -> bool {
     let index = w.schema.index(index).expect("a claim names an index of its table");
     let (positions, _) = index_positions(&w.schema, index);
     let columns: Vec<&Column> = positions.iter().map(|&p| &w.rows.columns[p]).collect();
@@ -89,9 +176,9 @@ pub(crate) fn has_key(w: &TableWrite, index: IndexId, key: &[u8]) -> bool {
         found.clear();
         def.encode_row(&columns, middle, &mut found);
         match found.as_slice().cmp(key) {
-            std::cmp::Ordering::Less => low = middle + 1,
-            std::cmp::Ordering::Equal => return true,
-            std::cmp::Ordering::Greater => high = middle,
+            Ordering::Less => low = middle + 1,
+            Ordering::Equal => return true,
+            Ordering::Greater => high = middle,
         }
     }
     false
@@ -112,15 +199,14 @@ pub(crate) fn claims(
         let (positions, _) = index_positions(schema, index);
         let def = key_def(schema, index);
         let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
-        let how = match counter {
+        let claim = match counter {
             Some(c) if positions == [c] && !def.columns[0].descending => {
-                counter_claim(&def, &columns, rows.rows)
+                let (min, max) = ends(&def, &columns, rows.rows);
+                Some((Claim::Counter { min, max }, None))
             }
             _ => claim(schema, index, &def, &columns, rows.rows)?,
         };
-        if let Some(how) = how {
-            out.push(UniqueKeys { index: index.id, how });
-        }
+        out.extend(claim.map(|(how, keys)| UniqueKeys::new(index.id, how, keys)));
     }
     Ok(out)
 }
@@ -140,8 +226,8 @@ pub(crate) fn blind_claims(
     if blind.len() == rows.rows as u64 && rising_ints(&def, &columns, 0..rows.rows) {
         let mut max = Vec::new();
         def.encode_row(&columns, rows.rows - 1, &mut max);
-        let keys = Probed { keys, searched_below: 0, hits: Vec::new() };
-        return Ok(vec![UniqueKeys { index: index.id, how: Claim::Any { max: Some(max), keys } }]);
+        let (how, keys) = (Claim::Any { max: Some(max) }, Keys { bytes: keys, order: None });
+        return Ok(vec![UniqueKeys::new(index.id, how, Some(keys))]);
     }
     let all = key_bytes(&def, &columns, 0..rows.rows);
     let max = all.iter().max().map(<[u8]>::to_vec);
@@ -157,15 +243,16 @@ pub(crate) fn blind_claims(
         }
         judged.iter().for_each(|key| keys.push(key));
     }
-    let keys = Probed { keys, searched_below: 0, hits: Vec::new() };
-    Ok(vec![UniqueKeys { index: index.id, how: Claim::Any { max, keys } }])
+    let keys = Keys { bytes: keys, order: None };
+    Ok(vec![UniqueKeys::new(index.id, Claim::Any { max }, Some(keys))])
 }
 
-fn counter_claim(def: &KeyDef, columns: &[&Column], rows: usize) -> Option<Claim> {
+/// Keys of the first and the last row.
+fn ends(def: &KeyDef, columns: &[&Column], rows: usize) -> (Vec<u8>, Vec<u8>) {
     let (mut min, mut max) = (Vec::new(), Vec::new());
     def.encode_row(columns, 0, &mut min);
     def.encode_row(columns, rows - 1, &mut max);
-    Some(Claim::Counter { min, max })
+    (min, max)
 }
 
 fn claim(
@@ -174,12 +261,10 @@ fn claim(
     def: &KeyDef,
     columns: &[&Column],
     rows: usize,
-) -> Result<Option<Claim>> {
+) -> Result<Option<(Claim, Option<Keys>)>> {
     if rising_ints(def, columns, 0..rows) {
-        let (mut min, mut max) = (Vec::new(), Vec::new());
-        def.encode_row(columns, 0, &mut min);
-        def.encode_row(columns, rows - 1, &mut max);
-        return Ok(Some(Claim::Rising { min, max, keys: None }));
+        let (min, max) = ends(def, columns, rows);
+        return Ok(Some((Claim::Rising { min, max }, None)));
     }
     let keys = key_bytes(def, columns, 0..rows);
     if keys.is_empty() {
@@ -196,12 +281,12 @@ fn claim(
     }
     let max = get(*order.last().expect("there is a key")).to_vec();
     let min = get(order[0]).to_vec();
-    let probed = Probed { keys, searched_below: 0, hits: Vec::new() };
-    Ok(Some(if rising {
-        Claim::Rising { min, max, keys: Some(probed) }
-    } else {
-        Claim::Any { max: Some(max), keys: probed }
-    }))
+    let how = match rising {
+        true => Claim::Rising { min, max },
+        false => Claim::Any { max: Some(max) },
+    };
+    let order = Some(order).filter(|_| !rising);
+    Ok(Some((how, Some(Keys { bytes: keys, order }))))
 }
 
 /// Whether a key of one ascending integer column rises strictly: the common case, worth a short way.
@@ -231,9 +316,14 @@ fn key_bytes(def: &KeyDef, columns: &[&Column], rows: std::ops::Range<usize>) ->
 }
 
 /// Searches files and memtables for the keys, outside every lock. What this finds to be dead stays
-/// dead; what it finds live is judged again by the leader. Returns how many filters were asked.
+/// dead; what it finds live is judged again by the leader, as is what comes later. Returns how many
+/// filters were asked.
 pub(crate) fn look_up(w: &mut TableWrite) -> Result<u64> {
     let mut probes = 0;
+    w.unique.iter_mut().for_each(|claim| {
+        claim.hits.clear();
+        claim.searched_below = 0;
+    });
     if w.unique.is_empty() {
         return Ok(probes);
     }
@@ -242,44 +332,50 @@ pub(crate) fn look_up(w: &mut TableWrite) -> Result<u64> {
         // The leader refuses the transaction; indexes of the claims may be gone.
         return Ok(probes);
     }
+    let below = view.active.end_row();
     for claim in &mut w.unique {
-        let above = |min: &[u8]| {
+        {
             let writer = w.state.writer.lock();
-            high_of(&writer.highs, claim.index).is_none_or(|high| min > high)
-        };
-        let probed = match &mut claim.how {
-            Claim::Counter { .. } => continue,
-            Claim::Rising { min, .. } if above(min) => continue,
-            Claim::Rising { keys, .. } => {
-                keys.get_or_insert_with(|| row_keys(&w.schema, claim.index, &w.rows))
-            }
-            Claim::Any { keys, .. } => keys,
-        };
-        let below = view.active.first_row();
-        // Rows with a NULL in the key have none in the list.
-        let kept = if probed.keys.len() == w.rows.rows { &w.kept[..] } else { &[] };
-        let mut kept = kept.iter().peekable();
-        for i in 0..probed.keys.len() {
-            if let Some(&(_, row)) = kept.next_if(|&&(ordinal, _)| ordinal as usize == i) {
-                probed.hits.push((i, row));
+            if claim.is_new(&w.state, &writer.highs) {
+                // Rows to which the largest known key belongs have their ids.
+                claim.searched_below = writer.next_row;
                 continue;
             }
-            let key = probed.keys.get(i);
-            if let Some(row) = live_row(&view, claim.index, key, below, &mut probes)? {
-                probed.hits.push((i, row));
-            }
         }
-        probed.searched_below = below;
+        let make = || row_keys(&w.schema, claim.index, &w.rows);
+        let keys = &claim.keys.get_or_insert_with(make).bytes;
+        // Rows with a NULL in the key have none in the list.
+        let kept = if keys.len() == w.rows.rows { &w.kept[..] } else { &[] };
+        let mut kept = kept.iter().peekable();
+        for (i, key) in keys.iter().enumerate() {
+            // The key stays with the row's successor.
+            if kept.next_if(|&&(ordinal, _)| ordinal as usize == i).is_some() {
+                continue;
+            }
+            let live = live_row(&view, claim.index, key, below, &mut probes)?;
+            claim.hits.extend(live.filter(|row| !is_marked(&w.marks, *row)).map(|row| (i, row)));
+        }
+        claim.searched_below = below;
     }
     Ok(probes)
 }
 
-fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Probed {
+/// Whether marks, which are ascending, have one on a row.
+pub(crate) fn is_marked(marks: &[PendingMark], row: RowId) -> bool {
+    let compare = |mark: &PendingMark| {
+        #[cfg(test)]
+        tests::STEPS.with(|steps| steps.set(steps.get() + 1));
+        mark.row.cmp(&row)
+    };
+    marks.binary_search_by(compare).is_ok()
+}
+
+fn row_keys(schema: &TableSchema, index: IndexId, rows: &Batch) -> Keys {
     let index = schema.index(index).expect("a claim names an index of its table");
     let (positions, _) = index_positions(schema, index);
     let columns: Vec<&Column> = positions.iter().map(|&p| &rows.columns[p]).collect();
-    let keys = key_bytes(&key_def(schema, index), &columns, 0..rows.rows);
-    Probed { keys, searched_below: 0, hits: Vec::new() }
+    // Keys are written out late only where they rise.
+    Keys { bytes: key_bytes(&key_def(schema, index), &columns, 0..rows.rows), order: None }
 }
 
 /// The live row below `below` that carries a key. Only the newest carrier can be alive, since there is
@@ -297,45 +393,117 @@ pub(crate) fn live_row(
     }
 }
 
-/// The leader's judgement: every key is free. `taken(index, key, live row)` adds what the group
-/// knows: whether an earlier member brought the key, or left the live row alive.
+/// What the earlier members of a commit group did, which no memtable shows yet.
+pub(crate) trait Earlier {
+    /// Whether one of them deleted a row of the table.
+    fn has_marked(&self, row: RowId) -> bool;
+    /// One of these keys, if one of them brought it.
+    fn brought(&self, keys: Claimed<'_>) -> Result<Option<Vec<u8>>>;
+}
+
+/// The leader's judgement: every key is free.
 pub(crate) fn validate(
     w: &TableWrite,
     view: &TableView,
     highs: &Highs,
-    taken: &mut dyn FnMut(IndexId, &[u8], Option<RowId>) -> bool,
+    earlier: &dyn Earlier,
 ) -> Result<()> {
-    for claim in &w.unique {
-        let above = |min: &[u8]| high_of(highs, claim.index).is_none_or(|high| min > high);
-        let own;
-        let probed = match &claim.how {
-            Claim::Counter { .. } if !w.state.serial_mixed.load(Ordering::Relaxed) => continue,
-            Claim::Rising { min, .. } | Claim::Counter { min, .. } if above(min) => continue,
-            Claim::Rising { keys: Some(probed), .. } | Claim::Any { keys: probed, .. } => probed,
-            Claim::Counter { .. } | Claim::Rising { keys: None, .. } => {
-                own = row_keys(&w.schema, claim.index, &w.rows);
-                &own
-            }
+    for claim in w.unique.iter().filter(|claim| !claim.is_new(&w.state, highs)) {
+        let hinders = |row: RowId| {
+            let free = is_marked(&w.marks, row) || earlier.has_marked(row);
+            Ok::<bool, Error>(!free && view.mark_of(row)?.is_none())
         };
-        let mut hits = probed.hits.iter().peekable();
-        for i in 0..probed.keys.len() {
-            let key = probed.keys.get(i);
-            let mut live = None;
-            if let Some(&&(_, row)) = hits.peek().filter(|h| h.0 == i) {
-                hits.next();
-                live = if view.mark_of(row)?.is_none() { Some(row) } else { None };
+        let mut taken = None;
+        for &(i, row) in &claim.hits {
+            if taken.is_none() && hinders(row)? {
+                taken = claim.keys.as_ref().map(|keys| keys.bytes.get(i).to_vec());
             }
-            if live.is_none() {
-                live = live_row_since(view, claim.index, key, probed.searched_below)?;
-            }
-            let live = live.filter(|row| !w.marks.iter().any(|m| m.row == *row));
-            if taken(claim.index, key, live) {
-                let index = w.schema.index(claim.index).expect("a claim names an index");
-                return Err(duplicate(&w.schema, index, key));
-            }
+        }
+        let keys = claim.claimed(w);
+        if taken.is_none() {
+            taken = taken_since(keys, view, &hinders)?;
+        }
+        if taken.is_none() {
+            taken = earlier.brought(keys)?;
+        }
+        if let Some(key) = taken {
+            let index = w.schema.index(claim.index).expect("a claim names an index");
+            return Err(duplicate(&w.schema, index, &key));
         }
     }
     Ok(())
+}
+
+/// A key that a row has which came after the search. Few such rows are looked up among many keys, few
+/// keys among many rows.
+fn taken_since(
+    keys: Claimed<'_>,
+    view: &TableView,
+    hinders: &dyn Fn(RowId) -> Result<bool>,
+) -> Result<Option<Vec<u8>>> {
+    let (index, since) = (keys.index(), keys.claim.searched_below);
+    let rows = view.active.end_row().saturating_sub(since);
+    if rows == 0 {
+        return Ok(None);
+    }
+    if rows < keys.len() as u64
+        && view.version.flushed_rows <= since
+        && let Some(index) = view.schema.index(index)
+        && let Some(taken) = walk_since(keys, view, index, hinders)
+    {
+        return taken;
+    }
+    keys.find(&mut |key| {
+        let live = live_row_since(view, index, key, since)?;
+        live.map_or(Ok(false), hinders)
+    })
+}
+
+/// The same over rows, which lie in memtables. `None`: one of them has not all columns of the key.
+fn walk_since(
+    keys: Claimed<'_>,
+    view: &TableView,
+    index: &IndexSchema,
+    hinders: &dyn Fn(RowId) -> Result<bool>,
+) -> Option<Result<Option<Vec<u8>>>> {
+    let since = keys.claim.searched_below;
+    let def = key_def(&view.schema, index);
+    let mut key = Vec::new();
+    for memtable in view.memtables_newest_first().take_while(|m| m.end_row() > since) {
+        let position = |part: &KeyPart| memtable.schema().position(part.column);
+        let positions: Vec<usize> = index.key.iter().map(position).collect::<Option<_>>()?;
+        for piece in memtable.pieces(since..RowId::MAX, &positions) {
+            let columns: Vec<&Column> =
+                positions.iter().map(|&p| &piece.batch().columns[p]).collect();
+            for at in piece.range() {
+                if columns.iter().any(|c| c.is_null(at)) {
+                    continue;
+                }
+                key.clear();
+                def.encode_row(&columns, at, &mut key);
+                if keys.has(&key) {
+                    match hinders(piece.row_id(at)) {
+                        Ok(false) => {}
+                        Ok(true) => return Some(Ok(Some(key))),
+                        Err(e) => return Some(Err(e)),
+                    }
+                }
+            }
+        }
+    }
+    Some(Ok(None))
+}
+
+/// Rows that came after the search for a transaction's keys, and which the leader has to look at for
+/// many of them.
+pub(crate) fn unseen_rows(w: &TableWrite, view: &TableView, highs: &Highs) -> u64 {
+    let end = view.active.end_row();
+    let judged = w.unique.iter().filter(|claim| !claim.is_new(&w.state, highs));
+    let unseen = |claim: &UniqueKeys| {
+        let rows = end.saturating_sub(claim.searched_below);
+        rows.min(claim.claimed(w).len() as u64)
+    };
+    judged.map(unseen).max().unwrap_or(0)
 }
 
 /// The live carrier of a key among rows from `since` on.
@@ -486,3 +654,6 @@ fn longest_value(column: &Column) -> usize {
         _ => 24,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -65,6 +65,7 @@ pub(crate) fn replace(shared: &Arc<Shared>, w: &mut TableWrite) -> Result<()> {
         }
         w.rows.extend_range(&batch, i..i + 1);
     }
+    w.marks.sort_unstable_by_key(|m| m.row);
     w.changes = without(&w.changes, &rows);
     unique::check_key_lengths(&w.schema, &w.rows)?;
     w.unique = unique::claims(&w.schema, &w.rows, None)?;

@@ -13,7 +13,8 @@
 //! change the catalog wait for each other where they want the same thing, and nowhere else.
 //!
 //! A transaction that locks many rows of a table keeps them in one bitmap; such a row gets an entry
-//! and a queue of its own once somebody else wants it.
+//! and a queue of its own once another transaction wants it. One that brings many keys holds them under
+//! one lock, in bounded memory ([`keys`]).
 //!
 //! Thread safety: any number of transactions; each belongs to one thread at a time.
 
@@ -28,15 +29,17 @@ use roaring::RoaringTreemap;
 
 use crate::table::TableState;
 
+mod keys;
 mod mode;
 mod space;
 #[cfg(test)]
 mod tests;
 mod waits;
 
+use keys::Packs;
 pub use mode::{LockWait, RowLock};
 pub(crate) use space::LockSpace;
-use space::{IntervalLock, Request, Waiter};
+use space::{Answer, IntervalLock, KeyAnswer, Request, Waiter};
 use waits::Waits;
 
 /// A running transaction; never reused while the database is open.
@@ -56,7 +59,7 @@ pub(crate) enum Target {
     Row(RowId),
     /// A key of a unique index, whether a row has it or not.
     Key(IndexId, Arc<[u8]>),
-    /// Keys of a unique index that one transaction brings in rising order, by a number of its own.
+    /// Keys of a unique index that one transaction brings under one lock, by a number of its own.
     Interval(IndexId, u64),
 }
 
@@ -136,7 +139,16 @@ struct OfTable {
     table: Option<RowLock>,
     /// Targets, and the mode in which each was held before it was locked (again).
     targets: Vec<(Target, Option<RowLock>)>,
+    /// Those of them that stand for many keys.
+    packs: Packs,
+    /// Rows in bitmaps.
+    bulk_rows: u64,
 }
+
+/// Bytes that a lock with an entry takes here and there: key, holders, places in two tables.
+const TARGET_BYTES: usize = 300;
+/// Bytes that a row in a bitmap takes, where rows lie apart.
+const BULK_ROW_BYTES: u64 = 4;
 
 /// How many locks a transaction had in each table, and on names.
 #[derive(Clone, Debug, Default)]
@@ -163,8 +175,13 @@ impl HeldLocks {
         let at = match self.tables.iter().position(|t| t.state.id == state.id) {
             Some(at) => at,
             None => {
-                let (state, table) = (Arc::clone(state), None);
-                self.tables.push(OfTable { state, table, targets: Vec::new() });
+                self.tables.push(OfTable {
+                    state: Arc::clone(state),
+                    table: None,
+                    targets: Vec::new(),
+                    packs: Packs::default(),
+                    bulk_rows: 0,
+                });
                 self.tables.len() - 1
             }
         };
@@ -186,29 +203,10 @@ impl HeldLocks {
     ) -> Result<Locked> {
         let id = self.id;
         let of_table = self.of_table(state);
+        let request = Request { tx: id, mode, bulk: of_table.has_many() };
         let space = &state.locks;
-        let request = Request { tx: id, mode, bulk: of_table.targets.len() >= space::BULK_AT };
-        let waiter = match space.try_lock(&target, request, wait == LockWait::Block, context) {
-            space::Answer::Held => return Ok(Locked::Free),
-            space::Answer::Bulk => return Ok(Locked::Free),
-            space::Answer::Granted(before) => {
-                of_table.targets.push((target, before));
-                return Ok(Locked::Free);
-            }
-            space::Answer::Taken if wait == LockWait::SkipLocked => return Ok(Locked::Skipped),
-            space::Answer::Taken => return Err(not_available(state, &target, None)),
-            space::Answer::Queued(waiter) => waiter,
-        };
-        match await_grant(space, &target, &waiter, context) {
-            Ok(before) => {
-                of_table.targets.push((target, before));
-                Ok(Locked::Waited)
-            }
-            Err(e) if e.kind() == ErrorKind::LockNotAvailable => {
-                Err(not_available(state, &target, context.timeout))
-            }
-            Err(e) => Err(e),
-        }
+        let answer = space.try_lock(&target, request, wait == LockWait::Block, context);
+        of_table.settle(target, answer, wait, context)
     }
 
     /// Whether a table itself is locked in a mode, or a stronger one.
@@ -278,10 +276,13 @@ impl HeldLocks {
         mode: RowLock,
     ) -> bool {
         let id = self.id;
-        self.of_table(state).state.locks.try_bulk(id, mode, rows)
+        let of_table = self.of_table(state);
+        let locked = of_table.state.locks.try_bulk(id, mode, rows);
+        of_table.bulk_rows += locked.unwrap_or(0);
+        locked.is_some()
     }
 
-    /// Locks a key of a unique index, alone or in an interval, and waits for whoever holds it.
+    /// Locks a key of a unique index, and waits for whoever holds it.
     ///
     /// # Errors
     /// As [`HeldLocks::lock`].
@@ -293,14 +294,64 @@ impl HeldLocks {
         mode: RowLock,
         context: WaitContext<'_>,
     ) -> Result<Locked> {
-        let target = Target::Key(index, key.into());
-        let mut locked = self.lock(state, target, mode, LockWait::Block, context)?;
-        // The owner of an interval ends, and its keys are to be looked at again.
-        while let Some(interval) = state.locks.interval_over(self.id, index, key) {
-            self.lock(state, interval, RowLock::KeyShare, LockWait::Block, context)?;
-            locked = Locked::Waited;
+        let request = Request { tx: self.id, mode, bulk: false };
+        self.ask_key(state, (index, key), request, 0, context)
+    }
+
+    /// Locks a key that the transaction brings, to its end; one of many together with others, of which
+    /// so much is kept as fits, with that of its other keys, into `room` bytes.
+    ///
+    /// # Errors
+    /// As [`HeldLocks::lock`].
+    pub(crate) fn reserve_key(
+        &mut self,
+        state: &Arc<TableState>,
+        index: IndexId,
+        key: &[u8],
+        room: usize,
+        context: WaitContext<'_>,
+    ) -> Result<Locked> {
+        let all: usize = self.tables.iter().map(|t| t.packs.heap_bytes()).sum();
+        let of_table = self.of_table(state);
+        let room = room.saturating_sub(all - of_table.packs.heap_bytes());
+        let bulk = of_table.has_many();
+        let request = Request { tx: self.id, mode: RowLock::Update, bulk };
+        self.ask_key(state, (index, key), request, room, context)
+    }
+
+    fn ask_key(
+        &mut self,
+        state: &Arc<TableState>,
+        key: (IndexId, &[u8]),
+        request: Request,
+        room: usize,
+        context: WaitContext<'_>,
+    ) -> Result<Locked> {
+        let mut locked = Locked::Free;
+        loop {
+            let of_table = self.of_table(state);
+            let packs = &mut of_table.packs;
+            match state.locks.try_key(key, request, packs, room, context) {
+                KeyAnswer::Covered(many) => {
+                    // Its holder ends, and the keys are to be looked at again.
+                    self.lock(state, many, RowLock::KeyShare, LockWait::Block, context)?;
+                    locked = Locked::Waited;
+                }
+                KeyAnswer::Packed(first) => {
+                    of_table.targets.extend(first.map(|target| (target, None)));
+                    return Ok(locked);
+                }
+                KeyAnswer::Alone(target, answer) => {
+                    let alone = of_table.settle(target, answer, LockWait::Block, context)?;
+                    return Ok(if alone == Locked::Free { locked } else { alone });
+                }
+            }
         }
-        Ok(locked)
+    }
+
+    /// Memory that the locks take.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.tables.iter().map(OfTable::heap_bytes).sum()
     }
 
     /// Locks rising keys of a unique index at once; false where some may be locked already.
@@ -321,14 +372,16 @@ impl HeldLocks {
     }
 
     /// The place to come back to.
-    pub(crate) fn mark(&self) -> LockMark {
+    pub(crate) fn mark(&mut self) -> LockMark {
+        self.tables.iter_mut().for_each(|t| t.packs.close());
         LockMark {
             tables: self.tables.iter().map(|t| t.targets.len()).collect(),
             names: self.names.as_ref().map_or(0, |names| names.targets.len()),
         }
     }
 
-    /// Gives up the locks taken since. Rows that were locked in bulk stay locked.
+    /// Gives up the locks taken since. Rows that were locked in bulk stay locked, and so do keys where
+    /// very many savepoints lie between.
     pub(crate) fn release_since(&mut self, mark: &LockMark, locks: &Locks) {
         for (i, table) in self.tables.iter_mut().enumerate() {
             let keep = mark.tables.get(i).copied().unwrap_or(0);
@@ -336,6 +389,11 @@ impl HeldLocks {
                 let of_table = |(t, before): &(Target, _)| (*t == Target::Table).then_some(*before);
                 if let Some(before) = table.targets[keep..].iter().find_map(of_table) {
                     table.table = before;
+                }
+                for (target, _) in &table.targets[keep..] {
+                    if let Target::Interval(_, number) = target {
+                        table.packs.forget(*number);
+                    }
                 }
                 let targets = table.targets.drain(keep..).rev();
                 table.state.locks.restore(self.id, targets, &locks.waits);
@@ -360,6 +418,52 @@ impl HeldLocks {
     pub(crate) fn release_names(&mut self) {
         if let Some(names) = self.names.take() {
             names.space.release(self.id, names.targets.into_iter().map(|(target, _)| target));
+        }
+    }
+}
+
+impl OfTable {
+    /// Whether further rows and keys have no entries of their own.
+    fn has_many(&self) -> bool {
+        self.targets.len() >= space::BULK_AT
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let bulk = (self.bulk_rows * BULK_ROW_BYTES) as usize;
+        self.targets.len() * TARGET_BYTES + bulk + self.packs.heap_bytes()
+    }
+
+    /// Notes what was locked, or waits for it.
+    fn settle(
+        &mut self,
+        target: Target,
+        answer: Answer,
+        wait: LockWait,
+        context: WaitContext<'_>,
+    ) -> Result<Locked> {
+        let waiter = match answer {
+            Answer::Held => return Ok(Locked::Free),
+            Answer::Bulk => {
+                self.bulk_rows += 1;
+                return Ok(Locked::Free);
+            }
+            Answer::Granted(before) => {
+                self.targets.push((target, before));
+                return Ok(Locked::Free);
+            }
+            Answer::Taken if wait == LockWait::SkipLocked => return Ok(Locked::Skipped),
+            Answer::Taken => return Err(not_available(&self.state, &target, None)),
+            Answer::Queued(waiter) => waiter,
+        };
+        match await_grant(&self.state.locks, &target, &waiter, context) {
+            Ok(before) => {
+                self.targets.push((target, before));
+                Ok(Locked::Waited)
+            }
+            Err(e) if e.kind() == ErrorKind::LockNotAvailable => {
+                Err(not_available(&self.state, &target, context.timeout))
+            }
+            Err(e) => Err(e),
         }
     }
 }

@@ -11,11 +11,12 @@ use onlap_base::{IndexId, RowId};
 use parking_lot::Mutex;
 use roaring::RoaringTreemap;
 
+use super::keys::{self, Packed, Packs, Reserved};
 use super::waits::Waits;
 use super::{RowLock, Target, TxId, WaitContext};
 
-/// Locks of a transaction in one table from which on rows are kept in a bitmap: an entry takes about
-/// 100 bytes.
+/// Locks of a transaction in one table from which on rows are kept in a bitmap, and keys together: an
+/// entry takes some hundred bytes.
 pub(super) const BULK_AT: usize = 1024;
 
 /// The locks of a table.
@@ -35,27 +36,10 @@ struct Inner {
     entries: HashMap<Target, Entry>,
     bulk: Vec<Bulk>,
     reserved: HashMap<IndexId, Reserved>,
-    intervals: u64,
+    /// How many locks for many keys there were.
+    numbers: u64,
     /// Successors of rows that a transaction had locked; it does not know of them.
     inherited: HashMap<TxId, Vec<RowId>>,
-}
-
-/// What is locked of the keys of one unique index.
-#[derive(Debug, Default)]
-struct Reserved {
-    /// Entries of keys and intervals.
-    entries: usize,
-    /// No key that was ever locked since the first of them is above.
-    high: Arc<[u8]>,
-    intervals: Vec<Interval>,
-}
-
-#[derive(Debug)]
-struct Interval {
-    number: u64,
-    tx: TxId,
-    min: Arc<[u8]>,
-    max: Arc<[u8]>,
 }
 
 /// What became of the wish to lock an interval.
@@ -130,6 +114,16 @@ pub(super) enum Answer {
     Queued(Arc<Waiter>),
 }
 
+/// What became of the wish to lock a key.
+pub(super) enum KeyAnswer {
+    /// Another transaction's lock for many keys covers it, which is to be waited for.
+    Covered(Target),
+    /// It is locked from now on, with many others, of which this is the first where it is there.
+    Packed(Option<Target>),
+    /// It has an entry.
+    Alone(Target, Answer),
+}
+
 impl Entry {
     fn held(&self, tx: TxId) -> Option<RowLock> {
         self.holders.iter().find(|h| h.0 == tx).map(|h| h.1)
@@ -198,9 +192,56 @@ impl LockSpace {
         queue: bool,
         context: WaitContext<'_>,
     ) -> Answer {
-        let Request { tx, mode, bulk } = request;
+        self.ask(&mut self.inner.lock(), target, request, queue, context)
+    }
+
+    /// Locks a key, or queues for it; what other transactions hold under locks for many keys comes first.
+    /// `room`: bytes that the transaction's own locks of this kind may take in this table.
+    pub(super) fn try_key(
+        &self,
+        (index, key): (IndexId, &[u8]),
+        request: Request,
+        packs: &mut Packs,
+        room: usize,
+        context: WaitContext<'_>,
+    ) -> KeyAnswer {
+        let hash = keys::hash(key);
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
+        let covering = inner.reserved.get(&index).and_then(|r| r.covering(request.tx, key, hash));
+        if let Some(number) = covering {
+            return KeyAnswer::Covered(Target::Interval(index, number));
+        }
+        let target = Target::Key(index, key.into());
+        if !request.bulk || inner.entries.contains_key(&target) {
+            let answer = self.ask(inner, &target, request, true, context);
+            return KeyAnswer::Alone(target, answer);
+        }
+        let (tx, next) = (request.tx, inner.numbers + 1);
+        let reserved = inner.reserved.entry(index).or_default();
+        match reserved.pack((index, key, hash), tx, packs, room, next) {
+            Packed::Added => KeyAnswer::Packed(None),
+            Packed::Behind(number) => KeyAnswer::Covered(Target::Interval(index, number)),
+            Packed::New(number) => {
+                inner.numbers = number;
+                let target = Target::Interval(index, number);
+                inner.count_in(&target);
+                self.used.store(true, Ordering::Release);
+                inner.entries.entry(target.clone()).or_default().hold(tx, RowLock::Update);
+                KeyAnswer::Packed(Some(target))
+            }
+        }
+    }
+
+    fn ask(
+        &self,
+        inner: &mut Inner,
+        target: &Target,
+        request: Request,
+        queue: bool,
+        context: WaitContext<'_>,
+    ) -> Answer {
+        let Request { tx, mode, bulk } = request;
         if mode == RowLock::KeyShare && *target != Target::Table {
             self.key_shared.store(true, Ordering::Release);
         }
@@ -324,8 +365,9 @@ impl LockSpace {
         self.note_use(&inner);
     }
 
-    /// Locks many rows at once; false, and nothing is locked, where anybody else has any of them.
-    pub(super) fn try_bulk(&self, tx: TxId, mode: RowLock, rows: &RoaringTreemap) -> bool {
+    /// Locks many rows at once, and says how many of them are new to the transaction's bitmap; `None`,
+    /// and nothing is locked, where anybody else has any of them.
+    pub(super) fn try_bulk(&self, tx: TxId, mode: RowLock, rows: &RoaringTreemap) -> Option<u64> {
         let mut inner = self.inner.lock();
         let taken = |(target, entry): (&Target, &Entry)| match target {
             Target::Row(row) => {
@@ -339,11 +381,14 @@ impl LockSpace {
         };
         let others = |b: &Bulk| b.tx != tx && b.mode.conflicts(mode) && !b.rows.is_disjoint(rows);
         if inner.entries.iter().any(taken) || inner.bulk.iter().any(others) {
-            return false;
+            return None;
         }
-        *inner.bulk_of(tx, mode) |= rows;
+        let held = inner.bulk_of(tx, mode);
+        let before = held.len();
+        *held |= rows;
+        let more = held.len() - before;
         self.used.store(true, Ordering::Release);
-        true
+        Some(more)
     }
 
     /// Takes locks back to the modes before.
@@ -384,32 +429,27 @@ impl LockSpace {
                 return IntervalLock::Taken;
             }
             // Single rows that rise need one entry together.
-            let last = reserved.intervals.last_mut();
-            if let Some(last) = last.filter(|i| i.tx == tx && i.max == reserved.high) {
-                last.max = max.into();
-                reserved.high = Arc::clone(&last.max);
+            if reserved.lengthen(tx, max) {
                 return IntervalLock::Longer;
             }
         }
-        inner.intervals += 1;
-        let number = inner.intervals;
+        inner.numbers += 1;
+        let number = inner.numbers;
         let target = Target::Interval(index, number);
         inner.count_in(&target);
         self.used.store(true, Ordering::Release);
         let reserved = inner.reserved.get_mut(&index).expect("counted above");
-        let (min, max): (Arc<[u8]>, Arc<[u8]>) = (min.into(), max.into());
-        reserved.high = Arc::clone(&max);
-        reserved.intervals.push(Interval { number, tx, min, max });
+        reserved.push_interval(number, tx, min, max);
         inner.entries.entry(target.clone()).or_default().hold(tx, RowLock::Update);
         IntervalLock::New(target)
     }
 
-    /// The interval of another transaction that a key lies in.
-    pub(super) fn interval_over(&self, tx: TxId, index: IndexId, key: &[u8]) -> Option<Target> {
+    /// Whether another transaction's lock for many keys covers a key.
+    #[cfg(test)]
+    pub(super) fn covers(&self, tx: TxId, index: IndexId, key: &[u8]) -> bool {
         let inner = self.inner.lock();
-        let intervals = &inner.reserved.get(&index)?.intervals;
-        let over = |i: &&Interval| i.tx != tx && *i.min <= *key && *key <= *i.max;
-        intervals.iter().find(over).map(|i| Target::Interval(index, i.number))
+        let reserved = inner.reserved.get(&index);
+        reserved.is_some_and(|r| r.covering(tx, key, keys::hash(key)).is_some())
     }
 
     #[cfg(test)]
@@ -443,7 +483,7 @@ impl Inner {
         let (Target::Key(index, _) | Target::Interval(index, _)) = target else { return };
         let reserved = self.reserved.get_mut(index).expect("a locked key is counted");
         if let Target::Interval(_, number) = target {
-            reserved.intervals.retain(|i| i.number != *number || i.tx != tx);
+            reserved.remove(*number, tx);
         }
         if gone {
             reserved.entries -= 1;
@@ -458,10 +498,8 @@ impl Inner {
         let (Target::Key(index, _) | Target::Interval(index, _)) = target else { return };
         let reserved = self.reserved.entry(*index).or_default();
         reserved.entries += 1;
-        if let Target::Key(_, key) = target
-            && *key > reserved.high
-        {
-            reserved.high = Arc::clone(key);
+        if let Target::Key(_, key) = target {
+            reserved.raise(key);
         }
     }
 

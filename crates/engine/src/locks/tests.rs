@@ -134,14 +134,14 @@ fn keys_within_a_reserved_interval_belong_to_its_owner() {
     let lock = |tx, min, max| stage.space.try_interval(tx, index, min, max);
     let IntervalLock::New(interval) = lock(1, b"c", b"e") else { panic!("nothing is locked") };
     assert!(matches!(lock(1, b"f", b"f"), IntervalLock::Longer));
-    assert!(stage.space.interval_over(2, index, b"d").is_some());
-    assert!(stage.space.interval_over(2, index, b"g").is_none());
-    assert!(stage.space.interval_over(1, index, b"d").is_none());
+    assert!(stage.space.covers(2, index, b"d"));
+    assert!(!stage.space.covers(2, index, b"g"));
+    assert!(!stage.space.covers(1, index, b"d"));
     assert!(matches!(lock(2, b"e", b"k"), IntervalLock::Taken));
     let IntervalLock::New(next) = lock(2, b"g", b"k") else { panic!("it is above all") };
     assert!(stage.space.is_used());
     stage.space.release(1, [interval].into_iter());
-    assert!(stage.space.interval_over(2, index, b"d").is_none());
+    assert!(!stage.space.covers(2, index, b"d"));
     stage.space.release(2, [next].into_iter());
     assert!(!stage.space.is_used());
     assert!(matches!(lock(2, b"a", b"b"), IntervalLock::New(_)));

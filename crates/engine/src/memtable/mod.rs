@@ -129,8 +129,9 @@ impl Tuning {
     }
 }
 
-/// Rows that unique indexes are told of at once: commits wait meanwhile.
-const NOTED_ROWS: usize = 1 << 12;
+/// Rows that unique indexes are told of at once, at about half a microsecond each: commits wait
+/// meanwhile.
+const NOTED_ROWS: usize = 1 << 10;
 /// Dead rows that one reader passes for all who come after it.
 const PREFIX_STEPS: usize = 4096;
 
@@ -248,9 +249,12 @@ impl Memtable {
         self.shared.append(batch, commits, self.shared.tuning.chunk_rows)
     }
 
-    /// Makes the open piece as short again as readers expect it.
+    /// Makes the open piece as short again as readers expect it, and tells unique indexes of all rows.
     pub fn end_load(&self) {
         let mut rows = self.shared.rows.write();
+        if !rows.is_lazy() && !rows.is_noted(RowId::MAX) {
+            rows.note_more(&self.shared.shape, usize::MAX);
+        }
         if rows.open.rows >= self.shared.tuning.piece_rows {
             rows.seal(&self.shared.shape);
             self.shared.count_rows(&rows);
@@ -423,10 +427,32 @@ impl Memtable {
         Some(Work::new(&self.shared, Job::Marks(pieces)))
     }
 
-    /// Does a piece of work if there is much left undone: called by those who append, so that rows
-    /// do not come in faster than they are sorted. A flush of many small pieces takes several times
-    /// as long as one of chunks.
+    /// Whether unique indexes do not know all rows yet, so that a look for a key would have to wait.
+    pub fn has_unnoted(&self) -> bool {
+        let rows = self.shared.rows.read();
+        !rows.is_noted(rows.end())
+    }
+
+    /// Tells unique indexes of the rows of large commits.
+    fn note_rest(&self) {
+        loop {
+            {
+                let rows = self.shared.rows.read();
+                if rows.is_lazy() || rows.is_noted(rows.end()) {
+                    return;
+                }
+            }
+            let mut rows = self.shared.rows.write();
+            rows.note_more(&self.shared.shape, NOTED_ROWS);
+            self.shared.count_rows(&rows);
+        }
+    }
+
+    /// Does what was left undone of the writer's own large commit, and a piece of work if there is much
+    /// of that: called by those who append, so that rows do not come in faster than they are sorted. A
+    /// flush of many small pieces takes several times as long as one of chunks.
     pub fn help(&self) {
+        self.note_rest();
         if self.shared.small_groups.load(Ordering::Relaxed) >= self.shared.tuning.help_pieces()
             && let Some(work) = self.pending_work()
         {

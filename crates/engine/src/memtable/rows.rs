@@ -3,15 +3,16 @@
 //! [`Rows`] is what lies behind the memtable's lock: the open piece, the list of groups (replaced,
 //! never changed, so that readers take it with one count), the commits, the hashes.
 //!
-//! Every method runs under the lock and does work bounded by the open piece, but for unique indexes
-//! whose keys come in no order.
+//! Every method runs under the lock and does work bounded by the open piece. Unique indexes are told of
+//! few rows at once: of the rows of a large commit they hear afterwards, in steps, from the writer that
+//! brought them, or from whoever looks for keys first.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use onlap_base::{Csn, RowId};
 use onlap_format::Batch;
-use parking_lot::{Mutex, RwLockWriteGuard};
+use parking_lot::Mutex;
 
 use super::bound::Bound;
 use super::chunk::{Chunk, picked, reserve, string_bytes};
@@ -20,7 +21,7 @@ use super::group::{Group, search};
 use super::shape::{IndexShape, Shape};
 use super::unique::UniqueKeys;
 use super::work::{Choice, choose};
-use super::{Shared, Size, Tuning};
+use super::{NOTED_ROWS, Shared, Size, Tuning};
 
 /// Groups in row order.
 pub(super) type Groups = Arc<Vec<Arc<Group>>>;
@@ -37,7 +38,7 @@ pub(super) struct Rows {
     /// Whether unique indexes are told of rows when somebody looks for keys: who writes blindly looks for
     /// none, and mostly nobody does before the rows are in files.
     lazy: bool,
-    /// Of these, rows below are known to unique indexes.
+    /// Rows below are known to unique indexes.
     noted: RowId,
     /// A copy of the first rows of the open piece, columns of indexes only, that readers share.
     tail: Mutex<Option<Arc<Group>>>,
@@ -163,7 +164,8 @@ impl Rows {
         }
     }
 
-    /// Tells the unique indexes of rows that lie in place already, unless that is put off.
+    /// Tells the unique indexes of rows that lie in place already, unless that is put off: for these, or
+    /// for rows before them.
     pub(super) fn note_unique(
         &mut self,
         shape: &Shape,
@@ -171,9 +173,15 @@ impl Rows {
         range: Range<usize>,
         first: RowId,
     ) {
-        if !self.lazy {
+        if !self.lazy && self.noted == first {
+            self.noted = first + range.len() as RowId;
             self.note(shape, Some(batch), range, first);
         }
+    }
+
+    /// Whether it is for those who look for keys to tell unique indexes of rows.
+    pub(super) fn is_lazy(&self) -> bool {
+        self.lazy || self.unique.is_empty()
     }
 
     /// Tells them of rows of a batch, or of the open piece.
@@ -188,7 +196,7 @@ impl Rows {
 
     /// Whether unique indexes know all rows below `below`.
     pub(super) fn is_noted(&self, below: RowId) -> bool {
-        !self.lazy || self.noted >= below.min(self.end())
+        self.noted >= below.min(self.end())
     }
 
     /// Tells unique indexes of the next rows that they do not know, at most so many.
@@ -218,6 +226,9 @@ impl Rows {
 
     pub(super) fn skip_to(&mut self, shape: &Shape, next: RowId) {
         if next > self.end() {
+            if self.noted == self.end() {
+                self.noted = next;
+            }
             self.seal(shape);
             self.open_first = next;
         }
@@ -440,13 +451,8 @@ impl Shared {
                 rows.commits.push(first + count as RowId, csn);
             }
         }
-        for from in (0..batch.rows).step_by(self.tuning.piece_rows) {
-            if from > 0 {
-                // Nobody looks for keys of rows that are not published; readers of others go first.
-                RwLockWriteGuard::bump(&mut rows);
-            }
-            let range = from..batch.rows.min(from + self.tuning.piece_rows);
-            rows.note_unique(&self.shape, batch, range, first + from as RowId);
+        if batch.rows <= NOTED_ROWS {
+            rows.note_unique(&self.shape, batch, 0..batch.rows, first);
         }
         self.count_rows(&rows);
         first

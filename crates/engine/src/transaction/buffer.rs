@@ -19,10 +19,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use hashbrown::HashTable;
 use onlap_base::{ColumnId, Csn, Error, ErrorKind, IndexId, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::changes::{ChangeBounds, LoggedChange};
 use onlap_format::{Batch, Column, IndexSchema, TableSchema};
 use roaring::RoaringTreemap;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::{MARK_BYTES, SPILLED_MARK_BYTES};
 use crate::changes;
@@ -88,10 +90,38 @@ pub(super) enum Event {
 /// Own rows, dead or not, by the keys of one unique index.
 pub(super) struct OwnKeys {
     index: IndexId,
-    /// The newest row in memory with the key.
-    newest: HashMap<Vec<u8>, usize>,
+    /// The newest row in memory with a key, by the key's hash, half of which stands beside the row.
+    newest: HashTable<(u32, u32)>,
     /// How many rows were looked at.
     rows: usize,
+}
+
+impl OwnKeys {
+    /// Notes that a row is the newest with a key; `same` says whether another row has it.
+    fn note(&mut self, key: &[u8], row: u32, same: impl Fn(u32) -> bool) {
+        let hash = xxh3_64(key) as u32;
+        match self.newest.find_mut(spread(hash), |e| e.0 == hash && same(e.1)) {
+            Some(entry) => entry.1 = row,
+            None => {
+                self.newest.insert_unique(spread(hash), (hash, row), |e| spread(e.0));
+            }
+        }
+    }
+
+    fn find(&self, key: &[u8], same: impl Fn(u32) -> bool) -> Option<u32> {
+        let hash = xxh3_64(key) as u32;
+        self.newest.find(spread(hash), |e| e.0 == hash && same(e.1)).map(|e| e.1)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        // 8 bytes and a control byte per place, of which 7 in 8 may be used.
+        self.newest.capacity() * 9 * 8 / 7
+    }
+}
+
+/// A whole hash from the half that is kept.
+fn spread(half: u32) -> u64 {
+    u64::from(half).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// A copy of the buffer that can be read in order.
@@ -307,6 +337,7 @@ impl Buffer {
         self.bytes
             + events
             + self.change_bytes
+            + self.keys.iter().map(OwnKeys::heap_bytes).sum::<usize>()
             + self.own.as_ref().map_or(0, |own| own.memtable.heap_bytes())
     }
 
@@ -431,26 +462,30 @@ impl Buffer {
         let at = match self.keys.iter().position(|k| k.index == index.id) {
             Some(at) => at,
             None => {
-                self.keys.push(OwnKeys { index: index.id, newest: HashMap::new(), rows: 0 });
+                self.keys.push(OwnKeys { index: index.id, newest: HashTable::new(), rows: 0 });
                 self.keys.len() - 1
             }
         };
         let keys = &mut self.keys[at];
         debug_assert!(keys.rows <= end);
-        if keys.rows < end {
-            let def = key_def(&self.schema, index);
-            let (positions, _) = index_positions(&self.schema, index);
-            let columns: Vec<&Column> = positions.iter().map(|&p| &self.rows.columns[p]).collect();
-            for row in keys.rows..end {
-                if !columns.iter().any(|c| c.is_null(row)) {
-                    let mut bytes = Vec::new();
-                    def.encode_row(&columns, row, &mut bytes);
-                    keys.newest.insert(bytes, row);
-                }
+        let def = key_def(&self.schema, index);
+        let (positions, _) = index_positions(&self.schema, index);
+        let columns: Vec<&Column> = positions.iter().map(|&p| &self.rows.columns[p]).collect();
+        let has = |key: &[u8], row: u32| {
+            let mut other = Vec::with_capacity(key.len());
+            def.encode_row(&columns, row as usize, &mut other);
+            other == key
+        };
+        let mut bytes = Vec::new();
+        for row in keys.rows..end {
+            if !columns.iter().any(|c| c.is_null(row)) {
+                bytes.clear();
+                def.encode_row(&columns, row, &mut bytes);
+                keys.note(&bytes, row as u32, |other| has(&bytes, other));
             }
-            keys.rows = end;
         }
-        keys.newest.get(key).copied()
+        keys.rows = end;
+        keys.find(key, |row| has(key, row)).map(|row| row as usize)
     }
 
     /// Rows and marks so far, for a reader that needs them in order; `hidden` are rows, ascending, that
@@ -524,6 +559,7 @@ impl Buffer {
             schema: self.schema,
             rows: self.rows,
             marks,
+            unmarked_at: None,
             kept,
             unique,
             blind: self.blind,
@@ -531,7 +567,7 @@ impl Buffer {
         })
     }
 
-    /// Marks on committed rows, with the successors that live.
+    /// Marks on committed rows, ascending, with the successors that live.
     fn marks(&self) -> Vec<PendingMark> {
         let mut heirs = HashMap::new();
         heirs.extend(self.events.iter().filter_map(|event| match *event {
@@ -550,7 +586,9 @@ impl Buffer {
             }
             Event::Died { .. } => None,
         };
-        self.events.iter().filter_map(mark).collect()
+        let mut marks: Vec<PendingMark> = self.events.iter().filter_map(mark).collect();
+        marks.sort_unstable_by_key(|m| m.row);
+        marks
     }
 
     fn compact(&mut self, marks: &mut [PendingMark]) {

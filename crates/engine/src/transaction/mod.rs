@@ -502,10 +502,15 @@ impl Transaction {
         Err(Error::new(ErrorKind::LimitExceeded, text))
     }
 
-    /// Counts the buffers' memory.
+    /// Counts the memory of buffers, locks and what was read.
     fn charge(&mut self) {
         let bytes: usize = self.tables.iter().map(Buffer::heap_bytes).sum();
-        self.memory.resize(bytes as u64);
+        self.memory.resize((bytes + self.kept_bytes()) as u64);
+    }
+
+    /// Memory that no spilling frees.
+    fn kept_bytes(&self) -> usize {
+        self.locks.heap_bytes() + self.reads.as_ref().map_or(0, ReadSet::heap_bytes)
     }
 }
 

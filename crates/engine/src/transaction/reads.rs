@@ -15,6 +15,10 @@
 //! noted to its end where a scan stops early, and being overwritten alone would not yet be an anomaly.
 //! How often that is the reason is counted: see [`crate::Stats`].
 //!
+//! What is noted has a bound: a table of which very many rows or intervals were read
+//! ([`ROWS_MAX`], [`RANGES_MAX`]) counts as read whole. That refuses more commits, never fewer, and
+//! PostgreSQL promotes locks of its readers in the same way, from 64 of a table on.
+//!
 //! Thread safety: belongs to its transaction, then to the leader.
 
 use std::sync::Arc;
@@ -53,6 +57,15 @@ impl TransactionCounters {
 
 /// Entries looked at in one step.
 const STEP: usize = 1024;
+/// Rows of a table that are noted one by one, those of intervals at the commit among them: where they
+/// lie apart, they take 4 MiB in their set, and 8 MiB in a list while they are looked at.
+const ROWS_MAX: u64 = 1 << 20;
+/// Bytes that a noted row takes where rows lie apart.
+const ROW_BYTES: usize = 4;
+/// Intervals of a table that are noted one by one: about 2 MiB.
+const RANGES_MAX: usize = 1 << 14;
+/// Bytes that a noted interval takes: two short keys.
+const RANGE_BYTES: usize = 128;
 
 /// What a transaction has read.
 pub(crate) struct ReadSet {
@@ -67,6 +80,8 @@ struct TableReads {
     ranges: Vec<(IndexId, KeyBounds)>,
     /// Rows that were read by id, and those found in the ranges once they were looked at.
     rows: RoaringTreemap,
+    /// How many of them there are at most.
+    noted: u64,
     /// Rows from this id on, and marks above this CSN, have not been looked at.
     looked_at: (RowId, Csn),
 }
@@ -90,12 +105,19 @@ impl ReadSet {
                     whole: false,
                     ranges: Vec::new(),
                     rows: RoaringTreemap::new(),
+                    noted: 0,
                     looked_at: (0, 0),
                 });
                 self.tables.len() - 1
             }
         };
         &mut self.tables[at]
+    }
+
+    /// Memory in use.
+    pub(super) fn heap_bytes(&self) -> usize {
+        let of = |t: &TableReads| t.ranges.len() * RANGE_BYTES + t.noted as usize * ROW_BYTES;
+        self.tables.iter().map(of).sum()
     }
 
     /// Looks at everything that was committed so far.
@@ -116,28 +138,83 @@ impl TableReads {
         self.state.writer.lock().last_csn > csn
     }
 
-    fn look(&mut self, shared: &Shared, since: &Registration, now: &Registration) -> Result<()> {
-        if self.whole && self.is_changed_since(since.csn()) {
-            return Err(self.failed(shared, true));
+    /// From now on the table as a whole counts as read.
+    fn note_whole(&mut self) {
+        self.whole = true;
+        self.ranges = Vec::new();
+        self.rows = RoaringTreemap::new();
+        self.noted = 0;
+    }
+
+    fn note_range(&mut self, index: IndexId, bounds: KeyBounds) {
+        if self.whole {
+            return;
         }
+        if self.ranges.len() >= RANGES_MAX {
+            // The same keys are often read again and again.
+            let of = |r: &(IndexId, KeyBounds)| (r.0, r.1.lower.clone(), r.1.upper.clone());
+            self.ranges.sort_by_cached_key(of);
+            self.ranges.dedup();
+            if self.ranges.len() > RANGES_MAX / 2 {
+                return self.note_whole();
+            }
+        }
+        self.ranges.push((index, bounds));
+    }
+
+    fn note_rows(&mut self, rows: impl Iterator<Item = RowId>) {
+        for row in rows {
+            if self.whole {
+                return;
+            }
+            self.noted += u64::from(self.rows.insert(row));
+            if self.noted > ROWS_MAX {
+                self.note_whole();
+            }
+        }
+    }
+
+    /// Adds the rows that the ranges held at the snapshot, unless there are too many.
+    fn note_rows_of_ranges(&mut self, before: &ReadView) -> Result<()> {
+        for (index, bounds) in std::mem::take(&mut self.ranges) {
+            let mut seen = Vec::new();
+            each_entry(before, index, &bounds, &mut |rows| {
+                seen.extend_from_slice(rows);
+                seen.len() as u64 <= ROWS_MAX
+            })?;
+            if seen.len() as u64 > ROWS_MAX {
+                self.note_whole();
+                return Ok(());
+            }
+            seen.sort_unstable();
+            self.note_rows(before.visible(&seen)?.into_iter());
+            if self.whole {
+                return Ok(());
+            }
+            self.ranges.push((index, bounds));
+        }
+        Ok(())
+    }
+
+    fn look(&mut self, shared: &Shared, since: &Registration, now: &Registration) -> Result<()> {
         let view = ReadView::new(&self.state, now)?;
         if self.has_lost(&view.view, since.csn()) {
             return Err(self.failed(shared, true));
         }
+        // Two walks over each range: each leaves out what is dead at its own commit.
         let before = ReadView::new(&self.state, since)?;
-        for (index, bounds) in &self.ranges {
-            // Two walks: each leaves out what is dead at its own commit.
-            let mut seen = Vec::new();
-            each_entry(&before, *index, bounds, &mut |rows| seen.extend_from_slice(rows))?;
-            seen.sort_unstable();
-            self.rows.extend(before.visible(&seen)?);
+        self.note_rows_of_ranges(&before)?;
+        let range = before.count..view.count;
+        let changed = self.is_changed_since(since.csn());
+        if self.whole && changed {
+            return Err(self.failed(shared, true));
+        }
+        for (index, bounds) in self.ranges.iter().filter(|_| changed) {
             let mut new = false;
-            if self.is_changed_since(since.csn()) {
-                let range = before.count..view.count;
-                each_entry(&view, *index, bounds, &mut |rows| {
-                    new |= rows.iter().any(|row| range.contains(row));
-                })?;
-            }
+            each_entry(&view, *index, bounds, &mut |rows| {
+                new |= rows.iter().any(|row| range.contains(row));
+                !new
+            })?;
             if new {
                 return Err(self.failed(shared, false));
             }
@@ -213,18 +290,21 @@ impl TableReads {
     }
 }
 
+/// Entries of an interval, until `f` says that it has seen enough.
 fn each_entry(
     view: &ReadView,
     index: IndexId,
     bounds: &KeyBounds,
-    f: &mut dyn FnMut(&[RowId]),
+    f: &mut dyn FnMut(&[RowId]) -> bool,
 ) -> Result<()> {
     let mut batch = EntryBatch::default();
     for mut cursor in
         view.sources(index, bounds, Direction::Forward, &EntryWants::default(), false)?
     {
         while cursor.next(STEP, &mut batch)? {
-            f(&batch.row_ids);
+            if !f(&batch.row_ids) {
+                return Ok(());
+            }
         }
     }
     Ok(())
@@ -241,7 +321,7 @@ impl Transaction {
     /// Notes a table that is read whole.
     pub(super) fn note_table(&mut self, table: &Table) -> Result<()> {
         if let Some(reads) = self.noting(table) {
-            reads.whole = true;
+            reads.note_whole();
         }
         Ok(())
     }
@@ -257,14 +337,14 @@ impl Transaction {
         let Some(reads) = self.noting(table) else { return Ok(()) };
         if reindexed {
             // The commit could not ask an index that others do not know.
-            reads.whole = true;
+            reads.note_whole();
             return Ok(());
         }
         let schema = reads.state.schema();
         // An unknown index is the read's to complain about.
         if let Some(index) = schema.index_by_name(index) {
             let bounds = range.bounds(&schema, index, &key_def(&schema, index))?;
-            reads.ranges.push((index.id, bounds));
+            reads.note_range(index.id, bounds);
         }
         Ok(())
     }
@@ -285,7 +365,7 @@ impl Transaction {
     /// Notes a key that was looked up.
     pub(super) fn note_key(&mut self, table: &Table, index: IndexId, key: &[u8]) -> Result<()> {
         if let Some(reads) = self.noting(table) {
-            reads.ranges.push((index, KeyBounds::prefix(key)));
+            reads.note_range(index, KeyBounds::prefix(key));
         }
         Ok(())
     }
@@ -293,7 +373,8 @@ impl Transaction {
     /// Notes rows that were read by their ids.
     pub(super) fn note_rows(&mut self, table: &Table, rows: &[RowId]) -> Result<()> {
         if let Some(reads) = self.noting(table) {
-            reads.rows.extend(rows.iter().filter(|&&r| r < onlap_base::PROVISIONAL_BASE));
+            let landed = |row: &RowId| *row < onlap_base::PROVISIONAL_BASE;
+            reads.note_rows(rows.iter().copied().filter(landed));
         }
         Ok(())
     }

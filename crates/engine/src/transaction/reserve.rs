@@ -1,7 +1,7 @@
 //! When is a unique key mine?
 //!
 //! A statement reserves the keys that it brings until the transaction ends: each by a lock of its own,
-//! or all at once where they rise above everything known. Then it looks for a row that has the key, in
+//! many together in bounded memory, or all at once where they rise above everything known. Then it looks for a row that has the key, in
 //! the newest committed state and not in its snapshot. Such a row is no hindrance if this transaction
 //! deletes it; if another one is about to, that one is waited for; otherwise the key is taken. Sources
 //! whose keys end below are not looked into.
@@ -9,8 +9,9 @@
 //! The commit judges once more ([`crate::unique`]), for those that reserve nothing: single statements
 //! that are committed at once.
 
+use onlap_base::memory::Part;
 use onlap_base::{Result, RowId};
-use onlap_format::{Column, IndexSchema};
+use onlap_format::{BytesVec, Column, IndexSchema};
 
 use super::{Transaction, may_wait, wait_context};
 use crate::database::Table;
@@ -20,6 +21,10 @@ use crate::options::Rule;
 use crate::read::ReadCounters;
 use crate::table::{index_positions, key_def};
 use crate::unique;
+
+/// What is known of a transaction's many keys takes no more than one part of so many of the memory of
+/// transactions: the rows spill at three quarters.
+const KEYS_SHARE: u64 = 3;
 
 impl Transaction {
     /// Reserves the unique keys of own rows in memory from the `from`-th on.
@@ -67,20 +72,22 @@ impl Transaction {
                 return Ok(());
             }
         }
-        let mut keys = Vec::with_capacity(to - from);
+        let (mut keys, mut key) = (BytesVec::default(), Vec::new());
         for row in from..to {
             if buffer.is_alive(buffer.first + row) && !columns.iter().any(|c| c.is_null(row)) {
-                let mut key = Vec::new();
+                key.clear();
                 def.encode_row(&columns, row, &mut key);
-                keys.push(key);
+                keys.push(&key);
             }
         }
         // Whoever reserves many does so in the same order.
-        keys.sort_unstable();
-        if let Some(pair) = keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(unique::duplicate(&self.buffer(table)?.schema, index, &pair[0]));
+        let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+        let get = |i: u32| keys.get(i as usize);
+        order.sort_unstable_by(|&a, &b| get(a).cmp(get(b)));
+        if let Some(pair) = order.windows(2).find(|pair| get(pair[0]) == get(pair[1])) {
+            return Err(unique::duplicate(&self.buffer(table)?.schema, index, get(pair[0])));
         }
-        keys.iter().try_for_each(|key| self.reserve_key(table, index, key, from))
+        order.iter().try_for_each(|&i| self.reserve_key(table, index, get(i), from))
     }
 
     /// Reserves a key of own rows in memory from the `from`-th on.
@@ -123,7 +130,12 @@ impl Transaction {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
-        self.locks.lock_key(&table.state, index.id, key, RowLock::Update, context)
+        // Beside others that are as large, and the rows themselves.
+        let memory = &shared.storage.memory;
+        let held = self.locks.heap_bytes() as u64;
+        let room = held + memory.free(Part::Transactions) / 2;
+        let room = room.min(memory.limit(Part::Transactions) / KEYS_SHARE) as usize;
+        self.locks.reserve_key(&table.state, index.id, key, room, context)
     }
 
     /// Waits until nobody is about to delete a row.

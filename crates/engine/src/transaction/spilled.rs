@@ -204,7 +204,8 @@ impl Transaction {
         let own = self.memory.bytes() + more as u64;
         let all = memory.used(Part::Transactions) + more as u64;
         let share = share(&self.shared);
-        let full = own > share || own > ROOM_OF_EACH.min(limit) && all > limit;
+        let full = own.saturating_sub(self.kept_bytes() as u64) > share
+            || own > ROOM_OF_EACH.min(limit) && all > limit;
         // What is adopted has no blind rows.
         let blind = |b: &Buffer| b.schema.blind && !b.is_untouched();
         if full && !self.tables.iter().any(blind) {
