@@ -56,6 +56,14 @@ impl Input {
     pub fn first(&mut self, from: &mut impl Read, limit: usize) -> io::Result<Next> {
         self.frame(from, 0, limit)
     }
+    /// Whether a first message has arrived, or bytes that cannot be one.
+    pub fn has_first(&self, limit: usize) -> bool {
+        !matches!(self.cut(0, limit), Cut::Incomplete)
+    }
+    /// What has arrived and was not taken.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[self.full.clone()]
+    }
     /// A message's body; valid until the next one is asked for.
     pub fn body(&self, frame: &Frame) -> &[u8] {
         &self.bytes[frame.body.clone()]
@@ -114,7 +122,11 @@ impl Input {
         Cut::Frame(Frame { kind, body: at + head + 4..at + head + length })
     }
 
-    fn receive(&mut self, from: &mut impl Read) -> io::Result<usize> {
+    /// Takes what has arrived; 0 where the client has said its last word.
+    ///
+    /// # Errors
+    /// The connection broke; nothing has arrived, where the source does not wait.
+    pub fn receive(&mut self, from: &mut impl Read) -> io::Result<usize> {
         if self.full.end == self.bytes.len() {
             if self.full.start > 0 {
                 self.bytes.copy_within(self.full.clone(), 0);
