@@ -2,7 +2,7 @@
 //!
 //! Every connection with a thread has an entry, by which it is counted, woken and ended. Until it has a session
 //! it is a newcomer, of whom there are no more than the rest of the threads allows: where one more comes, the oldest goes,
-//! of the address that has most ([`victim`]). Steps of an orderly end: the server sets `stopping`, then wakes all that wait for their
+//! of the address that has most ([`Crowd`]). Steps of an orderly end: the server sets `stopping`, then wakes all that wait for their
 //! client; whoever begins to wait afterwards looks at `stopping` first. Both sides are sequentially
 //! consistent, so no connection waits on for ever.
 
@@ -17,7 +17,7 @@ use onlap_sql::SessionKey;
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::origin::{Limits, Origin, victim};
+use crate::origin::{Crowd, Limits, Origin};
 use crate::stream::Raw;
 
 /// A connection as others see it.
@@ -95,11 +95,13 @@ struct Known {
 }
 
 impl Known {
-    /// Takes out the newcomer that has to go, if there are too many.
-    fn crowd_out(&mut self, limits: Limits) -> Option<Arc<Entry>> {
-        let origins: Vec<Origin> = self.newcomers.values().copied().collect();
-        let at = victim(&origins, limits)?;
-        let number = *self.newcomers.keys().nth(at)?;
+    /// Takes out the newcomer that has to go, now that one more has come from there.
+    fn crowd_out(&mut self, newest: Origin, limits: Limits) -> Option<Arc<Entry>> {
+        let mut crowd = Crowd::default();
+        self.newcomers.values().for_each(|origin| crowd.enter(*origin));
+        let of = crowd.victim(newest, limits)?;
+        let (number, _) = self.newcomers.iter().find(|(_, origin)| **origin == of)?;
+        let number = *number;
         self.newcomers.remove(&number);
         self.entries.get(&number).cloned()
     }
@@ -153,7 +155,7 @@ impl Connections {
         let mut known = self.known.lock();
         known.entries.insert(number, Arc::clone(&entry));
         known.newcomers.insert(number, from);
-        let victim = known.crowd_out(limits);
+        let victim = known.crowd_out(from, limits);
         drop(known);
         self.accepted.fetch_add(1, Ordering::Relaxed);
         if let Some(victim) = victim {

@@ -7,6 +7,7 @@
 //! The task never blocks but in its poll; clients are served by other threads. No client waits for another one to
 //! say something.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -19,11 +20,11 @@ use onlap_sql::SqlError;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::input::Input;
-use crate::origin::{Limits, Origin, victim};
+use crate::origin::{Crowd, Limits, Origin};
 use crate::server::{Kind, Shared};
 
 /// Clients that are let in between two looks at those who wait.
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 256;
 /// How long accepting rests after a failure, such as too many open files, that no silent client can make up for.
 const REST: Duration = Duration::from_millis(100);
 /// Until somebody who has said everything is looked at again, while there are too many threads.
@@ -49,7 +50,9 @@ pub(crate) struct Door {
     /// Ends the task's wait.
     bell: UnixStream,
     /// From the oldest to the newest.
-    waiting: Vec<Visitor>,
+    waiting: VecDeque<Visitor>,
+    /// Where they come from.
+    crowd: Crowd,
 }
 
 impl Door {
@@ -60,7 +63,8 @@ impl Door {
         listeners: Vec<TcpListener>,
         bell: UnixStream,
     ) -> Door {
-        Door { shared, kind, listeners, bell, waiting: Vec::new() }
+        let (waiting, crowd) = (VecDeque::new(), Crowd::default());
+        Door { shared, kind, listeners, bell, waiting, crowd }
     }
 
     /// Lets clients in until the server stops.
@@ -87,7 +91,7 @@ impl Door {
         all.extend(self.waiting.iter().map(|v| PollFd::new(&v.socket, flags(v))));
         let now = SystemClock.monotonic_ns();
         let until =
-            self.waiting.first().map(|v| Duration::from_nanos(v.until_ns.saturating_sub(now)));
+            self.waiting.front().map(|v| Duration::from_nanos(v.until_ns.saturating_sub(now)));
         let timeout = match self.waiting.iter().any(|v| v.is_whole) {
             true => Some(SHORTLY),
             false => until,
@@ -101,6 +105,7 @@ impl Door {
     /// Takes what those who wait have said; lets them in, or go.
     fn listen_to(&mut self, ready: &[bool]) {
         let now = SystemClock.monotonic_ns();
+        self.crowd = Crowd::default();
         for (mut visitor, ready) in std::mem::take(&mut self.waiting).into_iter().zip(ready) {
             if *ready && !self.hear(&mut visitor) {
                 continue;
@@ -119,7 +124,13 @@ impl Door {
             match visitor.input.receive(&mut visitor.socket) {
                 Ok(0) => return false,
                 Ok(_) => visitor.is_whole = self.kind.is_whole(&visitor.input),
-                Err(e) => return e.kind() == io::ErrorKind::WouldBlock,
+                Err(e) => {
+                    if visitor.input.is_empty() {
+                        // No buffer for who has said nothing.
+                        visitor.input = Input::default();
+                    }
+                    return e.kind() == io::ErrorKind::WouldBlock;
+                }
             }
         }
         true
@@ -129,7 +140,10 @@ impl Door {
     fn admit(&mut self, visitor: Visitor) {
         match visitor.is_whole && self.kind.has_room(&self.shared) {
             true => self.kind.serve(&self.shared, visitor),
-            false => self.waiting.push(visitor),
+            false => {
+                self.crowd.enter(visitor.origin);
+                self.waiting.push_back(visitor);
+            }
         }
     }
 
@@ -160,12 +174,13 @@ impl Door {
             return self.shared.log.info(format_args!("connection from {peer} dropped: {e}"));
         }
         let patience = self.kind.patience(&self.shared).as_nanos() as u64;
+        let origin = Origin::of(peer.ip());
         let mut visitor = Visitor {
             socket,
             peer,
             input: Input::default(),
             until_ns: SystemClock.monotonic_ns() + patience,
-            origin: Origin::of(peer.ip()),
+            origin,
             is_whole: false,
         };
         // Most have said what they want by now.
@@ -173,16 +188,18 @@ impl Door {
             return;
         }
         self.admit(visitor);
-        let origins: Vec<Origin> = self.waiting.iter().map(|v| v.origin).collect();
         let config = &self.shared.config;
         let limits = Limits { all: config.unauthenticated, each: config.unauthenticated_each };
-        if let Some(at) = victim(&origins, limits) {
+        if let Some(of) = self.crowd.victim(origin, limits)
+            && let Some(at) = self.waiting.iter().position(|v| v.origin == of)
+        {
             self.drop_one(at);
         }
     }
 
     fn drop_one(&mut self, at: usize) {
-        let visitor = self.waiting.remove(at);
+        let Some(visitor) = self.waiting.remove(at) else { return };
+        self.crowd.leave(visitor.origin);
         self.shared.connections.dropped.fetch_add(1, Ordering::Relaxed);
         self.turn_away(visitor, crate::connection::crowded_out());
     }

@@ -5,6 +5,7 @@
 //! is silent grows old. Pure.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 
 use crate::connection::Peer;
@@ -52,19 +53,40 @@ pub struct Limits {
     pub each: usize,
 }
 
-/// Which connection goes, as its place in a list from the oldest to the newest; `None` where all may stay. The
-/// newest is the one that may be too much.
-pub fn victim(oldest_first: &[Origin], limits: Limits) -> Option<usize> {
-    let newest = oldest_first.last()?;
-    let of = |origin: &Origin| oldest_first.iter().filter(|o| *o == origin).count();
-    if of(newest) > limits.each {
-        return oldest_first.iter().position(|o| o == newest);
+/// How many connections there are of each origin.
+#[derive(Debug, Default)]
+pub struct Crowd {
+    counts: HashMap<Origin, usize>,
+    all: usize,
+}
+
+impl Crowd {
+    /// One more.
+    pub fn enter(&mut self, origin: Origin) {
+        *self.counts.entry(origin).or_default() += 1;
+        self.all += 1;
     }
-    if oldest_first.len() <= limits.all {
-        return None;
+
+    /// One less.
+    pub fn leave(&mut self, origin: Origin) {
+        if let Entry::Occupied(mut count) = self.counts.entry(origin) {
+            self.all -= 1;
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
-    let mut counts: HashMap<Origin, usize> = HashMap::new();
-    oldest_first.iter().for_each(|origin| *counts.entry(*origin).or_default() += 1);
-    let most = counts.values().copied().max()?;
-    oldest_first.iter().position(|origin| counts[origin] == most)
+
+    /// Of which origin the oldest has to go, now that one more has come; `None` where all may stay.
+    pub fn victim(&self, newest: Origin, limits: Limits) -> Option<Origin> {
+        let of = |origin: &Origin| self.counts.get(origin).copied().unwrap_or(0);
+        if of(&newest) > limits.each {
+            return Some(newest);
+        }
+        if self.all <= limits.all {
+            return None;
+        }
+        self.counts.iter().max_by_key(|(_, count)| **count).map(|(origin, _)| *origin)
+    }
 }

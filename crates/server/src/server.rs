@@ -20,7 +20,7 @@ use crate::connection::{self, Peer};
 use crate::connections::{Connections, Counts};
 use crate::door::{Door, Visitor};
 use crate::http;
-use crate::input::Input;
+use crate::input::{Buffers, Input};
 use crate::log::Log;
 use crate::logins::Logins;
 use crate::origin::Limits;
@@ -33,7 +33,7 @@ use crate::watch;
 /// room. As many more may be about to end.
 const EXTRA_CONNECTIONS: usize = 32;
 /// Connections that the operating system holds for the door: a burst that does not fit tries again after a second.
-const BACKLOG: i32 = 1024;
+const BACKLOG: i32 = 4096;
 /// How long a cancelled statement may take to notice.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 /// How long a client may take to read what we sent, while it is turned away.
@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) connections: Arc<Connections>,
     pub(crate) logins: Logins,
     pub(crate) requests: http::Requests,
+    /// What clients have sent and was not looked at yet.
+    pub(crate) buffers: Arc<Buffers>,
     pub(crate) tasks: Arc<dyn Tasks>,
     pub(crate) started_us: i64,
 }
@@ -78,6 +80,7 @@ impl Server {
         let shared = Arc::new(Shared {
             logins: Logins::new(config.login_delay.min(config.authentication_timeout / 2)),
             requests: http::Requests::default(),
+            buffers: Buffers::new(buffer_bytes(&instance)),
             instance,
             config,
             log,
@@ -232,6 +235,13 @@ impl Kind {
             let _ = io::Write::write(socket, reply.bytes());
         }
     }
+}
+
+/// What the buffers of all clients may hold: room for one of the longest rows as text, or a quarter of the budget.
+fn buffer_bytes(instance: &Instance) -> usize {
+    let budget: u64 = instance.database().memory().iter().map(|part| part.limit).sum();
+    let quarter = usize::try_from(budget / 4).unwrap_or(usize::MAX);
+    quarter.max(2 * onlap_base::limits::ROW_BYTES)
 }
 
 fn listen(at: &[String]) -> Result<Vec<TcpListener>> {

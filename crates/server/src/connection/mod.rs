@@ -110,6 +110,7 @@ pub(crate) fn serve(server: &Arc<Shared>, socket: Raw, peer: Peer, input: Input,
         reply: Reply::new(),
         broken: false,
     };
+    connection.input.share(&server.buffers);
     server.log.debug(format_args!("connection from {peer}"));
     connection.run();
     connection.stream.close();
@@ -233,6 +234,9 @@ impl Client for Connection {
         loop {
             let frame = self.copy_frame()?;
             let kind = frame.kind;
+            if frame.is_lost {
+                return Err(no_room());
+            }
             match frontend::message(kind, self.input.body(&frame))? {
                 Message::CopyData(data) => {
                     let mut piece = data.to_vec();
@@ -255,6 +259,13 @@ impl Client for Connection {
             }
         }
     }
+}
+
+/// What a client learns whose message was thrown away.
+fn no_room() -> SqlError {
+    let error =
+        SqlError::new(state::OUT_OF_MEMORY, "the server has no memory for this message now");
+    error.hint("Send less at a time, or give the server more memory.")
 }
 
 fn gone() -> SqlError {
