@@ -4,10 +4,10 @@
 //! trees and plans of long texts, answers and what the allocator has not given back are charged to nobody; only the
 //! kernel knows them. So there are no more queries and long texts at a time than a machine or a control group has
 //! room for beside the database, each with the bytes that it is expected to take ([`super::texts`]), and
-//! queries look at the process's own resident memory, with what the allocator has handed out since. Above a first limit none gets more for what it holds
-//! (it spills, or ends with `53200`), and new ones wait until another has ended. Above a second one each but the
-//! last ends at its next batch. What has no plan (inserts, reads by key) goes on, unless it
-//! holds much itself.
+//! queries look at the process's own resident memory, with what the allocator has handed out since. Above a first
+//! limit none gets more for what it holds (it spills, begins anew alone, or ends with `53200`), and new ones wait until
+//! another has ended. Above a second one each but the last ends at its next batch. What has no plan (inserts, reads by
+//! key) goes on, unless it holds much itself.
 //!
 //! Who finds no room waits in one line, in which nobody overtakes. The first in line is refused when no query has ended
 //! for [`PATIENCE`]; as long as some do, all wait on.
@@ -29,7 +29,6 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::growth;
-
 use crate::error::{Result, SqlError, state};
 
 /// The kernel is asked no more often than this.
@@ -40,7 +39,7 @@ pub const QUERY_BYTES: u64 = 16 << 20;
 const FILES_SHORT: u64 = 50;
 const FILES_OVER: u64 = 75;
 /// How long a query waits while no other one ends, before it is refused.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Who waits looks this often whether there is room, and whether it is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What a statement without a plan may have taken where the process is over its limit.
@@ -130,7 +129,8 @@ impl Room {
             short,
             over: short + (machine - short) / 2,
             total: short.saturating_sub(budget).max(QUERY_BYTES),
-            most: (short + (machine - short) / 2).saturating_sub(budget / 2).max(QUERY_BYTES),
+            // Beside what the database may take; queries have a fifth of the budget, and none runs then.
+            most: (short + (machine - short) / 2).saturating_sub(budget / 5 * 4).max(QUERY_BYTES),
             ask,
             resident: AtomicU64::new(0),
             heap: AtomicI64::new(0),

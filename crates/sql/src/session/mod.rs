@@ -254,6 +254,14 @@ impl Session {
     /// # Errors
     /// The statement is wrong; the name is taken; the transaction has failed.
     pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
+        // Whoever cancels means a statement that runs.
+        self.cancel.store(false, Ordering::Relaxed);
+        let parsed = self.parse_in_room(name, sql, types);
+        self.room = None;
+        parsed
+    }
+
+    fn parse_in_room(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
         if !name.is_empty() && self.statements.contains_key(name) {
             let text = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
@@ -357,6 +365,8 @@ impl Session {
     pub fn execute(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
         let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
         let result = self.execute_portal(&mut portal, rows, client);
+        // Rows that are still to come keep it for as long as they do.
+        self.room = None;
         // A statement that ends the transaction has ended its portals.
         if self.block.is_some() || portal.hold {
             self.portals.insert(name.to_string(), portal);
@@ -380,10 +390,7 @@ impl Session {
             self.note_statement(&parsed.text);
             let prepared = Arc::clone(&portal.prepared);
             self.make_room(&parsed.text)?;
-            let answer = self.run(&prepared, &portal.values, client);
-            // Rows that are still to come have it for as long as they do.
-            self.room = None;
-            portal.answer = Some(answer?);
+            portal.answer = Some(self.run(&prepared, &portal.values, client)?);
         }
         let style = self.style();
         match portal.answer.as_mut().expect("was just made") {

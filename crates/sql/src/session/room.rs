@@ -16,7 +16,7 @@ use crate::plan::texts::expected_bytes;
 use crate::scope::too_late;
 use crate::settings::Id;
 
-/// Where the allocator does not count: parts of what a statement was expected to take that its plan has at the end.
+/// Where the allocator does not count: which part of what a statement was expected to take its plan has at the end.
 const KEPT_OF_EXPECTED: u64 = 4;
 
 impl Session {
@@ -60,9 +60,13 @@ impl Session {
     /// # Errors
     /// `53200`: prepared statements have all the room.
     pub(super) fn keep_room(&mut self, sql: &str) -> Result<Option<Kept>> {
+        let expected = expected_bytes(sql);
+        if expected == 0 {
+            return Ok(None);
+        }
         let bytes = match growth::bytes() {
-            0 => expected_bytes(sql) / KEPT_OF_EXPECTED,
-            bytes => bytes,
+            0 => expected / KEPT_OF_EXPECTED,
+            bytes => bytes.min(expected),
         };
         self.room = None;
         self.instance.planner.room().keep(bytes).map(Some)
