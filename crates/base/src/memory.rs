@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::MEMORY_LIMIT_MIN;
 
+pub mod heap;
 mod machine;
 
 pub use machine::{machine_bytes, resident_bytes};

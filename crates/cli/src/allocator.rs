@@ -3,9 +3,74 @@
 //! mimalloc: memtables and merges free large blocks on other threads than those that took them, which
 //! it is good at. It keeps freed memory for a second by default; at hundreds of megabytes per second
 //! that is far more than the margin above `memory_limit` that users see, so it is told to hurry.
+//!
+//! Bytes are counted on their way, for [`onlap_base::memory::heap`]: each thread adds to a number of its own, and to
+//! the process's when it has changed by [`FOLD`]. A thread that ends leaves less than that uncounted, so the
+//! process's number drifts with threads that come and go, and is good for differences over short times.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use mimalloc::MiMalloc;
+use onlap_base::memory::heap::{self, Heap};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Counting = Counting;
+
+/// Bytes by which a thread's number may differ from what it has told.
+const FOLD: i64 = 64 << 10;
+
+/// Bytes that all threads have told.
+static TOLD: AtomicI64 = AtomicI64::new(0);
+
+thread_local! {
+    /// Bytes that this thread has, and how many of them it has told. Neither needs room of the allocator or a
+    /// destructor, so both may be used while a thread begins and ends.
+    static OWN: Cell<i64> = const { Cell::new(0) };
+    static OWN_TOLD: Cell<i64> = const { Cell::new(0) };
+}
+
+/// mimalloc, with bytes counted.
+struct Counting;
+
+fn count(bytes: i64) {
+    let own = OWN.get() + bytes;
+    OWN.set(own);
+    let news = own - OWN_TOLD.get();
+    if news.abs() >= FOLD {
+        OWN_TOLD.set(own);
+        TOLD.fetch_add(news, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: memory comes from and goes to mimalloc unchanged; counting neither allocates nor panics.
+unsafe impl GlobalAlloc for Counting {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: the caller's promises are those of mimalloc.
+        unsafe { MiMalloc.alloc(layout) }
+    }
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: as above.
+        unsafe { MiMalloc.alloc_zeroed(layout) }
+    }
+    #[inline]
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(-(layout.size() as i64));
+        // SAFETY: as above.
+        unsafe { MiMalloc.dealloc(at, layout) }
+    }
+    #[inline]
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count(size as i64 - layout.size() as i64);
+        // SAFETY: as above.
+        unsafe { MiMalloc.realloc(at, layout, size) }
+    }
+}
 
 /// Options of mimalloc 3 by their place in `mi_option_t`.
 const PURGE_DELAY: i32 = 15;
@@ -31,6 +96,7 @@ pub fn configure() {
             libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0);
         }
     }
+    heap::install(Heap { process: || TOLD.load(Ordering::Relaxed), thread: || OWN.get() });
     // SAFETY: the allocator is linked in with this function, which stores a number and ignores options
     // that it does not know. No other thread runs yet.
     unsafe {
@@ -40,11 +106,32 @@ pub fn configure() {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 mod tests {
     use super::*;
 
     unsafe extern "C" {
         fn mi_option_get(option: i32) -> std::ffi::c_long;
+    }
+
+    #[test]
+    fn bytes_are_counted_by_thread_and_process() {
+        configure();
+        let (thread, process) = (heap::thread_bytes(), heap::process_bytes());
+        let mut held = vec![0_u8; 8 << 20];
+        held.reserve_exact(8 << 20);
+        let grown = heap::thread_bytes().zip(thread).map(|(now, then)| now - then);
+        assert_eq!(grown, Some(16 << 20));
+        // Other tests allocate as well, but not that much.
+        let all = heap::process_bytes().zip(process).map(|(now, then)| now - then);
+        assert!(all.is_some_and(|grown| grown > 12 << 20), "{all:?}");
+        let elsewhere = std::thread::spawn(move || {
+            drop(held);
+            heap::thread_bytes()
+        });
+        let freed = elsewhere.join().expect("it does not panic");
+        assert!(freed.is_some_and(|bytes| bytes < -(15 << 20)), "{freed:?}");
+        assert!(heap::thread_bytes() > thread.map(|then| then + (15 << 20)));
     }
 
     #[test]

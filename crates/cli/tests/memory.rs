@@ -11,16 +11,16 @@
 #![cfg(feature = "server")]
 #![allow(clippy::disallowed_methods, reason = "a test of a program has the program's own seams")]
 
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use onlap_base::rng::Rng;
+use onlap_testkit::cgroup::Cgroup;
 use onlap_testkit::record::{self, Counts};
 
 #[path = "../../server/tests/common/wire.rs"]
@@ -49,53 +49,6 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
-/// A memory cgroup, removed at the end; `None` where this process may not make one.
-struct Cgroup(PathBuf);
-
-impl Cgroup {
-    fn new(bytes: u64) -> Option<Cgroup> {
-        let name = format!("onlap-proof-{}", std::process::id());
-        let (v1, v2) = (Path::new("/sys/fs/cgroup/memory"), Path::new("/sys/fs/cgroup"));
-        let (root, limit) = match v1.join("memory.limit_in_bytes").exists() {
-            true => (v1, "memory.limit_in_bytes"),
-            false => (v2, "memory.max"),
-        };
-        let dir = root.join(name);
-        fs::create_dir(&dir).ok()?;
-        let group = Cgroup(dir);
-        fs::write(group.0.join(limit), bytes.to_string()).ok()?;
-        Some(group)
-    }
-
-    /// Most bytes that its processes had, the page cache included.
-    fn peak(&self) -> u64 {
-        let files = ["memory.max_usage_in_bytes", "memory.peak"];
-        let text = files.iter().find_map(|file| fs::read_to_string(self.0.join(file)).ok());
-        text.map_or(0, |text| text.trim().parse().expect("a number"))
-    }
-
-    fn kills(&self) -> u64 {
-        let text = ["memory.oom_control", "memory.events"]
-            .iter()
-            .find_map(|file| fs::read_to_string(self.0.join(file)).ok())
-            .unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-        line.map_or(0, |n| n.trim().parse().expect("a number"))
-    }
-}
-
-impl Drop for Cgroup {
-    fn drop(&mut self) {
-        // Its processes have been waited for; the kernel lets them go a moment later.
-        for _ in 0..100 {
-            if fs::remove_dir(&self.0).is_ok() {
-                return;
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-    }
-}
-
 /// `onlap serve`, with what it takes by itself in its cgroup.
 struct Server {
     child: Child,
@@ -106,7 +59,7 @@ impl Server {
     fn start(group: &Cgroup, dir: &Path) -> Server {
         let mut child = Command::new("/bin/sh")
             .args(["-c", "echo $$ > \"$0\" && exec \"$@\""])
-            .arg(group.0.join("cgroup.procs"))
+            .arg(group.procs())
             .arg(env!("CARGO_BIN_EXE_onlap"))
             .args(["serve", "--listen", "127.0.0.1:0", "--sync", "os", "--dir"])
             .arg(dir)
@@ -217,10 +170,10 @@ fn a_server_in_a_cgroup_is_never_killed() {
     let began = Instant::now();
     let seed = number("ONLAP_SEED", 1);
     let mib = number("ONLAP_CGROUP_MIB", CGROUP_MIB);
-    let Some(group) = Cgroup::new(mib << 20) else {
-        println!("skipped: a memory cgroup takes root on Linux");
+    if !Cgroup::can_be() {
         return;
-    };
+    }
+    let group = Cgroup::new(mib << 20).expect("one was made just now");
     let dir = tempfile::tempdir().expect("a temporary directory");
     let mut server = Server::start(&group, &dir.path().join("db"));
     let port = server.port;

@@ -20,6 +20,12 @@ pub struct Config {
     pub reserved_connections: usize,
     /// Time from connecting to having proved who one is.
     pub authentication_timeout: Duration,
+    /// Silent connections, those that have not said what they want, at most.
+    pub unauthenticated: usize,
+    /// How many connections of one address may be silent, or on their way to a session.
+    pub unauthenticated_each: usize,
+    /// The longest wait after wrong passwords.
+    pub login_delay: Duration,
     /// Statements that took this long are logged.
     pub log_min_duration: Option<Duration>,
     /// How long statements may go on once the server is asked to stop; then they are cancelled.
@@ -50,6 +56,9 @@ impl Default for Config {
             max_connections: 100,
             reserved_connections: 3,
             authentication_timeout: Duration::from_secs(10),
+            unauthenticated: 512,
+            unauthenticated_each: 256,
+            login_delay: Duration::from_secs(2),
             log_min_duration: None,
             shutdown_timeout: Duration::from_secs(10),
             // A row of the longest values, as text with every byte escaped, and some words around it.

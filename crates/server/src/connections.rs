@@ -1,19 +1,23 @@
 //! Who is connected?
 //!
-//! Every connection has an entry from its first byte to its end, by which it is counted, woken and
-//! ended. Steps of an orderly end: the server sets `stopping`, then wakes all that wait for their
+//! Every connection with a thread has an entry, by which it is counted, woken and ended. Until it has a session
+//! it is a newcomer, of whom there are no more than the rest of the threads allows: where one more comes, the oldest goes,
+//! of the address that has most ([`Crowd`]). Steps of an orderly end: the server sets `stopping`, then wakes all that wait for their
 //! client; whoever begins to wait afterwards looks at `stopping` first. Both sides are sequentially
 //! consistent, so no connection waits on for ever.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::Shutdown;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use onlap_base::tasks::Event;
 use onlap_sql::SessionKey;
 use parking_lot::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::origin::{Crowd, Limits, Origin};
 use crate::stream::Raw;
 
 /// A connection as others see it.
@@ -23,6 +27,8 @@ pub struct Entry {
     /// Whether it waits for its client.
     waits: AtomicBool,
     session: Mutex<Option<SessionKey>>,
+    /// Whether it had to go because others came.
+    crowded_out: AtomicBool,
 }
 
 impl Entry {
@@ -41,6 +47,16 @@ impl Entry {
     pub fn set_waits(&self, waits: bool) {
         self.waits.store(waits, Ordering::SeqCst);
     }
+    /// Whether it had to go because others came.
+    pub fn is_crowded_out(&self) -> bool {
+        self.crowded_out.load(Ordering::SeqCst)
+    }
+    /// Waits for so long, or until the connection has been broken.
+    pub fn linger(&self, time: Duration) {
+        let Ok(time) = Timespec::try_from(time) else { return };
+        // No event is asked for: the end is told in any case, and what the client says does not matter.
+        let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::empty())], Some(&time));
+    }
     /// Notes which session the connection has.
     pub fn set_session(&self, key: SessionKey) {
         *self.session.lock() = Some(key);
@@ -58,6 +74,8 @@ pub struct Counts {
     pub accepted: u64,
     /// Connections turned away: no room, wrong password, bad bytes before a session began.
     pub refused: u64,
+    /// Connections dropped because there were too many that had not proved who they are.
+    pub dropped: u64,
     /// Requests to cancel a statement.
     pub cancels: u64,
     /// Messages answered.
@@ -68,16 +86,38 @@ pub struct Counts {
     pub panics: u64,
 }
 
+/// Connections with a thread.
+#[derive(Debug, Default)]
+struct Known {
+    entries: HashMap<u64, Arc<Entry>>,
+    /// Those without a session, from the oldest to the newest.
+    newcomers: BTreeMap<u64, Origin>,
+}
+
+impl Known {
+    /// Takes out the newcomer that has to go, now that one more has come from there.
+    fn crowd_out(&mut self, newest: Origin, limits: Limits) -> Option<Arc<Entry>> {
+        let mut crowd = Crowd::default();
+        self.newcomers.values().for_each(|origin| crowd.enter(*origin));
+        let of = crowd.victim(newest, limits)?;
+        let (number, _) = self.newcomers.iter().find(|(_, origin)| **origin == of)?;
+        let number = *number;
+        self.newcomers.remove(&number);
+        self.entries.get(&number).cloned()
+    }
+}
+
 /// All connections of a server.
 #[derive(Debug)]
 pub struct Connections {
-    entries: Mutex<HashMap<u64, Arc<Entry>>>,
+    known: Mutex<Known>,
     next: AtomicU64,
     sessions: AtomicUsize,
     stopping: AtomicBool,
     changed: Arc<Event>,
     pub(crate) accepted: AtomicU64,
     pub(crate) refused: AtomicU64,
+    pub(crate) dropped: AtomicU64,
     pub(crate) cancels: AtomicU64,
     pub(crate) messages: AtomicU64,
     pub(crate) sends: AtomicU64,
@@ -88,31 +128,50 @@ impl Connections {
     /// None yet; `changed` happens whenever one ends.
     pub fn new(changed: Arc<Event>) -> Connections {
         Connections {
-            entries: Mutex::default(),
+            known: Mutex::default(),
             next: AtomicU64::new(0),
             sessions: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),
             changed,
             accepted: AtomicU64::new(0),
             refused: AtomicU64::new(0),
+            dropped: AtomicU64::new(0),
             cancels: AtomicU64::new(0),
             messages: AtomicU64::new(0),
             sends: AtomicU64::new(0),
             panics: AtomicU64::new(0),
         }
     }
-    /// A new connection with a handle to its socket; it ends when the guard goes.
-    pub fn enter(self: &Arc<Self>, socket: Raw) -> Guard {
-        let entry = Entry { socket, waits: AtomicBool::new(false), session: Mutex::new(None) };
-        let entry = Arc::new(entry);
+    /// A new connection with a handle to its socket; it ends when the guard goes. Newcomers beyond the limits are
+    /// broken.
+    pub fn enter(self: &Arc<Self>, socket: Raw, from: Origin, limits: Limits) -> Guard {
+        let entry = Arc::new(Entry {
+            socket,
+            waits: AtomicBool::new(false),
+            session: Mutex::new(None),
+            crowded_out: AtomicBool::new(false),
+        });
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        self.entries.lock().insert(number, Arc::clone(&entry));
+        let mut known = self.known.lock();
+        known.entries.insert(number, Arc::clone(&entry));
+        known.newcomers.insert(number, from);
+        let victim = known.crowd_out(from, limits);
+        drop(known);
         self.accepted.fetch_add(1, Ordering::Relaxed);
+        if let Some(victim) = victim {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            victim.crowded_out.store(true, Ordering::SeqCst);
+            victim.socket.shutdown(Shutdown::Both);
+        }
         Guard { connections: Arc::clone(self), number, entry }
     }
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.entries.lock().len()
+        self.known.lock().entries.len()
+    }
+    /// Sessions now.
+    pub fn session_count(&self) -> usize {
+        self.sessions.load(Ordering::Relaxed)
     }
     /// Takes one of so many places for sessions.
     pub fn take_place(self: &Arc<Self>, places: usize) -> Option<Place> {
@@ -127,17 +186,17 @@ impl Connections {
     /// Lets connections end as soon as their statements have.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::SeqCst);
-        let entries = self.entries.lock();
-        entries.values().filter(|e| e.waits.load(Ordering::SeqCst)).for_each(|e| e.wake());
+        let known = self.known.lock();
+        known.entries.values().filter(|e| e.waits.load(Ordering::SeqCst)).for_each(|e| e.wake());
         self.changed.notify();
     }
     /// Sessions now.
     pub fn sessions(&self) -> Vec<SessionKey> {
-        self.entries.lock().values().filter_map(|e| *e.session.lock()).collect()
+        self.known.lock().entries.values().filter_map(|e| *e.session.lock()).collect()
     }
     /// Ends all, whatever they do.
     pub fn break_all(&self) {
-        self.entries.lock().values().for_each(|e| e.socket.shutdown(Shutdown::Both));
+        self.known.lock().entries.values().for_each(|e| e.socket.shutdown(Shutdown::Both));
     }
     /// Happens whenever a connection ends.
     pub fn changed(&self) -> &Event {
@@ -151,6 +210,7 @@ impl Connections {
             sessions: self.sessions.load(Ordering::Relaxed) as u64,
             accepted: get(&self.accepted),
             refused: get(&self.refused),
+            dropped: get(&self.dropped),
             cancels: get(&self.cancels),
             messages: get(&self.messages),
             sends: get(&self.sends),
@@ -167,9 +227,19 @@ pub struct Guard {
     pub entry: Arc<Entry>,
 }
 
+impl Guard {
+    /// The connection has a session, and need not make way for others any more.
+    pub fn settle(&self) {
+        self.connections.known.lock().newcomers.remove(&self.number);
+    }
+}
+
 impl Drop for Guard {
     fn drop(&mut self) {
-        self.connections.entries.lock().remove(&self.number);
+        let mut known = self.connections.known.lock();
+        known.entries.remove(&self.number);
+        known.newcomers.remove(&self.number);
+        drop(known);
         self.connections.changed.notify();
     }
 }

@@ -3,36 +3,65 @@
 //! `GET /healthz` and `GET /metrics` over HTTP/1.1, one request per connection. The pages are for
 //! operators: listen on loopback or behind a proxy, there are no passwords here.
 
-use std::io::{self, Read as _, Write as _};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{self, Write as _};
+use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::door::Visitor;
+use crate::input::Input;
 use crate::metrics;
 use crate::server::Shared;
 
 /// Bytes of a request's head at most.
-const HEAD_BYTES: u64 = 8 << 10;
+const HEAD_BYTES: usize = 8 << 10;
 /// How long a client may take for its request, and to read the answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// Requests that are answered at a time: there are few monitors.
+const AT_ONCE: usize = 16;
 
-/// Answers a connection on a task of its own.
-pub(crate) fn accepted(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr) {
-    let asked = Arc::clone(shared);
-    let body = move || {
-        if let Err(e) = answer(&asked, socket) {
-            asked.log.debug(format_args!("HTTP request from {peer} failed: {e}"));
-        }
-    };
-    // Without a thread the client finds the connection closed.
-    drop(shared.tasks.try_spawn("http request", Box::new(body)));
+/// Requests that are being answered.
+#[derive(Debug, Default)]
+pub(crate) struct Requests(AtomicUsize);
+
+impl Requests {
+    /// Whether one more may be answered.
+    pub(crate) fn have_room(&self) -> bool {
+        self.0.load(Ordering::SeqCst) < AT_ONCE
+    }
 }
 
-fn answer(shared: &Shared, mut socket: TcpStream) -> io::Result<()> {
+/// Whether a request's head has arrived, or more bytes than it may have.
+pub(crate) fn is_whole(input: &Input) -> bool {
+    let bytes = input.bytes();
+    bytes.len() > HEAD_BYTES || bytes.windows(4).any(|w| w == b"\r\n\r\n")
+}
+
+/// Answers a request on a task of its own.
+pub(crate) fn serve(shared: &Arc<Shared>, visitor: Visitor) {
+    let asked = Arc::clone(shared);
+    asked.requests.0.fetch_add(1, Ordering::SeqCst);
+    let body = move || {
+        let peer = visitor.peer;
+        if let Err(e) = answer(&asked, visitor.socket, &visitor.input) {
+            asked.log.debug(format_args!("HTTP request from {peer} failed: {e}"));
+        }
+        asked.requests.0.fetch_sub(1, Ordering::SeqCst);
+    };
+    if shared.tasks.try_spawn("http request", Box::new(body)).is_none() {
+        // Without a thread the client finds the connection closed.
+        shared.requests.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn answer(shared: &Shared, mut socket: TcpStream, input: &Input) -> io::Result<()> {
+    if input.bytes().len() > HEAD_BYTES {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
     socket.set_nonblocking(false)?;
-    socket.set_read_timeout(Some(PATIENCE))?;
     socket.set_write_timeout(Some(PATIENCE))?;
-    let head = read_head(&mut socket)?;
+    let head = String::from_utf8_lossy(input.bytes());
     let (status, kind, body) = page(shared, &head);
     let length = body.len();
     let head = format!(
@@ -41,18 +70,6 @@ fn answer(shared: &Shared, mut socket: TcpStream) -> io::Result<()> {
     );
     socket.write_all(head.as_bytes())?;
     socket.write_all(body.as_bytes())
-}
-
-fn read_head(socket: &mut TcpStream) -> io::Result<String> {
-    let (mut head, mut piece) = (Vec::new(), [0; 1024]);
-    while !head.windows(4).any(|w| w == b"\r\n\r\n") {
-        let n = socket.read(&mut piece)?;
-        if n == 0 || head.len() as u64 + n as u64 > HEAD_BYTES {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        head.extend_from_slice(&piece[..n]);
-    }
-    Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
 fn page(shared: &Shared, head: &str) -> (&'static str, &'static str, String) {

@@ -3,19 +3,22 @@
 //! The PostgreSQL protocol in front of [`onlap_sql`]: connections, authentication, TLS, limits, an
 //! orderly end, and numbers for monitoring. [`Server::start`] serves an [`onlap_sql::Instance`].
 //!
-//! One thread per connection, and blocking calls: a statement may wait for a lock for long, and must not
-//! stop anybody else; a prepared query is one read and one write. Must not know what a statement means.
+//! One thread per connection that has said what it wants, and blocking calls: a statement may wait for a lock for
+//! long, and must not stop anybody else; a prepared query is one read and one write. Silent connections have no thread. Must not know what a statement means.
 //! Nothing panics on bytes from outside (I8); memory grows with what has arrived, up to limits (I7).
 
 mod auth;
 mod config;
 mod connection;
 mod connections;
+mod door;
 mod frontend;
 mod http;
 mod input;
 mod log;
+mod logins;
 mod metrics;
+mod origin;
 mod server;
 mod startup;
 mod stream;

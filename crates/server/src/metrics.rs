@@ -34,6 +34,8 @@ fn connections(page: &mut Page, c: Counts, started_us: i64) {
     page.gauge("sessions", "Open sessions.", c.sessions);
     page.counter("connections_accepted_total", "Connections accepted.", c.accepted);
     page.counter("connections_refused_total", "Connections turned away.", c.refused);
+    let text = "Connections dropped because too many had not proved who they are.";
+    page.counter("connections_dropped_total", text, c.dropped);
     page.counter("cancel_requests_total", "Requests to cancel a statement.", c.cancels);
     page.counter("messages_total", "Messages of clients that were answered.", c.messages);
     page.counter("sends_total", "Times that answers were sent.", c.sends);

@@ -1,7 +1,7 @@
 //! Who accepts connections, and how do they all end?
 //!
-//! One task accepts at all addresses and starts a task per connection. The end ([`Server::stop`]):
-//! accepting ends; sessions that wait for their client end at once; running statements have some time
+//! One task accepts at all addresses ([`crate::door`]) and starts a task per connection that has said what it
+//! wants. The end ([`Server::stop`]): accepting ends; sessions that wait for their client end at once; running statements have some time
 //! and then are cancelled; who does not react to that loses the connection; the database is closed.
 
 use std::io;
@@ -14,26 +14,30 @@ use onlap_base::clock::{Clock as _, SystemClock};
 use onlap_base::tasks::{TaskHandle, Tasks, ThreadTasks};
 use onlap_sql::{Instance, Result, SqlError};
 use parking_lot::Mutex;
-use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::config::Config;
 use crate::connection::{self, Peer};
 use crate::connections::{Connections, Counts};
+use crate::door::{Door, Visitor};
 use crate::http;
+use crate::input::{Buffers, Input};
 use crate::log::Log;
+use crate::logins::Logins;
+use crate::origin::Limits;
+use crate::startup::STARTUP_BYTES;
 use crate::stream::Raw;
 use crate::tls::Tls;
 use crate::watch;
 
-/// Connections beyond those that may have a session: they authenticate, cancel, or are told that there is
-/// no room.
+/// Threads beyond those of sessions: their connections authenticate, cancel, or are told that there is no
+/// room. As many more may be about to end.
 const EXTRA_CONNECTIONS: usize = 32;
+/// Connections that the operating system holds for the door: a burst that does not fit tries again after a second.
+const BACKLOG: i32 = 4096;
 /// How long a cancelled statement may take to notice.
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 /// How long a client may take to read what we sent, while it is turned away.
 const REFUSAL_TIME: Duration = Duration::from_secs(1);
-/// How long accepting rests after a failure, such as too many open files.
-const REST: Duration = Duration::from_millis(100);
 
 /// What all connections share.
 pub(crate) struct Shared {
@@ -42,6 +46,10 @@ pub(crate) struct Shared {
     pub(crate) log: Log,
     pub(crate) tls: Option<Tls>,
     pub(crate) connections: Arc<Connections>,
+    pub(crate) logins: Logins,
+    pub(crate) requests: http::Requests,
+    /// What clients have sent and was not looked at yet.
+    pub(crate) buffers: Arc<Buffers>,
     pub(crate) tasks: Arc<dyn Tasks>,
     pub(crate) started_us: i64,
 }
@@ -70,6 +78,9 @@ impl Server {
         let pages = listen(config.http.as_slice())?;
         let http = self::addresses(&pages)?.first().copied();
         let shared = Arc::new(Shared {
+            logins: Logins::new(config.login_delay.min(config.authentication_timeout / 2)),
+            requests: http::Requests::default(),
+            buffers: Buffers::new(buffer_bytes(&instance)),
             instance,
             config,
             log,
@@ -80,8 +91,8 @@ impl Server {
         });
         let server =
             Server { shared, addresses, http, tasks: Mutex::default(), bells: Mutex::default() };
-        server.run("accept", listeners, accepted)?;
-        server.run("http", pages, http::accepted)?;
+        server.run("accept", listeners, Kind::Sessions)?;
+        server.run("http", pages, Kind::Pages)?;
         let shared = Arc::clone(&server.shared);
         let watching = server.shared.tasks.spawn("watch", Box::new(move || watch::run(&shared)));
         server.tasks.lock().push(watching);
@@ -97,7 +108,9 @@ impl Server {
     }
     /// Serves one more connection, of this process.
     pub fn attach(&self, socket: UnixStream) {
-        start(&self.shared, Raw::Unix(socket), Peer::Inside);
+        let until_ns = SystemClock.monotonic_ns()
+            + self.shared.config.authentication_timeout.as_nanos() as u64;
+        start(&self.shared, Raw::Unix(socket), Peer::Inside, Input::default(), until_ns);
     }
     /// Connections in numbers.
     pub fn counts(&self) -> Counts {
@@ -152,22 +165,84 @@ impl Server {
     }
 
     /// Starts a task that accepts until the server stops.
-    fn run(&self, name: &str, listeners: Vec<TcpListener>, accepted: Accepted) -> Result<()> {
+    fn run(&self, name: &str, listeners: Vec<TcpListener>, kind: Kind) -> Result<()> {
         if listeners.is_empty() {
             return Ok(());
         }
         let (bell, listening) =
             UnixStream::pair().map_err(|e| failed("cannot make a socket", &e))?;
-        let shared = Arc::clone(&self.shared);
-        let body = move || accept(&shared, &listeners, &listening, accepted);
-        self.tasks.lock().push(self.shared.tasks.spawn(name, Box::new(body)));
+        let door = Door::new(Arc::clone(&self.shared), kind, listeners, listening);
+        let body = Box::new(move || door.run());
+        self.tasks.lock().push(self.shared.tasks.spawn(name, body));
         self.bells.lock().push(bell);
         Ok(())
     }
 }
 
-/// What is done with a connection.
-type Accepted = fn(&Arc<Shared>, TcpStream, SocketAddr);
+/// What a door leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Sessions of the database.
+    Sessions,
+    /// Pages for monitors.
+    Pages,
+}
+
+impl Kind {
+    /// Whether a client has said what it wants.
+    pub(crate) fn is_whole(self, input: &Input) -> bool {
+        match self {
+            Kind::Sessions => input.has_first(STARTUP_BYTES),
+            Kind::Pages => http::is_whole(input),
+        }
+    }
+    /// How long a client may take for that.
+    pub(crate) fn patience(self, shared: &Shared) -> Duration {
+        match self {
+            Kind::Sessions => shared.config.authentication_timeout,
+            Kind::Pages => http::PATIENCE,
+        }
+    }
+    /// Whether there may be one thread more.
+    pub(crate) fn has_room(self, shared: &Shared) -> bool {
+        let most = shared.config.max_connections + 2 * EXTRA_CONNECTIONS;
+        match self {
+            Kind::Sessions => shared.connections.len() < most,
+            Kind::Pages => shared.requests.have_room(),
+        }
+    }
+    /// Gives a client a thread.
+    pub(crate) fn serve(self, shared: &Arc<Shared>, visitor: Visitor) {
+        match self {
+            Kind::Pages => http::serve(shared, visitor),
+            Kind::Sessions => {
+                let peer = Peer::Ip(visitor.peer.ip(), visitor.peer.port());
+                match visitor.socket.set_nonblocking(false) {
+                    Ok(()) => {
+                        let socket = Raw::Tcp(visitor.socket);
+                        start(shared, socket, peer, visitor.input, visitor.until_ns);
+                    }
+                    Err(e) => shared.log.info(format_args!("connection from {peer} dropped: {e}")),
+                }
+            }
+        }
+    }
+    /// Tells a client without a thread why it has to go; one that does not read it goes all the same.
+    pub(crate) fn say(self, socket: &mut TcpStream, why: &SqlError) {
+        if self == Kind::Sessions {
+            let mut reply = onlap_sql::Reply::new();
+            reply.error("FATAL", why);
+            let _ = io::Write::write(socket, reply.bytes());
+        }
+    }
+}
+
+/// What the buffers of all clients may hold: room for one of the longest rows as text, or a quarter of the budget.
+fn buffer_bytes(instance: &Instance) -> usize {
+    let budget: u64 = instance.database().memory().iter().map(|part| part.limit).sum();
+    let quarter = usize::try_from(budget / 4).unwrap_or(usize::MAX);
+    quarter.max(2 * onlap_base::limits::ROW_BYTES)
+}
 
 fn listen(at: &[String]) -> Result<Vec<TcpListener>> {
     let mut listeners = Vec::new();
@@ -178,6 +253,7 @@ fn listen(at: &[String]) -> Result<Vec<TcpListener>> {
             let listener = TcpListener::bind(one).map_err(problem)?;
             // poll says when there is somebody; who left meanwhile must not stop us.
             listener.set_nonblocking(true).map_err(problem)?;
+            rustix::net::listen(&listener, BACKLOG).map_err(|e| problem(e.into()))?;
             listeners.push(listener);
         }
     }
@@ -204,53 +280,18 @@ fn check_exposure(at: &[SocketAddr], instance: &Instance, config: &Config) -> Re
     Err(SqlError::new("F0000", text).hint(hint))
 }
 
-fn accept(shared: &Arc<Shared>, listeners: &[TcpListener], bell: &UnixStream, accepted: Accepted) {
-    loop {
-        let mut waiting = vec![PollFd::new(bell, PollFlags::IN)];
-        waiting.extend(listeners.iter().map(|l| PollFd::new(l, PollFlags::IN)));
-        // An interrupted wait is looked at like any other.
-        let _ = poll(&mut waiting, None);
-        if shared.connections.is_stopping() {
-            return;
-        }
-        for listener in listeners {
-            match listener.accept() {
-                Ok((socket, peer)) => accepted(shared, socket, peer),
-                Err(e) if is_nobody(&e) => {}
-                Err(e) => {
-                    shared.log.warn(format_args!("cannot accept a connection: {e}"));
-                    shared.tasks.sleep(REST);
-                }
-            }
-        }
-    }
+/// How many connections may be on their way to a session: threads that sessions leave free.
+pub(crate) fn newcomers(shared: &Shared) -> Limits {
+    let Config { max_connections, unauthenticated_each, .. } = shared.config;
+    let free = max_connections.saturating_sub(shared.connections.session_count());
+    Limits { all: free + EXTRA_CONNECTIONS, each: unauthenticated_each }
 }
 
-fn is_nobody(e: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
-    matches!(e.kind(), WouldBlock | Interrupted | ConnectionAborted)
-}
-
-fn accepted(shared: &Arc<Shared>, socket: TcpStream, peer: SocketAddr) {
-    let peer = Peer::Ip(peer.ip(), peer.port());
-    let prepared = socket
-        .set_nonblocking(false)
-        .and_then(|()| socket.set_nodelay(true))
-        .and_then(|()| Ok(rustix::net::sockopt::set_socket_keepalive(&socket, true)?));
-    match prepared {
-        Ok(()) => start(shared, Raw::Tcp(socket), peer),
-        Err(e) => shared.log.info(format_args!("connection from {peer} dropped: {e}")),
-    }
-}
-
-fn start(shared: &Arc<Shared>, socket: Raw, peer: Peer) {
-    if shared.connections.len() >= shared.config.max_connections + EXTRA_CONNECTIONS {
-        return refuse(shared, socket, peer, "sorry, too many clients already");
-    }
+fn start(shared: &Arc<Shared>, socket: Raw, peer: Peer, input: Input, until_ns: u64) {
     // A thread that cannot be started takes the socket with it, so a handle stays here.
     let spare = socket.try_clone();
     let serving = Arc::clone(shared);
-    let body = Box::new(move || connection::serve(&serving, socket, peer));
+    let body = Box::new(move || connection::serve(&serving, socket, peer, input, until_ns));
     if let (None, Ok(spare)) = (shared.tasks.try_spawn("session", body), spare) {
         refuse(shared, spare, peer, "the server has no thread left");
     }

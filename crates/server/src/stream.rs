@@ -5,6 +5,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,12 @@ macro_rules! either {
             Raw::Unix($socket) => $what,
         }
     };
+}
+
+impl AsFd for Raw {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        either!(self, s => s.as_fd())
+    }
 }
 
 impl Raw {

@@ -1,7 +1,8 @@
 //! Is something wrong that no client is told?
 //!
 //! Looks at the database's numbers from time to time, and logs what its operator should know: writers
-//! that were held back, writes that are refused, background work that failed.
+//! that were held back, writes that are refused, background work that failed, connections that were dropped for
+//! others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ const DELAY_US: u64 = INTERVAL.as_micros() as u64 / 10;
 
 /// Looks until the server stops.
 pub(crate) fn run(shared: &Arc<Shared>) {
-    let (mut delayed_us, mut error) = (0, None);
+    let (mut delayed_us, mut error, mut dropped) = (0, None, 0);
     while !stopped(shared) {
         let Ok(stats) = shared.instance.database().stats_without_keys() else { return };
         let delay = stats.delayed_us.saturating_sub(delayed_us);
@@ -28,6 +29,14 @@ pub(crate) fn run(shared: &Arc<Shared>) {
             shared.log.warn(text);
         }
         delayed_us = stats.delayed_us;
+        let all = shared.connections.counts().dropped;
+        if all > dropped {
+            shared.log.warn(format_args!(
+                "{} connections were dropped before they had proved who they are: too many came, see max_unauthenticated_connections",
+                all - dropped
+            ));
+        }
+        dropped = all;
         let now = metrics::failure(&stats);
         if let Some(text) = now.as_ref().filter(|_| now != error) {
             shared.log.error(text);

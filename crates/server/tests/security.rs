@@ -5,8 +5,10 @@
 mod common;
 
 use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,6 +17,11 @@ use onlap_server::{Config, Level, Log, Server, TlsFiles};
 use onlap_sql::scram;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
+
+/// Connections that say nothing, and how long a client may wait beside them: half of those tried. The figure aimed at
+/// is 50 ms, but a machine that runs tests has other things to do.
+const SILENT: usize = 2000;
+const WAIT: Duration = Duration::from_secs(1);
 
 fn data(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -217,4 +224,140 @@ fn other_machines_are_served_only_with_tls_and_a_password() {
     assert_eq!(refused(everywhere(Config { insecure: true, ..config() }), false), None);
     let missing = TlsFiles { certificate: data("none.pem"), key: data("key.pem") };
     assert!(refused(Config { tls: Some(missing), ..config() }, false).is_some());
+}
+
+/// Lets this process have so many files; the server is part of it.
+fn raise_file_limit(files: u64) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let now = getrlimit(Resource::Nofile);
+    let lowest = |limit: Option<u64>| limit.map(|n| n.max(files));
+    let wanted = Rlimit { current: lowest(now.current), maximum: lowest(now.maximum) };
+    setrlimit(Resource::Nofile, wanted)
+        .or_else(|_| setrlimit(Resource::Nofile, Rlimit { current: now.maximum, ..now }))
+        .expect("a limit may be raised up to its own");
+}
+
+/// Connections that say this and then nothing.
+fn crowd(running: &Running, count: usize, words: &[u8]) -> Vec<TcpStream> {
+    let open = || {
+        let mut socket = TcpStream::connect(running.address()).expect("the server listens");
+        // The server may have dropped it for the next one.
+        let _ = socket.write_all(words);
+        socket
+    };
+    (0..count).map(|_| open()).collect()
+}
+
+/// Waits for a session of the superuser: that of the middle, and the longest.
+fn waits_beside(running: &Running, words: &[u8]) -> (Duration, Duration) {
+    let crowd = crowd(running, SILENT, words);
+    let mut waits = Vec::new();
+    for _ in 0..11 {
+        let began = Instant::now();
+        let mut wire = running.connect();
+        log_in(&mut wire, "postgres", "secret", &PLAIN);
+        wire.until(b'Z');
+        waits.push(began.elapsed());
+        assert_eq!(kinds(&wire.query("select 1")), "TDCZ");
+    }
+    drop(crowd);
+    waits.sort();
+    (waits[5], waits[10])
+}
+
+fn threads() -> usize {
+    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+}
+
+#[test]
+fn silent_connections_keep_nobody_out() {
+    raise_file_limit(3 * SILENT as u64);
+    let running = with_password(config());
+    let before = threads();
+    let (wait, longest) = waits_beside(&running, b"");
+    println!("beside {SILENT} silent connections a session began within {wait:?}, {longest:?}");
+    assert!(wait < WAIT, "{wait:?}");
+    assert!(threads() < before + SILENT / 4, "silent connections have no threads");
+    let dropped = running.server.counts().dropped;
+    assert!(dropped as usize >= SILENT - 512, "{dropped}");
+    // Those that begin and then say nothing are the same to others.
+    let startup = b"\0\0\0\x17\0\x03\0\0user\0postgres\0\0";
+    for words in [&startup[..], &[0, 0, 0, 8, 4, 210, 22, 47]] {
+        let (wait, longest) = waits_beside(&running, words);
+        println!("beside {SILENT} that stop at {} bytes: {wait:?}, {longest:?}", words.len());
+        assert!(wait < WAIT, "{wait:?}");
+    }
+}
+
+#[test]
+fn silent_monitors_keep_nobody_out() {
+    raise_file_limit(3 * SILENT as u64);
+    let running = start(Config { http: Some("127.0.0.1:0".to_string()), ..config() });
+    let address = running.server.http_address().expect("an address");
+    let crowd: Vec<TcpStream> =
+        (0..SILENT).map(|_| TcpStream::connect(address).expect("it listens")).collect();
+    let ask = || {
+        let began = Instant::now();
+        let mut socket = TcpStream::connect(address).expect("it listens");
+        socket.write_all(b"GET /healthz HTTP/1.1\r\n\r\n").expect("sent");
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).expect("an answer");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        began.elapsed()
+    };
+    let shortest = (0..5).map(|_| ask()).min();
+    assert!(shortest.is_some_and(|wait| wait < WAIT), "{shortest:?}");
+    drop(crowd);
+}
+
+#[test]
+fn wrong_passwords_take_longer_each_time() {
+    let running = with_password(config());
+    let mut took = Vec::new();
+    for _ in 0..6 {
+        let began = Instant::now();
+        let (verdict, _) = log_in(&mut running.connect(), "postgres", "Secret", &PLAIN);
+        assert_eq!(verdict.field(b'C'), "28P01");
+        took.push(began.elapsed());
+    }
+    assert!(took[5] >= Duration::from_millis(750), "{took:?}");
+    // Other roles are not concerned, and whoever knows the password is let in before long.
+    let began = Instant::now();
+    log_in(&mut running.connect(), "nobody", "Secret", &PLAIN);
+    assert!(began.elapsed() < Duration::from_millis(750));
+    let began = Instant::now();
+    let (verdict, _) = log_in(&mut running.connect(), "postgres", "secret", &PLAIN);
+    assert_eq!(verdict.kind, b'R');
+    assert!(
+        began.elapsed() < Duration::from_secs(5),
+        "two seconds at most, and some for the machine"
+    );
+    // From then on nobody waits.
+    let (verdict, _) = log_in(&mut running.connect(), "postgres", "Secret", &PLAIN);
+    assert_eq!(verdict.field(b'C'), "28P01");
+}
+
+#[test]
+fn places_are_kept_for_superusers() {
+    let sizes = Config { max_connections: 3, reserved_connections: 2, ..config() };
+    let running = start(sizes);
+    assert_eq!(kinds(&running.session().query("create role low login")), "CZ");
+    let log_in = |user: &str| {
+        let mut wire = running.connect();
+        wire.startup(&[("user", user), ("database", "postgres")]);
+        wire
+    };
+    for _ in 0..100 {
+        if running.server.counts().sessions == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut first = log_in("low");
+    first.until(b'Z');
+    let refused = log_in("low").until(b'E');
+    let error = refused.last().expect("an error");
+    assert_eq!(error.field(b'C'), "53300");
+    assert!(error.field(b'M').starts_with("remaining connection slots are reserved"));
+    log_in("postgres").until(b'Z');
 }

@@ -181,7 +181,7 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
     join_lock_modes(&mut tokens);
     order_identities(&mut tokens);
     let dialect = PostgreSqlDialect {};
-    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens.clone());
+    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens);
     let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
     let next = parser.peek_token();
     if next.token != Token::EOF {

@@ -15,7 +15,7 @@ use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::error::{Result, SqlError, state};
-use crate::plan::room::{Place, Room, Running};
+use crate::plan::room::{Place, QUERY_BYTES, Room, Running};
 
 /// A transaction that is shared, and a flag that ends its statement.
 pub struct Scope {
@@ -115,16 +115,19 @@ impl Scope {
         deadline != 0 && SystemClock.monotonic_ns() >= deadline
     }
 
-    /// Fails when the statement is to end.
+    /// Fails when the statement is to end, or holds too much while the process has no room.
     ///
     /// # Errors
-    /// `57014`.
+    /// `57014`; `53200`.
     pub fn go_on(&self) -> Result<()> {
         if self.cancel.load(Ordering::Relaxed) {
             let text = "canceling statement due to user request";
             return Err(SqlError::new(state::CANCELLED, text));
         }
-        if self.is_late() { Err(too_late()) } else { Ok(()) }
+        if self.is_late() {
+            return Err(too_late());
+        }
+        self.room.bear()
     }
 
     /// The same for a planned query, which also ends where the process has no room for it.
@@ -138,13 +141,37 @@ impl Scope {
 
     /// Begins a planned query, if the process has room for it or another one of this transaction goes on.
     pub fn begin_query(&self, place: Option<&Place>) -> Option<Arc<Running>> {
-        let mut running = self.running.lock();
+        let running = self.running.lock();
         if let Some(running) = running.upgrade() {
             return Some(running);
         }
-        let begun = Arc::new(self.room.begin(place)?);
+        self.begin_with(running, place, QUERY_BYTES)
+    }
+
+    /// Begins a planned query that is to have all the room.
+    pub fn begin_alone(&self, place: Option<&Place>) -> Option<Arc<Running>> {
+        self.begin_with(self.running.lock(), place, self.room.total())
+    }
+
+    fn begin_with(
+        &self,
+        mut running: MutexGuard<'_, Weak<Running>>,
+        place: Option<&Place>,
+        bytes: u64,
+    ) -> Option<Arc<Running>> {
+        let begun = Arc::new(self.room.begin(place, bytes)?);
         *running = Arc::downgrade(&begun);
         Some(begun)
+    }
+
+    /// The place that its queries have now, if one runs.
+    pub fn running(&self) -> Option<Arc<Running>> {
+        self.running.lock().upgrade()
+    }
+
+    /// Lets queries run in the place that the statement's text has.
+    pub fn adopt(&self, text: &Arc<Running>) {
+        *self.running.lock() = Arc::downgrade(text);
     }
 
     /// The process's room for queries.

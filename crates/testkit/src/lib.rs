@@ -3,12 +3,13 @@
 //! Tools for tests of any layer: a model of tables that is right because it is simple
 //! ([`ModelTable`]), a checker of what concurrent clients saw ([`History`]), one of what their levels of
 //! isolation forbid ([`cycles`]), a driver that cuts the power at every operation ([`crash`]), one that kills
-//! processes ([`kill`]), files that behave otherwise ([`wrapped`]), a disk that takes its time ([`slow`]), a log of what was tried
+//! processes ([`kill`]), one that gives them little memory ([`mod@cgroup`]), files that behave otherwise ([`wrapped`]), a disk that takes its time ([`slow`]), a log of what was tried
 //! ([`record`]), and a PostgreSQL to compare with ([`postgres`]). The crate knows the file system seam
 //! but neither values nor formats: rows are whatever type the test chooses.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
+pub mod cgroup;
 pub mod crash;
 pub mod cycles;
 pub mod history;

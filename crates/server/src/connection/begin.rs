@@ -15,6 +15,7 @@ use crate::auth::{Exchange, PLAIN, PLUS, Verdict};
 use crate::connections::Place;
 use crate::frontend::{self, Message, Reader, violation};
 use crate::input::Next;
+use crate::origin::Origin;
 use crate::startup::{self, First, STARTUP_BYTES, Start};
 use crate::stream::{Stream, Wait};
 
@@ -24,9 +25,7 @@ const NONCE_BYTES: usize = 18;
 impl Connection {
     /// Everything up to the session; nothing where the client wanted something else and has it.
     pub(super) fn begin(&mut self) -> Result<Option<(Session, Place)>, End> {
-        let patience = self.server.config.authentication_timeout;
-        let now = SystemClock.monotonic_ns();
-        self.stream.set_wait(Wait::Until(now + patience.as_nanos() as u64));
+        self.stream.set_wait(Wait::Until(self.until_ns));
         let start = match self.first()? {
             First::Start(start) => start,
             First::Cancel(key) => {
@@ -39,6 +38,7 @@ impl Connection {
         startup::answer_version(&start, &mut self.reply);
         self.authenticate(&start.info.user)?;
         let place = self.place(&start.info.user)?;
+        self.guard.settle();
         let session = self.session(start)?;
         self.stream.set_wait(Wait::Forever);
         Ok(Some((session, place)))
@@ -124,13 +124,20 @@ impl Connection {
         let mock = || mock_verifier(&self.server.instance.mock_key(), role);
         let verifier = verifier.unwrap_or_else(mock);
         let verdict = self.exchange(verifier)?;
+        let (logins, from) = (&self.server.logins, Origin::from(self.peer));
+        let wait = logins.wait(role, from, SystemClock.monotonic_ns());
+        if !wait.is_zero() {
+            self.entry.linger(wait);
+        }
         match verdict {
             Verdict::Accepted(proof) if known => {
+                logins.succeeded(role, from);
                 self.request(12, proof.as_bytes());
                 self.request(0, b"");
                 Ok(())
             }
             _ => {
+                logins.failed(role, from, SystemClock.monotonic_ns());
                 let text = format!("password authentication failed for user \"{role}\"");
                 Err(SqlError::new("28P01", text).into())
             }
@@ -190,7 +197,9 @@ impl Connection {
         self.server.connections.take_place(places).ok_or_else(|| {
             let text = match self.server.connections.counts().sessions as usize >= all {
                 true => "sorry, too many clients already",
-                false => "remaining connection slots are reserved for superusers",
+                false => {
+                    "remaining connection slots are reserved for non-replication superuser connections"
+                }
             };
             SqlError::new("53300", text)
         })
@@ -221,8 +230,15 @@ impl Connection {
     }
 }
 
-fn too_slow() -> SqlError {
+/// What a client learns that took too long to prove who it is.
+pub(crate) fn too_slow() -> SqlError {
     SqlError::new("57014", "canceling authentication due to timeout")
+}
+
+/// What a client learns that had to go before it had proved who it is.
+pub(crate) fn crowded_out() -> SqlError {
+    let text = "too many connections have not proved who they are, and this was the oldest";
+    SqlError::new("53300", text)
 }
 
 fn nonce() -> String {

@@ -19,14 +19,16 @@ use std::sync::atomic::Ordering;
 
 use onlap_sql::{Client, CopyData, Reply, Session, SqlError, state};
 
-use crate::connections::{Entry, Place};
+use crate::connections::{Entry, Guard, Place};
 use crate::frontend::{self, Message, violation};
 use crate::input::{Frame, Input, Next};
-use crate::server::Shared;
+use crate::server::{Shared, newcomers};
 use crate::stream::{Raw, Stream, Wait};
 
 mod begin;
 mod talk;
+
+pub(crate) use begin::{crowded_out, too_slow};
 
 /// Bytes of COPY data that are handed on at once, at least while they are at hand.
 const COPY_BYTES: usize = 64 << 10;
@@ -63,8 +65,11 @@ impl std::fmt::Display for Peer {
 /// One client.
 pub(crate) struct Connection {
     server: Arc<Shared>,
+    guard: Guard,
     entry: Arc<Entry>,
     peer: Peer,
+    /// When the client has to have proved who it is, on the monotonic clock.
+    until_ns: u64,
     stream: Stream,
     input: Input,
     reply: Reply,
@@ -86,22 +91,26 @@ impl From<SqlError> for End {
     }
 }
 
-/// Serves a client up to its end; returns when it is gone.
-pub(crate) fn serve(server: &Arc<Shared>, socket: Raw, peer: Peer) {
+/// Serves a client up to its end; returns when it is gone. `input` is what it has said, `until_ns` when it has to have
+/// proved who it is, on the monotonic clock.
+pub(crate) fn serve(server: &Arc<Shared>, socket: Raw, peer: Peer, input: Input, until_ns: u64) {
     let handle = match socket.try_clone() {
         Ok(handle) => handle,
         Err(e) => return server.log.warn(format_args!("connection from {peer} dropped: {e}")),
     };
-    let guard = server.connections.enter(handle);
+    let guard = server.connections.enter(handle, peer.into(), newcomers(server));
     let mut connection = Connection {
         server: Arc::clone(server),
         entry: Arc::clone(&guard.entry),
+        guard,
         peer,
+        until_ns,
         stream: Stream::new(socket),
-        input: Input::default(),
+        input,
         reply: Reply::new(),
         broken: false,
     };
+    connection.input.share(&server.buffers);
     server.log.debug(format_args!("connection from {peer}"));
     connection.run();
     connection.stream.close();
@@ -128,8 +137,12 @@ impl Connection {
             Ok(begun) => begun,
             Err(end) => {
                 self.server.connections.refused.fetch_add(1, Ordering::Relaxed);
-                if let End::Fatal(error) = end {
-                    let peer = self.peer;
+                let peer = self.peer;
+                if self.entry.is_crowded_out() {
+                    // Its socket is closed: nobody can be told.
+                    let why = crowded_out();
+                    self.server.log.debug(format_args!("connection from {peer} refused: {why}"));
+                } else if let End::Fatal(error) = end {
                     self.server.log.info(format_args!("connection from {peer} refused: {error}"));
                     self.say_fatal(&error);
                 }
@@ -221,6 +234,9 @@ impl Client for Connection {
         loop {
             let frame = self.copy_frame()?;
             let kind = frame.kind;
+            if frame.is_lost {
+                return Err(no_room());
+            }
             match frontend::message(kind, self.input.body(&frame))? {
                 Message::CopyData(data) => {
                     let mut piece = data.to_vec();
@@ -243,6 +259,13 @@ impl Client for Connection {
             }
         }
     }
+}
+
+/// What a client learns whose message was thrown away.
+fn no_room() -> SqlError {
+    let error =
+        SqlError::new(state::OUT_OF_MEMORY, "the server has no memory for this message now");
+    error.hint("Send less at a time, or give the server more memory.")
 }
 
 fn gone() -> SqlError {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use onlap_base::clock::{Clock as _, SystemClock};
 use onlap_sql::{Session, SqlError};
 
-use super::{Connection, End, stopping};
+use super::{Connection, End, no_room, stopping};
 use crate::frontend::{self, Message, Target};
 use crate::stream::Wait;
 
@@ -98,7 +98,11 @@ impl Connection {
         if skipping && !matches!(frame.kind, b'S' | b'X') {
             return Ok(Step::Done);
         }
-        let message = match frontend::message(frame.kind, body) {
+        let read = match frame.is_lost {
+            true => Err(no_room()),
+            false => frontend::message(frame.kind, body),
+        };
+        let message = match read {
             Ok(message) => message,
             // A type that is none: the two sides have lost each other.
             Err(error) if !b"QPBDECHSdcfpFX".contains(&frame.kind) => return Err(error.into()),

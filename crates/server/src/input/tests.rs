@@ -51,3 +51,29 @@ fn a_long_announcement_takes_no_memory_and_impossible_ones_are_refused() {
         assert!(matches!(next, Ok(Next::BadLength)), "{length}");
     }
 }
+
+#[test]
+fn buffers_share_their_memory() {
+    let all = Buffers::new(2 << 20);
+    let long = framed(b'Q', &vec![7; 1 << 20]);
+    let bytes = [long.clone(), framed(b'S', b"x"), long.clone()].concat();
+    let mut first = (Input::default(), Trickle(&long, 5000));
+    first.0.share(&all);
+    let Ok(Next::Frame(held)) = first.0.next(&mut first.1, usize::MAX) else {
+        panic!("there is room for one")
+    };
+    assert!(!held.is_lost && first.0.body(&held).len() == 1 << 20);
+    let (mut input, mut from) = (Input::default(), Trickle(&bytes, 5000));
+    input.share(&all);
+    // No room for the second: it is thrown away, and what follows is read.
+    let mut next = || match input.next(&mut from, usize::MAX) {
+        Ok(Next::Frame(frame)) => (frame.kind, frame.is_lost, input.body(&frame).len()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(next(), (b'Q', true, 0));
+    assert_eq!(next(), (b'S', false, 1));
+    drop(first);
+    assert_eq!(next(), (b'Q', false, 1 << 20));
+    drop(input);
+    assert_eq!(all.used.load(Ordering::Relaxed), 0);
+}

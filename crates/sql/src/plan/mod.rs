@@ -5,14 +5,13 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use datafusion::common::config::Dialect;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{
     SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext,
@@ -24,16 +23,19 @@ use datafusion::prelude::SessionConfig;
 use datafusion::sql::planner::{NullOrdering, ParserOptions, PlannerContext, SqlToRel};
 use datafusion::sql::sqlparser::ast::Statement;
 use futures::StreamExt;
-use onlap_base::clock::{Clock, SystemClock};
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 pub mod access;
 mod aliases;
+mod alone;
 mod blanks;
 mod context;
 mod digits;
 mod groups;
+pub mod growth;
+mod held;
+mod large_sorts;
 mod largest;
 mod lookup;
 mod memory;
@@ -47,11 +49,13 @@ pub mod scan;
 mod sql_types;
 #[cfg(test)]
 mod tests;
+pub mod texts;
 mod tuples;
 mod watch;
 mod whole_rows;
 
 pub use context::{Known, TARGET};
+pub use held::Held;
 pub use scan::{ROW_ID, TableHandle};
 pub use sql_types::pg_type;
 
@@ -156,6 +160,7 @@ impl Planner {
             .with_default_features()
             .with_analyzer_rule(Arc::new(blanks::Blanks))
             .with_physical_optimizer_rule(Arc::new(rules::Rules))
+            .with_physical_optimizer_rule(Arc::new(large_sorts::LargeSorts))
             .with_physical_optimizer_rule(Arc::new(watch::Watch));
         crate::functions::register(&mut builder);
         operators::first(builder.expr_planners());
@@ -173,6 +178,15 @@ impl Planner {
     /// What the process has for queries.
     pub fn room(&self) -> &Arc<Room> {
         &self.room
+    }
+
+    /// Waits until there is room for what takes so many bytes.
+    ///
+    /// # Errors
+    /// `53200`: there is none, now or ever; those of `go_on`.
+    pub fn admit(&self, bytes: u64, go_on: impl Fn() -> Result<()>) -> Result<Running> {
+        self.room.check(bytes)?;
+        self.room.admit(self.runtime.handle(), go_on, |place| self.room.begin(place, bytes))
     }
 
     /// Plans a query, or a target's query of UPDATE and DELETE.
@@ -244,7 +258,7 @@ impl Planner {
         // Steps bring their functions; a copy of all that there are would cost more than most queries.
         let env = memory::confined(self.state.runtime_env(), scope.memory());
         let memory = Arc::clone(&env.memory_pool);
-        let context = TaskContext::new(
+        let context = Arc::new(TaskContext::new(
             None,
             String::new(),
             config,
@@ -253,11 +267,23 @@ impl Planner {
             HashMap::new(),
             HashMap::new(),
             env,
-        );
-        let stream = execute_stream(plan, Arc::new(context))?;
+        ));
+        let stream = execute_stream(Arc::clone(&plan), Arc::clone(&context))?;
         let (scope, turns) = (Arc::clone(scope), Arc::clone(&self.turns));
         let handle = self.runtime.handle().clone();
-        Ok(Batches { stream, handle, scope, turns, memory, running: None })
+        let (running, given, is_alone) = (None, false, false);
+        Ok(Batches {
+            plan,
+            context,
+            stream,
+            handle,
+            scope,
+            turns,
+            memory,
+            running,
+            given,
+            is_alone,
+        })
     }
 }
 
@@ -270,12 +296,18 @@ fn has_strings(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// The batches of a running plan; the caller's thread waits for each.
 pub struct Batches {
+    plan: Arc<dyn ExecutionPlan>,
+    context: Arc<TaskContext>,
     stream: SendableRecordBatchStream,
     handle: tokio::runtime::Handle,
     scope: Arc<Scope>,
     turns: Arc<Semaphore>,
     memory: Arc<dyn MemoryPool>,
     running: Option<Arc<Running>>,
+    /// Whether it has given rows.
+    given: bool,
+    /// Whether it has begun anew, without others beside it.
+    is_alone: bool,
 }
 
 /// A plan that gives nothing is asked this often whether it is still wanted.
@@ -287,6 +319,18 @@ impl Batches {
     /// # Errors
     /// Those of the query.
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let batch = match self.try_next() {
+            Err(error) if self.may_begin_anew(&error) => {
+                self.begin_anew(error)?;
+                self.try_next()?
+            }
+            tried => tried?,
+        };
+        self.given |= batch.is_some();
+        Ok(batch)
+    }
+
+    fn try_next(&mut self) -> Result<Option<RecordBatch>> {
         self.begin()?;
         let turns = Arc::clone(&self.turns);
         let _turn = loop {
@@ -311,19 +355,11 @@ impl Batches {
 
     /// Waits for room before the first batch.
     fn begin(&mut self) -> Result<()> {
-        let mut place = None;
-        let began = SystemClock.monotonic_ns();
-        while self.running.is_none() {
-            self.scope.go_on()?;
-            self.running = self.scope.begin_query(place.as_ref());
-            if self.running.is_none() {
-                let room = self.scope.room();
-                if u128::from(SystemClock.monotonic_ns() - began) > room::PATIENCE.as_nanos() {
-                    return Err(room.refusal());
-                }
-                let place = place.get_or_insert_with(|| room.queue());
-                self.handle.block_on(place.wait(LOOK_EVERY));
-            }
+        if self.running.is_none() {
+            let (scope, room) = (&self.scope, self.scope.room());
+            let begun =
+                room.admit(&self.handle, || scope.go_on(), |place| scope.begin_query(place))?;
+            self.running = Some(begun);
         }
         Ok(())
     }
@@ -333,56 +369,11 @@ impl Batches {
     /// # Errors
     /// Those of the query.
     pub fn all(mut self) -> Result<Held> {
-        let memory = MemoryConsumer::new("rows of a statement").register(&self.memory);
-        let mut held = Held { batches: Vec::new(), memory, running: None };
+        let mut held = Held::new(&self.memory);
         while let Some(batch) = self.next()? {
-            if batch.num_rows() > 0 {
-                held.memory.try_grow(batch.get_array_memory_size())?;
-                held.batches.push(batch);
-            }
+            held.add(batch)?;
         }
-        held.running = self.running.take();
+        held.keep_running(self.running.take());
         Ok(held)
-    }
-}
-
-/// Rows that a statement holds, which count among the memory of queries; the query runs as long.
-pub struct Held {
-    batches: Vec<RecordBatch>,
-    memory: MemoryReservation,
-    running: Option<Arc<Running>>,
-}
-
-impl Held {
-    /// The same rows, or fewer.
-    ///
-    /// # Errors
-    /// Those of `f`.
-    pub fn keep(
-        mut self,
-        f: impl FnOnce(Vec<RecordBatch>) -> Result<Vec<RecordBatch>>,
-    ) -> Result<Held> {
-        self.batches = f(std::mem::take(&mut self.batches))?;
-        Ok(self)
-    }
-
-    /// Lets other queries run before the statement waits for locks: who holds these may wait to run.
-    pub fn let_others_run(&mut self) {
-        self.running = None;
-    }
-}
-
-impl<'a> IntoIterator for &'a Held {
-    type Item = &'a RecordBatch;
-    type IntoIter = std::slice::Iter<'a, RecordBatch>;
-    fn into_iter(self) -> Self::IntoIter {
-        self.batches.iter()
-    }
-}
-
-impl Deref for Held {
-    type Target = [RecordBatch];
-    fn deref(&self) -> &[RecordBatch] {
-        &self.batches
     }
 }

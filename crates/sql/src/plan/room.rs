@@ -1,36 +1,49 @@
 //! Does the process have room for queries?
 //!
 //! What sorts, joins and groups take is charged to the queries' pool ([`super::memory`]). Batches on their way,
-//! answers and what the allocator has not given back are charged to nobody; only the kernel knows them. So
-//! there are no more queries at a time than a machine or a control group has room for beside the database, and
-//! queries look at the process's own resident memory. Above a first limit none gets more for what it holds
-//! (it spills, or ends with `53200`), and new ones wait until another has ended. Above a second one each but the
-//! last ends at its next batch. What has no plan (inserts, reads by key) goes on.
+//! trees and plans of long texts, answers and what the allocator has not given back are charged to nobody; only the
+//! kernel knows them. So there are no more queries and long texts at a time than a machine or a control group has
+//! room for beside the database, each with the bytes that it is expected to take ([`super::texts`]), and
+//! queries look at the process's own resident memory, with what the allocator has handed out since. Above a first
+//! limit none gets more for what it holds (it spills, begins anew alone, or ends with `53200`), and new ones wait until
+//! another has ended. Above a second one each but the last ends at its next batch. What has no plan (inserts, reads by
+//! key) goes on, unless it holds much itself.
+//!
+//! Who finds no room waits in one line, in which nobody overtakes. The first in line is refused when no query has ended
+//! for [`PATIENCE`]; as long as some do, all wait on.
 //!
 //! What spills opens files, thousands of them where a query gets little memory for many rows. The database's own
 //! files and sessions need some too: queries wait when those that ran together have taken half of what was left
 //! before them, and end with `53000` at three quarters.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::files::open_files;
-use onlap_base::memory::{machine_bytes, resident_bytes};
+use onlap_base::memory::{heap, machine_bytes, resident_bytes};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
+use super::growth;
 use crate::error::{Result, SqlError, state};
 
 /// The kernel is asked no more often than this.
 const LOOK_EVERY_NS: u64 = 5_000_000;
 /// What a query may take beside what is charged: its plan, blocks and batches of each step, rows on their way.
-const QUERY_BYTES: u64 = 16 << 20;
+pub const QUERY_BYTES: u64 = 16 << 20;
 /// Percent of the open files that were left when no query ran, from which on queries wait, and end.
 const FILES_SHORT: u64 = 50;
 const FILES_OVER: u64 = 75;
-/// How long a new query waits for others to end before it is refused.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a query waits while no other one ends, before it is refused.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Who waits looks this often whether there is room, and whether it is still wanted.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// What a statement without a plan may have taken where the process is over its limit.
+const LEAST: u64 = 8 << 20;
 
 /// What a process takes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,22 +68,50 @@ pub struct Room {
     /// Bytes above which queries hold back, and above which they end.
     short: u64,
     over: u64,
+    /// Bytes for which there is room, of queries and texts together, and of one that is alone.
+    total: u64,
+    most: u64,
     ask: fn() -> Look,
     resident: AtomicU64,
+    /// What the allocator had handed out at the last look.
+    heap: AtomicI64,
     /// Open files, how many the process may have, and how many it had when no query ran: those of the database
     /// and of sessions, which are not the queries' doing.
     files: AtomicU64,
     files_limit: AtomicU64,
     files_before: AtomicU64,
     looked_ns: AtomicU64,
-    /// Queries that have begun and not ended.
-    running: AtomicUsize,
-    /// Queries that may be running.
-    slots: usize,
-    /// Queries that wait for others to end.
-    waiting: AtomicUsize,
-    /// Wakes them, one for each that ends, first come, first served.
-    ended: Notify,
+    taken: Mutex<Taken>,
+    /// Those that wait for others to end, in order.
+    line: Mutex<Line>,
+    /// When a query ended last.
+    ended_ns: AtomicU64,
+}
+
+/// What queries and texts have of the room.
+#[derive(Debug, Default)]
+struct Taken {
+    /// Those that have begun and not ended.
+    running: usize,
+    /// Their bytes.
+    bytes: u64,
+    /// Bytes of prepared statements.
+    kept: u64,
+}
+
+/// Who waits; the first number is the next one's turn.
+#[derive(Debug, Default)]
+struct Line {
+    next: u64,
+    waiting: BTreeMap<u64, Arc<Notify>>,
+}
+
+impl Line {
+    fn wake_first(&self) {
+        if let Some(first) = self.waiting.values().next() {
+            first.notify_one();
+        }
+    }
 }
 
 impl Room {
@@ -87,17 +128,19 @@ impl Room {
         Arc::new(Room {
             short,
             over: short + (machine - short) / 2,
+            total: short.saturating_sub(budget).max(QUERY_BYTES),
+            // Beside what the database may take; queries have a fifth of the budget, and none runs then.
+            most: (short + (machine - short) / 2).saturating_sub(budget / 5 * 4).max(QUERY_BYTES),
             ask,
             resident: AtomicU64::new(0),
+            heap: AtomicI64::new(0),
             files: AtomicU64::new(0),
             files_limit: AtomicU64::new(u64::MAX),
             files_before: AtomicU64::new(0),
             looked_ns: AtomicU64::new(0),
-            running: AtomicUsize::new(0),
-            slots: usize::try_from((short.saturating_sub(budget) / QUERY_BYTES).max(1))
-                .unwrap_or(usize::MAX),
-            waiting: AtomicUsize::new(0),
-            ended: Notify::new(),
+            taken: Mutex::default(),
+            line: Mutex::default(),
+            ended_ns: AtomicU64::new(0),
         })
     }
 
@@ -107,12 +150,14 @@ impl Room {
         if now.saturating_sub(looked) >= LOOK_EVERY_NS || looked == 0 {
             self.looked_ns.store(now.max(1), Ordering::Relaxed);
             let look = (self.ask)();
+            self.heap.store(heap::process_bytes().unwrap_or(0), Ordering::Relaxed);
             self.resident.store(look.resident, Ordering::Relaxed);
             self.files.store(look.files, Ordering::Relaxed);
             self.files_limit.store(look.files_limit, Ordering::Relaxed);
         }
+        let grown = heap::process_bytes().unwrap_or(0) - self.heap.load(Ordering::Relaxed);
         Look {
-            resident: self.resident.load(Ordering::Relaxed),
+            resident: self.resident.load(Ordering::Relaxed) + u64::try_from(grown).unwrap_or(0),
             files: self.files.load(Ordering::Relaxed),
             files_limit: self.files_limit.load(Ordering::Relaxed),
         }
@@ -130,26 +175,114 @@ impl Room {
         self.look().resident > self.short
     }
 
-    /// Begins a query, if there is room or nobody to wait for. Those with a place go before those without.
-    pub fn begin(self: &Arc<Room>, place: Option<&Place>) -> Option<Running> {
-        if place.is_none() && self.waiting.load(Ordering::Relaxed) > 0 {
+    /// Begins what is expected to take so many bytes, if there is room or nobody to wait for. Those in line go before
+    /// others, and in their order.
+    pub fn begin(self: &Arc<Room>, place: Option<&Place>, bytes: u64) -> Option<Running> {
+        let first = self.line.lock().waiting.keys().next().copied();
+        if first != place.map(|place| place.number) {
             return None;
         }
         let look = self.look();
-        if self.running.load(Ordering::Relaxed) == 0 {
+        let mut taken = self.taken.lock();
+        if taken.running == 0 {
             self.files_before.store(look.files, Ordering::Relaxed);
         }
         let short = look.resident > self.short || self.files_share(look) >= FILES_SHORT;
-        let fits =
-            |running| (running == 0 || running < self.slots && !short).then_some(running + 1);
-        self.running.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
-        Some(Running { room: Arc::clone(self) })
+        let sum = taken.bytes.saturating_add(taken.kept).saturating_add(bytes);
+        if taken.running > 0 && (short || sum > self.total) {
+            return None;
+        }
+        taken.running += 1;
+        taken.bytes += bytes;
+        Some(Running { room: Arc::clone(self), bytes })
     }
 
-    /// A place among those that wait.
-    pub fn queue(self: &Arc<Room>) -> Place {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        Place { room: Arc::clone(self) }
+    /// Bytes for which there is room: who takes them all is alone.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Fails for what would not fit if it were alone.
+    ///
+    /// # Errors
+    /// `53200`.
+    pub fn check(&self, bytes: u64) -> Result<()> {
+        if bytes <= self.most {
+            return Ok(());
+        }
+        let text = format!(
+            "understanding this statement takes about {} MiB of memory, and the server has {} MiB for that",
+            bytes >> 20,
+            self.most >> 20
+        );
+        Err(SqlError::new(state::OUT_OF_MEMORY, text)
+            .hint("Give long lists as one parameter, as in \"= any($1)\", or load rows by COPY into a table and join it."))
+    }
+
+    /// Counts what a prepared statement takes.
+    ///
+    /// # Errors
+    /// `53200`: all of them together take more than there is room for.
+    pub fn keep(self: &Arc<Room>, bytes: u64) -> Result<Kept> {
+        let mut taken = self.taken.lock();
+        if taken.kept.saturating_add(bytes) > self.total {
+            let text = format!("prepared statements take {} MiB of memory", taken.kept >> 20);
+            return Err(SqlError::new(state::OUT_OF_MEMORY, text)
+                .hint("Deallocate some, or give the server more memory."));
+        }
+        taken.kept += bytes;
+        Ok(Kept { room: Arc::clone(self), bytes })
+    }
+
+    /// A place at the end of the line.
+    fn queue(self: &Arc<Room>) -> Place {
+        let mut line = self.line.lock();
+        let (number, turn) = (line.next, Arc::new(Notify::new()));
+        line.next += 1;
+        line.waiting.insert(number, Arc::clone(&turn));
+        Place { room: Arc::clone(self), number, turn }
+    }
+
+    /// Whether nothing moves: no query has ended for long since the one began to wait.
+    fn is_stuck(&self, began_ns: u64, now_ns: u64) -> bool {
+        let moved = began_ns.max(self.ended_ns.load(Ordering::Relaxed));
+        u128::from(now_ns.saturating_sub(moved)) > PATIENCE.as_nanos()
+    }
+
+    /// Waits in line until `begin` has begun.
+    ///
+    /// # Errors
+    /// `53200` when nothing moves; those of `go_on`, which is asked now and then.
+    pub fn admit<T>(
+        self: &Arc<Room>,
+        handle: &Handle,
+        go_on: impl Fn() -> Result<()>,
+        begin: impl Fn(Option<&Place>) -> Option<T>,
+    ) -> Result<T> {
+        let began = SystemClock.monotonic_ns();
+        let mut place = None;
+        loop {
+            go_on()?;
+            if let Some(begun) = begin(place.as_ref()) {
+                return Ok(begun);
+            }
+            if self.is_stuck(began, SystemClock.monotonic_ns()) {
+                return Err(self.refusal());
+            }
+            let place = place.get_or_insert_with(|| self.queue());
+            handle.block_on(place.wait(LOOK_EVERY));
+        }
+    }
+
+    /// Fails for a statement that holds much itself while the process has no room, plan or not.
+    ///
+    /// # Errors
+    /// `53200`.
+    pub fn bear(&self) -> Result<()> {
+        match growth::bytes() > LEAST && self.look().resident > self.over {
+            true => Err(self.refusal()),
+            false => Ok(()),
+        }
     }
 
     /// Whether a query may go on.
@@ -158,7 +291,7 @@ impl Room {
     /// `53200`: there is no room for several. `53000`: too many files are open.
     pub fn go_on(&self) -> Result<()> {
         let look = self.look();
-        if look.resident > self.over && self.running.load(Ordering::Relaxed) > 1 {
+        if look.resident > self.over && self.taken.lock().running > 1 {
             return Err(self.refusal());
         }
         if self.files_share(look) >= FILES_OVER {
@@ -184,107 +317,62 @@ impl Room {
     }
 }
 
-/// A query that has begun; it ends when this is dropped.
+/// A query, or a text that is being understood; it ends when this is dropped.
 #[derive(Debug)]
 pub struct Running {
     room: Arc<Room>,
+    bytes: u64,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.room.running.fetch_sub(1, Ordering::Relaxed);
-        self.room.ended.notify_one();
+        let mut taken = self.room.taken.lock();
+        taken.running -= 1;
+        taken.bytes -= self.bytes;
+        drop(taken);
+        self.room.ended_ns.store(SystemClock.monotonic_ns(), Ordering::Relaxed);
+        self.room.line.lock().wake_first();
     }
 }
 
-/// A query that waits; it does not any more when this is dropped.
+/// What a prepared statement takes while it waits to be executed.
+#[derive(Debug)]
+pub struct Kept {
+    room: Arc<Room>,
+    bytes: u64,
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        self.room.taken.lock().kept -= self.bytes;
+        self.room.line.lock().wake_first();
+    }
+}
+
+/// A place in line; it is left when this is dropped.
 #[derive(Debug)]
 pub struct Place {
     room: Arc<Room>,
+    number: u64,
+    turn: Arc<Notify>,
 }
 
 impl Place {
-    /// Until another query has ended, or it is time to look again.
-    pub async fn wait(&self, time: Duration) {
+    /// Until it may be its turn, or it is time to look again.
+    async fn wait(&self, time: Duration) {
         // Whoever looks in vain looks again.
-        let _ended = tokio::time::timeout(time, self.room.ended.notified()).await;
+        let _turn = tokio::time::timeout(time, self.turn.notified()).await;
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        self.room.waiting.fetch_sub(1, Ordering::Relaxed);
-        // What woke it may have been meant for the next.
-        self.room.ended.notify_one();
+        let mut line = self.room.line.lock();
+        line.waiting.remove(&self.number);
+        // What is left may do for the next.
+        line.wake_first();
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MIB: u64 = 1 << 20;
-
-    #[test]
-    fn limits_lie_between_the_budget_and_the_machine() {
-        for (machine, budget) in [(512, 128), (512, 64), (512, 500), (16 << 10, 4 << 10), (64, 64)]
-        {
-            let room = Room::new(machine * MIB, budget * MIB, Look::default);
-            assert!(room.short < room.over && room.over < machine * MIB, "{room:?}");
-            assert!(room.short > budget * MIB || room.short > machine * MIB / 5 * 4, "{room:?}");
-        }
-    }
-
-    #[test]
-    fn who_waits_goes_before_who_comes() {
-        let one = || Look { resident: 700 * MIB, files: 10, files_limit: 100 };
-        let room = Room::new(1000 * MIB, 100 * MIB, one);
-        let first = room.begin(None).expect("nobody to wait for");
-        let place = room.queue();
-        assert!(room.begin(Some(&place)).is_none(), "one runs");
-        let turns = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        turns.expect("a runtime of this thread").block_on(async {
-            // An end that comes before the wait is not missed: this would be an hour.
-            drop(first);
-            place.wait(Duration::from_secs(3600)).await;
-        });
-        assert!(room.begin(None).is_none(), "another one waits");
-        let second = room.begin(Some(&place)).expect("it is its turn");
-        drop((place, second));
-        assert!(room.begin(None).is_some());
-    }
-
-    #[test]
-    fn many_hold_back_where_one_goes_on() {
-        let room = |ask| Room::new(1000 * MIB, 100 * MIB, ask);
-        const fn taking(resident: u64, files: u64) -> Look {
-            Look { resident: resident * MIB, files, files_limit: 100 }
-        }
-        let free = room(|| taking(500, 10));
-        let all: Vec<Running> = std::iter::from_fn(|| free.begin(None)).take(99).collect();
-        // Holds back from 600 MiB on, and ends queries from 800 on.
-        assert_eq!(all.len() as u64, 500 * MIB / QUERY_BYTES);
-        free.go_on().expect("there is room");
-        let short = room(|| taking(700, 10));
-        let first = short.begin(None).expect("nobody to wait for");
-        assert!(short.begin(None).is_none() && short.is_short());
-        short.go_on().expect("begun is begun");
-        drop(first);
-        assert!(short.begin(None).is_some());
-        let over = room(|| taking(900, 10));
-        let _first = over.begin(None).expect("nobody to wait for");
-        over.go_on().expect("it is alone");
-        over.running.fetch_add(1, Ordering::Relaxed);
-        assert_eq!(over.go_on().expect_err("they are two").state(), "53200");
-        // What was there before queries is not held against them.
-        let files = room(|| taking(500, 80));
-        let _first = files.begin(None).expect("nobody to wait for");
-        assert!(files.begin(None).is_some());
-        files.go_on().expect("they took none");
-        files.files_before.store(55, Ordering::Relaxed);
-        assert!(files.begin(None).is_none());
-        files.go_on().expect("some are left");
-        files.files_before.store(10, Ordering::Relaxed);
-        assert_eq!(files.go_on().expect_err("few are left").state(), "53000");
-    }
-}
+mod tests;

@@ -1,7 +1,11 @@
 //! Do plans use the indexes that they should?
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use datafusion::physical_plan::displayable;
 use onlap::{Database, Options, SyncMode};
+use onlap_base::tasks::{Tasks, ThreadTasks};
 
 use super::Known;
 use crate::instance::Instance;
@@ -111,4 +115,102 @@ fn a_limit_reads_the_index_in_order() {
     let plan = tq.plan("select pk + 1 from tq order by pk desc limit 5");
     assert!(plan.contains("Index Scan Backward using tq_pkey on tq, limit 5"), "{plan}");
     assert!(!plan.contains("SortExec"), "{plan}");
+}
+
+#[test]
+fn large_sorts_may_spill() {
+    let mut tq = tq();
+    let few = tq.plan("select * from few order by pk limit 10");
+    assert!(few.contains("TopK(fetch=10)"), "{few}");
+    let many = tq.plan("select * from few order by pk limit 3 offset 100000");
+    assert!(!many.contains("TopK") && many.contains("fetch=100003"), "{many}");
+}
+
+/// An answer, or its SQLSTATE.
+#[derive(Default)]
+struct Told(Silent, String);
+
+impl Client for Told {
+    fn reply(&mut self) -> &mut Reply {
+        self.0.reply()
+    }
+    fn send(&mut self) -> crate::Result<()> {
+        self.1.push_str(&String::from_utf8_lossy(self.0.reply().bytes()));
+        self.0.send()
+    }
+    fn copy_data(&mut self) -> crate::Result<CopyData> {
+        Ok(CopyData::Done)
+    }
+}
+
+fn told(session: &mut Session, sql: &str) -> String {
+    let mut client = Told::default();
+    session.query(sql, &mut client).unwrap();
+    client.send().unwrap();
+    client.1
+}
+
+#[test]
+fn a_query_without_memory_beside_others_begins_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options { memory_limit: Some(32 << 20), ..Options::default().sync(SyncMode::Os) };
+    let instance = Instance::open(Database::open(dir.path(), options).unwrap()).unwrap();
+    let session = || {
+        let info = SessionInfo { user: "postgres".into(), ..SessionInfo::default() };
+        Session::new(&instance, info).unwrap()
+    };
+    let (mut first, mut second) = (session(), session());
+    told(&mut first, "create table big (k int, b text)");
+    for part in 0..10 {
+        let rows = format!(
+            "select g, repeat('x', 1000) from generate_series({}, {}) g",
+            part * 1000,
+            part * 1000 + 999
+        );
+        told(&mut first, &format!("insert into big {rows}"));
+    }
+    // Queries have 16 MiB together, and each of these takes some 10 of them.
+    let open = told(
+        &mut first,
+        "begin; declare c cursor for select x.b, y.b from big x join big y on x.k = y.k; fetch 1 from c",
+    );
+    assert!(open.contains("FETCH 1"), "{open}");
+    let ending = ThreadTasks.spawn(
+        "cursor",
+        Box::new(move || {
+            ThreadTasks.sleep(Duration::from_millis(500));
+            assert!(told(&mut first, "commit").contains("COMMIT"));
+        }),
+    );
+    let sql = "select count(*), max(x.b || y.b) from big x join big y on x.k = y.k";
+    let answer = told(&mut second, sql);
+    ending.join().unwrap();
+    assert!(answer.contains("SELECT 1"), "{answer}");
+    // Alone it has the room, and one with a limit of its own does not ask for more.
+    let confined = told(
+        &mut second,
+        "set query_memory_limit = '2MB'; select count(*), max(x.b || y.b) from big x join big y on x.k = y.k",
+    );
+    assert!(confined.contains("53200"), "{confined}");
+}
+
+#[test]
+fn long_texts_wait_for_room_or_are_refused() {
+    let mut tq = tq();
+    let room = Arc::clone(tq.session.instance.planner.room());
+    let list = |n: usize| vec!["7"; n].join(",");
+    let sql = format!("select count(*) from few where pk in ({})", list(20_000));
+    let all = room.begin(None, room.total()).unwrap();
+    told(&mut tq.session, "set statement_timeout = '200ms'");
+    assert!(told(&mut tq.session, &sql).contains("57014"), "it waits");
+    assert!(told(&mut tq.session, "select count(*) from few where pk in (7)").contains("57014"));
+    assert!(
+        told(&mut tq.session, "select id from few where id = 1").contains("SELECT 1"),
+        "no plan"
+    );
+    told(&mut tq.session, "reset statement_timeout");
+    drop(all);
+    assert!(told(&mut tq.session, &sql).contains("SELECT 1"));
+    let bytes = super::texts::expected_bytes(&sql);
+    assert!(room.check(bytes).is_ok() && room.check(u64::MAX / 2).is_err());
 }

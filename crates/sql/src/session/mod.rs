@@ -19,6 +19,7 @@ use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
 use crate::parse;
+use crate::plan::room::Running;
 use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
 use crate::wire::{Client, format_of};
@@ -29,6 +30,7 @@ mod cursors;
 mod locked;
 mod prepare;
 mod prepared;
+mod room;
 mod run;
 mod transactions;
 pub mod values;
@@ -86,6 +88,8 @@ pub struct Session {
     taken: Arc<Mutex<Taken>>,
     /// Settings that functions ask for, which are set with the next statement.
     asked: Asked,
+    /// What the text under way has of the room for long ones.
+    room: Option<Arc<Running>>,
 }
 
 /// A statement with its values, and how much of its answer was sent.
@@ -101,6 +105,10 @@ pub(crate) struct Portal {
     /// Made in the transaction under way.
     fresh: bool,
 }
+
+/// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
+/// keep them.
+const SHOWN_BYTES: usize = 1023;
 
 impl Session {
     /// Begins a session.
@@ -157,6 +165,7 @@ impl Session {
             portals: HashMap::new(),
             taken: Arc::default(),
             asked: Asked::default(),
+            room: None,
             several: false,
         })
     }
@@ -188,6 +197,7 @@ impl Session {
         self.cancel.store(false, Ordering::Relaxed);
         self.portals.remove("");
         let result = self.query_all(sql, client);
+        self.room = None;
         self.several = false;
         let result = result.and_then(|()| self.end_implicit(client));
         if let Err(e) = result {
@@ -211,6 +221,7 @@ impl Session {
             client.reply().complete(&tag);
             return Ok(());
         }
+        self.make_room(sql)?;
         let all = parse::statements(sql)?;
         if all.is_empty() {
             client.reply().empty();
@@ -243,16 +254,26 @@ impl Session {
     /// # Errors
     /// The statement is wrong; the name is taken; the transaction has failed.
     pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
+        // Whoever cancels means a statement that runs.
+        self.cancel.store(false, Ordering::Relaxed);
+        let parsed = self.parse_in_room(name, sql, types);
+        self.room = None;
+        parsed
+    }
+
+    fn parse_in_room(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
         if !name.is_empty() && self.statements.contains_key(name) {
             let text = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
         }
+        self.make_room(sql)?;
         let mut all = parse::statements(sql)?;
         if all.len() > 1 {
             let text = "cannot insert multiple commands into a prepared statement";
             return Err(SqlError::new(state::SYNTAX, text));
         }
-        let prepared = self.prepare(all.pop(), types)?;
+        let mut prepared = self.prepare(all.pop(), types)?;
+        prepared.kept = self.keep_room(sql)?;
         self.statements.insert(name.to_string(), Arc::new(prepared));
         Ok(())
     }
@@ -344,6 +365,8 @@ impl Session {
     pub fn execute(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
         let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
         let result = self.execute_portal(&mut portal, rows, client);
+        // Rows that are still to come keep it for as long as they do.
+        self.room = None;
         // A statement that ends the transaction has ended its portals.
         if self.block.is_some() || portal.hold {
             self.portals.insert(name.to_string(), portal);
@@ -366,6 +389,7 @@ impl Session {
             self.cancel.store(false, Ordering::Relaxed);
             self.note_statement(&parsed.text);
             let prepared = Arc::clone(&portal.prepared);
+            self.make_room(&parsed.text)?;
             portal.answer = Some(self.run(&prepared, &portal.values, client)?);
         }
         let style = self.style();
@@ -443,7 +467,7 @@ impl Session {
     fn note_statement(&self, text: &str) {
         let mut shown = self.presence.statement.lock();
         shown.clear();
-        shown.push_str(text);
+        shown.push_str(&text[..text.floor_char_boundary(SHOWN_BYTES)]);
         drop(shown);
         *self.presence.state.lock() = "active";
     }

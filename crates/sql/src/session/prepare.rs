@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::error::{Result, SqlError};
 use crate::fast::Fast;
 use crate::parse::{Body, Parsed};
+use crate::plan::room::Kept;
 use crate::plan::{Known, Query};
 use crate::types::{PgType, oid};
 use crate::{dml, session::run};
@@ -30,6 +31,8 @@ pub struct Prepared {
     pub query: Option<(u64, Query)>,
     /// How it runs without a planner, and the catalog's version then.
     pub fast: Option<(u64, Fast)>,
+    /// What it takes of the room for long texts.
+    pub kept: Option<Kept>,
 }
 
 impl Prepared {
@@ -41,6 +44,7 @@ impl Prepared {
             columns: None,
             query: None,
             fast: None,
+            kept: None,
         }
     }
 }
@@ -56,6 +60,7 @@ impl Session {
                 columns: None,
                 query: None,
                 fast: None,
+                kept: None,
             });
         };
         let given: Vec<Option<PgType>> = types

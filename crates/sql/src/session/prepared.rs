@@ -40,7 +40,8 @@ impl Session {
         if matches!(parsed.body, Body::Other) {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not prepared"));
         }
-        let prepared = self.prepare(Some(parsed), &types)?;
+        let mut prepared = self.prepare(Some(parsed), &types)?;
+        prepared.kept = self.keep_room(words.rest())?;
         self.statements.insert(name, Arc::new(prepared));
         Ok(Answer::Done("PREPARE".into()))
     }

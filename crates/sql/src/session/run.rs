@@ -137,7 +137,11 @@ impl Session {
             self.block()?.look()?;
         }
         self.limit_time();
+        let text = self.room.clone();
         let block = self.block()?;
+        if let Some(text) = text {
+            block.scope.adopt(&text);
+        }
         block.used = true;
         Ok(block.scope.tx()?.begin_statement()?)
     }
@@ -313,7 +317,9 @@ impl Session {
             true => query.plan,
             false => query.plan.with_param_values(param_values(values)?)?,
         };
+        view.scope.plan_goes_on()?;
         let physical = planner.physical(&plan)?;
+        view.scope.plan_goes_on()?;
         let batches = planner.run(physical, &view.scope)?;
         Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(batches), tag)))
     }

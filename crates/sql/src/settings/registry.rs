@@ -72,10 +72,19 @@ settings! {
              password.", flag "listen";
         MaxConnections "max_connections" Number(Unit::None, 1, 10_000), "100", Start,
             "Sessions at most.", flag "max-connections";
-        ReservedConnections "reserved_connections" Number(Unit::None, 0, 10_000), "3", Start,
-            "How many of them are kept for superusers.", flag "reserved-connections";
+        ReservedConnections "superuser_reserved_connections" Number(Unit::None, 0, 10_000), "3", Start,
+            "How many of them are kept for superusers.", flag "superuser-reserved-connections";
+        MaxUnauthenticated "max_unauthenticated_connections" Number(Unit::None, 8, 10_000), "512", Start,
+            "Connections that have said nothing yet, at most. Where one more comes, the oldest goes, of the address \
+             that has most.", flag "max-unauthenticated-connections";
+        MaxUnauthenticatedEach "max_unauthenticated_per_address" Number(Unit::None, 8, 10_000), "256", Start,
+            "How many connections of one address (of IPv6: one network of 64 bits) may not have proved yet who \
+             they are.", flag "max-unauthenticated-per-address";
         AuthenticationTimeout "authentication_timeout" Number(Unit::S, 1, 600), "10", Start,
             "Time from connecting to having proved who one is.";
+        FailedLoginDelay "failed_login_delay" Number(Unit::Ms, 0, 60_000), "2s", Start,
+            "The longest wait of a login after wrong passwords for its role from its address: 50 ms after the \
+             first, and twice as long after each.";
         MaxMessageSize "max_message_size" Number(Unit::Bytes, 1 << 20, GB - 1), "128MB", Start,
             "The longest message of a client, and so the longest statement.";
         ShutdownTimeout "shutdown_timeout" Number(Unit::S, 0, 3600), "10", Start,

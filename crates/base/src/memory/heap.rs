@@ -1,0 +1,35 @@
+//! How much has the program's allocator handed out?
+//!
+//! A program whose allocator counts says so once, by [`install`]; in others, and in programs that the library is
+//! part of, nothing is known. The numbers are bytes that were asked for and not given back: what the allocator
+//! itself keeps is not among them, so they tell how memory grows rather than what the process takes.
+//! Safe to share; asking costs some loads.
+
+use std::sync::OnceLock;
+
+/// An allocator's counters.
+#[derive(Clone, Copy, Debug)]
+pub struct Heap {
+    /// Bytes of the whole process, give or take what threads have not told yet.
+    pub process: fn() -> i64,
+    /// Bytes that this thread has taken, less those that it has given back: below 0 where it frees what others
+    /// took.
+    pub thread: fn() -> i64,
+}
+
+static HEAP: OnceLock<Heap> = OnceLock::new();
+
+/// Makes an allocator's counters known; the first one counts.
+pub fn install(heap: Heap) {
+    let _ = HEAP.set(heap);
+}
+
+/// Bytes that the process has of its allocator; `None` where it does not count.
+pub fn process_bytes() -> Option<i64> {
+    HEAP.get().map(|heap| (heap.process)())
+}
+
+/// Bytes that this thread has taken, less those that it has given back.
+pub fn thread_bytes() -> Option<i64> {
+    HEAP.get().map(|heap| (heap.thread)())
+}

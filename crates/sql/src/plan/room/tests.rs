@@ -1,0 +1,119 @@
+//! Do queries and long statements take turns for the room that there is?
+
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+fn query(room: &Arc<Room>) -> Option<Running> {
+    room.begin(None, QUERY_BYTES)
+}
+
+#[test]
+fn limits_lie_between_the_budget_and_the_machine() {
+    for (machine, budget) in [(512, 128), (512, 64), (512, 500), (16 << 10, 4 << 10), (64, 64)] {
+        let room = Room::new(machine * MIB, budget * MIB, Look::default);
+        assert!(room.short < room.over && room.over < machine * MIB, "{room:?}");
+        assert!(room.short > budget * MIB || room.short > machine * MIB / 5 * 4, "{room:?}");
+    }
+}
+
+#[test]
+fn who_waits_goes_before_who_comes() {
+    let one = || Look { resident: 700 * MIB, files: 10, files_limit: 100 };
+    let room = Room::new(1000 * MIB, 100 * MIB, one);
+    let first = query(&room).expect("nobody to wait for");
+    let place = room.queue();
+    assert!(room.begin(Some(&place), QUERY_BYTES).is_none(), "one runs");
+    let turns = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    turns.expect("a runtime of this thread").block_on(async {
+        // An end that comes before the wait is not missed: this would be an hour.
+        drop(first);
+        place.wait(Duration::from_secs(3600)).await;
+    });
+    assert!(query(&room).is_none(), "another one waits");
+    let second = room.begin(Some(&place), QUERY_BYTES).expect("it is its turn");
+    drop((place, second));
+    assert!(query(&room).is_some());
+}
+
+#[test]
+fn many_hold_back_where_one_goes_on() {
+    let room = |ask| Room::new(1000 * MIB, 100 * MIB, ask);
+    const fn taking(resident: u64, files: u64) -> Look {
+        Look { resident: resident * MIB, files, files_limit: 100 }
+    }
+    let free = room(|| taking(500, 10));
+    let all: Vec<Running> = std::iter::from_fn(|| query(&free)).take(99).collect();
+    // Holds back from 600 MiB on, and ends queries from 800 on.
+    assert_eq!(all.len() as u64, 500 * MIB / QUERY_BYTES);
+    free.go_on().expect("there is room");
+    let short = room(|| taking(700, 10));
+    let first = query(&short).expect("nobody to wait for");
+    assert!(query(&short).is_none() && short.is_short());
+    short.go_on().expect("begun is begun");
+    drop(first);
+    assert!(query(&short).is_some());
+    let over = room(|| taking(900, 10));
+    let _first = query(&over).expect("nobody to wait for");
+    over.go_on().expect("it is alone");
+    over.taken.lock().running += 1;
+    assert_eq!(over.go_on().expect_err("they are two").state(), "53200");
+    // What was there before queries is not held against them.
+    let files = room(|| taking(500, 80));
+    let _first = query(&files).expect("nobody to wait for");
+    assert!(query(&files).is_some());
+    files.go_on().expect("they took none");
+    files.files_before.store(55, Ordering::Relaxed);
+    assert!(query(&files).is_none());
+    files.go_on().expect("some are left");
+    files.files_before.store(10, Ordering::Relaxed);
+    assert_eq!(files.go_on().expect_err("few are left").state(), "53000");
+}
+
+#[test]
+fn long_texts_share_the_room_by_their_bytes() {
+    let room = Room::new(1000 * MIB, 100 * MIB, Look::default);
+    let large = room.begin(None, 400 * MIB).expect("there is room for 500");
+    assert!(room.begin(None, 200 * MIB).is_none());
+    let small = room.begin(None, 50 * MIB).expect("it fits beside");
+    drop((large, small));
+    // What takes more than all the room runs alone, what does not fit the machine not at all.
+    let alone = room.begin(None, 600 * MIB).expect("nobody else is there");
+    assert!(query(&room).is_none());
+    drop(alone);
+    room.check(600 * MIB).expect("it fits alone");
+    assert_eq!(room.check(2000 * MIB).expect_err("it never fits").state(), "53200");
+    // Prepared statements keep what they take, and run all the same.
+    let kept = room.keep(490 * MIB).expect("there is room");
+    assert_eq!(room.keep(20 * MIB).expect_err("it is full").state(), "53200");
+    let first = query(&room).expect("nobody runs");
+    assert!(query(&room).is_none(), "490 are kept and 16 are taken of 500");
+    drop(kept);
+    assert!(query(&room).is_some());
+    drop(first);
+}
+
+#[test]
+fn the_line_moves_in_order() {
+    let room = Room::new(1000 * MIB, 100 * MIB, Look::default);
+    let all = room.begin(None, 490 * MIB).expect("there is room");
+    let (large, small) = (room.queue(), room.queue());
+    assert!(room.begin(Some(&small), MIB).is_none(), "a small one does not overtake");
+    drop(all);
+    assert!(room.begin(Some(&small), MIB).is_none());
+    let begun = room.begin(Some(&large), 450 * MIB).expect("it is its turn");
+    drop(large);
+    assert!(room.begin(Some(&small), MIB).is_some());
+    drop(begun);
+}
+
+#[test]
+fn who_waits_is_refused_when_nothing_moves() {
+    let room = Room::new(1000 * MIB, 100 * MIB, Look::default);
+    let second = Duration::from_secs(1).as_nanos() as u64;
+    let now = SystemClock.monotonic_ns() + 100 * second;
+    assert!(!room.is_stuck(now - 29 * second, now));
+    assert!(room.is_stuck(now - 31 * second, now), "nobody has ended in that time");
+    drop(query(&room));
+    assert!(!room.is_stuck(0, SystemClock.monotonic_ns()), "one has ended just now");
+}

@@ -1,0 +1,74 @@
+//! Is there room to understand a statement?
+//!
+//! A long text waits for its turn before it is parsed, and has room until its statement has ended; what a prepared
+//! statement takes it has until it is deallocated.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use onlap_base::clock::{Clock, SystemClock};
+
+use super::Session;
+use crate::error::{Result, SqlError, state};
+use crate::plan::growth;
+use crate::plan::room::{Kept, Running};
+use crate::plan::texts::expected_bytes;
+use crate::scope::too_late;
+use crate::settings::Id;
+
+/// Where the allocator does not count: which part of what a statement was expected to take its plan has at the end.
+const KEPT_OF_EXPECTED: u64 = 4;
+
+impl Session {
+    /// Waits until there is room for a text.
+    pub(super) fn make_room(&mut self, sql: &str) -> Result<()> {
+        growth::begin();
+        self.room = None;
+        let bytes = expected_bytes(sql);
+        if bytes == 0 {
+            return Ok(());
+        }
+        // One statement of the transaction runs already, and may have what others wait for.
+        let running = self.block.as_ref().and_then(|block| block.scope.running());
+        self.room = Some(match running {
+            Some(running) => {
+                self.instance.planner.room().check(bytes)?;
+                running
+            }
+            None => Arc::new(self.admitted(bytes)?),
+        });
+        Ok(())
+    }
+
+    fn admitted(&self, bytes: u64) -> Result<Running> {
+        let time = self.settings.time(Id::StatementTimeout).filter(|time| !time.is_zero());
+        let end = time.map(|time| SystemClock.monotonic_ns() + time.as_nanos() as u64);
+        self.instance.planner.admit(bytes, || {
+            if self.cancel.load(Ordering::Relaxed) {
+                let text = "canceling statement due to user request";
+                return Err(SqlError::new(state::CANCELLED, text));
+            }
+            match end.is_some_and(|end| SystemClock.monotonic_ns() >= end) {
+                true => Err(too_late()),
+                false => Ok(()),
+            }
+        })
+    }
+
+    /// Ends what a text had room for, but for what its prepared statement takes.
+    ///
+    /// # Errors
+    /// `53200`: prepared statements have all the room.
+    pub(super) fn keep_room(&mut self, sql: &str) -> Result<Option<Kept>> {
+        let expected = expected_bytes(sql);
+        if expected == 0 {
+            return Ok(None);
+        }
+        let bytes = match growth::bytes() {
+            0 => expected / KEPT_OF_EXPECTED,
+            bytes => bytes.min(expected),
+        };
+        self.room = None;
+        self.instance.planner.room().keep(bytes).map(Some)
+    }
+}
