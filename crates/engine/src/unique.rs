@@ -17,6 +17,9 @@ use std::sync::atomic::Ordering;
 use crate::commit::TableWrite;
 use crate::table::{Highs, TableState, TableView, index_positions, key_def};
 
+#[cfg(test)]
+mod tests;
+
 /// Keys that a transaction brings to one unique index.
 #[derive(Debug)]
 pub(crate) struct UniqueKeys {
@@ -255,6 +258,8 @@ pub(crate) fn look_up(w: &mut TableWrite) -> Result<u64> {
             }
             Claim::Any { keys, .. } => keys,
         };
+        // A commit that is tried again has looked before: hits rise by key, and are of one look.
+        probed.hits.clear();
         let below = view.active.first_row();
         // Rows with a NULL in the key have none in the list.
         let kept = if probed.keys.len() == w.rows.rows { &w.kept[..] } else { &[] };
