@@ -109,6 +109,36 @@ fn after_an_error_messages_are_skipped_up_to_sync() {
     assert_eq!(kinds(&wire.query("select 1")), "TDCZ");
 }
 
+/// Parse, Bind, Describe and Execute of the unnamed statement.
+fn extended(sql: &str) -> Vec<u8> {
+    let parse = [b"\0", sql.as_bytes(), b"\0\0\0"].concat();
+    let all = [
+        framed(b'P', &parse),
+        framed(b'B', b"\0\0\0\0\0\0\0\0"),
+        framed(b'D', b"P\0"),
+        framed(b'E', b"\0\0\0\0\0"),
+    ];
+    all.concat()
+}
+
+#[test]
+fn errors_go_out_at_once_and_results_on_flush() {
+    let running = start(config());
+    let mut wire = running.session();
+    wire.raw(&[extended("select 7"), framed(b'H', b"")].concat());
+    assert_eq!(kinds(&wire.until(b'C')), "12TDC", "without Sync");
+    // A mistake at each step: in the text, at run time, and behind results that were not asked for yet.
+    for (sql, state) in [("select", "42601"), ("select nothing", "42703"), ("select 1/0", "22012")]
+    {
+        wire.raw(&[extended("select 7"), extended(sql)].concat());
+        let answers = wire.until(b'E');
+        assert!(kinds(&answers).starts_with("12TDC"), "{sql}: {}", kinds(&answers));
+        assert_eq!(answers.last().map(|a| a.field(b'C')).as_deref(), Some(state), "{sql}");
+        wire.send(b'S', b"");
+        assert_eq!(kinds(&wire.until(b'Z')), "Z");
+    }
+}
+
 #[test]
 fn impossible_messages_end_the_session_and_only_that() {
     let running = start(Config { message_bytes: 1000, ..config() });

@@ -5,8 +5,8 @@
 //!       └ cancel: done          (begin)                              (talk)
 //! ```
 //!
-//! Everything up to the session has one deadline. Answers are collected and sent on Sync, on Flush, at
-//! the end of a simple query, before a wait for COPY data, or when they are many. After an error of the
+//! Everything up to the session has one deadline. Answers are collected and sent on Sync, on Flush, after
+//! an error, at the end of a simple query, before a wait for COPY data, or when they are many. After an error of the
 //! extended protocol messages are skipped up to Sync. A panic of the session becomes its last error.
 //!
 //! Runs on the connection's own thread; others reach it through its [`Entry`] alone.

@@ -85,6 +85,8 @@ impl Connection {
                 self.reply.error("ERROR", &error);
                 session.failed();
                 skipping = true;
+                // Clients that pipeline wait for the error before they send Sync, as PostgreSQL lets them.
+                self.flush()?;
             }
         }
     }
