@@ -22,6 +22,7 @@ pub mod options;
 
 pub mod rows;
 pub mod served;
+pub mod upserts;
 
 pub use onlap_testkit::record::{self, Counts};
 
@@ -38,7 +39,7 @@ pub struct Rig {
 }
 
 /// All rigs.
-pub const RIGS: [Rig; 8] = [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW];
+pub const RIGS: [Rig; 9] = [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, UPSERTS];
 
 /// Power that goes, at any operation.
 pub const CRASH: Rig = Rig { name: "crash", run: crash::run };
@@ -59,6 +60,9 @@ pub const DECODERS: Rig = Rig { name: "decoders", run: decoders::run };
 pub const FULL: Rig = Rig { name: "full", run: disk::run_full };
 /// A disk without speed.
 pub const SLOW: Rig = Rig { name: "slow", run: disk::run_slow };
+
+/// Upserts that are lost.
+pub const UPSERTS: Rig = Rig { name: "upserts", run: upserts::run };
 
 /// Runs one seed; a panic is a finding.
 pub fn attempt(rig: Rig, seed: u64) -> Verdict {
