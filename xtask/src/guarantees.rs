@@ -19,7 +19,7 @@ const BEGIN: &str = "<!-- written by `cargo run -p xtask -- guarantees` -->\n";
 const END: &str = "<!-- end of what is written -->\n";
 
 /// Rig, what it counts, how the table calls it, what tests try, what is aimed at.
-const ROWS: [(&str, &str, &str, &str, &str); 17] = [
+const ROWS: [(&str, &str, &str, &str, &str); 22] = [
     ("crash", "recoveries", "simulated recoveries", "20,000", "500,000"),
     ("crash", "crashes during recovery", "of them from a crash during recovery", "1,000", "20,000"),
     ("faults", "faults", "operations that failed", "every one of the standard history", ""),
@@ -61,6 +61,29 @@ const ROWS: [(&str, &str, &str, &str, &str); 17] = [
         "50,000",
         "2,000,000",
     ),
+    (
+        "upserts",
+        "transactions with upserts at READ COMMITTED",
+        "transactions with upserts of a server with 8 clients at READ COMMITTED",
+        "400",
+        "2,000,000",
+    ),
+    (
+        "upserts",
+        "transactions with upserts at REPEATABLE READ",
+        "transactions with upserts of a server with 8 clients at REPEATABLE READ",
+        "400",
+        "2,000,000",
+    ),
+    (
+        "upserts",
+        "transactions with upserts at SERIALIZABLE",
+        "transactions with upserts of a server with 8 clients at SERIALIZABLE",
+        "400",
+        "2,000,000",
+    ),
+    ("upserts", "counter upserts", "upserts of counters by single statements", "1,200", "1,000,000"),
+    ("upserts", "kills", "kills of the server among them", "4", ""),
 ];
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {

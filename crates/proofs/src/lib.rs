@@ -23,6 +23,7 @@ pub mod options;
 
 pub mod rows;
 pub mod served;
+pub mod upserts;
 
 pub use onlap_testkit::record::{self, Counts};
 
@@ -39,7 +40,8 @@ pub struct Rig {
 }
 
 /// All rigs.
-pub const RIGS: [Rig; 9] = [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP];
+pub const RIGS: [Rig; 10] =
+    [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP, UPSERTS];
 
 /// Power that goes, at any operation.
 pub const CRASH: Rig = Rig { name: "crash", run: crash::run };
@@ -63,6 +65,8 @@ pub const SLOW: Rig = Rig { name: "slow", run: disk::run_slow };
 
 /// A server with little memory and many clients.
 pub const CGROUP: Rig = Rig { name: "cgroup", run: cgroup::run };
+/// Upserts that are lost.
+pub const UPSERTS: Rig = Rig { name: "upserts", run: upserts::run };
 
 /// Runs one seed; a panic is a finding.
 pub fn attempt(rig: Rig, seed: u64) -> Verdict {

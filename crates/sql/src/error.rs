@@ -122,6 +122,11 @@ impl SqlError {
             about: None,
         }))
     }
+    /// A row that the statement is about was changed by another transaction.
+    pub fn concurrent_update() -> SqlError {
+        SqlError::new("40001", "could not serialize access due to concurrent update")
+            .hint("Run the transaction again.")
+    }
     /// Something that Onlap does not do.
     pub fn unsupported(what: impl fmt::Display) -> SqlError {
         SqlError::new(state::UNSUPPORTED, format!("{what} is not supported"))

@@ -209,6 +209,21 @@ impl HeldLocks {
         of_table.settle(target, answer, wait, context)
     }
 
+    /// Whether a row is locked by this transaction, in any mode.
+    pub(crate) fn has_row(&self, state: &TableState, row: RowId) -> bool {
+        state.locks.holds(self.id, row)
+    }
+
+    /// Gives up the locks with entries of their own that were taken in a table since there were so many
+    /// ([`HeldLocks::count_in`]): what they were to protect is gone.
+    pub(crate) fn give_back(&mut self, state: &Arc<TableState>, keep: usize, locks: &Locks) {
+        let (id, of_table) = (self.id, self.of_table(state));
+        if keep < of_table.targets.len() {
+            let targets = of_table.targets.drain(keep..).rev();
+            of_table.state.locks.restore(id, targets, &locks.waits);
+        }
+    }
+
     /// Whether a table itself is locked in a mode, or a stronger one.
     pub(crate) fn has_table(&self, state: &TableState, mode: RowLock) -> bool {
         let of = self.tables.iter().find(|t| t.state.id == state.id);

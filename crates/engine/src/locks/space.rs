@@ -184,6 +184,13 @@ impl LockSpace {
             || inner.bulk.iter().any(|b| b.blocks(row, tx, mode))
     }
 
+    /// Whether a transaction holds a row, in any mode.
+    pub(super) fn holds(&self, tx: TxId, row: RowId) -> bool {
+        let inner = self.inner.lock();
+        inner.entries.get(&Target::Row(row)).is_some_and(|e| e.held(tx).is_some())
+            || inner.bulk.iter().any(|b| b.tx == tx && b.rows.contains(row))
+    }
+
     /// Locks a target, or queues for it where `queue` says so.
     pub(super) fn try_lock(
         &self,

@@ -224,7 +224,7 @@ impl Transaction {
         for batch in Reader::new(view, now).scan(&Scan::all().columns(names[..1].to_vec()))? {
             ids.extend_from_slice(&batch?.row_ids);
         }
-        let set = |row: &mut Row, _: &TableSchema| {
+        let set = &mut |_: RowId, row: &mut Row, _: &TableSchema| {
             casts.iter().try_for_each(|c| {
                 row[c.to] = cast(&row[c.from], c.types.0, c.types.1, &c.name)?;
                 Ok(())
@@ -233,7 +233,7 @@ impl Transaction {
         for part in ids.chunks(ROWS_AT_ONCE) {
             self.shared.check_open()?;
             let (own, committed) = part.iter().partition(|row| **row >= PROVISIONAL_BASE);
-            self.update_seen(table, committed, own, &names, &set, &mut |_, _| Ok(true))?;
+            self.update_seen(table, committed, own, &names, set, &mut |_, _| Ok(true))?;
         }
         Ok(())
     }

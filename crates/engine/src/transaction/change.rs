@@ -4,10 +4,15 @@
 //! update does so with a new row as successor. Whoever changes many rows locks them by rising id, so
 //! that statements of that kind do not wait for each other in a circle.
 
+use std::sync::Arc;
+
 use onlap_base::{PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, Row, TableSchema, Value};
 
 use super::buffer::Found;
+use super::by_key::changed_since;
+use super::children::Losses;
+use super::column_changes::set_columns;
 use super::incoming::row_bytes;
 use super::rows::{LockedRows, Recheck, Settled};
 use super::{MARK_BYTES, Transaction};
@@ -18,6 +23,12 @@ use crate::read::Registration;
 
 /// For a new row: no columns were named, all were set.
 const NO_NAMES: Option<&[&str]> = None;
+
+/// Rows that are read and replaced at once.
+const READ_AT_ONCE: usize = 1 << 12;
+
+/// What an update makes of the row with an id.
+pub(super) type SetRow<'a> = &'a mut dyn FnMut(RowId, &mut Row, &TableSchema) -> Result<()>;
 
 /// What an update sets.
 pub type Changes<'a> = &'a [(&'a str, Value)];
@@ -144,7 +155,7 @@ impl Transaction {
         let own = self.lock_own(table, own, RowLock::Update, LockWait::Block)?;
         let mut losses = self.losses(table);
         if losses.wanted {
-            let (_, rows) = self.read_locked(table, &locked.rows, locked.moved)?;
+            let rows = self.read_locked(table, &locked.rows, locked.moved)?;
             rows.into_iter().for_each(|row| losses.note(row, None));
             for row in &own {
                 losses.note(self.read_found(table, Found::of(*row))?, None);
@@ -201,13 +212,14 @@ impl Transaction {
         let Some(found) = self.find_locked(table, key, mode)? else { return Ok(false) };
         let mut row = self.read_found(table, found)?;
         self.atomically(|tx| {
-            let schema = std::sync::Arc::clone(&tx.buffer(table)?.schema);
+            let schema = Arc::clone(&tx.buffer(table)?.schema);
             let mut losses = tx.losses_of(table, mode);
             let old = losses.wanted.then(|| row.clone());
+            let keys = Keys::of(&schema, mode, &row);
             set(&mut row, &schema)?;
             tx.make_room(MARK_BYTES + row_bytes(&row))?;
             let from = tx.buffer(table)?.rows.rows;
-            tx.replace(table, found, &row, columns)?;
+            tx.replace(table, found, &row, columns, keys.are_of(&row))?;
             tx.note_replaced(table, old, &mut losses)?;
             tx.reserve_changed(table, from, mode)?;
             tx.check_parents(table, from, Some(columns))?;
@@ -232,6 +244,55 @@ impl Transaction {
         self.change_rows(table, rows, &changes)
     }
 
+    /// Changes columns of rows that the statement sees or has locked, each row in its own way: `values` says
+    /// what the columns become of the row with an id, and may be asked twice. All of the rows change, or none:
+    /// whoever locks them first ([`Transaction::lock_rows`]) knows that they are there.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Conflict`]: a row is not there, or another transaction changed it since it was found. As
+    /// [`Transaction::change`]; those of `values`.
+    pub fn change_each(
+        &mut self,
+        table: &Table,
+        rows: &[RowId],
+        columns: &[&str],
+        values: &mut dyn FnMut(RowId) -> Result<Vec<Value>>,
+    ) -> Result<()> {
+        self.writing(table)?;
+        let (committed, own) = self.seen(table, rows)?;
+        let mode = lock_for(&self.buffer(table)?.schema, columns);
+        let mut as_found = |_: RowId, _: &Row| Ok(false);
+        let locked = self.lock_all(table, committed, mode, LockWait::Block, &mut as_found)?;
+        let own = self.lock_own(table, own, mode, LockWait::Block)?;
+        if locked.rows.len() + own.len() != distinct(rows) {
+            return Err(changed_since(table));
+        }
+        if locked.moved {
+            self.refresh();
+        }
+        let changes =
+            |values: Vec<Value>| columns.iter().copied().zip(values.into_iter().map(Change::Set));
+        self.atomically(|tx| {
+            let mut replaced = LockedRows { rows: Vec::new(), moved: locked.moved };
+            if tx.are_free(table, columns)? {
+                for row in locked.rows {
+                    let changes: Vec<_> = changes(values(row)?).collect();
+                    match tx.free_columns(table, &changes)? {
+                        Some(free) => tx.change_landed(table, &[row..row + 1], &free, &changes)?,
+                        None => replaced.rows.push(row),
+                    }
+                }
+            } else {
+                replaced.rows = locked.rows;
+            }
+            let set = &mut |id: RowId, row: &mut Row, schema: &TableSchema| {
+                let changes: Vec<_> = changes(values(id)?).collect();
+                set_columns(schema, row, &changes)
+            };
+            tx.replace_locked(table, &replaced, &own, columns, set).map(drop)
+        })
+    }
+
     /// Replaces rows that the statement sees, and of which the newest versions pass.
     pub(super) fn update_seen(
         &mut self,
@@ -239,55 +300,97 @@ impl Transaction {
         committed: Vec<RowId>,
         own: Vec<RowId>,
         columns: &[&str],
-        set: &dyn Fn(&mut Row, &TableSchema) -> Result<()>,
+        set: SetRow<'_>,
         recheck: Recheck<'_>,
     ) -> Result<u64> {
-        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
-        let mode = lock_for(&schema, columns);
+        let mode = lock_for(&self.buffer(table)?.schema, columns);
         let locked = self.lock_all(table, committed, mode, LockWait::Block, recheck)?;
         let own = self.lock_own(table, own, mode, LockWait::Block)?;
-        self.atomically(|tx| {
-            let (found, values) = tx.read_locked(table, &locked.rows, locked.moved)?;
-            let bytes = values.iter().map(|row| MARK_BYTES + row_bytes(row)).sum();
-            tx.make_room(bytes)?;
-            let n = (found.len() + own.len()) as u64;
-            let from = tx.buffer(table)?.rows.rows;
-            let mut losses = tx.losses_of(table, mode);
-            for (row_id, mut row) in found.into_iter().zip(values) {
-                let old = losses.wanted.then(|| row.clone());
-                set(&mut row, &schema)?;
-                tx.replace(table, Found::Committed(row_id), &row, columns)?;
-                tx.note_replaced(table, old, &mut losses)?;
-            }
-            for row_id in own {
-                let mut row = tx.read_found(table, Found::of(row_id))?;
-                tx.check_room(row_bytes(&row))?;
-                let old = losses.wanted.then(|| row.clone());
-                set(&mut row, &schema)?;
-                tx.replace(table, Found::of(row_id), &row, columns)?;
-                tx.note_replaced(table, old, &mut losses)?;
-            }
-            tx.reserve_changed(table, from, mode)?;
-            tx.check_parents(table, from, Some(columns))?;
-            tx.follow(table, losses)?;
-            Ok(n)
-        })
+        self.atomically(|tx| tx.replace_locked(table, &locked, &own, columns, set))
     }
 
-    /// Rows that are locked, in the versions that were locked.
-    fn read_locked(
+    /// Puts new versions in the places of rows that are locked, and of own ones; returns how many.
+    fn replace_locked(
         &mut self,
         table: &Table,
-        rows: &[RowId],
-        moved: bool,
-    ) -> Result<(Vec<RowId>, Vec<Row>)> {
-        if !moved {
-            return self.view_with_own(table)?.fetch_rows(rows);
+        locked: &LockedRows,
+        own: &[RowId],
+        columns: &[&str],
+        set: SetRow<'_>,
+    ) -> Result<u64> {
+        let schema = Arc::clone(&self.buffer(table)?.schema);
+        let mode = lock_for(&schema, columns);
+        let mut losses = self.losses_of(table, mode);
+        let mut from = self.buffer(table)?.rows.rows;
+        for part in locked.rows.chunks(READ_AT_ONCE) {
+            let values = self.read_locked(table, part, locked.moved)?;
+            let bytes = values.iter().map(|row| MARK_BYTES + row_bytes(row)).sum();
+            if self.is_full(bytes) {
+                // Rows are judged while they are in memory.
+                self.judge_replaced(table, from, mode, columns)?;
+                self.make_room(bytes)?;
+                from = self.buffer(table)?.rows.rows;
+            }
+            self.check_room(bytes)?;
+            for (id, row) in part.iter().zip(values) {
+                self.replace_by(table, *id, row, columns, &mut *set, &mut losses)?;
+            }
+            self.charge();
         }
-        let now = Registration::new(&self.shared);
-        let mut view = self.view_at(table, &now)?;
-        view.own = self.view_with_own(table)?.own;
-        view.fetch_rows(rows)
+        for id in own {
+            let row = self.read_found(table, Found::of(*id))?;
+            self.check_room(row_bytes(&row))?;
+            self.replace_by(table, *id, row, columns, &mut *set, &mut losses)?;
+        }
+        self.judge_replaced(table, from, mode, columns)?;
+        self.follow(table, losses)?;
+        Ok((locked.rows.len() + own.len()) as u64)
+    }
+
+    /// Puts a new version in the place of a row.
+    fn replace_by(
+        &mut self,
+        table: &Table,
+        id: RowId,
+        mut row: Row,
+        columns: &[&str],
+        set: SetRow<'_>,
+        losses: &mut Losses,
+    ) -> Result<()> {
+        let schema = Arc::clone(&self.buffer(table)?.schema);
+        let keys = Keys::of(&schema, lock_for(&schema, columns), &row);
+        let old = losses.wanted.then(|| row.clone());
+        set(id, &mut row, &schema)?;
+        self.replace(table, Found::of(id), &row, columns, keys.are_of(&row))?;
+        self.note_replaced(table, old, losses)
+    }
+
+    /// New versions from the `from`-th on in memory have keys that are free, and parents.
+    fn judge_replaced(
+        &mut self,
+        table: &Table,
+        from: usize,
+        mode: RowLock,
+        columns: &[&str],
+    ) -> Result<()> {
+        self.reserve_changed(table, from, mode)?;
+        self.check_parents(table, from, Some(columns))
+    }
+
+    /// Rows that are locked, in the versions that were locked: all of them.
+    fn read_locked(&mut self, table: &Table, rows: &[RowId], moved: bool) -> Result<Vec<Row>> {
+        let (found, values) = if moved {
+            let now = Registration::new(&self.shared);
+            let mut view = self.view_at(table, &now)?;
+            view.own = self.view_with_own(table)?.own;
+            view.fetch_rows(rows)?
+        } else {
+            self.view_with_own(table)?.fetch_rows(rows)?
+        };
+        if found != rows {
+            return Err(changed_since(table));
+        }
+        Ok(values)
     }
 
     /// The row with this primary key, locked. At READ COMMITTED the key is looked up again where
@@ -317,20 +420,21 @@ impl Transaction {
         }
     }
 
-    /// Puts a new version in the place of a row, of which these columns were set.
+    /// Puts a new version in the place of a row, of which these columns were set; `keeps`: it has the unique
+    /// keys of the row before.
     pub(super) fn replace(
         &mut self,
         table: &Table,
         found: Found,
         row: &[Value],
         columns: &[impl AsRef<str>],
+        keeps: bool,
     ) -> Result<()> {
         let buffer = self.buffer(table)?;
         let serial = buffer.schema.columns.iter().find(|c| c.is_serial()).map(|c| c.name.as_str());
         let chosen = columns.iter().any(|name| Some(name.as_ref()) == serial);
         buffer.push_row(row, chosen)?;
         let at = buffer.end() - 1;
-        let keeps = lock_for(&buffer.schema, columns) == RowLock::NoKeyUpdate;
         buffer.succeed(found, at, keeps);
         Ok(())
     }
@@ -344,6 +448,33 @@ impl Transaction {
     ) -> Result<()> {
         if mode == RowLock::Update { self.reserve(table, from) } else { Ok(()) }
     }
+}
+
+/// Values of a row in its unique keys, where columns of these are about to be set.
+struct Keys(Vec<(usize, Value)>);
+
+impl Keys {
+    fn of(schema: &TableSchema, mode: RowLock, row: &[Value]) -> Keys {
+        if mode != RowLock::Update {
+            return Keys(Vec::new());
+        }
+        let unique = schema.indexes.iter().filter(|i| i.unique).flat_map(|i| &i.key);
+        let places = unique.filter_map(|part| schema.position(part.column));
+        Keys(places.map(|at| (at, row[at].clone())).collect())
+    }
+
+    /// Whether a row has the same.
+    fn are_of(&self, row: &[Value]) -> bool {
+        self.0.iter().all(|(at, value)| row[*at] == *value)
+    }
+}
+
+/// How many different ones there are.
+fn distinct(rows: &[RowId]) -> usize {
+    let mut rows = rows.to_vec();
+    rows.sort_unstable();
+    rows.dedup();
+    rows.len()
 }
 
 /// How a row is to be locked for a change of these columns.

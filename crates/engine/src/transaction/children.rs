@@ -215,7 +215,8 @@ impl Transaction {
                 new[at] = value.clone();
             }
             self.check_room(MARK_BYTES + super::incoming::row_bytes(&new))?;
-            self.replace(&child, Found::of(row), &new, &names)?;
+            let keeps = lock_for(&schema, &names) == RowLock::NoKeyUpdate;
+            self.replace(&child, Found::of(row), &new, &names, keeps)?;
             let at = self.buffer(&child)?.end() - 1;
             let new = self.read_found(&child, Found::Own(at))?;
             wake.open.push_back((child.clone(), old, Some(new)));

@@ -15,6 +15,7 @@ use onlap_format::{Row, TableSchema, Value};
 use roaring::RoaringTreemap;
 
 use super::buffer::{Buffer, Found};
+use super::by_key::changed_since;
 use super::change::lock_for;
 use super::rows::{LockedRows, Recheck};
 use super::{Isolation, MARK_BYTES, Transaction};
@@ -223,11 +224,12 @@ impl Transaction {
         let Some(free) = free.filter(|_| locked) else {
             return self.change_seen(table, rows.iter().collect(), own, changes, recheck);
         };
-        let set = |row: &mut Row, schema: &TableSchema| set_columns(schema, row, changes);
+        let set =
+            &mut |_: RowId, row: &mut Row, schema: &TableSchema| set_columns(schema, row, changes);
         let names = names(changes);
         self.atomically(|tx| {
             tx.change_landed(table, &stretches_in(&rows), &free, changes)?;
-            let n = tx.update_seen(table, Vec::new(), own, &names, &set, &mut |_, _| Ok(true))?;
+            let n = tx.update_seen(table, Vec::new(), own, &names, set, &mut |_, _| Ok(true))?;
             Ok(n + rows.len())
         })
     }
@@ -290,10 +292,11 @@ impl Transaction {
         changes: ColumnChanges<'_>,
         recheck: Recheck<'_>,
     ) -> Result<u64> {
-        let set = |row: &mut Row, schema: &TableSchema| set_columns(schema, row, changes);
+        let set =
+            &mut |_: RowId, row: &mut Row, schema: &TableSchema| set_columns(schema, row, changes);
         let names = names(changes);
         let Some(free) = self.free_columns(table, changes)? else {
-            return self.update_seen(table, committed, own, &names, &set, recheck);
+            return self.update_seen(table, committed, own, &names, set, recheck);
         };
         let mode = lock_for(&self.buffer(table)?.schema, &names);
         let locked = self.lock_all(table, committed, mode, LockWait::Block, recheck)?;
@@ -303,13 +306,17 @@ impl Transaction {
         }
         self.atomically(|tx| {
             tx.change_landed(table, &stretches_of(&locked.rows), &free, changes)?;
-            let n = tx.update_seen(table, Vec::new(), own, &names, &set, &mut |_, _| Ok(true))?;
+            let n = tx.update_seen(table, Vec::new(), own, &names, set, &mut |_, _| Ok(true))?;
             Ok(n + locked.rows.len() as u64)
         })
     }
 
     /// The changes in physical form. `None`: something depends on a column.
-    fn free_columns(&mut self, table: &Table, changes: ColumnChanges<'_>) -> Result<Option<Ops>> {
+    pub(super) fn free_columns(
+        &mut self,
+        table: &Table,
+        changes: ColumnChanges<'_>,
+    ) -> Result<Option<Ops>> {
         let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
         let landing = std::sync::Arc::clone(&table.state.view_now().landing);
         // Others do not know its columns.
@@ -321,17 +328,25 @@ impl Transaction {
             // Long values have a place of their own in segments, and none in mark runs.
             let short = |op: &ChangeOp| op.scalar().heap_bytes() <= limits::INLINE_VALUE_BYTES;
             free &= op.as_ref().is_none_or(short)
-                && changes::is_free(&schema, column.id)
-                && changes::is_free(&landing, column.id)
-                && !table.state.fixed.has(column.id)
+                && is_free(table, &schema, column.id)
                 && ops.iter().all(|(id, _)| *id != column.id);
             ops.push((column.id, op));
         }
         Ok(free.then_some(ops))
     }
 
+    /// Whether columns may be changed in place, if their values are short.
+    pub(super) fn are_free(&mut self, table: &Table, columns: &[&str]) -> Result<bool> {
+        let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
+        let mut free = schema.columns == table.state.view_now().landing.columns;
+        for name in columns {
+            free &= is_free(table, &schema, column_of(&schema, name)?.id);
+        }
+        Ok(free)
+    }
+
     /// Notes changes of locked rows, which rise; reads those whose values matter.
-    fn change_landed(
+    pub(super) fn change_landed(
         &mut self,
         table: &Table,
         rows: &[Range<RowId>],
@@ -385,9 +400,9 @@ impl Transaction {
             return Ok(());
         }
         let (committed, _) = self.seen(table, &changed)?;
-        let keep = |_: &mut Row, _: &TableSchema| Ok(());
+        let keep = &mut |_: RowId, _: &mut Row, _: &TableSchema| Ok(());
         let name = self.buffer(table)?.schema.columns[0].name.clone();
-        self.update_seen(table, committed, Vec::new(), &[&name], &keep, &mut |_, _| Ok(true))?;
+        self.update_seen(table, committed, Vec::new(), &[&name], keep, &mut |_, _| Ok(true))?;
         Ok(())
     }
 
@@ -401,6 +416,9 @@ impl Transaction {
     ) -> Result<()> {
         let schema = std::sync::Arc::clone(&self.buffer(table)?.schema);
         let (found, values) = self.view_with_own(table)?.fetch_rows(rows)?;
+        if found != rows {
+            return Err(changed_since(table));
+        }
         self.make_room(found.len() * 2 * size_of::<LoggedChange>() * of.len())?;
         for (row, values) in found.into_iter().zip(values) {
             for &i in of {
@@ -435,6 +453,13 @@ impl Transaction {
         let fits = &mut |zone: &Bounds| changes::may_add(ty, zone, pending, op);
         rows.iter().try_fold(true, |all, rows| Ok(all && view.each_zone(rows, at, fits)?))
     }
+}
+
+/// Whether nothing but the row depends on a column, here and for others.
+fn is_free(table: &Table, schema: &TableSchema, column: ColumnId) -> bool {
+    changes::is_free(schema, column)
+        && changes::is_free(&table.state.view_now().landing, column)
+        && !table.state.fixed.has(column)
 }
 
 /// Stretches of consecutive ids among some that rise.
@@ -499,7 +524,11 @@ fn changed_value(
 }
 
 /// What a reading update does.
-fn set_columns(schema: &TableSchema, row: &mut Row, changes: ColumnChanges<'_>) -> Result<()> {
+pub(super) fn set_columns(
+    schema: &TableSchema,
+    row: &mut Row,
+    changes: ColumnChanges<'_>,
+) -> Result<()> {
     for (name, change) in changes {
         let column = column_of(schema, name)?;
         let at = schema.position(column.id).expect("a column of the table");

@@ -28,6 +28,7 @@ mod alter;
 mod altered;
 mod blind;
 mod buffer;
+mod by_key;
 mod change;
 mod children;
 mod column_changes;

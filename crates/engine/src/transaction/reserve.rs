@@ -9,6 +9,8 @@
 //! The commit judges once more ([`crate::unique`]), for those that reserve nothing: single statements
 //! that are committed at once.
 
+use std::collections::HashSet;
+
 use onlap_base::memory::Part;
 use onlap_base::{Result, RowId};
 use onlap_format::{BytesVec, Column, IndexSchema};
@@ -18,7 +20,6 @@ use crate::database::Table;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
 use crate::options::Rule;
-use crate::read::ReadCounters;
 use crate::table::{index_positions, key_def};
 use crate::unique;
 
@@ -72,11 +73,14 @@ impl Transaction {
                 return Ok(());
             }
         }
-        let (mut keys, mut key) = (BytesVec::default(), Vec::new());
+        let (mut keys, mut key, mut kept) = (BytesVec::default(), Vec::new(), HashSet::new());
         for row in from..to {
             if buffer.is_alive(buffer.first + row) && !columns.iter().any(|c| c.is_null(row)) {
                 key.clear();
                 def.encode_row(&columns, row, &mut key);
+                if buffer.kept.contains((buffer.first + row) as u64) {
+                    kept.insert(key.clone());
+                }
                 keys.push(&key);
             }
         }
@@ -87,7 +91,10 @@ impl Transaction {
         if let Some(pair) = order.windows(2).find(|pair| get(pair[0]) == get(pair[1])) {
             return Err(unique::duplicate(&self.buffer(table)?.schema, index, get(pair[0])));
         }
-        order.iter().try_for_each(|&i| self.reserve_key(table, index, get(i), from))
+        // A lock on the row before keeps its key; one on the key as well would close a circle with those who
+        // have the key and wait for the row.
+        let mut brought = order.iter().map(|&i| get(i)).filter(|key| !kept.contains(*key));
+        brought.try_for_each(|key| self.reserve_key(table, index, key, from))
     }
 
     /// Reserves a key of own rows in memory from the `from`-th on.
@@ -107,20 +114,13 @@ impl Transaction {
             if buffer.has_ended(index, key, from) {
                 return Ok(());
             }
-            let taken = if index.since == NOT_YET {
-                self.row_in_new_index(table, index.id, key)?
-            } else {
-                let mut cost = ReadCounters::default();
-                let (view, probes) = (table.state.view(), &mut cost.filter_probes);
-                let taken = unique::live_row(&view, index.id, key, RowId::MAX, probes);
-                self.tally.add(&cost);
-                taken?
-            };
-            let buffer = self.buffer(table)?;
-            let Some(taken) = taken.filter(|r| !buffer.has_marked(*r)) else { return Ok(()) };
-            let free_again = table.state.locks.is_taken(taken, self.locks.id(), RowLock::KeyShare)
-                && self.wait_for_row(table, taken)? == Locked::Waited;
-            if !free_again {
+            let Some(taken) = self.committed_with_key(table, index, key)? else { return Ok(()) };
+            if table.state.locks.is_taken(taken, self.locks.id(), RowLock::KeyShare) {
+                self.wait_for_row(table, taken)?;
+                continue;
+            }
+            // Its end may have come between the two looks.
+            if table.state.view_now().mark_of(taken)?.is_none() {
                 return Err(unique::duplicate(&self.buffer(table)?.schema, index, key));
             }
         }
@@ -138,12 +138,16 @@ impl Transaction {
         self.locks.reserve_key(&table.state, index.id, key, room, context)
     }
 
-    /// Waits until nobody is about to delete a row.
-    fn wait_for_row(&mut self, table: &Table, row: RowId) -> Result<Locked> {
+    /// Waits until nobody is about to delete a row. The lock on its key is kept, that on the row is not:
+    /// the row is dead, or in the way for good.
+    fn wait_for_row(&mut self, table: &Table, row: RowId) -> Result<()> {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
-        let target = Target::Row(row);
-        self.locks.lock(&table.state, target, RowLock::KeyShare, LockWait::Block, context)
+        let (target, mode) = (Target::Row(row), RowLock::KeyShare);
+        let held = self.locks.count_in(table.state.id);
+        self.locks.lock(&table.state, target, mode, LockWait::Block, context)?;
+        self.locks.give_back(&table.state, held, &shared.locks);
+        Ok(())
     }
 }

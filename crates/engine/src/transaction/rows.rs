@@ -5,12 +5,17 @@
 //! and above that is a conflict: the first updater wins. At READ COMMITTED the mark leads to the
 //! successor, which is locked and asked in turn, until there is none or none is left; whether the
 //! newest version is still wanted is the caller's to say.
+//!
+//! What is locked is there: at READ COMMITTED a statement sees, beside what its snapshot shows, the rows that
+//! its transaction has locked. So a change of rows that were locked is a change of exactly these, however
+//! old the statement is.
 
 use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
 use onlap_format::convert;
 use onlap_format::{IndexSchema, Row, Value};
 
 use super::buffer::Found;
+use super::by_key::changed_since;
 use super::{Isolation, Transaction, may_wait, wait_context};
 use crate::blind;
 use crate::database::Table;
@@ -39,7 +44,7 @@ pub(super) enum Settled {
 pub(super) struct LockedRows {
     /// Committed ones, ascending.
     pub rows: Vec<RowId>,
-    /// Whether any is not the version that the statement sees.
+    /// Whether any is newer than the statement's snapshot.
     pub moved: bool,
 }
 
@@ -81,11 +86,16 @@ impl Transaction {
         own.retain(|&row| matches!(Found::of(row), Found::Own(o) if buffer.is_alive(o)));
         sorted.retain(|&row| !buffer.has_marked(row));
         let view = self.view(table)?;
+        let newer = sorted.split_off(sorted.partition_point(|&r| r < view.count));
         let visible = view.visible(&sorted)?;
-        Ok((view.existing(visible)?, own))
+        let mut committed = view.existing(visible)?;
+        if self.options.isolation == Isolation::ReadCommitted {
+            committed.extend(newer.iter().filter(|r| self.locks.has_row(&table.state, **r)));
+        }
+        Ok((committed, own))
     }
 
-    /// Locks the newest versions of rows that the statement sees, ascending.
+    /// Locks the newest versions of rows, ascending, that the statement sees or that are locked.
     pub(super) fn lock_all(
         &mut self,
         table: &Table,
@@ -94,7 +104,9 @@ impl Transaction {
         wait: LockWait,
         recheck: Recheck<'_>,
     ) -> Result<LockedRows> {
-        let mut out = LockedRows { rows: Vec::with_capacity(rows.len()), moved: false };
+        let seen = self.view_of_keys(table)?.count;
+        let moved = rows.last().is_some_and(|last| *last >= seen);
+        let mut out = LockedRows { rows: Vec::with_capacity(rows.len()), moved };
         for row in rows {
             let mut at = Some(row);
             while let Some(version) = at {
@@ -151,7 +163,8 @@ impl Transaction {
         Ok(out)
     }
 
-    /// Locks one row version and finds out what became of it.
+    /// Locks one row version and finds out what became of it. One that is dead is not kept locked: others
+    /// who meet it are not to wait for a transaction that has nothing to do with it.
     pub(super) fn lock_row(
         &mut self,
         table: &Table,
@@ -159,15 +172,44 @@ impl Transaction {
         mode: RowLock,
         wait: LockWait,
     ) -> Result<Settled> {
+        let held = self.locks.count_in(table.state.id);
+        if self.lock_version(table, row, mode, wait)? == Locked::Skipped {
+            return Ok(Settled::Skipped);
+        }
+        let settled = self.became(table, row)?;
+        if matches!(settled, Settled::Same) {
+            return Ok(settled);
+        }
+        if self.options.isolation != Isolation::ReadCommitted
+            && self.shared.obeys(Rule::FirstUpdaterWins)
+        {
+            return Err(changed_since(table));
+        }
+        if matches!(settled, Settled::Gone(_)) {
+            self.locks.give_back(&table.state, held, &self.shared.locks);
+        }
+        self.tally.add(&ReadCounters { rechecks: 1, ..ReadCounters::default() });
+        Ok(settled)
+    }
+
+    pub(super) fn lock_version(
+        &mut self,
+        table: &Table,
+        row: RowId,
+        mode: RowLock,
+        wait: LockWait,
+    ) -> Result<Locked> {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
-        let locked = self.locks.lock(&table.state, Target::Row(row), mode, wait, context)?;
-        if locked == Locked::Skipped {
-            return Ok(Settled::Skipped);
-        }
+        self.locks.lock(&table.state, Target::Row(row), mode, wait, context)
+    }
+
+    /// What became of a row version since the statement's snapshot; waits until that can be seen.
+    pub(super) fn became(&self, table: &Table, row: RowId) -> Result<Settled> {
+        let shared = &self.shared;
         if table.state.schema().blind {
-            blind::resolve(&self.shared, &table.state, RowId::MAX)?;
+            blind::resolve(shared, &table.state, RowId::MAX)?;
         }
         let (csn, settled) = {
             let view = table.state.view_now();
@@ -185,17 +227,6 @@ impl Transaction {
         }
         // Successors of rows that died before every snapshot are forgotten.
         self.snapshot.check()?;
-        if self.options.isolation != Isolation::ReadCommitted
-            && shared.obeys(Rule::FirstUpdaterWins)
-        {
-            let text = format!(
-                "a row of table {} was changed by another transaction since this one began; roll it \
-                 back and run it again",
-                table.name()
-            );
-            return Err(Error::new(ErrorKind::Conflict, text));
-        }
-        self.tally.add(&ReadCounters { rechecks: 1, ..ReadCounters::default() });
         Ok(settled)
     }
 

@@ -199,6 +199,15 @@ impl Transaction {
     /// # Errors
     /// There is no room for the change alone.
     pub(super) fn make_room(&mut self, more: usize) -> Result<()> {
+        if self.is_full(more) {
+            self.spill_largest(ROOM_OF_EACH.min(share(&self.shared) / 8))?;
+            self.charge();
+        }
+        self.check_room(more)
+    }
+
+    /// Whether rows are to be spilled before a change.
+    pub(super) fn is_full(&self, more: usize) -> bool {
         let memory = &self.shared.storage.memory;
         let limit = memory.limit(Part::Transactions);
         let own = self.memory.bytes() + more as u64;
@@ -208,11 +217,7 @@ impl Transaction {
             || own > ROOM_OF_EACH.min(limit) && all > limit;
         // What is adopted has no blind rows.
         let blind = |b: &Buffer| b.schema.blind && !b.is_untouched();
-        if full && !self.tables.iter().any(blind) {
-            self.spill_largest(ROOM_OF_EACH.min(share / 8))?;
-            self.charge();
-        }
-        self.check_room(more)
+        full && !self.tables.iter().any(blind)
     }
 
     /// Spills what takes most memory, if that is more than `least`.

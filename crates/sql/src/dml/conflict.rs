@@ -1,20 +1,19 @@
 //! ON CONFLICT.
 //!
-//! A row is looked up by the unique keys concerned, and inserted where there is none. A row that comes
-//! between the two, of another transaction, shows as a duplicate key: the insert is undone, and the row
-//! looked up again in what is committed by then. The row that is found is locked before it is changed.
+//! The row that has one of the unique keys concerned is looked up in the newest committed state and locked; a
+//! new row is inserted where there is none. A row that comes between the two, of another transaction, shows as
+//! a duplicate key: the insert is undone, and the row looked up again. What is locked is what is changed: that
+//! it could not be changed is an error and never a count of zero.
 
 use std::collections::HashSet;
 
 use datafusion::sql::sqlparser::ast::{Assignment, ConflictTarget, OnConflict, OnConflictAction};
-use onlap::{
-    Change, ErrorKind, IndexSchema, Isolation, KeyRange, LockWait, Row, RowId, RowLock, Value,
-};
+use onlap::{ErrorKind, IndexSchema, Row, RowId, RowLock, Value};
 
 use super::ask;
 use super::computed::Computed;
 use super::target::Target;
-use super::update::assignments;
+use super::update::{assignments, lock_mode};
 use crate::catalog::names::{fold, parts, quote};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
@@ -42,7 +41,9 @@ struct Update {
     /// Columns by position, and the expression each is set to; `None` for DEFAULT.
     set: Vec<(usize, Option<String>)>,
     condition: Option<String>,
-    /// The same where no planner is needed.
+    /// How the row is locked.
+    mode: RowLock,
+    /// What is set, where no planner is needed to say it.
     computed: Option<Computed>,
 }
 
@@ -85,44 +86,57 @@ impl<'a> Conflict<'a> {
     /// Those of the insert and the update.
     pub fn put(&mut self, row: Row) -> Result<Option<Row>> {
         for _ in 0..TRIES {
-            let Some((index, key)) = self.existing(&row)? else {
+            let Some(update) = &self.update else {
+                if self.is_there(&row)? {
+                    return Ok(None);
+                }
                 match self.insert(&row)? {
                     true => return Ok(Some(row)),
                     false => continue,
                 }
             };
-            let Some(update) = &self.update else { return Ok(None) };
-            if self.touched.contains(&touch(&index, &key)) {
+            let Some((touched, id, old)) = self.lock(update, &row)? else {
+                match self.insert(&row)? {
+                    true => return Ok(Some(row)),
+                    false => continue,
+                }
+            };
+            if self.touched.contains(&touched) {
                 let text = "ON CONFLICT DO UPDATE command cannot affect row a second time";
                 return Err(SqlError::new(state::CARDINALITY, text));
             }
-            let Some((id, old)) = self.lock(&index, &key)? else {
-                self.refresh()?;
-                continue;
-            };
             let changed = self.change(update, id, old, &row)?;
-            self.touched.insert(touch(&index, &key));
+            self.touched.insert(touched);
             return Ok(changed);
         }
-        Err(SqlError::new("40001", "could not insert or update: other transactions were faster")
-            .hint("Run the transaction again."))
+        Err(SqlError::concurrent_update())
     }
 
-    fn existing(&self, row: &Row) -> Result<Option<(IndexSchema, Vec<Value>)>> {
+    /// The key of a row in an index.
+    fn key_of(&self, index: &IndexSchema, row: &Row) -> Vec<Value> {
+        let at = index.key.iter().filter_map(|k| self.target.schema.position(k.column));
+        at.map(|at| row[at].clone()).collect()
+    }
+
+    /// Whether a row with one of the keys is there.
+    fn is_there(&self, row: &Row) -> Result<bool> {
         for index in &self.arbiters {
-            let key: Vec<Value> = index
-                .key
-                .iter()
-                .filter_map(|k| self.target.schema.position(k.column))
-                .map(|at| row[at].clone())
-                .collect();
-            if key.contains(&Value::Null) {
-                continue;
+            let key = self.key_of(index, row);
+            if self.view.scope.tx()?.has_key(&self.target.table, &index.name, &key)? {
+                return Ok(true);
             }
+        }
+        Ok(false)
+    }
+
+    /// The row with one of the keys, locked, and what it is known by as touched.
+    fn lock(&self, update: &Update, row: &Row) -> Result<Option<(String, RowId, Row)>> {
+        for index in &self.arbiters {
+            let key = self.key_of(index, row);
             let mut tx = self.view.scope.tx()?;
-            let range = KeyRange::eq(key.clone());
-            if tx.index_count(&self.target.table, &index.name, range)? > 0 {
-                return Ok(Some((index.clone(), key)));
+            let found = tx.lock_by(&self.target.table, &index.name, &key, update.mode)?;
+            if let Some((id, old)) = found {
+                return Ok(Some((touch(index, &key), id, old)));
             }
         }
         Ok(None)
@@ -142,55 +156,16 @@ impl<'a> Conflict<'a> {
             }
         };
         if let Err(e) = inserted {
-            // Not by a key that the clause is about, or not to be seen by this transaction.
-            if self.existing(row)?.is_none() {
-                self.refresh()?;
-                if self.existing(row)?.is_none() {
-                    return Err(e.into());
-                }
-            }
-            return Ok(false);
+            // Unless the clause is about the key, or another of its keys has come as well.
+            let constraint = e.subject().and_then(|s| s.constraint.as_deref());
+            let is_arbiter = self.arbiters.iter().any(|i| Some(i.name.as_str()) == constraint);
+            return if is_arbiter || self.is_there(row)? { Ok(false) } else { Err(e.into()) };
         }
         for index in &self.arbiters {
-            let at = index.key.iter().filter_map(|k| self.target.schema.position(k.column));
-            let key: Vec<Value> = at.map(|at| row[at].clone()).collect();
+            let key = self.key_of(index, row);
             self.touched.insert(touch(index, &key));
         }
         Ok(true)
-    }
-
-    /// Sees what others committed meanwhile.
-    fn refresh(&self) -> Result<()> {
-        let mut tx = self.view.scope.tx()?;
-        if tx.isolation() != Isolation::ReadCommitted {
-            return Err(SqlError::new(
-                "40001",
-                "could not serialize access due to concurrent update",
-            )
-            .hint("Run the transaction again."));
-        }
-        Ok(tx.begin_statement()?)
-    }
-
-    fn lock(&self, index: &IndexSchema, key: &[Value]) -> Result<Option<(RowId, Row)>> {
-        let table = &self.target.table;
-        let mut tx = self.view.scope.tx()?;
-        let range = KeyRange::eq(key.to_vec());
-        let ids = tx.index_row_ids(table, &index.name, range)?;
-        let mut newest = None;
-        let locked = {
-            let mut recheck = |_: RowId, row: &Row| {
-                newest = Some(row.clone());
-                Ok(true)
-            };
-            tx.lock_rows(table, &ids, RowLock::Update, LockWait::Block, &mut recheck)?
-        };
-        let Some(id) = locked.first().copied() else { return Ok(None) };
-        if let Some(row) = newest {
-            return Ok(Some((id, row)));
-        }
-        let batch = tx.fetch(table, &[id], None)?;
-        Ok((!batch.is_empty()).then(|| (id, batch.row(0))))
     }
 
     fn change(&self, update: &Update, id: RowId, old: Row, new: &Row) -> Result<Option<Row>> {
@@ -206,12 +181,14 @@ impl<'a> Conflict<'a> {
             },
         };
         let mut row = old;
-        let mut changes = Vec::with_capacity(update.set.len());
-        for ((at, _), value) in update.set.iter().zip(values) {
+        let mut columns = Vec::with_capacity(update.set.len());
+        for ((at, _), value) in update.set.iter().zip(&values) {
             row[*at] = value.clone();
-            changes.push((self.target.schema.columns[*at].name.as_str(), Change::Set(value)));
+            columns.push(self.target.schema.columns[*at].name.as_str());
         }
-        self.view.scope.tx()?.change_rows(&self.target.table, &[id], &changes)?;
+        let mut values = |_: RowId| Ok(values.clone());
+        let mut tx = self.view.scope.tx()?;
+        tx.change_each(&self.target.table, &[id], &columns, &mut values)?;
         Ok(Some(row))
     }
 
@@ -282,7 +259,8 @@ fn bind(
         Some(_) => None,
         None => Computed::of(target, assigned),
     };
-    Ok(Update { set, condition: condition.map(str::to_owned), computed })
+    let mode = lock_mode(target, &set);
+    Ok(Update { set, condition: condition.map(str::to_owned), mode, computed })
 }
 
 /// Computes the new values, where WHERE holds, of the old row and the excluded one.

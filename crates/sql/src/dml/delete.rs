@@ -72,6 +72,9 @@ pub fn run(
     let found = target.find(session, view, &text, values, RowLock::Update)?;
     let ids = ids_of(&found.batches);
     let n = view.scope.tx()?.delete_rows(&target.table, &ids)?;
+    if n != ids.len() as u64 {
+        return Err(SqlError::concurrent_update());
+    }
     let mut rows = Vec::new();
     if delete.returning.is_some() {
         for batch in &found.batches {

@@ -1,9 +1,10 @@
 //! UPDATE.
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, Expr, Update, UpdateTableFromKind,
 };
-use onlap::{Change, RowLock, Value};
+use onlap::{RowId, RowLock, Value};
 
 use super::Described;
 use super::delete::{all_columns, parameters};
@@ -125,42 +126,119 @@ pub fn run(
     target.must(view, "update")?;
     let set = assignments(view, &target, &update.assignments)?;
     let text = query(&target, update, &set)?;
+    let found = target.find(session, view, &text, values, lock_mode(&target, &set))?;
+    let set = Setting::of(session, view, &target, &set, &found.batches)?;
+    set.write(view)?;
+    let rows = if update.returning.is_some() { set.whole_rows()? } else { Vec::new() };
+    let written = Written { tag: "UPDATE", n: set.places.len() as u64, rows };
+    returning::answer(session, view, &target, update.returning.as_deref(), written, values)
+}
+
+/// How rows are locked whose columns are set: more strongly where one is part of a unique key.
+pub fn lock_mode(target: &Target, set: &[(usize, Option<String>)]) -> RowLock {
     let keyed = |column: &(usize, Option<String>)| {
         let id = target.schema.columns[column.0].id;
-        let unique = target.schema.indexes.iter().filter(|i| i.unique);
-        unique.into_iter().any(|i| i.key.iter().any(|k| k.column == id))
+        let mut unique = target.schema.indexes.iter().filter(|i| i.unique);
+        unique.any(|i| i.key.iter().any(|k| k.column == id))
     };
-    let mode = if set.iter().any(keyed) { RowLock::Update } else { RowLock::NoKeyUpdate };
-    let found = target.find(session, view, &text, values, mode)?;
-    let mut n = 0;
-    let mut rows = Vec::new();
-    for batch in &found.batches {
-        let ids = ids_of(std::slice::from_ref(batch));
-        for (row, id) in ids.into_iter().enumerate() {
-            let mut new = Vec::with_capacity(set.len());
-            for (i, (at, e)) in set.iter().enumerate() {
-                let column = &target.schema.columns[*at];
-                new.push(match e {
-                    Some(_) => value_of_array(batch.column(i + 1), row, column.ty)?,
-                    None => defaults::value(session, view, &target.table, *at)?,
-                });
+    if set.iter().any(keyed) { RowLock::Update } else { RowLock::NoKeyUpdate }
+}
+
+/// What rows become that were found and locked.
+struct Setting<'a> {
+    target: &'a Target,
+    set: &'a [(usize, Option<String>)],
+    batches: &'a [RecordBatch],
+    /// Rows by id, with their places in the batches.
+    places: Vec<(RowId, usize, usize)>,
+    /// Per row, values of the columns that are set to DEFAULT.
+    defaults: Vec<Vec<Value>>,
+}
+
+impl<'a> Setting<'a> {
+    fn of(
+        session: &Session,
+        view: &View,
+        target: &'a Target,
+        set: &'a [(usize, Option<String>)],
+        batches: &'a [RecordBatch],
+    ) -> Result<Setting<'a>> {
+        let mut places = Vec::new();
+        for (b, batch) in batches.iter().enumerate() {
+            let ids = ids_of(std::slice::from_ref(batch)).into_iter().enumerate();
+            places.extend(ids.map(|(row, id)| (id, b, row)));
+        }
+        places.sort_unstable();
+        let of_default = set.iter().filter(|(_, e)| e.is_none());
+        let of_default: Vec<usize> = of_default.map(|(at, _)| *at).collect();
+        let mut defaults = Vec::new();
+        if !of_default.is_empty() {
+            for _ in &places {
+                let value = |at: &usize| defaults::value(session, view, &target.table, *at);
+                defaults.push(of_default.iter().map(value).collect::<Result<_>>()?);
             }
-            if update.returning.is_some() {
-                let first = set.len() + 1;
-                let mut whole: Vec<Value> = (target.schema.columns.iter().enumerate())
-                    .map(|(i, c)| value_of_array(batch.column(first + i), row, c.ty))
-                    .collect::<Result<_>>()?;
-                for ((column, _), value) in set.iter().zip(&new) {
-                    whole[*column] = value.clone();
+        }
+        Ok(Setting { target, set, batches, places, defaults })
+    }
+
+    /// The values that are set in the row at a place.
+    fn values(&self, at: usize) -> Result<Vec<Value>> {
+        let (_, batch, row) = self.places[at];
+        let mut defaults = self.defaults.get(at).into_iter().flatten();
+        let value = |(i, (column, e)): (usize, &(usize, Option<String>))| match e {
+            Some(_) => {
+                let ty = self.target.schema.columns[*column].ty;
+                value_of_array(self.batches[batch].column(i + 1), row, ty)
+            }
+            None => Ok(defaults.next().expect("one for each of these columns").clone()),
+        };
+        self.set.iter().enumerate().map(value).collect()
+    }
+
+    /// Changes the rows, all of them at once: what one row's change brings about in another does not hide that.
+    fn write(&self, view: &View) -> Result<()> {
+        let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
+        let name =
+            |(at, _): &(usize, Option<String>)| self.target.schema.columns[*at].name.as_str();
+        let columns: Vec<&str> = self.set.iter().map(name).collect();
+        let mut failed = None;
+        let mut values = |id: RowId| {
+            self.values(self.place(id)).map_err(|e| {
+                let text = e.to_string();
+                failed = Some(e);
+                onlap::Error::new(onlap::ErrorKind::InvalidInput, text)
+            })
+        };
+        let table = &self.target.table;
+        let changed = view.scope.tx()?.change_each(table, &ids, &columns, &mut values);
+        match failed {
+            Some(e) => Err(e),
+            None => Ok(changed?),
+        }
+    }
+
+    /// The rows as they are then, in the order in which they were found.
+    fn whole_rows(&self) -> Result<Vec<Vec<Value>>> {
+        let first = self.set.len() + 1;
+        let mut rows = Vec::with_capacity(self.places.len());
+        for batch in self.batches {
+            for (row, id) in ids_of(std::slice::from_ref(batch)).into_iter().enumerate() {
+                let value = |(i, c): (usize, &onlap::ColumnSchema)| {
+                    value_of_array(batch.column(first + i), row, c.ty)
+                };
+                let columns = self.target.schema.columns.iter().enumerate();
+                let mut whole: Vec<Value> = columns.map(value).collect::<Result<_>>()?;
+                for ((column, _), value) in self.set.iter().zip(self.values(self.place(id))?) {
+                    whole[*column] = value;
                 }
                 rows.push(whole);
             }
-            let changes: Vec<_> = (set.iter().zip(new))
-                .map(|((c, _), v)| (target.schema.columns[*c].name.as_str(), Change::Set(v)))
-                .collect();
-            n += view.scope.tx()?.change_rows(&target.table, &[id], &changes)?;
         }
+        Ok(rows)
     }
-    let written = Written { tag: "UPDATE", n, rows };
-    returning::answer(session, view, &target, update.returning.as_deref(), written, values)
+
+    fn place(&self, id: RowId) -> usize {
+        let at = self.places.binary_search_by_key(&id, |place| place.0);
+        at.expect("a row that was found")
+    }
 }

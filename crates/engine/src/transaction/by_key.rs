@@ -1,0 +1,185 @@
+//! Which row has a unique key now, and how is it kept?
+//!
+//! An upsert is about the newest committed state, whatever its statement sees: a row that came since is in
+//! its way, and one that went since is not. So the key is looked up there, and looked up again after each
+//! wait: whoever had the row may have deleted it, or given it another key, and then there is nothing to
+//! change. Above READ COMMITTED a row that the transaction cannot see, or not as it is, is a conflict.
+//!
+//! That no row has the key is no promise: [`Transaction::insert`] reserves it, or finds out.
+
+use onlap_base::{Error, ErrorKind, Result, RowId};
+use onlap_format::{IndexSchema, Row, Value};
+
+use super::buffer::Found;
+use super::rows::Settled;
+use super::{Isolation, Transaction};
+use crate::database::Table;
+use crate::index_build::NOT_YET;
+use crate::locks::{LockWait, RowLock};
+use crate::options::Rule;
+use crate::read::ReadCounters;
+use crate::table::key_def;
+use crate::unique;
+
+impl Transaction {
+    /// The row that has a whole key of a unique index in the newest committed state, or among the
+    /// transaction's own; locked in this mode. `None` where no row has it, or where it holds a NULL. At READ
+    /// COMMITTED the statement sees from then on what it waited for.
+    ///
+    /// ```
+    /// use onlap::{Database, DataType, Options, RowLock, TableSpec, Value};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let db = Database::open(dir.path(), Options::default())?;
+    /// let pages = db.create_table(
+    ///     TableSpec::new("pages").column("id", DataType::Int8).column("views", DataType::Int8)
+    ///         .primary_key(["id"]),
+    /// )?;
+    /// let mut tx = db.begin()?;
+    /// assert!(tx.lock_by(&pages, "pages_pkey", &[Value::Int(7)], RowLock::NoKeyUpdate)?.is_none());
+    /// tx.insert(&pages, &[Value::Int(7), Value::Int(1)])?;
+    /// let found = tx.lock_by(&pages, "pages_pkey", &[Value::Int(7)], RowLock::NoKeyUpdate)?;
+    /// assert_eq!(found.unwrap().1, [Value::Int(7), Value::Int(1)]);
+    /// # Ok::<(), onlap::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::UnknownIndex`]: the table has no unique index of that name. A value that its column cannot
+    /// have. Those of [`Transaction::lock_rows`].
+    pub fn lock_by(
+        &mut self,
+        table: &Table,
+        index: &str,
+        key: &[Value],
+        mode: RowLock,
+    ) -> Result<Option<(RowId, Row)>> {
+        let Some(found) = self.settle_by(table, index, key, mode, true)? else { return Ok(None) };
+        Ok(Some((found.row_id(), self.read_found(table, found)?)))
+    }
+
+    /// Whether a row has a whole key of a unique index, as [`Transaction::lock_by`] finds it, once no other
+    /// transaction is about to change it. Keeps no lock.
+    ///
+    /// # Errors
+    /// As [`Transaction::lock_by`].
+    pub fn has_key(&mut self, table: &Table, index: &str, key: &[Value]) -> Result<bool> {
+        Ok(self.settle_by(table, index, key, RowLock::Share, false)?.is_some())
+    }
+
+    fn settle_by(
+        &mut self,
+        table: &Table,
+        index: &str,
+        key: &[Value],
+        mode: RowLock,
+        keep: bool,
+    ) -> Result<Option<Found>> {
+        self.share(table)?;
+        self.statement()?;
+        let (index, key) = match self.whole_key(table, index, key)? {
+            (index, Some(key)) => (index, key),
+            (_, None) => return Ok(None),
+        };
+        loop {
+            let end = self.buffer(table)?.rows.rows;
+            if let Some(ordinal) = self.buffer(table)?.own_row(&index, &key)? {
+                let found = Found::Own(ordinal);
+                if keep {
+                    self.lock_own(table, vec![found.row_id()], mode, LockWait::Block)?;
+                }
+                return Ok(Some(found));
+            }
+            if self.buffer(table)?.has_ended(&index, &key, end) {
+                return Ok(None);
+            }
+            let Some(row) = self.committed_with_key(table, &index, &key)? else { return Ok(None) };
+            let (held, id) = (self.locks.count_in(table.state.id), self.locks.id());
+            if keep || table.state.locks.is_taken(row, id, mode) {
+                self.lock_version(table, row, mode, LockWait::Block)?;
+            }
+            let settled = self.became(table, row)?;
+            if !keep || matches!(settled, Settled::Gone(_)) {
+                self.locks.give_back(&table.state, held, &self.shared.locks);
+            }
+            match settled {
+                Settled::Gone(_) | Settled::Skipped => continue,
+                Settled::Same if row < self.view_of_keys(table)?.count => {}
+                Settled::Same | Settled::Changed => self.see_newest(table, row)?,
+            }
+            self.note_key(table, index.id, &key)?;
+            return Ok(Some(Found::Committed(row)));
+        }
+    }
+
+    /// A unique index, and bytes of its key where no part is NULL.
+    fn whole_key(
+        &mut self,
+        table: &Table,
+        name: &str,
+        key: &[Value],
+    ) -> Result<(IndexSchema, Option<Vec<u8>>)> {
+        let schema = &self.buffer(table)?.schema;
+        let index =
+            schema.index_by_name(name).filter(|i| i.ready && i.unique).ok_or_else(|| {
+                let text = format!("table {} has no unique index {name}", schema.name);
+                Error::new(ErrorKind::UnknownIndex, text)
+            })?;
+        let def = key_def(schema, index);
+        if key.len() != def.columns.len() {
+            let text = format!(
+                "the key of index {name} has {} columns; {} values were given",
+                def.columns.len(),
+                key.len()
+            );
+            return Err(Error::new(ErrorKind::InvalidInput, text));
+        }
+        let whole = !key.contains(&Value::Null);
+        Ok((index.clone(), whole.then(|| def.encode_values(key)).transpose()?))
+    }
+
+    /// The committed row that has a key of a unique index, unless this transaction ends it.
+    pub(super) fn committed_with_key(
+        &mut self,
+        table: &Table,
+        index: &IndexSchema,
+        key: &[u8],
+    ) -> Result<Option<RowId>> {
+        let row = if index.since == NOT_YET {
+            self.row_in_new_index(table, index.id, key)?
+        } else {
+            let mut cost = ReadCounters::default();
+            let (view, probes) = (table.state.view(), &mut cost.filter_probes);
+            let row = unique::live_row(&view, index.id, key, RowId::MAX, probes);
+            self.tally.add(&cost);
+            row?
+        };
+        let buffer = self.buffer(table)?;
+        Ok(row.filter(|row| !buffer.has_marked(*row)))
+    }
+
+    /// Lets the statement see a row that was committed, or changed, since its snapshot.
+    fn see_newest(&mut self, table: &Table, row: RowId) -> Result<()> {
+        if self.options.isolation != Isolation::ReadCommitted
+            && self.shared.obeys(Rule::FirstUpdaterWins)
+        {
+            return Err(changed_since(table));
+        }
+        loop {
+            self.renew();
+            if row < self.view_of_keys(table)?.count {
+                return Ok(());
+            }
+            // It is there, and its commit is about to be published.
+            self.shared.tasks.yield_now();
+        }
+    }
+}
+
+/// A row is not what the transaction sees.
+pub(super) fn changed_since(table: &Table) -> Error {
+    let text = format!(
+        "a row of table {} was changed by another transaction since this one began; roll it back and \
+         run it again",
+        table.name()
+    );
+    Error::new(ErrorKind::Conflict, text)
+}
