@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use common::{Answer, Running, config, kinds, start, start_on};
 use onlap::Options;
 use onlap_server::Config;
-use onlap_vfs::{Fault, FaultFs, Operation, OsFs};
+use onlap_testkit::vfs::{Fault, FaultFs, Operation, OsFs};
 
 /// A statement that takes longer than any test, on the table of [`with_rows`].
 const LONG: &str = "select count(*) from t a, t b, t c, t d where a.id + b.id + c.id <> d.id";
