@@ -9,6 +9,7 @@ mod support;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -201,7 +202,7 @@ fn play(schedule: Schedule<'_>, actors: &[Actor]) -> Vec<String> {
 }
 
 fn onlap() -> Vec<Actor> {
-    let fixture = Fixture::new(false);
+    let fixture = Arc::new(Fixture::new(false));
     let mut talk = fixture.session();
     let open = |database: &str| {
         let info = SessionInfo {
@@ -217,9 +218,8 @@ fn onlap() -> Vec<Actor> {
         let mut talk = open(database);
         BEGIN.iter().for_each(|sql| drop(talk.rows(sql)));
     }
-    let fixture = std::sync::Arc::new(fixture);
     let actor = |database: &&str| {
-        let (mut talk, fixture) = (open(database), std::sync::Arc::clone(&fixture));
+        let (mut talk, fixture) = (open(database), Arc::clone(&fixture));
         Actor::new(move |sql| {
             let _directory = &fixture;
             talk.run(sql).error.map_or_else(String::new, |(state, _)| state)

@@ -5,7 +5,8 @@
 //! isolation forbid ([`cycles`]), a driver that cuts the power at every operation ([`crash`]), one that kills
 //! processes ([`kill`]), one that gives them little memory ([`mod@cgroup`]), files that behave otherwise ([`wrapped`]), a disk that takes its time ([`slow`]), a log of what was tried
 //! ([`record`]), and a PostgreSQL to compare with ([`postgres`]). The crate knows the file system seam
-//! but neither values nor formats: rows are whatever type the test chooses.
+//! but neither values nor formats: rows are whatever type the test chooses. Tests of upper layers reach
+//! the doubles of that seam through it ([`vfs`]).
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
@@ -23,6 +24,7 @@ pub mod wrapped;
 
 pub use history::History;
 pub use model::ModelTable;
+pub use onlap_vfs as vfs;
 pub use wrapped::WrappedFs;
 
 use onlap_base::Rng;
