@@ -7,6 +7,8 @@
 //! cargo run --release -p onlap --example commit_lock -- [os|fsync] [rows]
 //! ```
 
+#![allow(clippy::disallowed_methods, reason = "examples stand outside the simulation")]
+
 use std::ops::Range;
 use std::time::{Duration, Instant};
 

@@ -4,6 +4,8 @@
 //! cargo run --release -p onlap --example large_copy -- [rows] [memory limit in MiB]
 //! ```
 
+#![allow(clippy::disallowed_methods, reason = "examples stand outside the simulation")]
+
 use std::ops::Range;
 use std::time::Instant;
 

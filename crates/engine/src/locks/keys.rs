@@ -329,8 +329,8 @@ mod tests {
         assert_eq!(pack(&mut reserved, &mut b, 2, 3, 1 << 20), Packed::New(2000), "hashes");
         reserved.remove(1000, 1);
         // The table of hashes has some places left.
-        let after = (2..).map(|i| pack(&mut reserved, &mut b, 2, i, 0));
-        assert_eq!(after.skip_while(|p| *p == Packed::Added).next(), Some(Packed::New(2001)));
+        let mut after = (2..).map(|i| pack(&mut reserved, &mut b, 2, i, 0));
+        assert_eq!(after.find(|p| *p != Packed::Added), Some(Packed::New(2001)));
     }
 
     #[test]

@@ -210,7 +210,7 @@ impl Rows {
                 if left == 0 {
                     return;
                 }
-                let to = consecutive(chunk, from).min(from + left);
+                let to = consecutive(chunk, from).min(from.saturating_add(left));
                 let first = chunk.row_id(from);
                 self.note(shape, Some(&chunk.rows), from..to, first);
                 left -= to - from;
