@@ -82,7 +82,13 @@ const ROWS: [(&str, &str, &str, &str, &str); 22] = [
         "400",
         "2,000,000",
     ),
-    ("upserts", "counter upserts", "upserts of counters by single statements", "1,200", "1,000,000"),
+    (
+        "upserts",
+        "counter upserts",
+        "upserts of counters by single statements",
+        "1,200",
+        "1,000,000",
+    ),
     ("upserts", "kills", "kills of the server among them", "4", ""),
 ];
 

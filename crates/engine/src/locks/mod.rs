@@ -209,12 +209,12 @@ impl HeldLocks {
         of_table.settle(target, answer, wait, context)
     }
 
-    /// Whether a row is locked by this transaction, in any mode.
-    pub(crate) fn has_row(&self, state: &TableState, row: RowId) -> bool {
-        state.locks.holds(self.id, row)
+    /// Whether a row is locked by this transaction, in a mode or a stronger one.
+    pub(crate) fn has_row(&self, state: &TableState, row: RowId, mode: RowLock) -> bool {
+        state.locks.holds(self.id, row, mode)
     }
 
-    /// Gives up the locks with entries of their own that were taken in a table since there were so many
+    /// Gives up the locks with entries of their own that were taken in a table since there were `keep` of them
     /// ([`HeldLocks::count_in`]): what they were to protect is gone.
     pub(crate) fn give_back(&mut self, state: &Arc<TableState>, keep: usize, locks: &Locks) {
         let (id, of_table) = (self.id, self.of_table(state));

@@ -184,11 +184,11 @@ impl LockSpace {
             || inner.bulk.iter().any(|b| b.blocks(row, tx, mode))
     }
 
-    /// Whether a transaction holds a row, in any mode.
-    pub(super) fn holds(&self, tx: TxId, row: RowId) -> bool {
+    /// Whether a transaction holds a row in a mode or a stronger one.
+    pub(super) fn holds(&self, tx: TxId, row: RowId, mode: RowLock) -> bool {
         let inner = self.inner.lock();
-        inner.entries.get(&Target::Row(row)).is_some_and(|e| e.held(tx).is_some())
-            || inner.bulk.iter().any(|b| b.tx == tx && b.rows.contains(row))
+        inner.entries.get(&Target::Row(row)).is_some_and(|e| e.held(tx) >= Some(mode))
+            || inner.bulk.iter().any(|b| b.tx == tx && b.mode >= mode && b.rows.contains(row))
     }
 
     /// Locks a target, or queues for it where `queue` says so.

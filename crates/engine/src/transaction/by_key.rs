@@ -2,7 +2,7 @@
 //!
 //! An upsert is about the newest committed state, whatever its statement sees: a row that came since is in
 //! its way, and one that went since is not. So the key is looked up there, and looked up again after each
-//! wait: whoever had the row may have deleted it, or given it another key, and then there is nothing to
+//! wait: its owner may have deleted the row, or given it another key, and then there is nothing to
 //! change. Above READ COMMITTED a row that the transaction cannot see, or not as it is, is a conflict.
 //!
 //! That no row has the key is no promise: [`Transaction::insert`] reserves it, or finds out.

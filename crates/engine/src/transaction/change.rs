@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use onlap_base::{PROVISIONAL_BASE, Result, RowId};
 use onlap_format::{Batch, Row, TableSchema, Value};
+use roaring::RoaringTreemap;
 
 use super::buffer::Found;
 use super::by_key::changed_since;
@@ -15,7 +16,7 @@ use super::children::Losses;
 use super::column_changes::set_columns;
 use super::incoming::row_bytes;
 use super::rows::{LockedRows, Recheck, Settled};
-use super::{MARK_BYTES, Transaction};
+use super::{Isolation, MARK_BYTES, Transaction};
 use crate::changes::Change;
 use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
@@ -246,11 +247,11 @@ impl Transaction {
 
     /// Changes columns of rows that the statement sees or has locked, each row in its own way: `values` says
     /// what the columns become of the row with an id, and may be asked twice. All of the rows change, or none:
-    /// whoever locks them first ([`Transaction::lock_rows`]) knows that they are there.
+    /// rows that are locked first ([`Transaction::lock_rows`]) are there.
     ///
     /// # Errors
-    /// [`ErrorKind::Conflict`]: a row is not there, or another transaction changed it since it was found. As
-    /// [`Transaction::change`]; those of `values`.
+    /// [`crate::ErrorKind::Conflict`]: a row is not there, or another transaction changed it since it was found.
+    /// As [`Transaction::change`]; those of `values`.
     pub fn change_each(
         &mut self,
         table: &Table,
@@ -261,7 +262,14 @@ impl Transaction {
         self.writing(table)?;
         let (committed, own) = self.seen(table, rows)?;
         let mode = lock_for(&self.buffer(table)?.schema, columns);
-        let mut as_found = |_: RowId, _: &Row| Ok(false);
+        let own_for_long =
+            |row: &RowId| self.locks.has_row(&table.state, *row, RowLock::NoKeyUpdate);
+        let before: RoaringTreemap = match self.options.isolation {
+            Isolation::ReadCommitted => committed.iter().copied().filter(own_for_long).collect(),
+            Isolation::RepeatableRead | Isolation::Serializable => RoaringTreemap::new(),
+        };
+        // What others changed before it was locked, the caller has seen.
+        let mut as_found = |row: RowId, _: &Row| Ok(before.contains(row));
         let locked = self.lock_all(table, committed, mode, LockWait::Block, &mut as_found)?;
         let own = self.lock_own(table, own, mode, LockWait::Block)?;
         if locked.rows.len() + own.len() != distinct(rows) {

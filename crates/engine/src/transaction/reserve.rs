@@ -138,8 +138,8 @@ impl Transaction {
         self.locks.reserve_key(&table.state, index.id, key, room, context)
     }
 
-    /// Waits until nobody is about to delete a row. The lock on its key is kept, that on the row is not:
-    /// the row is dead, or in the way for good.
+    /// Waits for a transaction that is about to delete a row. The lock on the key is kept, that on the row is
+    /// not: the row is dead, or in the way for good.
     fn wait_for_row(&mut self, table: &Table, row: RowId) -> Result<()> {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);

@@ -90,7 +90,8 @@ impl Transaction {
         let visible = view.visible(&sorted)?;
         let mut committed = view.existing(visible)?;
         if self.options.isolation == Isolation::ReadCommitted {
-            committed.extend(newer.iter().filter(|r| self.locks.has_row(&table.state, **r)));
+            let locked = |row: &RowId| self.locks.has_row(&table.state, *row, RowLock::KeyShare);
+            committed.extend(newer.into_iter().filter(locked));
         }
         Ok((committed, own))
     }

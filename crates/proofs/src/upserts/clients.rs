@@ -34,8 +34,9 @@ pub struct Person {
     onlap: bool,
     fault: Option<UpsertFault>,
     rng: Rng,
-    /// Of its transactions.
+    /// Of its transactions, and the last one that was acknowledged.
     count: u64,
+    acknowledged: u64,
     /// What it noted.
     pub noted: Vec<Noted>,
     /// Keys of its own and the values that it put there last.
@@ -49,6 +50,7 @@ pub struct Person {
 /// A transaction under way.
 struct Doing<'a> {
     client: &'a mut Client,
+    level: Level,
     ops: Vec<Op>,
     puts: Vec<(i64, u64)>,
     /// Elements and ids of this transaction so far.
@@ -87,6 +89,7 @@ impl Person {
             fault,
             rng,
             count: 0,
+            acknowledged: 0,
             noted: Vec::new(),
             own: BTreeMap::new(),
             open: None,
@@ -125,7 +128,7 @@ impl Person {
     /// Finds out what became of the transaction that was under way when the server went.
     fn settle(&mut self, client: &mut Client, time: &AtomicU64) -> Step<()> {
         let sql = format!("select n from progress where client = {}", self.number);
-        let done = ask(client, &sql)?.pop().map_or(0, |row| number(&row));
+        let done = ask(client, &sql)?.0.pop().map_or(0, |row| number(&row));
         if let Some((at, count, puts)) = self.open.take() {
             let noted = &mut self.noted[at];
             noted.time.1 = time.fetch_add(1, Ordering::SeqCst);
@@ -136,9 +139,11 @@ impl Person {
                 abort(noted);
             }
         }
-        let known = self.noted.iter().filter(|n| n.outcome != Outcome::Aborted).count();
-        if known > 0 && done == 0 {
-            return Err(Stop::Found(format!("client {}: its commits are gone", self.number)));
+        if done < self.acknowledged {
+            let (number, acknowledged) = (self.number, self.acknowledged);
+            let text =
+                format!("client {number}: commit {acknowledged} is gone, the last is {done}");
+            return Err(Stop::Found(text));
         }
         Ok(())
     }
@@ -148,18 +153,24 @@ impl Person {
         let began = time.fetch_add(1, Ordering::SeqCst);
         let unique = ELEMENTS | (self.number as u64) << 48 | self.count << 4;
         let (ops, puts) = (Vec::new(), Vec::new());
-        let mut doing = Doing { client, ops, puts, unique, deadlock: false };
-        let drops = self.fault == Some(UpsertFault::DropsAppend) && self.count % 20 == 10;
-        let done = self
-            .steps(&mut doing)
-            .and_then(|()| doing.run(if drops { "rollback" } else { "commit" }).map(drop));
+        let level = self.level;
+        let mut doing = Doing { client, level, ops, puts, unique, deadlock: false };
+        let mut drops = false;
+        let done = self.steps(&mut doing).and_then(|()| {
+            let appends = doing.ops.iter().all(|op| !matches!(op, Op::Write(..)));
+            drops = self.fault == Some(UpsertFault::DropsAppend) && appends;
+            doing.run(if drops { "rollback" } else { "commit" }).map(drop)
+        });
         let Doing { client, ops, puts, deadlock, .. } = doing;
         self.deadlocks += u64::from(deadlock);
-        let (session, level) = (self.number, self.level);
+        let session = self.number;
         let mut noted =
             Noted { session, level, time: (began, 0), outcome: Outcome::Committed(None), ops };
         match done {
-            Ok(()) => self.own.extend(puts),
+            Ok(()) => {
+                self.own.extend(puts);
+                self.acknowledged = if drops { self.acknowledged } else { self.count };
+            }
             Err(Stop::Refused) => {
                 abort(&mut noted);
                 ask(client, "rollback")?;
@@ -254,16 +265,29 @@ fn abort(noted: &mut Noted) {
 
 impl Doing<'_> {
     fn run(&mut self, sql: &str) -> Step<Vec<String>> {
+        self.ask(sql).map(|(rows, _)| rows)
+    }
+
+    /// How many rows a statement changed.
+    fn count(&mut self, sql: &str) -> Step<u64> {
+        self.ask(sql).map(|(_, count)| count)
+    }
+
+    fn ask(&mut self, sql: &str) -> Step<(Vec<String>, u64)> {
         let answer = ask(self.client, sql);
         if let Err(Stop::Found(text)) = &answer {
-            match text.as_str() {
+            let refused = match text.as_str() {
                 "40P01" => {
                     self.deadlock = true;
-                    return Err(Stop::Refused);
+                    true
                 }
-                "40001" | "23505" => return Err(Stop::Refused),
-                _ => return Err(Stop::Found(format!("{sql}: {text}"))),
-            }
+                // A statement that waits sees what it waited for.
+                "40001" => self.level != Level::ReadCommitted,
+                "23505" => true,
+                _ => false,
+            };
+            let found = || Stop::Found(format!("{sql}: {text}"));
+            return Err(if refused { Stop::Refused } else { found() });
         }
         answer
     }
@@ -293,9 +317,14 @@ impl Doing<'_> {
 
     fn update_and_look(&mut self, counter: Counter, key: i64, by_index: bool) -> Step<()> {
         let (table, condition) = (counter.table(), objects::condition(counter, key, by_index));
-        let sql = format!("update {table} set n = n + 1 where {condition}; ");
-        let rows = self.run(&(sql + &format!("select n from {table} where k = {key}")))?;
-        if self.raised(counter, key, &rows) { Ok(()) } else { self.upsert(counter, key, false) }
+        if self.count(&format!("update {table} set n = n + 1 where {condition}"))? == 0 {
+            return self.upsert(counter, key, false);
+        }
+        let rows = self.run(&format!("select n from {table} where k = {key}"))?;
+        match self.raised(counter, key, &rows) {
+            true => Ok(()),
+            false => Err(Stop::Found(format!("{counter:?} {key} was updated and is not there"))),
+        }
     }
 
     fn lock_and_set(&mut self, counter: Counter, key: i64, by_index: bool) -> Step<()> {
@@ -379,15 +408,20 @@ fn number(text: &str) -> u64 {
     text.parse().expect("the column is a number")
 }
 
-/// The first column of the rows that statements give; what they were refused with is the text of `Found`.
-fn ask(client: &mut Client, sql: &str) -> Step<Vec<String>> {
+/// The first column of the rows that statements give, and the count of the last; what they were refused with is the
+/// text of `Found`.
+fn ask(client: &mut Client, sql: &str) -> Step<(Vec<String>, u64)> {
     let answers = client.simple_query(sql).map_err(|e| match state(&e) {
         Some("57P01" | "57P02" | "57P03") | None => Stop::Gone,
         Some(state) => Stop::Found(state.to_string()),
     })?;
-    let row = |answer| match answer {
-        SimpleQueryMessage::Row(row) => Some(row.get(0).unwrap_or_default().to_string()),
-        _ => None,
-    };
-    Ok(answers.into_iter().filter_map(row).collect())
+    let (mut rows, mut count) = (Vec::new(), 0);
+    for answer in answers {
+        match answer {
+            SimpleQueryMessage::Row(row) => rows.push(row.get(0).unwrap_or_default().to_string()),
+            SimpleQueryMessage::CommandComplete(n) => count = n,
+            _ => {}
+        }
+    }
+    Ok((rows, count))
 }

@@ -16,7 +16,7 @@ use crate::served::{connect, state};
 
 /// Keys that are raised all the time.
 const HOT: i64 = 3;
-/// So many upserts of all clients have the same fresh keys.
+/// Upserts of all clients that have the same fresh keys, and how many these are.
 const STRIDE: i64 = 24;
 const FRESH: i64 = 4;
 

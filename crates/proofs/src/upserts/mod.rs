@@ -47,7 +47,7 @@ pub struct Plan {
     pub counters: i64,
     /// Kills at each level, and among the counters.
     pub kills: u64,
-    /// PostgreSQL does one part of so many of it; 0: none.
+    /// PostgreSQL does one part in this number; 0: none.
     pub control: i64,
     /// What a client does wrong.
     pub fault: Option<UpsertFault>,
@@ -60,7 +60,7 @@ impl Plan {
     /// What a test does.
     pub const SHORT: Plan =
         Plan { transactions: 400, counters: 1200, kills: 1, control: 2, fault: None };
-    /// What a control does: the first level alone, and nobody is killed.
+    /// What a control does: the first level alone, and nothing is killed.
     pub const FAULTY: Plan =
         Plan { transactions: 300, counters: 0, kills: 0, control: 0, fault: None };
 }
@@ -193,7 +193,7 @@ fn work<T: Send>(
 }
 
 /// Runs clients for as many lives of the server as it is killed, and then to their end. They are given its port, and
-/// whether nobody kills it any more.
+/// whether this life is its last.
 fn lives(
     side: &mut Side,
     kills: u64,
