@@ -44,8 +44,8 @@ pub struct Instance {
 pub struct Presence {
     /// Its key.
     pub key: SessionKey,
-    /// Its role.
-    pub user: String,
+    /// The role that connected, as an OID.
+    pub role: u32,
     /// Its database.
     pub database: String,
     /// The client's address.
@@ -86,6 +86,9 @@ pub enum Secret {
     /// There is no such role, or it has no password: the exchange goes on and fails.
     Unknown,
 }
+
+/// The option that says that a role had a password once.
+pub(crate) const PASSWORDS: &str = "passwords";
 
 /// Bytes that queries may use together where the engine's limit says nothing: a quarter of it is theirs.
 const QUERY_SHARE: u64 = 4;
@@ -142,34 +145,20 @@ impl Instance {
 
     /// Whether a role may use the connections that are kept for superusers.
     pub fn is_superuser(&self, role: &str) -> bool {
-        role == "postgres" || self.role(role).is_some_and(|r| r.superuser)
+        self.objects().rights().role_named(role).is_some_and(|r| r.superuser)
     }
 
-    /// Whether any role has a password: from then on nobody connects without one.
+    /// Whether any role ever had a password: from then on no client connects without one, even where all
+    /// passwords were taken away since.
     pub fn has_passwords(&self) -> bool {
         let objects = self.objects();
-        objects.of_kind(Kind::Role).any(|(name, o)| Role::of(name, o).verifier.is_some())
+        objects.get(Kind::Option, PASSWORDS).is_some()
+            || objects.rights().roles().iter().any(|role| role.verifier.is_some())
     }
 
     /// A role.
     pub fn role(&self, name: &str) -> Option<Role> {
-        let objects = self.objects();
-        match objects.get(Kind::Role, name) {
-            Some(object) => Some(Role::of(name, object)),
-            None => (name == "postgres").then(Role::postgres),
-        }
-    }
-
-    /// All roles, by name.
-    pub(crate) fn roles(&self) -> Vec<Role> {
-        let objects = self.objects();
-        let mut roles: Vec<Role> =
-            objects.of_kind(Kind::Role).map(|(name, object)| Role::of(name, object)).collect();
-        if objects.get(Kind::Role, "postgres").is_none() {
-            roles.push(Role::postgres());
-        }
-        roles.sort_by(|a, b| a.name.cmp(&b.name));
-        roles
+        self.objects().rights().role_named(name).cloned()
     }
 
     /// Gives a role a password, as a verifier of [`crate::scram`].
@@ -184,6 +173,7 @@ impl Instance {
         let objects = self.objects();
         let number =
             objects.get(Kind::Role, &role.name).map_or_else(|| self.take_number(), |o| o.number);
+        self.put(Kind::Option, PASSWORDS, Some(Object { number: 0, body: json!({}) }))?;
         self.put(Kind::Role, &role.name, Some(Object { number, body: role.body() }))
     }
 

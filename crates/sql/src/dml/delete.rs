@@ -8,6 +8,8 @@ use super::returning::{self, Written};
 use super::target::{Target, ids_of};
 use crate::catalog::names::quote;
 use crate::error::{Result, SqlError};
+use crate::plan::needs::OWN;
+use crate::rights::{Action, Need};
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
 use crate::types::{PgType, value_of_array};
@@ -33,9 +35,12 @@ fn query(target: &Target, delete: &Delete) -> String {
     target.query(&columns, &from, delete.selection.as_ref(), "")
 }
 
-/// All columns of the target, as items of its query.
+/// All columns of the target, as items of its query that are there for RETURNING: that is judged by itself.
 pub fn all_columns(target: &Target) -> Vec<String> {
-    let item = |c: &onlap::ColumnSchema| format!("{}.{}", quote(&target.alias), quote(&c.name));
+    let own = |c: &onlap::ColumnSchema| quote(&format!("{OWN}{}", c.name));
+    let item = |c: &onlap::ColumnSchema| {
+        format!("{}.{} AS {}", quote(&target.alias), quote(&c.name), own(c))
+    };
     target.schema.columns.iter().map(item).collect()
 }
 
@@ -59,6 +64,21 @@ pub fn parameters(query: &crate::plan::Query, least: usize) -> Result<Vec<Option
     Ok((1..=n).map(|i| known.get(&i).map(|field| PgType::of_field(field))).collect())
 }
 
+/// What the statement needs to delete rows, and to return what it returns.
+fn own_needs(target: &Target, delete: &Delete) -> Result<Vec<Need>> {
+    let mut needs = vec![target.need(Action::Delete, [])];
+    needs.extend(returning::needs(target, delete.returning.as_deref())?);
+    Ok(needs)
+}
+
+/// All that the statement needs.
+pub fn needs(session: &Session, view: &View, delete: &Delete) -> Result<Vec<Need>> {
+    let target = target(view, delete)?;
+    let mut needs = own_needs(&target, delete)?;
+    needs.extend(target.plan(session, view, &query(&target, delete), &[])?.needs);
+    Ok(needs)
+}
+
 /// DELETE.
 pub fn run(
     session: &mut Session,
@@ -67,7 +87,7 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = target(view, delete)?;
-    target.must(view, "delete")?;
+    view.must(&own_needs(&target, delete)?)?;
     let text = query(&target, delete);
     let found = target.find(session, view, &text, values, RowLock::Update)?;
     let ids = ids_of(&found.batches);

@@ -13,6 +13,7 @@ use super::target::{Target, ids_of};
 use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
+use crate::rights::{Action, Need};
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
 use crate::types::{PgType, names, value_of_array};
@@ -115,6 +116,26 @@ pub fn describe(
     Ok((parameters(&plan, given.len())?, columns))
 }
 
+/// What the statement needs to change what it sets, and to return what it returns.
+fn own_needs(
+    target: &Target,
+    update: &Update,
+    set: &[(usize, Option<String>)],
+) -> Result<Vec<Need>> {
+    let mut needs = vec![target.need(Action::Update, set.iter().map(|s| s.0))];
+    needs.extend(returning::needs(target, update.returning.as_deref())?);
+    Ok(needs)
+}
+
+/// All that the statement needs.
+pub fn needs(session: &Session, view: &View, update: &Update) -> Result<Vec<Need>> {
+    let target = Target::of(view, &update.table)?;
+    let set = assignments(view, &target, &update.assignments)?;
+    let mut needs = own_needs(&target, update, &set)?;
+    needs.extend(target.plan(session, view, &query(&target, update, &set)?, &[])?.needs);
+    Ok(needs)
+}
+
 /// UPDATE.
 pub fn run(
     session: &mut Session,
@@ -123,8 +144,8 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = Target::of(view, &update.table)?;
-    target.must(view, "update")?;
     let set = assignments(view, &target, &update.assignments)?;
+    view.must(&own_needs(&target, update, &set)?)?;
     let text = query(&target, update, &set)?;
     let found = target.find(session, view, &text, values, lock_mode(&target, &set))?;
     let set = Setting::of(session, view, &target, &set, &found.batches)?;

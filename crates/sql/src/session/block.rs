@@ -13,6 +13,7 @@ use crate::catalog::objects::Pending;
 use crate::error::{Result, SqlError, state};
 use crate::instance::Instance;
 use crate::scope::Scope;
+use crate::session::Roles;
 use crate::settings::Mark;
 
 /// What a session goes back to beside what its transaction wrote.
@@ -20,8 +21,8 @@ use crate::settings::Mark;
 pub struct Remembered {
     /// What is set.
     pub settings: Mark,
-    /// The role.
-    pub user: String,
+    /// The roles, and what they are after the transaction, where that is something else.
+    pub roles: (Roles, Option<Roles>),
 }
 
 /// A transaction of the session.

@@ -27,12 +27,21 @@ pub struct Prepared {
     pub parameters: Vec<PgType>,
     /// Columns of its answer, if it gives rows.
     pub columns: Option<Arc<[AnswerColumn]>>,
-    /// Its plan, and the catalog's version then.
-    pub query: Option<(u64, Query)>,
-    /// How it runs without a planner, and the catalog's version then.
-    pub fast: Option<(u64, Fast)>,
+    /// Its plan, and when it was made.
+    pub query: Option<(Stamp, Query)>,
+    /// How it runs without a planner, and when it was bound and judged.
+    pub fast: Option<(Stamp, Fast)>,
     /// What it takes of the room for long texts.
     pub kept: Option<Kept>,
+}
+
+/// What a statement was bound with: it counts for as long as neither changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The catalog's version, which grows with every grant too.
+    pub version: u64,
+    /// The role whose rights count.
+    pub role: u32,
 }
 
 impl Prepared {
@@ -85,14 +94,17 @@ impl Session {
         {
             return Err(run::in_failed_transaction());
         }
-        let version = self.instance.catalog_version();
+        let stamp = self.stamp();
         let fast = match &parsed.body {
             Body::Sql(statement) if self.goes_natively(&parsed.body) => {
-                self.in_view(|_, view| Ok(Fast::bind(view, statement)))?
+                self.in_view(|_, view| {
+                    let fast = Fast::bind(view, statement);
+                    Ok(fast.map(|fast| (view.must(fast.needs()).is_ok(), fast)))
+                })?
             }
             _ => None,
         };
-        if let Some(fast) = fast {
+        if let Some((judged, fast)) = fast {
             for (n, ty) in fast.parameters() {
                 if let (Some(slot), None) =
                     (prepared.parameters.get_mut(n - 1), given.get(n - 1).copied().flatten())
@@ -101,7 +113,8 @@ impl Session {
                 }
             }
             prepared.columns = fast.columns().cloned();
-            prepared.fast = Some((version, fast));
+            // What the role may not is bound again when it is asked for: it may be allowed then.
+            prepared.fast = judged.then_some((stamp, fast));
             return Ok(prepared);
         }
         match &**statement {
@@ -126,7 +139,7 @@ impl Session {
                 }
                 prepared.columns = Some(columns_of(&query.schema()));
                 if query.lasting {
-                    prepared.query = Some((version, query));
+                    prepared.query = Some((stamp, query));
                 }
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {

@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 
 use onlap::{Action, ColumnSchema, TableSchema};
+use serde_json::Value as Json;
 
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::text;
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
-use crate::plan::Known;
+use crate::rights::Key;
 use crate::row;
-use crate::session::answer::{AnswerColumn, columns_of};
-use crate::types::{PgType, oid};
+use crate::types::{PgType, names, oid};
 use crate::view::View;
 
 /// OID of pg_class.
@@ -46,18 +46,26 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
 
 /// The OID of a relation's owner.
 pub fn owner_of(view: &View, model: &Model, oid: u32) -> u32 {
-    let known = view.objects.get(Kind::Privileges, &oid.to_string());
-    let name = known.and_then(|object| object.body["owner"].as_str());
-    let role = name.and_then(|name| model.roles.iter().find(|r| r.1 == name));
-    role.map_or(oids::POSTGRES, |r| r.0)
+    let index = model.relation(oid).and_then(|r| r.index());
+    let oid = index.map_or(oid, |(table, _)| oids::of_table(table.id));
+    view.judge.rights().owner(Key::of(oid))
 }
 
-/// The columns of a view's query; none where it no longer makes sense.
-pub fn view_columns(view: &View, sql: &str) -> Vec<AnswerColumn> {
-    let planned = crate::parse::one(sql).and_then(|statement| {
-        view.instance.planner.plan(view, statement, Vec::new(), &Known::default())
-    });
-    planned.map(|query| columns_of(&query.schema()).to_vec()).unwrap_or_default()
+/// The columns of a view, as they were when it was made: what it reads keeps their types.
+pub fn view_columns(view: &View, oid: u32) -> Vec<(String, PgType)> {
+    let mut views = view.objects.of_kind(Kind::View);
+    let Some((_, object)) = views.find(|(_, object)| oids::of_object(object.number) == oid) else {
+        return Vec::new();
+    };
+    let column = |column: &Json| {
+        let said = column["type"].as_str().unwrap_or_default();
+        let known = column["oid"].as_u64().and_then(|oid| u32::try_from(oid).ok());
+        let plain = said.split('(').next().unwrap_or(said).trim();
+        let oid = known.or_else(|| names::by_name(plain)).unwrap_or(oid::TEXT);
+        let modifier = column["of"].as_i64().and_then(|of| i32::try_from(of).ok()).unwrap_or(-1);
+        (column["name"].as_str().unwrap_or_default().to_string(), PgType { oid, modifier })
+    };
+    object.body["columns"].as_array().into_iter().flatten().map(column).collect()
 }
 
 /// The columns of a relation: name and type.
@@ -76,7 +84,7 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
             ("log_cnt".into(), PgType::new(oid::INT8)),
             ("is_called".into(), PgType::new(oid::BOOL)),
         ],
-        What::View(sql) => view_columns(view, sql).into_iter().map(|c| (c.name, c.ty)).collect(),
+        What::View(_) => view_columns(view, relation.oid),
         What::System(definition) => {
             definition.columns.iter().map(|(name, ty)| ((*name).to_string(), *ty)).collect()
         }
@@ -148,32 +156,10 @@ fn classes(view: &View, model: &Model) -> Rows {
 }
 
 /// What was granted, in the form of an access control list.
-fn privileges(view: &View, model: &Model, oid: u32) -> Option<Vec<String>> {
-    const LETTERS: &[(&str, char)] = &[
-        ("insert", 'a'),
-        ("select", 'r'),
-        ("update", 'w'),
-        ("delete", 'd'),
-        ("truncate", 'D'),
-        ("references", 'x'),
-        ("trigger", 't'),
-        ("usage", 'U'),
-    ];
-    let object = view.objects.get(Kind::Privileges, &oid.to_string())?;
-    let grants = object.body["grants"].as_object().filter(|grants| !grants.is_empty())?;
-    let owner = owner_of(view, model, oid);
-    let owner = model.roles.iter().find(|r| r.0 == owner).map_or("", |r| &r.1);
-    let mut items = vec![format!("{owner}=arwdDxt/{owner}")];
-    for (role, granted) in grants {
-        let has = |word: &str| {
-            let all = granted.as_array().into_iter().flatten();
-            all.filter_map(|g| g.as_str()).any(|g| g.eq_ignore_ascii_case(word))
-        };
-        let letters: String = LETTERS.iter().filter(|l| has(l.0)).map(|l| l.1).collect();
-        let role = if role == "public" { "" } else { role };
-        items.push(format!("{role}={letters}/{owner}"));
-    }
-    Some(items)
+fn privileges(view: &View, _: &Model, oid: u32) -> Option<Vec<String>> {
+    let rights = view.judge.rights();
+    let acl = rights.entry(Key::of(oid))?.acl.as_ref()?;
+    Some(acl.print(&|role| rights.name_of(role)))
 }
 
 fn collation_of(ty: PgType) -> u32 {

@@ -25,6 +25,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::error::Result;
 use crate::plan::scan::external;
+use crate::rights::Class;
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
 use definitions::Definition;
 use rows::Rows;
@@ -34,6 +35,15 @@ pub fn table(view: &View, schema: &str, name: &str) -> Option<Arc<dyn TableProvi
     definitions::find(schema, name).map(|definition| {
         Arc::new(SystemTable { definition, view: view.clone() }) as Arc<dyn TableProvider>
     })
+}
+
+/// Tables and views of the system that only superusers read, since they have passwords.
+pub fn with_secrets(schema: &str, name: &str) -> Option<Class> {
+    match (schema, name) {
+        (PG_CATALOG, "pg_authid") => Some(Class::Table),
+        (PG_CATALOG, "pg_shadow") => Some(Class::View),
+        _ => None,
+    }
 }
 
 /// Whether a table is one of the system.

@@ -4,15 +4,15 @@ use datafusion::sql::sqlparser::ast::{AlterTableOperation, Statement, TableConst
 use onlap::{IndexSpec, Table, TableChanges, TableSchema};
 
 use super::steps::Step;
-use crate::catalog::Name;
 use crate::catalog::names::fold;
+use crate::catalog::{Name, oids};
 use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint};
-use crate::ddl::naming;
+use crate::ddl::{naming, view as views};
 use crate::error::{Result, SqlError, state};
 use crate::parse;
 use crate::session::Session;
-use crate::view::View;
+use crate::view::{Relation as Found, View};
 use crate::wire::Client;
 use crate::words::Words;
 
@@ -76,7 +76,7 @@ impl<'a> Actions<'a> {
             Some("owner") => {
                 words.expect(&["to"])?;
                 let role = words.ident()?;
-                session.give(self.view, self.name, &role)
+                session.give_relation(self.view, self.name, naming::Relation::Table, &role)
             }
             Some("add") => self.add(session, &mut words, text, client),
             Some("drop") => self.drop(&mut words, client),
@@ -99,6 +99,7 @@ impl<'a> Actions<'a> {
         if words.accept(&["to"]) {
             let to = Name::new(&self.name.schema, words.ident()?);
             words.end()?;
+            self.view.must_create_in(&to.schema)?;
             return self.move_to(&to);
         }
         if words.accept(&["constraint"]) {
@@ -137,6 +138,7 @@ impl<'a> Actions<'a> {
         if !self.view.has_schema(&schema) {
             return Err(crate::view::no_schema(&schema));
         }
+        self.view.must_create_in(&schema)?;
         if schema == self.name.schema {
             return Ok(());
         }
@@ -310,14 +312,22 @@ impl<'a> Actions<'a> {
                 .collect();
             other.schema().foreign_keys.iter().any(|k| own.contains(&k.parent_index))
         });
-        if referred && !cascade {
+        let number = id.0 + 1;
+        let readers = views::users_of_column(self.view, oids::of_table(self.schema.id), number);
+        if (referred || !readers.is_empty()) && !cascade {
+            // As PostgreSQL has it: with the schema where the name alone would not find it.
+            let alone = self.view.find(std::slice::from_ref(&self.name.name))?;
+            let table = match alone {
+                Some(Found::Table(name, _)) if name == *self.name => self.name.name.clone(),
+                _ => self.name.to_string(),
+            };
             let text = format!(
-                "cannot drop column {name} of table {} because other objects depend on it",
-                self.name.name
+                "cannot drop column {name} of table {table} because other objects depend on it"
             );
             return Err(SqlError::new(state::IN_USE, text)
                 .hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
+        self.steps.extend(readers.into_iter().map(Step::DropView));
         self.change(changes.drop_column_cascade(name));
         Ok(())
     }
