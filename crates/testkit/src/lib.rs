@@ -4,7 +4,7 @@
 //! ([`ModelTable`]), a checker of what concurrent clients saw ([`History`]), one of what their levels of
 //! isolation forbid ([`cycles`]), a driver that cuts the power at every operation ([`crash`]), one that kills
 //! processes ([`kill`]), files that behave otherwise ([`wrapped`]), a disk that takes its time ([`slow`]), a log of what was tried
-//! ([`record`]), and a PostgreSQL to compare with ([`postgres`]). The crate knows the file system seam
+//! ([`record`]), a PostgreSQL to compare with ([`postgres`]), and a client of either ([`simple`]). The crate knows the file system seam
 //! but neither values nor formats: rows are whatever type the test chooses.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
@@ -17,6 +17,7 @@ pub mod model;
 pub mod postgres;
 pub mod programs;
 pub mod record;
+pub mod simple;
 pub mod slow;
 pub mod wrapped;
 
