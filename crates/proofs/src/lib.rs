@@ -20,6 +20,7 @@ pub mod isolation;
 pub mod kill;
 pub mod options;
 
+pub mod roles;
 pub mod rows;
 pub mod served;
 
@@ -38,7 +39,7 @@ pub struct Rig {
 }
 
 /// All rigs.
-pub const RIGS: [Rig; 8] = [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW];
+pub const RIGS: [Rig; 9] = [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, ROLES];
 
 /// Power that goes, at any operation.
 pub const CRASH: Rig = Rig { name: "crash", run: crash::run };
@@ -59,6 +60,9 @@ pub const DECODERS: Rig = Rig { name: "decoders", run: decoders::run };
 pub const FULL: Rig = Rig { name: "full", run: disk::run_full };
 /// A disk without speed.
 pub const SLOW: Rig = Rig { name: "slow", run: disk::run_slow };
+
+/// Statements of roles beside PostgreSQL.
+pub const ROLES: Rig = Rig { name: "roles", run: roles::run };
 
 /// Runs one seed; a panic is a finding.
 pub fn attempt(rig: Rig, seed: u64) -> Verdict {

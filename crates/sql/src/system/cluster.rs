@@ -13,7 +13,7 @@ use crate::view::View;
 /// The transaction has ended.
 pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
     Ok(Some(match table {
-        "pg_namespace" => schemas(&Model::of(view)?),
+        "pg_namespace" => schemas(view, &Model::of(view)?),
         "pg_roles" => roles(view),
         "pg_authid" => authids(view),
         "pg_user" => users(view),
@@ -25,8 +25,8 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
     }))
 }
 
-fn schemas(model: &Model) -> Rows {
-    let mut rows = Rows::of("oid nspname nspowner");
+fn schemas(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("oid nspname nspowner nspacl");
     for (oid, name, owner) in &model.schemas {
         let owner = model.roles.iter().find(|r| r.1 == *owner).map_or(oids::POSTGRES, |r| r.0);
         rows.push(row![*oid, name, owner]);

@@ -4,11 +4,13 @@
 //! [`View`] to rows, called when a query reads it; what has no meaning here is there and empty.
 
 pub mod classes;
-mod cluster;
+pub mod cluster;
 pub mod definitions;
 pub mod fixed;
+pub mod grants;
 pub mod model;
 pub mod rows;
+pub mod sight;
 mod standard;
 pub mod text;
 pub mod views;
@@ -59,7 +61,10 @@ impl SystemTable {
         let made = match self.definition.schema {
             PG_CATALOG => match classes::rows(view, name)? {
                 None => match cluster::rows(view, name)? {
-                    None => views::rows(view, name)?,
+                    None => match grants::rows(view, name) {
+                        None => views::rows(view, name)?,
+                        found => found,
+                    },
                     found => found,
                 },
                 found => found,

@@ -303,9 +303,11 @@ ALTER DATABASE rights OWNER TO stranger
 ALTER DATABASE postgres OWNER TO stranger
 
 [tags outside] databases
-DROP DATABASE spare
+CREATE DATABASE rights
+DROP DATABASE rights
 DROP DATABASE IF EXISTS missing_d
-ALTER DATABASE spare RENAME TO spare
+DROP DATABASE missing_d
+ALTER DATABASE rights RENAME TO other_d
 
 [tags] roles
 CREATE ROLE fresh_r
