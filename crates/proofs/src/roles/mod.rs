@@ -33,15 +33,18 @@ const MEMORY: &str = "128MiB";
 /// The superuser that begins.
 const POSTGRES: &str = "postgres";
 
-/// A fault on purpose: rights that only one of the two systems gives, which the rig must find.
+/// A control: a fault on purpose, rights that only one of the two systems gives, which the rig must find; or none
+/// at all, and nothing to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum Control {
     /// A role is a superuser in Onlap alone.
     TooMuch,
     /// A role is a superuser in PostgreSQL alone.
     TooLittle,
     /// A table's grant that no statement may meet is in Onlap alone.
     Unspent,
+    /// A second PostgreSQL stands in for Onlap: what differs is the rig's own noise.
+    Itself,
 }
 
 /// Runs a seed.
@@ -52,12 +55,12 @@ pub fn run(seed: u64) -> Verdict {
     run_with(seed, STATEMENTS, None)
 }
 
-/// Runs so many statements of a seed, with a fault halfway.
+/// Runs so many statements of a seed, with a control's fault halfway.
 ///
 /// # Errors
 /// What was found.
-pub fn run_with(seed: u64, statements: usize, fault: Option<Fault>) -> Verdict {
-    let mut pair = Pair::start()?;
+pub fn run_with(seed: u64, statements: usize, control: Option<Control>) -> Verdict {
+    let mut pair = Pair::start(control == Some(Control::Itself))?;
     let mut rng = Rng::new(seed);
     let mut world = World::default();
     for sql in statements::first(&mut world) {
@@ -65,7 +68,7 @@ pub fn run_with(seed: u64, statements: usize, fault: Option<Fault>) -> Verdict {
     }
     for number in 0..statements {
         if number == statements / 2
-            && let Some(fault) = fault
+            && let Some(fault) = control
         {
             pair.plant(fault, &world)?;
         }
@@ -75,30 +78,48 @@ pub fn run_with(seed: u64, statements: usize, fault: Option<Fault>) -> Verdict {
             pair.ask(&world)?;
         }
     }
-    pair.served.lives()?;
+    if let Judged::Onlap(served) = &mut pair.judged {
+        served.lives()?;
+    }
     Ok(pair.counts)
+}
+
+/// Who is judged.
+enum Judged {
+    Onlap(Served),
+    Postgres(Postgres),
 }
 
 /// Both systems, with a connection per role in each.
 struct Pair {
-    served: Served,
+    judged: Judged,
     postgres: Postgres,
     clients: BTreeMap<String, [SimpleClient; 2]>,
     counts: Counts,
 }
 
 impl Pair {
-    fn start() -> Result<Pair, String> {
-        let served = Served::start(&["--memory-limit", MEMORY, "--sync", "os"])?;
+    fn start(itself: bool) -> Result<Pair, String> {
+        let judged = match itself {
+            true => Judged::Postgres(Postgres::start()),
+            false => Judged::Onlap(Served::start(&["--memory-limit", MEMORY, "--sync", "os"])?),
+        };
         let postgres = Postgres::start();
-        Ok(Pair { served, postgres, clients: BTreeMap::new(), counts: Counts::default() })
+        Ok(Pair { judged, postgres, clients: BTreeMap::new(), counts: Counts::default() })
+    }
+
+    fn ports(&self) -> [u16; 2] {
+        let ours = match &self.judged {
+            Judged::Onlap(served) => served.port(),
+            Judged::Postgres(postgres) => postgres.port(),
+        };
+        [ours, self.postgres.port()]
     }
 
     /// The connections of a role, or why there are none; the same reason in both.
     fn connect(&mut self, role: &str) -> Result<Option<&mut [SimpleClient; 2]>, String> {
         if !self.clients.contains_key(role) {
-            let ports = [self.served.port(), self.postgres.port()];
-            let connected = ports.map(|port| SimpleClient::connect(port, role, POSTGRES));
+            let connected = self.ports().map(|port| SimpleClient::connect(port, role, POSTGRES));
             match connected {
                 [Ok(ours), Ok(theirs)] => {
                     self.clients.insert(role.to_string(), [ours, theirs]);
@@ -131,7 +152,7 @@ impl Pair {
             world.note(drawn, false);
             return Ok(());
         };
-        self.counts.add("statements", 1);
+        self.counts.add("statements of roles", 1);
         match theirs.state() {
             "" => self.counts.add("allowed", 1),
             "42501" => self.counts.add("refused for lack of rights", 1),
@@ -184,12 +205,13 @@ impl Pair {
         Ok(())
     }
 
-    fn plant(&mut self, fault: Fault, world: &World) -> Result<(), String> {
+    fn plant(&mut self, fault: Control, world: &World) -> Result<(), String> {
         let victim = world.roles().last().cloned().unwrap_or_else(|| POSTGRES.into());
         let (side, sql) = match fault {
-            Fault::TooMuch => (0, format!("ALTER ROLE {victim} SUPERUSER")),
-            Fault::TooLittle => (1, format!("ALTER ROLE {victim} SUPERUSER")),
-            Fault::Unspent => (0, format!("GRANT TRIGGER ON {} TO {victim}", world::UNSPENT)),
+            Control::TooMuch => (0, format!("ALTER ROLE {victim} SUPERUSER")),
+            Control::TooLittle => (1, format!("ALTER ROLE {victim} SUPERUSER")),
+            Control::Unspent => (0, format!("GRANT TRIGGER ON {} TO {victim}", world::UNSPENT)),
+            Control::Itself => return Ok(()),
         };
         let clients = self.connect(POSTGRES)?.expect("postgres connects");
         let outcome = clients[side].run(&sql).map_err(|e| e.to_string())?;

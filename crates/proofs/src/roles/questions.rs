@@ -15,6 +15,13 @@ pub fn all(world: &World) -> Vec<String> {
         quoted.join(", ")
     };
     let ours = "n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'";
+    let exploded = |names: &str, list: &str, from: &str| {
+        format!(
+            "SELECT nspname, {}, pg_get_userbyid((x).grantor), pg_get_userbyid((x).grantee), (x).privilege_type, \
+             (x).is_grantable FROM (SELECT {names}, aclexplode({list}) AS x FROM {from} WHERE {ours}) AS s",
+            if names.contains("AS name") { "name" } else { "relname" }
+        )
+    };
     let cross = |function: &str, objects: &[&str], privileges: &[&str]| {
         format!(
             "SELECT rolname, o, p, {function}(rolname, o, p) FROM (VALUES {}) AS a(o), (VALUES {}) AS b(p), {roles} \
@@ -52,14 +59,12 @@ pub fn all(world: &World) -> Vec<String> {
             "SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner) FROM pg_class c JOIN pg_namespace n \
              ON n.oid = c.relnamespace WHERE {ours} AND c.relkind IN ('r', 'v', 'S')"
         ),
-        format!(
-            "SELECT n.nspname, c.relname, pg_get_userbyid(x.grantor), pg_get_userbyid(x.grantee), x.privilege_type, \
-             x.is_grantable FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) x \
-             WHERE {ours}"
-        ),
-        format!(
-            "SELECT n.nspname, pg_get_userbyid(n.nspowner), pg_get_userbyid(x.grantee), x.privilege_type, \
-             x.is_grantable FROM pg_namespace n, aclexplode(n.nspacl) x WHERE {ours}"
+        exploded("n.nspname, c.relname", "c.relacl", "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"),
+        exploded("n.nspname, n.nspname AS name", "n.nspacl", "pg_namespace n"),
+        exploded(
+            "n.nspname, c.relname || '.' || attname AS name",
+            "a.attacl",
+            "pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace",
         ),
     ];
     if !sequences.is_empty() {

@@ -78,8 +78,9 @@ pub fn first(world: &mut World) -> Vec<String> {
 
 /// Draws the next statement.
 pub fn draw(rng: &mut Rng, world: &mut World) -> Drawn {
+    let turn = world.turn();
     let mut draw = Draw { rng, world };
-    if let Some((role, ends)) = draw.world.turn() {
+    if let Some((role, ends)) = turn {
         if ends {
             let commit = draw.rng.chance(0.5);
             let sql = if commit { "COMMIT" } else { "ROLLBACK" };

@@ -6,7 +6,8 @@ use onlap::{Action, ColumnSchema, TableSchema};
 
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
-use super::text;
+use super::sight::Sight;
+use super::{grants, text};
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
 use crate::plan::Known;
@@ -45,11 +46,8 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
 }
 
 /// The OID of a relation's owner.
-pub fn owner_of(view: &View, model: &Model, oid: u32) -> u32 {
-    let known = view.objects.get(Kind::Privileges, &oid.to_string());
-    let name = known.and_then(|object| object.body["owner"].as_str());
-    let role = name.and_then(|name| model.roles.iter().find(|r| r.1 == name));
-    role.map_or(oids::POSTGRES, |r| r.0)
+pub fn owner_of(view: &View, relation: &Relation) -> u32 {
+    view.judge.rights().owner(Sight::place(relation).1)
 }
 
 /// The columns of a view's query; none where it no longer makes sense.
@@ -116,7 +114,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             model.schema_oid(&relation.name.schema),
             0,
             0,
-            owner_of(view, model, relation.oid),
+            owner_of(view, relation),
             method,
             if is_view { 0 } else { relation.oid },
             0,
@@ -141,39 +139,10 @@ fn classes(view: &View, model: &Model) -> Rows {
             0,
             "0",
             "0",
-            Datum::from(privileges(view, model, relation.oid)),
+            Datum::from(grants::shown_of(view, relation)),
         ]);
     }
     rows
-}
-
-/// What was granted, in the form of an access control list.
-fn privileges(view: &View, model: &Model, oid: u32) -> Option<Vec<String>> {
-    const LETTERS: &[(&str, char)] = &[
-        ("insert", 'a'),
-        ("select", 'r'),
-        ("update", 'w'),
-        ("delete", 'd'),
-        ("truncate", 'D'),
-        ("references", 'x'),
-        ("trigger", 't'),
-        ("usage", 'U'),
-    ];
-    let object = view.objects.get(Kind::Privileges, &oid.to_string())?;
-    let grants = object.body["grants"].as_object().filter(|grants| !grants.is_empty())?;
-    let owner = owner_of(view, model, oid);
-    let owner = model.roles.iter().find(|r| r.0 == owner).map_or("", |r| &r.1);
-    let mut items = vec![format!("{owner}=arwdDxt/{owner}")];
-    for (role, granted) in grants {
-        let has = |word: &str| {
-            let all = granted.as_array().into_iter().flatten();
-            all.filter_map(|g| g.as_str()).any(|g| g.eq_ignore_ascii_case(word))
-        };
-        let letters: String = LETTERS.iter().filter(|l| has(l.0)).map(|l| l.1).collect();
-        let role = if role == "public" { "" } else { role };
-        items.push(format!("{role}={letters}/{owner}"));
-    }
-    Some(items)
 }
 
 fn collation_of(ty: PgType) -> u32 {
@@ -188,13 +157,14 @@ fn attributes(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod \
          attbyval attalign attstorage attcompression attnotnull atthasdef atthasmissing \
-         attidentity attgenerated attisdropped attislocal attinhcount attcollation",
+         attidentity attgenerated attisdropped attislocal attinhcount attcollation attacl",
     );
     for relation in &model.relations {
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
             let size = ty.size();
+            let number = column.map_or(i as u32 + 1, |c| u32::from(c.id.0) + 1);
             let has_default = match (table, column) {
                 (Some(table), Some(column)) => text::default(view, model, table, column).is_some(),
                 _ => false,
@@ -211,7 +181,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 ty.oid,
                 -1,
                 i32::from(size),
-                column.map_or(i as i64 + 1, |c| i64::from(c.id.0) + 1),
+                number,
                 0,
                 -1,
                 ty.modifier,
@@ -237,6 +207,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 true,
                 0,
                 collation_of(ty),
+                grants::shown_of_column(view, relation, number),
             ]);
         }
     }
