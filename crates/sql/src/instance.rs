@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use onlap::{Database, Table};
+use onlap::{Csn, Database, Table, Transaction};
 use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::json;
@@ -31,8 +31,8 @@ pub struct Instance {
     pub(crate) planner: Planner,
     objects: ArcSwap<Objects>,
     pub(crate) objects_table: Table,
-    /// Held while objects change, so that two changes do not undo each other in memory.
-    changing: Mutex<()>,
+    /// Commits that change objects and are under way.
+    changing: Mutex<Changing>,
     /// Grows with every change of the catalog; plans that were made before are made again.
     catalog_version: AtomicU64,
     sessions: Mutex<HashMap<i32, Arc<Presence>>>,
@@ -40,12 +40,36 @@ pub struct Instance {
     next_object: AtomicU32,
 }
 
+/// Commits that change objects: how many are under way, and, while any is, which commit an object in
+/// memory is of. A commit becomes visible in the engine before it is in memory, so that two may come
+/// there the other way round.
+#[derive(Default)]
+struct Changing {
+    under_way: usize,
+    shown: HashMap<(Kind, String), Csn>,
+}
+
+impl Changing {
+    /// Those of a commit's changes that no later commit has changed again.
+    fn newer(&mut self, csn: Csn, pending: &Pending) -> Pending {
+        let mut newer = Pending::default();
+        for (kind, name, object) in pending.changes() {
+            let key = (*kind, name.clone());
+            if self.shown.get(&key).is_none_or(|shown| *shown <= csn) {
+                self.shown.insert(key, csn);
+                newer.note(*kind, name, object.clone());
+            }
+        }
+        newer
+    }
+}
+
 /// A session as others see it.
 pub struct Presence {
     /// Its key.
     pub key: SessionKey,
-    /// Its role.
-    pub user: String,
+    /// The role that connected, as an OID.
+    pub role: u32,
     /// Its database.
     pub database: String,
     /// The client's address.
@@ -86,6 +110,9 @@ pub enum Secret {
     /// There is no such role, or it has no password: the exchange goes on and fails.
     Unknown,
 }
+
+/// The option that says that a role had a password once.
+pub(crate) const PASSWORDS: &str = "passwords";
 
 /// Bytes that queries may use together where the engine's limit says nothing: a quarter of it is theirs.
 const QUERY_SHARE: u64 = 4;
@@ -142,34 +169,20 @@ impl Instance {
 
     /// Whether a role may use the connections that are kept for superusers.
     pub fn is_superuser(&self, role: &str) -> bool {
-        role == "postgres" || self.role(role).is_some_and(|r| r.superuser)
+        self.objects().rights().role_named(role).is_some_and(|r| r.superuser)
     }
 
-    /// Whether any role has a password: from then on nobody connects without one.
+    /// Whether any role ever had a password: from then on no client connects without one, even where all
+    /// passwords were taken away since.
     pub fn has_passwords(&self) -> bool {
         let objects = self.objects();
-        objects.of_kind(Kind::Role).any(|(name, o)| Role::of(name, o).verifier.is_some())
+        objects.get(Kind::Option, PASSWORDS).is_some()
+            || objects.rights().roles().iter().any(|role| role.verifier.is_some())
     }
 
     /// A role.
     pub fn role(&self, name: &str) -> Option<Role> {
-        let objects = self.objects();
-        match objects.get(Kind::Role, name) {
-            Some(object) => Some(Role::of(name, object)),
-            None => (name == "postgres").then(Role::postgres),
-        }
-    }
-
-    /// All roles, by name.
-    pub(crate) fn roles(&self) -> Vec<Role> {
-        let objects = self.objects();
-        let mut roles: Vec<Role> =
-            objects.of_kind(Kind::Role).map(|(name, object)| Role::of(name, object)).collect();
-        if objects.get(Kind::Role, "postgres").is_none() {
-            roles.push(Role::postgres());
-        }
-        roles.sort_by(|a, b| a.name.cmp(&b.name));
-        roles
+        self.objects().rights().role_named(name).cloned()
     }
 
     /// Gives a role a password, as a verifier of [`crate::scram`].
@@ -184,6 +197,7 @@ impl Instance {
         let objects = self.objects();
         let number =
             objects.get(Kind::Role, &role.name).map_or_else(|| self.take_number(), |o| o.number);
+        self.put(Kind::Option, PASSWORDS, Some(Object { number: 0, body: json!({}) }))?;
         self.put(Kind::Role, &role.name, Some(Object { number, body: role.body() }))
     }
 
@@ -195,9 +209,7 @@ impl Instance {
         let mut tx = self.db.begin()?;
         let mut pending = Pending::default();
         pending.put(&mut tx, &self.objects_table, kind, name, object)?;
-        tx.commit()?;
-        self.objects_changed(&pending);
-        Ok(())
+        self.commit_objects(tx, &pending)
     }
 
     /// A secret of this database that never changes: salts for roles that do not exist are made of it,
@@ -246,14 +258,30 @@ impl Instance {
         self.objects.load_full()
     }
 
-    /// Shows everybody what a transaction changed and has committed.
-    pub(crate) fn objects_changed(&self, pending: &Pending) {
+    /// Commits a transaction, and shows all sessions what it changed of objects. Of two commits that
+    /// change the same object the later one counts, whichever comes here first.
+    ///
+    /// # Errors
+    /// Those of the engine's commit.
+    pub(crate) fn commit_objects(&self, tx: Transaction, pending: &Pending) -> Result<()> {
         if pending.is_empty() {
-            return;
+            tx.commit()?;
+            return Ok(());
         }
-        let _changing = self.changing.lock();
-        self.objects.store(Arc::new(self.objects.load().with(pending)));
-        self.catalog_changed();
+        self.changing.lock().under_way += 1;
+        let committed = tx.commit();
+        let mut changing = self.changing.lock();
+        if let Ok(csn) = &committed {
+            let newer = changing.newer(*csn, pending);
+            self.objects.store(Arc::new(self.objects.load().with(&newer)));
+            self.catalog_changed();
+        }
+        changing.under_way -= 1;
+        if changing.under_way == 0 {
+            changing.shown.clear();
+        }
+        committed?;
+        Ok(())
     }
 
     /// Plans that were made before are made again.

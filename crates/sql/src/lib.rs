@@ -20,8 +20,10 @@ mod instance;
 mod parse;
 mod plan;
 mod rewrite;
+mod rights;
 mod scope;
 pub mod scram;
+mod secrets;
 mod session;
 pub mod settings;
 mod settings_sql;
@@ -33,6 +35,7 @@ mod words;
 
 pub use error::{Result, SqlError, state};
 pub use instance::{Instance, Secret, SessionKey};
+pub use secrets::without_passwords;
 pub use session::{Session, SessionInfo, Waker};
 pub use wire::{Client, CopyData, Field, Reply, RowWriter};
 

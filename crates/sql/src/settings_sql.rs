@@ -35,8 +35,10 @@ pub fn run(
         Some("reset") => {
             if words.accept(&["all"]) {
                 session.settings.reset_all();
-            } else if words.accept(&["role"]) || words.accept(&["session", "authorization"]) {
-                session.become_role(view, None)?;
+            } else if words.accept(&["role"]) {
+                session.set_role(&view.judge, None, false)?;
+            } else if words.accept(&["session", "authorization"]) {
+                session.set_authorization(&view.judge, None, false)?;
             } else {
                 session.settings.reset(&name(words)?)?;
             }
@@ -52,7 +54,7 @@ pub fn run(
                     return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
                 }
                 session.settings.reset_all();
-                session.become_role(view, None)?;
+                session.set_authorization(&view.judge, None, false)?;
                 session.discard_all();
             }
             done(&format!("DISCARD {}", what.to_uppercase()))
@@ -80,15 +82,16 @@ fn set(session: &mut Session, view: &View, words: &mut Words<'_>, text: &str) ->
     if words.begins(&["transaction"]) || words.begins(&["local", "transaction"]) {
         return transaction(session, text, characteristics);
     }
-    if words.accept(&["session", "authorization"]) {
+    let authorization = words.accept(&["session", "authorization"]);
+    let local = !authorization && words.one_of(&["local", "session"]) == Some("local");
+    if authorization || words.accept(&["session", "authorization"]) {
         let role = role(words)?;
-        session.become_role(view, role.as_deref())?;
+        session.set_authorization(&view.judge, role.as_deref(), local)?;
         return done("SET");
     }
-    let local = words.one_of(&["local", "session"]) == Some("local");
     if words.accept(&["role"]) {
         let role = role(words)?;
-        session.become_role(view, role.as_deref())?;
+        session.set_role(&view.judge, role.as_deref(), local)?;
         return done("SET");
     }
     if words.accept(&["names"]) {

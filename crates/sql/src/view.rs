@@ -12,6 +12,7 @@ use crate::error::{Result, SqlError, state};
 use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::Instance;
+use crate::rights::Judge;
 use crate::scope::Scope;
 use crate::settings::SettingRow;
 
@@ -28,8 +29,14 @@ pub struct View {
     pub database: String,
     /// Schemas that are looked at, in order.
     pub search_path: Vec<String>,
-    /// The role.
+    /// The name of the role whose rights count.
     pub user: String,
+    /// The name of the role that connected, or that SET SESSION AUTHORIZATION set.
+    pub session_user: String,
+    /// Its OID.
+    pub session_role: u32,
+    /// What the role may do.
+    pub judge: Judge,
     /// The session's process id as clients know it.
     pub pid: i32,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
@@ -48,8 +55,8 @@ pub struct View {
 pub enum Relation {
     /// A table of the engine.
     Table(Name, Table),
-    /// A view's query.
-    View(Name, String),
+    /// A view.
+    View(Name),
 }
 
 /// Schemas that belong to the system.
@@ -68,7 +75,7 @@ impl View {
     /// # Errors
     /// No schema of the search path is there.
     pub fn creation_schema(&self) -> Result<&str> {
-        let mut path = self.path().filter(|s| self.has_schema(s));
+        let mut path = self.path().filter(|s| self.has_schema(s) && self.may_look_in(s));
         path.next().ok_or_else(|| {
             SqlError::new(state::NO_SCHEMA, "no schema has been selected to create in")
         })
@@ -83,19 +90,18 @@ impl View {
     /// Where a new object of this name goes.
     ///
     /// # Errors
-    /// There is no such schema or database.
+    /// There is no such schema or database; the role may make nothing in it.
     pub fn new_name(&self, parts: &[String]) -> Result<Name> {
-        match parts {
-            [name] => Ok(Name::new(self.creation_schema()?, name)),
+        let name = match parts {
+            [name] => Name::new(self.creation_schema()?, name),
             [.., schema, name] => {
                 self.check_database(parts)?;
-                if !self.has_schema(schema) {
-                    return Err(no_schema(schema));
-                }
-                Ok(Name::new(schema, name))
+                Name::new(schema, name)
             }
-            [] => Err(SqlError::new(state::SYNTAX, "a name is missing")),
-        }
+            [] => return Err(SqlError::new(state::SYNTAX, "a name is missing")),
+        };
+        self.must_create_in(&name.schema)?;
+        Ok(name)
     }
 
     fn check_database(&self, parts: &[String]) -> Result<()> {
@@ -108,13 +114,23 @@ impl View {
         }
     }
 
-    /// The places where a name may be.
-    pub fn candidates(&self, parts: &[String]) -> Vec<Name> {
-        match parts {
-            [name] => self.path().map(|schema| Name::new(schema, name)).collect(),
-            [.., schema, name] => vec![Name::new(schema, name)],
+    /// The places where a name may be: schemas of the search path in which the role may look, or the one
+    /// that is named.
+    ///
+    /// # Errors
+    /// `42501`: the role may not look into the schema that is named.
+    pub fn candidates(&self, parts: &[String]) -> Result<Vec<Name>> {
+        Ok(match parts {
+            [name] => {
+                let path = self.path().filter(|schema| self.may_look_in(schema));
+                path.map(|schema| Name::new(schema, name)).collect()
+            }
+            [.., schema, name] => {
+                self.must_look_in(schema)?;
+                vec![Name::new(schema, name)]
+            }
             [] => Vec::new(),
-        }
+        })
     }
 
     /// What a name stands for; `None` where it may be a system table.
@@ -123,27 +139,29 @@ impl View {
     /// The database was closed; another database is named.
     pub fn find(&self, parts: &[String]) -> Result<Option<Relation>> {
         self.check_database(parts)?;
-        for name in self.candidates(parts) {
+        for name in self.candidates(parts)? {
             let engine = name.engine(&self.database);
             if engine != crate::catalog::objects::TABLE
                 && let Ok(table) = self.scope.tx()?.table(&engine)
             {
                 return Ok(Some(Relation::Table(name, table)));
             }
-            if let Some(view) = self.objects.get(Kind::View, &engine) {
-                let sql = view.body["sql"].as_str().unwrap_or_default().to_string();
-                return Ok(Some(Relation::View(name, sql)));
+            if self.objects.get(Kind::View, &engine).is_some() {
+                return Ok(Some(Relation::View(name)));
             }
         }
         Ok(None)
     }
 
     /// A sequence.
-    pub fn sequence(&self, parts: &[String]) -> Option<(Name, Sequence)> {
-        self.candidates(parts).into_iter().find_map(|name| {
+    ///
+    /// # Errors
+    /// `42501`: the role may not look into its schema.
+    pub fn sequence(&self, parts: &[String]) -> Result<Option<(Name, Sequence)>> {
+        Ok(self.candidates(parts)?.into_iter().find_map(|name| {
             let sequence = self.scope.tx().ok()?.sequence(&name.engine(&self.database)).ok()?;
             Some((name, sequence))
-        })
+        }))
     }
 
     /// A table of the engine.
@@ -153,7 +171,7 @@ impl View {
     pub fn table(&self, parts: &[String]) -> Result<(Name, Table)> {
         match self.find(parts)? {
             Some(Relation::Table(name, table)) => Ok((name, table)),
-            Some(Relation::View(name, _)) => {
+            Some(Relation::View(name)) => {
                 let text = format!("\"{}\" is not a table", name.name);
                 Err(SqlError::new("42809", text))
             }

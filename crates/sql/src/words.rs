@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
 use crate::error::{Result, SqlError, state};
 
 /// The words and symbols of a statement, and how many were read.
+#[derive(Clone)]
 pub struct Words<'a> {
     text: &'a str,
     tokens: Vec<(Token, Range<usize>)>,
@@ -244,6 +245,16 @@ impl<'a> Words<'a> {
         pieces.push(&self.text[from..]);
         self.at = self.tokens.len();
         pieces
+    }
+
+    /// Where the next token stands in the text.
+    pub fn next_range(&self) -> Option<Range<usize>> {
+        self.tokens.get(self.at).map(|token| token.1.clone())
+    }
+
+    /// Leaves out a token.
+    pub fn skip(&mut self) {
+        self.at += 1;
     }
 
     /// What is left, as it was written.

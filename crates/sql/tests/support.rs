@@ -10,7 +10,7 @@ use onlap_testkit::simple::Outcome;
 pub struct Fixture {
     /// What sessions share.
     pub instance: Arc<Instance>,
-    _dir: tempfile::TempDir,
+    _dir: Option<tempfile::TempDir>,
 }
 
 impl Fixture {
@@ -27,7 +27,13 @@ impl Fixture {
             options.tuning.memtable_bytes = Some(16 << 10);
         }
         let db = Database::open(dir.path(), options).expect("an empty database opens");
-        Fixture { instance: Instance::open(db).expect("an empty catalog"), _dir: dir }
+        Fixture { instance: Instance::open(db).expect("an empty catalog"), _dir: Some(dir) }
+    }
+
+    /// A database that was opened elsewhere.
+    #[allow(dead_code, reason = "not every file of tests needs it")]
+    pub fn of(instance: Arc<Instance>) -> Fixture {
+        Fixture { instance, _dir: None }
     }
 
     /// A session of postgres.

@@ -234,6 +234,11 @@ impl Transaction {
     /// Forgets the changes.
     pub fn rollback(self) {}
 
+    /// Whether it was begun to read alone.
+    pub fn is_read_only(&self) -> bool {
+        self.options.read_only
+    }
+
     /// The place that the transaction has come to.
     pub fn savepoint(&mut self) -> Savepoint {
         self.savepoints += 1;

@@ -194,7 +194,8 @@ impl Connection {
         let Some(limit) = self.server.config.log_min_duration else { return };
         let took = Duration::from_nanos(SystemClock.monotonic_ns().saturating_sub(begun));
         if took >= limit {
-            let text: String = sql.chars().take(LOGGED_CHARACTERS).collect();
+            let text: String =
+                onlap_sql::without_passwords(sql).chars().take(LOGGED_CHARACTERS).collect();
             let ms = took.as_secs_f64() * 1000.0;
             self.server.log.info(format_args!("duration: {ms:.3} ms  statement: {text}"));
         }

@@ -5,6 +5,7 @@
 //! are rows of a table of the engine ([`objects`]), so that they come and go with the transaction that
 //! makes them.
 
+pub mod bound;
 pub mod names;
 pub mod objects;
 pub mod oids;

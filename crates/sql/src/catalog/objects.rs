@@ -5,11 +5,14 @@
 //! session's ([`Pending`]), written through the transaction as well, so that commit and rollback decide.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use onlap::{DataType, Database, Scan, Table, TableSpec, Transaction, Value};
 use serde_json::Value as Json;
 
 use crate::error::{Result, SqlError};
+use crate::rights::convert;
+use crate::rights::state::{Rights, is_about_rights};
 
 /// The table's name in the engine.
 pub const TABLE: &str = "onlap_objects";
@@ -19,18 +22,22 @@ pub const TABLE: &str = "onlap_objects";
 pub enum Kind {
     /// `{}`, by name
     Database,
-    /// `{"owner"}`, by `database/schema`
+    /// `{}`, by `database/schema`
     Schema,
-    /// `{"verifier", "superuser", "login", "createdb", "createrole", "settings"}`, by name
+    /// `{"verifier", "superuser", "login", "createdb", "createrole", "inherit"}`, by name
     Role,
-    /// `{"sql", "columns"}`, by the engine's form of its name
+    /// `{"sql", "columns", "uses"}`, by the engine's form of its name
     View,
     /// `{"sql"}`, by `table id:column id`
     Default,
     /// `{"text"}`, by `OID:column number`
     Comment,
-    /// `{"owner", "grants"}`, by OID
+    /// `{"owner", "acl", "columns"}`, by OID: see [`crate::rights::Entry`]
     Privileges,
+    /// `{"admin", "grantor"}`: that a role is in another, by `role OID:member OID`
+    Member,
+    /// `{"acl"}` that new objects get, by `role OID:schema OID:class`
+    DefaultPrivileges,
     /// `{"table", "column"}` that a sequence belongs to, by the sequence's name in the engine
     Owned,
     /// `{"always"}`: a column filled by its sequence, by `table id:column id`
@@ -49,6 +56,8 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Default, "default"),
     (Kind::Comment, "comment"),
     (Kind::Privileges, "privileges"),
+    (Kind::Member, "member"),
+    (Kind::DefaultPrivileges, "default privileges"),
     (Kind::Owned, "owned"),
     (Kind::Identity, "identity"),
     (Kind::Unique, "unique"),
@@ -75,6 +84,8 @@ pub struct Object {
 pub struct Objects {
     map: BTreeMap<(Kind, String), Object>,
     next: u32,
+    /// What the rows about roles and grants say.
+    rights: Arc<Rights>,
 }
 
 impl Objects {
@@ -95,7 +106,7 @@ impl Objects {
             Ok(table) => table,
             Err(_) => db.create_table(spec())?,
         };
-        let mut objects = Objects { map: BTreeMap::new(), next: 1 };
+        let mut objects = Objects { next: 1, ..Objects::default() };
         for row in db.snapshot()?.scan(&table, Scan::all())?.rows()? {
             let [Value::Text(kind), Value::Text(name), Value::Int(number), Value::Text(body)] =
                 &row[..]
@@ -108,7 +119,38 @@ impl Objects {
             objects.next = objects.next.max(number + 1);
             objects.map.insert((kind, name.clone()), Object { number, body });
         }
+        objects.read_rights().map_err(|name| damaged(&name))?;
+        let old = convert::changes(db, &objects);
+        if !old.is_empty() {
+            let (mut tx, mut pending) = (db.begin()?, Pending::default());
+            for (kind, name, object) in old {
+                pending.put(&mut tx, &table, kind, &name, Some(object))?;
+            }
+            tx.commit()?;
+            objects = objects.with(&pending);
+        }
         Ok((table, objects))
+    }
+
+    /// Reads what the rows say of rights; the name of a row that no release wrote otherwise. Rows of older
+    /// releases are left out: they are converted next.
+    fn read_rights(&mut self) -> std::result::Result<(), String> {
+        let mut rights = Rights::default();
+        for ((kind, name), object) in &self.map {
+            if is_about_rights(*kind)
+                && !convert::is_old(*kind, object)
+                && rights.apply(*kind, name, Some(object)).is_none()
+            {
+                return Err(name.clone());
+            }
+        }
+        self.rights = Arc::new(rights);
+        Ok(())
+    }
+
+    /// Roles, owners and grants.
+    pub fn rights(&self) -> &Arc<Rights> {
+        &self.rights
     }
 
     /// An object.
@@ -136,6 +178,11 @@ impl Objects {
         let mut objects = self.clone();
         for (kind, name, object) in &pending.changes {
             let key = (*kind, name.clone());
+            if is_about_rights(*kind) {
+                let applied =
+                    Arc::make_mut(&mut objects.rights).apply(*kind, name, object.as_ref());
+                debug_assert!(applied.is_some(), "{kind:?} {name}");
+            }
             match object {
                 Some(object) => {
                     objects.next = objects.next.max(object.number + 1);
@@ -172,6 +219,10 @@ impl Pending {
     pub fn len(&self) -> usize {
         self.changes.len()
     }
+    /// The changes, in order: kind, name, and what there is now.
+    pub fn changes(&self) -> &[(Kind, String, Option<Object>)] {
+        &self.changes
+    }
     /// Forgets changes after the first `len`.
     pub fn truncate(&mut self, len: usize) {
         self.changes.truncate(len);
@@ -196,7 +247,12 @@ impl Pending {
             let body = Value::Text(object.body.to_string());
             tx.insert(table, &[kind, name, Value::Int(object.number.into()), body])?;
         }
-        self.changes.push((kind, name.to_string(), object));
+        self.note(kind, name, object);
         Ok(())
+    }
+
+    /// Notes a change that was written.
+    pub fn note(&mut self, kind: Kind, name: &str, object: Option<Object>) {
+        self.changes.push((kind, name.to_string(), object));
     }
 }

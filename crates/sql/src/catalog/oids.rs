@@ -4,6 +4,7 @@
 //!
 //! | from | what |
 //! |---|---|
+//! | 1 | what PostgreSQL has from the start |
 //! | 16384 + 2 x id | tables |
 //! | 16385 + 2 x id | indexes |
 //! | 1,000,000,000 + id | sequences |
@@ -23,6 +24,26 @@ pub const INFORMATION_SCHEMA: u32 = 13_183;
 pub const POSTGRES: u32 = 10;
 /// Database postgres.
 pub const DATABASE: u32 = 5;
+/// The first OID that is not PostgreSQL's own.
+pub const FIRST_OWN: u32 = 16_384;
+/// Role that the owner of each database is in.
+pub const PG_DATABASE_OWNER: u32 = 6171;
+/// Role that reads all rows.
+pub const PG_READ_ALL_DATA: u32 = 6181;
+/// Role that writes all rows.
+pub const PG_WRITE_ALL_DATA: u32 = 6182;
+/// Role that watches the server.
+pub const PG_MONITOR: u32 = 3373;
+/// Role that sees all settings.
+pub const PG_READ_ALL_SETTINGS: u32 = 3374;
+/// Role that sees what all sessions do.
+pub const PG_READ_ALL_STATS: u32 = 3375;
+/// Role that may look at tables for statistics.
+pub const PG_STAT_SCAN_TABLES: u32 = 3377;
+/// Role that ends statements and sessions of others.
+pub const PG_SIGNAL_BACKEND: u32 = 4200;
+/// Role that may ask for a checkpoint.
+pub const PG_CHECKPOINT: u32 = 4544;
 
 /// A table's.
 pub fn of_table(id: TableId) -> u32 {

@@ -125,6 +125,7 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
     if session.uses_fast_path()
         && let Some(fast) = Fast::bind(view, statement)
     {
+        view.must(fast.needs())?;
         let index = fast.index(&[]);
         let lines = vec![match &index {
             Some(index) => format!("Native, by index {index}"),
@@ -136,7 +137,7 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
         Statement::Query(_) => {
             let planner = &session.instance.planner;
             let query = planner.plan(view, (**statement).clone(), Vec::new(), &Known::default())?;
-            let plan = planner.physical(&query.plan)?;
+            let plan = planner.physical(&view.judge, &query)?;
             let text = displayable(plan.as_ref()).indent(false).to_string();
             let lines = text.lines().map(str::to_string).collect();
             Ok(Found { tier: "planner", index: index_of(&plan), lines })

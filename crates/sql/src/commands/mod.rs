@@ -61,7 +61,7 @@ pub fn run(
             other => Err(SqlError::unsupported(other.to_uppercase())),
         };
     }
-    if let Some(answer) = maintenance::run(session, view, &mut words)? {
+    if let Some(answer) = maintenance::run(session, view, &mut words, client)? {
         return Ok(answer);
     }
     if let Some(tag) = ddl::by_words(session, view, &mut words, client)? {

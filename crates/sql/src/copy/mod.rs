@@ -14,8 +14,10 @@ mod text;
 
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-use crate::catalog::{Name, oids};
+use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
+use crate::rights::Action;
+use crate::rights::ask::{numbers, of_table, sequences};
 use crate::session::Session;
 use crate::session::answer::Answer;
 use crate::view::View;
@@ -109,8 +111,10 @@ fn copy_in(
 ) -> Result<Answer> {
     let (name, table) = view.table(table)?;
     let schema = table.schema();
-    view.must(oids::of_table(schema.id), &name.name, "insert")?;
     let columns = positions(&name, &schema, columns)?;
+    let mut needs = sequences(view, &schema, &columns)?;
+    needs.push(of_table(Action::Insert, &schema, numbers(&schema, columns.iter().copied())));
+    view.must(&needs)?;
     options.check_columns(&name, &schema, &columns)?;
     let mut decoder: Box<dyn Decoder> = match options.format {
         Format::Text => Box::new(text::Text::new(options)),

@@ -7,10 +7,11 @@ use onlap::{Rows, Scan};
 use super::binary::SIGNATURE;
 use super::options::{Format, Header, Options};
 use super::positions;
-use crate::catalog::oids;
 use crate::error::{Result, SqlError};
 use crate::parse;
 use crate::plan::Known;
+use crate::rights::Action;
+use crate::rights::ask::{numbers, of_table};
 use crate::scope::Scope;
 use crate::session::Session;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, RowsAnswer, Source};
@@ -66,15 +67,16 @@ pub fn table(
 ) -> Result<Answer> {
     let (name, table) = match view.find(table)? {
         Some(Relation::Table(name, table)) => (name, table),
-        Some(Relation::View(name, _)) => {
+        Some(Relation::View(name)) => {
             let text = format!("cannot copy from view \"{}\"", name.name);
             return Err(SqlError::new("42809", text).hint("Try the COPY (SELECT ...) TO variant."));
         }
         None => return Err(no_table(table)),
     };
     let schema = table.schema();
-    view.must(oids::of_table(schema.id), &name.name, "select")?;
     let positions = positions(&name, &schema, columns)?;
+    let read = numbers(&schema, positions.iter().copied());
+    view.must(&[of_table(Action::Read, &schema, read)])?;
     options.check_columns(&name, &schema, &positions)?;
     let described: Arc<[AnswerColumn]> = positions
         .iter()

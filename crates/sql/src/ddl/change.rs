@@ -19,6 +19,13 @@ impl Session {
         Ok(())
     }
 
+    /// The number of an object that the statement made.
+    pub(crate) fn number_of(&mut self, kind: Kind, name: &str) -> Result<u32> {
+        let instance = std::sync::Arc::clone(&self.instance);
+        let objects = instance.objects().with(&self.current()?.pending);
+        Ok(objects.get(kind, name).map_or(0, |object| object.number))
+    }
+
     /// Makes, replaces or removes an object that the engine does not know.
     pub(crate) fn put(&mut self, kind: Kind, name: &str, body: Option<Json>) -> Result<()> {
         let instance = std::sync::Arc::clone(&self.instance);

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::{alter, privileges, roles};
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
+use crate::rights::{Action, Class, Key};
 use crate::session::Session;
 use crate::view::{View, no_table};
 use crate::words::Words;
@@ -36,9 +37,24 @@ pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<
         })
     };
     let (oid, column) = match kind {
-        "schema" => (object(Kind::Schema, &words.ident()?, "schema")?, 0),
-        "database" => (object(Kind::Database, &words.ident()?, "database")?, 0),
-        "role" => (object(Kind::Role, &words.ident()?, "role")?, 0),
+        "schema" => {
+            let name = words.ident()?;
+            let oid = object(Kind::Schema, &name, "schema")?;
+            let key = Key::of_schema(oid, view.database_key().oid);
+            view.must_one(Action::Comment, Class::Schema, key, &name)?;
+            (oid, 0)
+        }
+        "database" => {
+            let name = words.ident()?;
+            let oid = object(Kind::Database, &name, "database")?;
+            view.must_one(Action::Comment, Class::Database, Key::of(oid), &name)?;
+            (oid, 0)
+        }
+        "role" => {
+            let oid = object(Kind::Role, &words.ident()?, "role")?;
+            roles::must_comment(view, oid)?;
+            (oid, 0)
+        }
         "extension" => {
             words.rest();
             return Ok("COMMENT");
@@ -48,6 +64,13 @@ pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<
         _ => {
             let parts = words.name()?;
             let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;
+            let class = privileges::class_of(found);
+            if class.word() != kind {
+                let article = if kind == "index" { "an" } else { "a" };
+                let text = format!("\"{}\" is not {article} {kind}", name.name);
+                return Err(SqlError::new("42809", text));
+            }
+            view.must_own(Action::Comment, &name, found)?;
             (privileges::oid_of(view, &name, found)?, 0)
         }
     };
@@ -68,6 +91,7 @@ fn column_of(view: &View, words: &mut Words<'_>) -> Result<(u32, usize)> {
     let mut parts = words.name()?;
     let column = parts.pop().unwrap_or_default();
     let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;
+    view.must_own(Action::CommentPart, &name, found)?;
     let oid = privileges::oid_of(view, &name, found)?;
     let engine = name.engine(&view.database);
     let missing = || {
@@ -90,6 +114,7 @@ fn constraint(view: &View, words: &mut Words<'_>) -> Result<(u32, usize)> {
     let name = words.ident()?;
     words.expect(&["on"])?;
     let (table_name, table) = view.table(&words.name()?)?;
+    view.must_own(Action::CommentPart, &table_name, super::naming::Relation::Table)?;
     let schema = table.schema();
     if let Some(index) = schema.index_by_name(&name) {
         return Ok((oids::of_index_constraint(index.id), 0));

@@ -12,6 +12,8 @@ use super::naming::{self, choose};
 use crate::catalog::Name;
 use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError, state};
+use crate::rights::Action as Act;
+use crate::rights::ask::{numbers, of_table};
 use crate::view::View;
 
 /// A constraint of a table.
@@ -196,7 +198,10 @@ impl<'a> Collector<'a> {
         let own = parent.last() == Some(&self.table.name)
             && parent.len().checked_sub(2).is_none_or(|i| parent[i] == self.table.schema);
         let parent = match self.view.table(&parent) {
-            Ok((_, table)) => table.name(),
+            Ok((_, table)) => {
+                self.must_refer(&table.schema(), key)?;
+                table.name()
+            }
             Err(_) if own => self.table.engine(&self.view.database),
             Err(e) => return Err(e),
         };
@@ -209,6 +214,20 @@ impl<'a> Collector<'a> {
         }
         self.all.push(Constraint::Foreign(spec));
         Ok(())
+    }
+}
+
+impl Collector<'_> {
+    /// Fails unless the role may refer to the parent's columns: those that are named, or its primary key.
+    fn must_refer(&self, parent: &TableSchema, key: &ForeignKeyConstraint) -> Result<()> {
+        let named = key.referred_columns.iter();
+        let mut places: Vec<usize> =
+            named.filter_map(|name| parent.position_by_name(&fold(name))).collect();
+        if key.referred_columns.is_empty() {
+            let primary = parent.primary().into_iter().flat_map(|index| &index.key);
+            places = primary.filter_map(|part| parent.position(part.column)).collect();
+        }
+        self.view.must(&[of_table(Act::Refer, parent, numbers(parent, places))])
     }
 }
 

@@ -7,6 +7,8 @@ use super::naming::Relation;
 use super::{alter, index, schema, sequence, view as views};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
+use crate::rights::ask::sequence_key;
+use crate::rights::{Action, Class, Key};
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
@@ -122,12 +124,21 @@ fn carry_out(
     names: Vec<Name>,
     cascade: bool,
 ) -> Result<()> {
+    // All are judged before the first goes.
+    for name in &names {
+        match what.relation() {
+            Some(relation) => view.must_own(Action::Drop, name, relation)?,
+            None => {
+                let key = view.schema_key(&name.schema).unwrap_or(Key::of(0));
+                view.must_one(Action::Drop, Class::Schema, key, &name.schema)?;
+            }
+        }
+    }
     match what {
         What::Table => {
             let mut found: Vec<Table> = Vec::new();
             for name in &names {
                 let table = view.scope.tx()?.table(&name.engine(&view.database))?;
-                session.must_own(view, oids::of_table(table.schema().id), "table", &name.name)?;
                 if !found.iter().any(|t| t.schema().id == table.schema().id) {
                     found.push(table);
                 }
@@ -184,14 +195,12 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
         }
     }
     let all = engines.clone();
-    for engine in &all {
-        for user in views::users(view, engine) {
-            one_view(session, view, &user, &all, cascade)
-                .map_err(|_| in_use("table", &Name::of_engine(engine).1.name, None))?;
+    for (table, engine) in tables.iter().zip(&all) {
+        for user in views::users(view, oids::of_table(table.schema().id)) {
             if !cascade {
                 return Err(in_use("table", &Name::of_engine(engine).1.name, None));
             }
-            session.put(Kind::View, &user, None)?;
+            one_view(session, view, &user, &all, cascade)?;
         }
     }
     // Foreign keys between the tables themselves go first too: none outlives its parent.
@@ -212,7 +221,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
         let owned = sequence::owned_by(view, schema.id, None);
         for name in owned {
             session.put(Kind::Owned, &name, None)?;
-            sequence::drop_unused(view, &name)?;
+            sequence::drop_unused(session, view, &name)?;
         }
         forget_notes(session, view, &schema)?;
     }
@@ -241,14 +250,20 @@ fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema)
     gone.into_iter().try_for_each(|(kind, name)| session.put(kind, &name, None))
 }
 
-fn one_view(
+/// Drops a view with those that read it.
+///
+/// # Errors
+/// Others read it, and `cascade` is not said.
+pub fn one_view(
     session: &mut Session,
     view: &View,
     engine: &str,
     together: &[String],
     cascade: bool,
 ) -> Result<()> {
-    for user in views::users(view, engine) {
+    let Some(object) = view.objects.get(Kind::View, engine) else { return Ok(()) };
+    let oid = oids::of_object(object.number);
+    for user in views::users(view, oid) {
         if together.contains(&user) {
             continue;
         }
@@ -258,6 +273,7 @@ fn one_view(
         one_view(session, view, &user, together, true)?;
     }
     session.catalog_changed()?;
+    session.forget_rights(view, Key::of(oid))?;
     session.put(Kind::View, engine, None)
 }
 
@@ -309,6 +325,7 @@ fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) 
         }
     }
     session.put(Kind::Owned, &engine, None)?;
+    session.forget_rights(view, sequence_key(id))?;
     session.catalog_changed()?;
     Ok(view.scope.tx()?.drop_sequence(&engine)?)
 }

@@ -1,126 +1,473 @@
 //! GRANT and REVOKE.
+//!
+//! A statement is read first ([`Said`]): which privileges, on what, to whom. Each object is then changed
+//! in PostgreSQL's way: the grantor is the owner where the role has the owner's rights, and otherwise the
+//! role, among those whose rights it has, with the most of the grant options that are needed; what is
+//! lacking is left out with a warning, and is an error where the role has nothing on the object at all.
 
 use datafusion::sql::sqlparser::tokenizer::Token;
 
-use super::{alter, privileges};
+use super::naming::{self, Relation};
+use super::{alter, members, privileges};
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
+use crate::rights::acl::Refusal;
+use crate::rights::judge::refusal;
+use crate::rights::{Acl, Action, Class, Entry, Key, Need, OF_COLUMNS, PUBLIC, Privileges};
 use crate::session::Session;
 use crate::view::{View, no_schema, no_table};
+use crate::wire::Client;
 use crate::words::Words;
+
+/// What cannot be granted so.
+const INVALID_GRANT: &str = "0LP01";
+
+/// A privilege as it was said, and the columns that it is on.
+pub struct Wanted {
+    /// The word; `None` for ALL.
+    pub word: Option<String>,
+    /// The columns; none for the whole object.
+    pub columns: Vec<String>,
+}
+
+/// What a statement says beside its objects.
+pub struct Said {
+    /// Whether it is GRANT.
+    pub grant: bool,
+    /// GRANT OPTION FOR, or WITH GRANT OPTION.
+    pub option: bool,
+    /// The privileges.
+    pub wanted: Vec<Wanted>,
+    /// The roles.
+    pub grantees: Vec<u32>,
+    /// CASCADE.
+    pub cascade: bool,
+}
+
+impl Said {
+    /// Reads what comes before ON or TO.
+    ///
+    /// # Errors
+    /// `42601`.
+    pub fn begin(words: &mut Words<'_>, grant: bool) -> Result<Said> {
+        let option = !grant && words.accept(&["grant", "option", "for"]);
+        let mut wanted = Vec::new();
+        if words.accept(&["all"]) {
+            words.accept(&["privileges"]);
+            wanted.push(Wanted { word: None, columns: words.columns()? });
+        } else {
+            loop {
+                let word = Some(words.ident()?);
+                wanted.push(Wanted { word, columns: words.columns()? });
+                if !words.symbol(&Token::Comma) {
+                    break;
+                }
+            }
+        }
+        Ok(Said { grant, option, wanted, grantees: Vec::new(), cascade: false })
+    }
+
+    /// Reads the roles and what comes after them.
+    ///
+    /// # Errors
+    /// There is no such role; `42601`.
+    pub fn end(&mut self, view: &View, words: &mut Words<'_>) -> Result<()> {
+        words.expect(&[if self.grant { "to" } else { "from" }])?;
+        loop {
+            words.accept(&["group"]);
+            let name = words.ident()?;
+            self.grantees.push(if name == "public" { PUBLIC } else { view.role_named(&name)? });
+            if !words.symbol(&Token::Comma) {
+                break;
+            }
+        }
+        if self.grant && words.accept(&["with", "grant", "option"]) {
+            self.option = true;
+        }
+        granted_by(view, words)?;
+        self.cascade = words.accept(&["cascade"]);
+        words.accept(&["restrict"]);
+        words.end()?;
+        if self.grant && self.option && self.grantees.contains(&PUBLIC) {
+            let text = "grant options can only be granted to roles";
+            return Err(SqlError::new(INVALID_GRANT, text));
+        }
+        Ok(())
+    }
+
+    /// The privileges on objects of a class as wholes; whether ALL was said.
+    ///
+    /// # Errors
+    /// A word that is none, or none of this class.
+    pub fn whole(&self, class: Class, allowed: Privileges) -> Result<(Privileges, bool)> {
+        let what = if class == Class::Table { "relation" } else { class.word() };
+        let mut all = (Privileges::NONE, false);
+        for wanted in self.wanted.iter().filter(|wanted| wanted.columns.is_empty()) {
+            match &wanted.word {
+                None => all = (class.grantable(), true),
+                Some(word) => all.0 |= privilege(word, allowed, what)?,
+            }
+        }
+        Ok(all)
+    }
+}
+
+fn privilege(word: &str, allowed: Privileges, what: &str) -> Result<Privileges> {
+    let found = Privileges::by_word(word).ok_or_else(|| {
+        SqlError::new(state::SYNTAX, format!("unrecognized privilege type \"{word}\""))
+    })?;
+    match allowed.has(found) {
+        true => Ok(found),
+        false => {
+            let text = format!("invalid privilege type {} for {what}", word.to_uppercase());
+            Err(SqlError::new(INVALID_GRANT, text))
+        }
+    }
+}
+
+/// GRANTED BY, which may only name the role itself.
+fn granted_by(view: &View, words: &mut Words<'_>) -> Result<()> {
+    if words.accept(&["granted", "by"]) && view.role_named(&words.ident()?)? != view.judge.role {
+        return Err(SqlError::unsupported("a grantor that is not the current user"));
+    }
+    Ok(())
+}
 
 /// GRANT or REVOKE, after this word.
 ///
 /// # Errors
-/// There is no such table or role; what Onlap does not have.
+/// There is no such object or role; the role may not; what Onlap does not have.
 pub fn run(
     session: &mut Session,
     view: &View,
     words: &mut Words<'_>,
     grant: bool,
+    client: &mut dyn Client,
 ) -> Result<&'static str> {
     let tag = if grant { "GRANT" } else { "REVOKE" };
-    words.accept(&["grant", "option", "for"]);
-    let mut wanted = Vec::new();
-    if words.accept(&["all"]) {
-        words.accept(&["privileges"]);
-        wanted.extend(privileges::ALL.iter().map(|p| p.to_string()));
-    } else {
-        loop {
-            wanted.push(words.ident()?);
-            if words.peek() == Some(&Token::LParen) {
-                return Err(SqlError::unsupported("privileges on columns"));
-            }
-            if !words.symbol(&Token::Comma) {
-                break;
-            }
-        }
+    if words.begins(&["admin", "option", "for"]) {
+        return members::run(session, view, words, grant, client);
     }
-    if !words.accept(&["on"]) {
-        return Err(SqlError::unsupported("membership of roles"));
+    let mut ahead = words.clone();
+    let mut said = Said::begin(&mut ahead, grant)?;
+    if !ahead.accept(&["on"]) {
+        return members::run(session, view, words, grant, client);
     }
-    let tables = targets(view, words)?;
-    words.expect(&[if grant { "to" } else { "from" }])?;
-    let mut roles = Vec::new();
-    loop {
-        words.accept(&["group"]);
-        let role = match words.ident()?.as_str() {
-            "current_user" | "session_user" | "current_role" => view.user.clone(),
-            role => role.to_string(),
-        };
-        let known = role == "public"
-            || view.instance.role(&role).is_some()
-            || view.objects.get(Kind::Role, &role).is_some();
-        if !known {
-            return Err(SqlError::new(state::NO_OBJECT, format!("role \"{role}\" does not exist")));
-        }
-        roles.push(role);
-        if !words.symbol(&Token::Comma) {
-            break;
-        }
-    }
-    // WITH GRANT OPTION, GRANTED BY, CASCADE: only owners and superusers grant.
-    words.rest();
-    let Some(tables) = tables else { return Ok(tag) };
-    for privilege in &wanted {
-        let known = privileges::ALL.contains(&privilege.as_str()) || privilege == "usage";
-        if !known {
-            let text = format!("unrecognized privilege type \"{privilege}\"");
-            return Err(SqlError::new(state::SYNTAX, text));
-        }
-    }
-    for name in tables {
-        let Some(relation) = super::naming::find(view, &name)? else { continue };
-        let oid = privileges::oid_of(view, &name, relation)?;
-        session.must_own(view, oid, "table", &name.name)?;
-        let key = oid.to_string();
-        let known = view.objects.get(Kind::Privileges, &key).map(|o| &o.body);
-        let body = privileges::changed(known, &roles, &wanted, grant);
-        session.put(Kind::Privileges, &key, Some(body))?;
+    *words = ahead;
+    let (class, targets) = targets(view, words)?;
+    said.end(view, words)?;
+    // What there are no objects of, as functions, all may use.
+    let Some(class) = class else { return Ok(tag) };
+    let allowed = match class {
+        Class::Table => class.grantable() | Class::Sequence.grantable(),
+        class => class.grantable(),
+    };
+    let wanted = said.whole(class, allowed)?;
+    for target in targets {
+        Granting { session: &mut *session, view, said: &said, client: &mut *client }
+            .one(class, &target, wanted)?;
     }
     Ok(tag)
 }
 
-/// The tables, views and sequences that are meant; `None` for schemas and databases, which all may use.
-fn targets(view: &View, words: &mut Words<'_>) -> Result<Option<Vec<Name>>> {
+/// An object of a statement.
+pub struct Target {
+    class: Class,
+    key: Key,
+    name: Name,
+}
+
+fn relation_target(view: &View, name: Name, relation: Relation) -> Result<Target> {
+    let (class, key) = (privileges::class_of(relation), privileges::key_of(view, &name, relation)?);
+    Ok(Target { class, key, name })
+}
+
+/// What the statement is about: its class as it was said, and the objects.
+fn targets(view: &View, words: &mut Words<'_>) -> Result<(Option<Class>, Vec<Target>)> {
     if words.accept(&["all"]) {
-        let what = words.one_of(&["tables", "sequences", "functions", "routines", "procedures"]);
-        let what = what.ok_or_else(|| words.error())?;
-        words.expect(&["in", "schema"])?;
-        let schemas: Vec<String> = words.names()?.into_iter().map(|n| n.join(".")).collect();
-        if let Some(missing) = schemas.iter().find(|s| !view.has_schema(s)) {
-            return Err(no_schema(missing));
-        }
-        let own = |name: &Name| schemas.contains(&name.schema);
-        let of_engine = |engine: &str| {
-            let (database, name) = Name::of_engine(engine);
-            (database == view.database).then_some(name).filter(own)
-        };
-        return Ok(Some(match what {
-            "tables" => {
-                let tables = view.tables()?.into_iter().map(|(name, _)| name).filter(own);
-                let views = view.objects.of_kind(Kind::View).filter_map(|(n, _)| of_engine(n));
-                tables.chain(views).collect()
-            }
-            "sequences" => {
-                let all = view.scope.tx()?.sequences();
-                all.iter().filter_map(|s| of_engine(s.name())).collect()
-            }
-            _ => Vec::new(),
-        }));
+        return all_in_schemas(view, words);
     }
-    let kinds = ["schema", "database", "function", "language", "type", "domain", "tablespace"];
+    let kinds = ["function", "procedure", "routine", "language", "type", "domain", "tablespace"];
     if words.one_of(&kinds).is_some() {
         words.names()?;
         if words.peek() == Some(&Token::LParen) {
             words.parenthesized()?;
         }
-        return Ok(None);
+        return Ok((None, Vec::new()));
     }
-    words.one_of(&["table", "sequence"]);
-    let mut names = Vec::new();
+    let said = words.one_of(&["schema", "database", "table", "sequence"]).unwrap_or("table");
+    let class = Class::by_word(said).expect("these are words of classes");
+    let mut targets = Vec::new();
     for parts in words.names()? {
-        names.push(alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?.0);
+        targets.push(match class {
+            Class::Schema => {
+                let name = parts.join(".");
+                let key = view.schema_key(&name).ok_or_else(|| no_schema(&name))?;
+                Target { class, key, name: Name::new("", name) }
+            }
+            Class::Database => {
+                let name = parts.join(".");
+                let oid = super::roles::oid_of_object(view, Kind::Database, &name);
+                let missing = format!("database \"{name}\" does not exist");
+                let oid = oid.ok_or_else(|| SqlError::new(state::NO_DATABASE, missing))?;
+                Target { class, key: Key::of(oid), name: Name::new("", name) }
+            }
+            _ => {
+                let found = alter::relation(view, &parts)?;
+                let (name, relation) = found.ok_or_else(|| no_table(&parts))?;
+                let wrong = match relation {
+                    Relation::Index => Some("an index"),
+                    Relation::Table | Relation::View if class == Class::Sequence => {
+                        Some("not a sequence")
+                    }
+                    _ => None,
+                };
+                if let Some(wrong) = wrong {
+                    let text = format!("\"{}\" is {wrong}", name.name);
+                    return Err(SqlError::new("42809", text));
+                }
+                relation_target(view, name, relation)?
+            }
+        });
     }
-    Ok(Some(names))
+    Ok((Some(class), targets))
+}
+
+/// `ALL TABLES IN SCHEMA` and its like, after the first word.
+fn all_in_schemas(view: &View, words: &mut Words<'_>) -> Result<(Option<Class>, Vec<Target>)> {
+    let what = words.one_of(&["tables", "sequences", "functions", "routines", "procedures"]);
+    let what = what.ok_or_else(|| words.error())?;
+    words.expect(&["in", "schema"])?;
+    let schemas: Vec<String> = words.names()?.into_iter().map(|n| n.join(".")).collect();
+    if let Some(missing) = schemas.iter().find(|s| !view.has_schema(s)) {
+        return Err(no_schema(missing));
+    }
+    let class = match what {
+        "tables" => Class::Table,
+        "sequences" => Class::Sequence,
+        _ => return Ok((None, Vec::new())),
+    };
+    let mut targets = Vec::new();
+    for (name, relation) in naming::all(view)? {
+        let meant = match relation {
+            Relation::Table | Relation::View => class == Class::Table,
+            Relation::Sequence => class == Class::Sequence,
+            Relation::Index => false,
+        };
+        if meant && schemas.contains(&name.schema) {
+            targets.push(relation_target(view, name, relation)?);
+        }
+    }
+    Ok((Some(class), targets))
+}
+
+/// Changes objects one by one.
+struct Granting<'a> {
+    session: &'a mut Session,
+    view: &'a View,
+    said: &'a Said,
+    client: &'a mut dyn Client,
+}
+
+impl Granting<'_> {
+    fn one(&mut self, said: Class, target: &Target, wanted: (Privileges, bool)) -> Result<()> {
+        let (class, key) = (target.class, target.key);
+        let (mut privileges, all) = wanted;
+        if all {
+            privileges = class.grantable();
+        } else if said == Class::Table && !class.grantable().has(privileges) {
+            if class != Class::Sequence {
+                let text = format!("invalid privilege type USAGE for {}", Class::Table.word());
+                return Err(SqlError::new(INVALID_GRANT, text));
+            }
+            let text = format!(
+                "sequence \"{}\" only supports USAGE, SELECT, and UPDATE privileges",
+                target.name.name
+            );
+            self.warn(INVALID_GRANT, &text);
+            privileges = privileges & class.grantable();
+        }
+        // Of this statement too: an object may be named twice.
+        let rights = self.session.rights_now()?;
+        let owner = rights.owner(key);
+        let mut entry = rights.entry(key).cloned().unwrap_or_else(|| Entry::of(owner));
+        let columns = self.columns(target)?;
+        if !privileges.is_empty() || columns.is_empty() {
+            let mut acl = rights.acl(class, key).into_owned();
+            let (grantor, options) = self.grantor(&[&acl], owner, privileges);
+            let granted = self.permitted(target, None, (privileges, all), options)?;
+            self.change(&mut acl, owner, grantor, granted)?;
+            if !self.said.grant {
+                for acl in entry.columns.values_mut() {
+                    self.change(acl, owner, grantor, granted & OF_COLUMNS)?;
+                }
+            }
+            let usual = crate::rights::Rights::default_acl(class, key, owner);
+            entry.acl = Some(acl).filter(|acl| *acl != usual || entry.acl.is_some());
+        }
+        for (number, name, privileges, all) in columns {
+            let whole = rights.acl(class, key).into_owned();
+            let mut acl = entry.columns.remove(&number).unwrap_or_default();
+            let (grantor, options) = self.grantor(&[&whole, &acl], owner, privileges);
+            let column = Some((number, name.as_str()));
+            let granted = self.permitted(target, column, (privileges, all), options)?;
+            self.change(&mut acl, owner, grantor, granted)?;
+            entry.columns.insert(number, acl);
+        }
+        entry.columns.retain(|_, acl| !acl.0.is_empty());
+        self.session.set_entry(key, &entry)
+    }
+
+    /// The columns that are named: number, name, privileges, whether all were said.
+    fn columns(&self, target: &Target) -> Result<Vec<(u32, String, Privileges, bool)>> {
+        let mut all: Vec<(u32, String, Privileges, bool)> = Vec::new();
+        for wanted in &self.said.wanted {
+            let whole = wanted.word.is_none();
+            for name in &wanted.columns {
+                if !matches!(target.class, Class::Table | Class::View) {
+                    let text = "column privileges are only valid for relations";
+                    return Err(SqlError::new(INVALID_GRANT, text));
+                }
+                let privileges = match &wanted.word {
+                    None => OF_COLUMNS,
+                    Some(word) => privilege(word, OF_COLUMNS, "column")?,
+                };
+                let number = number_of(self.view, &target.name, name)?;
+                match all.iter_mut().find(|known| known.0 == number) {
+                    Some(known) => known.2 |= privileges,
+                    None => all.push((number, name.clone(), privileges, whole)),
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The role that grants, and what of the privileges it may grant.
+    fn grantor(&self, acls: &[&Acl], owner: u32, wanted: Privileges) -> (u32, Privileges) {
+        let judge = &self.view.judge;
+        if judge.has_rights_of(owner) {
+            return (owner, wanted);
+        }
+        let mut best = (judge.role, Privileges::NONE);
+        for role in judge.roles(true) {
+            let options = acls.iter().map(|acl| acl.options_of(owner, role) & wanted);
+            let options = options.fold(Privileges::NONE, |all, options| all | options);
+            if options.each().count() > best.1.each().count() {
+                best = (role, options);
+            }
+        }
+        best
+    }
+
+    /// What is granted or revoked, with a warning where that is not all.
+    fn permitted(
+        &mut self,
+        target: &Target,
+        column: Option<(u32, &str)>,
+        (wanted, all): (Privileges, bool),
+        options: Privileges,
+    ) -> Result<Privileges> {
+        let name = column.map_or(target.name.name.as_str(), |column| column.1);
+        if options.is_empty() && !wanted.is_empty() {
+            let judge = &self.view.judge;
+            let key = target.key;
+            let held = judge.on(target.class, key, target.class.grantable());
+            let of_column = column.map(|c| judge.on_column(key, c.0, OF_COLUMNS));
+            if (held | of_column.unwrap_or_default()).is_empty() {
+                if column.is_some() {
+                    let relation = &target.name.name;
+                    let text = format!(
+                        "permission denied for column \"{name}\" of relation \"{relation}\""
+                    );
+                    return Err(SqlError::new(state::NO_PRIVILEGE, text));
+                }
+                return Err(refusal(&Need::new(Action::Read, target.class, key, name)));
+            }
+        }
+        let granted = wanted & options;
+        let (done, code) = match self.said.grant {
+            true => ("granted", "01007"),
+            false => ("revoked", "01006"),
+        };
+        let verb = if self.said.grant { "were" } else { "could be" };
+        let how_many = match (granted.is_empty(), granted == wanted || all) {
+            (true, _) if !wanted.is_empty() => "no",
+            (_, false) => "not all",
+            _ => return Ok(granted),
+        };
+        let text = match column {
+            Some(_) => {
+                let relation = &target.name.name;
+                format!(
+                    "{how_many} privileges {verb} {done} for column \"{name}\" of relation \"{relation}\""
+                )
+            }
+            None => format!("{how_many} privileges {verb} {done} for \"{name}\""),
+        };
+        self.warn(code, &text);
+        Ok(granted)
+    }
+
+    fn warn(&mut self, code: &'static str, text: &str) {
+        self.client.reply().notice("WARNING", &SqlError::new(code, text));
+    }
+
+    fn change(&self, acl: &mut Acl, owner: u32, grantor: u32, granted: Privileges) -> Result<()> {
+        change(acl, self.said, owner, grantor, granted)
+    }
+}
+
+/// Changes a list as a statement says.
+///
+/// # Errors
+/// What others were granted depends on it; a grant would go round.
+pub fn change(
+    acl: &mut Acl,
+    said: &Said,
+    owner: u32,
+    grantor: u32,
+    privileges: Privileges,
+) -> Result<()> {
+    for grantee in &said.grantees {
+        let changed = match said.grant {
+            true => {
+                let options = if said.option { privileges } else { Privileges::NONE };
+                acl.grant(owner, grantor, *grantee, privileges, options)
+            }
+            false => acl.revoke(owner, grantor, *grantee, privileges, said.option, said.cascade),
+        };
+        changed.map_err(|refusal| match refusal {
+            Refusal::Dependent => SqlError::new(state::IN_USE, "dependent privileges exist")
+                .hint("Use CASCADE to revoke them too."),
+            Refusal::Circular => {
+                let text = "grant options cannot be granted back to your own grantor";
+                SqlError::new(INVALID_GRANT, text)
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// The number of a column of a table or view, from 1.
+///
+/// # Errors
+/// There is none of that name.
+pub fn number_of(view: &View, name: &Name, column: &str) -> Result<u32> {
+    let engine = name.engine(&view.database);
+    let found = match view.objects.get(Kind::View, &engine) {
+        Some(object) => {
+            let columns = object.body["columns"].as_array();
+            let named = |c: &serde_json::Value| c["name"].as_str() == Some(column);
+            columns.and_then(|all| all.iter().position(named)).map(|at| at as u32 + 1)
+        }
+        None => {
+            let schema = view.scope.tx()?.table(&engine)?.schema();
+            // Numbers of columns never change, unlike their places.
+            schema.position_by_name(column).map(|at| schema.columns[at].id.0 + 1)
+        }
+    };
+    found.ok_or_else(|| {
+        let text = format!("column \"{column}\" of relation \"{}\" does not exist", name.name);
+        SqlError::new(state::NO_COLUMN, text)
+    })
 }

@@ -8,6 +8,7 @@ use super::naming;
 use crate::catalog::Name;
 use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError, state};
+use crate::rights::Action;
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
@@ -23,8 +24,8 @@ pub fn create(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let (table_name, table) = view.table(&parts(&create.table_name)?)?;
-    let oid = crate::catalog::oids::of_table(table.schema().id);
-    session.must_own(view, oid, "table", &table_name.name)?;
+    view.must_own(Action::Alter, &table_name, naming::Relation::Table)?;
+    view.must_create_in(&table_name.schema)?;
     if create.concurrently && session.is_in_block() {
         let text = "CREATE INDEX CONCURRENTLY cannot run inside a transaction block";
         return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
@@ -116,7 +117,7 @@ fn described(create: &CreateIndex, table: &Table) -> Result<IndexSpec> {
 /// The transaction has ended.
 pub fn find(view: &View, parts: &[String]) -> Result<Option<(Table, String)>> {
     let tables = view.tables()?;
-    for name in view.candidates(parts) {
+    for name in view.candidates(parts)? {
         let found = tables.iter().find(|(table, t)| {
             table.schema == name.schema && t.schema().index_by_name(&name.name).is_some()
         });

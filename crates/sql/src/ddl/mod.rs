@@ -10,11 +10,14 @@ mod checks;
 mod columns;
 mod comment;
 mod constraints;
+mod default_privileges;
 pub mod defaults;
 mod drop;
 mod grant;
 mod index;
+mod members;
 mod naming;
+mod owned;
 mod privileges;
 mod query;
 mod roles;
@@ -33,6 +36,10 @@ use crate::session::answer::Answer;
 use crate::view::View;
 use crate::wire::Client;
 use crate::words::Words;
+
+pub use alter::relation;
+pub use naming::Relation as RelationKind;
+pub use privileges::class_of;
 
 /// Carries out a statement that changes the catalog.
 ///
@@ -67,8 +74,12 @@ pub fn by_words(
     client: &mut dyn Client,
 ) -> Result<Option<String>> {
     let s = session;
-    let tag = if words.accept(&["alter", "table"]) || words.accept(&["alter", "view"]) {
+    let tag = if words.accept(&["alter", "default", "privileges"]) {
+        default_privileges::run(s, view, words)?
+    } else if words.accept(&["alter", "table"]) {
         alter::table(s, view, words, client)?
+    } else if words.accept(&["alter", "view"]) {
+        alter::view(s, view, words, client)?
     } else if words.accept(&["alter", "index"]) {
         alter::index(s, view, words, client)?
     } else if words.accept(&["alter", "sequence"]) {
@@ -82,38 +93,33 @@ pub fn by_words(
     } else if words.accept(&["drop", "database"]) {
         schema::drop_database(s, view, words, client)?
     } else if words.accept(&["create", "user"]) {
-        roles::create(s, view, words, true)?
+        roles::create(s, view, words, true, client)?
     } else if words.accept(&["create", "role"]) || words.accept(&["create", "group"]) {
-        roles::create(s, view, words, false)?
+        roles::create(s, view, words, false, client)?
     } else if words.accept(&["alter", "user"]) || words.accept(&["alter", "role"]) {
         roles::alter(s, view, words)?
     } else if words.accept(&["drop", "user"]) || words.accept(&["drop", "role"]) {
         roles::drop(s, view, words, client)?
+    } else if words.accept(&["reassign", "owned", "by"]) {
+        owned::reassign(s, view, words)?
+    } else if words.accept(&["drop", "owned", "by"]) {
+        owned::drop(s, view, words)?
     } else if words.accept(&["comment", "on"]) {
         comment::run(s, view, words)?
     } else if words.accept(&["grant"]) {
-        grant::run(s, view, words, true)?
+        grant::run(s, view, words, true, client)?
     } else if words.accept(&["revoke"]) {
-        grant::run(s, view, words, false)?
+        grant::run(s, view, words, false, client)?
     } else if words.accept(&["drop"]) {
         return drop::drop(s, view, words, client).map(Some);
-    } else if words.accept(&["alter", "schema"]) || words.accept(&["alter", "database"]) {
-        owner_only(words)?
+    } else if words.accept(&["alter", "schema"]) {
+        schema::alter(s, view, words)?
+    } else if words.accept(&["alter", "database"]) {
+        schema::alter_database(s, view, words)?
     } else {
         return Ok(None);
     };
     Ok(Some(tag.to_string()))
-}
-
-/// ALTER of what has nothing but an owner, who makes no difference.
-fn owner_only(words: &mut Words<'_>) -> Result<&'static str> {
-    words.ident()?;
-    if words.accept(&["owner", "to"]) {
-        words.ident()?;
-        words.end()?;
-        return Ok("ALTER SCHEMA");
-    }
-    Err(SqlError::unsupported("this form of ALTER"))
 }
 
 /// The words that name a statement.

@@ -83,6 +83,23 @@ pub fn find(view: &View, name: &Name) -> Result<Option<Relation>> {
     Ok(index.then_some(Relation::Index))
 }
 
+/// All tables, views and sequences of the database.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn all(view: &View) -> Result<Vec<(Name, Relation)>> {
+    let here = |engine: &str| {
+        let (database, name) = Name::of_engine(engine);
+        (database == view.database).then_some(name)
+    };
+    let tables = view.tables()?.into_iter().map(|(name, _)| (name, Relation::Table));
+    let views = view.objects.of_kind(Kind::View);
+    let views = views.filter_map(|(engine, _)| Some((here(engine)?, Relation::View)));
+    let sequences = view.scope.tx()?.sequences();
+    let sequences = sequences.iter().filter_map(|s| Some((here(s.name())?, Relation::Sequence)));
+    Ok(tables.chain(views).chain(sequences).collect())
+}
+
 /// Fails when a name is taken.
 ///
 /// # Errors

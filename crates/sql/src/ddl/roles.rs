@@ -1,6 +1,7 @@
 //! Roles.
 
 use super::change::notice;
+use super::members;
 use crate::catalog::objects::Object;
 use crate::catalog::roles::Role;
 use crate::catalog::{Kind, oids};
@@ -11,21 +12,42 @@ use crate::view::View;
 use crate::wire::Client;
 use crate::words::Words;
 
+/// What CREATE and ALTER ROLE say besides the role's own attributes.
+#[derive(Default)]
+struct More {
+    /// Roles that it is put into.
+    into: Vec<String>,
+    /// Roles that are put into it, and whether they may let others in.
+    members: Vec<(String, bool)>,
+    /// Whether anything but the password was said.
+    not_password: bool,
+    /// Whether a password was said.
+    password: bool,
+    /// Whether SUPERUSER or NOSUPERUSER was said.
+    superuser: bool,
+}
+
 /// Options of CREATE and ALTER ROLE.
-fn options(words: &mut Words<'_>, role: &mut Role) -> Result<()> {
+fn options(words: &mut Words<'_>, role: &mut Role) -> Result<More> {
+    let mut more = More::default();
     words.accept(&["with"]);
     while !words.is_end() {
         let word = words.ident()?;
+        more.not_password |= !matches!(word.as_str(), "encrypted" | "password");
         match word.as_str() {
-            "superuser" => role.superuser = true,
-            "nosuperuser" => role.superuser = false,
+            "superuser" | "nosuperuser" => {
+                role.superuser = word == "superuser";
+                more.superuser = true;
+            }
             "createdb" => role.createdb = true,
             "nocreatedb" => role.createdb = false,
             "createrole" => role.createrole = true,
             "nocreaterole" => role.createrole = false,
             "login" => role.login = true,
             "nologin" => role.login = false,
-            "inherit" | "noinherit" | "noreplication" | "nobypassrls" => {}
+            "inherit" => role.inherit = true,
+            "noinherit" => role.inherit = false,
+            "noreplication" | "nobypassrls" => {}
             "connection" => {
                 words.expect(&["limit"])?;
                 words.integer().ok_or_else(|| words.error())?;
@@ -34,24 +56,81 @@ fn options(words: &mut Words<'_>, role: &mut Role) -> Result<()> {
                 words.expect(&["until"])?;
                 words.string().ok_or_else(|| words.error())?;
             }
-            "encrypted" => words.expect(&["password"]).and_then(|()| password(words, role))?,
-            "password" => password(words, role)?,
+            "encrypted" => {
+                words.expect(&["password"])?;
+                password(words, role, &mut more)?;
+            }
+            "password" => password(words, role, &mut more)?,
+            "in" => {
+                words.one_of(&["role", "group"]).ok_or_else(|| words.error())?;
+                more.into.extend(names(words)?);
+            }
+            "role" | "user" => {
+                more.members.extend(names(words)?.into_iter().map(|name| (name, false)));
+            }
+            "admin" => more.members.extend(names(words)?.into_iter().map(|name| (name, true))),
             other => {
                 let text = format!("unrecognized role option \"{other}\"");
                 return Err(SqlError::new(state::SYNTAX, text));
             }
         }
     }
-    Ok(())
+    Ok(more)
 }
 
-fn password(words: &mut Words<'_>, role: &mut Role) -> Result<()> {
+fn names(words: &mut Words<'_>) -> Result<Vec<String>> {
+    Ok(words.names()?.into_iter().map(|parts| parts.join(".")).collect())
+}
+
+fn password(words: &mut Words<'_>, role: &mut Role, more: &mut More) -> Result<()> {
+    more.password = true;
     if words.accept(&["null"]) {
         role.verifier = None;
         return Ok(());
     }
     let text = words.string().ok_or_else(|| words.error())?;
     role.verifier = Some(scram::stored_form(&text));
+    Ok(())
+}
+
+fn denied(text: &str) -> SqlError {
+    SqlError::new(state::NO_PRIVILEGE, text)
+}
+
+/// Fails unless the role may make, change and drop roles: superusers only where the other is one.
+fn must_change(view: &View, superuser: bool, text: &str, superuser_text: &str) -> Result<()> {
+    let own = view.judge.rights().role(view.judge.role);
+    match own {
+        Some(own) if own.superuser => Ok(()),
+        _ if superuser => Err(denied(superuser_text)),
+        Some(own) if own.createrole => Ok(()),
+        _ => Err(denied(text)),
+    }
+}
+
+/// Fails unless the statement's role may comment on a role.
+///
+/// # Errors
+/// `42501`.
+pub fn must_comment(view: &View, role: u32) -> Result<()> {
+    let superuser = view.judge.rights().is_superuser(role);
+    must_change(view, superuser, "must have CREATEROLE privilege", "must be superuser")
+}
+
+/// Names of roles that are none.
+fn must_be_free(view: &View, name: &str) -> Result<()> {
+    if name.starts_with("pg_") {
+        let text = format!("role name \"{name}\" is reserved");
+        let detail = "Role names starting with \"pg_\" are reserved.";
+        return Err(SqlError::new("42939", text).detail(detail));
+    }
+    if matches!(name, "public" | "none") {
+        return Err(SqlError::new("42939", format!("role name \"{name}\" is reserved")));
+    }
+    if known(view, name).is_some() {
+        let text = format!("role \"{name}\" already exists");
+        return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
+    }
     Ok(())
 }
 
@@ -64,40 +143,40 @@ pub fn create(
     view: &View,
     words: &mut Words<'_>,
     login: bool,
+    client: &mut dyn Client,
 ) -> Result<&'static str> {
     let name = words.ident()?;
-    if known(view, &name).is_some() {
-        let text = format!("role \"{name}\" already exists");
-        return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
+    let mut role = Role { login, ..Role::predefined(0, &name) };
+    let more = options(words, &mut role)?;
+    must_change(
+        view,
+        role.superuser,
+        "permission denied to create role",
+        "must be superuser to create superusers",
+    )?;
+    must_be_free(view, &name)?;
+    if role.verifier.is_some() {
+        session.note_passwords(view)?;
     }
-    if name.starts_with("pg_") || name == "public" {
-        return Err(SqlError::new("42939", format!("role name \"{name}\" is reserved")));
-    }
-    let mut role = Role { name: name.clone(), login, ..Role::postgres() };
-    (role.superuser, role.createdb, role.createrole) = (false, false, false);
-    options(words, &mut role)?;
-    session.may_create("createrole", "permission denied to create role")?;
-    must_be_superuser(session, &role)?;
     session.put(Kind::Role, &name, Some(role.body()))?;
+    let own = session.rights_now()?.role_named(&name).map_or(0, |role| role.oid);
+    for other in more.into {
+        let other = view.role_named(&other)?;
+        if view.judge.rights().is_superuser(other) && !view.judge.is_superuser() {
+            return Err(denied("must be superuser to alter superusers"));
+        }
+        members::admit(session, view, other, own, false, view.judge.role, client)?;
+    }
+    for (member, admin) in more.members {
+        let member = view.role_named(&member)?;
+        members::admit(session, view, own, member, admin, view.judge.role, client)?;
+    }
     session.current()?.changed = true;
     Ok("CREATE ROLE")
 }
 
-fn must_be_superuser(session: &Session, role: &Role) -> Result<()> {
-    match role.superuser && !session.instance.is_superuser(&session.user) {
-        true => {
-            let text = "must be superuser to create or alter superusers";
-            Err(SqlError::new(state::NO_PRIVILEGE, text))
-        }
-        false => Ok(()),
-    }
-}
-
 fn known(view: &View, name: &str) -> Option<Role> {
-    match view.objects.get(Kind::Role, name) {
-        Some(object) => Some(Role::of(name, object)),
-        None => (name == "postgres").then(Role::postgres),
-    }
+    view.judge.rights().role_named(name).cloned()
 }
 
 fn missing(name: &str) -> SqlError {
@@ -110,7 +189,8 @@ fn missing(name: &str) -> SqlError {
 /// There is none; the role may not.
 pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
     let name = match words.ident()?.as_str() {
-        "current_user" | "session_user" | "current_role" => view.user.clone(),
+        "current_user" | "current_role" => view.user.clone(),
+        "session_user" => view.session_user.clone(),
         name => name.to_string(),
     };
     if name == "all" {
@@ -124,29 +204,63 @@ pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Resul
     if words.accept(&["rename", "to"]) {
         let to = words.ident()?;
         words.end()?;
-        session.may_create("createrole", "permission denied to rename role")?;
-        if name == "postgres" || name == view.user {
-            return Err(SqlError::unsupported(format!("renaming the role {name}")));
-        }
-        if known(view, &to).is_some() {
-            let text = format!("role \"{to}\" already exists");
-            return Err(SqlError::new(state::DUPLICATE_OBJECT, text));
-        }
-        session.put(Kind::Role, &name, None)?;
-        session.put(Kind::Role, &to, Some(role.body()))?;
-        session.current()?.changed = true;
-        return Ok("ALTER ROLE");
+        return rename(session, view, &role, &to);
     }
     let before = role.clone();
-    options(words, &mut role)?;
-    let password_only = Role { verifier: before.verifier.clone(), ..role.clone() } == before;
-    if !(password_only && name == view.user) {
-        session.may_create("createrole", "permission denied")?;
+    let more = options(words, &mut role)?;
+    if !more.into.is_empty() || more.members.iter().any(|member| member.1) {
+        return Err(words.error());
     }
-    if before.superuser || role.superuser {
-        must_be_superuser(session, &Role { superuser: true, ..before })?;
+    let text = "must be superuser to alter superuser roles or change superuser attribute";
+    let own_password = more.password && !more.not_password && role.oid == view.judge.role;
+    if !(own_password && !before.superuser) {
+        must_change(view, before.superuser || more.superuser, "permission denied", text)?;
+    }
+    reserved(&before)?;
+    if role.oid == oids::POSTGRES && !role.superuser {
+        return Err(denied("permission denied to alter role")
+            .detail("The bootstrap user must have the SUPERUSER attribute."));
+    }
+    if before.verifier.is_some() || role.verifier.is_some() {
+        session.note_passwords(view)?;
     }
     session.put(Kind::Role, &name, Some(role.body()))?;
+    session.current()?.changed = true;
+    Ok("ALTER ROLE")
+}
+
+/// Roles that come with every database stay as they are.
+fn reserved(role: &Role) -> Result<()> {
+    match role.is_builtin() && role.oid != oids::POSTGRES {
+        true => {
+            let text = format!("role name \"{}\" is reserved", role.name);
+            let detail = "Role names starting with \"pg_\" are reserved.";
+            Err(SqlError::new("42939", text).detail(detail))
+        }
+        false => Ok(()),
+    }
+}
+
+/// ALTER ROLE RENAME: the role stays the same, and what is its own stays its own.
+fn rename(session: &mut Session, view: &View, role: &Role, to: &str) -> Result<&'static str> {
+    if role.oid == view.session_role {
+        return Err(SqlError::new(state::UNSUPPORTED, "session user cannot be renamed"));
+    }
+    if role.oid == view.judge.role {
+        return Err(SqlError::new(state::UNSUPPORTED, "current user cannot be renamed"));
+    }
+    reserved(role)?;
+    must_be_free(view, to)?;
+    must_change(
+        view,
+        role.superuser,
+        "permission denied to rename role",
+        "must be superuser to rename superusers",
+    )?;
+    if role.oid == oids::POSTGRES {
+        return Err(SqlError::unsupported(format!("renaming the role {}", role.name)));
+    }
+    session.rename(Kind::Role, &role.name, to)?;
     session.current()?.changed = true;
     Ok("ALTER ROLE")
 }
@@ -162,44 +276,84 @@ pub fn drop(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let skip = words.accept(&["if", "exists"]);
-    let names = words.names()?;
+    let names = names(words)?;
     words.end()?;
-    session.may_create("createrole", "permission denied to drop role")?;
-    for name in names.into_iter().map(|n| n.join(".")) {
-        if known(view, &name).is_none() {
-            let error = missing(&name);
+    must_change(view, false, "permission denied to drop role", "")?;
+    for name in names {
+        let Some(role) = known(view, &name) else {
             if skip {
-                notice(client, "00000", format!("{}, skipping", error.message()));
+                notice(client, "00000", format!("{}, skipping", missing(&name).message()));
                 continue;
             }
-            return Err(error);
-        }
-        if name == view.user {
-            return Err(SqlError::new("55006", "current user cannot be dropped"));
-        }
-        let owns = |object: &Object| object.body["owner"].as_str() == Some(&name);
-        let used = [Kind::Privileges, Kind::Schema, Kind::Database]
-            .iter()
-            .any(|kind| view.objects.of_kind(*kind).any(|(_, o)| owns(o)));
-        let has = |object: &Object| {
-            object.body["grants"][&name].as_array().is_some_and(|granted| !granted.is_empty())
+            return Err(missing(&name));
         };
-        let used = used || view.objects.of_kind(Kind::Privileges).any(|(_, o)| has(o));
-        if used || name == "postgres" {
-            let text =
-                format!("role \"{name}\" cannot be dropped because some objects depend on it");
-            return Err(SqlError::new(state::IN_USE, text));
-        }
-        session.put(Kind::Role, &name, None)?;
+        drop_one(session, view, &role)?;
     }
     session.current()?.changed = true;
     Ok("DROP ROLE")
 }
 
+fn drop_one(session: &mut Session, view: &View, role: &Role) -> Result<()> {
+    if role.oid == view.judge.role {
+        return Err(SqlError::new("55006", "current user cannot be dropped"));
+    }
+    if role.oid == view.session_role {
+        return Err(SqlError::new("55006", "session user cannot be dropped"));
+    }
+    let text = "must be superuser to drop superusers";
+    must_change(view, role.superuser, "permission denied to drop role", text)?;
+    if role.is_builtin() {
+        let text =
+            format!("cannot drop role {} because it is required by the database system", role.name);
+        return Err(SqlError::new(state::IN_USE, text));
+    }
+    let rights = session.rights_now()?;
+    let mut entries = rights.entries();
+    let used = entries.any(|(_, entry)| {
+        let lists = entry.acl.iter().chain(entry.columns.values());
+        entry.owner == role.oid || lists.into_iter().any(|acl| acl.names(role.oid))
+    });
+    let mut defaults = rights.defaults();
+    if used || defaults.any(|((own, ..), acl)| own == role.oid || acl.names(role.oid)) {
+        let text =
+            format!("role \"{}\" cannot be dropped because some objects depend on it", role.name);
+        return Err(SqlError::new(state::IN_USE, text));
+    }
+    let own: Vec<_> = rights.members().filter(|m| m.0 == role.oid || m.1 == role.oid).collect();
+    for (of, member, _) in own {
+        members::put(session, of, member, None)?;
+    }
+    if role.verifier.is_some() {
+        session.note_passwords(view)?;
+    }
+    session.put(Kind::Role, &role.name, None)
+}
+
+impl Session {
+    /// Roles, owners and grants as the transaction sees them, with those that the statement changed.
+    pub(crate) fn rights_now(&mut self) -> Result<std::sync::Arc<crate::rights::Rights>> {
+        let instance = std::sync::Arc::clone(&self.instance);
+        let objects = instance.objects().with(&self.current()?.pending);
+        Ok(std::sync::Arc::clone(objects.rights()))
+    }
+
+    /// Gives an object another name; it stays the same object.
+    pub(crate) fn rename(&mut self, kind: Kind, from: &str, to: &str) -> Result<()> {
+        let instance = std::sync::Arc::clone(&self.instance);
+        let block = self.current()?;
+        let objects = instance.objects().with(&block.pending);
+        let Some(Object { number, body }) = objects.get(kind, from).cloned() else { return Ok(()) };
+        let mut tx = block.scope.tx()?;
+        let table = &instance.objects_table;
+        block.pending.put(&mut tx, table, kind, from, None)?;
+        block.pending.put(&mut tx, table, kind, to, Some(Object { number, body }))
+    }
+}
+
 /// The OID of a schema, database or role, for comments.
 pub fn oid_of_object(view: &View, kind: Kind, name: &str) -> Option<u32> {
     let builtin = match (kind, name) {
-        (Kind::Role, "postgres") => Some(oids::POSTGRES),
+        (Kind::Role, name) => return known(view, name).map(|role| role.oid),
         (Kind::Database, "postgres") => Some(oids::DATABASE),
         (Kind::Schema, "public") => Some(oids::PUBLIC),
         _ => None,

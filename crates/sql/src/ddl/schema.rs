@@ -1,10 +1,12 @@
 //! Schemas and databases.
 
+use datafusion::sql::sqlparser::tokenizer::Token;
 use serde_json::json;
 
 use super::change::notice;
-use crate::catalog::{DEFAULT_DATABASE, Kind, Name};
+use crate::catalog::{DEFAULT_DATABASE, Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
+use crate::rights::{Action, Class, Key};
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
@@ -21,19 +23,23 @@ pub fn create(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let skip = words.accept(&["if", "not", "exists"]);
-    let owner = |words: &mut Words<'_>| words.ident();
     let (name, owner) = if words.accept(&["authorization"]) {
-        let owner = owner(words)?;
-        (owner.clone(), owner)
+        let role = view.role_named(&words.ident()?)?;
+        (view.judge.rights().name_of(role), role)
     } else {
         let name = words.ident()?;
         match words.accept(&["authorization"]) {
-            true => (name, owner(words)?),
-            false => (name, view.user.clone()),
+            true => (name, view.role_named(&words.ident()?)?),
+            false => (name, view.judge.role),
         }
     };
     if !words.is_end() {
         return Err(SqlError::unsupported("CREATE SCHEMA with elements"));
+    }
+    view.must_one(Action::CreateIn, Class::Database, view.database_key(), &view.database)?;
+    if !view.judge.is_member(owner) {
+        let text = format!("must be member of role \"{}\"", view.judge.rights().name_of(owner));
+        return Err(SqlError::new(state::NO_PRIVILEGE, text));
     }
     if name.starts_with("pg_") {
         let text = format!("unacceptable schema name \"{name}\"");
@@ -50,8 +56,63 @@ pub fn create(
     }
     session.catalog_changed()?;
     let key = format!("{}/{name}", view.database);
-    session.put(Kind::Schema, &key, Some(json!({ "owner": owner })))?;
+    session.put(Kind::Schema, &key, Some(json!({})))?;
+    let oid = session.number_of(Kind::Schema, &key)?;
+    session.own_as(view, owner, Class::Schema, Key::of(oids::of_object(oid)), Key::of(0))?;
     Ok("CREATE SCHEMA")
+}
+
+/// ALTER SCHEMA, after these words: another owner.
+///
+/// # Errors
+/// There is none; the role may not; what Onlap does not do.
+pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
+    let name = words.ident()?;
+    let key = view.schema_key(&name).ok_or_else(|| crate::view::no_schema(&name))?;
+    if !words.accept(&["owner", "to"]) {
+        return Err(SqlError::unsupported("this form of ALTER SCHEMA"));
+    }
+    let role = words.ident()?;
+    words.end()?;
+    view.must_one(Action::Alter, Class::Schema, key, &name)?;
+    let owner = view.new_owner(&role)?;
+    view.must_one(Action::CreateIn, Class::Database, view.database_key(), &view.database)?;
+    session.give(view, Class::Schema, key, owner)?;
+    Ok("ALTER SCHEMA")
+}
+
+/// ALTER DATABASE, after these words: another owner.
+///
+/// # Errors
+/// There is none; the role may not; what Onlap does not do.
+pub fn alter_database(
+    session: &mut Session,
+    view: &View,
+    words: &mut Words<'_>,
+) -> Result<&'static str> {
+    let name = words.ident()?;
+    let oid = super::roles::oid_of_object(view, Kind::Database, &name).ok_or_else(|| {
+        SqlError::new(state::NO_DATABASE, format!("database \"{name}\" does not exist"))
+    })?;
+    if !words.accept(&["owner", "to"]) {
+        return Err(SqlError::unsupported("this form of ALTER DATABASE"));
+    }
+    let role = words.ident()?;
+    words.end()?;
+    view.must_one(Action::Alter, Class::Database, Key::of(oid), &name)?;
+    let owner = view.new_owner(&role)?;
+    must_create_databases(view, "permission denied to change owner of database")?;
+    session.give(view, Class::Database, Key::of(oid), owner)?;
+    Ok("ALTER DATABASE")
+}
+
+/// Fails unless the role may make databases.
+fn must_create_databases(view: &View, text: &str) -> Result<()> {
+    let role = view.judge.rights().role(view.judge.role);
+    match role.is_some_and(|role| role.superuser || role.createdb) {
+        true => Ok(()),
+        false => Err(SqlError::new(state::NO_PRIVILEGE, text)),
+    }
 }
 
 /// Drops a schema.
@@ -94,11 +155,19 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
             .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
     session.catalog_changed()?;
-    for view_name in views {
-        session.put(Kind::View, &view_name, None)?;
+    for view_name in &views {
+        super::drop::one_view(session, view, view_name, &[], true)?;
     }
     super::drop::tables(session, view, tables.into_iter().map(|(_, t)| t).collect(), true)?;
-    sequences.iter().try_for_each(|name| super::sequence::drop_unused(view, name))?;
+    sequences.iter().try_for_each(|name| super::sequence::drop_unused(session, view, name))?;
+    if let Some(own) = view.schema_key(schema) {
+        session.forget_rights(view, own)?;
+        let defaults: Vec<_> = view.judge.rights().defaults().map(|(key, _)| key).collect();
+        for (role, _, class) in defaults.into_iter().filter(|key| key.1 == own.oid) {
+            let name = format!("{role}:{}:{}", own.oid, class.word());
+            session.put(Kind::DefaultPrivileges, &name, None)?;
+        }
+    }
     session.put(Kind::Schema, &key, None)
 }
 
@@ -113,14 +182,26 @@ pub fn create_database(
 ) -> Result<&'static str> {
     let name = words.ident()?;
     not_in_block(session, "CREATE DATABASE")?;
-    // Templates, owners, encodings and places make no difference here.
-    words.rest();
+    // Templates, encodings and places make no difference here.
+    let mut owner = view.judge.role;
+    words.accept(&["with"]);
+    while !words.is_end() {
+        if words.accept(&["owner"]) {
+            words.symbol(&Token::Eq);
+            let role = words.ident()?;
+            owner = view.new_owner(&role)?;
+        } else {
+            words.skip();
+        }
+    }
+    must_create_databases(view, "permission denied to create database")?;
     if name == DEFAULT_DATABASE || view.objects.get(Kind::Database, &name).is_some() {
         return Err(SqlError::new("42P04", format!("database \"{name}\" already exists")));
     }
-    session.may_create("createdb", "permission denied to create database")?;
     session.catalog_changed()?;
-    session.put(Kind::Database, &name, Some(json!({ "owner": view.user })))?;
+    session.put(Kind::Database, &name, Some(json!({})))?;
+    let key = Key::of(oids::of_object(session.number_of(Kind::Database, &name)?));
+    session.own_as(view, owner, Class::Database, key, Key::of(0))?;
     Ok("CREATE DATABASE")
 }
 
@@ -149,7 +230,8 @@ pub fn drop_database(
         }
         return Err(SqlError::new(state::NO_DATABASE, text));
     }
-    session.may_create("createdb", "permission denied to drop database")?;
+    let oid = super::roles::oid_of_object(view, Kind::Database, &name).unwrap_or_default();
+    view.must_one(Action::Drop, Class::Database, Key::of(oid), &name)?;
     let others = session.instance.sessions().iter().filter(|s| s.database == name).count();
     if others > 0 {
         let text = format!("database \"{name}\" is being accessed by other users");
@@ -160,6 +242,11 @@ pub fn drop_database(
     let tables = tables.into_iter().filter(|t| own(&t.name())).collect();
     session.catalog_changed()?;
     super::drop::tables(session, view, tables, true)?;
+    let schemas = view.judge.rights().entries().map(|(key, _)| key);
+    let schemas: Vec<Key> = schemas.filter(|key| key.database == oid).collect();
+    for key in schemas {
+        session.forget_rights(view, key)?;
+    }
     for kind in [Kind::View, Kind::Schema] {
         let all: Vec<String> =
             view.objects.of_kind(kind).map(|(name, _)| name.to_string()).collect();
@@ -168,12 +255,15 @@ pub fn drop_database(
             _ => key.split_once('/').is_some_and(|(database, _)| database == name),
         };
         for key in all.into_iter().filter(is_own) {
+            let object = view.objects.get(kind, &key).map(|o| oids::of_object(o.number));
+            session.forget_rights(view, Key::of(object.unwrap_or_default()))?;
             session.put(kind, &key, None)?;
         }
     }
     let sequences = view.scope.tx()?.sequences();
     let mut names = sequences.iter().map(onlap::Sequence::name).filter(|name| own(name));
-    names.try_for_each(|name| super::sequence::drop_unused(view, name))?;
+    names.try_for_each(|name| super::sequence::drop_unused(session, view, name))?;
+    session.forget_rights(view, Key::of(oid))?;
     session.put(Kind::Database, &name, None)?;
     Ok("DROP DATABASE")
 }

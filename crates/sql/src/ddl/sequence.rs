@@ -10,6 +10,8 @@ use super::naming;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::literal_text;
+use crate::rights::ask::{sequence_key, table_key};
+use crate::rights::{Action, Class};
 use crate::session::Session;
 use crate::types::names;
 use crate::view::View;
@@ -178,6 +180,13 @@ fn number(e: &Expr) -> Result<i64> {
 }
 
 impl Session {
+    /// A sequence that was made belongs to its maker.
+    pub(crate) fn own_sequence(&mut self, view: &View, engine: &str) -> Result<()> {
+        let id = self.current()?.scope.tx()?.sequence(engine)?.schema().id;
+        let schema = Name::of_engine(engine).1.schema;
+        self.own(view, Class::Sequence, oids::of_sequence(id.0), &schema)
+    }
+
     /// Makes a sequence, which goes away when the transaction rolls back.
     pub(crate) fn make_sequence(&mut self, spec: &SequenceSpec) -> Result<()> {
         self.current()?.scope.tx()?.create_sequence(spec)?;
@@ -189,7 +198,11 @@ impl Session {
 ///
 /// # Errors
 /// Those of the engine.
-pub fn drop_unused(view: &View, name: &str) -> Result<()> {
+pub fn drop_unused(session: &mut Session, view: &View, name: &str) -> Result<()> {
+    let id = view.scope.tx()?.sequence(name).ok().map(|sequence| sequence.schema().id);
+    if let Some(id) = id {
+        session.forget_rights(view, sequence_key(id))?;
+    }
     match view.scope.tx()?.drop_sequence(name) {
         Err(e) if matches!(e.kind(), ErrorKind::UnknownSequence | ErrorKind::InUse) => Ok(()),
         done => Ok(done?),
@@ -242,6 +255,7 @@ pub fn create(
     }
     let engine = name.engine(&view.database);
     session.make_sequence(&options.spec(&engine, None)?)?;
+    session.own_sequence(view, &engine)?;
     own(session, view, &engine, &options)?;
     Ok("CREATE SEQUENCE")
 }
@@ -260,6 +274,12 @@ fn own(session: &mut Session, view: &View, engine: &str, options: &Options) -> R
             }
             let (name, table) = view.table(table)?;
             let schema = table.schema();
+            let sequence = view.scope.tx()?.sequence(engine)?.schema().id;
+            let rights = session.rights_now()?;
+            if rights.owner(sequence_key(sequence)) != rights.owner(table_key(&schema)) {
+                let text = "sequence must have same owner as table it is linked to";
+                return Err(SqlError::new("55000", text));
+            }
             let at = schema.position_by_name(column).ok_or_else(|| {
                 let table = &name.name;
                 let text = format!("column \"{column}\" of relation \"{table}\" does not exist");
@@ -276,7 +296,7 @@ fn own(session: &mut Session, view: &View, engine: &str, options: &Options) -> R
 /// # Errors
 /// There is none.
 pub fn find(view: &View, parts: &[String]) -> Result<(Name, Sequence)> {
-    match view.sequence(parts) {
+    match view.sequence(parts)? {
         Some(found) => Ok(found),
         None if view.find(parts)?.is_some() => {
             let text = format!("\"{}\" is not a sequence", parts.join("."));
@@ -298,7 +318,7 @@ pub fn alter(
 ) -> Result<&'static str> {
     let skip = words.accept(&["if", "exists"]);
     let parts = words.name()?;
-    let (_, sequence) = match find(view, &parts) {
+    let (name, sequence) = match find(view, &parts) {
         Err(e) if skip && e.state() == state::NO_TABLE => {
             notice(client, "00000", format!("{}, skipping", e.message()));
             return Ok("ALTER SEQUENCE");
@@ -306,10 +326,12 @@ pub fn alter(
         found => found?,
     };
     if words.accept(&["owner", "to"]) {
-        words.ident()?;
+        let role = words.ident()?;
         words.end()?;
+        session.give_relation(view, &name, naming::Relation::Sequence, &role)?;
         return Ok("ALTER SEQUENCE");
     }
+    view.must_own(Action::Alter, &name, naming::Relation::Sequence)?;
     if words.begins(&["rename"]) || words.begins(&["set", "schema"]) {
         return Err(SqlError::unsupported("renaming a sequence")
             .hint("Create one of the other name, and set it with setval()."));

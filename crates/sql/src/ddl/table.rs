@@ -11,9 +11,11 @@ use super::columns::{Declared, Default, declared};
 use super::constraints::{Collector, Constraint};
 use super::{defaults, naming, query};
 use crate::catalog::names::{fold, parts};
-use crate::catalog::{Kind, Name};
+use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::literal_text;
+use crate::rights::ask::{numbers, of_table};
+use crate::rights::{Action, Class};
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
@@ -140,11 +142,12 @@ impl Making<'_> {
         for (column, sequence) in made {
             let at = schema.position_by_name(&column).expect("was just made");
             let body = json!({ "table": schema.id.0, "column": schema.columns[at].id.0 });
+            session.own_sequence(view, &sequence)?;
             session.put(Kind::Owned, &sequence, Some(body))?;
         }
         note_columns(session, &schema, &columns)?;
         note_constraints(session, &schema, &constraints)?;
-        session.own(view, crate::catalog::oids::of_table(schema.id))
+        session.own(view, Class::Table, oids::of_table(schema.id), &name.schema)
     }
 }
 
@@ -202,6 +205,8 @@ pub fn sequence_name(view: &View, table: &Name, column: &Declared<'_>) -> Result
 fn like_columns(view: &View, like: &CreateTableLikeKind) -> Result<Vec<Declared<'static>>> {
     let (CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) = like;
     let (_, table) = view.table(&parts(&like.name)?)?;
+    let all = numbers(&table.schema(), 0..table.schema().columns.len());
+    view.must(&[of_table(Action::Read, &table.schema(), all)])?;
     let with_defaults = like.defaults == Some(CreateTableLikeDefaults::Including);
     let schema = table.schema();
     let column = |column: &onlap::ColumnSchema| {

@@ -2,10 +2,13 @@
 
 use datafusion::sql::sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 
+use super::naming::Relation;
 use super::sequence;
+use crate::catalog::Name;
 use crate::catalog::names::parts;
-use crate::catalog::oids;
 use crate::error::{Result, SqlError};
+use crate::rights::Action;
+use crate::rights::ask::of_table;
 use crate::session::Session;
 use crate::view::View;
 
@@ -18,8 +21,8 @@ pub fn truncate(session: &mut Session, view: &View, truncate: &Truncate) -> Resu
         return Err(SqlError::unsupported("TRUNCATE CASCADE").hint("Name all tables."));
     }
     for target in &truncate.table_names {
-        let (name, table) = view.table(&parts(&target.name)?)?;
-        view.must(oids::of_table(table.schema().id), &name.name, "truncate")?;
+        let (_, table) = view.table(&parts(&target.name)?)?;
+        view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
         let at_once = !session.is_in_block() && !session.current()?.changed;
         let empty = view.scope.tx()?.count(&table)? == 0;
         if !empty && at_once {
@@ -30,6 +33,8 @@ pub fn truncate(session: &mut Session, view: &View, truncate: &Truncate) -> Resu
         }
         if truncate.identity == Some(TruncateIdentityOption::Restart) {
             for name in sequence::owned_by(view, table.schema().id, None) {
+                let (_, of_engine) = Name::of_engine(&name);
+                view.must_own(Action::Alter, &of_engine, Relation::Sequence)?;
                 let old = view.scope.tx()?.sequence(&name)?;
                 let spec = sequence::Options::default().spec(&name, Some(&old))?;
                 sequence::replace(session, view, &old, &spec, Some(old.schema().start))?;

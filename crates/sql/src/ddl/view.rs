@@ -5,13 +5,14 @@ use serde_json::json;
 
 use super::naming::{self, Relation};
 use crate::catalog::names::{fold, parts, quote};
-use crate::catalog::{Kind, oids};
+use crate::catalog::{Kind, bound, oids};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Known;
 use crate::rewrite;
+use crate::rights::{Action, Class};
 use crate::session::Session;
 use crate::types::{PgType, names};
-use crate::view::View;
+use crate::view::{PG_CATALOG, Relation as Found, View};
 
 /// CREATE VIEW.
 ///
@@ -28,7 +29,9 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
     let engine = name.engine(&view.database);
     match naming::find(view, &name)? {
         None => {}
-        Some(Relation::View) if create.or_replace => {}
+        Some(Relation::View) if create.or_replace => {
+            view.must_own(Action::Alter, &name, Relation::View)?;
+        }
         Some(_) if create.or_replace => {
             let text = format!("\"{}\" is not a view", name.name);
             return Err(SqlError::new("42809", text));
@@ -56,7 +59,13 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
     if let Some(old) = view.objects.get(Kind::View, &engine) {
         check_replaced(&old.body, &columns)?;
     }
-    let query = create.query.to_string();
+    let mut bound = (*create.query).clone();
+    let mut uses = bound::bind(&mut bound, &mut |parts| stands_for(view, parts));
+    for used in &mut uses {
+        let read = plan.needs.iter().filter(|need| need.by.is_none() && need.key.oid == used.oid);
+        used.reads = read.flat_map(|need| need.columns.iter().copied()).collect();
+    }
+    let query = bound.to_string();
     let sql = if named.is_empty() {
         query.clone()
     } else {
@@ -70,14 +79,37 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
         .fields()
         .iter()
         .zip(&columns)
-        .map(|(field, name)| json!({ "name": name, "type": names::format_type(PgType::of_field(field)) }))
+        .map(|(field, name)| {
+            let ty = PgType::of_field(field);
+            json!({ "name": name, "type": names::format_type(ty), "oid": ty.oid, "of": ty.modifier })
+        })
         .collect();
-    let body = json!({ "sql": sql, "columns": described, "tables": sources(view, &query)? });
+    let uses: Vec<_> = uses.iter().map(bound::Use::body).collect();
+    let body = json!({ "sql": sql, "columns": described, "uses": uses });
     session.catalog_changed()?;
     session.put(Kind::View, &engine, Some(body))?;
-    let number = session.view_number(&engine)?;
-    session.own(view, oids::of_object(number))?;
+    // One that is replaced keeps its owner and what was granted on it.
+    if view.objects.get(Kind::View, &engine).is_none() {
+        let number = session.number_of(Kind::View, &engine)?;
+        session.own(view, Class::View, oids::of_object(number), &name.schema)?;
+    }
     Ok("CREATE VIEW")
+}
+
+/// What a name in a view's query stands for; `None` for one of the system.
+fn stands_for(view: &View, parts: &[String]) -> Option<bound::Use> {
+    if let [name] = parts
+        && crate::system::table(view, PG_CATALOG, name).is_some()
+    {
+        return None;
+    }
+    match view.find(parts).ok()?? {
+        Found::Table(_, table) => Some(bound::Use::of_table(&table)),
+        Found::View(name) => {
+            let engine = name.engine(&view.database);
+            view.objects.get(Kind::View, &engine).map(|o| bound::Use::of_view(&engine, o))
+        }
+    }
 }
 
 fn check_replaced(old: &serde_json::Value, columns: &[String]) -> Result<()> {
@@ -101,38 +133,18 @@ fn check_replaced(old: &serde_json::Value, columns: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Tables and views that a query names, by the engine's form of their names.
-fn sources(view: &View, query: &str) -> Result<Vec<String>> {
-    use datafusion::sql::sqlparser::ast::visit_relations;
-    let statement = crate::parse::one(query)?;
-    let mut found = Vec::new();
-    let _ = visit_relations(&statement, |name| {
-        if let Ok(parts) = parts(name)
-            && let Ok(Some((name, _))) = super::alter::relation(view, &parts)
-        {
-            found.push(name.engine(&view.database));
-        }
-        std::ops::ControlFlow::<()>::Continue(())
-    });
-    found.sort();
-    found.dedup();
-    Ok(found)
-}
-
-/// Views that name a table or view, by the engine's form of their names.
-pub fn users(view: &View, engine: &str) -> Vec<String> {
-    let uses = |body: &serde_json::Value| {
-        body["tables"].as_array().is_some_and(|t| t.iter().any(|t| t.as_str() == Some(engine)))
-    };
+/// Views that read a table or view, by the engine's form of their names.
+pub fn users(view: &View, oid: u32) -> Vec<String> {
     let all = view.objects.of_kind(Kind::View);
-    all.filter(|(_, object)| uses(&object.body)).map(|(name, _)| name.to_string()).collect()
+    let uses = all.filter(|(_, object)| bound::use_of(&object.body, oid).is_some());
+    uses.map(|(name, _)| name.to_string()).collect()
 }
 
-impl Session {
-    /// The number of a view that was just made.
-    fn view_number(&mut self, engine: &str) -> Result<u32> {
-        let instance = std::sync::Arc::clone(&self.instance);
-        let objects = instance.objects().with(&self.current()?.pending);
-        Ok(objects.get(Kind::View, engine).map_or(0, |o| o.number))
-    }
+/// Views that read a column of a table, by its number from 1.
+pub fn users_of_column(view: &View, oid: u32, column: u32) -> Vec<String> {
+    let reads = |body: &serde_json::Value| {
+        bound::use_of(body, oid).is_some_and(|used| used.reads.contains(&column))
+    };
+    let all = view.objects.of_kind(Kind::View).filter(|(_, object)| reads(&object.body));
+    all.map(|(name, _)| name.to_string()).collect()
 }

@@ -10,6 +10,7 @@ use super::target::Target;
 use crate::catalog::names::{fold, parts};
 use crate::error::Result;
 use crate::fast::{Operand, assigned};
+use crate::rights::{Action, Need};
 use crate::session::Parameter;
 
 /// Assignments that need no planner.
@@ -39,6 +40,17 @@ impl Computed {
     /// The assignments, if all of them are of this kind.
     pub fn of(target: &Target, assignments: &[Assignment]) -> Option<Computed> {
         assignments.iter().map(|a| assigned_by(target, a)).collect::<Option<_>>().map(Computed)
+    }
+
+    /// Reading the columns of the old row; `None` where there are none.
+    pub fn reads(&self, target: &Target) -> Option<Need> {
+        let parts = self.0.iter().flat_map(|assigned| match &assigned.what {
+            What::Part(part) => [Some(part), None],
+            What::Sum(a, _, b) => [Some(a), Some(b)],
+        });
+        let old = |part: &Part| if let Part::Old(at) = part { Some(*at) } else { None };
+        let columns: Vec<usize> = parts.flatten().filter_map(old).collect();
+        (!columns.is_empty()).then(|| target.need(Action::Read, columns))
     }
 
     /// The new values in the order of the assignments; `None` where the planner has to say what they are, or what

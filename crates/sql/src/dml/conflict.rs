@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::sql::sqlparser::ast::{Assignment, ConflictTarget, OnConflict, OnConflictAction};
 use onlap::{
     Change, ErrorKind, IndexSchema, Isolation, KeyRange, LockWait, Row, RowId, RowLock, Value,
@@ -19,8 +20,9 @@ use crate::catalog::names::{fold, parts, quote};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
 use crate::parse;
-use crate::plan::Known;
 use crate::plan::scan::arrow_schema;
+use crate::plan::{Known, KnownRows, reads_of_table};
+use crate::rights::{Action, Need};
 use crate::session::values::fields_of;
 use crate::session::{Parameter, Session};
 use crate::types::{PgType, batch_of_rows, value_of_array};
@@ -62,6 +64,7 @@ impl<'a> Conflict<'a> {
         clause: &OnConflict,
     ) -> Result<Conflict<'a>> {
         let arbiters = arbiters(target, clause.conflict_target.as_ref())?;
+        view.must(&needs(session, view, target, clause, &arbiters, values)?)?;
         let update = match &clause.action {
             OnConflictAction::DoNothing => None,
             OnConflictAction::DoUpdate(update) => {
@@ -219,10 +222,11 @@ impl<'a> Conflict<'a> {
     fn planned(&self, update: &Update, old: &Row, new: &Row) -> Result<Option<Vec<Value>>> {
         let schema = arrow_schema(&self.target.schema, false);
         let known = Known {
-            rows: vec![
-                (OLD.to_string(), batch_of_rows(&schema, std::slice::from_ref(old))?),
-                (NEW.to_string(), batch_of_rows(&schema, std::slice::from_ref(new))?),
-            ],
+            rows: both(
+                self.target,
+                batch_of_rows(&schema, std::slice::from_ref(old))?,
+                batch_of_rows(&schema, std::slice::from_ref(new))?,
+            ),
             ..Known::default()
         };
         let query = query(self.target, update)?;
@@ -237,6 +241,42 @@ impl<'a> Conflict<'a> {
         }
         Ok(Some(values))
     }
+}
+
+/// What the clause needs: to read the keys that it names and what it computes with, to change what it sets.
+fn needs(
+    session: &Session,
+    view: &View,
+    target: &Target,
+    clause: &OnConflict,
+    arbiters: &[IndexSchema],
+    values: &[Parameter],
+) -> Result<Vec<Need>> {
+    let mut needs = Vec::new();
+    if clause.conflict_target.is_some() {
+        let keys = arbiters.iter().flat_map(|index| &index.key);
+        let places = keys.filter_map(|key| target.schema.position(key.column));
+        needs.push(target.need(Action::Read, places));
+    }
+    if let OnConflictAction::DoUpdate(update) = &clause.action {
+        let condition = update.selection.as_ref().map(ToString::to_string);
+        let update = bind(view, target, &update.assignments, condition.as_deref())?;
+        needs.push(target.need(Action::Update, update.set.iter().map(|s| s.0)));
+        match &update.computed {
+            Some(computed) => needs.extend(computed.reads(target)),
+            None => {
+                let none = batch_of_rows(&arrow_schema(&target.schema, false), &[])?;
+                let rows = both(target, none.clone(), none);
+                let known = Known { rows, ..Known::default() };
+                let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
+                let statement = parse::one(&query(target, &update)?)?;
+                let planner = &session.instance.planner;
+                let query = planner.plan(view, statement, fields_of(&types), &known)?;
+                needs.extend(query.needs);
+            }
+        }
+    }
+    Ok(needs)
 }
 
 /// Types of a statement's parameters, those in DO UPDATE among them.
@@ -254,7 +294,7 @@ pub fn parameters(
     let condition = update.selection.as_ref().map(ToString::to_string);
     let update = bind(view, target, &update.assignments, condition.as_deref())?;
     let none = batch_of_rows(&arrow_schema(&target.schema, false), &[])?;
-    let rows = vec![(OLD.to_string(), none.clone()), (NEW.to_string(), none)];
+    let rows = both(target, none.clone(), none);
     let known = Known { rows, ..Known::default() };
     let statement = parse::one(&query(target, &update)?)?;
     let query = session.instance.planner.plan(view, statement, fields_of(given), &known)?;
@@ -266,6 +306,15 @@ pub fn parameters(
 /// Names under which the planner finds the two rows.
 const OLD: &str = "onlap old row";
 const NEW: &str = "onlap new row";
+
+/// The two rows as the planner finds them: reading the one that is there is reading the table.
+fn both(target: &Target, old: RecordBatch, new: RecordBatch) -> Vec<KnownRows> {
+    let reads = Some(reads_of_table(&target.schema));
+    vec![
+        KnownRows { name: OLD.to_string(), rows: old, reads },
+        KnownRows { name: NEW.to_string(), rows: new, reads: None },
+    ]
+}
 
 fn touch(index: &IndexSchema, key: &[Value]) -> String {
     format!("{}:{key:?}", index.name)

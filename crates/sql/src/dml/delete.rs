@@ -8,6 +8,8 @@ use super::returning::{self, Written};
 use super::target::{Target, ids_of};
 use crate::catalog::names::quote;
 use crate::error::{Result, SqlError};
+use crate::plan::needs::OWN;
+use crate::rights::Action;
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
 use crate::types::{PgType, value_of_array};
@@ -33,9 +35,12 @@ fn query(target: &Target, delete: &Delete) -> String {
     target.query(&columns, &from, delete.selection.as_ref(), "")
 }
 
-/// All columns of the target, as items of its query.
+/// All columns of the target, as items of its query that are there for RETURNING: that is judged by itself.
 pub fn all_columns(target: &Target) -> Vec<String> {
-    let item = |c: &onlap::ColumnSchema| format!("{}.{}", quote(&target.alias), quote(&c.name));
+    let own = |c: &onlap::ColumnSchema| quote(&format!("{OWN}{}", c.name));
+    let item = |c: &onlap::ColumnSchema| {
+        format!("{}.{} AS {}", quote(&target.alias), quote(&c.name), own(c))
+    };
     target.schema.columns.iter().map(item).collect()
 }
 
@@ -67,7 +72,9 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = target(view, delete)?;
-    target.must(view, "delete")?;
+    let mut needs = vec![target.need(Action::Delete, [])];
+    needs.extend(returning::needs(&target, delete.returning.as_deref())?);
+    view.must(&needs)?;
     let text = query(&target, delete);
     let found = target.find(session, view, &text, values, RowLock::Update)?;
     let ids = ids_of(&found.batches);

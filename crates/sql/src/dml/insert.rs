@@ -16,6 +16,8 @@ use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Overriding, literal_text};
 use crate::plan::Known;
+use crate::rights::ask::sequences;
+use crate::rights::{Action, Need};
 use crate::session::answer::Answer;
 use crate::session::missing_parameter;
 use crate::session::values::fields_of;
@@ -46,6 +48,20 @@ fn columns(target: &Target, insert: &Insert) -> Result<Vec<usize>> {
         })
     };
     insert.columns.iter().map(position).collect()
+}
+
+/// What writing the rows needs: to insert the columns that are given, and the sequences of others.
+fn needs(view: &View, target: &Target, insert: &Insert) -> Result<Vec<Need>> {
+    let mut columns = columns(target, insert)?;
+    if let Some(rows) = value_rows(insert) {
+        let width = rows.iter().map(|row| row.content.len()).max();
+        columns.truncate(width.unwrap_or_default());
+    } else if insert.source.is_none() {
+        columns.clear();
+    }
+    let mut needs = sequences(view, &target.schema, &columns)?;
+    needs.push(target.need(Action::Insert, columns));
+    Ok(needs)
 }
 
 /// The rows of VALUES, if that is what is inserted.
@@ -168,8 +184,9 @@ pub fn upsert(
             .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
     }
     let target = target(view, insert)?;
-    target.must(view, "insert")?;
-    target.must(view, "delete")?;
+    let mut needs = needs(view, &target, insert)?;
+    needs.push(target.need(Action::Delete, []));
+    view.must(&needs)?;
     let rows = rows_of(session, view, &target, insert, None, values)?;
     view.scope.tx()?.upsert_batch(&target.table, batch_of(&target, &rows)?)?;
     Ok(Answer::Done(format!("INSERT 0 {}", rows.len())))
@@ -184,7 +201,9 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = target(view, insert)?;
-    target.must(view, "insert")?;
+    let mut needs = needs(view, &target, insert)?;
+    needs.extend(returning::needs(&target, insert.returning.as_deref())?);
+    view.must(&needs)?;
     if insert.on.is_none()
         && insert.returning.is_none()
         && value_rows(insert).is_none()

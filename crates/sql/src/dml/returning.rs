@@ -14,8 +14,9 @@ use crate::catalog::names::{fold, quote};
 use crate::error::{Result, SqlError, state};
 use crate::fast::answer_column;
 use crate::parse;
-use crate::plan::Known;
 use crate::plan::scan::arrow_schema;
+use crate::plan::{Known, KnownRows, reads_of_table};
+use crate::rights::{Action, Need};
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer, columns_of};
 use crate::session::{Parameter, Session};
 use crate::types::batch_of_rows;
@@ -54,6 +55,15 @@ pub fn describe(
     Ok(Some(columns_of(&query.schema())))
 }
 
+/// What returning plain columns needs; what is computed is judged where it is planned.
+///
+/// # Errors
+/// An unknown column.
+pub fn needs(target: &Target, items: Option<&[SelectItem]>) -> Result<Option<Need>> {
+    let Some(items) = items else { return Ok(None) };
+    Ok(plain(target, items)?.map(|(_, columns)| target.need(Action::Read, columns)))
+}
+
 /// The answer of a statement.
 ///
 /// # Errors
@@ -82,7 +92,9 @@ pub fn answer(
 
 fn known(target: &Target, rows: &[Row]) -> Result<Known> {
     let batch = batch_of_rows(&arrow_schema(&target.schema, false), rows)?;
-    Ok(Known { rows: vec![(ROWS.to_string(), batch)], ..Known::default() })
+    let reads = Some(reads_of_table(&target.schema));
+    let rows = vec![KnownRows { name: ROWS.to_string(), rows: batch, reads }];
+    Ok(Known { rows, ..Known::default() })
 }
 
 fn text(target: &Target, items: &[SelectItem]) -> String {

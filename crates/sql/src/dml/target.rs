@@ -11,13 +11,15 @@ use datafusion::arrow::datatypes::Int64Type;
 use datafusion::sql::sqlparser::ast::{Expr, TableFactor, TableWithJoins};
 use onlap::{LockWait, RowId, RowLock, Table, TableSchema};
 
+use crate::catalog::Name;
 use crate::catalog::names::{fold, parts, quote};
-use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError};
 use crate::fast::Source;
 use crate::parse;
 use crate::plan::{Held, Known, Query, ROW_ID, TARGET, TableHandle};
-use crate::session::values::{fields_of, param_values};
+use crate::rights::ask::{numbers, of_table};
+use crate::rights::{Action, Need};
+use crate::session::values::fields_of;
 use crate::session::{Parameter, Session};
 use crate::types::PgType;
 use crate::view::View;
@@ -50,12 +52,9 @@ impl Target {
         }
     }
 
-    /// Fails unless the role may do this with the table.
-    ///
-    /// # Errors
-    /// `42501`.
-    pub fn must(&self, view: &View, privilege: &str) -> Result<()> {
-        view.must(oids::of_table(self.schema.id), &self.name.name, privilege)
+    /// Something that the statement does with columns of the table, by their places.
+    pub fn need(&self, action: Action, columns: impl IntoIterator<Item = usize>) -> Need {
+        of_table(action, &self.schema, numbers(&self.schema, columns))
     }
 
     /// The table of a statement's first word.
@@ -121,10 +120,9 @@ impl Target {
         values: &[Parameter],
     ) -> Result<Held> {
         let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
-        let query = self.plan(session, view, text, &types)?;
-        let plan = query.plan.with_param_values(param_values(values)?)?;
+        let query = self.plan(session, view, text, &types)?.with_values(values)?;
         let planner = &session.instance.planner;
-        planner.run(planner.physical(&plan)?, &view.scope)?.all()
+        planner.run(planner.physical(&view.judge, &query)?, &view.scope)?.all()
     }
 
     /// Finds and locks rows.

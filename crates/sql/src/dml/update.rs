@@ -12,6 +12,7 @@ use super::target::{Target, ids_of};
 use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
+use crate::rights::Action;
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
 use crate::types::{PgType, names, value_of_array};
@@ -122,8 +123,10 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = Target::of(view, &update.table)?;
-    target.must(view, "update")?;
     let set = assignments(view, &target, &update.assignments)?;
+    let mut needs = vec![target.need(Action::Update, set.iter().map(|s| s.0))];
+    needs.extend(returning::needs(&target, update.returning.as_deref())?);
+    view.must(&needs)?;
     let text = query(&target, update, &set)?;
     let keyed = |column: &(usize, Option<String>)| {
         let id = target.schema.columns[column.0].id;

@@ -13,6 +13,7 @@ use super::{SelectParts, Source};
 use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError};
 use crate::plan::access;
+use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
@@ -28,6 +29,8 @@ pub struct Aggregate {
     pub conditions: Conditions,
     /// Columns of the answer.
     pub columns: Arc<[AnswerColumn]>,
+    /// What it does.
+    pub needs: Vec<Need>,
     /// Types of parameters by number.
     pub parameters: Vec<(usize, PgType)>,
     items: Vec<Item>,
@@ -42,6 +45,15 @@ enum Item {
     Max(usize),
 }
 
+impl Item {
+    fn column(self) -> Option<usize> {
+        match self {
+            Item::CountAll => None,
+            Item::Count(at) | Item::Sum(at) | Item::Min(at) | Item::Max(at) => Some(at),
+        }
+    }
+}
+
 /// Binds a SELECT of aggregates; `None` for anything else.
 pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Aggregate> {
     let query = parts.query;
@@ -52,7 +64,7 @@ pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Aggregate> {
     if !plain || !parts.select.projection.iter().all(is_call) {
         return None;
     }
-    let source = Source::of(view, &parts.select.from, "select")?;
+    let source = Source::of(view, &parts.select.from)?;
     let conditions = Conditions::of(&source, parts.select.selection.as_ref())?;
     let (mut items, mut columns) = (Vec::new(), Vec::new());
     for item in &parts.select.projection {
@@ -66,7 +78,9 @@ pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Aggregate> {
         columns.push(AnswerColumn::new(alias.unwrap_or_else(|| name.into()), ty));
     }
     let parameters = conditions.parameters.clone();
-    Some(Aggregate { source, conditions, columns: columns.into(), parameters, items })
+    let read = items.iter().filter_map(|item: &Item| item.column()).chain(conditions.columns());
+    let needs = vec![source.need(Action::Read, read)];
+    Some(Aggregate { source, conditions, columns: columns.into(), needs, parameters, items })
 }
 
 fn is_call(item: &SelectItem) -> bool {

@@ -19,6 +19,7 @@ use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::Result;
 use crate::plan::access;
+use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::Answer;
@@ -34,6 +35,8 @@ pub struct Change {
     pub conditions: Conditions,
     /// Types of parameters by number.
     pub parameters: Vec<(usize, PgType)>,
+    /// What it does.
+    pub needs: Vec<Need>,
     /// What is set; `None` deletes.
     set: Option<Vec<(usize, Set)>>,
 }
@@ -66,7 +69,7 @@ pub(super) fn bind_update(view: &View, update: &Update) -> Option<Change> {
     if !order_by.is_empty() || !optimizer_hints.is_empty() {
         return None;
     }
-    let source = Source::of(view, std::slice::from_ref(table), "update")?;
+    let source = Source::of(view, std::slice::from_ref(table))?;
     let conditions = Conditions::of(&source, selection.as_ref())?;
     let mut parameters = conditions.parameters.clone();
     let mut set: Vec<(usize, Set)> = Vec::with_capacity(assignments.len());
@@ -88,7 +91,16 @@ pub(super) fn bind_update(view: &View, update: &Update) -> Option<Change> {
         }
         set.push((column, what));
     }
-    Some(Change { source, conditions, parameters, set: Some(set) })
+    let own = set.iter().filter(|s| !matches!(s.1, Set::To(_))).map(|s| s.0);
+    let mut needs = vec![source.need(Action::Update, set.iter().map(|s| s.0))];
+    needs.extend(reads(&source, conditions.columns().chain(own)));
+    Some(Change { source, conditions, parameters, needs, set: Some(set) })
+}
+
+/// Reading columns, where there are any.
+fn reads(source: &Source, columns: impl Iterator<Item = usize>) -> Option<Need> {
+    let columns: Vec<usize> = columns.collect();
+    (!columns.is_empty()).then(|| source.need(Action::Read, columns))
 }
 
 fn set_of(source: &Source, column: usize, value: &Expr) -> Option<Set> {
@@ -139,10 +151,12 @@ pub(super) fn bind_delete(view: &View, delete: &Delete) -> Option<Change> {
     if !tables.is_empty() || !order_by.is_empty() || !optimizer_hints.is_empty() {
         return None;
     }
-    let source = Source::of(view, from, "delete")?;
+    let source = Source::of(view, from)?;
     let conditions = Conditions::of(&source, selection.as_ref())?;
     let parameters = conditions.parameters.clone();
-    Some(Change { source, conditions, parameters, set: None })
+    let mut needs = vec![source.need(Action::Delete, [])];
+    needs.extend(reads(&source, conditions.columns()));
+    Some(Change { source, conditions, parameters, needs, set: None })
 }
 
 /// How rows are named to the engine.

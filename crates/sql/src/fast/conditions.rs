@@ -63,6 +63,13 @@ pub enum Literal {
     Text(String),
 }
 
+impl Conditions {
+    /// The columns that are compared, by their places.
+    pub fn columns(&self) -> impl Iterator<Item = usize> {
+        self.all.iter().map(|condition| condition.column)
+    }
+}
+
 impl Operand {
     /// A literal or a parameter.
     pub fn of(expr: &Expr) -> Option<Operand> {

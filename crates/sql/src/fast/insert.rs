@@ -13,10 +13,11 @@ use super::change::assigned;
 use super::conditions::Operand;
 use super::{Source, answer_column};
 use crate::catalog::names::{fold, parts};
-use crate::catalog::oids;
 use crate::ddl::defaults;
 use crate::error::Result;
 use crate::functions::sequences::Taken;
+use crate::rights::ask::sequences;
+use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
@@ -30,6 +31,8 @@ pub struct Insert {
     pub source: Source,
     /// Types of parameters by number.
     pub parameters: Vec<(usize, PgType)>,
+    /// What it does.
+    pub needs: Vec<Need>,
     /// Columns that are returned, if any are.
     pub columns: Option<Arc<[AnswerColumn]>>,
     returned: Vec<usize>,
@@ -88,9 +91,6 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
     let Relation::Table(found, table) = view.find(&parts(name).ok()?).ok()?? else { return None };
     let alias = insert.table_alias.as_ref().map_or(found.name, |a| fold(&a.alias));
     let source = Source { schema: table.schema(), table, alias };
-    if !view.may(oids::of_table(source.schema.id), "insert") {
-        return None;
-    }
     let query = insert.source.as_ref()?;
     let SetExpr::Values(values) = &*query.body else { return None };
     if query.order_by.is_some() || query.limit_clause.is_some() || query.with.is_some() {
@@ -127,6 +127,9 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
         }
         rows.push(cells);
     }
+    let width = values.rows.iter().map(|row| row.content.len()).max().unwrap_or_default();
+    let mut needs = sequences(view, schema, &given[..width]).ok()?;
+    needs.push(source.need(Action::Insert, given[..width].iter().copied()));
     let (columns, returned) = match &insert.returning {
         None => (None, Vec::new()),
         Some(items) => {
@@ -134,8 +137,11 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
             (Some(columns), returned)
         }
     };
+    if !returned.is_empty() {
+        needs.push(source.need(Action::Read, returned.iter().copied()));
+    }
     let taken = Arc::clone(&view.taken);
-    Some(Insert { source, parameters, columns, returned, rows, taken })
+    Some(Insert { source, parameters, needs, columns, returned, rows, taken })
 }
 
 fn returning(source: &Source, items: &[SelectItem]) -> Option<(Arc<[AnswerColumn]>, Vec<usize>)> {

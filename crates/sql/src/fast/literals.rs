@@ -10,9 +10,10 @@ use std::borrow::Cow;
 use onlap::{Batch, Column, ColumnDefault, DataType, Value, convert};
 
 use crate::assign::assign;
-use crate::catalog::oids;
 use crate::ddl::defaults;
 use crate::error::Result;
+use crate::rights::Action;
+use crate::rights::ask::{numbers, of_table, sequences};
 use crate::types::{Cell, PgType, oid};
 use crate::view::{Relation, View};
 
@@ -210,9 +211,6 @@ impl Literals<'_> {
     pub fn run(&self, view: &View) -> Result<Option<usize>> {
         let Some(Relation::Table(_, table)) = view.find(&self.table)? else { return Ok(None) };
         let schema = table.schema();
-        if !view.may(oids::of_table(schema.id), "insert") {
-            return Ok(None);
-        }
         let given: Option<Vec<usize>> = match self.columns.is_empty() {
             true => Some((0..schema.columns.len().min(self.width)).collect()),
             false => self.columns.iter().map(|name| schema.position_by_name(name)).collect(),
@@ -229,6 +227,9 @@ impl Literals<'_> {
                 return Ok(None);
             }
         }
+        let mut needs = sequences(view, &schema, &given)?;
+        needs.push(of_table(Action::Insert, &schema, numbers(&schema, given.iter().copied())));
+        view.must(&needs)?;
         let mut batch = Batch::new(given.iter().map(|at| schema.columns[*at].ty.physical()));
         for (i, &at) in given.iter().enumerate() {
             let column = &schema.columns[at];

@@ -20,8 +20,9 @@ use datafusion::sql::sqlparser::ast::{
 use onlap::{Table, TableSchema};
 
 use crate::catalog::names::{fold, parts};
-use crate::catalog::oids;
 use crate::error::Result;
+use crate::rights::ask::{numbers, of_table};
+use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{Answer, AnswerColumn};
@@ -85,9 +86,13 @@ impl Source {
         }
     }
 
-    /// The table of a FROM clause, if it is one of the engine without anything else, and the role may do
-    /// this with it.
-    fn of(view: &View, from: &[TableWithJoins], privilege: &str) -> Option<Source> {
+    /// Something that the statement does with columns, by their places.
+    fn need(&self, action: Action, columns: impl IntoIterator<Item = usize>) -> Need {
+        of_table(action, &self.schema, numbers(&self.schema, columns))
+    }
+
+    /// The table of a FROM clause, if it is one of the engine without anything else.
+    fn of(view: &View, from: &[TableWithJoins]) -> Option<Source> {
         let [TableWithJoins { relation, joins }] = from else { return None };
         let TableFactor::Table {
             name,
@@ -122,10 +127,7 @@ impl Source {
         match view.find(&parts).ok()?? {
             Relation::Table(found, table) => {
                 let alias = alias.as_ref().map_or(found.name, |a| fold(&a.name));
-                let schema = table.schema();
-                // The planner says what is missing.
-                let allowed = view.may(oids::of_table(schema.id), privilege);
-                allowed.then_some(Source { schema, table, alias })
+                Some(Source { schema: table.schema(), table, alias })
             }
             Relation::View(..) => None,
         }
@@ -147,6 +149,17 @@ impl Fast {
             Statement::Update(update) => change::bind_update(view, update).map(Fast::Change),
             Statement::Delete(delete) => change::bind_delete(view, delete).map(Fast::Change),
             _ => None,
+        }
+    }
+
+    /// What it does with its table: judged before it runs for a role, and again when catalog or role are
+    /// others.
+    pub fn needs(&self) -> &[Need] {
+        match self {
+            Fast::Select(select) => &select.needs,
+            Fast::Aggregate(aggregate) => &aggregate.needs,
+            Fast::Change(change) => &change.needs,
+            Fast::Insert(insert) => &insert.needs,
         }
     }
 

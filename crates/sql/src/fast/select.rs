@@ -18,6 +18,7 @@ use crate::catalog::names::fold;
 use crate::catalog::oids;
 use crate::error::{Result, SqlError};
 use crate::plan::access::{self, Bound, Choice};
+use crate::rights::{Action, Need};
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{self, Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
@@ -33,6 +34,8 @@ pub struct Select {
     pub conditions: Conditions,
     /// Columns of the answer.
     pub columns: Arc<[AnswerColumn]>,
+    /// What it does.
+    pub needs: Vec<Need>,
     /// Types of parameters by number.
     pub parameters: Vec<(usize, PgType)>,
     /// Positions in the table of the answer's columns.
@@ -63,8 +66,7 @@ pub fn answer_column(source: &Source, at: usize, name: Option<String>) -> Answer
 
 /// Binds a SELECT; `None` for one that the planner is to do.
 pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
-    let privilege = if parts.query.locks.is_empty() { "select" } else { "update" };
-    let source = Source::of(view, &parts.select.from, privilege)?;
+    let source = Source::of(view, &parts.select.from)?;
     let (mut output, mut columns) = (Vec::new(), Vec::new());
     for item in &parts.select.projection {
         let (expr, name) = match item {
@@ -104,7 +106,13 @@ pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
             parameters.push((*n, PgType::new(oid::INT8)));
         }
     }
+    let read = output.iter().copied().chain(order.iter().map(|o| o.column));
+    let mut needs = vec![source.need(Action::Read, read.chain(conditions.columns()))];
+    if lock.is_some() {
+        needs.push(source.need(Action::Update, []));
+    }
     Some(Select {
+        needs,
         source,
         conditions,
         columns: columns.into(),

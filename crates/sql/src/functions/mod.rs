@@ -98,7 +98,8 @@ pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
     let value = match name {
         "version" => text(&crate::version()),
         "current_database" | "current_catalog" => text(&view.database),
-        "current_user" | "session_user" | "user" | "current_role" => text(&view.user),
+        "current_user" | "user" | "current_role" => text(&view.user),
+        "session_user" => text(&view.session_user),
         "current_schema" => match view.creation_schema() {
             Ok(schema) => text(schema),
             Err(_) => ScalarValue::Utf8(None),

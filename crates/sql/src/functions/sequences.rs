@@ -22,6 +22,9 @@ use crate::catalog::{Name, oids};
 use crate::error::SqlError;
 use crate::parse::identifiers;
 use crate::plan::scan::external;
+use crate::rights::ask::sequence_key;
+use crate::rights::judge::refusal;
+use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::view::{View, no_table};
 
 /// The values that a session took.
@@ -62,6 +65,11 @@ struct SequenceFunction {
     database: String,
     search_path: Vec<String>,
     taken: Arc<Mutex<Taken>>,
+    judge: Judge,
+    /// Schemas of the database in which the role may not look.
+    hidden: Vec<String>,
+    /// Whether the transaction only reads.
+    read_only: bool,
     signature: Signature,
 }
 
@@ -105,6 +113,9 @@ pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
         database: view.database.clone(),
         search_path: view.search_path.clone(),
         taken: Arc::clone(&view.taken),
+        judge: view.judge.clone(),
+        hidden: view.hidden_schemas(),
+        read_only: view.scope.tx().is_ok_and(|tx| tx.is_read_only()),
         signature,
     })))
 }
@@ -112,8 +123,15 @@ pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
 impl SequenceFunction {
     fn by_name(&self, text: &str) -> crate::error::Result<Sequence> {
         let parts = identifiers(text);
+        let is_hidden = |schema: &String| self.hidden.contains(schema);
         let names: Vec<Name> = match &parts[..] {
-            [name] => self.search_path.iter().map(|schema| Name::new(schema, name)).collect(),
+            [name] => {
+                let path = self.search_path.iter().filter(|schema| !is_hidden(schema));
+                path.map(|schema| Name::new(schema, name)).collect()
+            }
+            [.., schema, _] if is_hidden(schema) => {
+                return Err(refusal(&Need::new(Action::LookIn, Class::Schema, Key::of(0), schema)));
+            }
             [.., schema, name] => vec![Name::new(schema, name)],
             [] => Vec::new(),
         };
@@ -154,6 +172,17 @@ impl SequenceFunction {
         is_called: bool,
     ) -> crate::error::Result<i64> {
         let id = sequence.schema().id;
+        let action = match self.which {
+            Which::Next => Action::NextValue,
+            Which::Set => Action::SetValue,
+            Which::Current | Which::Last => Action::CurrentValue,
+        };
+        let name = Name::of_engine(sequence.name()).1.name;
+        self.judge.must(&[Need::new(action, Class::Sequence, sequence_key(id), name)])?;
+        if self.read_only && matches!(self.which, Which::Next | Which::Set) {
+            let text = format!("cannot execute {}() in a read-only transaction", self.name());
+            return Err(SqlError::new("25006", text));
+        }
         match self.which {
             Which::Next => {
                 let value = sequence.next_value()?;
@@ -213,6 +242,14 @@ impl ScalarUDFImpl for SequenceFunction {
         if self.which == Which::Last {
             let taken = self.taken.lock();
             let last = taken.last.and_then(|id| taken.of.get(&id).copied());
+            if let Some(id) = taken.last {
+                let all = taken.own.clone().unwrap_or_else(|| self.db.sequences());
+                let found = all.iter().find(|sequence| sequence.schema().id == id);
+                let name = found.map(|s| Name::of_engine(s.name()).1.name).unwrap_or_default();
+                let (class, key) = (Class::Sequence, sequence_key(id));
+                let need = Need::new(Action::CurrentValue, class, key, name);
+                self.judge.must(&[need]).map_err(external)?;
+            }
             let text = "lastval is not yet defined in this session";
             let last = last.ok_or_else(|| external(SqlError::new("55000", text)))?;
             return Ok(ColumnarValue::Array(Arc::new(Int64Array::from(vec![last; rows]))));

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use datafusion::logical_expr::ScalarUDF;
 
 use super::rowwise::Rowwise;
-use crate::error::{SqlError, state};
+use crate::catalog::oids;
+use crate::error::{Result, SqlError, state};
+use crate::rights::Judge;
 use crate::system::rows::Datum;
 use crate::types::oid;
 use crate::view::{PG_CATALOG, View};
@@ -26,9 +28,15 @@ pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
         }
         "pg_cancel_backend" | "pg_terminate_backend" => {
             let (instance, terminate) = (Arc::clone(&view.instance), name != "pg_cancel_backend");
+            let judge = view.judge.clone();
             Rowwise::strict(name, oid::BOOL, move |a| {
                 let pid = a.first().and_then(Datum::int).and_then(|p| i32::try_from(p).ok());
-                Ok(pid.is_some_and(|pid| instance.signal(pid, terminate)).into())
+                let all = instance.sessions();
+                let Some(session) = all.iter().find(|session| Some(session.key.pid) == pid) else {
+                    return Ok(false.into());
+                };
+                must_signal(&judge, session.role, terminate)?;
+                Ok(instance.signal(session.key.pid, terminate).into())
             })
             .volatile()
         }
@@ -55,6 +63,29 @@ pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
         _ => return None,
     };
     Some(function.udf())
+}
+
+/// Fails unless the role may end statements, or the session, of another.
+fn must_signal(judge: &Judge, other: u32, terminate: bool) -> Result<()> {
+    let text = match (judge.rights().is_superuser(other), terminate) {
+        _ if judge.is_superuser() => return Ok(()),
+        (true, false) => "must be a superuser to cancel superuser query",
+        (true, true) => "must be a superuser to terminate superuser process",
+        (false, _)
+            if judge.has_rights_of(other) || judge.has_rights_of(oids::PG_SIGNAL_BACKEND) =>
+        {
+            return Ok(());
+        }
+        (false, false) => {
+            "must be a member of the role whose query is being canceled or member of \
+             pg_signal_backend"
+        }
+        (false, true) => {
+            "must be a member of the role whose process is being terminated or member of \
+             pg_signal_backend"
+        }
+    };
+    Err(SqlError::new(state::NO_PRIVILEGE, text))
 }
 
 fn setting(view: &View, name: &str) -> Rowwise {

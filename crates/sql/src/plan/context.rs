@@ -4,7 +4,7 @@
 //! session and of PostgreSQL. A plan that depends on more than the schema (a function of the session, a
 //! system table) is noted, for it is no use to later statements.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
@@ -12,20 +12,27 @@ use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::{Result, TableReference};
+use datafusion::common::{Column, Result, TableReference};
 use datafusion::datasource::{MemTable, provider_as_source};
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::planner::{
     ContextProvider, ExprPlanner, RelationPlanner, TypePlanner,
 };
 use datafusion::logical_expr::{
-    AggregateUDF, Expr, HigherOrderUDF, ScalarUDF, TableSource, WindowUDF,
+    AggregateUDF, Expr, HigherOrderUDF, LogicalPlanBuilder, ScalarUDF, TableSource, WindowUDF,
 };
 use datafusion::sql::planner::SqlToRel;
+use onlap::TableSchema;
+use serde_json::Value as Json;
 
+use super::needs::{self, Reads};
 use super::provider::{EngineTable, ViewTable};
 use super::scan::{TableHandle, external};
+use crate::catalog::objects::Object;
+use crate::catalog::{Kind, Name, bound, oids};
 use crate::error::SqlError;
+use crate::rights::ask::{shown, table_key};
+use crate::rights::{Class, Key, Need};
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, Relation, View, no_table};
 use crate::{functions, parse, system};
 
@@ -38,7 +45,25 @@ pub struct Known {
     /// The table that an UPDATE or DELETE changes; found under [`TARGET`], with its row ids.
     pub target: Option<TableHandle>,
     /// Rows by name: those that were written, for RETURNING; those that clash, for ON CONFLICT.
-    pub rows: Vec<(String, RecordBatch)>,
+    pub rows: Vec<KnownRows>,
+}
+
+/// Rows that a statement brings.
+pub struct KnownRows {
+    /// What the query calls them.
+    pub name: String,
+    /// The rows.
+    pub rows: RecordBatch,
+    /// What reading them needs, where they are a table's.
+    pub reads: Option<Reads>,
+}
+
+/// The view whose query is planned.
+pub struct Within<'a> {
+    /// What is kept of it.
+    pub body: &'a Json,
+    /// The role with whose rights it reads.
+    pub owner: u32,
 }
 
 /// Looks names up.
@@ -52,6 +77,10 @@ pub struct Context<'a> {
     pub(super) types: &'a Arc<dyn TypePlanner>,
     /// Views within views.
     pub(super) depth: usize,
+    /// The view that this is the query of.
+    pub(super) within: Option<&'a Within<'a>>,
+    /// What views need, each with its owner's rights.
+    pub(super) inner: &'a RefCell<Vec<Need>>,
 }
 
 /// Views may refer to views so deep.
@@ -63,9 +92,10 @@ impl Context<'_> {
             if name == TARGET
                 && let Some(target) = &self.known.target
             {
-                return Ok(Arc::new(EngineTable::new(target.clone(), true)));
+                let reads = Reads { rows: false, ..self.reads_of(&target.schema) };
+                return Ok(Arc::new(EngineTable::new(target.clone(), true, Some(reads))));
             }
-            if let Some((_, rows)) = self.known.rows.iter().find(|(known, _)| known == name) {
+            if let Some(KnownRows { rows, .. }) = self.known.rows.iter().find(|r| r.name == *name) {
                 let table = MemTable::try_new(rows.schema(), vec![vec![rows.clone()]])?;
                 return Ok(Arc::new(table));
             }
@@ -93,35 +123,115 @@ impl Context<'_> {
         {
             return Ok(table);
         }
+        if let Some(within) = self.within {
+            return match bound::oid_of(parts) {
+                Some(oid) => self.bound(within, oid),
+                // A view's names were bound when it was made: what is not bound is not there.
+                None => Err(no_table(parts)),
+            };
+        }
         match self.view.find(parts)? {
-            Some(Relation::Table(name, table)) => {
-                self.may_read(crate::catalog::oids::of_table(table.schema().id), &name)?;
+            Some(Relation::Table(_, table)) => {
                 let handle = TableHandle { schema: table.schema(), table };
-                Ok(Arc::new(EngineTable::new(handle, false)))
+                let reads = self.reads_of(&handle.schema);
+                Ok(Arc::new(EngineTable::new(handle, false, Some(reads))))
             }
-            Some(Relation::View(name, sql)) => {
-                self.may_read(self.view.oid_of_view(&name), &name)?;
-                Ok(Arc::new(ViewTable::new(self.view_plan(&sql)?)))
+            Some(Relation::View(name)) => {
+                let engine = name.engine(&self.view.database);
+                let object = self.view.objects.get(Kind::View, &engine);
+                self.view_table(&name, object.ok_or_else(|| no_table(parts))?)
             }
             None => Err(no_table(parts)),
         }
     }
 
-    /// A view reads with its owner's rights, so only the statement's own tables are asked about.
-    fn may_read(&self, oid: u32, name: &crate::catalog::Name) -> crate::error::Result<()> {
-        if self.depth > 0 { Ok(()) } else { self.view.must(oid, &name.name, "select") }
+    /// What reading a table's columns needs here.
+    fn reads_of(&self, schema: &TableSchema) -> Reads {
+        let by = self.within.map(|within| within.owner);
+        Reads { by, rows: true, ..reads_of_table(schema) }
     }
 
-    fn view_plan(&self, sql: &str) -> crate::error::Result<datafusion::logical_expr::LogicalPlan> {
+    /// What a view refers to: a table or view, wherever it is and whatever it is called now, with the
+    /// columns that it had then, under the names of then.
+    fn bound(&self, within: &Within<'_>, oid: u32) -> crate::error::Result<Arc<dyn TableProvider>> {
+        let missing = || no_table(&[format!("of OID {oid}")]);
+        let used = bound::use_of(within.body, oid).ok_or_else(missing)?;
+        match bound::find(self.view, &used)?.ok_or_else(missing)? {
+            bound::Found::View(name, object) => self.view_table(&name, object),
+            bound::Found::Table(table) => {
+                let handle = TableHandle { schema: table.schema(), table };
+                let reads = self.reads_of(&handle.schema);
+                let now = handle.schema.columns.iter().map(|c| (c.id.0, c.name.as_str()));
+                let then = used.columns.iter().map(|(id, name)| (*id, name.as_str()));
+                if now.eq(then) {
+                    return Ok(Arc::new(EngineTable::new(handle, false, Some(reads))));
+                }
+                let (mut columns, mut numbers) = (Vec::new(), Vec::new());
+                for (id, name) in &used.columns {
+                    let Some(at) = handle.schema.columns.iter().position(|c| c.id.0 == *id) else {
+                        continue;
+                    };
+                    let column = Column::from_name(&handle.schema.columns[at].name);
+                    columns.push(Expr::Column(column).alias(name));
+                    numbers.push(id + 1);
+                }
+                let scan = provider_as_source(Arc::new(EngineTable::new(handle, false, None)));
+                let plan = LogicalPlanBuilder::scan("renamed", scan, None)?.project(columns)?;
+                let reads = Reads { numbers, ..reads };
+                Ok(Arc::new(ViewTable::new(plan.build()?, Some(reads))))
+            }
+        }
+    }
+
+    fn view_table(
+        &self,
+        name: &Name,
+        object: &Object,
+    ) -> crate::error::Result<Arc<dyn TableProvider>> {
         if self.depth >= VIEW_DEPTH {
             return Err(SqlError::new("54001", "views refer to each other too deeply"));
         }
-        let mut statement = parse::one(sql)?;
+        let key = Key::of(oids::of_object(object.number));
+        let owner = self.view.judge.rights().owner(key);
+        let mut statement = parse::one(object.body["sql"].as_str().unwrap_or_default())?;
         crate::rewrite::statement(&mut statement);
-        let known = Known::default();
-        let inner = Context { known: &known, depth: self.depth + 1, ..*self };
-        Ok(SqlToRel::new_with_options(&inner, super::parser_options())
-            .sql_statement_to_plan(statement)?)
+        let (known, within) = (Known::default(), Within { body: &object.body, owner });
+        let inner = Context {
+            known: &known,
+            depth: self.depth + 1,
+            within: Some(&within),
+            view: self.view,
+            state: self.state,
+            lasting: self.lasting,
+            types: self.types,
+            inner: self.inner,
+        };
+        let plan = SqlToRel::new_with_options(&inner, super::parser_options())
+            .sql_statement_to_plan(statement)?;
+        let mut needs = needs::collect(&plan, &known)?;
+        self.inner.borrow_mut().append(&mut needs);
+        let plan = needs::expand(plan)?;
+        let reads = Reads {
+            class: Class::View,
+            key,
+            name: name.name.clone(),
+            numbers: (1..=plan.schema().fields().len() as u32).collect(),
+            by: self.within.map(|within| within.owner),
+            rows: true,
+        };
+        Ok(Arc::new(ViewTable::new(plan, Some(reads))))
+    }
+}
+
+/// What reading a table's columns needs, of rows that the statement has.
+pub fn reads_of_table(schema: &TableSchema) -> Reads {
+    Reads {
+        class: Class::Table,
+        key: table_key(schema),
+        name: shown(schema),
+        numbers: schema.columns.iter().map(|c| c.id.0 + 1).collect(),
+        by: None,
+        rows: false,
     }
 }
 

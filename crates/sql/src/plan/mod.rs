@@ -3,7 +3,7 @@
 //! The full tier: the planner of DataFusion over our tables. [`Planner`] is made once for all sessions;
 //! what differs between statements comes with their [`View`] and [`Scope`].
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -37,6 +37,7 @@ mod groups;
 mod largest;
 mod lookup;
 mod memory;
+pub mod needs;
 mod operators;
 mod per_row;
 mod provider;
@@ -51,12 +52,15 @@ mod tuples;
 mod watch;
 mod whole_rows;
 
-pub use context::{Known, TARGET};
+pub use context::{Known, KnownRows, TARGET, reads_of_table};
 pub use scan::{ROW_ID, TableHandle};
 pub use sql_types::pg_type;
 
 use crate::error::Result;
+use crate::rights::{Judge, Need};
 use crate::scope::Scope;
+use crate::session::Parameter;
+use crate::session::values::param_values;
 use crate::view::View;
 use room::{Room, Running};
 
@@ -92,12 +96,25 @@ pub struct Query {
     pub plan: LogicalPlan,
     /// Whether later statements of the same text may use it, as long as the catalog stays the same.
     pub lasting: bool,
+    /// What it reads.
+    pub needs: Vec<Need>,
 }
 
 impl Query {
     /// Columns of the answer.
     pub fn schema(&self) -> SchemaRef {
         Arc::clone(self.plan.schema().inner())
+    }
+
+    /// With values for its parameters.
+    ///
+    /// # Errors
+    /// A value that is none of its type.
+    pub fn with_values(mut self, values: &[Parameter]) -> Result<Query> {
+        if !values.is_empty() {
+            self.plan = self.plan.with_param_values(param_values(values)?)?;
+        }
+        Ok(self)
     }
 
     /// Types of the parameters `$1`, `$2`, as far as the query tells.
@@ -194,7 +211,7 @@ impl Planner {
         ranks::rewrite(view, &mut statement);
         aliases::rewrite(view, &mut statement);
         crate::rewrite::statement(&mut statement);
-        let lasting = Cell::new(true);
+        let (lasting, inner) = (Cell::new(true), RefCell::default());
         let context = context::Context {
             view,
             state: &self.state,
@@ -202,11 +219,15 @@ impl Planner {
             lasting: &lasting,
             types: &self.types,
             depth: 0,
+            within: None,
+            inner: &inner,
         };
         let mut names = PlannerContext::new().with_prepare_param_data_types(parameters);
         let plan = SqlToRel::new_with_options(&context, parser_options())
             .sql_statement_to_plan_with_context(statement, &mut names)?;
-        let plan = self.digits.show(plan)?;
+        let mut needs = needs::collect(&plan, known)?;
+        needs.append(&mut inner.take());
+        let plan = self.digits.show(needs::expand(plan)?)?;
         let mut plan = crate::functions::print_names(view, plan)?;
         if per_row::is_needed(&plan) {
             lasting.set(false);
@@ -217,16 +238,17 @@ impl Planner {
             };
             plan = per_row::rewrite(plan, &runner)?;
         }
-        Ok(Query { plan, lasting: lasting.get() })
+        Ok(Query { plan, lasting: lasting.get(), needs })
     }
 
-    /// The steps that a plan takes.
+    /// The steps that a query takes, if the role may read what it reads: no query runs without them.
     ///
     /// # Errors
-    /// What the planner does not do.
-    pub fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+    /// `42501`; what the planner does not do.
+    pub fn physical(&self, judge: &Judge, query: &Query) -> Result<Arc<dyn ExecutionPlan>> {
+        judge.must(&query.needs)?;
         let _entered = self.runtime.enter();
-        Ok(self.runtime.block_on(self.state.create_physical_plan(plan))?)
+        Ok(self.runtime.block_on(self.state.create_physical_plan(&query.plan))?)
     }
 
     /// Runs a plan in a scope.

@@ -1,6 +1,5 @@
 //! What does the planner learn of a table?
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -11,6 +10,7 @@ use datafusion::logical_expr::{Expr, LogicalPlan, TableProviderFilterPushDown, T
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::access;
+use super::needs::Reads;
 use super::scan::{ScanExec, TableHandle, arrow_schema};
 
 /// A table of the engine.
@@ -18,13 +18,20 @@ use super::scan::{ScanExec, TableHandle, arrow_schema};
 pub struct EngineTable {
     handle: TableHandle,
     schema: SchemaRef,
+    reads: Option<Reads>,
 }
 
 impl EngineTable {
-    /// A table; `with_row_id` adds the column of row ids, for UPDATE and DELETE.
-    pub fn new(handle: TableHandle, with_row_id: bool) -> EngineTable {
+    /// A table; `with_row_id` adds the column of row ids, for UPDATE and DELETE; `reads` says what reading
+    /// it needs, if that is judged here.
+    pub fn new(handle: TableHandle, with_row_id: bool, reads: Option<Reads>) -> EngineTable {
         let schema = arrow_schema(&handle.schema, with_row_id);
-        EngineTable { handle, schema }
+        EngineTable { handle, schema, reads }
+    }
+
+    /// What reading it is, for rights.
+    pub fn reads(&self) -> Option<&Reads> {
+        self.reads.as_ref()
     }
 }
 
@@ -65,18 +72,30 @@ impl TableProvider for EngineTable {
     }
 }
 
-/// A view: its query, planned.
+/// A view: its query, planned, which [`super::needs::expand`] puts in its place once the statement's needs
+/// are known. A table whose columns a view knows by other names is one too.
 #[derive(Debug)]
 pub struct ViewTable {
     plan: LogicalPlan,
     schema: SchemaRef,
+    reads: Option<Reads>,
 }
 
 impl ViewTable {
-    /// A view of a planned query.
-    pub fn new(plan: LogicalPlan) -> ViewTable {
+    /// A view of a planned query; `reads` says what reading it needs.
+    pub fn new(plan: LogicalPlan, reads: Option<Reads>) -> ViewTable {
         let schema = Arc::clone(plan.schema().inner());
-        ViewTable { plan, schema }
+        ViewTable { plan, schema, reads }
+    }
+
+    /// Its query.
+    pub fn plan(&self) -> &LogicalPlan {
+        &self.plan
+    }
+
+    /// What reading it is, for rights.
+    pub fn reads(&self) -> Option<&Reads> {
+        self.reads.as_ref()
     }
 }
 
@@ -87,9 +106,6 @@ impl TableProvider for ViewTable {
     }
     fn table_type(&self) -> TableType {
         TableType::View
-    }
-    fn get_logical_plan(&'_ self) -> Option<Cow<'_, LogicalPlan>> {
-        Some(Cow::Borrowed(&self.plan))
     }
     fn supports_filters_pushdown(
         &self,
@@ -104,7 +120,7 @@ impl TableProvider for ViewTable {
         _: &[Expr],
         _: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        // The analyzer puts a view's plan in its place, so this is for direct use alone.
+        // A view's plan is put in its place before, so this is for direct use alone.
         state.create_physical_plan(&self.plan).await
     }
 }

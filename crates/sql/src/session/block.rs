@@ -13,6 +13,7 @@ use crate::catalog::objects::Pending;
 use crate::error::{Result, SqlError, state};
 use crate::instance::Instance;
 use crate::scope::Scope;
+use crate::session::Roles;
 use crate::settings::Mark;
 
 /// What a session goes back to beside what its transaction wrote.
@@ -20,8 +21,8 @@ use crate::settings::Mark;
 pub struct Remembered {
     /// What is set.
     pub settings: Mark,
-    /// The role.
-    pub user: String,
+    /// The roles.
+    pub roles: Roles,
 }
 
 /// A transaction of the session.
@@ -102,9 +103,8 @@ impl Block {
     /// Those of the engine's commit.
     pub fn commit(self, instance: &Instance) -> Result<()> {
         if let Some(tx) = self.scope.take() {
-            tx.commit()?;
+            instance.commit_objects(tx, &self.pending)?;
         }
-        instance.objects_changed(&self.pending);
         if self.changed_catalog {
             instance.catalog_changed();
         }

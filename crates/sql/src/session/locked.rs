@@ -166,7 +166,10 @@ impl Answering<'_> {
     fn rows(&self, query: &Query) -> Result<(Vec<AnswerColumn>, Vec<Texts>)> {
         let statement = Statement::Query(Box::new(query.clone()));
         let answer = match Fast::bind(self.view, &statement) {
-            Some(fast) => fast.run(&self.view.scope, self.values)?,
+            Some(fast) => {
+                self.view.must(fast.needs())?;
+                fast.run(&self.view.scope, self.values)?
+            }
             None => None,
         };
         let Some(Answer::Rows(mut answer)) = answer else {

@@ -19,6 +19,10 @@ use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
 use crate::parse;
+use crate::rights::ask::database_oid;
+use crate::rights::judge::refusal;
+use crate::rights::{Action, Class, Judge, Key, Need};
+use crate::secrets::without_passwords;
 use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
 use crate::wire::{Client, format_of};
@@ -69,9 +73,12 @@ impl std::fmt::Debug for Waker {
 pub struct Session {
     pub(crate) instance: Arc<Instance>,
     presence: Arc<Presence>,
-    pub(crate) user: String,
-    /// The role before the transaction, where the transaction has changed it.
-    user_before: Option<String>,
+    /// The roles that it goes by.
+    pub(crate) roles: Roles,
+    /// What they were before the transaction, where the transaction has changed them.
+    roles_before: Option<Roles>,
+    /// What they are after it, where that is something else: SET LOCAL ends with it.
+    roles_after: Option<Roles>,
     pub(crate) database: String,
     pub(crate) settings: Settings,
     /// What the client is told of settings at the start.
@@ -86,6 +93,15 @@ pub struct Session {
     taken: Arc<Mutex<Taken>>,
     /// Settings that functions ask for, which are set with the next statement.
     asked: Asked,
+}
+
+/// The roles that a session goes by, as OIDs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Roles {
+    /// That connected, or was set by SET SESSION AUTHORIZATION: session_user.
+    pub session: u32,
+    /// Whose rights count: current_user.
+    pub current: u32,
 }
 
 /// A statement with its values, and how much of its answer was sent.
@@ -120,6 +136,12 @@ impl Session {
             let text = format!("database \"{database}\" does not exist");
             return Err(SqlError::new(state::NO_DATABASE, text));
         }
+        let rights = objects.rights();
+        let oid = database_oid(&objects, database);
+        let connect = Need::new(Action::Connect, Class::Database, Key::of(oid), database);
+        if !Judge::new(rights, role.oid, oid).may(&connect) {
+            return Err(refusal(&connect).detail("User does not have CONNECT privilege."));
+        }
         let mut settings = Settings::new(&instance.defaults);
         for (name, value) in &info.settings {
             settings.start_with(name, value)?;
@@ -129,7 +151,7 @@ impl Session {
         let cancel = Arc::new(AtomicBool::new(false));
         let presence = instance.enter(|key| Presence {
             key,
-            user: role.name.clone(),
+            role: role.oid,
             database: database.clone(),
             peer: info.peer.clone(),
             began_us: SystemClock.unix_us(),
@@ -146,8 +168,9 @@ impl Session {
         Ok(Session {
             instance: Arc::clone(instance),
             presence,
-            user: role.name,
-            user_before: None,
+            roles: Roles { session: role.oid, current: role.oid },
+            roles_before: None,
+            roles_after: None,
             database: database.clone(),
             settings,
             at_start,
@@ -443,7 +466,7 @@ impl Session {
     fn note_statement(&self, text: &str) {
         let mut shown = self.presence.statement.lock();
         shown.clear();
-        shown.push_str(text);
+        shown.push_str(&without_passwords(text));
         drop(shown);
         *self.presence.state.lock() = "active";
     }

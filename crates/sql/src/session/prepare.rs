@@ -26,10 +26,19 @@ pub struct Prepared {
     pub parameters: Vec<PgType>,
     /// Columns of its answer, if it gives rows.
     pub columns: Option<Arc<[AnswerColumn]>>,
-    /// Its plan, and the catalog's version then.
-    pub query: Option<(u64, Query)>,
-    /// How it runs without a planner, and the catalog's version then.
-    pub fast: Option<(u64, Fast)>,
+    /// Its plan, and when it was made.
+    pub query: Option<(Stamp, Query)>,
+    /// How it runs without a planner, and when it was bound and judged.
+    pub fast: Option<(Stamp, Fast)>,
+}
+
+/// What a statement was bound with: it counts for as long as neither changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The catalog's version, which grows with every grant too.
+    pub version: u64,
+    /// The role whose rights count.
+    pub role: u32,
 }
 
 impl Prepared {
@@ -80,7 +89,7 @@ impl Session {
         {
             return Err(run::in_failed_transaction());
         }
-        let version = self.instance.catalog_version();
+        let stamp = self.stamp();
         let fast = match &parsed.body {
             Body::Sql(statement) if self.goes_natively(&parsed.body) => {
                 self.in_view(|_, view| Ok(Fast::bind(view, statement)))?
@@ -96,7 +105,9 @@ impl Session {
                 }
             }
             prepared.columns = fast.columns().cloned();
-            prepared.fast = Some((version, fast));
+            // What the role may not is bound again when it is asked for: it may be allowed then.
+            let judged = self.in_view(|_, view| Ok(view.must(fast.needs()).is_ok()))?;
+            prepared.fast = judged.then_some((stamp, fast));
             return Ok(prepared);
         }
         match &**statement {
@@ -121,7 +132,7 @@ impl Session {
                 }
                 prepared.columns = Some(columns_of(&query.schema()));
                 if query.lasting {
-                    prepared.query = Some((version, query));
+                    prepared.query = Some((stamp, query));
                 }
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {

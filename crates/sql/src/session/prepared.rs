@@ -6,10 +6,12 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::DataType;
 
 use super::answer::{Answer, AnswerColumn};
-use super::{Parameter, Session};
+use super::{Parameter, Roles, Session};
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
 use crate::plan::Known;
+use crate::rights::Judge;
+use crate::settings::{Id, Value};
 use crate::types::{PgType, names, oid, value_of_array};
 use crate::view::View;
 use crate::wire::Client;
@@ -92,7 +94,7 @@ impl Session {
         if given != types.len() {
             return Err(wrong(given));
         }
-        let batches = planner.run(planner.physical(&query.plan)?, &view.scope)?.all()?;
+        let batches = planner.run(planner.physical(&view.judge, &query)?, &view.scope)?.all()?;
         let row = batches.first().ok_or_else(|| wrong(0))?;
         let value = |(i, ty): (usize, &PgType)| {
             let engine = ty.engine().unwrap_or(DataType::Text);
@@ -144,46 +146,93 @@ impl Session {
         *self.taken.lock() = Default::default();
     }
 
-    /// Goes on with the rights of another role; `None` for the one that connected.
+    /// SET ROLE, `local` to the transaction: goes on with the rights of another role; `None` for the
+    /// session's own.
     ///
     /// # Errors
-    /// There is none; only superusers become others.
-    pub(crate) fn become_role(&mut self, view: &View, role: Option<&str>) -> Result<()> {
-        let own = self.presence.user.clone();
-        let role = role.unwrap_or(&own);
-        if view.instance.role(role).is_none() {
-            let text = format!("role \"{role}\" does not exist");
-            return Err(SqlError::new(state::BAD_PARAMETER, text));
-        }
-        if role != own && !view.instance.is_superuser(&own) {
-            let text = format!("permission denied to set role \"{role}\"");
-            return Err(SqlError::new(state::NO_PRIVILEGE, text));
-        }
-        if self.user_before.is_none() {
-            self.user_before = Some(self.user.clone());
-        }
-        self.be(role.to_string());
+    /// There is none; the session's role is not in it.
+    pub(crate) fn set_role(
+        &mut self,
+        judge: &Judge,
+        role: Option<&str>,
+        local: bool,
+    ) -> Result<()> {
+        let own = self.roles.session;
+        let current = match role {
+            None => own,
+            Some(name) => {
+                let role = named(judge, name)?;
+                if !judge.of(own).is_member(role) {
+                    let text = format!("permission denied to set role \"{name}\"");
+                    return Err(SqlError::new(state::NO_PRIVILEGE, text));
+                }
+                role
+            }
+        };
+        self.turn(Roles { session: own, current }, local);
         Ok(())
     }
 
-    /// Takes a role's rights.
-    pub(super) fn be(&mut self, role: String) {
-        if self.user != role {
-            self.user = role;
-            // Plans were made with the rights of the role before.
-            self.instance.catalog_changed();
+    /// SET SESSION AUTHORIZATION, `local` to the transaction: goes on as another role; `None` for the one
+    /// that connected.
+    ///
+    /// # Errors
+    /// There is none; the one that connected is no superuser.
+    pub(crate) fn set_authorization(
+        &mut self,
+        judge: &Judge,
+        role: Option<&str>,
+        local: bool,
+    ) -> Result<()> {
+        let own = self.presence.role;
+        let role = role.map_or(Ok(own), |name| named(judge, name))?;
+        if role != own && !judge.rights().is_superuser(own) {
+            let text = "permission denied to set session authorization";
+            return Err(SqlError::new(state::NO_PRIVILEGE, text));
         }
+        self.turn(Roles { session: role, current: role }, local);
+        Ok(())
     }
 
-    /// The settings and the role of the transaction that ends stay, or are what they were before.
+    fn turn(&mut self, roles: Roles, local: bool) {
+        let before = *self.roles_before.get_or_insert(self.roles);
+        match local {
+            true => self.roles_after = self.roles_after.or(Some(before)),
+            false => self.roles_after = Some(roles),
+        }
+        self.be(roles);
+    }
+
+    /// Takes the rights of roles.
+    pub(super) fn be(&mut self, roles: Roles) {
+        self.roles = roles;
+        let objects = self.instance.objects();
+        let rights = objects.rights();
+        self.settings.put(Id::IsSuperuser, Value::Flag(rights.is_superuser(roles.current)));
+        self.settings.put(Id::SessionAuthorization, Value::Text(rights.name_of(roles.session)));
+        let role = match roles.current == roles.session {
+            true => "none".to_string(),
+            false => rights.name_of(roles.current),
+        };
+        self.settings.put(Id::Role, Value::Text(role));
+    }
+
+    /// The settings and the roles of the transaction that ends stay, or are what they were before.
     pub(super) fn end_settings(&mut self, stay: bool) {
         self.take_asked();
-        let before = self.user_before.take();
+        let (before, after) = (self.roles_before.take(), self.roles_after.take());
         if stay {
             self.settings.commit();
         } else {
             self.settings.rollback();
-            before.into_iter().for_each(|user| self.be(user));
         }
+        let roles = if stay { after } else { before };
+        roles.filter(|roles| *roles != self.roles).into_iter().for_each(|roles| self.be(roles));
     }
+}
+
+fn named(judge: &Judge, name: &str) -> Result<u32> {
+    judge.rights().role_named(name).map(|role| role.oid).ok_or_else(|| {
+        SqlError::new(state::BAD_PARAMETER, format!("role \"{name}\" does not exist"))
+    })
 }

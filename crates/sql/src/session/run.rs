@@ -14,8 +14,8 @@ use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
 use super::block::{Block, Remembered};
 use super::locked;
-use super::prepare::Prepared;
-use super::values::{Parameter, fields_of, param_values};
+use super::prepare::{Prepared, Stamp};
+use super::values::{Parameter, fields_of};
 use crate::catalog::names::fold;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
@@ -210,12 +210,14 @@ impl Session {
         if changes_rows(&parsed.body) {
             self.block()?.changed = true;
         }
-        let version = self.instance.catalog_version();
+        let stamp = self.stamp();
         let native = self.goes_natively(&parsed.body);
-        if let Some((at, fast)) = &prepared.fast
-            && *at == version
+        let block = self.current()?;
+        // What was bound is of the catalog as others see it.
+        let own = block.changed_catalog || !block.pending.is_empty();
+        let bound = prepared.fast.as_ref().filter(|(at, _)| *at == stamp && !own);
+        if let Some((_, fast)) = bound
             && native
-            && !self.current()?.changed_catalog
         {
             let scope = Arc::clone(&self.current()?.scope);
             if let Some(answer) = fast.run(&scope, values)? {
@@ -223,14 +225,15 @@ impl Session {
             }
         }
         let view = self.view()?;
-        let own = self.current()?.changed_catalog;
-        if (prepared.fast.is_none() || own)
+        if bound.is_none()
             && native
             && let Body::Sql(statement) = &parsed.body
             && let Some(fast) = Fast::bind(&view, statement)
-            && let Some(answer) = fast.run(&view.scope, values)?
         {
-            return Ok(answer);
+            view.must(fast.needs())?;
+            if let Some(answer) = fast.run(&view.scope, values)? {
+                return Ok(answer);
+            }
         }
         let answered = match &parsed.body {
             Body::Sql(statement) if locked::has_locks_inside(statement) => {
@@ -258,6 +261,11 @@ impl Session {
         }
     }
 
+    /// What a statement that is bound now is bound with.
+    pub(super) fn stamp(&self) -> Stamp {
+        Stamp { version: self.instance.catalog_version(), role: self.roles.current }
+    }
+
     /// Whether a statement may go the short way. The planner locks no rows, so that those that do have no
     /// other.
     pub(super) fn goes_natively(&self, body: &Body) -> bool {
@@ -273,7 +281,7 @@ impl Session {
         &mut self,
         view: &View,
         prepared: &Arc<Prepared>,
-        planned: Option<&(u64, Query)>,
+        planned: Option<&(Stamp, Query)>,
         statement: &Statement,
         values: &[Parameter],
     ) -> Result<Answer> {
@@ -284,10 +292,11 @@ impl Session {
             .hint("Lock the rows by a query of their table's columns first."));
         }
         let planner = &self.instance.planner;
-        let version = self.instance.catalog_version();
+        let stamp = self.stamp();
         // What was planned is of the catalog as others see it.
-        let own = self.block.as_ref().is_some_and(|block| block.changed_catalog);
-        let cached = planned.filter(|(at, _)| *at == version && !own);
+        let block = self.block.as_ref();
+        let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
+        let cached = planned.filter(|(at, _)| *at == stamp && !own);
         let cached = cached.map(|(_, query)| query);
         let query = match cached {
             Some(query) => query.clone(),
@@ -309,11 +318,8 @@ impl Session {
     ) -> Result<Answer> {
         let planner = &self.instance.planner;
         let columns = columns_of(&query.schema());
-        let plan = match values.is_empty() {
-            true => query.plan,
-            false => query.plan.with_param_values(param_values(values)?)?,
-        };
-        let physical = planner.physical(&plan)?;
+        let query = query.with_values(values)?;
+        let physical = planner.physical(&view.judge, &query)?;
         let batches = planner.run(physical, &view.scope)?;
         Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(batches), tag)))
     }
@@ -347,13 +353,12 @@ impl Session {
                 self.take_asked();
                 let session = self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(&fold(name))?;
                 self.settings.back_to(&session.settings);
-                self.be(session.user);
+                self.be(session.roles);
                 "ROLLBACK"
             }
             Statement::Savepoint { name } => {
                 self.take_asked();
-                let session =
-                    Remembered { settings: self.settings.mark(), user: self.user.clone() };
+                let session = Remembered { settings: self.settings.mark(), roles: self.roles };
                 let block = self.in_block("SAVEPOINT")?;
                 if block.failed {
                     return Err(in_failed_transaction());

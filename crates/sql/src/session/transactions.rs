@@ -7,6 +7,8 @@ use onlap::{Isolation, TransactionOptions};
 use super::Session;
 use super::block::{Block, isolation_of};
 use crate::error::{Result, SqlError, state};
+use crate::rights::Judge;
+use crate::rights::ask::database_oid;
 use crate::settings::Id;
 use crate::types::Style;
 use crate::view::View;
@@ -85,11 +87,11 @@ impl Session {
 
     /// What a statement sees, and the statement's begin.
     pub(super) fn view(&mut self) -> Result<View> {
-        let (user, database, pid) = (self.user.clone(), self.database.clone(), self.key().pid);
+        let (roles, database, pid) = (self.roles, self.database.clone(), self.key().pid);
         let instance = Arc::clone(&self.instance);
         self.take_asked();
         let asked = Arc::clone(&self.asked);
-        let search_path = self.search_path();
+        let path = self.settings.text(Id::SearchPath).to_string();
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
         let block = self.block()?;
         taken.lock().own = match block.changed_catalog {
@@ -100,11 +102,16 @@ impl Session {
             true => instance.objects(),
             false => Arc::new(instance.objects().with(&block.pending)),
         };
+        let rights = objects.rights();
+        let user = rights.name_of(roles.current);
         Ok(View {
+            search_path: search_path(&path, &user),
+            judge: Judge::new(rights, roles.current, database_oid(&objects, &database)),
+            session_user: rights.name_of(roles.session),
+            session_role: roles.session,
             scope: Arc::clone(&block.scope),
             objects,
             database,
-            search_path,
             user,
             pid,
             began_us: block.scope.began_us(),
@@ -128,20 +135,26 @@ impl Session {
         f(self, &view)
     }
 
-    fn search_path(&self) -> Vec<String> {
-        let text = self.settings.text(Id::SearchPath);
-        text.split(',')
-            .map(|part| part.trim().trim_matches('"'))
-            .filter(|part| !part.is_empty())
-            .map(|part| if part == "$user" { self.user.clone() } else { part.to_string() })
-            .collect()
-    }
-
     /// Does what set_config() asked for.
     pub(super) fn take_asked(&mut self) {
-        for (name, value, local) in std::mem::take(&mut *self.asked.lock()) {
+        let asked = std::mem::take(&mut *self.asked.lock());
+        for (name, value, local) in asked {
             // What is no setting, or no value of it, was told to the function's caller as set.
-            let _ = self.settings.set(&name, &value, local);
+            let _ = match name.as_str() {
+                "role" | "session_authorization" => self.set_asked_role(&name, &value, local),
+                _ => self.settings.set(&name, &value, local),
+            };
+        }
+    }
+
+    fn set_asked_role(&mut self, name: &str, value: &str, local: bool) -> Result<()> {
+        let objects = self.instance.objects();
+        let database = database_oid(&objects, &self.database);
+        let judge = Judge::new(objects.rights(), self.roles.current, database);
+        let role = Some(value).filter(|role| *role != "none");
+        match name {
+            "role" => self.set_role(&judge, role, local),
+            _ => self.set_authorization(&judge, role, local),
         }
     }
 
@@ -151,6 +164,15 @@ impl Session {
         let zone = zone.filter(|z| *z != chrono_tz::UTC);
         Style { zone }
     }
+}
+
+/// The schemas of a setting, where `$user` is the one of the role's name.
+fn search_path(text: &str, user: &str) -> Vec<String> {
+    text.split(',')
+        .map(|part| part.trim().trim_matches('"'))
+        .filter(|part| !part.is_empty())
+        .map(|part| if part == "$user" { user.to_string() } else { part.to_string() })
+        .collect()
 }
 
 fn warn_no_transaction(client: &mut dyn Client) {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use onlap::{Action, ColumnSchema, TableSchema};
+use serde_json::Value as Json;
 
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
@@ -10,10 +11,8 @@ use super::sight::Sight;
 use super::{grants, text};
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
-use crate::plan::Known;
 use crate::row;
-use crate::session::answer::{AnswerColumn, columns_of};
-use crate::types::{PgType, oid};
+use crate::types::{PgType, names, oid};
 use crate::view::View;
 
 /// OID of pg_class.
@@ -50,12 +49,21 @@ pub fn owner_of(view: &View, relation: &Relation) -> u32 {
     view.judge.rights().owner(Sight::place(relation).1)
 }
 
-/// The columns of a view's query; none where it no longer makes sense.
-pub fn view_columns(view: &View, sql: &str) -> Vec<AnswerColumn> {
-    let planned = crate::parse::one(sql).and_then(|statement| {
-        view.instance.planner.plan(view, statement, Vec::new(), &Known::default())
-    });
-    planned.map(|query| columns_of(&query.schema()).to_vec()).unwrap_or_default()
+/// The columns of a view, as they were when it was made: what it reads keeps their types.
+pub fn view_columns(view: &View, oid: u32) -> Vec<(String, PgType)> {
+    let mut views = view.objects.of_kind(Kind::View);
+    let Some((_, object)) = views.find(|(_, object)| oids::of_object(object.number) == oid) else {
+        return Vec::new();
+    };
+    let column = |column: &Json| {
+        let said = column["type"].as_str().unwrap_or_default();
+        let known = column["oid"].as_u64().and_then(|oid| u32::try_from(oid).ok());
+        let plain = said.split('(').next().unwrap_or(said).trim();
+        let oid = known.or_else(|| names::by_name(plain)).unwrap_or(oid::TEXT);
+        let modifier = column["of"].as_i64().and_then(|of| i32::try_from(of).ok()).unwrap_or(-1);
+        (column["name"].as_str().unwrap_or_default().to_string(), PgType { oid, modifier })
+    };
+    object.body["columns"].as_array().into_iter().flatten().map(column).collect()
 }
 
 /// The columns of a relation: name and type.
@@ -74,7 +82,7 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
             ("log_cnt".into(), PgType::new(oid::INT8)),
             ("is_called".into(), PgType::new(oid::BOOL)),
         ],
-        What::View(sql) => view_columns(view, sql).into_iter().map(|c| (c.name, c.ty)).collect(),
+        What::View(_) => view_columns(view, relation.oid),
         What::System(definition) => {
             definition.columns.iter().map(|(name, ty)| ((*name).to_string(), *ty)).collect()
         }

@@ -146,21 +146,28 @@ fn activity(view: &View) -> Rows {
         "datid datname pid usesysid usename application_name client_addr client_port \
          backend_start state query backend_type",
     );
-    let (databases, roles) = (database_oids(view), view.instance.roles());
+    let (databases, rights) = (database_oids(view), view.judge.rights());
+    let sees_all = view.judge.has_rights_of(oids::PG_READ_ALL_STATS);
     for session in view.instance.sessions() {
-        let address = session.peer.parse::<std::net::SocketAddr>().ok();
+        // What others do is theirs.
+        let sees = sees_all || view.judge.has_rights_of(session.role);
+        let address = session.peer.parse::<std::net::SocketAddr>().ok().filter(|_| sees);
+        let query = match sees {
+            true => session.statement.lock().to_string(),
+            false => "<insufficient privilege>".to_string(),
+        };
         rows.push(row![
             databases.iter().find(|d| d.1 == session.database).map(|d| d.0),
             &session.database,
             session.key.pid,
-            roles.iter().find(|r| r.name == session.user).map(|r| r.oid),
-            &session.user,
+            session.role,
+            rights.name_of(session.role),
             session.application.lock().clone(),
             address.map(|a| a.ip().to_string()),
             address.map(|a| i32::from(a.port())),
-            session.began_us,
-            *session.state.lock(),
-            session.statement.lock().to_string(),
+            sees.then_some(session.began_us),
+            sees.then(|| *session.state.lock()),
+            query,
             "client backend",
         ]);
     }

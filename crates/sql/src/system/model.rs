@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use onlap::{IndexSchema, SequenceSchema, TableSchema};
+use serde_json::Value as Json;
 
 use super::definitions::{self, Definition};
 use crate::catalog::names::quote;
-use crate::catalog::{Kind, Name, oids};
+use crate::catalog::{Kind, Name, bound, oids};
 use crate::error::Result;
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
 
@@ -112,9 +113,8 @@ impl Model {
         for (engine, object) in view.objects.of_kind(Kind::View) {
             let (database, name) = Name::of_engine(engine);
             if database == view.database {
-                let sql = object.body["sql"].as_str().unwrap_or_default().to_string();
                 let oid = oids::of_object(object.number);
-                relations.push(Relation { oid, name, what: What::View(sql) });
+                relations.push(Relation { oid, name, what: What::View(String::new()) });
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));
@@ -124,15 +124,35 @@ impl Model {
             what: What::System(Arc::clone(definition)),
         }));
         let by_oid = relations.iter().enumerate().map(|(i, r)| (r.oid, i)).collect();
-        let roles = view.instance.roles().into_iter().map(|role| (role.oid, role.name)).collect();
-        Ok(Model {
+        let roles = view.judge.rights().roles().into_iter();
+        let roles = roles.map(|role| (role.oid, role.name.clone())).collect();
+        let mut model = Model {
             relations,
             schemas: schemas(view),
             roles,
             search_path: view.search_path.clone(),
             database: view.database.clone(),
             by_oid,
-        })
+        };
+        for (_, object) in view.objects.of_kind(Kind::View) {
+            let shown = model.view_text(&object.body);
+            let oid = oids::of_object(object.number);
+            if let Some(at) = model.by_oid.get(&oid).copied() {
+                model.relations[at].what = What::View(shown);
+            }
+        }
+        Ok(model)
+    }
+
+    /// A view's query, with the names that what it reads has now.
+    fn view_text(&self, body: &Json) -> String {
+        let name = |oid| self.relation(oid).map(|r| self.display(r));
+        let columns = |oid| {
+            let table = self.relation(oid).and_then(Relation::table);
+            let columns = table.into_iter().flat_map(|table| &table.columns);
+            columns.map(|c| (c.id.0, c.name.clone())).collect()
+        };
+        bound::shown(body, &name, &columns)
     }
 
     /// A relation by OID.
@@ -188,18 +208,21 @@ impl Model {
 
 /// Schemas: OID, name, owner.
 fn schemas(view: &View) -> Vec<(u32, String, String)> {
-    let owner = || "postgres".to_string();
+    let rights = view.judge.rights();
+    let owner = |name: &str| {
+        let key = view.schema_key(name);
+        key.map_or_else(String::new, |key| rights.name_of(rights.owner(key)))
+    };
     let mut schemas = vec![
-        (oids::PG_CATALOG, PG_CATALOG.to_string(), owner()),
-        (oids::PUBLIC, "public".to_string(), owner()),
-        (oids::INFORMATION_SCHEMA, INFORMATION_SCHEMA.to_string(), owner()),
+        (oids::PG_CATALOG, PG_CATALOG.to_string(), owner(PG_CATALOG)),
+        (oids::PUBLIC, "public".to_string(), owner("public")),
+        (oids::INFORMATION_SCHEMA, INFORMATION_SCHEMA.to_string(), owner(INFORMATION_SCHEMA)),
     ];
     for (name, object) in view.objects.of_kind(Kind::Schema) {
         if let Some((database, schema)) = name.split_once('/')
             && database == view.database
         {
-            let owner = object.body["owner"].as_str().map_or_else(owner, str::to_string);
-            schemas.push((oids::of_object(object.number), schema.to_string(), owner));
+            schemas.push((oids::of_object(object.number), schema.to_string(), owner(schema)));
         }
     }
     schemas

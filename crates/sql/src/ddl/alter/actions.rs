@@ -4,11 +4,11 @@ use datafusion::sql::sqlparser::ast::{AlterTableOperation, Statement, TableConst
 use onlap::{IndexSpec, Table, TableChanges, TableSchema};
 
 use super::steps::Step;
-use crate::catalog::Name;
 use crate::catalog::names::fold;
+use crate::catalog::{Name, oids};
 use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint};
-use crate::ddl::naming;
+use crate::ddl::{naming, view as views};
 use crate::error::{Result, SqlError, state};
 use crate::parse;
 use crate::session::Session;
@@ -76,7 +76,7 @@ impl<'a> Actions<'a> {
             Some("owner") => {
                 words.expect(&["to"])?;
                 let role = words.ident()?;
-                session.give(self.view, self.name, &role)
+                session.give_relation(self.view, self.name, naming::Relation::Table, &role)
             }
             Some("add") => self.add(session, &mut words, text, client),
             Some("drop") => self.drop(&mut words, client),
@@ -99,6 +99,7 @@ impl<'a> Actions<'a> {
         if words.accept(&["to"]) {
             let to = Name::new(&self.name.schema, words.ident()?);
             words.end()?;
+            self.view.must_create_in(&to.schema)?;
             return self.move_to(&to);
         }
         if words.accept(&["constraint"]) {
@@ -137,6 +138,7 @@ impl<'a> Actions<'a> {
         if !self.view.has_schema(&schema) {
             return Err(crate::view::no_schema(&schema));
         }
+        self.view.must_create_in(&schema)?;
         if schema == self.name.schema {
             return Ok(());
         }
@@ -318,6 +320,17 @@ impl<'a> Actions<'a> {
             return Err(SqlError::new(state::IN_USE, text)
                 .hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
+        let number = id.0 + 1;
+        let readers = views::users_of_column(self.view, oids::of_table(self.schema.id), number);
+        if !readers.is_empty() && !cascade {
+            let text = format!(
+                "cannot drop column {name} of table {} because other objects depend on it",
+                self.name.name
+            );
+            return Err(SqlError::new(state::IN_USE, text)
+                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        self.steps.extend(readers.into_iter().map(Step::DropView));
         self.change(changes.drop_column_cascade(name));
         Ok(())
     }

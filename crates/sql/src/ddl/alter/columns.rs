@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::actions::{Actions, operation};
 use super::steps::Step;
-use crate::catalog::Kind;
 use crate::catalog::names::fold;
+use crate::catalog::{Kind, Name, oids};
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Declared, Default, declared, default_of};
 use crate::ddl::constraints::Collector;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
-use crate::error::{Result, SqlError};
+use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::wire::Client;
 use crate::words::Words;
@@ -236,6 +236,14 @@ impl Actions<'_> {
                 if !using.as_ref().is_none_or(|e| is_plain_cast(e, &name, ty)) {
                     return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
                         .hint("Add a column of the new type, UPDATE it, and drop the old one."));
+                }
+                let (table, number) = (oids::of_table(self.schema.id), column.id.0 + 1);
+                let readers = crate::ddl::view::users_of_column(self.view, table, number);
+                if let Some(reader) = readers.first() {
+                    let text = "cannot alter type of a column used by a view or rule";
+                    let reader = Name::of_engine(reader).1.name;
+                    let detail = format!("view {reader} depends on column \"{name}\"");
+                    return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
                 }
                 changes.set_type(&name, ty)
             }

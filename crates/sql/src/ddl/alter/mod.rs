@@ -7,8 +7,9 @@ mod actions;
 mod columns;
 mod steps;
 
-use crate::catalog::{Name, oids};
+use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
+use crate::rights::Action;
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
@@ -35,7 +36,7 @@ pub fn table(
     if words.accept(&["owner", "to"]) {
         let role = words.ident()?;
         words.end()?;
-        return owner(session, view, &parts, &role, skip, client);
+        return owner(session, view, &parts, &role, skip, client, "ALTER TABLE");
     }
     let (name, table) = match view.table(&parts) {
         Err(e) if skip && e.state() == state::NO_TABLE => {
@@ -44,7 +45,7 @@ pub fn table(
         }
         found => found?,
     };
-    session.must_own(view, oids::of_table(table.schema().id), "table", &name.name)?;
+    view.must_own(Action::Alter, &name, Relation::Table)?;
     let pieces = words.pieces();
     let mut actions = Actions::new(view, &name, &table);
     for piece in pieces {
@@ -66,23 +67,74 @@ fn owner(
     role: &str,
     skip: bool,
     client: &mut dyn Client,
+    tag: &'static str,
 ) -> Result<&'static str> {
-    let name = relation(view, parts)?;
-    let Some((name, _)) = name else {
+    let Some((name, found)) = relation(view, parts)? else {
         let error = crate::view::no_table(parts);
         if skip {
             notice(client, "00000", format!("{}, skipping", error.message()));
-            return Ok("ALTER TABLE");
+            return Ok(tag);
         }
         return Err(error);
     };
-    session.give(view, &name, role)?;
-    Ok("ALTER TABLE")
+    if found == Relation::Index {
+        let text = format!("cannot change owner of index \"{}\"", name.name);
+        return Err(SqlError::new("42809", text)
+            .hint("Change the ownership of the index's table, instead."));
+    }
+    session.give_relation(view, &name, found, role)?;
+    Ok(tag)
+}
+
+/// ALTER VIEW, after these words: another owner, name or schema.
+///
+/// # Errors
+/// There is no such view; the role may not; what Onlap does not do.
+pub fn view(
+    session: &mut Session,
+    view: &View,
+    words: &mut Words<'_>,
+    client: &mut dyn Client,
+) -> Result<&'static str> {
+    const TAG: &str = "ALTER VIEW";
+    let skip = words.accept(&["if", "exists"]);
+    let parts = words.name()?;
+    if words.accept(&["owner", "to"]) {
+        let role = words.ident()?;
+        words.end()?;
+        return owner(session, view, &parts, &role, skip, client, TAG);
+    }
+    let name = match relation(view, &parts)? {
+        Some((name, Relation::View)) => name,
+        Some((name, _)) => {
+            return Err(SqlError::new("42809", format!("\"{}\" is not a view", name.name)));
+        }
+        None if skip => {
+            let error = crate::view::no_table(&parts);
+            notice(client, "00000", format!("{}, skipping", error.message()));
+            return Ok(TAG);
+        }
+        None => return Err(crate::view::no_table(&parts)),
+    };
+    let to = if words.accept(&["rename", "to"]) {
+        Name::new(&name.schema, words.ident()?)
+    } else if words.accept(&["set", "schema"]) {
+        Name::new(words.ident()?, &name.name)
+    } else {
+        return Err(SqlError::unsupported("this form of ALTER VIEW"));
+    };
+    words.end()?;
+    view.must_own(Action::Alter, &name, Relation::View)?;
+    view.must_create_in(&to.schema)?;
+    naming::check_free(view, &to)?;
+    session.rename(Kind::View, &name.engine(&view.database), &to.engine(&view.database))?;
+    session.catalog_changed()?;
+    Ok(TAG)
 }
 
 /// What a name stands for, wherever it is in the search path.
 pub fn relation(view: &View, parts: &[String]) -> Result<Option<(Name, Relation)>> {
-    for name in view.candidates(parts) {
+    for name in view.candidates(parts)? {
         if let Some(found) = naming::find(view, &name)? {
             return Ok(Some((name, found)));
         }
@@ -114,7 +166,9 @@ pub fn index(
     if words.accept(&["rename", "to"]) {
         let to = words.ident()?;
         words.end()?;
-        let (schema, _) = (Name::of_engine(&table.name()).1.schema, ());
+        let schema = Name::of_engine(&table.name()).1.schema;
+        view.must_own(Action::Alter, &Name::new(&schema, &index), Relation::Index)?;
+        view.must_create_in(&schema)?;
         naming::check_free(view, &Name::new(schema, &to))?;
         let changes = onlap::TableChanges::new().rename_index(index, to);
         view.scope.tx()?.alter_table(&table, &changes)?;

@@ -31,6 +31,8 @@ pub enum Step {
     Note(Kind, String, Option<Json>),
     /// A unique index becomes a constraint.
     NoteUnique(String),
+    /// Drops a view that reads a column which goes.
+    DropView(String),
     /// The table has another name: what follows finds it there.
     Renamed(String),
 }
@@ -124,6 +126,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
         Step::AddSequence(spec, column) => {
             let table = table(name)?;
             session.make_sequence(&spec)?;
+            session.own_sequence(view, spec.name())?;
             let changes = TableChanges::new().set_default_sequence(column, spec.name());
             view.scope.tx()?.alter_table(&table, &changes)?;
         }
@@ -151,6 +154,7 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
             }
         }
         Step::NoteUnique(index) => note_unique(session, view, name, &index)?,
+        Step::DropView(engine) => crate::ddl::drop::one_view(session, view, &engine, &[], true)?,
         Step::Renamed(to) => *name = to,
     }
     Ok(())
@@ -195,7 +199,7 @@ fn move_notes(
                 }
                 None => {
                     session.put(Kind::Owned, &sequence, None)?;
-                    super::super::sequence::drop_unused(view, &sequence)?;
+                    super::super::sequence::drop_unused(session, view, &sequence)?;
                 }
             }
         }

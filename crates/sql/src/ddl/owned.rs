@@ -1,0 +1,138 @@
+//! REASSIGN OWNED and DROP OWNED: everything of a role in the database.
+
+use super::naming::{self, Relation};
+use super::privileges::{class_of, key_of};
+use super::{drop as dropping, schema, sequence};
+use crate::catalog::{Kind, Name, oids};
+use crate::error::{Result, SqlError, state};
+use crate::rights::{Acl, Class, Key};
+use crate::session::Session;
+use crate::view::View;
+use crate::words::Words;
+
+/// The roles that are named, in all of which the statement's role must be.
+fn roles(view: &View, words: &mut Words<'_>) -> Result<Vec<u32>> {
+    let mut roles = Vec::new();
+    for parts in words.names()? {
+        let name = parts.join(".");
+        let role = view.role_named(&name)?;
+        if !view.judge.has_rights_of(role) {
+            let text = "permission denied to reassign or drop objects";
+            return Err(SqlError::new(state::NO_PRIVILEGE, text)
+                .detail(format!("Only roles with privileges of role \"{name}\" may do so.")));
+        }
+        if role == oids::POSTGRES {
+            let text = format!(
+                "cannot drop objects owned by role {name} because they are required by the \
+                 database system"
+            );
+            return Err(SqlError::new(state::IN_USE, text));
+        }
+        roles.push(role);
+    }
+    Ok(roles)
+}
+
+/// The schemas of the database, with their keys.
+fn schemas(view: &View) -> Vec<(String, Key)> {
+    let made = view.objects.of_kind(Kind::Schema).filter_map(|(key, _)| {
+        let (database, name) = key.split_once('/')?;
+        (database == view.database).then(|| name.to_string())
+    });
+    let all = made.chain(["public".to_string()]);
+    all.filter_map(|name| Some((name.clone(), view.schema_key(&name)?))).collect()
+}
+
+/// Everything in the database that has rights: what, and its key.
+fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
+    let mut all: Vec<(Class, Key)> =
+        schemas(view).into_iter().map(|(_, key)| (Class::Schema, key)).collect();
+    for (name, relation) in naming::all(view)? {
+        all.push((class_of(relation), key_of(view, &name, relation)?));
+    }
+    all.push((Class::Database, view.database_key()));
+    Ok(all)
+}
+
+/// REASSIGN OWNED BY, after these words.
+///
+/// # Errors
+/// There is no such role; the statement's role is not in both.
+pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
+    let from = roles(view, words)?;
+    words.expect(&["to"])?;
+    let to = view.new_owner(&words.ident()?)?;
+    words.end()?;
+    let rights = view.judge.rights();
+    for (class, key) in objects(view)? {
+        if rights.entry(key).is_some() && from.contains(&rights.owner(key)) {
+            session.give(view, class, key, to)?;
+        }
+    }
+    session.current()?.changed = true;
+    Ok("REASSIGN OWNED")
+}
+
+/// DROP OWNED BY, after these words: drops what is the roles' own, and takes away what was granted to them.
+///
+/// # Errors
+/// There is no such role; the statement's role is not in it; others depend on what goes.
+pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
+    let from = roles(view, words)?;
+    let cascade = words.accept(&["cascade"]);
+    words.accept(&["restrict"]);
+    words.end()?;
+    let rights = view.judge.rights();
+    let own = |key: Key| rights.entry(key).is_some_and(|entry| from.contains(&entry.owner));
+    let mut found: Vec<(Name, Relation)> = Vec::new();
+    for (name, relation) in naming::all(view)? {
+        if own(key_of(view, &name, relation)?) {
+            found.push((name, relation));
+        }
+    }
+    let of = |relation: Relation| {
+        let all = found.iter().filter(move |(_, other)| *other == relation);
+        all.map(|(name, _)| name.engine(&view.database)).collect::<Vec<String>>()
+    };
+    let views = of(Relation::View);
+    for engine in &views {
+        dropping::one_view(session, view, engine, &views, cascade)?;
+    }
+    let mut tables = Vec::new();
+    for engine in of(Relation::Table) {
+        tables.push(view.scope.tx()?.table(&engine)?);
+    }
+    dropping::tables(session, view, tables, cascade)?;
+    for engine in of(Relation::Sequence) {
+        sequence::drop_unused(session, view, &engine)?;
+    }
+    for (name, key) in schemas(view) {
+        if own(key) {
+            schema::drop_one(session, view, &name, cascade)?;
+        }
+    }
+    for (_, key) in objects(view)?.into_iter().filter(|(_, key)| !own(*key)) {
+        let Some(mut entry) = rights.entry(key).cloned() else { continue };
+        let lists = entry.acl.iter_mut().chain(entry.columns.values_mut());
+        let mut changed = false;
+        for acl in lists {
+            changed |= from.iter().any(|role| take_all(acl, entry.owner, *role));
+        }
+        if changed {
+            entry.columns.retain(|_, acl| !acl.0.is_empty());
+            session.set_entry(key, &entry)?;
+        }
+    }
+    session.current()?.changed = true;
+    Ok("DROP OWNED")
+}
+
+/// Takes everything away that a role was granted, and what it granted; whether there was anything.
+fn take_all(acl: &mut Acl, owner: u32, role: u32) -> bool {
+    let before = acl.clone();
+    for item in before.0.iter().filter(|i| i.grantee == role) {
+        // Cascading refuses nothing.
+        let _ = acl.revoke(owner, item.grantor, role, item.privileges, false, true);
+    }
+    *acl != before
+}

@@ -1,0 +1,62 @@
+//! What of a statement may be shown to others?
+//!
+//! CREATE and ALTER ROLE may have a password in clear. What is shown of a statement, in pg_stat_activity
+//! and in the log, has stars in its place. A text that cannot be taken apart ends where the word stands.
+
+use std::borrow::Cow;
+
+use crate::words::Words;
+
+const WORD: &str = "password";
+const STARS: &str = "'********'";
+
+/// A statement, or several, without passwords.
+pub fn without_passwords(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.to_ascii_lowercase().find(WORD) else { return Cow::Borrowed(text) };
+    let Ok(mut words) = Words::of(text) else {
+        return Cow::Owned(format!("{}{WORD} …", &text[..first]));
+    };
+    let mut shown = String::with_capacity(text.len());
+    let mut from = 0;
+    while !words.is_end() {
+        if !words.accept(&[WORD]) {
+            words.skip();
+            continue;
+        }
+        let range = words.next_range();
+        if let (Some(range), Some(_)) = (range, words.string()) {
+            shown.push_str(&text[from..range.start]);
+            shown.push_str(STARS);
+            from = range.end;
+        }
+    }
+    if from == 0 {
+        return Cow::Borrowed(text);
+    }
+    shown.push_str(&text[from..]);
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_passwords;
+
+    #[test]
+    fn passwords_are_not_shown() {
+        let shown = |text| without_passwords(text).into_owned();
+        assert_eq!(
+            shown("alter role a with encrypted Password 'x''y' login"),
+            "alter role a with encrypted Password '********' login"
+        );
+        assert_eq!(
+            shown("create user a password $$x$$; create user b password E'z'"),
+            "create user a password '********'; create user b password '********'"
+        );
+        assert_eq!(
+            shown("select password from t where a = 'b'"),
+            "select password from t where a = 'b'"
+        );
+        assert_eq!(shown("alter role a password null"), "alter role a password null");
+        assert_eq!(shown("alter role a password 'open"), "alter role a password …");
+    }
+}

@@ -1,0 +1,217 @@
+-- One statement a line, by the role before the colon. PostgreSQL 15 says what each gives.
+postgres: create role owner_of_it login
+postgres: create role stranger login
+postgres: create role writer login
+postgres: create role clerk login createrole
+postgres: create role admin superuser
+postgres: grant create on schema public to owner_of_it
+postgres: grant create on schema public to writer
+postgres: create schema low authorization stranger
+postgres: create schema closed
+postgres: create table public.pay (id int primary key, v text)
+postgres: insert into public.pay values (1, 'secret')
+-- A view reads what it was made of.
+stranger: create table low.pay (id int primary key, v text)
+stranger: insert into low.pay values (2, 'own')
+stranger: create view low.spy as select id, v from low.pay
+stranger: select * from low.spy
+stranger: alter table low.pay rename to wage
+stranger: set search_path = public, low
+stranger: select * from low.spy
+stranger: alter table low.wage rename column v to w
+stranger: select * from low.spy
+stranger: create table low.pay (id int primary key, v text)
+stranger: insert into low.pay values (3, 'other')
+stranger: select * from low.spy
+stranger: select * from public.pay
+-- What a view reads is judged by its owner's rights, when it is read.
+stranger: create view low.other as select id, v from public.pay
+stranger: select * from low.other
+postgres: grant select on public.pay to stranger
+stranger: select * from low.other
+postgres: revoke select on public.pay from stranger
+stranger: select * from low.other
+stranger: select count(*) from low.other
+stranger: alter table low.wage drop column w
+-- What others own.
+owner_of_it: create table t (id serial primary key, a int, b int)
+owner_of_it: create index t_a on t (a)
+owner_of_it: create view tv as select a from t
+owner_of_it: create sequence s
+owner_of_it: insert into t (a, b) values (1, 10), (2, 20)
+stranger: drop table t
+stranger: drop index t_a
+stranger: drop view tv
+stranger: drop sequence s
+stranger: drop schema closed
+stranger: drop schema public cascade
+stranger: create or replace view tv as select 1 as a
+stranger: alter sequence s increment by 2
+stranger: alter sequence s owner to stranger
+stranger: alter view tv owner to stranger
+stranger: alter view tv rename to tw
+stranger: alter table t owner to stranger
+stranger: alter table t add column c int
+stranger: alter index t_a rename to t_b
+stranger: alter schema closed owner to stranger
+stranger: alter database postgres owner to stranger
+stranger: create index on t (b)
+stranger: comment on table t is 'mine'
+stranger: comment on column t.a is 'mine'
+stranger: comment on index t_a is 'mine'
+stranger: comment on view tv is 'mine'
+stranger: comment on sequence s is 'mine'
+stranger: comment on schema closed is 'mine'
+stranger: comment on database postgres is 'mine'
+stranger: comment on role owner_of_it is 'mine'
+stranger: comment on constraint t_pkey on t is 'mine'
+stranger: select setval('s', 9)
+stranger: select nextval('s')
+stranger: select currval('s')
+stranger: truncate t
+stranger: reindex table t
+stranger: reindex index t_a
+stranger: reindex schema closed
+stranger: checkpoint
+owner_of_it: alter table t owner to stranger
+owner_of_it: alter table t owner to writer
+owner_of_it: select nextval('s')
+owner_of_it: begin read only; select nextval('s')
+-- What is written says what is read.
+owner_of_it: grant insert on t to writer
+writer: insert into t values (3, 3, 3)
+writer: insert into t (a) values (4)
+owner_of_it: grant usage on sequence t_id_seq to writer
+writer: insert into t (a) values (4)
+writer: insert into t values (5, 5, 5) returning a
+writer: insert into t values (5, 5, 5) returning a + 1
+writer: insert into t values (5, 5, 5) on conflict (id) do nothing
+writer: insert into t values (1, 5, 5) on conflict (id) do update set a = 7
+writer: insert into t values (1, 5, 5) on conflict do nothing
+owner_of_it: grant select (id) on t to writer
+writer: insert into t values (1, 5, 5) on conflict (id) do nothing
+writer: insert into t values (1, 5, 5) on conflict (id) do update set a = 7
+owner_of_it: grant update (a) on t to writer
+writer: insert into t values (1, 5, 5) on conflict (id) do update set a = 7
+writer: insert into t values (1, 5, 5) on conflict (id) do update set a = excluded.b
+writer: insert into t values (1, 5, 5) on conflict (id) do update set a = t.a + 1
+writer: insert into t values (1, 5, 5) on conflict (id) do update set b = 1
+writer: insert into t values (1, 5, 5) on conflict (id) do update set a = 1 where t.b > 0
+writer: update t set a = 1
+writer: update t set a = a + 1
+writer: update t set a = 1 where b = 1
+writer: update t set a = 1 where id = 1
+writer: update t set b = 1
+writer: update t set a = 1 where id = 1 returning b
+writer: update t set a = 1 where id = 1 returning id
+writer: delete from t
+owner_of_it: grant delete on t to writer
+writer: delete from t where id = 99
+writer: delete from t where b = 99
+writer: delete from t where b + 1 = 99
+writer: delete from t where id = 99 returning a
+writer: select id from t where id = 99
+writer: select a from t
+writer: select * from t
+writer: select count(*) from t where id = 99
+writer: select t.id from t join pay on pay.id = t.id
+writer: select id from t order by b
+writer: select id from t where id = 99 for update
+writer: select x.id from (select id, b from t) as x
+writer: with x as (select id from t where id = 99) select * from x
+writer: select id from t where exists (select 1 from pay)
+writer: select (select max(a) from t)
+writer: explain select a from t
+-- REFERENCES.
+writer: create table child (id int references t (id))
+owner_of_it: grant references on t to writer
+writer: create table child (id int references t (id))
+writer: create table child_of_pay (id int, constraint c foreign key (id) references pay)
+-- Making things.
+stranger: create table public.x (i int)
+stranger: create schema another
+stranger: create database another
+stranger: create table closed.x (i int)
+stranger: select * from closed.x
+stranger: create sequence public.x
+stranger: create view public.x as select 1 as a
+stranger: create table low.made as select 1 as a
+stranger: select * from low.made
+writer: create table copied as select id from t where id = 99
+writer: select count(*) from copied
+-- Roles.
+stranger: create role r
+stranger: drop role writer
+stranger: alter role writer nologin
+stranger: alter role writer rename to w
+stranger: set role writer
+stranger: set session authorization postgres
+stranger: grant select on t to stranger
+stranger: grant writer to stranger
+clerk: create role r superuser
+clerk: alter role admin nologin
+clerk: alter role admin rename to other_admin
+clerk: alter role admin password 'x'
+clerk: drop role admin
+clerk: grant admin to clerk
+clerk: alter role writer createdb
+clerk: alter role clerk superuser
+clerk: create role pg_new
+clerk: alter role clerk rename to clerk2
+clerk: drop role clerk
+clerk: create role team
+clerk: grant team to stranger
+clerk: grant team to stranger
+clerk: grant stranger to team
+clerk: grant team to team
+clerk: revoke team from writer
+postgres: grant select on public.pay to team
+stranger: select id from pay
+stranger: set role team; select current_user, session_user
+clerk: alter role stranger noinherit
+stranger: select id from pay
+stranger: set role team; select id from pay
+clerk: revoke team from stranger
+stranger: set role team
+clerk: drop role team
+postgres: revoke all on public.pay from team
+clerk: drop role team
+-- A role that is renamed is the same role.
+postgres: alter role owner_of_it rename to renamed
+postgres: create role owner_of_it
+owner_of_it: select * from t
+owner_of_it: drop table t
+renamed: select count(*) > 0 from t
+postgres: drop role renamed
+-- Grants on grants.
+renamed: grant select on t to writer with grant option
+writer: grant select on t to stranger
+writer: grant update on t to stranger
+writer: grant all on t to stranger
+stranger: grant select on t to clerk
+renamed: revoke select on t from writer
+renamed: revoke grant option for select on t from writer
+renamed: revoke select on t from writer cascade
+stranger: select * from t
+renamed: grant select on t to public with grant option
+renamed: grant usage on t to writer
+renamed: grant connect on t to writer
+renamed: grant nonsense on t to writer
+renamed: grant select (nothing) on t to writer
+renamed: grant delete (a) on t to writer
+renamed: grant usage on sequence t to writer
+renamed: grant select on t to nobody_there
+renamed: grant select on nothing to writer
+renamed: grant select on sequence s to stranger
+stranger: select last_value is not null from s
+stranger: grant usage on schema closed to stranger
+stranger: grant create on database postgres to stranger
+-- Default privileges.
+renamed: alter default privileges grant select on tables to stranger
+renamed: create table fresh (i int)
+stranger: select * from fresh
+writer: select * from fresh
+stranger: alter default privileges for role renamed grant select on tables to stranger
+renamed: alter default privileges revoke select on tables from stranger
+renamed: create table fresher (i int)
+stranger: select * from fresher
