@@ -4,6 +4,7 @@
 //! [`Judge`] that statements are judged by. Made for a statement; a role, an object or a column is named or
 //! given by its OID or number, and NULL comes back for a number that stands for nothing.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ use super::rowwise::Rowwise;
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::plan::scan::external;
-use crate::rights::{Acl, Class, Item, Judge, Key, OF_COLUMNS, PUBLIC, Privileges};
+use crate::rights::acl::Item;
+use crate::rights::{Acl, Class, Judge, Key, OF_COLUMNS, PUBLIC, Privileges};
 use crate::system::cluster::database_oids;
 use crate::system::fixed;
 use crate::system::grants::{default_of, printed, read_item};
@@ -47,7 +49,10 @@ pub const EXPLODED: [(&str, u32); 4] = [
 pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Arc<ScalarUDF>> {
     if name == "aclexplode" {
         let signature = Signature::any(1, Volatility::Stable);
-        return Some(Arc::new(ScalarUDF::new_from_impl(Explode { seen: Arc::clone(seen), signature })));
+        return Some(Arc::new(ScalarUDF::new_from_impl(Explode {
+            seen: Arc::clone(seen),
+            signature,
+        })));
     }
     let seen = Arc::clone(seen);
     let ask: fn(&Seen, &[Datum]) -> Result<Datum> = match name {
@@ -188,9 +193,7 @@ fn column(seen: &Seen, a: &[Datum]) -> Result<Datum> {
     let Some(relation) = found else { return Ok(Datum::Null) };
     let columns = Sight::numbered(&seen.view, relation);
     let number = match &a[1] {
-        Datum::Int(number) => {
-            columns.into_iter().map(|c| c.0).find(|n| i64::from(*n) == *number)
-        }
+        Datum::Int(number) => columns.into_iter().map(|c| c.0).find(|n| i64::from(*n) == *number),
         name => {
             let name = name.text();
             let found = columns.into_iter().find(|c| c.1 == name).map(|c| c.0);
@@ -257,9 +260,7 @@ fn database(seen: &Seen, a: &[Datum]) -> Result<Datum> {
 fn function(seen: &Seen, a: &[Datum]) -> Result<Datum> {
     let (judge, a) = asked(seen, a, 1)?;
     let known = match &a[0] {
-        Datum::Int(oid) => {
-            u32::try_from(*oid).ok().and_then(fixed::function_name).is_some()
-        }
+        Datum::Int(oid) => u32::try_from(*oid).ok().and_then(fixed::function_name).is_some(),
         given => {
             let text = given.text();
             let parts = identifiers(text.split('(').next().unwrap_or(&text));
@@ -338,12 +339,16 @@ fn make_item(view: &View, a: &[Datum]) -> Result<Datum> {
 }
 
 /// `aclexplode`: a list of access control items as rows.
-#[derive(Debug)]
 struct Explode {
     seen: Arc<Seen>,
     signature: Signature,
 }
 
+impl fmt::Debug for Explode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
 impl PartialEq for Explode {
     fn eq(&self, other: &Explode) -> bool {
         self.signature == other.signature

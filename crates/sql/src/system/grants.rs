@@ -8,7 +8,8 @@ use super::rows::{Datum, Rows};
 use super::sight::Sight;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
-use crate::rights::{Acl, Class, Item, Key, OF_COLUMNS, PUBLIC, Privileges, Rights};
+use crate::rights::acl::Item;
+use crate::rights::{Acl, Class, Key, OF_COLUMNS, PUBLIC, Privileges, Rights};
 use crate::row;
 use crate::view::View;
 
@@ -58,10 +59,8 @@ pub fn printed(view: &View, acl: &Acl) -> Vec<String> {
 pub fn read_item(view: &View, text: &str) -> Result<Item> {
     let broken = || SqlError::new(state::BAD_TEXT, format!("\"{text}\" is no access control item"));
     let (grantee, rest) = leading_name(text);
-    let (letters, grantor) = rest
-        .strip_prefix('=')
-        .and_then(|rest| rest.split_once('/'))
-        .ok_or_else(broken)?;
+    let (letters, grantor) =
+        rest.strip_prefix('=').and_then(|rest| rest.split_once('/')).ok_or_else(broken)?;
     let role = |name: &str| {
         let known = view.judge.rights().role_named(name).map(|role| role.oid);
         let missing = || SqlError::new(state::NO_OBJECT, format!("role \"{name}\" does not exist"));

@@ -27,6 +27,7 @@ use datafusion::physical_plan::ExecutionPlan;
 
 use crate::error::Result;
 use crate::plan::scan::external;
+use crate::rights::{Action, Class, Key};
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
 use definitions::Definition;
 use rows::Rows;
@@ -58,6 +59,9 @@ impl fmt::Debug for SystemTable {
 impl SystemTable {
     fn rows(&self) -> Result<Rows> {
         let (view, name) = (&self.view, self.definition.name);
+        let class = if self.definition.is_view { Class::View } else { Class::Table };
+        let key = Key::of(self.definition.oid);
+        view.must_one(Action::Read, class, key, name)?;
         let made = match self.definition.schema {
             PG_CATALOG => match classes::rows(view, name)? {
                 None => match cluster::rows(view, name)? {
