@@ -23,6 +23,9 @@ use crate::plan::room::Room;
 use crate::session::Waker;
 use crate::settings::Configuration;
 
+#[cfg(test)]
+mod tests;
+
 /// An open database with what its sessions share.
 pub struct Instance {
     pub(crate) db: Database,

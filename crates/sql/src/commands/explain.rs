@@ -144,6 +144,7 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
         }
         Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
             crate::dml::describe(session, view, statement, &[])?;
+            view.must(&crate::dml::needs(session, view, statement)?)?;
             let text = statement.to_string();
             let word = text.split_whitespace().next().unwrap_or_default().to_string();
             Ok(Found { tier: "planner", index: None, lines: vec![word] })

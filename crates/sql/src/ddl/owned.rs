@@ -10,8 +10,8 @@ use crate::session::Session;
 use crate::view::View;
 use crate::words::Words;
 
-/// The roles that are named, in all of which the statement's role must be.
-fn roles(view: &View, words: &mut Words<'_>) -> Result<Vec<u32>> {
+/// The roles that are named, all of whose rights the statement's role must have.
+fn roles(view: &View, words: &mut Words<'_>, verb: &str) -> Result<Vec<u32>> {
     let mut roles = Vec::new();
     for parts in words.names()? {
         let name = parts.join(".");
@@ -23,7 +23,7 @@ fn roles(view: &View, words: &mut Words<'_>) -> Result<Vec<u32>> {
         }
         if role == oids::POSTGRES {
             let text = format!(
-                "cannot drop objects owned by role {name} because they are required by the \
+                "cannot {verb} objects owned by role {name} because they are required by the \
                  database system"
             );
             return Err(SqlError::new(state::IN_USE, text));
@@ -59,7 +59,7 @@ fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
 /// # Errors
 /// There is no such role; the statement's role is not in both.
 pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
-    let from = roles(view, words)?;
+    let from = roles(view, words, "reassign")?;
     words.expect(&["to"])?;
     let to = view.new_owner(&words.ident()?)?;
     words.end()?;
@@ -78,7 +78,7 @@ pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Re
 /// # Errors
 /// There is no such role; the statement's role is not in it; others depend on what goes.
 pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
-    let from = roles(view, words)?;
+    let from = roles(view, words, "drop")?;
     let cascade = words.accept(&["cascade"]);
     words.accept(&["restrict"]);
     words.end()?;

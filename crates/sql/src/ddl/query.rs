@@ -56,7 +56,7 @@ pub fn create_table_as(
     let spec = with_options(spec, &create.table_options)?;
     Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
     let text = format!("INSERT INTO {}.{} {query}", quote(&name.schema), quote(&name.name));
-    // Whoever makes the table fills it, and it is there for the statement only now.
+    // The role that makes the table fills it; a view made now sees that it is its own.
     let insert = parse::one(&text)?;
     let done = session.in_view(|session, view| dml::run(session, view, &insert, None, &[], client));
     match done? {

@@ -42,14 +42,17 @@ impl Computed {
         assignments.iter().map(|a| assigned_by(target, a)).collect::<Option<_>>().map(Computed)
     }
 
-    /// Reading the columns of the old row; `None` where there are none.
+    /// Reading the columns of either row; `None` where there are none.
     pub fn reads(&self, target: &Target) -> Option<Need> {
         let parts = self.0.iter().flat_map(|assigned| match &assigned.what {
             What::Part(part) => [Some(part), None],
             What::Sum(a, _, b) => [Some(a), Some(b)],
         });
-        let old = |part: &Part| if let Part::Old(at) = part { Some(*at) } else { None };
-        let columns: Vec<usize> = parts.flatten().filter_map(old).collect();
+        let place = |part: &Part| match part {
+            Part::Old(at) | Part::New(at) => Some(*at),
+            Part::Value(_) => None,
+        };
+        let columns: Vec<usize> = parts.flatten().filter_map(place).collect();
         (!columns.is_empty()).then(|| target.need(Action::Read, columns))
     }
 

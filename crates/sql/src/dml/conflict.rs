@@ -307,12 +307,12 @@ pub fn parameters(
 const OLD: &str = "onlap old row";
 const NEW: &str = "onlap new row";
 
-/// The two rows as the planner finds them: reading the one that is there is reading the table.
+/// The two rows as the planner finds them: reading either is reading the table's columns, as in PostgreSQL.
 fn both(target: &Target, old: RecordBatch, new: RecordBatch) -> Vec<KnownRows> {
     let reads = Some(reads_of_table(&target.schema));
     vec![
-        KnownRows { name: OLD.to_string(), rows: old, reads },
-        KnownRows { name: NEW.to_string(), rows: new, reads: None },
+        KnownRows { name: OLD.to_string(), rows: old, reads: reads.clone() },
+        KnownRows { name: NEW.to_string(), rows: new, reads },
     ]
 }
 

@@ -9,7 +9,7 @@ use super::target::{Target, ids_of};
 use crate::catalog::names::quote;
 use crate::error::{Result, SqlError};
 use crate::plan::needs::OWN;
-use crate::rights::Action;
+use crate::rights::{Action, Need};
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
 use crate::types::{PgType, value_of_array};
@@ -64,6 +64,21 @@ pub fn parameters(query: &crate::plan::Query, least: usize) -> Result<Vec<Option
     Ok((1..=n).map(|i| known.get(&i).map(|field| PgType::of_field(field))).collect())
 }
 
+/// What the statement needs to delete rows, and to return what it returns.
+fn own_needs(target: &Target, delete: &Delete) -> Result<Vec<Need>> {
+    let mut needs = vec![target.need(Action::Delete, [])];
+    needs.extend(returning::needs(target, delete.returning.as_deref())?);
+    Ok(needs)
+}
+
+/// All that the statement needs.
+pub fn needs(session: &Session, view: &View, delete: &Delete) -> Result<Vec<Need>> {
+    let target = target(view, delete)?;
+    let mut needs = own_needs(&target, delete)?;
+    needs.extend(target.plan(session, view, &query(&target, delete), &[])?.needs);
+    Ok(needs)
+}
+
 /// DELETE.
 pub fn run(
     session: &mut Session,
@@ -72,9 +87,7 @@ pub fn run(
     values: &[Parameter],
 ) -> Result<Answer> {
     let target = target(view, delete)?;
-    let mut needs = vec![target.need(Action::Delete, [])];
-    needs.extend(returning::needs(&target, delete.returning.as_deref())?);
-    view.must(&needs)?;
+    view.must(&own_needs(&target, delete)?)?;
     let text = query(&target, delete);
     let found = target.find(session, view, &text, values, RowLock::Update)?;
     let ids = ids_of(&found.batches);

@@ -64,6 +64,14 @@ fn needs(view: &View, target: &Target, insert: &Insert) -> Result<Vec<Need>> {
     Ok(needs)
 }
 
+/// All that the statement needs, to write and to return what it returns; its query aside.
+pub fn needs_of(view: &View, insert: &Insert) -> Result<Vec<Need>> {
+    let target = target(view, insert)?;
+    let mut needs = needs(view, &target, insert)?;
+    needs.extend(returning::needs(&target, insert.returning.as_deref())?);
+    Ok(needs)
+}
+
 /// The rows of VALUES, if that is what is inserted.
 fn value_rows(insert: &Insert) -> Option<&Vec<datafusion::sql::sqlparser::ast::Parens<Vec<Expr>>>> {
     let query = insert.source.as_ref()?;

@@ -20,6 +20,7 @@ use datafusion::sql::sqlparser::ast::Statement;
 
 use crate::error::{Result, SqlError};
 use crate::parse::Overriding;
+use crate::rights::Need;
 use crate::session::answer::{Answer, AnswerColumn};
 use crate::session::{Parameter, Session};
 use crate::types::PgType;
@@ -56,6 +57,16 @@ pub fn upsert(
 ) -> Result<Answer> {
     match statement {
         Statement::Insert(insert) => insert::upsert(session, view, insert, values),
+        other => Err(SqlError::unsupported(other)),
+    }
+}
+
+/// What a statement needs, for one that is not run.
+pub fn needs(session: &Session, view: &View, statement: &Statement) -> Result<Vec<Need>> {
+    match statement {
+        Statement::Insert(insert) => insert::needs_of(view, insert),
+        Statement::Update(update) => update::needs(session, view, update),
+        Statement::Delete(delete) => delete::needs(session, view, delete),
         other => Err(SqlError::unsupported(other)),
     }
 }

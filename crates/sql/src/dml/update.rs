@@ -12,7 +12,7 @@ use super::target::{Target, ids_of};
 use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
-use crate::rights::Action;
+use crate::rights::{Action, Need};
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
 use crate::types::{PgType, names, value_of_array};
@@ -115,6 +115,26 @@ pub fn describe(
     Ok((parameters(&plan, given.len())?, columns))
 }
 
+/// What the statement needs to change what it sets, and to return what it returns.
+fn own_needs(
+    target: &Target,
+    update: &Update,
+    set: &[(usize, Option<String>)],
+) -> Result<Vec<Need>> {
+    let mut needs = vec![target.need(Action::Update, set.iter().map(|s| s.0))];
+    needs.extend(returning::needs(target, update.returning.as_deref())?);
+    Ok(needs)
+}
+
+/// All that the statement needs.
+pub fn needs(session: &Session, view: &View, update: &Update) -> Result<Vec<Need>> {
+    let target = Target::of(view, &update.table)?;
+    let set = assignments(view, &target, &update.assignments)?;
+    let mut needs = own_needs(&target, update, &set)?;
+    needs.extend(target.plan(session, view, &query(&target, update, &set)?, &[])?.needs);
+    Ok(needs)
+}
+
 /// UPDATE.
 pub fn run(
     session: &mut Session,
@@ -124,9 +144,7 @@ pub fn run(
 ) -> Result<Answer> {
     let target = Target::of(view, &update.table)?;
     let set = assignments(view, &target, &update.assignments)?;
-    let mut needs = vec![target.need(Action::Update, set.iter().map(|s| s.0))];
-    needs.extend(returning::needs(&target, update.returning.as_deref())?);
-    view.must(&needs)?;
+    view.must(&own_needs(&target, update, &set)?)?;
     let text = query(&target, update, &set)?;
     let keyed = |column: &(usize, Option<String>)| {
         let id = target.schema.columns[column.0].id;

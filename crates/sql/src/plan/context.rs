@@ -32,7 +32,7 @@ use crate::catalog::objects::Object;
 use crate::catalog::{Kind, Name, bound, oids};
 use crate::error::SqlError;
 use crate::rights::ask::{shown, table_key};
-use crate::rights::{Class, Key, Need};
+use crate::rights::{Action, Class, Key, Need};
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, Relation, View, no_table};
 use crate::{functions, parse, system};
 
@@ -109,6 +109,7 @@ impl Context<'_> {
             let table = system::table(self.view, schema, name);
             if table.is_some() {
                 self.lasting.set(false);
+                self.note_secret(schema, name);
             }
             table
         };
@@ -142,6 +143,15 @@ impl Context<'_> {
                 self.view_table(&name, object.ok_or_else(|| no_table(parts))?)
             }
             None => Err(no_table(parts)),
+        }
+    }
+
+    /// Notes that a table of the system is read which has passwords.
+    fn note_secret(&self, schema: &str, name: &str) {
+        if let Some(class) = system::with_secrets(schema, name) {
+            let need = Need::new(Action::SeeSecrets, class, Key::of(0), name);
+            let by = self.within.map(|within| within.owner);
+            self.inner.borrow_mut().push(Need { by, ..need });
         }
     }
 

@@ -205,7 +205,7 @@ impl Collector<'_> {
         }
     }
 
-    /// What is known of a scan; `None` for one that nobody needs rights for.
+    /// What is known of a scan; `None` for one that needs no rights.
     fn scan(
         &mut self,
         scan: &TableScan,

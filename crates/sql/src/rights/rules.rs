@@ -87,7 +87,7 @@ pub const RULES: &[(Action, &[Class], Demand)] = &[
     (Drop, &[Table, View, Sequence, Index], OwnerOrOfSchema),
     (Comment, &[Database, Schema, Table, View, Sequence, Index], Owner),
     (CommentPart, &[Table, View], Owner),
-    (SeeSecrets, &[Table], Superuser),
+    (SeeSecrets, &[Table, View], Superuser),
 ];
 
 /// What an action on a class needs.

@@ -21,8 +21,8 @@ use crate::settings::Mark;
 pub struct Remembered {
     /// What is set.
     pub settings: Mark,
-    /// The roles.
-    pub roles: Roles,
+    /// The roles, and what they are after the transaction, where that is something else.
+    pub roles: (Roles, Option<Roles>),
 }
 
 /// A transaction of the session.

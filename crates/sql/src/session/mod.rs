@@ -20,7 +20,6 @@ use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
 use crate::parse;
 use crate::rights::ask::database_oid;
-use crate::rights::judge::refusal;
 use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::secrets::without_passwords;
 use crate::settings::{Id, Settings, Value};
@@ -140,7 +139,9 @@ impl Session {
         let oid = database_oid(&objects, database);
         let connect = Need::new(Action::Connect, Class::Database, Key::of(oid), database);
         if !Judge::new(rights, role.oid, oid).may(&connect) {
-            return Err(refusal(&connect).detail("User does not have CONNECT privilege."));
+            let text = format!("permission denied for database \"{database}\"");
+            return Err(SqlError::new(state::NO_PRIVILEGE, text)
+                .detail("User does not have CONNECT privilege."));
         }
         let mut settings = Settings::new(&instance.defaults);
         for (name, value) in &info.settings {

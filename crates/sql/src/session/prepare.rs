@@ -92,11 +92,14 @@ impl Session {
         let stamp = self.stamp();
         let fast = match &parsed.body {
             Body::Sql(statement) if self.goes_natively(&parsed.body) => {
-                self.in_view(|_, view| Ok(Fast::bind(view, statement)))?
+                self.in_view(|_, view| {
+                    let fast = Fast::bind(view, statement);
+                    Ok(fast.map(|fast| (view.must(fast.needs()).is_ok(), fast)))
+                })?
             }
             _ => None,
         };
-        if let Some(fast) = fast {
+        if let Some((judged, fast)) = fast {
             for (n, ty) in fast.parameters() {
                 if let (Some(slot), None) =
                     (prepared.parameters.get_mut(n - 1), given.get(n - 1).copied().flatten())
@@ -106,7 +109,6 @@ impl Session {
             }
             prepared.columns = fast.columns().cloned();
             // What the role may not is bound again when it is asked for: it may be allowed then.
-            let judged = self.in_view(|_, view| Ok(view.must(fast.needs()).is_ok()))?;
             prepared.fast = judged.then_some((stamp, fast));
             return Ok(prepared);
         }

@@ -353,12 +353,16 @@ impl Session {
                 self.take_asked();
                 let session = self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(&fold(name))?;
                 self.settings.back_to(&session.settings);
-                self.be(session.roles);
+                self.roles_after = session.roles.1;
+                self.be(session.roles.0);
                 "ROLLBACK"
             }
             Statement::Savepoint { name } => {
                 self.take_asked();
-                let session = Remembered { settings: self.settings.mark(), roles: self.roles };
+                let session = Remembered {
+                    settings: self.settings.mark(),
+                    roles: (self.roles, self.roles_after),
+                };
                 let block = self.in_block("SAVEPOINT")?;
                 if block.failed {
                     return Err(in_failed_transaction());

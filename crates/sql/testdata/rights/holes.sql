@@ -122,6 +122,8 @@ writer: with x as (select id from t where id = 99) select * from x
 writer: select id from t where exists (select 1 from pay)
 writer: select (select max(a) from t)
 writer: explain select a from t
+writer: explain update t set a = 1 where b = 1
+writer: explain delete from t where b + 1 = 1
 -- REFERENCES.
 writer: create table child (id int references t (id))
 owner_of_it: grant references on t to writer
@@ -203,7 +205,6 @@ renamed: grant usage on sequence t to writer
 renamed: grant select on t to nobody_there
 renamed: grant select on nothing to writer
 renamed: grant select on sequence s to stranger
-stranger: select last_value is not null from s
 stranger: grant usage on schema closed to stranger
 stranger: grant create on database postgres to stranger
 -- Default privileges.
@@ -215,3 +216,15 @@ stranger: alter default privileges for role renamed grant select on tables to st
 renamed: alter default privileges revoke select on tables from stranger
 renamed: create table fresher (i int)
 stranger: select * from fresher
+-- Passwords.
+stranger: select count(*) > 0 from pg_authid
+stranger: select count(*) > 0 from pg_roles
+-- REASSIGN and DROP OWNED.
+stranger: reassign owned by renamed to stranger
+postgres: reassign owned by renamed to writer
+renamed: select a from t
+postgres: drop role renamed
+postgres: drop owned by renamed
+postgres: drop role renamed
+postgres: drop owned by writer cascade
+writer: select 1 from t

@@ -12,7 +12,7 @@ use crate::ddl::{naming, view as views};
 use crate::error::{Result, SqlError, state};
 use crate::parse;
 use crate::session::Session;
-use crate::view::View;
+use crate::view::{Relation as Found, View};
 use crate::wire::Client;
 use crate::words::Words;
 
@@ -312,20 +312,17 @@ impl<'a> Actions<'a> {
                 .collect();
             other.schema().foreign_keys.iter().any(|k| own.contains(&k.parent_index))
         });
-        if referred && !cascade {
-            let text = format!(
-                "cannot drop column {name} of table {} because other objects depend on it",
-                self.name.name
-            );
-            return Err(SqlError::new(state::IN_USE, text)
-                .hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
         let number = id.0 + 1;
         let readers = views::users_of_column(self.view, oids::of_table(self.schema.id), number);
-        if !readers.is_empty() && !cascade {
+        if (referred || !readers.is_empty()) && !cascade {
+            // As PostgreSQL has it: with the schema where the name alone would not find it.
+            let alone = self.view.find(std::slice::from_ref(&self.name.name))?;
+            let table = match alone {
+                Some(Found::Table(name, _)) if name == *self.name => self.name.name.clone(),
+                _ => self.name.to_string(),
+            };
             let text = format!(
-                "cannot drop column {name} of table {} because other objects depend on it",
-                self.name.name
+                "cannot drop column {name} of table {table} because other objects depend on it"
             );
             return Err(SqlError::new(state::IN_USE, text)
                 .hint("Use DROP ... CASCADE to drop the dependent objects too."));

@@ -163,11 +163,11 @@ pub fn index(
         }
         return Err(error);
     };
+    let schema = Name::of_engine(&table.name()).1.schema;
+    view.must_own(Action::Alter, &Name::new(&schema, &index), Relation::Index)?;
     if words.accept(&["rename", "to"]) {
         let to = words.ident()?;
         words.end()?;
-        let schema = Name::of_engine(&table.name()).1.schema;
-        view.must_own(Action::Alter, &Name::new(&schema, &index), Relation::Index)?;
         view.must_create_in(&schema)?;
         naming::check_free(view, &Name::new(schema, &to))?;
         let changes = onlap::TableChanges::new().rename_index(index, to);
