@@ -208,11 +208,11 @@ impl Differences {
         let found: Vec<String> = self.found.keys().map(line).collect();
         let gone: Vec<&&str> = known.iter().filter(|k| !found.iter().any(|f| f == *k)).collect();
         let fresh: Vec<_> =
-            self.found.iter().filter(|(key, _)| !known.contains(&&*line(key))).collect();
+            self.found.iter().filter(|(key, _)| !known.iter().any(|k| *k == line(key))).collect();
         let mut text = String::new();
         for ((kind, what), of) in &fresh {
             text.push_str(&format!("\n{kind}: {what}"));
-            for (how, actors) in of {
+            for (how, actors) in *of {
                 text.push_str(&format!("\n    {how}\n        {}", actors.join(" ")));
             }
         }
