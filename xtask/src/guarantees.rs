@@ -19,7 +19,7 @@ const BEGIN: &str = "<!-- written by `cargo run -p xtask -- guarantees` -->\n";
 const END: &str = "<!-- end of what is written -->\n";
 
 /// Rig, what it counts, how the table calls it, what tests try, what is aimed at.
-const ROWS: [(&str, &str, &str, &str, &str); 22] = [
+const ROWS: [(&str, &str, &str, &str, &str); 23] = [
     ("crash", "recoveries", "simulated recoveries", "20,000", "500,000"),
     ("crash", "crashes during recovery", "of them from a crash during recovery", "1,000", "20,000"),
     ("faults", "faults", "operations that failed", "every one of the standard history", ""),
@@ -39,6 +39,13 @@ const ROWS: [(&str, &str, &str, &str, &str); 22] = [
     ("slow", "seconds on a slow disk", "seconds of 100 writes and syncs each", "240", ""),
     ("decoders", "executions", "executions of decoders", "1,000,000", "100,000,000"),
     ("messages", "malformed messages", "malformed messages to a server", "100,000", "10,000,000"),
+    (
+        "roles",
+        "statements of roles",
+        "random statements of roles beside PostgreSQL",
+        "2,000",
+        "1,000,000",
+    ),
     ("memory", "seconds in a cgroup", "seconds of 64 clients in a memory cgroup", "8", ""),
     (
         "isolation",

@@ -21,6 +21,7 @@ pub mod isolation;
 pub mod kill;
 pub mod options;
 
+pub mod roles;
 pub mod rows;
 pub mod served;
 pub mod upserts;
@@ -40,8 +41,8 @@ pub struct Rig {
 }
 
 /// All rigs.
-pub const RIGS: [Rig; 10] =
-    [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP, UPSERTS];
+pub const RIGS: [Rig; 11] =
+    [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP, UPSERTS, ROLES];
 
 /// Power that goes, at any operation.
 pub const CRASH: Rig = Rig { name: "crash", run: crash::run };
@@ -67,6 +68,8 @@ pub const SLOW: Rig = Rig { name: "slow", run: disk::run_slow };
 pub const CGROUP: Rig = Rig { name: "cgroup", run: cgroup::run };
 /// Upserts that are lost.
 pub const UPSERTS: Rig = Rig { name: "upserts", run: upserts::run };
+/// Statements of roles beside PostgreSQL.
+pub const ROLES: Rig = Rig { name: "roles", run: roles::run };
 
 /// Runs one seed; a panic is a finding.
 pub fn attempt(rig: Rig, seed: u64) -> Verdict {

@@ -45,6 +45,13 @@ pub const PG_SIGNAL_BACKEND: u32 = 4200;
 /// Role that may ask for a checkpoint.
 pub const PG_CHECKPOINT: u32 = 4544;
 
+/// Tables and views of the system that PostgreSQL shows superusers alone: passwords, statistics of values,
+/// files and memory of the server, subscriptions.
+pub const PRIVATE: &[u32] = &[
+    1260, 1418, 2613, 2619, 3429, 6100, 12_005, 12_110, 12_114, 12_118, 12_130, 12_134, 12_138,
+    12_332,
+];
+
 /// A table's.
 pub fn of_table(id: TableId) -> u32 {
     16_384 + 2 * id.0

@@ -42,7 +42,7 @@ impl Seen {
     }
 
     /// A relation by OID or name.
-    fn relation(&self, given: &Datum) -> Result<Option<&Relation>> {
+    pub fn relation(&self, given: &Datum) -> Result<Option<&Relation>> {
         let model = self.model()?;
         if let Some(oid) = given.int() {
             return Ok(u32::try_from(oid).ok().and_then(|oid| model.relation(oid)));
@@ -62,6 +62,9 @@ fn oid_of(arguments: &[Datum], at: usize) -> u32 {
 /// A function of catalogs by name; `None` where there is none.
 pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
     let seen = Seen::new(view);
+    if let Some(function) = super::privileges::find(&seen, name) {
+        return Some(function);
+    }
     let function = described(&seen, name)
         .or_else(|| named(&seen, name))
         .or_else(|| measured(&seen, name))
@@ -296,11 +299,9 @@ fn measured(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
     }))
 }
 
-/// Functions that ask whether something is seen or allowed.
+/// Functions that ask whether something is seen.
 fn permitted(name: &str) -> Option<Rowwise> {
-    let visible = name.starts_with("pg_") && name.ends_with("_is_visible");
-    let privilege = name.starts_with("has_") && name.ends_with("_privilege");
-    let yes = visible || privilege || name == "pg_has_role";
+    let yes = name.starts_with("pg_") && name.ends_with("_is_visible");
     let no = matches!(name, "pg_relation_is_publishable" | "pg_is_other_temp_schema");
     (yes || no).then(|| Rowwise::strict(name, oid::BOOL, move |_| Ok(yes.into())))
 }

@@ -31,6 +31,7 @@ mod formats;
 mod interval_text;
 mod lists;
 mod moments;
+pub mod privileges;
 mod ranked;
 mod rowwise;
 mod server;

@@ -11,7 +11,7 @@ use datafusion::sql::sqlparser::ast::{
     Ident, OrderBy, OrderByKind, Query, SelectItem, SetExpr, Statement, Value, visit_expressions,
 };
 
-use super::series::EXPAND;
+use super::series::fields_of;
 use super::{expr as parsed, function_name};
 use crate::catalog::names::fold;
 use crate::types::{PgType, names};
@@ -79,7 +79,9 @@ pub fn rewrite(expr: &mut Expr) {
 /// A field of a row, `(x).n`. A function that gives rows does so beneath it.
 fn field_of(row: &Expr, field: &str) -> String {
     let gives_rows = match row {
-        Expr::Function(function) => function_name(&function.name).as_deref() == Some(EXPAND),
+        Expr::Function(function) => {
+            function_name(&function.name).is_some_and(|name| fields_of(&name).is_some())
+        }
         _ => false,
     };
     let field = field.replace('\'', "''");

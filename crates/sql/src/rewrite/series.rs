@@ -9,8 +9,17 @@ use datafusion::sql::sqlparser::ast::{
 
 use super::{expr as parsed, function_name, query};
 
-/// The function of `information_schema` that numbers the elements of an array.
-pub const EXPAND: &str = "_pg_expandarray";
+/// Functions that give rows of several columns, with these: the one of `information_schema` that numbers the
+/// elements of an array, and the one that takes an access control list apart.
+const OF_COLUMNS: &[(&str, &[&str])] = &[
+    ("_pg_expandarray", &["x", "n"]),
+    ("aclexplode", &["grantor", "grantee", "privilege_type", "is_grantable"]),
+];
+
+/// The columns of what a function gives, where they are several.
+pub fn fields_of(name: &str) -> Option<&'static [&'static str]> {
+    OF_COLUMNS.iter().find(|known| known.0 == name).map(|known| known.1)
+}
 
 /// A call as a list, for functions that give rows.
 fn list_of(name: &str, arguments: &[String]) -> Option<String> {
@@ -21,7 +30,7 @@ fn list_of(name: &str, arguments: &[String]) -> Option<String> {
             format!("generate_series(1, CAST(array_length({list}, {dimension}) AS BIGINT))")
         }
         ("pg_partition_ancestors", [table]) => format!("pg_partition_ancestors({table})"),
-        (EXPAND, [list]) => format!("{EXPAND}({list})"),
+        (name, [list]) if fields_of(name).is_some() => format!("{name}({list})"),
         (
             "json_array_elements"
             | "jsonb_array_elements"
@@ -104,30 +113,31 @@ pub fn in_from(factor: &mut TableFactor) {
     let table = alias.as_ref().map_or_else(|| Ident::new(&name), |a| a.name.clone());
     let mut columns: Vec<Ident> =
         alias.iter().flat_map(|a| a.columns.iter().map(|c| c.name.clone())).collect();
-    let expands = name == EXPAND;
-    let ordinality = ordinality || expands;
+    let fields = fields_of(&name);
     let is_elements = name.ends_with("_array_elements") || name.ends_with("_array_elements_text");
     // A function of one column gives it the name of the table.
-    if expands {
-        columns.extend([Ident::new("x"), Ident::new("n")].into_iter().skip(columns.len()));
+    if let Some(fields) = fields {
+        columns.extend(fields.iter().skip(columns.len()).map(|field| Ident::new(*field)));
     } else if columns.is_empty() {
         // The elements of JSON are an output parameter, which has a name.
         columns.push(if is_elements { Ident::new("value") } else { table.clone() });
     }
-    if ordinality && columns.len() < 2 {
+    if ordinality && fields.is_none() && columns.len() < 2 {
         columns.push(Ident::new("ordinality"));
     }
-    let text = match list_of(&name, &arguments) {
-        Some(list) if expands => {
-            format!("SELECT get_field(r, 'x'), get_field(r, 'n') FROM (SELECT unnest({list}) AS r)")
+    let text = match (list_of(&name, &arguments), fields) {
+        (Some(list), Some(fields)) => {
+            let of_row = |field: &&str| format!("get_field(r, '{field}')");
+            let columns: Vec<String> = fields.iter().map(of_row).collect();
+            format!("SELECT {} FROM (SELECT unnest({list}) AS r)", columns.join(", "))
         }
-        Some(list) if ordinality => format!(
+        (Some(list), None) if ordinality => format!(
             "SELECT {} AS item, \
              unnest(generate_series(1, CAST(array_length({list}, 1) AS BIGINT))) AS ordinality",
             unnested(&name, &list)
         ),
-        Some(list) => format!("SELECT {} AS item", unnested(&name, &list)),
-        None => format!("SELECT {name}({}) AS item", arguments.join(", ")),
+        (Some(list), None) => format!("SELECT {} AS item", unnested(&name, &list)),
+        (None, _) => format!("SELECT {name}({}) AS item", arguments.join(", ")),
     };
     let Some(subquery) = query(&text) else { return };
     let columns =

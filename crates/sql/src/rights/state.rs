@@ -279,6 +279,7 @@ impl Rights {
             Class::Schema if key.oid < oids::FIRST_OWN => {
                 Acl(vec![own, item(PUBLIC, Privileges::USAGE)])
             }
+            Class::Table | Class::View if oids::PRIVATE.contains(&key.oid) => Acl(vec![own]),
             Class::Table | Class::View if key.oid < oids::FIRST_OWN => {
                 Acl(vec![own, item(PUBLIC, Privileges::SELECT)])
             }

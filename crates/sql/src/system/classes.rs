@@ -7,10 +7,10 @@ use serde_json::Value as Json;
 
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
-use super::text;
+use super::sight::Sight;
+use super::{grants, text};
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
-use crate::rights::Key;
 use crate::row;
 use crate::types::{PgType, names, oid};
 use crate::view::View;
@@ -45,10 +45,8 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
 }
 
 /// The OID of a relation's owner.
-pub fn owner_of(view: &View, model: &Model, oid: u32) -> u32 {
-    let index = model.relation(oid).and_then(|r| r.index());
-    let oid = index.map_or(oid, |(table, _)| oids::of_table(table.id));
-    view.judge.rights().owner(Key::of(oid))
+pub fn owner_of(view: &View, relation: &Relation) -> u32 {
+    view.judge.rights().owner(Sight::place(relation).1)
 }
 
 /// The columns of a view, as they were when it was made: what it reads keeps their types.
@@ -124,7 +122,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             model.schema_oid(&relation.name.schema),
             0,
             0,
-            owner_of(view, model, relation.oid),
+            owner_of(view, relation),
             method,
             if is_view { 0 } else { relation.oid },
             0,
@@ -149,17 +147,10 @@ fn classes(view: &View, model: &Model) -> Rows {
             0,
             "0",
             "0",
-            Datum::from(privileges(view, model, relation.oid)),
+            Datum::from(grants::shown_of(view, relation)),
         ]);
     }
     rows
-}
-
-/// What was granted, in the form of an access control list.
-fn privileges(view: &View, _: &Model, oid: u32) -> Option<Vec<String>> {
-    let rights = view.judge.rights();
-    let acl = rights.entry(Key::of(oid))?.acl.as_ref()?;
-    Some(acl.print(&|role| rights.name_of(role)))
 }
 
 fn collation_of(ty: PgType) -> u32 {
@@ -174,13 +165,14 @@ fn attributes(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "attrelid attname atttypid attstattarget attlen attnum attndims attcacheoff atttypmod \
          attbyval attalign attstorage attcompression attnotnull atthasdef atthasmissing \
-         attidentity attgenerated attisdropped attislocal attinhcount attcollation",
+         attidentity attgenerated attisdropped attislocal attinhcount attcollation attacl",
     );
     for relation in &model.relations {
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
             let size = ty.size();
+            let number = column.map_or(i as u32 + 1, |c| u32::from(c.id.0) + 1);
             let has_default = match (table, column) {
                 (Some(table), Some(column)) => text::default(view, model, table, column).is_some(),
                 _ => false,
@@ -197,7 +189,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 ty.oid,
                 -1,
                 i32::from(size),
-                column.map_or(i as i64 + 1, |c| i64::from(c.id.0) + 1),
+                number,
                 0,
                 -1,
                 ty.modifier,
@@ -223,6 +215,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 true,
                 0,
                 collation_of(ty),
+                grants::shown_of_column(view, relation, number),
             ]);
         }
     }

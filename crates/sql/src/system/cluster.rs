@@ -1,9 +1,11 @@
 //! What do the catalogs say of what all databases share: roles, databases, schemas, sessions?
 
+use super::grants;
 use super::model::Model;
 use super::rows::Rows;
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
+use crate::rights::{Class, Key};
 use crate::row;
 use crate::view::View;
 
@@ -13,7 +15,7 @@ use crate::view::View;
 /// The transaction has ended.
 pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
     Ok(Some(match table {
-        "pg_namespace" => schemas(&Model::of(view)?),
+        "pg_namespace" => schemas(view, &Model::of(view)?),
         "pg_roles" => roles(view),
         "pg_authid" => authids(view),
         "pg_user" => users(view),
@@ -25,11 +27,12 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
     }))
 }
 
-fn schemas(model: &Model) -> Rows {
-    let mut rows = Rows::of("oid nspname nspowner");
-    for (oid, name, owner) in &model.schemas {
-        let owner = model.roles.iter().find(|r| r.1 == *owner).map_or(oids::POSTGRES, |r| r.0);
-        rows.push(row![*oid, name, owner]);
+fn schemas(view: &View, model: &Model) -> Rows {
+    let mut rows = Rows::of("oid nspname nspowner nspacl");
+    for (oid, name, _) in &model.schemas {
+        let key = view.schema_key(name).unwrap_or(Key::of(*oid));
+        let owner = view.judge.rights().owner(key);
+        rows.push(row![*oid, name, owner, grants::shown(view, Class::Schema, key)]);
     }
     rows
 }
@@ -43,7 +46,7 @@ fn roles(view: &View) -> Rows {
         rows.push(row![
             &role.name,
             role.superuser,
-            true,
+            role.inherit,
             role.createrole,
             role.createdb,
             role.login,
@@ -60,20 +63,21 @@ fn roles(view: &View) -> Rows {
 fn authids(view: &View) -> Rows {
     let mut rows = Rows::of(
         "oid rolname rolsuper rolinherit rolcreaterole rolcreatedb rolcanlogin rolreplication \
-         rolbypassrls rolconnlimit",
+         rolbypassrls rolconnlimit rolpassword",
     );
     for role in view.judge.rights().roles() {
         rows.push(row![
             role.oid,
             &role.name,
             role.superuser,
-            true,
+            role.inherit,
             role.createrole,
             role.createdb,
             role.login,
             role.superuser,
             role.superuser,
             -1,
+            role.verifier.clone(),
         ]);
     }
     rows
@@ -99,11 +103,12 @@ pub fn database_oids(view: &View) -> Vec<(u32, String)> {
 fn databases(view: &View) -> Rows {
     let mut rows = Rows::of(
         "oid datname datdba encoding datlocprovider datistemplate datallowconn datconnlimit \
-         datfrozenxid datminmxid dattablespace datcollate datctype",
+         datfrozenxid datminmxid dattablespace datcollate datctype datacl",
     );
     for (oid, name) in database_oids(view) {
-        let owner = oids::POSTGRES;
-        rows.push(row![oid, name, owner, 6, "c", false, true, -1, "0", "0", 1663, "C", "C"]);
+        let owner = view.judge.rights().owner(Key::of(oid));
+        let acl = grants::shown(view, Class::Database, Key::of(oid));
+        rows.push(row![oid, name, owner, 6, "c", false, true, -1, "0", "0", 1663, "C", "C", acl]);
     }
     rows
 }

@@ -4,11 +4,13 @@
 //! [`View`] to rows, called when a query reads it; what has no meaning here is there and empty.
 
 pub mod classes;
-mod cluster;
+pub mod cluster;
 pub mod definitions;
 pub mod fixed;
+pub mod grants;
 pub mod model;
 pub mod rows;
+pub mod sight;
 mod standard;
 pub mod text;
 pub mod views;
@@ -23,6 +25,7 @@ use datafusion::catalog::{MemTable, Session, TableProvider};
 use datafusion::logical_expr::{Expr, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 
+use crate::catalog::oids;
 use crate::error::Result;
 use crate::plan::scan::external;
 use crate::rights::Class;
@@ -37,13 +40,12 @@ pub fn table(view: &View, schema: &str, name: &str) -> Option<Arc<dyn TableProvi
     })
 }
 
-/// Tables and views of the system that only superusers read, since they have passwords.
+/// What a table or view of the system is to those who may not read it: those that have passwords, values or
+/// the server's files in them only superusers read.
 pub fn with_secrets(schema: &str, name: &str) -> Option<Class> {
-    match (schema, name) {
-        (PG_CATALOG, "pg_authid") => Some(Class::Table),
-        (PG_CATALOG, "pg_shadow") => Some(Class::View),
-        _ => None,
-    }
+    let definition = definitions::find(schema, name)?;
+    let class = if definition.is_view { Class::View } else { Class::Table };
+    oids::PRIVATE.contains(&definition.oid).then_some(class)
 }
 
 /// Whether a table is one of the system.
@@ -69,7 +71,10 @@ impl SystemTable {
         let made = match self.definition.schema {
             PG_CATALOG => match classes::rows(view, name)? {
                 None => match cluster::rows(view, name)? {
-                    None => views::rows(view, name)?,
+                    None => match grants::rows(view, name) {
+                        None => views::rows(view, name)?,
+                        found => found,
+                    },
                     found => found,
                 },
                 found => found,

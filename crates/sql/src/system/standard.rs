@@ -5,13 +5,13 @@ use onlap::{Action, TableSchema};
 use super::classes::{columns, identity, is_constraint, sequence_type};
 use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
-use super::text;
-use super::views::owner_name;
+use super::sight::Sight;
+use super::{grants, text};
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::row;
 use crate::types::{PgType, names, oid};
-use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
+use crate::view::{PG_CATALOG, View};
 
 /// The rows of a table of this module.
 ///
@@ -31,9 +31,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "constraint_table_usage" => constraint_tables,
         "referential_constraints" => references,
         "check_constraints" => checks,
-        "table_privileges" | "role_table_grants" => privileges,
-        "enabled_roles" | "applicable_roles" => enabled_roles,
-        _ => return Ok(None),
+        table => return Ok(grants::standard(view, &Model::of(view)?, table)),
     };
     Ok(Some(make(view, &Model::of(view)?)))
 }
@@ -41,12 +39,6 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
 fn catalog_name(view: &View, _: &Model) -> Rows {
     let mut rows = Rows::of("catalog_name");
     rows.push(row![&view.database]);
-    rows
-}
-
-fn enabled_roles(view: &View, _: &Model) -> Rows {
-    let mut rows = Rows::of("role_name");
-    rows.push(row![&view.user]);
     rows
 }
 
@@ -62,7 +54,8 @@ fn relations(model: &Model) -> impl Iterator<Item = &Relation> {
 fn tables(view: &View, model: &Model) -> Rows {
     let mut rows =
         Rows::of("table_catalog table_schema table_name table_type is_insertable_into is_typed");
-    for relation in relations(model) {
+    let sight = Sight::of(view);
+    for relation in relations(model).filter(|r| sight.sees(r)) {
         let (kind, insertable) = match relation.kind() {
             "v" => ("VIEW", false),
             _ => ("BASE TABLE", relation.table().is_some()),
@@ -127,6 +120,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
          udt_name dtd_identifier is_self_referencing is_identity identity_generation \
          identity_cycle is_generated is_updatable",
     );
+    let sight = Sight::of(view);
     for relation in relations(model) {
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
@@ -137,7 +131,10 @@ fn all_columns(view: &View, model: &Model) -> Rows {
             };
             let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
             let identity = known.map(|always| if always { "ALWAYS" } else { "BY DEFAULT" });
-            let number = column.map_or(i as i64 + 1, |c| i64::from(c.id.0) + 1);
+            let number = column.map_or(i as u32 + 1, |c| u32::from(c.id.0) + 1);
+            if !sight.sees_column(relation, number) {
+                continue;
+            }
             let mut row = type_facts(ty);
             row.extend(row![
                 &view.database,
@@ -166,8 +163,13 @@ fn all_columns(view: &View, model: &Model) -> Rows {
 
 fn schemata(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("catalog_name schema_name schema_owner");
-    for (_, name, owner) in &model.schemas {
-        rows.push(row![&view.database, name, owner]);
+    let sight = Sight::of(view);
+    for (_, name, _) in &model.schemas {
+        let Some(key) = view.schema_key(name).filter(|key| sight.sees_schema(*key)) else {
+            continue;
+        };
+        let rights = view.judge.rights();
+        rows.push(row![&view.database, name, rights.name_of(rights.owner(key))]);
     }
     rows
 }
@@ -178,7 +180,8 @@ fn sequences(view: &View, model: &Model) -> Rows {
          numeric_precision_radix numeric_scale start_value minimum_value maximum_value increment \
          cycle_option",
     );
-    for relation in &model.relations {
+    let sight = Sight::of(view);
+    for relation in model.relations.iter().filter(|r| sight.sees_sequence(r)) {
         let What::Sequence(s) = &relation.what else { continue };
         let ty = sequence_type(s.max);
         let bits = match ty {
@@ -210,10 +213,11 @@ fn views(view: &View, model: &Model) -> Rows {
          is_insertable_into is_trigger_updatable is_trigger_deletable \
          is_trigger_insertable_into",
     );
-    for relation in &model.relations {
+    let sight = Sight::of(view);
+    for relation in model.relations.iter().filter(|r| sight.sees(r)) {
         let What::View(sql) = &relation.what else { continue };
         let name = &relation.name;
-        let definition = format!(" {sql};");
+        let definition = sight.owns(relation).then(|| format!(" {sql};"));
         rows.push(row![
             &view.database,
             &name.schema,
@@ -289,11 +293,12 @@ fn table_constraints(view: &View, model: &Model) -> Rows {
             distinct
         ]);
     };
-    for c in constraints(view, model) {
+    let sight = Sight::of(view);
+    for c in constraints(view, model).iter().filter(|c| sight.sees_constraints(c.relation)) {
         push(&c.relation.name.schema, &c.name, &c.relation.name.name, c.kind);
     }
     // PostgreSQL counts NOT NULL among the checks.
-    for relation in &model.relations {
+    for relation in model.relations.iter().filter(|r| sight.sees_constraints(r)) {
         let Some(table) = relation.table() else { continue };
         let name = &relation.name;
         let schema = model.schema_oid(&name.schema);
@@ -322,9 +327,15 @@ fn key_columns(view: &View, model: &Model) -> Rows {
         "constraint_catalog constraint_schema constraint_name table_catalog table_schema \
          table_name column_name ordinal_position position_in_unique_constraint",
     );
+    let sight = Sight::of(view);
     for c in constraints(view, model) {
         let name = &c.relation.name;
-        for (i, column) in c.columns.iter().enumerate() {
+        let numbered = Sight::numbered(view, c.relation);
+        let seen = |column: &String| {
+            let number = numbered.iter().find(|n| n.1 == *column).map_or(0, |n| n.0);
+            sight.sees_column(c.relation, number)
+        };
+        for (i, column) in c.columns.iter().enumerate().filter(|(_, c)| seen(c)) {
             let position = c.key.is_some().then_some(i + 1);
             rows.push(row![
                 &view.database,
@@ -352,6 +363,9 @@ fn constraint_columns(view: &View, model: &Model) -> Rows {
             Some((relation, _, columns)) => (relation, columns),
             None => (c.relation, c.columns.clone()),
         };
+        if !Sight::of(view).owns(relation) {
+            continue;
+        }
         for column in columns {
             rows.push(row![
                 &view.database,
@@ -374,7 +388,11 @@ fn constraint_tables(view: &View, model: &Model) -> Rows {
     );
     for c in constraints(view, model).into_iter().filter(|c| c.kind != "CHECK") {
         let parent = c.key.and_then(|key| parent_of(model, key)).map(|p| p.0);
-        let table = &parent.unwrap_or(c.relation).name;
+        let table = parent.unwrap_or(c.relation);
+        if !Sight::of(view).owns(table) {
+            continue;
+        }
+        let table = &table.name;
         let schema = &c.relation.name.schema;
         rows.push(row![
             &view.database,
@@ -401,7 +419,8 @@ fn references(view: &View, model: &Model) -> Rows {
         "constraint_catalog constraint_schema constraint_name unique_constraint_catalog \
          unique_constraint_schema unique_constraint_name match_option update_rule delete_rule",
     );
-    for c in constraints(view, model) {
+    let sight = Sight::of(view);
+    for c in constraints(view, model).iter().filter(|c| sight.sees_constraints(c.relation)) {
         let Some(key) = c.key else { continue };
         let parent = parent_of(model, key);
         rows.push(row![
@@ -421,7 +440,8 @@ fn references(view: &View, model: &Model) -> Rows {
 
 fn checks(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("constraint_catalog constraint_schema constraint_name check_clause");
-    for relation in &model.relations {
+    let sight = Sight::of(view);
+    for relation in model.relations.iter().filter(|r| sight.owns(r)) {
         let Some(table) = relation.table() else { continue };
         let schema = &relation.name.schema;
         for check in &table.checks {
@@ -433,32 +453,6 @@ fn checks(view: &View, model: &Model) -> Rows {
             let name = format!("{oid}_{}_{}_not_null", relation.oid, i + 1);
             let clause = format!("{} IS NOT NULL", column.name);
             rows.push(row![&view.database, schema, name, clause]);
-        }
-    }
-    rows
-}
-
-fn privileges(view: &View, model: &Model) -> Rows {
-    let mut rows = Rows::of(
-        "grantor grantee table_catalog table_schema table_name privilege_type is_grantable \
-         with_hierarchy",
-    );
-    let all = ["INSERT", "SELECT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"];
-    let own = |r: &&Relation| !matches!(&*r.name.schema, PG_CATALOG | INFORMATION_SCHEMA);
-    for relation in relations(model).filter(own) {
-        let owner = owner_name(view, model, relation);
-        let name = &relation.name;
-        for privilege in all {
-            rows.push(row![
-                &owner,
-                &owner,
-                &view.database,
-                &name.schema,
-                &name.name,
-                privilege,
-                "YES",
-                yes(privilege == "SELECT"),
-            ]);
         }
     }
     rows

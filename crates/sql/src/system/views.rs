@@ -3,6 +3,7 @@
 use super::classes::owner_of;
 use super::model::{Model, Relation, What};
 use super::rows::Rows;
+use super::sight::Sight;
 use super::text;
 use crate::catalog::oids;
 use crate::error::Result;
@@ -27,7 +28,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
 
 /// The name of a relation's owner.
 pub fn owner_name(view: &View, model: &Model, relation: &Relation) -> String {
-    let owner = owner_of(view, model, relation.oid);
+    let owner = owner_of(view, relation);
     model.roles.iter().find(|r| r.0 == owner).map_or_else(String::new, |r| r.1.clone())
 }
 
@@ -85,7 +86,9 @@ fn sequences(view: &View, model: &Model) -> Rows {
     );
     for relation in &model.relations {
         let What::Sequence(s) = &relation.what else { continue };
-        let current = view.scope.tx().ok().and_then(|tx| tx.sequence(&s.name).ok()?.current());
+        let reads = Sight::of(view).reads_sequence(relation);
+        let last = || view.scope.tx().ok().and_then(|tx| tx.sequence(&s.name).ok()?.current());
+        let current = if reads { last() } else { None };
         rows.push(row![
             &relation.name.schema,
             &relation.name.name,
