@@ -56,7 +56,8 @@ pub fn create_table_as(
     let spec = with_options(spec, &create.table_options)?;
     Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
     let text = format!("INSERT INTO {}.{} {query}", quote(&name.schema), quote(&name.name));
-    match dml::run(session, view, &parse::one(&text)?, None, &[], client)? {
+    let insert = parse::one(&text)?;
+    match dml::run(session, view, &insert, None, &[], client)? {
         Answer::Done(tag) => Ok(tag.replace("INSERT 0", "SELECT")),
         Answer::Rows(_) => Ok("SELECT 0".into()),
     }

@@ -106,7 +106,7 @@ fn sources(view: &View, query: &str) -> Result<Vec<String>> {
     use datafusion::sql::sqlparser::ast::visit_relations;
     let statement = crate::parse::one(query)?;
     let mut found = Vec::new();
-    let _ = visit_relations(&statement, |name| {
+    let _ = visit_relations(&*statement, |name| {
         if let Ok(parts) = parts(name)
             && let Ok(Some((name, _))) = super::alter::relation(view, &parts)
         {

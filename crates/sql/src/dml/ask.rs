@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::parse;
 use crate::plan::{Batches, Held, Known};
 use crate::session::answer::{AnswerColumn, columns_of};
-use crate::session::values::{fields_of, param_values};
+use crate::session::values::fields_of;
 use crate::session::{Parameter, Session};
 use crate::view::View;
 
@@ -54,6 +54,6 @@ pub fn begin(
     let planner = &session.instance.planner;
     let query = planner.plan(view, parse::one(text)?, fields_of(&types), known)?;
     let columns = columns_of(&query.schema());
-    let plan = query.plan.with_param_values(param_values(values)?)?;
-    Ok((columns, planner.run(planner.physical(&plan)?, &view.scope)?))
+    let query = query.with(values)?;
+    Ok((columns, planner.run(planner.physical(&query, &view.scope)?, &view.scope)?))
 }

@@ -17,7 +17,7 @@ use crate::error::{Result, SqlError};
 use crate::fast::Source;
 use crate::parse;
 use crate::plan::{Held, Known, Query, ROW_ID, TARGET, TableHandle};
-use crate::session::values::{fields_of, param_values};
+use crate::session::values::fields_of;
 use crate::session::{Parameter, Session};
 use crate::types::PgType;
 use crate::view::View;
@@ -122,9 +122,9 @@ impl Target {
     ) -> Result<Held> {
         let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
         let query = self.plan(session, view, text, &types)?;
-        let plan = query.plan.with_param_values(param_values(values)?)?;
+        let query = query.with(values)?;
         let planner = &session.instance.planner;
-        planner.run(planner.physical(&plan)?, &view.scope)?.all()
+        planner.run(planner.physical(&query, &view.scope)?, &view.scope)?.all()
     }
 
     /// Finds and locks rows.

@@ -25,7 +25,7 @@ use datafusion::sql::planner::SqlToRel;
 
 use super::provider::{EngineTable, ViewTable};
 use super::scan::{TableHandle, external};
-use crate::error::SqlError;
+use crate::deep::too_deep;
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, Relation, View, no_table};
 use crate::{functions, parse, system};
 
@@ -55,10 +55,11 @@ pub struct Context<'a> {
 }
 
 /// Views may refer to views so deep.
-const VIEW_DEPTH: usize = 32;
+pub(super) const VIEW_DEPTH: usize = 32;
 
 impl Context<'_> {
     fn provider(&self, parts: &[String]) -> crate::error::Result<Arc<dyn TableProvider>> {
+        self.view.scope.go_on()?;
         if let [name] = parts {
             if name == TARGET
                 && let Some(target) = &self.known.target
@@ -114,14 +115,14 @@ impl Context<'_> {
 
     fn view_plan(&self, sql: &str) -> crate::error::Result<datafusion::logical_expr::LogicalPlan> {
         if self.depth >= VIEW_DEPTH {
-            return Err(SqlError::new("54001", "views refer to each other too deeply"));
+            return Err(too_deep().detail("Views refer to each other too deeply."));
         }
         let mut statement = parse::one(sql)?;
         crate::rewrite::statement(&mut statement);
         let known = Known::default();
         let inner = Context { known: &known, depth: self.depth + 1, ..*self };
         Ok(SqlToRel::new_with_options(&inner, super::parser_options())
-            .sql_statement_to_plan(statement)?)
+            .sql_statement_to_plan(statement.into_inner())?)
     }
 }
 

@@ -34,30 +34,38 @@ mod blanks;
 mod context;
 mod digits;
 mod groups;
+pub mod guard;
 mod largest;
 mod lookup;
 mod memory;
 mod operators;
+mod paced;
 mod per_row;
 mod provider;
 mod ranks;
 pub mod room;
 mod rules;
 pub mod scan;
+mod series;
 mod sql_types;
 #[cfg(test)]
 mod tests;
 mod tuples;
 mod watch;
+mod weight;
 mod whole_rows;
 
 pub use context::{Known, TARGET};
 pub use scan::{ROW_ID, TableHandle};
 pub use sql_types::pg_type;
 
+use crate::deep::{self, Deep, Depth};
 use crate::error::Result;
+use crate::parse::Tree;
 use crate::scope::Scope;
+use crate::session::{Parameter, values::param_values};
 use crate::view::View;
+use guard::Guard;
 use room::{Room, Running};
 
 /// Plans and runs queries.
@@ -85,11 +93,14 @@ const BATCH_ROWS_WIDE: usize = 2048;
 /// Memory of all queries below which batches with strings are smaller still.
 const SMALL_MEMORY: usize = 256 << 20;
 
+/// The steps that a plan takes.
+pub type Steps = Deep<Arc<dyn ExecutionPlan>>;
+
 /// A planned query.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The plan, with placeholders.
-    pub plan: LogicalPlan,
+    pub plan: Deep<LogicalPlan>,
     /// Whether later statements of the same text may use it, as long as the catalog stays the same.
     pub lasting: bool,
 }
@@ -100,12 +111,27 @@ impl Query {
         Arc::clone(self.plan.schema().inner())
     }
 
+    /// The same query with values for its parameters.
+    ///
+    /// # Errors
+    /// A value that is none of its parameter's type.
+    pub fn with(self, values: &[Parameter]) -> Result<Query> {
+        if values.is_empty() {
+            return Ok(self);
+        }
+        let (depth, lasting) = (self.plan.depth(), self.lasting);
+        deep::run(depth, || {
+            let plan = self.plan.into_inner().with_param_values(param_values(values)?)?;
+            Ok(Query { plan: Deep::new(plan, depth), lasting })
+        })
+    }
+
     /// Types of the parameters `$1`, `$2`, as far as the query tells.
     ///
     /// # Errors
     /// One parameter is used with several types.
     pub fn parameters(&self) -> Result<HashMap<usize, FieldRef>> {
-        let fields = self.plan.get_parameter_fields()?;
+        let fields = deep::run(self.plan.depth(), || self.plan.get_parameter_fields())?;
         let known = fields
             .into_iter()
             .filter_map(|(name, field)| Some((name.strip_prefix('$')?.parse().ok()?, field?)));
@@ -127,6 +153,7 @@ impl Planner {
     /// # Errors
     /// Threads or a directory for spilled data cannot be made.
     pub fn new(memory: usize, room: Arc<Room>) -> Result<Planner> {
+        guard::carry();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(std::thread::available_parallelism().map_or(2, usize::from))
             .thread_name("onlap-query")
@@ -155,7 +182,9 @@ impl Planner {
             .with_runtime_env(env)
             .with_default_features()
             .with_analyzer_rule(Arc::new(blanks::Blanks))
+            .with_physical_optimizer_rule(Arc::new(series::Series))
             .with_physical_optimizer_rule(Arc::new(rules::Rules))
+            .with_physical_optimizer_rule(Arc::new(paced::Paced))
             .with_physical_optimizer_rule(Arc::new(watch::Watch));
         crate::functions::register(&mut builder);
         operators::first(builder.expr_planners());
@@ -182,9 +211,31 @@ impl Planner {
     pub fn plan(
         &self,
         view: &View,
+        statement: impl Into<Tree>,
+        parameters: Vec<Option<FieldRef>>,
+        known: &Known,
+    ) -> Result<Query> {
+        let statement = statement.into();
+        let weight = deep::run(statement.depth(), || weight::weigh(view, &statement))?;
+        let depth = statement.depth().plus(weight);
+        depth.check()?;
+        guard::within(&self.guard(&view.scope, depth), || {
+            self.plan_tree(view, statement.into_inner(), parameters, known, depth)
+        })
+    }
+
+    /// What a query in this scope may take while it is planned.
+    fn guard(&self, scope: &Arc<Scope>, depth: Depth) -> Arc<Guard> {
+        Guard::new(scope, &self.state.runtime_env().memory_pool, depth)
+    }
+
+    fn plan_tree(
+        &self,
+        view: &View,
         mut statement: Statement,
         mut parameters: Vec<Option<FieldRef>>,
         known: &Known,
+        depth: Depth,
     ) -> Result<Query> {
         crate::rewrite::parameters(&statement, &mut parameters);
         tuples::rewrite(&mut statement)?;
@@ -217,26 +268,30 @@ impl Planner {
             };
             plan = per_row::rewrite(plan, &runner)?;
         }
-        Ok(Query { plan, lasting: lasting.get() })
+        Ok(Query { plan: Deep::new(plan, depth), lasting: lasting.get() })
     }
 
     /// The steps that a plan takes.
     ///
     /// # Errors
     /// What the planner does not do.
-    pub fn physical(&self, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+    pub fn physical(&self, query: &Query, scope: &Arc<Scope>) -> Result<Steps> {
         let _entered = self.runtime.enter();
-        Ok(self.runtime.block_on(self.state.create_physical_plan(plan))?)
+        let depth = query.plan.depth();
+        guard::within(&self.guard(scope, depth), || {
+            let steps = self.runtime.block_on(self.state.create_physical_plan(&query.plan))?;
+            Ok(Deep::new(steps, depth))
+        })
     }
 
     /// Runs a plan in a scope.
     ///
     /// # Errors
     /// Those of opening its scans.
-    pub fn run(&self, plan: Arc<dyn ExecutionPlan>, scope: &Arc<Scope>) -> Result<Batches> {
+    pub fn run(&self, plan: Steps, scope: &Arc<Scope>) -> Result<Batches> {
         let _entered = self.runtime.enter();
         let config = self.state.config().clone().with_extension(Arc::clone(scope));
-        let config = match has_strings(&plan) {
+        let config = match deep::run(plan.depth(), || has_strings(&plan)) {
             true if self.memory < SMALL_MEMORY => config.with_batch_size(BATCH_ROWS_WIDE / 4),
             true => config.with_batch_size(BATCH_ROWS_WIDE),
             false => config,
@@ -254,10 +309,13 @@ impl Planner {
             HashMap::new(),
             env,
         );
-        let stream = execute_stream(plan, Arc::new(context))?;
+        let depth = plan.depth();
+        let guard = Guard::new(scope, &memory, depth);
+        let stream = guard::within(&guard, || execute_stream(plan.into_inner(), Arc::new(context)))?;
+        let stream = Deep::new(stream, depth);
         let (scope, turns) = (Arc::clone(scope), Arc::clone(&self.turns));
         let handle = self.runtime.handle().clone();
-        Ok(Batches { stream, handle, scope, turns, memory, running: None })
+        Ok(Batches { stream, guard, handle, scope, turns, memory, running: None })
     }
 }
 
@@ -270,7 +328,8 @@ fn has_strings(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// The batches of a running plan; the caller's thread waits for each.
 pub struct Batches {
-    stream: SendableRecordBatchStream,
+    stream: Deep<SendableRecordBatchStream>,
+    guard: Arc<Guard>,
     handle: tokio::runtime::Handle,
     scope: Arc<Scope>,
     turns: Arc<Semaphore>,
@@ -303,7 +362,7 @@ impl Batches {
             self.scope.plan_goes_on()?;
             let next = self.stream.next();
             let next = async { tokio::time::timeout(LOOK_EVERY, next).await };
-            if let Ok(batch) = self.handle.block_on(next) {
+            if let Ok(batch) = guard::within(&self.guard, || self.handle.block_on(next)) {
                 return Ok(batch.transpose()?);
             }
         }

@@ -48,7 +48,7 @@ impl Fixture {
             .in_view(|session, view| {
                 let planner = &session.instance.planner;
                 let query = planner.plan(view, statement, Vec::new(), &Known::default())?;
-                let plan = planner.physical(&query.plan)?;
+                let plan = planner.physical(&query, &view.scope)?;
                 Ok(displayable(plan.as_ref()).indent(false).to_string())
             })
             .unwrap()

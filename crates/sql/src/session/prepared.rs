@@ -92,7 +92,7 @@ impl Session {
         if given != types.len() {
             return Err(wrong(given));
         }
-        let batches = planner.run(planner.physical(&query.plan)?, &view.scope)?.all()?;
+        let batches = planner.run(planner.physical(&query, &view.scope)?, &view.scope)?.all()?;
         let row = batches.first().ok_or_else(|| wrong(0))?;
         let value = |(i, ty): (usize, &PgType)| {
             let engine = ty.engine().unwrap_or(DataType::Text);

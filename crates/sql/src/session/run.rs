@@ -15,12 +15,13 @@ use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
 use super::block::{Block, Remembered};
 use super::locked;
 use super::prepare::Prepared;
-use super::values::{Parameter, fields_of, param_values};
+use super::values::{Parameter, fields_of};
 use crate::catalog::names::fold;
+use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::fast::literals::Literals;
-use crate::parse::{Body, Moment, Parsed};
+use crate::parse::{Body, Moment, Parsed, Tree};
 use crate::plan::{Known, Query};
 use crate::scope::too_late;
 use crate::settings::Id;
@@ -111,6 +112,16 @@ impl Session {
                 "a change of rows, or a lock on them, AS OF the past",
             ));
         }
+        deep::run(parsed.depth, || self.run_statement(prepared, parsed, values, client))
+    }
+
+    fn run_statement(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        parsed: &Parsed,
+        values: &[Parameter],
+        client: &mut dyn Client,
+    ) -> Result<Answer> {
         self.begin_statement(!sees_nothing(parsed))?;
         let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
         self.block()?.scope.look_at(past);
@@ -239,9 +250,10 @@ impl Session {
             _ => None,
         };
         match &parsed.body {
-            Body::Sql(statement) => match answered.as_ref().unwrap_or(statement) {
-                statement @ Statement::Query(_) => {
+            Body::Sql(statement) => match &**answered.as_ref().unwrap_or(statement) {
+                Statement::Query(_) => {
                     let planned = if answered.is_none() { prepared.query.as_ref() } else { None };
+                    let statement = answered.as_ref().unwrap_or(statement);
                     self.select(&view, prepared, planned, statement, values)
                 }
                 statement
@@ -274,7 +286,7 @@ impl Session {
         view: &View,
         prepared: &Arc<Prepared>,
         planned: Option<&(u64, Query)>,
-        statement: &Statement,
+        statement: &Tree,
         values: &[Parameter],
     ) -> Result<Answer> {
         if is_locking(statement) {
@@ -309,11 +321,7 @@ impl Session {
     ) -> Result<Answer> {
         let planner = &self.instance.planner;
         let columns = columns_of(&query.schema());
-        let plan = match values.is_empty() {
-            true => query.plan,
-            false => query.plan.with_param_values(param_values(values)?)?,
-        };
-        let physical = planner.physical(&plan)?;
+        let physical = planner.physical(&query.with(values)?, &view.scope)?;
         let batches = planner.run(physical, &view.scope)?;
         Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(batches), tag)))
     }
