@@ -5,7 +5,7 @@
 //! given and notes them in a log ([`record`]), so that figures add up over many runs. A rig comes with
 //! controls: a fault planted on purpose that it must find.
 //!
-//! The crate knows the engine by its public interface alone. Single-threaded unless a rig says otherwise.
+//! The crate knows the engine by its public interface alone, and the server by its wire ([`served`]). Single-threaded unless a rig says otherwise.
 
 #![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
 
@@ -21,6 +21,7 @@ pub mod kill;
 pub mod options;
 
 pub mod rows;
+pub mod served;
 
 pub use onlap_testkit::record::{self, Counts};
 
