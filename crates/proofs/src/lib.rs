@@ -22,6 +22,7 @@ pub mod options;
 
 pub mod rows;
 pub mod served;
+pub mod statements;
 
 pub use onlap_testkit::record::{self, Counts};
 
@@ -38,7 +39,8 @@ pub struct Rig {
 }
 
 /// All rigs.
-pub const RIGS: [Rig; 8] = [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW];
+pub const RIGS: [Rig; 9] =
+    [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, STATEMENTS];
 
 /// Power that goes, at any operation.
 pub const CRASH: Rig = Rig { name: "crash", run: crash::run };
@@ -59,6 +61,9 @@ pub const DECODERS: Rig = Rig { name: "decoders", run: decoders::run };
 pub const FULL: Rig = Rig { name: "full", run: disk::run_full };
 /// A disk without speed.
 pub const SLOW: Rig = Rig { name: "slow", run: disk::run_slow };
+
+/// Statements that mean to hurt a server.
+pub const STATEMENTS: Rig = Rig { name: "statements", run: statements::run };
 
 /// Runs one seed; a panic is a finding.
 pub fn attempt(rig: Rig, seed: u64) -> Verdict {

@@ -26,6 +26,8 @@ const SHALLOW: usize = 128;
 const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 16 << 10 };
 /// Brackets, calls and subqueries take so many frames each.
 const NESTED_LEVELS: usize = 16;
+/// Brackets around brackets around a table count for so many levels: each takes twice the time of the one inside.
+const TRIED_TWICE: usize = 20;
 /// What the parts that do not recurse take.
 const BASE_BYTES: usize = 1 << 20;
 
@@ -93,6 +95,8 @@ struct Group {
     case: bool,
     /// In FROM or WITH, where each comma makes the tree deeper.
     from: bool,
+    /// Levels that it counts for.
+    levels: usize,
     /// The chain under way, and the longest one, between commas and AND, OR.
     chain: usize,
     longest: usize,
@@ -111,7 +115,11 @@ impl Group {
 
     fn depth(mut self) -> Depth {
         self.end_chain();
-        let own = Depth { nested: 1, chain: self.longest + self.joins, terms: self.terms };
+        let own = Depth {
+            nested: self.levels.max(1),
+            chain: self.longest + self.joins,
+            terms: self.terms,
+        };
         own.plus(self.inner)
     }
 
@@ -138,10 +146,25 @@ impl Group {
 /// How deep the trees of these tokens are: never less than they will be.
 pub fn measure(tokens: &[TokenWithSpan]) -> Depth {
     let mut open = vec![Group::default()];
+    // Whether a table is to come, and brackets were there already: the parser tries each of them twice.
+    let (mut table, mut bare) = (false, false);
     for token in tokens {
         let group = open.last_mut().expect("the outermost is never closed");
+        let begins = table;
+        table = match &token.token {
+            Token::LParen => table,
+            Token::Comma => group.from,
+            Token::Word(word) => matches!(word.keyword, Keyword::FROM | Keyword::JOIN),
+            _ => false,
+        };
         match &token.token {
-            Token::LParen | Token::LBracket | Token::LBrace => open.push(Group::default()),
+            Token::LParen => {
+                let levels = if begins && bare { TRIED_TWICE } else { 1 };
+                bare = true;
+                open.push(Group { levels, ..Group::default() });
+                continue;
+            }
+            Token::LBracket | Token::LBrace => open.push(Group::default()),
             Token::Word(word) if word.keyword == Keyword::CASE && word.quote_style.is_none() => {
                 open.push(Group { case: true, ..Group::default() });
             }
@@ -159,6 +182,7 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Depth {
             Token::SingleQuotedString(_) | Token::Whitespace(_) | Token::EOF => {}
             _ => group.chain += 1,
         }
+        bare = false;
     }
     while open.len() > 1 {
         close(&mut open);

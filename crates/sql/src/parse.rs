@@ -15,6 +15,7 @@ use crate::deep::{self, Deep, Depth};
 use crate::error::{Result, SqlError, state};
 
 mod balance;
+mod dialect;
 
 /// A statement's tree.
 pub type Tree = Deep<Statement>;
@@ -150,24 +151,17 @@ fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
     tokens.map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))
 }
 
-/// How deep the trees of a text are.
-///
-/// # Errors
-/// `42601`.
-pub fn depth_of(sql: &str) -> Result<Depth> {
-    Ok(deep::measure(&tokens_of(sql)?))
-}
-
-/// A parser of tokens whose depth was measured: it need not count.
-pub fn parser() -> Parser<'static> {
-    Parser::new(&PostgreSqlDialect {}).with_recursion_limit(usize::MAX / 2)
+/// A parser of tokens whose depth was measured, so that it need not be counted; `tokens` of them, about.
+pub fn parser(tokens: usize) -> Parser<'static> {
+    dialect::begin(tokens);
+    Parser::new(&dialect::Statements).with_recursion_limit(usize::MAX / 2)
 }
 
 /// The one statement of these tokens, whose trees are so deep.
 fn tree(sql: &str, tokens: Vec<TokenWithSpan>, depth: Depth) -> Result<Tree> {
     depth.check()?;
     deep::run(depth, || {
-        let mut parser = parser().with_tokens_with_locations(tokens);
+        let mut parser = parser(tokens.len()).with_tokens_with_locations(tokens);
         let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
         let mut tree = Tree::new(statement, depth);
         let next = parser.peek_token();

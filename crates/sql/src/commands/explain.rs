@@ -11,9 +11,9 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::{ReadCounters, Value};
 use serde_json::{Value as Json, json};
 
+use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
-use crate::deep;
 use crate::parse::{self, Body, Parsed};
 use crate::plan::access::Access;
 use crate::plan::{Known, scan};

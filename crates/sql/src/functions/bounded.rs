@@ -336,7 +336,9 @@ fn series(args: &[ColumnarValue], rows: usize) -> Result<(u64, u64)> {
                 let array = cast(&value.to_array()?, &DataType::Int64)?;
                 match array.is_valid(0) {
                     true => Numbers::Each(Int64Array::from(vec![
-                        array.as_primitive::<Int64Type>().value(0);
+                        array
+                            .as_primitive::<Int64Type>()
+                            .value(0);
                         rows
                     ])),
                     false => Numbers::Same(None),
@@ -377,12 +379,13 @@ fn shortest_step(args: &[ColumnarValue]) -> i128 {
         DataType::Date32 => days,
         DataType::Timestamp(unit, _) => {
             use datafusion::arrow::datatypes::TimeUnit;
-            nanos / match unit {
-                TimeUnit::Second => 1_000_000_000,
-                TimeUnit::Millisecond => 1_000_000,
-                TimeUnit::Microsecond => 1000,
-                TimeUnit::Nanosecond => 1,
-            }
+            nanos
+                / match unit {
+                    TimeUnit::Second => 1_000_000_000,
+                    TimeUnit::Millisecond => 1_000_000,
+                    TimeUnit::Microsecond => 1000,
+                    TimeUnit::Nanosecond => 1,
+                }
         }
         _ => 1,
     }

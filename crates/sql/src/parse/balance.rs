@@ -7,8 +7,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Query, SetExpr, SetOperator, SetQuantifier, Statement, Value, VisitMut,
-    VisitorMut, Values,
+    BinaryOperator, Expr, Query, SetExpr, SetOperator, SetQuantifier, Statement, Value, Values,
+    VisitMut, VisitorMut,
 };
 
 /// Chains that are shorter stay as they are.
@@ -91,7 +91,8 @@ fn unions(mut body: &SetExpr, quantifier: SetQuantifier) -> usize {
 }
 
 fn balance_unions(body: &mut SetExpr, quantifier: SetQuantifier) {
-    let nothing = SetExpr::Values(Values { explicit_row: false, value_keyword: false, rows: vec![] });
+    let nothing =
+        SetExpr::Values(Values { explicit_row: false, value_keyword: false, rows: vec![] });
     let mut terms = Vec::new();
     let mut rest = std::mem::replace(body, nothing);
     rest = loop {

@@ -40,6 +40,7 @@ mod lookup;
 mod memory;
 mod operators;
 mod paced;
+mod patience;
 mod per_row;
 mod provider;
 mod ranks;
@@ -181,7 +182,9 @@ impl Planner {
             .with_config(config)
             .with_runtime_env(env)
             .with_default_features()
+            .with_analyzer_rules(patience::analyzers())
             .with_analyzer_rule(Arc::new(blanks::Blanks))
+            .with_optimizer_rules(patience::optimizers())
             .with_physical_optimizer_rule(Arc::new(series::Series))
             .with_physical_optimizer_rule(Arc::new(rules::Rules))
             .with_physical_optimizer_rule(Arc::new(paced::Paced))
@@ -311,7 +314,8 @@ impl Planner {
         );
         let depth = plan.depth();
         let guard = Guard::new(scope, &memory, depth);
-        let stream = guard::within(&guard, || execute_stream(plan.into_inner(), Arc::new(context)))?;
+        let stream =
+            guard::within(&guard, || execute_stream(plan.into_inner(), Arc::new(context)))?;
         let stream = Deep::new(stream, depth);
         let (scope, turns) = (Arc::clone(scope), Arc::clone(&self.turns));
         let handle = self.runtime.handle().clone();

@@ -18,9 +18,9 @@ use datafusion::sql::sqlparser::ast::BinaryOperator as Op;
 
 use super::scan::external;
 use crate::functions::intervals::{self, Kind};
+use crate::functions::joined;
 use crate::functions::json;
 use crate::functions::operators::{self as calculations, Operation, chained, wider};
-use crate::functions::joined;
 use crate::rewrite::LIST_LIKE;
 use crate::session::list_of;
 use crate::types::{PgType, names, oid};

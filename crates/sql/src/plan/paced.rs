@@ -135,7 +135,8 @@ impl ExecutionPlan for PacedExec {
                     Err(e) => return Some((Err(e), (input, None, rows))),
                 },
             };
-            let fitting = usize::try_from(STEP_BYTES / guard::widest().max(1)).unwrap_or(usize::MAX);
+            let fitting =
+                usize::try_from(STEP_BYTES / guard::widest().max(1)).unwrap_or(usize::MAX);
             let rows = rows.min(fitting).max(1);
             let (now, rest) = match batch.num_rows() > rows {
                 true => (batch.slice(0, rows), Some(batch.slice(rows, batch.num_rows() - rows))),

@@ -109,7 +109,9 @@ impl Ranks<'_> {
              ORDER BY {partition}, {order}) AS \"onlap first\"",
             items.join(", ")
         );
-        let Ok(Statement::Query(distinct)) = parse::one(&text).map(Tree::into_inner) else { return None };
+        let Ok(Statement::Query(distinct)) = parse::one(&text).map(Tree::into_inner) else {
+            return None;
+        };
         Some(Ranked { name: fold(rank), distinct: *distinct })
     }
 

@@ -42,13 +42,16 @@ struct Weighing<'a> {
 
 impl Weighing<'_> {
     fn weigh(&mut self, statement: &Statement) -> Result<Weight> {
-        let mut counting = Counting { weighing: self, open: vec![Open::default()], depth: Depth::default() };
+        let mut counting =
+            Counting { weighing: self, open: vec![Open::default()], depth: Depth::default() };
         if let ControlFlow::Break(e) = statement.visit(&mut counting) {
             return Err(e);
         }
         let (depth, relations) = (counting.depth, counting.open.iter().map(|o| o.relations).sum());
         if relations > STATEMENT_RELATIONS {
-            let detail = format!("It reads more than {STATEMENT_RELATIONS} tables, each as often as it is named.");
+            let detail = format!(
+                "It reads more than {STATEMENT_RELATIONS} tables, each as often as it is named."
+            );
             return Err(too_deep().detail(detail));
         }
         Ok(Weight { relations, depth })

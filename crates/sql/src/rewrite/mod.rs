@@ -80,7 +80,8 @@ fn query(text: &str) -> Option<Box<Query>> {
 
 fn reader(text: &str) -> Option<Parser<'static>> {
     let fits = text.len() <= LONGEST;
-    fits.then(parse::parser).and_then(|parser| parser.try_with_sql(text).ok())
+    let parser = fits.then(|| parse::parser(text.len()));
+    parser.and_then(|parser| parser.try_with_sql(text).ok())
 }
 
 /// The name of a function without its schema, as it is looked up.

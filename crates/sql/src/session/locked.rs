@@ -47,11 +47,7 @@ pub(super) fn has_locks_inside(statement: &Statement) -> bool {
 ///
 /// # Errors
 /// Those of the queries; `0A000` for one that locks more than rows of one table.
-pub(super) fn answered(
-    view: &View,
-    statement: &Tree,
-    values: &[Parameter],
-) -> Result<Tree> {
+pub(super) fn answered(view: &View, statement: &Tree, values: &[Parameter]) -> Result<Tree> {
     let mut statement = statement.clone();
     match VisitMut::visit(&mut *statement, &mut Answering { view, values }) {
         ControlFlow::Break(e) => Err(e),
