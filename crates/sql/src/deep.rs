@@ -26,8 +26,9 @@ const SHALLOW: usize = 128;
 const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 16 << 10 };
 /// Brackets, calls and subqueries take so many frames each.
 const NESTED_LEVELS: usize = 16;
-/// Brackets around brackets around a table count for so many levels: each takes twice the time of the one inside.
-const TRIED_TWICE: usize = 20;
+/// Queries within expressions, and brackets around brackets around a table, count for so many levels: the planner's
+/// library, and the parser's, take twice the time for each level of these.
+const DOUBLING: usize = 16;
 /// What the parts that do not recurse take.
 const BASE_BYTES: usize = 1 << 20;
 
@@ -97,6 +98,8 @@ struct Group {
     from: bool,
     /// Levels that it counts for.
     levels: usize,
+    /// Stands where no table is to come.
+    expression: bool,
     /// The chain under way, and the longest one, between commas and AND, OR.
     chain: usize,
     longest: usize,
@@ -150,18 +153,26 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Depth {
     let (mut table, mut bare) = (false, false);
     for token in tokens {
         let group = open.last_mut().expect("the outermost is never closed");
+        if let Token::Word(word) = &token.token
+            && matches!(word.keyword, Keyword::SELECT | Keyword::WITH)
+            && group.expression
+        {
+            group.levels = DOUBLING;
+        }
         let begins = table;
         table = match &token.token {
             Token::LParen => table,
             Token::Comma => group.from,
-            Token::Word(word) => matches!(word.keyword, Keyword::FROM | Keyword::JOIN),
+            Token::Word(word) => {
+                matches!(word.keyword, Keyword::FROM | Keyword::JOIN | Keyword::LATERAL)
+            }
             _ => false,
         };
         match &token.token {
             Token::LParen => {
-                let levels = if begins && bare { TRIED_TWICE } else { 1 };
+                let levels = if begins && bare { DOUBLING } else { 1 };
                 bare = true;
-                open.push(Group { levels, ..Group::default() });
+                open.push(Group { levels, expression: !begins, ..Group::default() });
                 continue;
             }
             Token::LBracket | Token::LBrace => open.push(Group::default()),

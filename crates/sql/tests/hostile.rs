@@ -119,11 +119,11 @@ fn names_that_double_are_counted() {
     let sql = format!("with w0 as (select 1), {} select 1 from w40", with.join(", "));
     assert_eq!(state(&mut talk, &sql).as_deref(), Some("54001"));
     talk.rows("create view v0 as select id from t");
-    let made = (0..30).map(|i| {
-        let sql = format!("create view v{} as select a.id from v{i} a, v{i} b", i + 1);
-        state(&mut talk, &sql)
-    });
-    assert_eq!(made.last().flatten().as_deref(), Some("54001"));
+    for i in 0..3 {
+        let queries = vec![format!("select id from v{i}"); 18].join(" union all ");
+        let made = state(&mut talk, &format!("create view v{} as {queries}", i + 1));
+        assert_eq!(made.as_deref(), (i == 2).then_some("54001"), "{i}");
+    }
     assert_eq!(talk.rows("select 1").len(), 1);
 }
 

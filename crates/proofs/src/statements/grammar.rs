@@ -43,8 +43,8 @@ pub fn draw(rng: &mut Rng) -> Hostile {
 
 /// A number from a few to very many, all orders of magnitude alike.
 fn many(rng: &mut Rng, most: u64) -> usize {
-    let digits = (64 - most.leading_zeros()).into();
-    rng.below(most >> rng.below(digits)).max(2) as usize
+    let halved = rng.below((64 - most.leading_zeros()).into());
+    rng.below((most >> halved).max(1)).max(2) as usize
 }
 
 fn list(n: usize, by: &str, one: impl Fn(usize) -> String) -> String {
