@@ -175,7 +175,11 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Depth {
                 open.push(Group { levels, expression: !begins, ..Group::default() });
                 continue;
             }
-            Token::LBracket | Token::LBrace => open.push(Group::default()),
+            // `a[1][2]` is a chain as well.
+            Token::LBracket | Token::LBrace => {
+                group.chain += 1;
+                open.push(Group::default());
+            }
             Token::Word(word) if word.keyword == Keyword::CASE && word.quote_style.is_none() => {
                 open.push(Group { case: true, ..Group::default() });
             }

@@ -58,6 +58,7 @@ fn deep(n: usize) -> Vec<(&'static str, String)> {
         ("json", format!("select '{}1{}'::json", chain("["), chain("]"))),
         ("array text", format!("select '{}1{}'::int[]", chain("{"), chain("}"))),
         ("jsonb path", format!("select '{{}}'::jsonb{}", chain(" -> 'a'"))),
+        ("elements", format!("select '{{}}'::int[]{}", chain("[1]"))),
         ("between", format!("select 1{}", chain(" between 0 and 1"))),
         ("explain", format!("explain select id{} from t", chain(" + 1"))),
         ("in", format!("select {}1{}", chain("1 in ("), chain(")"))),
