@@ -55,6 +55,25 @@ pub const EXPR_NODES: usize = 2048;
 /// the smallest stack that anything runs on has 2 MiB.
 pub const EXPR_DEPTH: usize = 128;
 
+/// Most brackets, calls, CASEs and subqueries of a statement within each other. The planner asks for the type of
+/// each anew at every level, and its time grows with the third power: this many take about two seconds.
+pub const STATEMENT_NESTING: usize = 250;
+
+/// Most operators, casts, joins and words of a statement in one chain: `a + b + …`. Each level of the tree names
+/// itself by the text below it: this many hold 10 MiB of such names at a time.
+pub const STATEMENT_CHAIN: usize = 2000;
+
+/// Most terms of AND, OR, UNION, INTERSECT and EXCEPT in one chain. Each takes a level of stack (16 KiB at most)
+/// where the planner rebuilds the chain: 160 MiB of address space, which any machine has.
+pub const STATEMENT_TERMS: usize = 10_000;
+
+/// Most tables, views and WITH queries that a statement reads once its views and WITH queries are written out in
+/// the places where it names them: each takes some 10 KiB of plan.
+pub const STATEMENT_RELATIONS: usize = 5000;
+
+/// Longest value that a function makes, as in PostgreSQL: the length of a value fits 30 bits.
+pub const COMPUTED_BYTES: usize = GIB as usize;
+
 /// Most values of a sequence set aside at a time: what a crash may skip.
 pub const SEQUENCE_CACHE: u32 = 1 << 20;
 
@@ -182,6 +201,11 @@ pub const LIMITS: &[Limit] = limits![
     FOREIGN_KEYS, "foreign keys of a child table", "foreign keys", "each is a lookup per row";
     EXPR_NODES, "parts of an expression", "parts", "a list of a thousand values and more";
     EXPR_DEPTH, "nesting of an expression", "levels", "walked by recursion, 1 KiB of stack a level";
+    STATEMENT_NESTING, "nesting of a statement", "levels", "planning takes the third power of it: two seconds";
+    STATEMENT_CHAIN, "operators of a statement in one chain", "operators", "10 MiB of names of the levels of its tree";
+    STATEMENT_TERMS, "terms of AND, OR, UNION and the like in one chain", "terms", "16 KiB of stack each";
+    STATEMENT_RELATIONS, "tables of a statement, views and WITH queries written out", "tables", "10 KiB of plan each";
+    COMPUTED_BYTES, "value that a function makes", "bytes", "as in PostgreSQL";
     SEQUENCE_CACHE, "values of a sequence set aside at a time", "values", "what a crash may skip";
     NUMERIC_DIGITS, "digits of a numeric", "digits", "fit a 128-bit integer";
     CHARACTERS, "declared length of varchar and char", "characters", "as in PostgreSQL";

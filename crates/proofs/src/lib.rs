@@ -24,6 +24,7 @@ pub mod options;
 pub mod roles;
 pub mod rows;
 pub mod served;
+pub mod statements;
 pub mod upserts;
 
 pub use onlap_testkit::record::{self, Counts};
@@ -41,8 +42,9 @@ pub struct Rig {
 }
 
 /// All rigs.
-pub const RIGS: [Rig; 11] =
-    [CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP, UPSERTS, ROLES];
+pub const RIGS: [Rig; 12] = [
+    CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP, UPSERTS, ROLES, STATEMENTS,
+];
 
 /// Power that goes, at any operation.
 pub const CRASH: Rig = Rig { name: "crash", run: crash::run };
@@ -70,6 +72,8 @@ pub const CGROUP: Rig = Rig { name: "cgroup", run: cgroup::run };
 pub const UPSERTS: Rig = Rig { name: "upserts", run: upserts::run };
 /// Statements of roles beside PostgreSQL.
 pub const ROLES: Rig = Rig { name: "roles", run: roles::run };
+/// Statements that mean to hurt a server.
+pub const STATEMENTS: Rig = Rig { name: "statements", run: statements::run };
 
 /// Runs one seed; a panic is a finding.
 pub fn attempt(rig: Rig, seed: u64) -> Verdict {

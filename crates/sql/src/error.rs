@@ -75,6 +75,10 @@ pub mod state {
     pub const CANCELLED: &str = "57014";
     /// out_of_memory
     pub const OUT_OF_MEMORY: &str = "53200";
+    /// A value would be longer than any may be.
+    pub const TOO_LARGE: &str = "54000";
+    /// A statement has too many parts within each other.
+    pub const TOO_COMPLEX: &str = "54001";
     /// disk_full
     pub const DISK_FULL: &str = "53100";
     /// insufficient_resources

@@ -12,6 +12,7 @@ mod catalog;
 mod commands;
 mod copy;
 mod ddl;
+mod deep;
 mod dml;
 mod error;
 mod fast;

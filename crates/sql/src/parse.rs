@@ -3,13 +3,22 @@
 //! The parser is sqlparser's, in PostgreSQL's dialect. What it does not know is told apart here by the
 //! words of a statement: `UPSERT INTO`, `… AS OF …`, `CHECK TABLE`, `BACKUP TO`, and forms of PostgreSQL
 //! that it refuses.
+//!
+//! How deep a statement is gets known from its tokens, before the parser recurses (`crate::deep`).
 
 use datafusion::sql::sqlparser::ast::{Statement, Value as AstValue};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 
+use crate::deep::{self, Deep, Depth};
 use crate::error::{Result, SqlError, state};
+
+mod balance;
+mod dialect;
+
+/// A statement's tree.
+pub type Tree = Deep<Statement>;
 
 /// A statement of a text.
 #[derive(Clone, Debug)]
@@ -18,6 +27,8 @@ pub struct Parsed {
     pub text: String,
     /// What it says.
     pub body: Body,
+    /// How deep its trees are.
+    pub depth: Depth,
     /// The moment that `AS OF` names.
     pub as_of: Option<Moment>,
 }
@@ -26,11 +37,11 @@ pub struct Parsed {
 #[derive(Clone, Debug)]
 pub enum Body {
     /// As sqlparser has it.
-    Sql(Box<Statement>),
+    Sql(Tree),
     /// `UPSERT INTO`: an INSERT that replaces rows blindly.
-    Upsert(Box<Statement>),
+    Upsert(Tree),
     /// An INSERT that says whose values identity columns get.
-    Overriding(Overriding, Box<Statement>),
+    Overriding(Overriding, Tree),
     /// A statement that is read word by word.
     Other,
 }
@@ -100,10 +111,7 @@ const OTHER: &[&[&str]] = &[
 /// # Errors
 /// `42601` with the position.
 pub fn statements(sql: &str) -> Result<Vec<Parsed>> {
-    let dialect = PostgreSqlDialect {};
-    let tokens = Tokenizer::new(&dialect, sql)
-        .tokenize_with_location()
-        .map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))?;
+    let tokens = tokens_of(sql)?;
     let mut parsed = Vec::new();
     for part in tokens.split(|t| t.token == Token::SemiColon) {
         let words = || part.iter().filter(|t| !is_blank(&t.token));
@@ -119,9 +127,9 @@ pub fn statements(sql: &str) -> Result<Vec<Parsed>> {
 ///
 /// # Errors
 /// `42601`.
-pub fn one(sql: &str) -> Result<Statement> {
+pub fn one(sql: &str) -> Result<Tree> {
     match statements(sql)?.into_iter().next().map(|p| p.body) {
-        Some(Body::Sql(statement)) => Ok(*statement),
+        Some(Body::Sql(statement)) => Ok(statement),
         _ => Err(SqlError::new(state::SYNTAX, "a query was expected")),
     }
 }
@@ -130,22 +138,41 @@ pub fn one(sql: &str) -> Result<Statement> {
 ///
 /// # Errors
 /// `42601`.
-pub fn by_parser(sql: &str) -> Result<Statement> {
-    let dialect = PostgreSqlDialect {};
-    let tokens = Tokenizer::new(&dialect, sql)
-        .tokenize_with_location()
-        .map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))?;
-    let mut tokens: Vec<_> = tokens.into_iter().filter(|t| !is_blank(&t.token)).collect();
+pub fn by_parser(sql: &str) -> Result<Tree> {
+    let mut tokens = tokens_of(sql)?;
+    tokens.retain(|t| !is_blank(&t.token));
     order_identities(&mut tokens);
-    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens);
-    let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
-    match parser.peek_token().token {
-        Token::EOF => Ok(statement),
-        other => {
-            let text = format!("syntax error at or near \"{other}\"");
-            Err(SqlError::new(state::SYNTAX, text))
+    let depth = deep::measure(&tokens);
+    tree(sql, tokens, depth)
+}
+
+fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize_with_location();
+    tokens.map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))
+}
+
+/// A parser of tokens whose depth was measured, so that it need not be counted; `tokens` of them, about.
+pub fn parser(tokens: usize) -> Parser<'static> {
+    dialect::begin(tokens);
+    Parser::new(&dialect::Statements).with_recursion_limit(usize::MAX / 2)
+}
+
+/// The one statement of these tokens, whose trees are so deep.
+fn tree(sql: &str, tokens: Vec<TokenWithSpan>, depth: Depth) -> Result<Tree> {
+    depth.check()?;
+    deep::run(depth, || {
+        let mut parser = parser(tokens.len()).with_tokens_with_locations(tokens);
+        let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
+        let mut tree = Tree::new(statement, depth);
+        let next = parser.peek_token();
+        if next.token != Token::EOF {
+            let position = offset(sql, next.span.start.line, next.span.start.column);
+            let text = format!("syntax error at or near \"{}\"", next.token);
+            return Err(SqlError::new(state::SYNTAX, text).at(position));
         }
-    }
+        balance::balance(&mut tree);
+        Ok(tree)
+    })
 }
 
 fn is_blank(token: &Token) -> bool {
@@ -163,6 +190,7 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
     let text = text_of(sql, tokens);
     let mut tokens: Vec<TokenWithSpan> =
         tokens.iter().filter(|t| !is_blank(&t.token)).cloned().collect();
+    let depth = deep::measure(&tokens);
     let begins = |words: &[&str]| {
         words.iter().enumerate().all(|(i, expected)| {
             let found = tokens.get(i).and_then(|t| word(&t.token));
@@ -170,7 +198,8 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
         })
     };
     if OTHER.iter().any(|words| begins(words)) {
-        return Ok(Parsed { text, body: Body::Other, as_of: None });
+        depth.check()?;
+        return Ok(Parsed { text, body: Body::Other, depth, as_of: None });
     }
     let (upsert, inserts) = (begins(&["UPSERT", "INTO"]), begins(&["INSERT"]));
     if upsert {
@@ -180,21 +209,13 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
     let as_of = take_moment(&mut tokens)?;
     join_lock_modes(&mut tokens);
     order_identities(&mut tokens);
-    let dialect = PostgreSqlDialect {};
-    let mut parser = Parser::new(&dialect).with_tokens_with_locations(tokens);
-    let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
-    let next = parser.peek_token();
-    if next.token != Token::EOF {
-        let position = offset(sql, next.span.start.line, next.span.start.column);
-        let text = format!("syntax error at or near \"{}\"", next.token);
-        return Err(SqlError::new(state::SYNTAX, text).at(position));
-    }
+    let statement = tree(sql, tokens, depth)?;
     let body = match (upsert, overriding) {
-        (true, _) => Body::Upsert(Box::new(statement)),
-        (false, Some(overriding)) => Body::Overriding(overriding, Box::new(statement)),
-        (false, None) => Body::Sql(Box::new(statement)),
+        (true, _) => Body::Upsert(statement),
+        (false, Some(overriding)) => Body::Overriding(overriding, statement),
+        (false, None) => Body::Sql(statement),
     };
-    Ok(Parsed { text, body, as_of })
+    Ok(Parsed { text, body, depth, as_of })
 }
 
 /// Takes `OVERRIDING SYSTEM | USER VALUE` out of an INSERT.
@@ -321,9 +342,7 @@ fn offset(sql: &str, line: u64, column: u64) -> usize {
 fn syntax(sql: &str, e: &ParserError) -> SqlError {
     let text = match e {
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => text.clone(),
-        ParserError::RecursionLimitExceeded => {
-            return SqlError::new("54001", "the statement is nested too deeply");
-        }
+        ParserError::RecursionLimitExceeded => return deep::too_deep(),
     };
     // The parser says where in its text: "… at Line: 1, Column: 8".
     let place = text.rsplit_once(" at Line: ").and_then(|(_, place)| {

@@ -141,7 +141,7 @@ fn role(words: &mut Words<'_>) -> Result<Option<String>> {
 }
 
 fn transaction(session: &mut Session, text: &str, lasting: bool) -> Result<Answer> {
-    let modes: Vec<TransactionMode> = match parse::by_parser(text)? {
+    let modes: Vec<TransactionMode> = match parse::by_parser(text)?.into_inner() {
         Statement::Set(Set::SetTransaction { modes, snapshot: None, .. }) => modes,
         other => return Err(SqlError::unsupported(other)),
     };

@@ -18,6 +18,7 @@ use serde_json::{Value as Json, json};
 use super::names::{fold, parts, quote};
 use super::objects::{Kind, Object};
 use super::{Name, oids};
+use crate::deep;
 use crate::error::Result;
 use crate::view::View;
 
@@ -229,8 +230,10 @@ pub fn shown(
     let sql = body["sql"].as_str().unwrap_or_default();
     let Ok(mut statement) = crate::parse::one(sql) else { return sql.to_string() };
     let mut printer = Printer { uses: uses(body), name, columns };
-    let _ = VisitMut::visit(&mut statement, &mut printer);
-    statement.to_string()
+    deep::run(statement.depth(), || {
+        let _ = VisitMut::visit(&mut *statement, &mut printer);
+        statement.to_string()
+    })
 }
 
 struct Printer<'a> {

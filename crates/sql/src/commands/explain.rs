@@ -11,6 +11,7 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::{ReadCounters, Value};
 use serde_json::{Value as Json, json};
 
+use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::parse::{self, Body, Parsed};
@@ -136,11 +137,13 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
     match &**statement {
         Statement::Query(_) => {
             let planner = &session.instance.planner;
-            let query = planner.plan(view, (**statement).clone(), Vec::new(), &Known::default())?;
-            let plan = planner.physical(&view.judge, &query)?;
-            let text = displayable(plan.as_ref()).indent(false).to_string();
-            let lines = text.lines().map(str::to_string).collect();
-            Ok(Found { tier: "planner", index: index_of(&plan), lines })
+            let query = planner.plan(view, statement.clone(), Vec::new(), &Known::default())?;
+            let plan = planner.physical(view, &query)?;
+            Ok(deep::run(plan.depth(), || {
+                let text = displayable(plan.as_ref()).indent(false).to_string();
+                let lines = text.lines().map(str::to_string).collect();
+                Found { tier: "planner", index: index_of(&plan), lines }
+            }))
         }
         Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
             crate::dml::describe(session, view, statement, &[])?;

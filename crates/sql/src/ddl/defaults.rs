@@ -40,7 +40,7 @@ pub fn columns(
     let text = format!("SELECT {} FROM (VALUES {many}) AS many(n)", items.join(", "));
     let planner = &session.instance.planner;
     let query = planner.plan(view, parse::one(&text)?, Vec::new(), &Known::default())?;
-    let batches = planner.run(planner.physical(&view.judge, &query)?, &view.scope)?.all()?;
+    let batches = planner.run(planner.physical(view, &query)?, &view.scope)?.all()?;
     if batches.iter().map(RecordBatch::num_rows).sum::<usize>() != rows {
         return Err(SqlError::new(state::INTERNAL, "a default gave too few values"));
     }

@@ -55,5 +55,5 @@ pub fn begin(
     let query = planner.plan(view, parse::one(text)?, fields_of(&types), known)?;
     let columns = columns_of(&query.schema());
     let query = query.with_values(values)?;
-    Ok((columns, planner.run(planner.physical(&view.judge, &query)?, &view.scope)?))
+    Ok((columns, planner.run(planner.physical(view, &query)?, &view.scope)?))
 }

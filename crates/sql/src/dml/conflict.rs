@@ -337,7 +337,7 @@ fn qualify(target: &Target, query: &str) -> Result<String> {
     use std::ops::ControlFlow;
     let mut statement = parse::one(query)?;
     let alias = Ident::with_quote('"', &target.alias);
-    let flow = visit_expressions_mut(&mut statement, |expr| {
+    let flow = visit_expressions_mut(&mut *statement, |expr| {
         match expr {
             Expr::Identifier(ident) if target.schema.position_by_name(&fold(ident)).is_some() => {
                 *expr = Expr::CompoundIdentifier(vec![alias.clone(), ident.clone()]);

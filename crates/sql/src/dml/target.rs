@@ -122,7 +122,7 @@ impl Target {
         let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
         let query = self.plan(session, view, text, &types)?.with_values(values)?;
         let planner = &session.instance.planner;
-        planner.run(planner.physical(&view.judge, &query)?, &view.scope)?.all()
+        planner.run(planner.physical(view, &query)?, &view.scope)?.all()
     }
 
     /// Finds and locks rows.

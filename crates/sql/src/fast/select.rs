@@ -199,6 +199,18 @@ fn lock_of(parts: &SelectParts<'_>) -> Option<Option<(RowLock, LockWait)>> {
     }
 }
 
+/// Rows that are sorted here take no more: what a session may hold beside the memory of queries.
+const SORT_BYTES: usize = 4 << 20;
+
+fn bytes_of(row: &Row) -> usize {
+    let beside = |value: &Value| match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        _ => 0,
+    };
+    size_of::<Row>() + row.iter().map(|value| size_of::<Value>() + beside(value)).sum::<usize>()
+}
+
 /// Rows of one range, and what of them is still to be judged.
 struct Part {
     rows: Rows,
@@ -267,7 +279,11 @@ impl Select {
             Stream { scope: Arc::clone(scope), parts, outs: Arc::clone(&outs), offset, limit };
         let source: Box<dyn answer::Source> = match simple {
             true => Box::new(stream),
-            false => Box::new(Ready::new(vec![self.sort(stream, &wanted, offset, limit)?])),
+            false => match self.sort(stream, &wanted, offset, limit)? {
+                Some(sorted) => Box::new(Ready::new(vec![sorted])),
+                // The planner sorts on disk.
+                None => return Ok(None),
+            },
         };
         Ok(Some(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT"))))
     }
@@ -417,19 +433,25 @@ impl Select {
         Ok(Some(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT"))))
     }
 
+    /// The rows in their order; `None` where they are too many to be held.
     fn sort(
         &self,
         mut stream: Stream,
         wanted: &Wanted,
         offset: usize,
         limit: Option<usize>,
-    ) -> Result<Chunk> {
+    ) -> Result<Option<Chunk>> {
         let all: Arc<[usize]> = (0..wanted.columns.len()).collect();
         stream.outs = all;
         (stream.offset, stream.limit) = (0, None);
-        let mut rows: Vec<Row> = Vec::new();
+        let (mut rows, mut bytes): (Vec<Row>, usize) = (Vec::new(), 0);
         while let Some(chunk) = answer::Source::next(&mut stream)? {
-            rows.extend(chunk.into_rows());
+            let more = chunk.into_rows();
+            bytes += more.iter().map(bytes_of).sum::<usize>();
+            rows.extend(more);
+            if bytes > SORT_BYTES {
+                return Ok(None);
+            }
         }
         let outs: Vec<usize> = self.output.iter().map(|c| wanted.at(*c)).collect();
         let order: Vec<(usize, bool)> =
@@ -455,7 +477,7 @@ impl Select {
         }
         let rows = rows.into_iter().skip(offset).take(limit.unwrap_or(usize::MAX));
         let pick = |row: Row| outs.iter().map(|at| row[*at].clone()).collect();
-        Ok(Chunk::Rows(rows.map(pick).collect()))
+        Ok(Some(Chunk::Rows(rows.map(pick).collect())))
     }
 
     /// Locks rows one by one in their order, until enough are locked.

@@ -3,7 +3,9 @@
 //! Those of the session, whose value is known when a statement is planned; PostgreSQL's own; functions
 //! that give tables.
 
+pub mod bounded;
 pub mod intervals;
+pub mod joined;
 pub mod json;
 pub mod numerics;
 pub mod operators;
@@ -46,6 +48,7 @@ pub fn register(builder: &mut SessionStateBuilder) {
     functions.extend(json::all());
     functions.extend(intervals::all());
     functions.extend(moments::all().into_iter().map(rowwise::Rowwise::udf));
+    *functions = bounded::all(std::mem::take(functions));
     builder.aggregate_functions().get_or_insert_default().extend(aggregates::all());
     builder.aggregate_functions().get_or_insert_default().extend(json::aggregates());
     builder.aggregate_functions().get_or_insert_default().extend(ranked::all());

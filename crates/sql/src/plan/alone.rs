@@ -11,7 +11,8 @@ use datafusion::physical_plan::EmptyRecordBatchStream;
 use datafusion::physical_plan::execute_stream;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 
-use super::Batches;
+use super::{Batches, guard};
+use crate::deep::Deep;
 use crate::error::{Result, SqlError, state};
 
 impl Batches {
@@ -27,7 +28,8 @@ impl Batches {
     /// # Errors
     /// `error` where it cannot be alone; those of waiting.
     pub(super) fn begin_anew(&mut self, error: SqlError) -> Result<()> {
-        self.stream = Box::pin(EmptyRecordBatchStream::new(self.plan.schema()));
+        let none = EmptyRecordBatchStream::new(self.plan.schema());
+        self.stream = Deep::new(Box::pin(none), self.plan.depth());
         self.running = None;
         if self.scope.running().is_some() {
             // Another query of the transaction, or the statement's long text.
@@ -41,8 +43,12 @@ impl Batches {
         })?);
         self.is_alone = true;
         let _entered = self.handle.enter();
-        self.plan = reset_plan_states(Arc::clone(&self.plan))?;
-        self.stream = execute_stream(Arc::clone(&self.plan), Arc::clone(&self.context))?;
-        Ok(())
+        let depth = self.plan.depth();
+        guard::within(&self.guard, || {
+            self.plan = Deep::new(reset_plan_states(Arc::clone(&self.plan))?, depth);
+            let stream = execute_stream(Arc::clone(&self.plan), Arc::clone(&self.context))?;
+            self.stream = Deep::new(stream, depth);
+            Ok(())
+        })
     }
 }

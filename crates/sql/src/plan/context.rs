@@ -30,7 +30,7 @@ use super::provider::{EngineTable, ViewTable};
 use super::scan::{TableHandle, external};
 use crate::catalog::objects::Object;
 use crate::catalog::{Kind, Name, bound, oids};
-use crate::error::SqlError;
+use crate::deep::too_deep;
 use crate::rights::ask::{shown, table_key};
 use crate::rights::{Action, Class, Key, Need};
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, Relation, View, no_table};
@@ -84,10 +84,11 @@ pub struct Context<'a> {
 }
 
 /// Views may refer to views so deep.
-const VIEW_DEPTH: usize = 32;
+pub(super) const VIEW_DEPTH: usize = 32;
 
 impl Context<'_> {
     fn provider(&self, parts: &[String]) -> crate::error::Result<Arc<dyn TableProvider>> {
+        self.view.scope.go_on()?;
         if let [name] = parts {
             if name == TARGET
                 && let Some(target) = &self.known.target
@@ -199,7 +200,7 @@ impl Context<'_> {
         object: &Object,
     ) -> crate::error::Result<Arc<dyn TableProvider>> {
         if self.depth >= VIEW_DEPTH {
-            return Err(SqlError::new("54001", "views refer to each other too deeply"));
+            return Err(too_deep().detail("Views refer to each other too deeply."));
         }
         let key = Key::of(oids::of_object(object.number));
         let owner = self.view.judge.rights().owner(key);
@@ -217,7 +218,7 @@ impl Context<'_> {
             inner: self.inner,
         };
         let plan = SqlToRel::new_with_options(&inner, super::parser_options())
-            .sql_statement_to_plan(statement)?;
+            .sql_statement_to_plan(statement.into_inner())?;
         let mut needs = needs::collect(&plan, &known)?;
         self.inner.borrow_mut().append(&mut needs);
         let plan = needs::expand(plan)?;

@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::ast::{
 use onlap::TableSchema;
 
 use crate::catalog::names::{fold, parts};
-use crate::parse;
+use crate::parse::{self, Tree};
 use crate::view::{Relation, View};
 
 /// Rewrites all such queries of a statement.
@@ -89,7 +89,9 @@ impl Largest<'_> {
             name.iter().map(|part| quoted(part)).collect::<Vec<_>>().join("."),
             quoted(&a),
         );
-        let Ok(Statement::Query(made)) = parse::one(&text) else { return None };
+        let Ok(Statement::Query(made)) = parse::one(&text).map(Tree::into_inner) else {
+            return None;
+        };
         let SetExpr::Select(made) = *made.body else { return None };
         let rest = rest.into_iter().reduce(|left, right| Expr::BinaryOp {
             left: Box::new(left),

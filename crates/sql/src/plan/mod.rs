@@ -34,6 +34,7 @@ mod context;
 mod digits;
 mod groups;
 pub mod growth;
+pub mod guard;
 mod held;
 mod large_sorts;
 mod largest;
@@ -41,18 +42,22 @@ mod lookup;
 mod memory;
 pub mod needs;
 mod operators;
+mod paced;
+mod patience;
 mod per_row;
 mod provider;
 mod ranks;
 pub mod room;
 mod rules;
 pub mod scan;
+mod series;
 mod sql_types;
 #[cfg(test)]
 mod tests;
 pub mod texts;
 mod tuples;
 mod watch;
+mod weight;
 mod whole_rows;
 
 pub use context::{Known, KnownRows, TARGET, reads_of_table};
@@ -60,12 +65,15 @@ pub use held::Held;
 pub use scan::{ROW_ID, TableHandle};
 pub use sql_types::pg_type;
 
+use crate::deep::{self, Deep, Depth};
 use crate::error::Result;
-use crate::rights::{Judge, Need};
+use crate::parse::Tree;
+use crate::rights::Need;
 use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::values::param_values;
 use crate::view::View;
+use guard::Guard;
 use room::{Room, Running};
 
 /// Plans and runs queries.
@@ -93,11 +101,14 @@ const BATCH_ROWS_WIDE: usize = 2048;
 /// Memory of all queries below which batches with strings are smaller still.
 const SMALL_MEMORY: usize = 256 << 20;
 
+/// The steps that a plan takes.
+pub type Steps = Deep<Arc<dyn ExecutionPlan>>;
+
 /// A planned query.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The plan, with placeholders.
-    pub plan: LogicalPlan,
+    pub plan: Deep<LogicalPlan>,
     /// Whether later statements of the same text may use it, as long as the catalog stays the same.
     pub lasting: bool,
     /// What it reads.
@@ -114,11 +125,15 @@ impl Query {
     ///
     /// # Errors
     /// A value that is none of its type.
-    pub fn with_values(mut self, values: &[Parameter]) -> Result<Query> {
-        if !values.is_empty() {
-            self.plan = self.plan.with_param_values(param_values(values)?)?;
+    pub fn with_values(self, values: &[Parameter]) -> Result<Query> {
+        if values.is_empty() {
+            return Ok(self);
         }
-        Ok(self)
+        let depth = self.plan.depth();
+        deep::run(depth, || {
+            let plan = self.plan.into_inner().with_param_values(param_values(values)?)?;
+            Ok(Query { plan: Deep::new(plan, depth), ..self })
+        })
     }
 
     /// Types of the parameters `$1`, `$2`, as far as the query tells.
@@ -126,7 +141,7 @@ impl Query {
     /// # Errors
     /// One parameter is used with several types.
     pub fn parameters(&self) -> Result<HashMap<usize, FieldRef>> {
-        let fields = self.plan.get_parameter_fields()?;
+        let fields = deep::run(self.plan.depth(), || self.plan.get_parameter_fields())?;
         let known = fields
             .into_iter()
             .filter_map(|(name, field)| Some((name.strip_prefix('$')?.parse().ok()?, field?)));
@@ -148,6 +163,7 @@ impl Planner {
     /// # Errors
     /// Threads or a directory for spilled data cannot be made.
     pub fn new(memory: usize, room: Arc<Room>) -> Result<Planner> {
+        guard::carry();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(std::thread::available_parallelism().map_or(2, usize::from))
             .thread_name("onlap-query")
@@ -175,9 +191,13 @@ impl Planner {
             .with_config(config)
             .with_runtime_env(env)
             .with_default_features()
+            .with_analyzer_rules(patience::analyzers())
             .with_analyzer_rule(Arc::new(blanks::Blanks))
+            .with_optimizer_rules(patience::optimizers())
+            .with_physical_optimizer_rule(Arc::new(series::Series))
             .with_physical_optimizer_rule(Arc::new(rules::Rules))
             .with_physical_optimizer_rule(Arc::new(large_sorts::LargeSorts))
+            .with_physical_optimizer_rule(Arc::new(paced::Paced))
             .with_physical_optimizer_rule(Arc::new(watch::Watch));
         crate::functions::register(&mut builder);
         operators::first(builder.expr_planners());
@@ -213,9 +233,31 @@ impl Planner {
     pub fn plan(
         &self,
         view: &View,
+        statement: impl Into<Tree>,
+        parameters: Vec<Option<FieldRef>>,
+        known: &Known,
+    ) -> Result<Query> {
+        let statement = statement.into();
+        let weight = deep::run(statement.depth(), || weight::weigh(view, &statement))?;
+        let depth = statement.depth().plus(weight);
+        depth.check()?;
+        guard::within(&self.guard(&view.scope, depth), || {
+            self.plan_tree(view, statement.into_inner(), parameters, known, depth)
+        })
+    }
+
+    /// What a query in this scope may take while it is planned.
+    fn guard(&self, scope: &Arc<Scope>, depth: Depth) -> Arc<Guard> {
+        Guard::new(scope, &self.state.runtime_env().memory_pool, depth)
+    }
+
+    fn plan_tree(
+        &self,
+        view: &View,
         mut statement: Statement,
         mut parameters: Vec<Option<FieldRef>>,
         known: &Known,
+        depth: Depth,
     ) -> Result<Query> {
         crate::rewrite::parameters(&statement, &mut parameters);
         tuples::rewrite(&mut statement)?;
@@ -252,27 +294,31 @@ impl Planner {
             };
             plan = per_row::rewrite(plan, &runner)?;
         }
-        Ok(Query { plan, lasting: lasting.get(), needs })
+        Ok(Query { plan: Deep::new(plan, depth), lasting: lasting.get(), needs })
     }
 
     /// The steps that a query takes, if the role may read what it reads: no query runs without them.
     ///
     /// # Errors
     /// `42501`; what the planner does not do.
-    pub fn physical(&self, judge: &Judge, query: &Query) -> Result<Arc<dyn ExecutionPlan>> {
-        judge.must(&query.needs)?;
+    pub fn physical(&self, view: &View, query: &Query) -> Result<Steps> {
+        view.judge.must(&query.needs)?;
         let _entered = self.runtime.enter();
-        Ok(self.runtime.block_on(self.state.create_physical_plan(&query.plan))?)
+        let depth = query.plan.depth();
+        guard::within(&self.guard(&view.scope, depth), || {
+            let steps = self.runtime.block_on(self.state.create_physical_plan(&query.plan))?;
+            Ok(Deep::new(steps, depth))
+        })
     }
 
     /// Runs a plan in a scope.
     ///
     /// # Errors
     /// Those of opening its scans.
-    pub fn run(&self, plan: Arc<dyn ExecutionPlan>, scope: &Arc<Scope>) -> Result<Batches> {
+    pub fn run(&self, plan: Steps, scope: &Arc<Scope>) -> Result<Batches> {
         let _entered = self.runtime.enter();
         let config = self.state.config().clone().with_extension(Arc::clone(scope));
-        let config = match has_strings(&plan) {
+        let config = match deep::run(plan.depth(), || has_strings(&plan)) {
             true if self.memory < SMALL_MEMORY => config.with_batch_size(BATCH_ROWS_WIDE / 4),
             true => config.with_batch_size(BATCH_ROWS_WIDE),
             false => config,
@@ -290,7 +336,10 @@ impl Planner {
             HashMap::new(),
             env,
         ));
-        let stream = execute_stream(Arc::clone(&plan), Arc::clone(&context))?;
+        let guard = Guard::new(scope, &memory, plan.depth());
+        let stream =
+            guard::within(&guard, || execute_stream(Arc::clone(&plan), Arc::clone(&context)))?;
+        let stream = Deep::new(stream, plan.depth());
         let (scope, turns) = (Arc::clone(scope), Arc::clone(&self.turns));
         let handle = self.runtime.handle().clone();
         let (running, given, is_alone) = (None, false, false);
@@ -298,6 +347,7 @@ impl Planner {
             plan,
             context,
             stream,
+            guard,
             handle,
             scope,
             turns,
@@ -318,9 +368,10 @@ fn has_strings(plan: &Arc<dyn ExecutionPlan>) -> bool {
 
 /// The batches of a running plan; the caller's thread waits for each.
 pub struct Batches {
-    plan: Arc<dyn ExecutionPlan>,
+    plan: Steps,
     context: Arc<TaskContext>,
-    stream: SendableRecordBatchStream,
+    stream: Deep<SendableRecordBatchStream>,
+    guard: Arc<Guard>,
     handle: tokio::runtime::Handle,
     scope: Arc<Scope>,
     turns: Arc<Semaphore>,
@@ -369,7 +420,7 @@ impl Batches {
             self.scope.plan_goes_on()?;
             let next = self.stream.next();
             let next = async { tokio::time::timeout(LOOK_EVERY, next).await };
-            if let Ok(batch) = self.handle.block_on(next) {
+            if let Ok(batch) = guard::within(&self.guard, || self.handle.block_on(next)) {
                 return Ok(batch.transpose()?);
             }
         }

@@ -18,8 +18,9 @@ use datafusion::sql::sqlparser::ast::BinaryOperator as Op;
 
 use super::scan::external;
 use crate::functions::intervals::{self, Kind};
+use crate::functions::joined;
 use crate::functions::json;
-use crate::functions::operators::{Operation, wider};
+use crate::functions::operators::{self as calculations, Operation, chained, wider};
 use crate::rewrite::LIST_LIKE;
 use crate::session::list_of;
 use crate::types::{PgType, names, oid};
@@ -57,8 +58,11 @@ impl ExprPlanner for Operators {
             let left = expr.left.to_field(schema)?.1;
             return Ok(PlannerResult::Planned(list_like(&left, expr.right)?));
         }
-        let (Ok(left), Ok(right)) = (expr.left.get_type(schema), expr.right.get_type(schema))
-        else {
+        let type_of = |expr: &Expr| match calculations::type_of(expr).or(joined::type_of(expr)) {
+            Some(known) => Ok(known.clone()),
+            None => expr.get_type(schema),
+        };
+        let (Ok(left), Ok(right)) = (type_of(&expr.left), type_of(&expr.right)) else {
             return Ok(PlannerResult::Original(expr));
         };
         let RawBinaryExpr { op, left: l, right: r } = expr;
@@ -118,13 +122,16 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, Box
     let days = |e| cast(e, DataType::Int32);
     let binary =
         |l, op, r| Expr::BinaryExpr(BinaryExpr { left: Box::new(l), op, right: Box::new(r) });
-    if wider(&left, &right).is_some() {
+    if let Some(wide) = wider(&left, &right) {
         return match op {
-            Op::Plus => Ok(call(Operation::Add, l, r)),
-            Op::Minus => Ok(call(Operation::Subtract, l, r)),
-            Op::Multiply => Ok(call(Operation::Multiply, l, r)),
+            Op::Plus => Ok(chained(Operation::Add, l, r, wide)),
+            Op::Minus => Ok(chained(Operation::Subtract, l, r, wide)),
+            Op::Multiply => Ok(chained(Operation::Multiply, l, r, wide)),
             _ => Err(Box::new((l, r))),
         };
+    }
+    if *op == Op::StringConcat && left == DataType::Utf8 && right == DataType::Utf8 {
+        return Ok(joined::chained(l, r));
     }
     if is_interval(&left) && is_interval(&right) {
         let Some(op) = comparison(op) else { return Err(Box::new((l, r))) };

@@ -12,7 +12,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use crate::catalog::names::{fold, parts};
-use crate::parse;
+use crate::parse::{self, Tree};
 use crate::view::{Relation, View};
 
 /// Rewrites all such subqueries of a statement.
@@ -109,7 +109,9 @@ impl Ranks<'_> {
              ORDER BY {partition}, {order}) AS \"onlap first\"",
             items.join(", ")
         );
-        let Ok(Statement::Query(distinct)) = parse::one(&text) else { return None };
+        let Ok(Statement::Query(distinct)) = parse::one(&text).map(Tree::into_inner) else {
+            return None;
+        };
         Some(Ranked { name: fold(rank), distinct: *distinct })
     }
 

@@ -52,7 +52,7 @@ impl Fixture {
             .in_view(|session, view| {
                 let planner = &session.instance.planner;
                 let query = planner.plan(view, statement, Vec::new(), &Known::default())?;
-                let plan = planner.physical(&view.judge, &query)?;
+                let plan = planner.physical(view, &query)?;
                 Ok(displayable(plan.as_ref()).indent(false).to_string())
             })
             .unwrap()

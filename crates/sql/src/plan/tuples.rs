@@ -55,7 +55,7 @@ fn exists(columns: &[Expr], subquery: &Query, negated: bool) -> Result<Expr> {
 /// The one expression that a query selects.
 pub fn expression(text: &str) -> Result<Expr> {
     use datafusion::sql::sqlparser::ast::{SelectItem, SetExpr};
-    if let Statement::Query(query) = parse::one(text)?
+    if let Statement::Query(query) = parse::one(text)?.into_inner()
         && let SetExpr::Select(select) = *query.body
         && let Some(SelectItem::UnnamedExpr(expr)) = select.projection.into_iter().next()
     {

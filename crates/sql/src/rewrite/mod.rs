@@ -11,8 +11,9 @@ use std::ops::ControlFlow;
 use datafusion::sql::sqlparser::ast::{
     Expr, Query, Select, Statement, TableFactor, VisitMut, VisitorMut,
 };
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+
+use crate::parse;
 
 mod expressions;
 mod lists;
@@ -63,14 +64,24 @@ impl VisitorMut for Rewriter {
     }
 }
 
+/// Longest text that is read anew. Some forms are said with an argument written twice, which doubles the text
+/// with each level.
+const LONGEST: usize = 16 << 20;
+
 /// An expression of this text; `None` where it is none.
 fn expr(text: &str) -> Option<Expr> {
-    Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?.parse_expr().ok()
+    reader(text)?.parse_expr().ok()
 }
 
 /// A query of this text; `None` where it is none.
 fn query(text: &str) -> Option<Box<Query>> {
-    Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?.parse_query().ok()
+    reader(text)?.parse_query().ok()
+}
+
+fn reader(text: &str) -> Option<Parser<'static>> {
+    let fits = text.len() <= LONGEST;
+    let parser = fits.then(|| parse::parser(text.len()));
+    parser.and_then(|parser| parser.try_with_sql(text).ok())
 }
 
 /// The name of a function without its schema, as it is looked up.

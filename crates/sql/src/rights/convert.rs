@@ -15,6 +15,7 @@ use super::privilege::{Class, Privileges};
 use super::state::{Entry, Key, Rights};
 use crate::catalog::objects::{Kind, Object, Objects};
 use crate::catalog::{Name, bound, oids};
+use crate::{deep, parse};
 
 /// Whether a row is one of an older release.
 pub fn is_old(kind: Kind, object: &Object) -> bool {
@@ -72,40 +73,52 @@ pub fn changes(db: &Database, objects: &Objects) -> Vec<(Kind, String, Object)> 
 fn views(db: &Database, objects: &Objects) -> Vec<(Kind, String, Object)> {
     let mut changes = Vec::new();
     for (engine, object) in objects.of_kind(Kind::View) {
-        let (database, _) = Name::of_engine(engine);
-        let Some(made_of) = object.body["tables"].as_array() else { continue };
-        let made_of: Vec<&str> = made_of.iter().filter_map(Json::as_str).collect();
         let sql = object.body["sql"].as_str().unwrap_or_default();
-        let Ok(Statement::Query(mut query)) = crate::parse::one(sql) else { continue };
-        let mut resolve = |parts: &[String]| {
-            let name = parts.last()?;
-            let fits = |engine: &&&str| {
-                let (other, found) = Name::of_engine(engine);
-                let schema = parts.len().checked_sub(2).map(|at| &parts[at]);
-                other == database
-                    && found.name == *name
-                    && schema.is_none_or(|s| *s == found.schema)
-            };
-            let found = *made_of.iter().find(fits)?;
-            match db.table(found) {
-                Ok(table) => Some(bound::Use::of_table(&table)),
-                Err(_) => objects.get(Kind::View, found).map(|o| bound::Use::of_view(found, o)),
-            }
-        };
-        let mut uses = bound::bind(&mut query, &mut resolve);
-        // Which columns it reads was not kept: any may be.
-        for used in &mut uses {
-            used.reads = used.columns.iter().map(|(id, _)| id + 1).collect();
-        }
-        let mut body = object.body.clone();
-        body["sql"] = json!(query.to_string());
-        body["uses"] = uses.iter().map(bound::Use::body).collect();
-        if let Some(body) = body.as_object_mut() {
-            body.remove("tables");
-        }
-        changes.push((Kind::View, engine.into(), Object { number: object.number, body }));
+        let Ok(statement) = parse::one(sql) else { continue };
+        let bound = deep::run(statement.depth(), || {
+            bound_view(db, objects, (engine, object), statement.into_inner())
+        });
+        changes.extend(bound.map(|object| (Kind::View, engine.to_string(), object)));
     }
     changes
+}
+
+/// One of them, with its query; `None` for one that is bound already.
+fn bound_view(
+    db: &Database,
+    objects: &Objects,
+    (engine, object): (&str, &Object),
+    statement: Statement,
+) -> Option<Object> {
+    let (database, _) = Name::of_engine(engine);
+    let made_of: Vec<&str> =
+        object.body["tables"].as_array()?.iter().filter_map(Json::as_str).collect();
+    let Statement::Query(mut query) = statement else { return None };
+    let mut resolve = |parts: &[String]| {
+        let name = parts.last()?;
+        let fits = |engine: &&&str| {
+            let (other, found) = Name::of_engine(engine);
+            let schema = parts.len().checked_sub(2).map(|at| &parts[at]);
+            other == database && found.name == *name && schema.is_none_or(|s| *s == found.schema)
+        };
+        let found = *made_of.iter().find(fits)?;
+        match db.table(found) {
+            Ok(table) => Some(bound::Use::of_table(&table)),
+            Err(_) => objects.get(Kind::View, found).map(|o| bound::Use::of_view(found, o)),
+        }
+    };
+    let mut uses = bound::bind(&mut query, &mut resolve);
+    // Which columns it reads was not kept: any may be.
+    for used in &mut uses {
+        used.reads = used.columns.iter().map(|(id, _)| id + 1).collect();
+    }
+    let mut body = object.body.clone();
+    body["sql"] = json!(query.to_string());
+    body["uses"] = uses.iter().map(bound::Use::body).collect();
+    if let Some(body) = body.as_object_mut() {
+        body.remove("tables");
+    }
+    Some(Object { number: object.number, body })
 }
 
 fn role_of(rights: &Rights, name: &Json) -> Option<u32> {

@@ -67,7 +67,7 @@ impl Session {
         };
         let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
         let planner = &self.instance.planner;
-        let query = planner.plan(view, *statement, fields_of(&types), &Known::default())?;
+        let query = planner.plan(view, statement, fields_of(&types), &Known::default())?;
         let Answer::Rows(mut rows) = self.answer_query(query, values, view, "FETCH")? else {
             return Err(SqlError::new(state::SYNTAX, "a cursor needs a query"));
         };

@@ -14,7 +14,7 @@ use super::Parameter;
 use super::answer::{Answer, AnswerColumn};
 use crate::error::{Result, SqlError};
 use crate::fast::Fast;
-use crate::parse;
+use crate::parse::{self, Tree};
 use crate::types::{Cell, Style, names, oid};
 use crate::view::View;
 
@@ -47,13 +47,9 @@ pub(super) fn has_locks_inside(statement: &Statement) -> bool {
 ///
 /// # Errors
 /// Those of the queries; `0A000` for one that locks more than rows of one table.
-pub(super) fn answered(
-    view: &View,
-    statement: &Statement,
-    values: &[Parameter],
-) -> Result<Statement> {
+pub(super) fn answered(view: &View, statement: &Tree, values: &[Parameter]) -> Result<Tree> {
     let mut statement = statement.clone();
-    match VisitMut::visit(&mut statement, &mut Answering { view, values }) {
+    match VisitMut::visit(&mut *statement, &mut Answering { view, values }) {
         ControlFlow::Break(e) => Err(e),
         ControlFlow::Continue(()) => Ok(statement),
     }
@@ -156,7 +152,7 @@ impl Answering<'_> {
                 rows.join(" UNION ALL ")
             }
         };
-        match parse::by_parser(&text)? {
+        match parse::by_parser(&text)?.into_inner() {
             Statement::Query(query) => Ok(*query),
             other => Err(SqlError::unsupported(other)),
         }
@@ -211,7 +207,7 @@ fn truth(is: bool) -> Expr {
 
 fn parse_expression(text: &str) -> Result<Expr> {
     let unexpected = || SqlError::new("XX000", format!("{text} is no expression"));
-    let Statement::Query(query) = parse::by_parser(&format!("SELECT {text}"))? else {
+    let Statement::Query(query) = parse::by_parser(&format!("SELECT {text}"))?.into_inner() else {
         return Err(unexpected());
     };
     let select = query.body.as_select().ok_or_else(unexpected)?;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use crate::deep;
 use crate::error::{Result, SqlError};
 use crate::fast::Fast;
 use crate::parse::{Body, Parsed};
@@ -81,7 +82,14 @@ impl Session {
         prepared.parameters = (0..count)
             .map(|i| given.get(i).copied().flatten().unwrap_or(PgType::new(oid::TEXT)))
             .collect();
-        let parsed = prepared.parsed.as_ref().expect("was just set");
+        let depth = prepared.parsed.as_ref().map(|parsed| parsed.depth).unwrap_or_default();
+        deep::run(depth, || self.look_at(prepared, &given))
+    }
+
+    /// Finds out what a statement says of itself, with the types given.
+    fn look_at(&mut self, mut prepared: Prepared, given: &[Option<PgType>]) -> Result<Prepared> {
+        let count = prepared.parameters.len();
+        let parsed = prepared.parsed.as_ref().expect("it has a text");
         let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
             &parsed.body
         else {
@@ -119,12 +127,12 @@ impl Session {
         }
         match &**statement {
             Statement::Query(_) => {
-                let mut fields = fields_of(&given);
+                let mut fields = fields_of(given);
                 fields.resize(count, None);
                 let query = self.in_view(|session, view| {
                     session.instance.planner.plan(
                         view,
-                        (**statement).clone(),
+                        statement.clone(),
                         fields,
                         &Known::default(),
                     )
@@ -144,7 +152,7 @@ impl Session {
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
                 let (parameters, columns) =
-                    self.in_view(|session, view| dml::describe(session, view, statement, &given))?;
+                    self.in_view(|session, view| dml::describe(session, view, statement, given))?;
                 for (i, ty) in parameters.into_iter().enumerate() {
                     if let (Some(slot), Some(ty)) = (prepared.parameters.get_mut(i), ty) {
                         *slot = ty;

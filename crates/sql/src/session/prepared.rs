@@ -95,7 +95,7 @@ impl Session {
         if given != types.len() {
             return Err(wrong(given));
         }
-        let batches = planner.run(planner.physical(&view.judge, &query)?, &view.scope)?.all()?;
+        let batches = planner.run(planner.physical(view, &query)?, &view.scope)?.all()?;
         let row = batches.first().ok_or_else(|| wrong(0))?;
         let value = |(i, ty): (usize, &PgType)| {
             let engine = ty.engine().unwrap_or(DataType::Text);

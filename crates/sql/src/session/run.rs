@@ -17,10 +17,11 @@ use super::locked;
 use super::prepare::{Prepared, Stamp};
 use super::values::{Parameter, fields_of};
 use crate::catalog::names::fold;
+use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::fast::literals::Literals;
-use crate::parse::{Body, Moment, Parsed};
+use crate::parse::{Body, Moment, Parsed, Tree};
 use crate::plan::{Known, Query};
 use crate::scope::too_late;
 use crate::settings::Id;
@@ -111,6 +112,16 @@ impl Session {
                 "a change of rows, or a lock on them, AS OF the past",
             ));
         }
+        deep::run(parsed.depth, || self.run_statement(prepared, parsed, values, client))
+    }
+
+    fn run_statement(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        parsed: &Parsed,
+        values: &[Parameter],
+        client: &mut dyn Client,
+    ) -> Result<Answer> {
         self.begin_statement(!sees_nothing(parsed))?;
         let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
         self.block()?.scope.look_at(past);
@@ -246,9 +257,10 @@ impl Session {
             _ => None,
         };
         match &parsed.body {
-            Body::Sql(statement) => match answered.as_ref().unwrap_or(statement) {
-                statement @ Statement::Query(_) => {
+            Body::Sql(statement) => match &**answered.as_ref().unwrap_or(statement) {
+                Statement::Query(_) => {
                     let planned = if answered.is_none() { prepared.query.as_ref() } else { None };
+                    let statement = answered.as_ref().unwrap_or(statement);
                     self.select(&view, prepared, planned, statement, values)
                 }
                 statement
@@ -286,7 +298,7 @@ impl Session {
         view: &View,
         prepared: &Arc<Prepared>,
         planned: Option<&(Stamp, Query)>,
-        statement: &Statement,
+        statement: &Tree,
         values: &[Parameter],
     ) -> Result<Answer> {
         if is_locking(statement) {
@@ -324,7 +336,7 @@ impl Session {
         let columns = columns_of(&query.schema());
         let query = query.with_values(values)?;
         view.scope.plan_goes_on()?;
-        let physical = planner.physical(&view.judge, &query)?;
+        let physical = planner.physical(view, &query)?;
         view.scope.plan_goes_on()?;
         let batches = planner.run(physical, &view.scope)?;
         Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(batches), tag)))

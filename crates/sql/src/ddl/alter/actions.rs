@@ -335,7 +335,7 @@ impl<'a> Actions<'a> {
 
 /// One operation as sqlparser has it.
 pub fn operation(text: &str) -> Result<AlterTableOperation> {
-    match parse::by_parser(&format!("ALTER TABLE t {text}"))? {
+    match parse::by_parser(&format!("ALTER TABLE t {text}"))?.into_inner() {
         Statement::AlterTable(mut alter) if alter.operations.len() == 1 => {
             Ok(alter.operations.remove(0))
         }

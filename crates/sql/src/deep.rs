@@ -1,0 +1,285 @@
+//! How deep may a statement be, and on which stack is it walked?
+//!
+//! A statement becomes trees: of the parser, of the planner, of the steps that run. All are walked by recursion,
+//! and by recursion they are cloned, compared, printed and freed, much of it in code that is not ours. So the depth
+//! of these trees is bounded before the first of them is made: [`measure`] reads it off the tokens, which are a
+//! list. What is deeper than the limits ends with `54001`, as in PostgreSQL. What is deeper than a thread's own
+//! stack is sure to hold runs on a larger one ([`run`]), a mapping that lasts as long as the call and of which
+//! only touched pages take memory.
+//!
+//! Long chains of AND, OR and UNION are no deep trees: `crate::parse` balances them. They count nevertheless, for
+//! the planner's rules build such chains anew, one term below the other.
+//!
+//! Invariant: a tree of more than [`SHALLOW`] levels is owned by a [`Deep`], or lives only within a [`run`].
+
+use std::ops::{Deref, DerefMut};
+
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use onlap_base::limits::{STATEMENT_CHAIN, STATEMENT_NESTING, STATEMENT_TERMS};
+
+use crate::error::{Result, SqlError, state};
+
+/// Levels that the smallest stack of a thread, 2 MiB, holds together with what called: 8 KiB each.
+const SHALLOW: usize = 128;
+/// Stack that one level takes at most, in the steps of the planner that have the largest frames.
+const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 16 << 10 };
+/// Brackets, calls and subqueries take so many frames each.
+const NESTED_LEVELS: usize = 16;
+/// Queries within expressions, and brackets around brackets around a table, count for so many levels: the planner's
+/// library, and the parser's, take twice the time for each level of these.
+const DOUBLING: usize = 16;
+/// What the parts that do not recurse take.
+const BASE_BYTES: usize = 1 << 20;
+
+/// How deep the trees of a statement are at most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Depth {
+    /// Brackets, calls, CASE and subqueries within each other.
+    nested: usize,
+    /// Operators, casts, joins and words in a chain that binds from the left.
+    chain: usize,
+    /// Terms of AND, OR and of set operations, which are balanced.
+    terms: usize,
+}
+
+impl Depth {
+    /// As deep as both, one within the other.
+    pub fn plus(self, other: Depth) -> Depth {
+        Depth {
+            nested: self.nested + other.nested,
+            chain: self.chain + other.chain,
+            terms: self.terms + other.terms,
+        }
+    }
+
+    /// As deep as the deeper one.
+    pub fn max(self, other: Depth) -> Depth {
+        Depth {
+            nested: self.nested.max(other.nested),
+            chain: self.chain.max(other.chain),
+            terms: self.terms.max(other.terms),
+        }
+    }
+
+    /// Whether it is too deep to be walked at all.
+    ///
+    /// # Errors
+    /// `54001`.
+    pub fn check(self) -> Result<()> {
+        let (what, limit) = match self {
+            Depth { nested, .. } if nested > STATEMENT_NESTING => ("levels", STATEMENT_NESTING),
+            Depth { chain, .. } if chain > STATEMENT_CHAIN => ("operators", STATEMENT_CHAIN),
+            Depth { terms, .. } if terms > STATEMENT_TERMS => ("terms", STATEMENT_TERMS),
+            _ => return Ok(()),
+        };
+        Err(too_deep().detail(format!("It has more than {limit} {what} within each other.")))
+    }
+
+    fn levels(self) -> usize {
+        self.nested * NESTED_LEVELS + self.chain + self.terms
+    }
+}
+
+/// `54001`.
+pub fn too_deep() -> SqlError {
+    SqlError::new(state::TOO_COMPLEX, "stack depth limit exceeded").hint(
+        "Write the statement with fewer parts within each other: IN (…) or VALUES instead of a chain of \
+         operators, a temporary result instead of nested queries.",
+    )
+}
+
+/// One bracket that is open.
+#[derive(Default)]
+struct Group {
+    /// Ends with END instead of a bracket.
+    case: bool,
+    /// In FROM or WITH, where each comma makes the tree deeper.
+    from: bool,
+    /// Levels that it counts for.
+    levels: usize,
+    /// Stands where no table is to come.
+    expression: bool,
+    /// The chain under way, and the longest one, between commas and AND, OR.
+    chain: usize,
+    longest: usize,
+    /// Joins of the query.
+    joins: usize,
+    terms: usize,
+    /// The deepest of the groups inside.
+    inner: Depth,
+}
+
+impl Group {
+    fn end_chain(&mut self) {
+        self.longest = self.longest.max(self.chain);
+        self.chain = 0;
+    }
+
+    fn depth(mut self) -> Depth {
+        self.end_chain();
+        let own = Depth {
+            nested: self.levels.max(1),
+            chain: self.longest + self.joins,
+            terms: self.terms,
+        };
+        own.plus(self.inner)
+    }
+
+    fn take(&mut self, keyword: Keyword) {
+        match keyword {
+            Keyword::AND | Keyword::OR => self.terms += 1,
+            Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT => {
+                self.terms += 1;
+                self.from = false;
+            }
+            Keyword::JOIN => self.joins += 1,
+            Keyword::FROM | Keyword::WITH => self.from = true,
+            Keyword::WHERE | Keyword::SELECT | Keyword::VALUES | Keyword::SET => self.from = false,
+            Keyword::ON | Keyword::WHEN | Keyword::THEN | Keyword::ELSE => {}
+            _ => {
+                self.chain += 1;
+                return;
+            }
+        }
+        self.end_chain();
+    }
+}
+
+/// How deep the trees of these tokens are: never less than they will be.
+pub fn measure(tokens: &[TokenWithSpan]) -> Depth {
+    let mut open = vec![Group::default()];
+    // Whether a table is to come, and brackets were there already: the parser tries each of them twice.
+    let (mut table, mut bare) = (false, false);
+    for token in tokens {
+        let group = open.last_mut().expect("the outermost is never closed");
+        if let Token::Word(word) = &token.token
+            && matches!(word.keyword, Keyword::SELECT | Keyword::WITH)
+            && group.expression
+        {
+            group.levels = DOUBLING;
+        }
+        let begins = table;
+        table = match &token.token {
+            Token::LParen => table,
+            Token::Comma => group.from,
+            Token::Word(word) => {
+                matches!(word.keyword, Keyword::FROM | Keyword::JOIN | Keyword::LATERAL)
+            }
+            _ => false,
+        };
+        match &token.token {
+            Token::LParen => {
+                let levels = if begins && bare { DOUBLING } else { 1 };
+                bare = true;
+                open.push(Group { levels, expression: !begins, ..Group::default() });
+                continue;
+            }
+            // `a[1][2]` is a chain as well.
+            Token::LBracket | Token::LBrace => {
+                group.chain += 1;
+                open.push(Group::default());
+            }
+            Token::Word(word) if word.keyword == Keyword::CASE && word.quote_style.is_none() => {
+                open.push(Group { case: true, ..Group::default() });
+            }
+            Token::RParen | Token::RBracket | Token::RBrace => close(&mut open),
+            Token::Word(word) if word.keyword == Keyword::END && group.case => close(&mut open),
+            Token::Comma => {
+                group.end_chain();
+                group.joins += usize::from(group.from);
+            }
+            Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+                Keyword::NoKeyword => {}
+                keyword => group.take(keyword),
+            },
+            Token::Word(_) | Token::Number(..) | Token::Placeholder(_) | Token::Period => {}
+            Token::SingleQuotedString(_) | Token::Whitespace(_) | Token::EOF => {}
+            _ => group.chain += 1,
+        }
+        bare = false;
+    }
+    while open.len() > 1 {
+        close(&mut open);
+    }
+    open.pop().map(Group::depth).unwrap_or_default()
+}
+
+fn close(open: &mut Vec<Group>) {
+    if open.len() > 1
+        && let Some(closed) = open.pop()
+        && let Some(outer) = open.last_mut()
+    {
+        outer.inner = outer.inner.max(closed.depth());
+    }
+}
+
+/// Runs on a stack on which trees of this depth can be walked: this one where it is large enough.
+pub fn run<T>(depth: Depth, f: impl FnOnce() -> T) -> T {
+    let levels = depth.levels();
+    if levels <= SHALLOW {
+        return f();
+    }
+    let bytes = BASE_BYTES + levels * LEVEL_BYTES;
+    // A stack made for this depth is good for what it calls, although some of it is in use.
+    stacker::maybe_grow(bytes - BASE_BYTES / 2, bytes, f)
+}
+
+/// Something that has trees as deep as this inside: freed on a stack that is large enough.
+#[derive(Debug)]
+pub struct Deep<T> {
+    /// There until it is taken or dropped.
+    value: Option<T>,
+    depth: Depth,
+}
+
+impl<T> Deep<T> {
+    /// With trees of this depth.
+    pub fn new(value: T, depth: Depth) -> Deep<T> {
+        Deep { value: Some(value), depth }
+    }
+
+    /// How deep.
+    pub fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    /// The value itself. It is to be used and dropped within a [`run`] of [`Self::depth`].
+    pub fn into_inner(mut self) -> T {
+        self.value.take().expect("it is taken once")
+    }
+}
+
+/// Of a tree that is used within a [`run`] of what it was made from.
+impl<T> From<T> for Deep<T> {
+    fn from(value: T) -> Deep<T> {
+        Deep::new(value, Depth::default())
+    }
+}
+
+impl<T: Clone> Clone for Deep<T> {
+    fn clone(&self) -> Deep<T> {
+        Deep { value: run(self.depth, || self.value.clone()), depth: self.depth }
+    }
+}
+
+impl<T> Deref for Deep<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.value.as_ref().expect("only into_inner takes it")
+    }
+}
+
+impl<T> DerefMut for Deep<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.value.as_mut().expect("only into_inner takes it")
+    }
+}
+
+impl<T> Drop for Deep<T> {
+    fn drop(&mut self) {
+        if let Some(value) = self.value.take() {
+            run(self.depth, || drop(value));
+        }
+    }
+}

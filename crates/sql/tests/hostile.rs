@@ -1,0 +1,209 @@
+//! Which statements are too deep, too large or too slow, and what do they end with?
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+mod support;
+
+use std::time::{Duration, Instant};
+
+use support::{Fixture, Talk};
+
+/// A statement that is to end may take so long on a busy machine, without optimization.
+const LONG: Duration = Duration::from_secs(60);
+
+fn filled() -> Fixture {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table t (id int primary key, a int, b text)");
+    talk.rows("insert into t values (1, 10, 'x'), (2, 20, 'y'), (3, 20, 'z')");
+    fixture
+}
+
+/// Statements as deep as asked for.
+fn deep(n: usize) -> Vec<(&'static str, String)> {
+    let chain = |one: &str| one.repeat(n);
+    let list =
+        |make: &dyn Fn(usize) -> String, by: &str| (0..n).map(make).collect::<Vec<_>>().join(by);
+    vec![
+        ("or", format!("select a from t where {}", list(&|i| format!("id = {i}"), " or "))),
+        (
+            "and",
+            format!("select a from t where {}", list(&|i| format!("id <> {}", i + 5), " and ")),
+        ),
+        ("union all", list(&|i| format!("select {i}"), " union all ")),
+        ("except", list(&|i| format!("select {i}"), " except ")),
+        ("sum", format!("select id{} from t", chain(" + 1"))),
+        ("numeric sum", format!("select id{} from t", chain(" + 1.5"))),
+        ("join", format!("select b{} from t", chain(" || 'x'"))),
+        ("mixed join", format!("select b{} from t", chain(" || 1 || 'x'"))),
+        ("cast", format!("select id{} from t", chain("::int"))),
+        ("text casts", format!("select id{} from t", chain("::text::int"))),
+        ("like", format!("select b{} from t", chain(" like 'x'"))),
+        ("not", format!("select {} true", chain("not "))),
+        ("minus", format!("select {} 1", chain("- "))),
+        ("brackets", format!("select {}1{}", chain("("), chain(")"))),
+        ("calls", format!("select {}1{}", chain("abs("), chain(")"))),
+        ("case", format!("select {}1{}", chain("case when true then "), chain(" end"))),
+        ("coalesce", format!("select {}1{}", chain("coalesce(null, "), chain(")"))),
+        ("subqueries", format!("select {}1{}", chain("(select "), chain(")"))),
+        ("from", format!("select * from {}t{}", chain("(select * from "), chain(") x"))),
+        ("exists", format!("select {}true{}", chain("exists (select 1 where "), chain(")"))),
+        ("array", format!("select {}1{}", chain("array["), chain("]"))),
+        ("with", {
+            let one = |i: usize| format!("w{} as (select * from w{i})", i + 1);
+            format!("with w0 as (select 1), {} select * from w{n}", list(&one, ", "))
+        }),
+        ("joins", format!("select count(*) from t{}", chain(" natural join t"))),
+        ("cross", format!("select 1 from t{}", list(&|i| format!(", t x{i}"), ""))),
+        ("json", format!("select '{}1{}'::json", chain("["), chain("]"))),
+        ("array text", format!("select '{}1{}'::int[]", chain("{"), chain("}"))),
+        ("jsonb path", format!("select '{{}}'::jsonb{}", chain(" -> 'a'"))),
+        ("elements", format!("select '{{}}'::int[]{}", chain("[1]"))),
+        ("between", format!("select 1{}", chain(" between 0 and 1"))),
+        ("explain", format!("explain select id{} from t", chain(" + 1"))),
+        ("in", format!("select {}1{}", chain("1 in ("), chain(")"))),
+    ]
+}
+
+#[test]
+fn depth_ends_no_session() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    talk.rows("set statement_timeout = '2s'");
+    for n in [30, 240, 3000, 100_000] {
+        for (name, sql) in deep(n) {
+            let began = Instant::now();
+            let outcome = talk.run(&sql);
+            let error = outcome.error.as_ref().map(|e| e.0.as_str());
+            println!("{n} {name}: {:?} in {:?}", outcome.error, began.elapsed());
+            assert!(began.elapsed() < LONG, "{n} {name}");
+            let is_known = |e: &str| matches!(e, "54001" | "57014" | "53200" | "42601");
+            assert!(n < 240 || error.is_none_or(is_known), "{n} {name}: {:?}", outcome.error);
+            assert_eq!(talk.rows("select 1").len(), 1, "{n} {name}");
+        }
+    }
+}
+
+fn state(talk: &mut Talk, sql: &str) -> Option<String> {
+    talk.run(sql).error.map(|error| error.0)
+}
+
+#[test]
+fn long_chains_are_answered() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    for (name, sql) in deep(3000) {
+        let rows = match name {
+            "or" | "and" => 3,
+            "union all" => 3000,
+            _ => continue,
+        };
+        // ids 0 to 2999, or all but 5 to 3004
+        assert_eq!(talk.rows(&sql).len(), rows, "{name}");
+    }
+    assert_eq!(
+        talk.rows("select 1 + 2 - 3 * 4 + 5 - 6, 'a' || 'b' || null || 'c'")[0],
+        [Some("-10".to_string()), None]
+    );
+    let sum = format!("select id{} from t where id = 2", " + 1".repeat(400));
+    assert_eq!(talk.rows(&sum)[0], [Some("402".to_string())]);
+    let overflow = "select 2147483647 + 1 + 1::bigint";
+    assert_eq!(state(&mut talk, overflow).as_deref(), Some("22003"));
+}
+
+#[test]
+fn names_that_double_are_counted() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    let doubling = |i: usize| format!("w{} as (select a.* from w{i} a, w{i} b)", i + 1);
+    let with: Vec<_> = (0..40).map(doubling).collect();
+    let sql = format!("with w0 as (select 1), {} select 1 from w40", with.join(", "));
+    assert_eq!(state(&mut talk, &sql).as_deref(), Some("54001"));
+    talk.rows("create view v0 as select id from t");
+    for i in 0..3 {
+        let queries = vec![format!("select id from v{i}"); 18].join(" union all ");
+        let made = state(&mut talk, &format!("create view v{} as {queries}", i + 1));
+        assert_eq!(made.as_deref(), (i == 2).then_some("54001"), "{i}");
+    }
+    assert_eq!(talk.rows("select 1").len(), 1);
+}
+
+#[test]
+fn results_are_bounded() {
+    let fixture = Fixture::with(false, 64 << 20);
+    let mut talk = fixture.session();
+    let refused = [
+        ("select repeat('x', 2000000000)", "54000"),
+        ("select lpad('x', 2000000000)", "54000"),
+        ("select replace(repeat('x', 1000000), 'x', repeat('y', 100000))", "54000"),
+        ("select repeat('x', 500000000)", "53200"),
+        ("select regexp_replace(repeat('x', 1000000), 'x', repeat('y', 500), 'g')", "53200"),
+        ("select array_agg(g) from generate_series(1, 100000000) g", "53200"),
+        ("select string_agg(repeat('x', 1000), ',') from generate_series(1, 1000000)", "53200"),
+        (
+            "select unnest(generate_series(1, 100000000)), unnest(generate_series(1, 100000000))",
+            "53200",
+        ),
+    ];
+    for (sql, expected) in refused {
+        assert_eq!(state(&mut talk, sql).as_deref(), Some(expected), "{sql}");
+    }
+    let answered = [
+        ("select g from generate_series(1, 100000000000) g limit 1", "1"),
+        ("select generate_series(5, 100000000000) limit 1", "5"),
+        ("select max(g) from generate_series(1, 100, 33) g", "100"),
+        ("select count(*) from generate_series(10, 1, -3) g", "4"),
+        ("select max(length(repeat('x', 100000))) from generate_series(1, 5000)", "100000"),
+        ("select count(*) from generate_series(1, 3) a, generate_series(1, a) b", "6"),
+        ("select count(*) from generate_series(1, null::int)", "0"),
+    ];
+    for (sql, expected) in answered {
+        assert_eq!(talk.rows(sql)[0], [Some(expected.to_string())], "{sql}");
+    }
+    assert_eq!(state(&mut talk, "select generate_series(1, 2, 0)").as_deref(), Some("22023"));
+}
+
+#[test]
+fn sorts_that_are_too_large_for_the_session_are_the_planners() {
+    let fixture = Fixture::with(false, 64 << 20);
+    let mut talk = fixture.session();
+    talk.rows("create table s (id int primary key, a int, b text)");
+    talk.rows(
+        "insert into s select g, (g * 7919) % 100003, repeat('x', 40) from generate_series(1, 60000) g",
+    );
+    for sql in ["select a, id from s order by a, id", "select distinct a, b from s order by a"] {
+        let native = talk.rows(sql);
+        talk.rows("set fast_path = off");
+        assert!(native == talk.rows(sql), "{sql}");
+        talk.rows("set fast_path = on");
+    }
+}
+
+#[test]
+fn slow_statements_end_with_their_time() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    talk.rows("set statement_timeout = '500ms'");
+    let slow = [
+        "select count(*) from generate_series(1, 100000000000) g".to_string(),
+        "select count(*) from generate_series(1, 1000000) a, generate_series(1, 1000000) b".into(),
+        "with recursive r(n) as (select 1 union all select n + 1 from r) select count(*) from r"
+            .into(),
+        "select max(length(repeat(g::text, 100000))) from generate_series(1, 100000000) g".into(),
+        "select g from generate_series(1, 100000000000) g order by g desc limit 3".into(),
+        format!("select {}1{}", "coalesce(null, ".repeat(240), ")".repeat(240)),
+        format!("select {}id{} from t", "upper(".repeat(240), ")".repeat(240)),
+    ];
+    for sql in slow {
+        let began = Instant::now();
+        let state = state(&mut talk, &sql);
+        let shown: String = sql.chars().take(80).collect();
+        println!("{shown}: {state:?} in {:?}", began.elapsed());
+        assert!(began.elapsed() < LONG, "{shown}");
+        let answered = sql.starts_with("select coalesce") || sql.starts_with("select upper");
+        assert!(
+            state.as_deref() == Some("57014") || answered && state.is_none(),
+            "{shown}: {state:?}"
+        );
+    }
+}
