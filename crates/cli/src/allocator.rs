@@ -31,6 +31,9 @@ thread_local! {
     static OWN_TOLD: Cell<i64> = const { Cell::new(0) };
 }
 
+/// What others may ask.
+const COUNTERS: Heap = Heap { process: || TOLD.load(Ordering::Relaxed), thread: || OWN.get() };
+
 /// mimalloc, with bytes counted.
 struct Counting;
 
@@ -96,7 +99,7 @@ pub fn configure() {
             libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0);
         }
     }
-    heap::install(Heap { process: || TOLD.load(Ordering::Relaxed), thread: || OWN.get() });
+    heap::install(COUNTERS);
     // SAFETY: the allocator is linked in with this function, which stores a number and ignores options
     // that it does not know. No other thread runs yet.
     unsafe {
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn bytes_are_counted_by_thread_and_process() {
-        configure();
+        heap::install(COUNTERS);
         let (thread, process) = (heap::thread_bytes(), heap::process_bytes());
         let mut held = vec![0_u8; 8 << 20];
         held.reserve_exact(8 << 20);
