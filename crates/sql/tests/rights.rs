@@ -232,3 +232,41 @@ fn rights_of_older_databases_are_kept() {
     owner.rows("alter table own.t rename to u");
     assert_eq!(value(&mut owner, "select v from own.w where id = 1"), "x");
 }
+
+#[test]
+fn a_view_follows_what_it_was_made_of() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for sql in [
+        "create table t (id int primary key, v text, n int)",
+        "insert into t values (1, 'one', 10)",
+        "create view w as select v, id from t where id > 0",
+        "create view x as with t as (select * from t) select v from t",
+        "create schema other",
+        "alter table t rename to u",
+        "alter table u set schema other",
+        "alter table other.u rename column v to word",
+        "alter table other.u add column more int",
+        "create table t (id int primary key, v text, n int)",
+        "insert into t values (2, 'another', 20)",
+    ] {
+        talk.rows(sql);
+    }
+    let one = vec![vec![Some("one".to_string()), Some("1".to_string())]];
+    assert_eq!(talk.rows("select * from w"), one);
+    assert_eq!(talk.rows("select * from x"), vec![vec![Some("one".to_string())]]);
+    let text = talk.rows("select pg_get_viewdef('w')")[0][0].clone().expect("a definition");
+    assert!(text.contains("other.u"), "{text}");
+    assert_eq!(talk.rows(text.trim().trim_end_matches(';')), one, "{text}");
+    let error = |talk: &mut Talk, sql: &str| talk.run(sql).error.expect(sql).0;
+    assert_eq!(error(&mut talk, "alter table other.u drop column word"), "2BP01");
+    assert_eq!(error(&mut talk, "alter table other.u alter column word type varchar(9)"), "0A000");
+    assert_eq!(error(&mut talk, "drop table other.u"), "2BP01");
+    // What a view says by * it reads.
+    assert_eq!(error(&mut talk, "alter table other.u drop column n"), "2BP01");
+    talk.rows("drop view x");
+    talk.rows("alter table other.u drop column n");
+    assert_eq!(talk.rows("select * from w"), one);
+    talk.rows("alter table other.u drop column word cascade");
+    assert_eq!(error(&mut talk, "select * from w"), "42P01");
+}

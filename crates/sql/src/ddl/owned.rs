@@ -17,9 +17,8 @@ fn roles(view: &View, words: &mut Words<'_>, verb: &str) -> Result<Vec<u32>> {
         let name = parts.join(".");
         let role = view.role_named(&name)?;
         if !view.judge.has_rights_of(role) {
-            let text = "permission denied to reassign or drop objects";
-            return Err(SqlError::new(state::NO_PRIVILEGE, text)
-                .detail(format!("Only roles with privileges of role \"{name}\" may do so.")));
+            let text = format!("permission denied to {verb} objects");
+            return Err(SqlError::new(state::NO_PRIVILEGE, text));
         }
         if role == oids::POSTGRES {
             let text = format!(

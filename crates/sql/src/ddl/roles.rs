@@ -213,7 +213,7 @@ pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Resul
     }
     let text = "must be superuser to alter superuser roles or change superuser attribute";
     let own_password = more.password && !more.not_password && role.oid == view.judge.role;
-    if !(own_password && !before.superuser) {
+    if !own_password || before.superuser {
         must_change(view, before.superuser || more.superuser, "permission denied", text)?;
     }
     reserved(&before)?;
