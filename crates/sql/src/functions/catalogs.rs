@@ -196,7 +196,7 @@ fn named(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
         "onlap_name_of" => Rowwise::strict(name, oid::TEXT, |a| Ok(arg(a, 0)))
             .by_type(move |kind, a| Ok(print(&seen, kind, oid_of(a, 0))?.into())),
         "pg_get_userbyid" => Rowwise::strict(name, oid::NAME, move |a| {
-            Ok(print(&seen, oid::REGROLE, oid_of(a, 0))?.into())
+            Ok(seen.view.judge.rights().name_of(oid_of(a, 0)).into())
         }),
         "pg_table_is_visible" => Rowwise::strict(name, oid::BOOL, move |a| {
             let model = seen.model()?;
@@ -239,6 +239,9 @@ fn find_oid(seen: &Seen, kind: u32, given: &Datum) -> Result<Option<u32>> {
     let model = seen.model()?;
     let parts = identifiers(&text);
     let last = parts.last().cloned().unwrap_or_default();
+    if let (oid::REGCLASS, [.., schema, _]) = (kind, &parts[..]) {
+        seen.view.must_look_in(schema)?;
+    }
     Ok(match kind {
         oid::REGCLASS => model.find(&parts).map(|r| r.oid),
         oid::REGTYPE => names::by_name(&text),

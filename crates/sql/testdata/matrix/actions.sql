@@ -525,15 +525,15 @@ SELECT table_name, column_name FROM information_schema.key_column_usage WHERE ta
 SELECT schemaname, sequencename, last_value IS NULL FROM pg_sequences ORDER BY 1, 2
 
 [rows] what is said of all
-SELECT relname, relacl::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname IN ('s', 'open', 'hidden') ORDER BY 1
-SELECT nspname, nspacl::text, pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname IN ('s', 'open', 'hidden', 'bare', 'public') ORDER BY 1
-SELECT datname, datacl::text, pg_get_userbyid(datdba) FROM pg_database WHERE datname IN ('rights', 'postgres') ORDER BY 1
-SELECT relname, attname, attacl::text FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid WHERE attacl IS NOT NULL AND relname = 't' ORDER BY 1, 2
+SELECT relname, relacl FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname IN ('s', 'open', 'hidden') ORDER BY 1
+SELECT nspname, nspacl, pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname IN ('s', 'open', 'hidden', 'bare', 'public') ORDER BY 1
+SELECT datname, datacl, pg_get_userbyid(datdba) FROM pg_database WHERE datname IN ('rights', 'postgres') ORDER BY 1
+SELECT relname, attname, attacl FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid WHERE attacl IS NOT NULL AND relname = 't' ORDER BY 1, 2
 SELECT relname, pg_get_userbyid(relowner) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname IN ('s', 'open', 'hidden') ORDER BY 1
 SELECT relname, pg_get_userbyid(grantor), CASE grantee WHEN 0 THEN 'public' ELSE pg_get_userbyid(grantee) END, privilege_type, is_grantable FROM pg_class c, aclexplode(c.relacl) WHERE c.relname IN ('t', 'q', 'shared') ORDER BY 1, 2, 3, 4
 SELECT m.rolname, r.rolname, g.rolname, admin_option FROM pg_auth_members a JOIN pg_roles m ON m.oid = member JOIN pg_roles r ON r.oid = roleid JOIN pg_roles g ON g.oid = grantor WHERE m.rolname NOT LIKE 'pg\_%' ORDER BY 1, 2
-SELECT pg_get_userbyid(defaclrole), nspname, defaclobjtype, defaclacl::text FROM pg_default_acl LEFT JOIN pg_namespace n ON n.oid = defaclnamespace ORDER BY 1, 2, 3
-SELECT acldefault('r', 10::oid)::text, acldefault('s', 10::oid)::text, acldefault('n', 10::oid)::text, acldefault('d', 10::oid)::text, acldefault('c', 10::oid)::text
+SELECT pg_get_userbyid(defaclrole), nspname, defaclobjtype, defaclacl FROM pg_default_acl LEFT JOIN pg_namespace n ON n.oid = defaclnamespace ORDER BY 1, 2, 3
+SELECT acldefault('r', 10::oid), acldefault('s', 10::oid), acldefault('n', 10::oid), acldefault('d', 10::oid), acldefault('c', 10::oid)
 SELECT schemaname, tablename, tableowner FROM pg_tables WHERE schemaname IN ('s', 'open', 'hidden') ORDER BY 1, 2
 SELECT schemaname, viewname, viewowner FROM pg_views WHERE schemaname IN ('s', 'open', 'hidden') ORDER BY 1, 2
 

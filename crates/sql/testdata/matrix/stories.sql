@@ -199,9 +199,9 @@ three: GRANT SELECT ON public.chain TO one
 one: REVOKE SELECT ON public.chain FROM three
 three: SELECT * FROM public.chain
 postgres: REVOKE SELECT ON public.chain FROM one
-postgres: SELECT relacl::text FROM pg_class WHERE relname = 'chain'
+postgres: SELECT relacl FROM pg_class WHERE relname = 'chain'
 postgres: REVOKE SELECT ON public.chain FROM one CASCADE
-postgres: SELECT relacl::text FROM pg_class WHERE relname = 'chain'
+postgres: SELECT relacl FROM pg_class WHERE relname = 'chain'
 three: SELECT * FROM public.chain
 postgres: GRANT SELECT ON public.chain TO one WITH GRANT OPTION
 one: GRANT SELECT ON public.chain TO two
@@ -209,9 +209,9 @@ postgres: REVOKE GRANT OPTION FOR SELECT ON public.chain FROM one CASCADE
 two: SELECT * FROM public.chain
 one: SELECT * FROM public.chain
 postgres: REVOKE ALL ON public.chain FROM postgres
-postgres: SELECT relacl::text FROM pg_class WHERE relname = 'chain'
+postgres: SELECT relacl FROM pg_class WHERE relname = 'chain'
 postgres: ALTER TABLE public.chain OWNER TO two
-postgres: SELECT relacl::text FROM pg_class WHERE relname = 'chain'
+postgres: SELECT relacl FROM pg_class WHERE relname = 'chain'
 postgres: DROP TABLE public.chain
 postgres: DROP ROLE one, two, three
 
@@ -231,7 +231,7 @@ guest: SELECT * FROM site.v
 guest: SELECT * FROM site.c
 guest: SELECT nextval('site.q')
 guest: INSERT INTO site.a (n) VALUES (1)
-guest: SELECT relname, relacl::text FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'site' ORDER BY 1
+guest: SELECT relname, relacl FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = 'site' ORDER BY 1
 postgres: CREATE TABLE site.other (id int)
 guest: SELECT * FROM site.other
 builder: ALTER DEFAULT PRIVILEGES IN SCHEMA site REVOKE SELECT ON TABLES FROM guest
@@ -240,7 +240,7 @@ guest: SELECT * FROM site.b
 builder: ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM builder
 builder: CREATE TABLE site.d (id int)
 builder: SELECT * FROM site.d
-guest: SELECT pg_get_userbyid(defaclrole), defaclobjtype, defaclacl::text FROM pg_default_acl WHERE defaclrole = 'builder'::regrole ORDER BY 1, 2
+guest: SELECT pg_get_userbyid(defaclrole), defaclobjtype, defaclacl FROM pg_default_acl WHERE defaclrole = 'builder'::regrole ORDER BY 1, 2
 postgres: DROP ROLE guest
 postgres: DROP OWNED BY builder CASCADE
 postgres: DROP OWNED BY guest
