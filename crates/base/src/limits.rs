@@ -63,8 +63,8 @@ pub const STATEMENT_NESTING: usize = 250;
 /// itself by the text below it: this many hold 10 MiB of such names at a time.
 pub const STATEMENT_CHAIN: usize = 2000;
 
-/// Most terms of AND, OR, UNION, INTERSECT and EXCEPT in one chain. Each takes a level of stack (16 KiB at most)
-/// where the planner rebuilds the chain: 160 MiB of address space, which any machine has.
+/// Most terms of AND, OR, UNION, INTERSECT and EXCEPT in one chain. Each takes a level of stack (8 KiB at most)
+/// where the planner rebuilds the chain: 80 MiB of address space, which any machine has.
 pub const STATEMENT_TERMS: usize = 10_000;
 
 /// Most tables, views and WITH queries that a statement reads once its views and WITH queries are written out in
@@ -203,7 +203,7 @@ pub const LIMITS: &[Limit] = limits![
     EXPR_DEPTH, "nesting of an expression", "levels", "walked by recursion, 1 KiB of stack a level";
     STATEMENT_NESTING, "nesting of a statement", "levels", "planning takes the third power of it: two seconds";
     STATEMENT_CHAIN, "operators of a statement in one chain", "operators", "10 MiB of names of the levels of its tree";
-    STATEMENT_TERMS, "terms of AND, OR, UNION and the like in one chain", "terms", "16 KiB of stack each";
+    STATEMENT_TERMS, "terms of AND, OR, UNION and the like in one chain", "terms", "8 KiB of stack each";
     STATEMENT_RELATIONS, "tables of a statement, views and WITH queries written out", "tables", "10 KiB of plan each";
     COMPUTED_BYTES, "value that a function makes", "bytes", "as in PostgreSQL";
     SEQUENCE_CACHE, "values of a sequence set aside at a time", "values", "what a crash may skip";

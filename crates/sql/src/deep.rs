@@ -23,7 +23,9 @@ use crate::error::{Result, SqlError, state};
 /// Levels that the smallest stack of a thread, 2 MiB, holds together with what called: 8 KiB each.
 const SHALLOW: usize = 128;
 /// Stack that one level takes at most, in the steps of the planner that have the largest frames.
-const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 32 << 10 } else { 16 << 10 };
+const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 128 << 10 } else { 32 << 10 };
+/// A level of a chain of AND, OR or UNION takes this part of that: its frames are the planner's smaller ones.
+const TERM_SHARE: usize = 4;
 /// Brackets, calls and subqueries take so many frames each.
 const NESTED_LEVELS: usize = 16;
 /// Queries within expressions, and brackets around brackets around a table, count for so many levels: the planner's
@@ -77,7 +79,7 @@ impl Depth {
     }
 
     fn levels(self) -> usize {
-        self.nested * NESTED_LEVELS + self.chain + self.terms
+        self.nested * NESTED_LEVELS + self.chain + self.terms / TERM_SHARE
     }
 }
 
@@ -106,6 +108,9 @@ struct Group {
     /// Joins of the query.
     joins: usize,
     terms: usize,
+    /// Words UNION and ALL: a chain of one kind of UNION is balanced, at a change of kind there is a level.
+    unions: usize,
+    alls: usize,
     /// The deepest of the groups inside.
     inner: Depth,
 }
@@ -118,10 +123,11 @@ impl Group {
 
     fn depth(mut self) -> Depth {
         self.end_chain();
+        let changes = 2 * self.alls.min(self.unions.saturating_sub(self.alls));
         let own = Depth {
             nested: self.levels.max(1),
-            chain: self.longest + self.joins,
-            terms: self.terms,
+            chain: self.longest + self.joins + changes,
+            terms: self.terms + self.unions,
         };
         own.plus(self.inner)
     }
@@ -129,8 +135,13 @@ impl Group {
     fn take(&mut self, keyword: Keyword) {
         match keyword {
             Keyword::AND | Keyword::OR => self.terms += 1,
-            Keyword::UNION | Keyword::INTERSECT | Keyword::EXCEPT => {
-                self.terms += 1;
+            Keyword::UNION => {
+                self.unions += 1;
+                self.from = false;
+            }
+            Keyword::ALL => self.alls += 1,
+            Keyword::INTERSECT | Keyword::EXCEPT => {
+                self.joins += 1;
                 self.from = false;
             }
             Keyword::JOIN => self.joins += 1,
@@ -217,7 +228,7 @@ fn close(open: &mut Vec<Group>) {
 /// Runs on a stack on which trees of this depth can be walked: this one where it is large enough.
 pub fn run<T>(depth: Depth, f: impl FnOnce() -> T) -> T {
     let levels = depth.levels();
-    if levels <= SHALLOW {
+    if levels <= SHALLOW && depth.terms <= SHALLOW {
         return f();
     }
     let bytes = BASE_BYTES + levels * LEVEL_BYTES;

@@ -192,7 +192,7 @@ fn slow_statements_end_with_their_time() {
         "select max(length(repeat(g::text, 100000))) from generate_series(1, 100000000) g".into(),
         "select g from generate_series(1, 100000000000) g order by g desc limit 3".into(),
         format!("select {}1{}", "coalesce(null, ".repeat(240), ")".repeat(240)),
-        format!("select {}id{} from t", "upper(".repeat(240), ")".repeat(240)),
+        format!("select {}b{} from t", "upper(".repeat(240), ")".repeat(240)),
     ];
     for sql in slow {
         let began = Instant::now();
