@@ -18,6 +18,10 @@ use super::{RowLock, Target, TxId, WaitContext};
 /// 100 bytes.
 pub(super) const BULK_AT: usize = 1024;
 
+/// Intervals of a transaction in one index from which on the last one grows over the keys between: until then
+/// nobody waits for a key that was not locked.
+const EXACT_INTERVALS: usize = 32;
+
 /// The locks of a table.
 #[derive(Debug, Default)]
 pub(crate) struct LockSpace {
@@ -383,9 +387,10 @@ impl LockSpace {
             if *min <= *reserved.high {
                 return IntervalLock::Taken;
             }
-            // Single rows that rise need one entry together.
+            // Many single rows that rise need one entry together; what lies between them waits, too.
+            let many = reserved.intervals.iter().filter(|i| i.tx == tx).count() >= EXACT_INTERVALS;
             let last = reserved.intervals.last_mut();
-            if let Some(last) = last.filter(|i| i.tx == tx && i.max == reserved.high) {
+            if let Some(last) = last.filter(|i| many && i.tx == tx && i.max == reserved.high) {
                 last.max = max.into();
                 reserved.high = Arc::clone(&last.max);
                 return IntervalLock::Longer;
