@@ -43,7 +43,8 @@ pub struct Rig {
 
 /// All rigs.
 pub const RIGS: [Rig; 12] = [
-    CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP, UPSERTS, ROLES, STATEMENTS,
+    CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP, UPSERTS, ROLES,
+    STATEMENTS,
 ];
 
 /// Power that goes, at any operation.

@@ -4,7 +4,8 @@
 
 mod support;
 
-use support::{Fixture, Outcome, Talk};
+use onlap_testkit::simple::Outcome;
+use support::{Fixture, Talk};
 
 fn talk(fixture: &Fixture) -> Talk {
     let mut talk = fixture.session();

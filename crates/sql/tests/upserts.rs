@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use onlap_testkit::postgres::{NEEDED, Postgres};
 use onlap_testkit::programs;
-use support::{Fixture, Outcome, Talk};
+use onlap_testkit::simple::Outcome;
+use support::{Fixture, Talk};
 
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 

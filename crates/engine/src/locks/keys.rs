@@ -47,6 +47,10 @@ pub(super) struct Reserved {
     many: Vec<Many>,
 }
 
+/// Intervals of a transaction in one index from which on the last one grows over the keys between: until then
+/// no transaction waits for a key that was not locked.
+const EXACT_INTERVALS: usize = 32;
+
 /// Keys that a transaction holds under one lock.
 #[derive(Debug)]
 struct Many {
@@ -182,8 +186,12 @@ impl Reserved {
         }
     }
 
-    /// Makes the interval that a transaction has at the top longer.
+    /// Makes the interval that a transaction has at the top longer, where it has many.
     pub(super) fn lengthen(&mut self, tx: TxId, to: &[u8]) -> bool {
+        let is_own = |m: &&Many| m.tx == tx && matches!(m.keys, Keys::Interval { .. });
+        if self.many.iter().filter(is_own).count() < EXACT_INTERVALS {
+            return false;
+        }
         let high = &self.high;
         let last = self.many.iter_mut().rev().find_map(|m| match &mut m.keys {
             Keys::Interval { max, .. } if m.tx == tx && *max == *high => Some(max),

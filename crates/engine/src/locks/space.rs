@@ -435,7 +435,7 @@ impl LockSpace {
             if *min <= *reserved.high {
                 return IntervalLock::Taken;
             }
-            // Single rows that rise need one entry together.
+            // Many single rows that rise need one entry together; what lies between them waits, too.
             if reserved.lengthen(tx, max) {
                 return IntervalLock::Longer;
             }

@@ -127,20 +127,42 @@ fn rows_locked_in_bulk_get_a_queue_when_somebody_wants_them() {
     assert_eq!(waiter.granted(), Some(None));
 }
 
+/// Keys between single ones are free, until there are so many of these that memory counts.
+#[test]
+fn many_rising_keys_take_few_entries() {
+    let stage = Stage::new();
+    let index = IndexId(1);
+    let key = |n: u32| n.to_be_bytes();
+    let mut targets = Vec::new();
+    for n in 0..1000 {
+        match stage.space.try_interval(1, index, &key(10 * n), &key(10 * n)) {
+            IntervalLock::New(target) => targets.push(target),
+            IntervalLock::Longer => assert!(targets.len() >= 16, "key {n}"),
+            IntervalLock::Taken => panic!("key {n} is above all"),
+        }
+    }
+    assert_eq!((targets.len(), stage.space.entries()), (32, 32));
+    assert!(!stage.space.covers(2, index, &key(5)));
+    assert!(stage.space.covers(2, index, &key(9985)));
+    stage.space.release(1, targets.into_iter());
+    assert!(!stage.space.covers(2, index, &key(9985)));
+}
+
 #[test]
 fn keys_within_a_reserved_interval_belong_to_its_owner() {
     let stage = Stage::new();
     let index = IndexId(1);
     let lock = |tx, min, max| stage.space.try_interval(tx, index, min, max);
     let IntervalLock::New(interval) = lock(1, b"c", b"e") else { panic!("nothing is locked") };
-    assert!(matches!(lock(1, b"f", b"f"), IntervalLock::Longer));
+    let IntervalLock::New(single) = lock(1, b"f", b"f") else { panic!("it is above all") };
     assert!(stage.space.covers(2, index, b"d"));
+    assert!(!stage.space.covers(2, index, b"ee"), "nobody locked it");
     assert!(!stage.space.covers(2, index, b"g"));
     assert!(!stage.space.covers(1, index, b"d"));
     assert!(matches!(lock(2, b"e", b"k"), IntervalLock::Taken));
     let IntervalLock::New(next) = lock(2, b"g", b"k") else { panic!("it is above all") };
     assert!(stage.space.is_used());
-    stage.space.release(1, [interval].into_iter());
+    stage.space.release(1, [interval, single].into_iter());
     assert!(!stage.space.covers(2, index, b"d"));
     stage.space.release(2, [next].into_iter());
     assert!(!stage.space.is_used());
