@@ -314,7 +314,11 @@ impl Draw<'_> {
                 Effect::Relation(Kind::View, name),
             ),
             8 => {
-                let view = self.existing(Kind::View);
+                let known = self.world.relations(Kind::View);
+                let view = match known.is_empty() {
+                    true => name,
+                    false => (*self.rng.pick(&known)).clone(),
+                };
                 let sql = format!(
                     "CREATE OR REPLACE VIEW {view} AS SELECT a FROM {}",
                     self.existing(Kind::Table)
