@@ -60,8 +60,12 @@ fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
 pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
     let from = roles(view, words, "reassign")?;
     words.expect(&["to"])?;
-    let to = view.new_owner(&words.ident()?)?;
+    let to = view.role_named(&words.ident()?)?;
     words.end()?;
+    if !view.judge.has_rights_of(to) {
+        let text = "permission denied to reassign objects";
+        return Err(SqlError::new(state::NO_PRIVILEGE, text));
+    }
     let rights = view.judge.rights();
     for (class, key) in objects(view)? {
         if rights.entry(key).is_some() && from.contains(&rights.owner(key)) {

@@ -59,8 +59,9 @@ fn needs(view: &View, target: &Target, insert: &Insert) -> Result<Vec<Need>> {
     } else if insert.source.is_none() {
         columns.clear();
     }
-    let mut needs = sequences(view, &target.schema, &columns)?;
-    needs.push(target.need(Action::Insert, columns));
+    let sequences = sequences(view, &target.schema, &columns)?;
+    let mut needs = vec![target.need(Action::Insert, columns)];
+    needs.extend(sequences);
     Ok(needs)
 }
 

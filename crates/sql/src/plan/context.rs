@@ -148,8 +148,8 @@ impl Context<'_> {
 
     /// Notes that a table of the system is read which has passwords.
     fn note_secret(&self, schema: &str, name: &str) {
-        if let Some(class) = system::with_secrets(schema, name) {
-            let need = Need::new(Action::SeeSecrets, class, Key::of(0), name);
+        if let Some((class, key)) = system::with_secrets(schema, name) {
+            let need = Need::new(Action::Read, class, key, name);
             let by = self.within.map(|within| within.owner);
             self.inner.borrow_mut().push(Need { by, ..need });
         }
