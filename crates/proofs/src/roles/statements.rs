@@ -407,7 +407,11 @@ impl Draw<'_> {
                 let table = self.existing(Kind::Table);
                 (format!("COMMENT ON TABLE {table} IS 'said'"), Effect::None)
             }
-            8 => (format!("ALTER SCHEMA {} OWNER TO {}", self.schema(), self.role()), Effect::None),
+            // The schema public stays: dropping it is not served, and DROP OWNED would.
+            8 => {
+                let schema = self.one_of(&SCHEMAS);
+                (format!("ALTER SCHEMA {schema} OWNER TO {}", self.role()), Effect::None)
+            }
             9 => {
                 let (from, to) = (self.schema(), self.one_of(&SCHEMAS));
                 if from == "public" {

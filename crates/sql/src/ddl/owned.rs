@@ -21,8 +21,13 @@ fn roles(view: &View, words: &mut Words<'_>, verb: &str) -> Result<Vec<u32>> {
             return Err(SqlError::new(state::NO_PRIVILEGE, text));
         }
         if role == oids::POSTGRES {
+            let (verb, what) = match verb {
+                "reassign" => (verb, "ownership of objects"),
+                verb => (verb, "objects"),
+            };
+            let name = view.judge.rights().name_of(role);
             let text = format!(
-                "cannot {verb} objects owned by role {name} because they are required by the \
+                "cannot {verb} {what} owned by role {name} because they are required by the \
                  database system"
             );
             return Err(SqlError::new(state::IN_USE, text));

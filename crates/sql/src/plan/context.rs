@@ -64,6 +64,10 @@ pub struct Within<'a> {
     pub body: &'a Json,
     /// The role with whose rights it reads.
     pub owner: u32,
+    /// Which view it is.
+    key: Key,
+    /// The view that reads it, if that is one.
+    outer: Option<&'a Within<'a>>,
 }
 
 /// Looks names up.
@@ -202,10 +206,21 @@ impl Context<'_> {
             return Err(SqlError::new("54001", "views refer to each other too deeply"));
         }
         let key = Key::of(oids::of_object(object.number));
+        // OR REPLACE lets a view read itself, which no query of it ends.
+        let mut around = self.within;
+        while let Some(within) = around {
+            if within.key == key {
+                let text =
+                    format!("infinite recursion detected in rules for relation \"{}\"", name.name);
+                return Err(SqlError::new("42P17", text));
+            }
+            around = within.outer;
+        }
         let owner = self.view.judge.rights().owner(key);
         let mut statement = parse::one(object.body["sql"].as_str().unwrap_or_default())?;
         crate::rewrite::statement(&mut statement);
-        let (known, within) = (Known::default(), Within { body: &object.body, owner });
+        let known = Known::default();
+        let within = Within { body: &object.body, owner, key, outer: self.within };
         let inner = Context {
             known: &known,
             depth: self.depth + 1,
