@@ -5,7 +5,7 @@ use super::privileges::{class_of, key_of};
 use super::{drop as dropping, schema, sequence};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::rights::{Acl, Class, Key};
+use crate::rights::{Acl, Class, Judge, Key, Privileges};
 use crate::session::Session;
 use crate::view::View;
 use crate::words::Words;
@@ -124,7 +124,9 @@ pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result
         let lists = entry.acl.iter_mut().chain(entry.columns.values_mut());
         let mut changed = false;
         for acl in lists {
-            changed |= from.iter().any(|role| take_all(acl, entry.owner, *role));
+            changed |= from
+                .iter()
+                .fold(false, |any, role| take_all(&view.judge, acl, entry.owner, *role) || any);
         }
         if changed {
             entry.columns.retain(|_, acl| !acl.0.is_empty());
@@ -135,12 +137,19 @@ pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result
     Ok("DROP OWNED")
 }
 
-/// Takes everything away that a role was granted, and what it granted; whether there was anything.
-fn take_all(acl: &mut Acl, owner: u32, role: u32) -> bool {
+/// Takes away what a role was granted, as far as the statement's role may: as the owner, or as the role with
+/// most grant options among those whose rights it has. What others granted stays, as in PostgreSQL. Whether
+/// there was anything.
+fn take_all(judge: &Judge, acl: &mut Acl, owner: u32, role: u32) -> bool {
     let before = acl.clone();
-    for item in before.0.iter().filter(|i| i.grantee == role) {
+    let options = |role: &u32| acl.options_of(owner, *role).each().count();
+    let grantor = match judge.has_rights_of(owner) {
+        true => Some(owner),
+        false => judge.roles(true).into_iter().filter(|r| options(r) > 0).max_by_key(options),
+    };
+    if let Some(grantor) = grantor {
         // Cascading refuses nothing.
-        let _ = acl.revoke(owner, item.grantor, role, item.privileges, false, true);
+        let _ = acl.revoke(owner, grantor, role, !Privileges::NONE, false, true);
     }
     *acl != before
 }
