@@ -47,7 +47,6 @@ pub enum Effect {
     RoleNamed(String, String),
     Schema(String),
     NoSchema(String),
-    SchemaNamed(String, String),
     Relation(Kind, String),
     NoRelation(String),
     RelationNamed(String, String),
@@ -386,12 +385,13 @@ impl Draw<'_> {
         let name = self.existing(kind);
         match self.rng.below(12) {
             0..3 => (format!("ALTER {word} {name} OWNER TO {}", self.role()), Effect::None),
-            3..5 => {
+            // Sequences keep their names and schemas: that is not served.
+            3..5 if kind != Kind::Sequence => {
                 let to = self.one_of(&NAMES);
                 let whole = format!("{}.{to}", schema_of(&name));
                 (format!("ALTER {word} {name} RENAME TO {to}"), Effect::RelationNamed(name, whole))
             }
-            5 => {
+            5 if kind != Kind::Sequence => {
                 let schema = self.schema();
                 let whole = format!("{schema}.{}", bare(&name));
                 (
@@ -412,14 +412,7 @@ impl Draw<'_> {
                 let schema = self.one_of(&SCHEMAS);
                 (format!("ALTER SCHEMA {schema} OWNER TO {}", self.role()), Effect::None)
             }
-            9 => {
-                let (from, to) = (self.schema(), self.one_of(&SCHEMAS));
-                if from == "public" {
-                    return self.create();
-                }
-                (format!("ALTER SCHEMA {from} RENAME TO {to}"), Effect::SchemaNamed(from, to))
-            }
-            10 => {
+            9 | 10 => {
                 let sequence = self.existing(Kind::Sequence);
                 (format!("ALTER SEQUENCE {sequence} INCREMENT BY 2"), Effect::None)
             }

@@ -1,8 +1,8 @@
 //! GRANT and REVOKE.
 //!
 //! A statement is read first ([`Said`]): which privileges, on what, to whom. Each object is then changed
-//! in PostgreSQL's way: the grantor is the owner where the role has the owner's rights, and otherwise the
-//! role, among those whose rights it has, with the most of the grant options that are needed; what is
+//! in PostgreSQL's way: the grantor is the owner where the role is that or a superuser, and otherwise the
+//! first role, among those whose rights it has, with the most of the grant options that are needed; what is
 //! lacking is left out with a warning, and is an error where the role has nothing on the object at all.
 
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -353,7 +353,7 @@ impl Granting<'_> {
     /// The role that grants, and what of the privileges it may grant.
     fn grantor(&self, acls: &[&Acl], owner: u32, wanted: Privileges) -> (u32, Privileges) {
         let judge = &self.view.judge;
-        if judge.has_rights_of(owner) {
+        if judge.role == owner || judge.is_superuser() {
             return (owner, wanted);
         }
         let mut best = (judge.role, Privileges::NONE);

@@ -143,9 +143,14 @@ pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result
 fn take_all(judge: &Judge, acl: &mut Acl, owner: u32, role: u32) -> bool {
     let before = acl.clone();
     let options = |role: &u32| acl.options_of(owner, *role).each().count();
-    let grantor = match judge.has_rights_of(owner) {
+    let grantor = match judge.role == owner || judge.is_superuser() {
         true => Some(owner),
-        false => judge.roles(true).into_iter().filter(|r| options(r) > 0).max_by_key(options),
+        // Of several the first, which is the last that max_by_key meets.
+        false => {
+            let mut roles = judge.roles(true);
+            roles.reverse();
+            roles.into_iter().filter(|r| options(r) > 0).max_by_key(options)
+        }
     };
     if let Some(grantor) = grantor {
         // Cascading refuses nothing.
