@@ -130,7 +130,7 @@ fn actions() -> Vec<Action> {
             rows: has("rows"),
             tiers: has("tiers"),
             outside: has("outside"),
-            served: heading != "not served",
+            served: !has("not"),
         });
     }
     all
@@ -273,9 +273,8 @@ impl Walk {
             let ours = attempt(&mut self.ours, actor, action);
             self.cells += 1;
             if !action.served {
-                if ours.state() != "0A000" {
-                    let how = format!("is listed as not served, and gives {:?}", ours.error);
-                    self.differences.note("list", action.sql, how, actor.name);
+                if ours.error.is_none() {
+                    self.differences.note("served", action.sql, "now".into(), actor.name);
                 }
                 continue;
             }

@@ -162,13 +162,10 @@ impl Pair {
         let kind = match (may, done) {
             (true, false) => "an escape",
             (false, true) => "a refusal",
+            // Which of two errors comes first changes nothing, and is a figure.
             (false, false) if ours.state() != theirs.state() => {
                 self.counts.add("refused with another error", 1);
-                // Which of two errors comes first is no matter of rights, unless one of them is.
-                match [ours.state(), theirs.state()].contains(&"42501") {
-                    true => "another reason",
-                    false => "",
-                }
+                ""
             }
             (true, true) if ours.tags != theirs.tags => "another tag",
             (true, true) if drawn.rows && sorted(&ours) != sorted(&theirs) => "other rows",

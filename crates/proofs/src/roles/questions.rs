@@ -59,8 +59,8 @@ pub fn all(world: &World) -> Vec<String> {
             "SELECT n.nspname, c.relname, c.relkind, pg_get_userbyid(c.relowner) FROM pg_class c JOIN pg_namespace n \
              ON n.oid = c.relnamespace WHERE {ours} AND c.relkind IN ('r', 'v', 'S')"
         ),
-        exploded("n.nspname, c.relname", "c.relacl", "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"),
-        exploded("n.nspname, n.nspname AS name", "n.nspacl", "pg_namespace n"),
+        exploded("n.nspname, c.relname", "coalesce(c.relacl, CASE c.relkind WHEN 'S' THEN acldefault('s', c.relowner) ELSE acldefault('r', c.relowner) END)", "pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"),
+        exploded("n.nspname, n.nspname AS name", "coalesce(n.nspacl, acldefault('n', n.nspowner))", "pg_namespace n"),
         exploded(
             "n.nspname, c.relname || '.' || attname AS name",
             "a.attacl",

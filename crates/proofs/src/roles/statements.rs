@@ -47,7 +47,6 @@ pub enum Effect {
     RoleNamed(String, String),
     Schema(String),
     NoSchema(String),
-    SchemaNamed(String, String),
     Relation(Kind, String),
     NoRelation(String),
     RelationNamed(String, String),
@@ -314,7 +313,11 @@ impl Draw<'_> {
                 Effect::Relation(Kind::View, name),
             ),
             8 => {
-                let view = self.existing(Kind::View);
+                let known = self.world.relations(Kind::View);
+                let view = match known.is_empty() {
+                    true => name,
+                    false => (*self.rng.pick(&known)).clone(),
+                };
                 let sql = format!(
                     "CREATE OR REPLACE VIEW {view} AS SELECT a FROM {}",
                     self.existing(Kind::Table)
@@ -382,12 +385,13 @@ impl Draw<'_> {
         let name = self.existing(kind);
         match self.rng.below(12) {
             0..3 => (format!("ALTER {word} {name} OWNER TO {}", self.role()), Effect::None),
-            3..5 => {
+            // Sequences keep their names and schemas: that is not served.
+            3..5 if kind != Kind::Sequence => {
                 let to = self.one_of(&NAMES);
                 let whole = format!("{}.{to}", schema_of(&name));
                 (format!("ALTER {word} {name} RENAME TO {to}"), Effect::RelationNamed(name, whole))
             }
-            5 => {
+            5 if kind != Kind::Sequence => {
                 let schema = self.schema();
                 let whole = format!("{schema}.{}", bare(&name));
                 (
@@ -403,15 +407,12 @@ impl Draw<'_> {
                 let table = self.existing(Kind::Table);
                 (format!("COMMENT ON TABLE {table} IS 'said'"), Effect::None)
             }
-            8 => (format!("ALTER SCHEMA {} OWNER TO {}", self.schema(), self.role()), Effect::None),
-            9 => {
-                let (from, to) = (self.schema(), self.one_of(&SCHEMAS));
-                if from == "public" {
-                    return self.create();
-                }
-                (format!("ALTER SCHEMA {from} RENAME TO {to}"), Effect::SchemaNamed(from, to))
+            // The schema public stays: dropping it is not served, and DROP OWNED would.
+            8 => {
+                let schema = self.one_of(&SCHEMAS);
+                (format!("ALTER SCHEMA {schema} OWNER TO {}", self.role()), Effect::None)
             }
-            10 => {
+            9 | 10 => {
                 let sequence = self.existing(Kind::Sequence);
                 (format!("ALTER SEQUENCE {sequence} INCREMENT BY 2"), Effect::None)
             }

@@ -102,14 +102,6 @@ impl Names {
                 self.schemas.retain(|s| s != name);
                 self.relations.retain(|r| schema_of(&r.1) != name);
             }
-            Effect::SchemaNamed(from, to) => {
-                rename(&mut self.schemas, from, to);
-                for (_, name) in &mut self.relations {
-                    if schema_of(name) == from {
-                        *name = format!("{to}.{}", bare(name));
-                    }
-                }
-            }
             Effect::Relation(kind, name) => add(&mut self.relations, (*kind, name.clone())),
             Effect::NoRelation(name) => self.relations.retain(|r| r.1 != *name),
             Effect::RelationNamed(from, to) => {

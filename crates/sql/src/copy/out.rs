@@ -10,8 +10,8 @@ use super::positions;
 use crate::error::{Result, SqlError};
 use crate::parse;
 use crate::plan::Known;
-use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table};
+use crate::rights::{Action, Class};
 use crate::scope::Scope;
 use crate::session::Session;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, RowsAnswer, Source};
@@ -68,6 +68,7 @@ pub fn table(
     let (name, table) = match view.find(table)? {
         Some(Relation::Table(name, table)) => (name, table),
         Some(Relation::View(name)) => {
+            view.must_one(Action::Read, Class::View, view.view_key(&name), &name.name)?;
             let text = format!("cannot copy from view \"{}\"", name.name);
             return Err(SqlError::new("42809", text).hint("Try the COPY (SELECT ...) TO variant."));
         }

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::grant::{self, Said};
 use crate::catalog::Kind;
 use crate::error::{Result, SqlError, state};
-use crate::rights::{Acl, Action, Class, Key, Need, Rights};
+use crate::rights::{Acl, Class, Key, Rights};
 use crate::session::Session;
 use crate::view::{View, no_schema};
 use crate::words::Words;
@@ -63,8 +63,6 @@ pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<
         }
         for schema in &schemas {
             let key = view.schema_key(schema).ok_or_else(|| no_schema(schema))?;
-            let create = Need::new(Action::CreateIn, Class::Schema, key, schema);
-            view.must(&[Need { by: Some(role), ..create }])?;
             one(session, &said, role, key, class)?;
         }
     }

@@ -159,7 +159,9 @@ fn carry_out(
     }
 }
 
-fn in_use(what: &str, name: &str, detail: Option<String>) -> SqlError {
+fn in_use(view: &View, what: &str, name: &Name, detail: Option<String>) -> SqlError {
+    let seen = view.path().any(|schema| schema == name.schema);
+    let name = if seen { name.name.clone() } else { format!("{}.{}", name.schema, name.name) };
     let text = format!("cannot drop {what} {name} because other objects depend on it");
     let error = SqlError::new(state::IN_USE, text)
         .hint("Use DROP ... CASCADE to drop the dependent objects too.");
@@ -185,11 +187,13 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
         for key in schema.foreign_keys.iter().filter(|k| ids.contains(&k.parent)) {
             if !cascade {
                 let parent = tables.iter().find(|t| t.schema().id == key.parent);
-                let parent = parent.map_or(String::new(), |t| Name::of_engine(&t.name()).1.name);
+                let parent = parent.map_or(Name::new("", ""), |t| Name::of_engine(&t.name()).1);
                 let child = Name::of_engine(&schema.name).1.name;
-                let detail =
-                    format!("constraint {} on table {child} depends on table {parent}", key.name);
-                return Err(in_use("table", &parent, Some(detail)));
+                let detail = format!(
+                    "constraint {} on table {child} depends on table {}",
+                    key.name, parent.name
+                );
+                return Err(in_use(view, "table", &parent, Some(detail)));
             }
             broken.push((other.clone(), key.name.clone()));
         }
@@ -198,7 +202,7 @@ pub fn tables(session: &mut Session, view: &View, tables: Vec<Table>, cascade: b
     for (table, engine) in tables.iter().zip(&all) {
         for user in views::users(view, oids::of_table(table.schema().id)) {
             if !cascade {
-                return Err(in_use("table", &Name::of_engine(engine).1.name, None));
+                return Err(in_use(view, "table", &Name::of_engine(engine).1, None));
             }
             one_view(session, view, &user, &all, cascade)?;
         }
@@ -268,7 +272,7 @@ pub fn one_view(
             continue;
         }
         if !cascade {
-            return Err(in_use("view", &Name::of_engine(engine).1.name, None));
+            return Err(in_use(view, "view", &Name::of_engine(engine).1, None));
         }
         one_view(session, view, &user, together, true)?;
     }
@@ -317,7 +321,7 @@ fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) 
                     column.name, table_name.name, name.name
                 );
                 if !cascade {
-                    return Err(in_use("sequence", &name.name, Some(detail)));
+                    return Err(in_use(view, "sequence", name, Some(detail)));
                 }
                 let changes = onlap::TableChanges::new().drop_default(&column.name);
                 view.scope.tx()?.alter_table(&table, &changes)?;

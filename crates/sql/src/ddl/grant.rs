@@ -1,8 +1,8 @@
 //! GRANT and REVOKE.
 //!
 //! A statement is read first ([`Said`]): which privileges, on what, to whom. Each object is then changed
-//! in PostgreSQL's way: the grantor is the owner where the role has the owner's rights, and otherwise the
-//! role, among those whose rights it has, with the most of the grant options that are needed; what is
+//! in PostgreSQL's way: the grantor is the owner where the role is that or a superuser, and otherwise the
+//! first role, among those whose rights it has, with the most of the grant options that are needed; what is
 //! lacking is left out with a warning, and is an error where the role has nothing on the object at all.
 
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -239,8 +239,11 @@ fn all_in_schemas(view: &View, words: &mut Words<'_>) -> Result<(Option<Class>, 
     let what = what.ok_or_else(|| words.error())?;
     words.expect(&["in", "schema"])?;
     let schemas: Vec<String> = words.names()?.into_iter().map(|n| n.join(".")).collect();
-    if let Some(missing) = schemas.iter().find(|s| !view.has_schema(s)) {
-        return Err(no_schema(missing));
+    for schema in &schemas {
+        if !view.has_schema(schema) {
+            return Err(no_schema(schema));
+        }
+        view.must_look_in(schema)?;
     }
     let class = match what {
         "tables" => Class::Table,
@@ -296,6 +299,11 @@ impl Granting<'_> {
             let mut acl = rights.acl(class, key).into_owned();
             let (grantor, options) = self.grantor(&[&acl], owner, privileges);
             let granted = self.permitted(target, None, (privileges, all), options)?;
+            if !self.said.grant && class == Class::Table && granted.is_empty() {
+                // From the columns as well, of which PostgreSQL asks for its own first.
+                let of_columns = privileges & OF_COLUMNS;
+                self.permitted(target, Some((0, "tableoid")), (of_columns, true), granted)?;
+            }
             self.change(&mut acl, owner, grantor, granted)?;
             if !self.said.grant {
                 for acl in entry.columns.values_mut() {
@@ -345,7 +353,7 @@ impl Granting<'_> {
     /// The role that grants, and what of the privileges it may grant.
     fn grantor(&self, acls: &[&Acl], owner: u32, wanted: Privileges) -> (u32, Privileges) {
         let judge = &self.view.judge;
-        if judge.has_rights_of(owner) {
+        if judge.role == owner || judge.is_superuser() {
             return (owner, wanted);
         }
         let mut best = (judge.role, Privileges::NONE);
@@ -371,7 +379,8 @@ impl Granting<'_> {
         if options.is_empty() && !wanted.is_empty() {
             let judge = &self.view.judge;
             let key = target.key;
-            let held = judge.on(target.class, key, target.class.grantable());
+            let any = if column.is_some() { OF_COLUMNS } else { target.class.grantable() };
+            let held = judge.on(target.class, key, any);
             let of_column = column.map(|c| judge.on_column(key, c.0, OF_COLUMNS));
             if (held | of_column.unwrap_or_default()).is_empty() {
                 if column.is_some() {
@@ -381,7 +390,9 @@ impl Granting<'_> {
                     );
                     return Err(SqlError::new(state::NO_PRIVILEGE, text));
                 }
-                return Err(refusal(&Need::new(Action::Read, target.class, key, name)));
+                // Views are tables here.
+                let class = if target.class == Class::View { Class::Table } else { target.class };
+                return Err(refusal(&Need::new(Action::Read, class, key, name)));
             }
         }
         let granted = wanted & options;

@@ -5,7 +5,7 @@ use super::privileges::{class_of, key_of};
 use super::{drop as dropping, schema, sequence};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::rights::{Acl, Class, Key};
+use crate::rights::{Acl, Class, Judge, Key, Privileges};
 use crate::session::Session;
 use crate::view::View;
 use crate::words::Words;
@@ -21,8 +21,13 @@ fn roles(view: &View, words: &mut Words<'_>, verb: &str) -> Result<Vec<u32>> {
             return Err(SqlError::new(state::NO_PRIVILEGE, text));
         }
         if role == oids::POSTGRES {
+            let (verb, what) = match verb {
+                "reassign" => (verb, "ownership of objects"),
+                verb => (verb, "objects"),
+            };
+            let name = view.judge.rights().name_of(role);
             let text = format!(
-                "cannot {verb} objects owned by role {name} because they are required by the \
+                "cannot {verb} {what} owned by role {name} because they are required by the \
                  database system"
             );
             return Err(SqlError::new(state::IN_USE, text));
@@ -60,8 +65,12 @@ fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
 pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
     let from = roles(view, words, "reassign")?;
     words.expect(&["to"])?;
-    let to = view.new_owner(&words.ident()?)?;
+    let to = view.role_named(&words.ident()?)?;
     words.end()?;
+    if !view.judge.has_rights_of(to) {
+        let text = "permission denied to reassign objects";
+        return Err(SqlError::new(state::NO_PRIVILEGE, text));
+    }
     let rights = view.judge.rights();
     for (class, key) in objects(view)? {
         if rights.entry(key).is_some() && from.contains(&rights.owner(key)) {
@@ -115,7 +124,9 @@ pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result
         let lists = entry.acl.iter_mut().chain(entry.columns.values_mut());
         let mut changed = false;
         for acl in lists {
-            changed |= from.iter().any(|role| take_all(acl, entry.owner, *role));
+            changed |= from
+                .iter()
+                .fold(false, |any, role| take_all(&view.judge, acl, entry.owner, *role) || any);
         }
         if changed {
             entry.columns.retain(|_, acl| !acl.0.is_empty());
@@ -126,12 +137,24 @@ pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result
     Ok("DROP OWNED")
 }
 
-/// Takes everything away that a role was granted, and what it granted; whether there was anything.
-fn take_all(acl: &mut Acl, owner: u32, role: u32) -> bool {
+/// Takes away what a role was granted, as far as the statement's role may: as the owner, or as the role with
+/// most grant options among those whose rights it has. What others granted stays, as in PostgreSQL. Whether
+/// there was anything.
+fn take_all(judge: &Judge, acl: &mut Acl, owner: u32, role: u32) -> bool {
     let before = acl.clone();
-    for item in before.0.iter().filter(|i| i.grantee == role) {
+    let options = |role: &u32| acl.options_of(owner, *role).each().count();
+    let grantor = match judge.role == owner || judge.is_superuser() {
+        true => Some(owner),
+        // Of several the first, which is the last that max_by_key meets.
+        false => {
+            let mut roles = judge.roles(true);
+            roles.reverse();
+            roles.into_iter().filter(|r| options(r) > 0).max_by_key(options)
+        }
+    };
+    if let Some(grantor) = grantor {
         // Cascading refuses nothing.
-        let _ = acl.revoke(owner, item.grantor, role, item.privileges, false, true);
+        let _ = acl.revoke(owner, grantor, role, !Privileges::NONE, false, true);
     }
     *acl != before
 }

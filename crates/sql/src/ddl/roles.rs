@@ -146,6 +146,9 @@ pub fn create(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let name = words.ident()?;
+    if name == "public" {
+        return Err(SqlError::new("42939", "role name \"public\" is reserved"));
+    }
     let mut role = Role { login, ..Role::predefined(0, &name) };
     let more = options(words, &mut role)?;
     must_change(
@@ -280,6 +283,10 @@ pub fn drop(
     words.end()?;
     must_change(view, false, "permission denied to drop role", "")?;
     for name in names {
+        if matches!(&*name, "current_user" | "session_user" | "current_role" | "public") {
+            let text = "cannot use special role specifier in DROP ROLE";
+            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        }
         let Some(role) = known(view, &name) else {
             if skip {
                 notice(client, "00000", format!("{}, skipping", missing(&name).message()));

@@ -74,6 +74,10 @@ pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Resul
     }
     let role = words.ident()?;
     words.end()?;
+    // To be given to its owner is nothing, whoever says so.
+    if view.judge.rights().owner(key) == view.role_named(&role)? {
+        return Ok("ALTER SCHEMA");
+    }
     view.must_one(Action::Alter, Class::Schema, key, &name)?;
     let owner = view.new_owner(&role)?;
     view.must_one(Action::CreateIn, Class::Database, view.database_key(), &view.database)?;
@@ -99,6 +103,9 @@ pub fn alter_database(
     }
     let role = words.ident()?;
     words.end()?;
+    if view.judge.rights().owner(Key::of(oid)) == view.role_named(&role)? {
+        return Ok("ALTER DATABASE");
+    }
     view.must_one(Action::Alter, Class::Database, Key::of(oid), &name)?;
     let owner = view.new_owner(&role)?;
     must_create_databases(view, "permission denied to change owner of database")?;
@@ -219,19 +226,23 @@ pub fn drop_database(
     let name = words.ident()?;
     words.rest();
     not_in_block(session, "DROP DATABASE")?;
-    if name == view.database {
-        return Err(SqlError::new("55006", "cannot drop the currently open database"));
-    }
-    if view.objects.get(Kind::Database, &name).is_none() {
+    let key = super::roles::oid_of_object(view, Kind::Database, &name).map(Key::of);
+    let Some(key) = key else {
         let text = format!("database \"{name}\" does not exist");
         if skip {
             notice(client, "00000", format!("{text}, skipping"));
             return Ok("DROP DATABASE");
         }
         return Err(SqlError::new(state::NO_DATABASE, text));
+    };
+    view.must_one(Action::Drop, Class::Database, key, &name)?;
+    if name == view.database {
+        return Err(SqlError::new("55006", "cannot drop the currently open database"));
     }
-    let oid = super::roles::oid_of_object(view, Kind::Database, &name).unwrap_or_default();
-    view.must_one(Action::Drop, Class::Database, Key::of(oid), &name)?;
+    if view.objects.get(Kind::Database, &name).is_none() {
+        return Err(SqlError::unsupported(format!("dropping the database {name}")));
+    }
+    let oid = key.oid;
     let others = session.instance.sessions().iter().filter(|s| s.database == name).count();
     if others > 0 {
         let text = format!("database \"{name}\" is being accessed by other users");

@@ -280,6 +280,10 @@ fn own(session: &mut Session, view: &View, engine: &str, options: &Options) -> R
                 let text = "sequence must have same owner as table it is linked to";
                 return Err(SqlError::new("55000", text));
             }
+            if Name::of_engine(engine).1.schema != name.schema {
+                let text = "sequence must be in same schema as table it is linked to";
+                return Err(SqlError::new("55000", text));
+            }
             let at = schema.position_by_name(column).ok_or_else(|| {
                 let table = &name.name;
                 let text = format!("column \"{column}\" of relation \"{table}\" does not exist");

@@ -14,7 +14,7 @@ use crate::catalog::names::{fold, parts};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::literal_text;
-use crate::rights::ask::{numbers, of_table};
+use crate::rights::ask::of_table;
 use crate::rights::{Action, Class};
 use crate::session::Session;
 use crate::view::View;
@@ -205,8 +205,7 @@ pub fn sequence_name(view: &View, table: &Name, column: &Declared<'_>) -> Result
 fn like_columns(view: &View, like: &CreateTableLikeKind) -> Result<Vec<Declared<'static>>> {
     let (CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) = like;
     let (_, table) = view.table(&parts(&like.name)?)?;
-    let all = numbers(&table.schema(), 0..table.schema().columns.len());
-    view.must(&[of_table(Action::Read, &table.schema(), all)])?;
+    view.must(&[of_table(Action::Imitate, &table.schema(), Vec::new())])?;
     let with_defaults = like.defaults == Some(CreateTableLikeDefaults::Including);
     let schema = table.schema();
     let column = |column: &onlap::ColumnSchema| {

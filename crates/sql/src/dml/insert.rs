@@ -2,7 +2,7 @@
 
 use datafusion::arrow::array::{ArrayRef, RecordBatch};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Insert, OnInsert, SetExpr, TableObject, UnaryOperator, Value as AstValue,
+    Expr, Insert, OnInsert, SelectItem, SetExpr, TableObject, UnaryOperator, Value as AstValue,
 };
 use onlap::{Batch, Row, Value, convert};
 
@@ -56,12 +56,30 @@ fn needs(view: &View, target: &Target, insert: &Insert) -> Result<Vec<Need>> {
     if let Some(rows) = value_rows(insert) {
         let width = rows.iter().map(|row| row.content.len()).max();
         columns.truncate(width.unwrap_or_default());
-    } else if insert.source.is_none() {
+    } else if let Some(query) = &insert.source {
+        columns.truncate(width_of(&query.body).unwrap_or(columns.len()));
+    } else {
         columns.clear();
     }
-    let mut needs = sequences(view, &target.schema, &columns)?;
-    needs.push(target.need(Action::Insert, columns));
+    let sequences = sequences(view, &target.schema, &columns)?;
+    let mut needs = vec![target.need(Action::Insert, columns)];
+    needs.extend(sequences);
     Ok(needs)
+}
+
+/// How many columns a query gives, where it names each of them.
+fn width_of(query: &SetExpr) -> Option<usize> {
+    match query {
+        SetExpr::Select(select) => {
+            let named = |item: &SelectItem| {
+                matches!(item, SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { .. })
+            };
+            select.projection.iter().all(named).then_some(select.projection.len())
+        }
+        SetExpr::SetOperation { left, .. } => width_of(left),
+        SetExpr::Query(query) => width_of(&query.body),
+        _ => None,
+    }
 }
 
 /// All that the statement needs, to write and to return what it returns; its query aside.

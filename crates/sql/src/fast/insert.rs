@@ -128,8 +128,8 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
         rows.push(cells);
     }
     let width = values.rows.iter().map(|row| row.content.len()).max().unwrap_or_default();
-    let mut needs = sequences(view, schema, &given[..width]).ok()?;
-    needs.push(source.need(Action::Insert, given[..width].iter().copied()));
+    let mut needs = vec![source.need(Action::Insert, given[..width].iter().copied())];
+    needs.extend(sequences(view, schema, &given[..width]).ok()?);
     let (columns, returned) = match &insert.returning {
         None => (None, Vec::new()),
         Some(items) => {

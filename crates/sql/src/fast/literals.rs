@@ -227,8 +227,9 @@ impl Literals<'_> {
                 return Ok(None);
             }
         }
-        let mut needs = sequences(view, &schema, &given)?;
-        needs.push(of_table(Action::Insert, &schema, numbers(&schema, given.iter().copied())));
+        let written = numbers(&schema, given.iter().copied());
+        let mut needs = vec![of_table(Action::Insert, &schema, written)];
+        needs.extend(sequences(view, &schema, &given)?);
         view.must(&needs)?;
         let mut batch = Batch::new(given.iter().map(|at| schema.columns[*at].ty.physical()));
         for (i, &at) in given.iter().enumerate() {

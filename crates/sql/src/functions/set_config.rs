@@ -3,6 +3,7 @@
 //! A function cannot change its session, for plans run on other threads: what it asks for is noted
 //! ([`Asked`]), and the session does it after the statement.
 
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -15,15 +16,27 @@ use datafusion::logical_expr::{
 };
 use parking_lot::Mutex;
 
+use crate::error::{SqlError, state};
+use crate::plan::scan::external;
+use crate::rights::Judge;
 use crate::view::View;
 
 /// Settings that functions ask for: name, value, and whether for the transaction alone.
 pub type Asked = Arc<Mutex<Vec<(String, String, bool)>>>;
 
-#[derive(Debug)]
 struct SetConfig {
     asked: Asked,
+    judge: Judge,
+    session_role: u32,
+    /// The role that connected.
+    connected: u32,
     signature: Signature,
+}
+
+impl fmt::Debug for SetConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl PartialEq for SetConfig {
@@ -42,9 +55,42 @@ impl Hash for SetConfig {
 
 /// The function, for a session.
 pub fn of_session(view: &View) -> Arc<ScalarUDF> {
-    let asked = Arc::clone(&view.asked);
+    let (asked, judge) = (Arc::clone(&view.asked), view.judge.clone());
     let signature = Signature::any(3, Volatility::Volatile);
-    Arc::new(ScalarUDF::new_from_impl(SetConfig { asked, signature }))
+    let sessions = view.instance.sessions();
+    let session_role = view.session_role;
+    let own = sessions.iter().find(|session| session.key.pid == view.pid);
+    let connected = own.map_or(session_role, |session| session.role);
+    let made = SetConfig { asked, judge, session_role, connected, signature };
+    Arc::new(ScalarUDF::new_from_impl(made))
+}
+
+impl SetConfig {
+    /// Fails for a role that the session will not become.
+    fn must_become(&self, setting: &str, name: &str) -> crate::error::Result<()> {
+        let what = match setting {
+            "role" if name == "none" => return Ok(()),
+            "role" => "role",
+            "session_authorization" => "session authorization",
+            _ => return Ok(()),
+        };
+        let rights = self.judge.rights();
+        let Some(role) = rights.role_named(name).map(|role| role.oid) else {
+            let text = format!("role \"{name}\" does not exist");
+            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        };
+        let may = match setting {
+            "role" => self.judge.of(self.session_role).is_member(role),
+            _ => role == self.connected || rights.is_superuser(self.connected),
+        };
+        match may {
+            true => Ok(()),
+            false => {
+                let text = format!("permission denied to set {what} \"{name}\"");
+                Err(SqlError::new(state::NO_PRIVILEGE, text))
+            }
+        }
+    }
 }
 
 impl ScalarUDFImpl for SetConfig {
@@ -73,6 +119,7 @@ impl ScalarUDFImpl for SetConfig {
             let value = if values.is_null(row) { "" } else { values.value(row) };
             let local = !local.is_null(row) && local.as_boolean().value(row);
             let name = names.value(row).to_lowercase();
+            self.must_become(&name, value).map_err(external)?;
             self.asked.lock().push((name, value.to_string(), local));
             out.push(value.to_string());
         }

@@ -64,6 +64,10 @@ pub struct Within<'a> {
     pub body: &'a Json,
     /// The role with whose rights it reads.
     pub owner: u32,
+    /// Which view it is.
+    key: Key,
+    /// The view that reads it, if that is one.
+    outer: Option<&'a Within<'a>>,
 }
 
 /// Looks names up.
@@ -149,8 +153,8 @@ impl Context<'_> {
 
     /// Notes that a table of the system is read which has passwords.
     fn note_secret(&self, schema: &str, name: &str) {
-        if let Some(class) = system::with_secrets(schema, name) {
-            let need = Need::new(Action::SeeSecrets, class, Key::of(0), name);
+        if let Some((class, key)) = system::with_secrets(schema, name) {
+            let need = Need::new(Action::Read, class, key, name);
             let by = self.within.map(|within| within.owner);
             self.inner.borrow_mut().push(Need { by, ..need });
         }
@@ -203,10 +207,21 @@ impl Context<'_> {
             return Err(too_deep().detail("Views refer to each other too deeply."));
         }
         let key = Key::of(oids::of_object(object.number));
+        // OR REPLACE lets a view read itself, which no query of it ends.
+        let mut around = self.within;
+        while let Some(within) = around {
+            if within.key == key {
+                let text =
+                    format!("infinite recursion detected in rules for relation \"{}\"", name.name);
+                return Err(SqlError::new("42P17", text));
+            }
+            around = within.outer;
+        }
         let owner = self.view.judge.rights().owner(key);
         let mut statement = parse::one(object.body["sql"].as_str().unwrap_or_default())?;
         crate::rewrite::statement(&mut statement);
-        let (known, within) = (Known::default(), Within { body: &object.body, owner });
+        let known = Known::default();
+        let within = Within { body: &object.body, owner, key, outer: self.within };
         let inner = Context {
             known: &known,
             depth: self.depth + 1,

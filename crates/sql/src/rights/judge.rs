@@ -152,11 +152,7 @@ impl Judge {
         let rows = matches!(class, Class::Table | Class::View | Class::Sequence);
         let changes = Privileges::INSERT | Privileges::UPDATE | Privileges::DELETE;
         let reads = if rows { Privileges::SELECT } else { Privileges::NONE };
-        let writes = match class {
-            Class::Table | Class::View => changes,
-            Class::Sequence => Privileges::UPDATE,
-            _ => Privileges::NONE,
-        };
+        let writes = if rows { changes } else { Privileges::NONE };
         let names = if class == Class::Schema { Privileges::USAGE } else { Privileges::NONE };
         let mut held = Privileges::NONE;
         for (role, gives) in

@@ -11,6 +11,8 @@ use super::privilege::{Class, Privileges};
 pub enum Action {
     /// Reads rows: columns that the statement names, or any column where it names none.
     Read,
+    /// Makes another table with the same columns.
+    Imitate,
     /// Adds rows, with values in columns.
     Insert,
     /// Changes columns of rows, or locks rows.
@@ -41,8 +43,6 @@ pub enum Action {
     Comment,
     /// Notes a comment on a part of it: a column, a constraint.
     CommentPart,
-    /// Looks at what only superusers may see.
-    SeeSecrets,
 }
 
 /// What is needed.
@@ -61,16 +61,17 @@ pub enum Demand {
 }
 
 use Action::{
-    Alter, Comment, CommentPart, Connect, CreateIn, CurrentValue, Delete, Drop, Insert, LookIn,
-    NextValue, Read, Refer, SeeSecrets, SetValue, Truncate, Update,
+    Alter, Comment, CommentPart, Connect, CreateIn, CurrentValue, Delete, Drop, Imitate, Insert,
+    LookIn, NextValue, Read, Refer, SetValue, Truncate, Update,
 };
 use Class::{Database, Index, Schema, Sequence, Table, View};
-use Demand::{OfColumns, Owner, OwnerOrOfSchema, Privilege, Superuser};
+use Demand::{OfColumns, Owner, OwnerOrOfSchema, Privilege};
 
 /// What each action needs on each class. What is not here only superusers may.
 pub const RULES: &[(Action, &[Class], Demand)] = &[
     (Read, &[Table, View], OfColumns(Privileges::SELECT)),
     (Read, &[Sequence], Privilege(Privileges::SELECT)),
+    (Imitate, &[Table], Privilege(Privileges::SELECT)),
     (Insert, &[Table, View], OfColumns(Privileges::INSERT)),
     (Update, &[Table, View], OfColumns(Privileges::UPDATE)),
     (Delete, &[Table, View], Privilege(Privileges::DELETE)),
@@ -87,7 +88,6 @@ pub const RULES: &[(Action, &[Class], Demand)] = &[
     (Drop, &[Table, View, Sequence, Index], OwnerOrOfSchema),
     (Comment, &[Database, Schema, Table, View, Sequence, Index], Owner),
     (CommentPart, &[Table, View], Owner),
-    (SeeSecrets, &[Table, View], Superuser),
 ];
 
 /// What an action on a class needs.

@@ -248,6 +248,9 @@ impl RowsAnswer {
 
     /// The tag, when all rows were sent.
     pub fn tag(&self) -> String {
+        if matches!(self.tag, "SHOW" | "EXPLAIN") {
+            return self.tag.to_string();
+        }
         format!("{} {}", self.tag, self.sent)
     }
 }

@@ -188,7 +188,8 @@ impl Session {
         let own = self.presence.role;
         let role = role.map_or(Ok(own), |name| named(judge, name))?;
         if role != own && !judge.rights().is_superuser(own) {
-            let text = "permission denied to set session authorization";
+            let name = judge.rights().name_of(role);
+            let text = format!("permission denied to set session authorization \"{name}\"");
             return Err(SqlError::new(state::NO_PRIVILEGE, text));
         }
         self.turn(Roles { session: role, current: role }, local);

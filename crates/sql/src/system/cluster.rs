@@ -50,10 +50,10 @@ fn roles(view: &View) -> Rows {
             role.createrole,
             role.createdb,
             role.login,
-            role.superuser,
+            role.oid == oids::POSTGRES,
             -1,
             "********",
-            role.superuser,
+            role.oid == oids::POSTGRES,
             role.oid,
         ]);
     }
@@ -74,8 +74,8 @@ fn authids(view: &View) -> Rows {
             role.createrole,
             role.createdb,
             role.login,
-            role.superuser,
-            role.superuser,
+            role.oid == oids::POSTGRES,
+            role.oid == oids::POSTGRES,
             -1,
             role.verifier.clone(),
         ]);
@@ -86,8 +86,8 @@ fn authids(view: &View) -> Rows {
 fn users(view: &View) -> Rows {
     let mut rows = Rows::of("usename usesysid usecreatedb usesuper userepl usebypassrls passwd");
     for role in view.judge.rights().roles().into_iter().filter(|role| role.login) {
-        let all = role.superuser;
-        rows.push(row![&role.name, role.oid, role.createdb, all, all, all, "********"]);
+        let (all, first) = (role.superuser, role.oid == oids::POSTGRES);
+        rows.push(row![&role.name, role.oid, role.createdb, all, first, first, "********"]);
     }
     rows
 }

@@ -170,8 +170,9 @@ fn defaults(view: &View) -> Rows {
 fn passwords(view: &View) -> Rows {
     let mut rows = Rows::of("usename usesysid usecreatedb usesuper userepl usebypassrls passwd");
     for role in view.judge.rights().roles().into_iter().filter(|role| role.login) {
-        let (all, verifier) = (role.superuser, role.verifier.clone());
-        rows.push(row![&role.name, role.oid, role.createdb, all, all, all, verifier]);
+        let (all, first) = (role.superuser, role.oid == oids::POSTGRES);
+        let verifier = role.verifier.clone();
+        rows.push(row![&role.name, role.oid, role.createdb, all, first, first, verifier]);
     }
     rows
 }
@@ -206,6 +207,12 @@ fn applicable_roles(view: &View, administrable: bool) -> Rows {
         if sight.is(member) && (how.admin || !administrable) {
             rows.push(row![rights.name_of(member), rights.name_of(role), yes(how.admin)]);
         }
+    }
+    // No row says that the database's owner is in it.
+    let owner = rights.owner(view.database_key());
+    if sight.is(owner) && !administrable {
+        let role = rights.name_of(oids::PG_DATABASE_OWNER);
+        rows.push(row![rights.name_of(owner), role, yes(false)]);
     }
     rows
 }

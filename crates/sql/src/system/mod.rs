@@ -28,7 +28,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::plan::scan::external;
-use crate::rights::Class;
+use crate::rights::{Class, Key};
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
 use definitions::Definition;
 use rows::Rows;
@@ -41,11 +41,11 @@ pub fn table(view: &View, schema: &str, name: &str) -> Option<Arc<dyn TableProvi
 }
 
 /// What a table or view of the system is to those who may not read it: those that have passwords, values or
-/// the server's files in them only superusers read.
-pub fn with_secrets(schema: &str, name: &str) -> Option<Class> {
+/// the server's files in them are not for all.
+pub fn with_secrets(schema: &str, name: &str) -> Option<(Class, Key)> {
     let definition = definitions::find(schema, name)?;
     let class = if definition.is_view { Class::View } else { Class::Table };
-    oids::PRIVATE.contains(&definition.oid).then_some(class)
+    oids::PRIVATE.contains(&definition.oid).then_some((class, Key::of(definition.oid)))
 }
 
 /// Whether a table is one of the system.

@@ -25,7 +25,6 @@ SELECT id FROM s.t WHERE id = 1 FOR UPDATE
 SELECT id FROM s.t WHERE id = 1 FOR SHARE
 SELECT * FROM s.t WHERE id = 1 FOR UPDATE
 SELECT id FROM s.shared WHERE id = 1 FOR UPDATE
-VALUES ((SELECT count(*) FROM s.t))
 SELECT row_to_json(t) FROM s.t AS t WHERE id = 1
 SELECT a.id FROM s.t AS a JOIN s.t AS b ON a.id = b.id AND b.n = 10
 SELECT * FROM s.shared
@@ -97,12 +96,10 @@ INSERT INTO s.numbered (id, v) VALUES (77, 'x')
 INSERT INTO hidden.t VALUES (2, 2)
 UPDATE hidden.t SET n = 5 WHERE id = 1
 DELETE FROM hidden.t WHERE id = 1
-INSERT INTO s.w VALUES (3, 30)
 UPDATE open.own SET n = 2
 
 [rows] in bulk
 TRUNCATE s.t, s.child
-TRUNCATE s.t CASCADE
 TRUNCATE s.kid
 TRUNCATE s.shared
 TRUNCATE hidden.t
@@ -117,10 +114,6 @@ COPY s.t (id, n, v) FROM STDIN
 COPY hidden.t TO STDOUT
 COPY s.shared TO STDOUT
 COPY s.w TO STDOUT
-LOCK TABLE s.t
-LOCK TABLE s.t IN ACCESS SHARE MODE
-LOCK TABLE s.t IN ROW EXCLUSIVE MODE
-LOCK TABLE s.shared
 DECLARE c CURSOR FOR SELECT n FROM s.t ORDER BY n; FETCH ALL FROM c
 DECLARE c CURSOR FOR SELECT * FROM s.t
 PREPARE p AS SELECT n FROM s.t ORDER BY n; EXECUTE p; DEALLOCATE p
@@ -182,23 +175,18 @@ SELECT nextval('s.q') > 0
 SELECT nextval('s.q') > 0; SELECT currval('s.q') > 0; SELECT lastval() > 0
 SELECT setval('s.q', 5)
 SELECT setval('s.q', 5, false)
-SELECT last_value > 0 FROM s.q
-SELECT is_called FROM s.q
 SELECT nextval('hidden.q') > 0
 SELECT setval('hidden.q', 5)
 SELECT nextval('s.numbered_id_seq') > 0
 SELECT setval('s.numbered_id_seq', 100)
-SELECT pg_sequence_last_value('s.q'::regclass) > 0
 
 [tags] changing sequences
 ALTER SEQUENCE s.q INCREMENT BY 2
 ALTER SEQUENCE s.q RESTART
 ALTER SEQUENCE s.q OWNED BY s.t.id
 ALTER SEQUENCE s.q OWNED BY NONE
-ALTER SEQUENCE s.q RENAME TO other_q
 ALTER SEQUENCE s.q OWNER TO stranger
 ALTER SEQUENCE s.q OWNER TO owner
-ALTER SEQUENCE s.q SET SCHEMA open
 ALTER SEQUENCE hidden.q INCREMENT BY 2
 DROP SEQUENCE s.q
 DROP SEQUENCE s.numbered_id_seq
@@ -223,7 +211,6 @@ CREATE TABLE open.fresh AS SELECT * FROM s.t
 CREATE TABLE open.fresh AS SELECT 1 AS x; SELECT * FROM open.fresh
 CREATE TABLE s.fresh AS SELECT 1 AS x
 CREATE TABLE open.fresh (LIKE s.t)
-CREATE TABLE open.fresh (LIKE s.w)
 CREATE TABLE IF NOT EXISTS s.t (id int)
 CREATE TABLE open.fresh (t_id int REFERENCES s.t)
 CREATE TABLE open.fresh (t_id int REFERENCES s.t (id))
@@ -288,10 +275,7 @@ DROP SCHEMA s
 DROP SCHEMA open CASCADE
 DROP SCHEMA hidden CASCADE
 DROP SCHEMA bare
-DROP SCHEMA public
 DROP SCHEMA IF EXISTS missing
-ALTER SCHEMA s RENAME TO other_s
-ALTER SCHEMA bare RENAME TO other_s
 ALTER SCHEMA s OWNER TO schema_owner
 ALTER SCHEMA s OWNER TO stranger
 ALTER SCHEMA bare OWNER TO g_all
@@ -307,7 +291,6 @@ CREATE DATABASE rights
 DROP DATABASE rights
 DROP DATABASE IF EXISTS missing_d
 DROP DATABASE missing_d
-ALTER DATABASE rights RENAME TO other_d
 
 [tags] roles
 CREATE ROLE fresh_r
@@ -456,12 +439,9 @@ DROP OWNED BY plain
 
 [rows] settings
 SET statement_timeout = 5000
-SET session_authorization = 'owner'
-SET log_min_duration_statement = 5
 SET max_connections = 5
 SET search_path = hidden, s; SELECT n FROM t WHERE id = 1
 SELECT current_schemas(false)
-ALTER SYSTEM SET statement_timeout = 0
 SHOW statement_timeout
 
 [tags outside] maintenance
@@ -480,8 +460,8 @@ CHECKPOINT
 SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE usename = 'victim'
 SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE usename = 'high_session'
 SELECT usename, state IS NULL, query FROM pg_stat_activity WHERE usename = 'victim'
-SELECT usename, query = '<insufficient privilege>', application_name IS NULL, client_addr IS NULL, backend_start IS NULL, pid IS NULL, datname FROM pg_stat_activity WHERE usename = 'victim'
-SELECT count(*) FROM pg_authid
+SELECT usename, query = '<insufficient privilege>', application_name IS NULL, backend_start IS NULL, pid IS NULL, datname FROM pg_stat_activity WHERE usename = 'victim'
+SELECT count(*) FROM pg_authid WHERE rolname NOT LIKE 'pg\_%'
 SELECT count(*) FROM pg_shadow
 SELECT rolname, rolpassword FROM pg_roles WHERE rolname = 'settled'
 SELECT rolpassword IS NULL FROM pg_authid WHERE rolname = 'settled'
@@ -518,7 +498,7 @@ SELECT grantor, grantee, table_name, column_name, privilege_type, is_grantable F
 SELECT grantor, grantee, table_name, column_name, privilege_type, is_grantable FROM information_schema.role_column_grants WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2, 3, 4, 5
 SELECT grantor, grantee, object_schema, object_name, object_type, privilege_type, is_grantable FROM information_schema.usage_privileges WHERE object_type = 'SEQUENCE' ORDER BY 1, 2, 3, 4
 SELECT grantee, role_name, is_grantable FROM information_schema.applicable_roles ORDER BY 1, 2
-SELECT role_name FROM information_schema.enabled_roles ORDER BY 1
+SELECT role_name FROM information_schema.enabled_roles WHERE role_name NOT LIKE 'pg\_%' ORDER BY 1
 SELECT grantee, role_name, is_grantable FROM information_schema.administrable_role_authorizations ORDER BY 1, 2
 SELECT constraint_schema, table_name, constraint_type FROM information_schema.table_constraints WHERE table_schema = 's' AND constraint_type <> 'CHECK' ORDER BY 1, 2, 3
 SELECT table_name, column_name FROM information_schema.key_column_usage WHERE table_schema = 's' ORDER BY 1, 2
@@ -530,11 +510,33 @@ SELECT nspname, nspacl, pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspnam
 SELECT datname, datacl, pg_get_userbyid(datdba) FROM pg_database WHERE datname IN ('rights', 'postgres') ORDER BY 1
 SELECT relname, attname, attacl FROM pg_attribute a JOIN pg_class c ON c.oid = attrelid WHERE attacl IS NOT NULL AND relname = 't' ORDER BY 1, 2
 SELECT relname, pg_get_userbyid(relowner) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname IN ('s', 'open', 'hidden') ORDER BY 1
-SELECT relname, pg_get_userbyid(grantor), CASE grantee WHEN 0 THEN 'public' ELSE pg_get_userbyid(grantee) END, privilege_type, is_grantable FROM pg_class c, aclexplode(c.relacl) WHERE c.relname IN ('t', 'q', 'shared') ORDER BY 1, 2, 3, 4
+SELECT relname, pg_get_userbyid((x).grantor), pg_get_userbyid((x).grantee), (x).privilege_type, (x).is_grantable FROM (SELECT relname, aclexplode(relacl) AS x FROM pg_class WHERE relname IN ('t', 'q', 'shared')) AS s ORDER BY 1, 2, 3, 4
+SELECT pg_get_userbyid(grantee), privilege_type FROM aclexplode(acldefault('r', 10::oid)) ORDER BY 1, 2
 SELECT m.rolname, r.rolname, g.rolname, admin_option FROM pg_auth_members a JOIN pg_roles m ON m.oid = member JOIN pg_roles r ON r.oid = roleid JOIN pg_roles g ON g.oid = grantor WHERE m.rolname NOT LIKE 'pg\_%' ORDER BY 1, 2
 SELECT pg_get_userbyid(defaclrole), nspname, defaclobjtype, defaclacl FROM pg_default_acl LEFT JOIN pg_namespace n ON n.oid = defaclnamespace ORDER BY 1, 2, 3
 SELECT acldefault('r', 10::oid), acldefault('s', 10::oid), acldefault('n', 10::oid), acldefault('d', 10::oid), acldefault('c', 10::oid)
 SELECT schemaname, tablename, tableowner FROM pg_tables WHERE schemaname IN ('s', 'open', 'hidden') ORDER BY 1, 2
 SELECT schemaname, viewname, viewowner FROM pg_views WHERE schemaname IN ('s', 'open', 'hidden') ORDER BY 1, 2
 
-[not served]
+[not served] -- and so an error for every role; the test fails when one of them is served
+VALUES ((SELECT count(*) FROM s.t))
+INSERT INTO s.w VALUES (3, 30)
+TRUNCATE s.t CASCADE
+LOCK TABLE s.t
+LOCK TABLE s.t IN ACCESS SHARE MODE
+LOCK TABLE s.t IN ROW EXCLUSIVE MODE
+LOCK TABLE s.shared
+SELECT last_value > 0 FROM s.q
+SELECT is_called FROM s.q
+SELECT pg_sequence_last_value('s.q'::regclass) > 0
+ALTER SEQUENCE s.q RENAME TO other_q
+ALTER SEQUENCE s.q SET SCHEMA open
+CREATE TABLE open.fresh (LIKE s.w)
+DROP SCHEMA public
+ALTER SCHEMA s RENAME TO other_s
+ALTER SCHEMA bare RENAME TO other_s
+ALTER DATABASE rights RENAME TO other_d
+SET session_authorization = 'owner'
+SET log_min_duration_statement = 5
+ALTER SYSTEM SET statement_timeout = 0
+SELECT relname, pg_get_userbyid(grantor), CASE grantee WHEN 0 THEN 'public' ELSE pg_get_userbyid(grantee) END, privilege_type, is_grantable FROM pg_class c, aclexplode(c.relacl) WHERE c.relname IN ('t', 'q', 'shared') ORDER BY 1, 2, 3, 4

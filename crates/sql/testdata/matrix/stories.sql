@@ -307,3 +307,16 @@ walker: SET search_path = closed
 walker: SELECT * FROM t
 postgres: DROP SCHEMA closed CASCADE
 postgres: DROP ROLE walker
+
+[a view that reads itself]
+postgres: CREATE TABLE public.ground (a int)
+postgres: CREATE VIEW public.ring AS SELECT a FROM public.ground
+postgres: CREATE VIEW public.second AS SELECT a FROM public.ring
+postgres: CREATE OR REPLACE VIEW public.ring AS SELECT a FROM public.ring
+postgres: SELECT a FROM public.ring
+postgres: CREATE OR REPLACE VIEW public.ring AS SELECT a FROM public.second
+postgres: SELECT a FROM public.ring
+postgres: SELECT a FROM public.second
+postgres: CREATE OR REPLACE VIEW public.ring AS SELECT a FROM public.ground
+postgres: SELECT a FROM public.second
+postgres: DROP TABLE public.ground CASCADE

@@ -99,11 +99,6 @@ pub fn view(
     const TAG: &str = "ALTER VIEW";
     let skip = words.accept(&["if", "exists"]);
     let parts = words.name()?;
-    if words.accept(&["owner", "to"]) {
-        let role = words.ident()?;
-        words.end()?;
-        return owner(session, view, &parts, &role, skip, client, TAG);
-    }
     let name = match relation(view, &parts)? {
         Some((name, Relation::View)) => name,
         Some((name, _)) => {
@@ -116,6 +111,11 @@ pub fn view(
         }
         None => return Err(crate::view::no_table(&parts)),
     };
+    if words.accept(&["owner", "to"]) {
+        let role = words.ident()?;
+        words.end()?;
+        return owner(session, view, &parts, &role, skip, client, TAG);
+    }
     let to = if words.accept(&["rename", "to"]) {
         Name::new(&name.schema, words.ident()?)
     } else if words.accept(&["set", "schema"]) {
