@@ -152,7 +152,8 @@ impl Visitor for Counting<'_, '_> {
         if let Some(outer) = self.open.last_mut() {
             let name = outer.with.iter().find(|(at, _)| std::ptr::eq(*at, query));
             if let Some((_, name)) = name.cloned() {
-                outer.names.insert(name, closed.relations);
+                // One without tables is planned as often, too.
+                outer.names.insert(name, closed.relations.max(1));
                 return ControlFlow::Continue(());
             }
         }
