@@ -31,6 +31,7 @@ use super::scan::{TableHandle, external};
 use crate::catalog::objects::Object;
 use crate::catalog::{Kind, Name, bound, oids};
 use crate::deep::too_deep;
+use crate::error::SqlError;
 use crate::rights::ask::{shown, table_key};
 use crate::rights::{Action, Class, Key, Need};
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, Relation, View, no_table};
