@@ -20,6 +20,10 @@ const TABLE_RIGHTS: [&str; 8] =
     ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER", "ALL"];
 const COLUMN_RIGHTS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "REFERENCES"];
 
+/// DROP OWNED, as postgres: to others PostgreSQL refuses it where a grant is not theirs to take away, and what it
+/// says then depends on the order of its dependencies.
+const DROP_OWNED: &str = "RESET SESSION AUTHORIZATION; RESET ROLE; DROP OWNED BY";
+
 /// A statement and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Drawn {
@@ -93,6 +97,9 @@ pub fn draw(rng: &mut Rng, world: &mut World) -> Drawn {
             };
         }
         let mut drawn = draw.statement();
+        if drawn.sql.starts_with(DROP_OWNED) {
+            drawn.sql = "RESET ROLE".into();
+        }
         drawn.role = role;
         // Sessions of others begin anew at the commit.
         drawn.disconnects = false;
@@ -186,7 +193,7 @@ impl Draw<'_> {
     }
 
     fn statement(&mut self) -> Drawn {
-        let role = self.actor();
+        let mut role = self.actor();
         let (sql, effect) = match self.rng.below(100) {
             0..20 => (self.read(), Effect::None),
             20..40 => (self.write(), Effect::None),
@@ -199,6 +206,9 @@ impl Draw<'_> {
             93..97 => self.roles(),
             _ => (self.session(), Effect::None),
         };
+        if sql.starts_with(DROP_OWNED) {
+            role = POSTGRES.into();
+        }
         let reads = sql.starts_with("SELECT") && !sql.contains("val(");
         let names_roles = matches!(effect, Effect::NoRole(_) | Effect::RoleNamed(..));
         Drawn { role, rows: reads, disconnects: names_roles, effect, sql }
@@ -451,7 +461,7 @@ impl Draw<'_> {
             5..7 => {
                 (format!("ALTER ROLE {role} RENAME TO {other}"), Effect::RoleNamed(role, other))
             }
-            7 => (format!("DROP OWNED BY {role} CASCADE"), Effect::None),
+            7 => (format!("{DROP_OWNED} {role} CASCADE"), Effect::None),
             8 => (format!("REASSIGN OWNED BY {role} TO {other}"), Effect::None),
             _ => {
                 let options = [
