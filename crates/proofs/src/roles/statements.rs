@@ -12,13 +12,17 @@ use super::world::{Kind, UNSPENT, World, bare, schema_of};
 const ROLES: [&str; 7] = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus"];
 /// Names of schemas beside `public`.
 const SCHEMAS: [&str; 3] = ["north", "south", "west"];
-/// Names of relations.
+/// Names of relations, before the ending of their kind.
 const NAMES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];
 /// Columns of tables; views have the first.
 const COLUMNS: [&str; 3] = ["a", "b", "c"];
 const TABLE_RIGHTS: [&str; 8] =
     ["SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER", "ALL"];
 const COLUMN_RIGHTS: [&str; 4] = ["SELECT", "INSERT", "UPDATE", "REFERENCES"];
+
+/// DROP OWNED, as postgres: to others PostgreSQL refuses it where a grant is not theirs to take away, and what it
+/// says then depends on the order of its dependencies.
+const DROP_OWNED: &str = "RESET SESSION AUTHORIZATION; RESET ROLE; DROP OWNED BY";
 
 /// A statement and what is known of it.
 #[derive(Clone, Debug)]
@@ -93,6 +97,9 @@ pub fn draw(rng: &mut Rng, world: &mut World) -> Drawn {
             };
         }
         let mut drawn = draw.statement();
+        if drawn.sql.starts_with(DROP_OWNED) {
+            drawn.sql = "RESET ROLE".into();
+        }
         drawn.role = role;
         // Sessions of others begin anew at the commit.
         drawn.disconnects = false;
@@ -156,9 +163,20 @@ impl Draw<'_> {
         }
     }
 
-    /// A name for something new; it may be taken.
-    fn fresh(&mut self) -> String {
-        format!("{}.{}", self.schema(), self.one_of(&NAMES))
+    /// A name for something new; it may be taken. Kinds have endings of their own, so that a statement does not
+    /// meet another kind under a name: what it does then is no matter of rights.
+    fn fresh(&mut self, kind: Kind) -> String {
+        format!("{}.{}", self.schema(), self.bare(kind))
+    }
+
+    fn bare(&mut self, kind: Kind) -> String {
+        let ending = match kind {
+            Kind::Table => "",
+            Kind::View => "_v",
+            Kind::Sequence => "_q",
+            Kind::Index => "_i",
+        };
+        format!("{}{ending}", self.one_of(&NAMES))
     }
 
     fn readable(&mut self) -> String {
@@ -175,7 +193,7 @@ impl Draw<'_> {
     }
 
     fn statement(&mut self) -> Drawn {
-        let role = self.actor();
+        let mut role = self.actor();
         let (sql, effect) = match self.rng.below(100) {
             0..20 => (self.read(), Effect::None),
             20..40 => (self.write(), Effect::None),
@@ -188,6 +206,9 @@ impl Draw<'_> {
             93..97 => self.roles(),
             _ => (self.session(), Effect::None),
         };
+        if sql.starts_with(DROP_OWNED) {
+            role = POSTGRES.into();
+        }
         let reads = sql.starts_with("SELECT") && !sql.contains("val(");
         let names_roles = matches!(effect, Effect::NoRole(_) | Effect::RoleNamed(..));
         Drawn { role, rows: reads, disconnects: names_roles, effect, sql }
@@ -238,9 +259,8 @@ impl Draw<'_> {
 
     fn numbers(&mut self) -> String {
         let sequence = self.existing(Kind::Sequence);
-        match self.rng.below(4) {
+        match self.rng.below(3) {
             0 => format!("SELECT setval('{sequence}', 7)"),
-            1 => format!("SELECT last_value FROM {sequence}"),
             _ => format!("SELECT nextval('{sequence}')"),
         }
     }
@@ -302,20 +322,21 @@ impl Draw<'_> {
     }
 
     fn create(&mut self) -> (String, Effect) {
-        let name = self.fresh();
+        let name = self.fresh(Kind::Table);
         match self.rng.below(14) {
             0..5 => (
                 format!("CREATE TABLE {name} (a int PRIMARY KEY, b int, c int)"),
                 Effect::Relation(Kind::Table, name),
             ),
-            5..8 => (
-                format!("CREATE VIEW {name} AS SELECT a FROM {}", self.readable()),
-                Effect::Relation(Kind::View, name),
-            ),
+            5..8 => {
+                let name = self.fresh(Kind::View);
+                let sql = format!("CREATE VIEW {name} AS SELECT a FROM {}", self.readable());
+                (sql, Effect::Relation(Kind::View, name))
+            }
             8 => {
                 let known = self.world.relations(Kind::View);
                 let view = match known.is_empty() {
-                    true => name,
+                    true => self.fresh(Kind::View),
                     false => (*self.rng.pick(&known)).clone(),
                 };
                 let sql = format!(
@@ -324,10 +345,13 @@ impl Draw<'_> {
                 );
                 (sql, Effect::Relation(Kind::View, view))
             }
-            9 => (format!("CREATE SEQUENCE {name}"), Effect::Relation(Kind::Sequence, name)),
+            9 => {
+                let name = self.fresh(Kind::Sequence);
+                (format!("CREATE SEQUENCE {name}"), Effect::Relation(Kind::Sequence, name))
+            }
             10 => {
                 let table = self.existing(Kind::Table);
-                let index = format!("{}.{}_i", schema_of(&table), self.one_of(&NAMES));
+                let index = format!("{}.{}", schema_of(&table), self.bare(Kind::Index));
                 let sql = format!("CREATE INDEX {} ON {table} (b)", bare(&index));
                 (sql, Effect::Relation(Kind::Index, index))
             }
@@ -387,7 +411,7 @@ impl Draw<'_> {
             0..3 => (format!("ALTER {word} {name} OWNER TO {}", self.role()), Effect::None),
             // Sequences keep their names and schemas: that is not served.
             3..5 if kind != Kind::Sequence => {
-                let to = self.one_of(&NAMES);
+                let to = self.bare(kind);
                 let whole = format!("{}.{to}", schema_of(&name));
                 (format!("ALTER {word} {name} RENAME TO {to}"), Effect::RelationNamed(name, whole))
             }
@@ -418,7 +442,7 @@ impl Draw<'_> {
             }
             _ => {
                 let index = self.existing(Kind::Index);
-                let to = format!("{}_i", self.one_of(&NAMES));
+                let to = self.bare(Kind::Index);
                 let whole = format!("{}.{to}", schema_of(&index));
                 (format!("ALTER INDEX {index} RENAME TO {to}"), Effect::RelationNamed(index, whole))
             }
@@ -437,7 +461,7 @@ impl Draw<'_> {
             5..7 => {
                 (format!("ALTER ROLE {role} RENAME TO {other}"), Effect::RoleNamed(role, other))
             }
-            7 => (format!("DROP OWNED BY {role} CASCADE"), Effect::None),
+            7 => (format!("{DROP_OWNED} {role} CASCADE"), Effect::None),
             8 => (format!("REASSIGN OWNED BY {role} TO {other}"), Effect::None),
             _ => {
                 let options = [

@@ -52,6 +52,10 @@ impl Acl {
         if grantor != owner && self.comes_from(owner, grantor, grantee, options) {
             return Err(Refusal::Circular);
         }
+        // An item without anything would tie the role to the object.
+        if privileges.is_empty() && options.is_empty() {
+            return Ok(());
+        }
         let item = self.item(grantee, grantor);
         item.privileges |= privileges;
         item.options |= options;

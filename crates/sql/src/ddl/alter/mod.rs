@@ -116,7 +116,8 @@ pub fn view(
         words.end()?;
         return owner(session, view, &parts, &role, skip, client, TAG);
     }
-    let to = if words.accept(&["rename", "to"]) {
+    let renames = words.accept(&["rename", "to"]);
+    let to = if renames {
         Name::new(&name.schema, words.ident()?)
     } else if words.accept(&["set", "schema"]) {
         Name::new(words.ident()?, &name.name)
@@ -126,6 +127,9 @@ pub fn view(
     words.end()?;
     view.must_own(Action::Alter, &name, Relation::View)?;
     view.must_create_in(&to.schema)?;
+    if !renames && to == name {
+        return Ok(TAG);
+    }
     naming::check_free(view, &to)?;
     session.rename(Kind::View, &name.engine(&view.database), &to.engine(&view.database))?;
     session.catalog_changed()?;
