@@ -5,7 +5,8 @@ use serde_json::json;
 use super::grant::{self, Said};
 use crate::catalog::Kind;
 use crate::error::{Result, SqlError, state};
-use crate::rights::{Acl, Class, Key, Rights};
+use crate::rights::state::DefaultKey;
+use crate::rights::{Acl, Class, Key, Privileges, Rights};
 use crate::session::Session;
 use crate::view::{View, no_schema};
 use crate::words::Words;
@@ -80,8 +81,34 @@ fn one(session: &mut Session, said: &Said, role: u32, schema: Key, class: Class)
         rights.default_of((role, schema.oid, class)).cloned().unwrap_or_else(|| usual.clone());
     let (privileges, _) = said.whole(class, class.grantable())?;
     grant::change(&mut acl, said, role, role, privileges)?;
-    let items: Vec<String> = acl.print(&|oid| oid.to_string());
-    let body = (acl != usual).then(|| json!({ "acl": items }));
-    let name = format!("{role}:{}:{}", schema.oid, class.word());
-    session.put(Kind::DefaultPrivileges, &name, body)
+    set(session, (role, schema.oid, class), (acl != usual).then_some(acl))
+}
+
+/// Keeps default privileges, or none.
+fn set(session: &mut Session, key: DefaultKey, acl: Option<Acl>) -> Result<()> {
+    let (role, schema, class) = key;
+    let body = acl.map(|acl| json!({ "acl": acl.print(&|oid| oid.to_string()) }));
+    session.put(Kind::DefaultPrivileges, &format!("{role}:{schema}:{}", class.word()), body)
+}
+
+/// Forgets default privileges of roles, and takes away what those of others give them.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn forget(session: &mut Session, roles: &[u32]) -> Result<()> {
+    let rights = session.rights_now()?;
+    for (key, acl) in rights.defaults() {
+        let (owner, ..) = key;
+        let mut left = acl.clone();
+        for role in roles {
+            // Cascading refuses nothing.
+            let _ = left.revoke(owner, owner, *role, !Privileges::NONE, false, true);
+        }
+        if roles.contains(&owner) {
+            set(session, key, None)?;
+        } else if left != *acl {
+            set(session, key, Some(left).filter(|acl| !acl.0.is_empty()))?;
+        }
+    }
+    Ok(())
 }

@@ -299,7 +299,10 @@ impl Granting<'_> {
             let mut acl = rights.acl(class, key).into_owned();
             let (grantor, options) = self.grantor(&[&acl], owner, privileges);
             let granted = self.permitted(target, None, (privileges, all), options)?;
-            if !self.said.grant && class == Class::Table && granted.is_empty() {
+            if !self.said.grant
+                && matches!(class, Class::Table | Class::Sequence)
+                && granted.is_empty()
+            {
                 // From the columns as well, of which PostgreSQL asks for its own first.
                 let of_columns = privileges & OF_COLUMNS;
                 self.permitted(target, Some((0, "tableoid")), (of_columns, true), granted)?;

@@ -2,7 +2,7 @@
 
 use super::naming::{self, Relation};
 use super::privileges::{class_of, key_of};
-use super::{drop as dropping, schema, sequence};
+use super::{default_privileges, drop as dropping, schema, sequence};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Acl, Class, Judge, Key, Privileges};
@@ -133,6 +133,7 @@ pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result
             session.set_entry(key, &entry)?;
         }
     }
+    default_privileges::forget(session, &from)?;
     session.current()?.changed = true;
     Ok("DROP OWNED")
 }

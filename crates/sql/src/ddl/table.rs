@@ -60,6 +60,11 @@ pub fn create(
         collector.constraint(constraint)?;
     }
     let constraints = std::mem::take(&mut collector.all);
+    // What belongs to the table finds it by its name again, as in PostgreSQL.
+    let is_check = |constraint: &Constraint| matches!(constraint, Constraint::Check(..));
+    if !constraints.iter().all(is_check) || columns.iter().any(|c| c.sequence.is_some()) {
+        view.must_look_in(&name.schema)?;
+    }
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.table_options)?;
     Making { session, view, name: &name, columns, constraints }.run(spec)?;

@@ -203,6 +203,9 @@ CREATE TABLE s.fresh (id int)
 CREATE TABLE open.fresh (id int)
 CREATE TABLE open.fresh (id int); INSERT INTO open.fresh VALUES (1); SELECT * FROM open.fresh; DROP TABLE open.fresh
 CREATE TABLE hidden.fresh (id int)
+CREATE TABLE hidden.fresh (id int PRIMARY KEY)
+CREATE TABLE hidden.fresh (id serial)
+CREATE TABLE hidden.fresh (id int CHECK (id > 0))
 CREATE TABLE public.fresh (id int)
 CREATE TABLE fresh (id int)
 CREATE TABLE open.fresh (id serial)
@@ -385,6 +388,7 @@ GRANT SELECT (n) ON s.t TO plain
 GRANT SELECT (n), UPDATE (v) ON s.t TO plain
 GRANT ALL (n) ON s.t TO plain
 GRANT SELECT ON ALL TABLES IN SCHEMA s TO plain
+GRANT SELECT ON ALL TABLES IN SCHEMA hidden TO plain
 GRANT ALL ON ALL SEQUENCES IN SCHEMA s TO plain
 GRANT USAGE ON s.t TO plain
 GRANT SELECT ON s.w TO plain
