@@ -124,9 +124,9 @@ pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result
         let lists = entry.acl.iter_mut().chain(entry.columns.values_mut());
         let mut changed = false;
         for acl in lists {
-            changed |= from
-                .iter()
-                .fold(false, |any, role| take_all(&view.judge, acl, entry.owner, *role) || any);
+            for role in &from {
+                changed |= take_all(&view.judge, acl, entry.owner, *role);
+            }
         }
         if changed {
             entry.columns.retain(|_, acl| !acl.0.is_empty());
