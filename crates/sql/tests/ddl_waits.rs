@@ -8,7 +8,7 @@
 mod support;
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -228,6 +228,16 @@ fn onlap() -> Vec<Actor> {
     SESSIONS.iter().map(actor).collect()
 }
 
+/// A psql that is ended with its actor.
+struct Psql(Child);
+
+impl Drop for Psql {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 fn psql(postgres: &Postgres, database: &str) -> Actor {
     let mut child = postgres
         .psql()
@@ -240,8 +250,9 @@ fn psql(postgres: &Postgres, database: &str) -> Actor {
     let mut input = child.stdin.take().expect("piped");
     let mut output = BufReader::new(child.stdout.take().expect("piped"));
     const END: &str = "<<end of a statement>>";
+    let psql = Psql(child);
     Actor::new(move |sql| {
-        let _child = &child;
+        let _lives = &psql;
         write!(input, "{sql};\n\\echo :SQLSTATE {END}\n").expect("psql lives");
         loop {
             let mut line = String::new();
