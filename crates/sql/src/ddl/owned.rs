@@ -5,7 +5,7 @@ use super::privileges::{class_of, key_of};
 use super::{default_privileges, drop as dropping, schema, sequence};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::rights::{Acl, Class, Judge, Key, Privileges};
+use crate::rights::{Acl, Action, Class, Judge, Key, Privileges};
 use crate::session::Session;
 use crate::view::View;
 use crate::words::Words;
@@ -74,6 +74,10 @@ pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Re
     let rights = view.judge.rights();
     for (class, key) in objects(view)? {
         if rights.entry(key).is_some() && from.contains(&rights.owner(key)) {
+            if class == Class::Schema {
+                let key = view.database_key();
+                view.must_one(Action::CreateIn, Class::Database, key, &view.database)?;
+            }
             session.give(view, class, key, to)?;
         }
     }
@@ -124,9 +128,9 @@ pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result
         let lists = entry.acl.iter_mut().chain(entry.columns.values_mut());
         let mut changed = false;
         for acl in lists {
-            changed |= from
-                .iter()
-                .fold(false, |any, role| take_all(&view.judge, acl, entry.owner, *role) || any);
+            for role in &from {
+                changed |= take_all(&view.judge, acl, entry.owner, *role);
+            }
         }
         if changed {
             entry.columns.retain(|_, acl| !acl.0.is_empty());

@@ -172,7 +172,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
             let size = ty.size();
-            let number = column.map_or(i as u32 + 1, |c| u32::from(c.id.0) + 1);
+            let number = column.map_or(i as u32 + 1, |c| c.id.0 + 1);
             let has_default = match (table, column) {
                 (Some(table), Some(column)) => text::default(view, model, table, column).is_some(),
                 _ => false,

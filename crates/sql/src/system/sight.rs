@@ -44,9 +44,7 @@ impl<'a> Sight<'a> {
     /// The columns of a relation: their numbers and names.
     pub fn numbered(view: &View, relation: &Relation) -> Vec<(u32, String)> {
         match relation.table() {
-            Some(table) => {
-                table.columns.iter().map(|c| (u32::from(c.id.0) + 1, c.name.clone())).collect()
-            }
+            Some(table) => table.columns.iter().map(|c| (c.id.0 + 1, c.name.clone())).collect(),
             None => (1..).zip(columns(view, relation).into_iter().map(|c| c.0)).collect(),
         }
     }

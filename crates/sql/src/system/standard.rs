@@ -131,7 +131,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
             };
             let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
             let identity = known.map(|always| if always { "ALWAYS" } else { "BY DEFAULT" });
-            let number = column.map_or(i as u32 + 1, |c| u32::from(c.id.0) + 1);
+            let number = column.map_or(i as u32 + 1, |c| c.id.0 + 1);
             if !sight.sees_column(relation, number) {
                 continue;
             }
