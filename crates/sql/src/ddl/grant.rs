@@ -301,11 +301,11 @@ impl Granting<'_> {
             let granted = self.permitted(target, None, (privileges, all), options)?;
             if !self.said.grant
                 && matches!(class, Class::Table | Class::Sequence)
-                && granted.is_empty()
+                && (granted & OF_COLUMNS).is_empty()
             {
                 // From the columns as well, of which PostgreSQL asks for its own first.
-                let of_columns = privileges & OF_COLUMNS;
-                self.permitted(target, Some((0, "tableoid")), (of_columns, true), granted)?;
+                let (own, of_columns) = (Some((0, "tableoid")), privileges & OF_COLUMNS);
+                self.permitted(target, own, (of_columns, true), Privileges::NONE)?;
             }
             self.change(&mut acl, owner, grantor, granted)?;
             if !self.said.grant {

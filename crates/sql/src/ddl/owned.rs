@@ -5,7 +5,7 @@ use super::privileges::{class_of, key_of};
 use super::{default_privileges, drop as dropping, schema, sequence};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::rights::{Acl, Class, Judge, Key, Privileges};
+use crate::rights::{Acl, Action, Class, Judge, Key, Privileges};
 use crate::session::Session;
 use crate::view::View;
 use crate::words::Words;
@@ -74,6 +74,10 @@ pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Re
     let rights = view.judge.rights();
     for (class, key) in objects(view)? {
         if rights.entry(key).is_some() && from.contains(&rights.owner(key)) {
+            if class == Class::Schema {
+                let key = view.database_key();
+                view.must_one(Action::CreateIn, Class::Database, key, &view.database)?;
+            }
             session.give(view, class, key, to)?;
         }
     }
