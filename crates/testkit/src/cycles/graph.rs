@@ -65,6 +65,14 @@ impl<'a> Graph<'a> {
         let mut all: Vec<usize> =
             (0..self.history.len()).filter(|tx| number(tx).is_some()).collect();
         all.sort_by_key(number);
+        // A transaction whose changes undid each other wrote nothing, and was told the number of the last commit
+        // before its end. Which of two with one number is the commit, the history does not say.
+        let all: Vec<usize> = all
+            .chunk_by(|a, b| number(a) == number(b))
+            .filter(|same| same.len() == 1)
+            .flatten()
+            .copied()
+            .collect();
         for pair in all.windows(2) {
             self.edges[pair[0]].push(Self::plain(pair[1], EdgeKind::Order));
         }

@@ -268,6 +268,13 @@ fn commit_numbers_go_along() {
     forbidden_from(Serializable, Kind::CommitOrder, &history);
 }
 
+/// Of two transactions with one number one wrote nothing that stayed.
+#[test]
+fn a_number_that_two_have_says_nothing() {
+    let history = [number(2, tx(ANY, [read(1, 1)])), number(2, tx(ANY, [write(1, 1)]))];
+    clean(&history);
+}
+
 #[test]
 fn refused_with_and_without_need() {
     let skew = [
