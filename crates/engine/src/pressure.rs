@@ -56,7 +56,7 @@ const DELAY_MAX_NS: u64 = 20_000_000;
 /// At its worst, merge debt leaves writers this share of the rate of flushes: merges read a byte that
 /// was flushed some times in its life, at about the rate at which flushes write it.
 const LEAST_SHARE: f64 = 1.0 / 16.0;
-/// So many writers of large commits share the rate; beyond, each of them has what it would have then.
+/// At most this number of writers of large commits share the rate; beyond, each of them has what it would have then.
 const SHARERS: u64 = 16;
 /// Deletes on a full disk may pass the limit by this share of it.
 const DELETES_SHARE: u64 = 8;

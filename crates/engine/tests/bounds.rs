@@ -272,7 +272,7 @@ fn large_transaction(db: &Database, table: &Table, rng: &mut Rng) -> Option<Vec<
         match tx.insert_batch(table, batch(fresh.iter().copied())) {
             Ok(()) if rng.chance(0.2) => tx.rollback_to(&savepoint).unwrap(),
             Ok(()) => keys.extend(fresh),
-            // Somebody's key is among them; the transaction can go on without.
+            // Another transaction's key is among them; the transaction can go on without.
             Err(e) if e.kind() == ErrorKind::DuplicateKey => tx.rollback_to(&savepoint).unwrap(),
             Err(e) if e.kind() == ErrorKind::Deadlock => return None,
             Err(e) => panic!("{e}"),

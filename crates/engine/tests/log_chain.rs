@@ -87,7 +87,7 @@ fn logs(fs: &dyn Fs, dir: &str) -> Vec<String> {
     names
 }
 
-/// Whoever opens or checks the database is told of this file.
+/// An open or a check of the database tells of this file.
 fn assert_named(disk: &MemFs, dir: &str, name: &str, what: &str) {
     let opened = || Database::open(dir, options(disk.clone(), SyncMode::Fsync)).map(drop);
     let e = opened().expect_err(what);

@@ -27,7 +27,7 @@ use crate::server::{Kind, Shared};
 const AT_ONCE: usize = 256;
 /// How long accepting rests after a failure, such as too many open files, that no silent client can make up for.
 const REST: Duration = Duration::from_millis(100);
-/// Until somebody who has said everything is looked at again, while there are too many threads.
+/// Until a client that has said everything is looked at again, while there are too many threads.
 const SHORTLY: Duration = Duration::from_millis(5);
 
 /// A client without a thread.
@@ -81,12 +81,12 @@ impl Door {
         }
     }
 
-    /// Waits for somebody; who of those who wait has said something.
+    /// Waits for clients; which of those that wait have said something.
     fn poll(&self) -> Vec<bool> {
         let mut all = vec![PollFd::new(&self.bell, PollFlags::IN)];
         all.extend(self.listeners.iter().map(|l| PollFd::new(l, PollFlags::IN)));
         let first = all.len();
-        // Whoever has said everything is asked for nothing more.
+        // A client that has said everything is asked for nothing more.
         let flags = |v: &Visitor| if v.is_whole { PollFlags::empty() } else { PollFlags::IN };
         all.extend(self.waiting.iter().map(|v| PollFd::new(&v.socket, flags(v))));
         let now = SystemClock.monotonic_ns();

@@ -25,7 +25,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Of so many bytes.
+    /// Of this number of bytes.
     pub fn new(limit: usize) -> Arc<Buffers> {
         Arc::new(Buffers { limit, used: AtomicUsize::new(0) })
     }

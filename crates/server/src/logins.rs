@@ -3,7 +3,7 @@
 //! Each failure of a role from an address ([`Origin`]) doubles the wait of the next verdict there, from 50 ms up to
 //! a limit. The wait is for verdicts, right ones too, and those of logins at the same time come one after the
 //! other: to guess on several connections gains little. No wait is longer than the limit, and other addresses do
-//! not wait, so guessing keeps nobody else out. A right password, or a quiet time, ends it.
+//! not wait, so guessing keeps no other client out. A right password, or a quiet time, ends it.
 //!
 //! The table is bounded (I7): where it is full, the entry that was quiet for longest goes. Safe to share.
 
@@ -78,7 +78,7 @@ impl Logins {
         self.failures.lock().remove(&key(role, from));
     }
 
-    /// The wait after so many failures.
+    /// The wait after a number of failures.
     fn after(&self, count: u32) -> Duration {
         FIRST.saturating_mul(1 << (count.clamp(1, 16) - 1)).min(self.longest)
     }

@@ -226,7 +226,7 @@ fn other_machines_are_served_only_with_tls_and_a_password() {
     assert!(refused(Config { tls: Some(missing), ..config() }, false).is_some());
 }
 
-/// Lets this process have so many files; the server is part of it.
+/// Lets this process have this number of files; the server is part of it.
 fn raise_file_limit(files: u64) {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let now = getrlimit(Resource::Nofile);
@@ -321,7 +321,7 @@ fn wrong_passwords_take_longer_each_time() {
         took.push(began.elapsed());
     }
     assert!(took[5] >= Duration::from_millis(750), "{took:?}");
-    // Other roles are not concerned, and whoever knows the password is let in before long.
+    // Other roles are not concerned, and a client that knows the password is let in before long.
     let began = Instant::now();
     log_in(&mut running.connect(), "nobody", "Secret", &PLAIN);
     assert!(began.elapsed() < Duration::from_millis(750));
@@ -332,7 +332,7 @@ fn wrong_passwords_take_longer_each_time() {
         began.elapsed() < Duration::from_secs(5),
         "two seconds at most, and some for the machine"
     );
-    // From then on nobody waits.
+    // From then on no client waits.
     let (verdict, _) = log_in(&mut running.connect(), "postgres", "Secret", &PLAIN);
     assert_eq!(verdict.field(b'C'), "28P01");
 }

@@ -26,9 +26,9 @@ const SHALLOW: usize = 128;
 const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 128 << 10 } else { 32 << 10 };
 /// A level of a chain of AND, OR or UNION takes this part of that: its frames are the planner's smaller ones.
 const TERM_SHARE: usize = 4;
-/// Brackets, calls and subqueries take so many frames each.
+/// Brackets, calls and subqueries take this number of frames each.
 const NESTED_LEVELS: usize = 16;
-/// Queries within expressions, and brackets around brackets around a table, count for so many levels: the planner's
+/// Queries within expressions, and brackets around brackets around a table, count for this number of levels: the planner's
 /// library, and the parser's, take twice the time for each level of these.
 const DOUBLING: usize = 16;
 /// What the parts that do not recurse take.

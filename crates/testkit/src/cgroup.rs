@@ -20,7 +20,7 @@ pub struct Cgroup {
 }
 
 impl Cgroup {
-    /// One of so many bytes.
+    /// One of this number of bytes.
     ///
     /// # Errors
     /// This process may not make one: that takes root on Linux, with the memory controller.
@@ -56,7 +56,7 @@ impl Cgroup {
         }
     }
 
-    /// Gives its processes so many bytes from now on.
+    /// Gives its processes this number of bytes from now on.
     ///
     /// # Errors
     /// They have more that cannot be taken from them.

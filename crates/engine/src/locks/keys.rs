@@ -112,7 +112,7 @@ impl Filter {
     }
 }
 
-/// What a table of so many hashes takes.
+/// What a table of this number of hashes takes.
 fn table_bytes(capacity: usize) -> usize {
     // Seven places of eight are used, and their number is a power of two.
     (capacity * 8).div_ceil(7).next_power_of_two().max(4) * PLACE_BYTES

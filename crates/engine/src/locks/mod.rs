@@ -188,7 +188,7 @@ impl HeldLocks {
         &mut self.tables[at]
     }
 
-    /// Locks a target of a table, and waits for whoever holds it.
+    /// Locks a target of a table, and waits for its holder.
     ///
     /// # Errors
     /// [`ErrorKind::LockNotAvailable`] after the timeout or where waiting was not wanted;
@@ -230,7 +230,7 @@ impl HeldLocks {
         of.is_some_and(|t| t.table >= Some(mode))
     }
 
-    /// Locks a table itself, and waits for whoever holds it.
+    /// Locks a table itself, and waits for its holder.
     ///
     /// # Errors
     /// As [`HeldLocks::lock`].
@@ -248,7 +248,7 @@ impl HeldLocks {
         Ok(locked)
     }
 
-    /// Locks a name of tables and sequences, and waits for whoever holds it.
+    /// Locks a name of tables and sequences, and waits for its holder.
     ///
     /// # Errors
     /// As [`HeldLocks::lock`].
@@ -297,7 +297,7 @@ impl HeldLocks {
         locked.is_some()
     }
 
-    /// Locks a key of a unique index, and waits for whoever holds it.
+    /// Locks a key of a unique index, and waits for its holder.
     ///
     /// # Errors
     /// As [`HeldLocks::lock`].

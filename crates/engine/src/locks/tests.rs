@@ -127,7 +127,7 @@ fn rows_locked_in_bulk_get_a_queue_when_somebody_wants_them() {
     assert_eq!(waiter.granted(), Some(None));
 }
 
-/// Keys between single ones are free, until there are so many of these that memory counts.
+/// Keys between single ones are free, until these are too many for memory.
 #[test]
 fn many_rising_keys_take_few_entries() {
     let stage = Stage::new();

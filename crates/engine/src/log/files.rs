@@ -19,7 +19,7 @@ const SMALL_FILE_BYTES: u64 = 64 << 10;
 /// Bytes of zeros written per call when a spare file is prepared.
 const FILL_BYTES: usize = 1 << 20;
 
-/// A new file with room for so many bytes. Nothing is left of it when the disk is full.
+/// A new file with room for this number of bytes. Nothing is left of it when the disk is full.
 pub(super) fn allocated(
     storage: &StorageContext,
     path: &Path,

@@ -5,7 +5,7 @@
 //!
 //! Every method runs under the lock and does work bounded by the open piece. Unique indexes are told of
 //! few rows at once: of the rows of a large commit they hear afterwards, in steps, from the writer that
-//! brought them, or from whoever looks for keys first.
+//! brought them, or from the transaction that looks for keys first.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Who may change a schema now?
 //!
 //! One at a time per database for ids, which is over in an instant, one at a time per table for what may
-//! take long. Names are locks like those of rows ([`crate::locks`]). Waits go through the scheduler seam (I9), because whoever holds a lock may wait for
+//! take long. Names are locks like those of rows ([`crate::locks`]). Waits go through the scheduler seam (I9), because the holder of a lock may wait for
 //! background work.
 //!
 //! Thread safety: any thread. Lock order: a table's before the database's.

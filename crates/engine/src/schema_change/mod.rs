@@ -102,7 +102,7 @@ fn take(next: &mut u32) -> IndexId {
     IndexId(*next - 1)
 }
 
-/// Locks names of tables and sequences as transactions do; whoever holds them is waited for. A change that has
+/// Locks names of tables and sequences as transactions do; their holders are waited for. A change that has
 /// a table's `changing` already must not begin with this: a transaction may wait for that.
 pub(crate) fn hold_names<'a>(
     shared: &Shared,

@@ -23,7 +23,7 @@ use crate::options::Rule;
 use crate::table::{index_positions, key_def};
 use crate::unique;
 
-/// What is known of a transaction's many keys takes no more than one part of so many of the memory of
+/// What is known of a transaction's many keys takes at most this fraction of the memory of
 /// transactions: the rows spill at three quarters.
 const KEYS_SHARE: u64 = 3;
 

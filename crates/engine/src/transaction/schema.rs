@@ -7,7 +7,7 @@
 //! visible at once, or nothing.
 //!
 //! A name that comes or goes, and a table that is dropped or changed, is locked to the end
-//! ([`crate::locks`]): whoever wants the same one waits, and all others go on. Ids are taken in an instant, and
+//! ([`crate::locks`]): a transaction that wants the same one waits, and all others go on. Ids are taken in an instant, and
 //! for ever. A deadlock of transactions is told at once. Waits are bounded all the same: a change outside of
 //! transactions may wait for what its caller's transaction holds.
 //!

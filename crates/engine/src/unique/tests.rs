@@ -21,7 +21,7 @@ thread_local! {
     pub(super) static STEPS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Comparisons for giving each of so many rows the unique key of the next one.
+/// Comparisons for giving each of the rows the unique key of the next one.
 fn steps(db: &Database, rows: i64) -> u64 {
     let spec = TableSpec::new(format!("t{rows}"))
         .column("k", DataType::Int8)

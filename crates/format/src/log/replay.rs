@@ -50,7 +50,7 @@ pub struct ReplayEnd {
 ///
 /// `files` are the log files that are there, rising; `oldest` is the number of the oldest one that
 /// must be (a missing file is an error); those below it are void. `begun` is what the manifest says of the newest
-/// one. `load` puts at most so many bytes from
+/// one. `load` puts at most this number of bytes from
 /// the front of a file in the place of what a buffer holds. The caller must make the files durable before it relies on what
 /// it read: bytes that survived a crash of the process may not survive the next loss of power.
 pub fn replay(

@@ -402,7 +402,7 @@ fn a_file_behind_the_newest_goes_on_from_it_or_is_foreign() {
         let e = run_begun(&files, 1, Some(begun)).unwrap_err();
         assert_eq!(e.place().unwrap().file, "00000004.log", "{e}");
     }
-    // Begun and lost with its header: nobody relied on it.
+    // Begun and lost with its header: no commit relied on it.
     files[3].1 = vec![0; 500];
     assert_eq!(run_begun(&files, 1, Some(begun)).unwrap().1.void, [4]);
 }

@@ -26,7 +26,7 @@ pub struct Setting {
     pub rows: u64,
     /// Values of the longest lists.
     pub values: u64,
-    /// Clients begin statements for so many seconds, at least one each.
+    /// Clients begin statements for this number of seconds, at least one each.
     pub seconds: u64,
     /// The cgroup's limit in MiB once the server has started: a planted fault.
     pub squeezed: Option<u64>,

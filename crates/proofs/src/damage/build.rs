@@ -51,7 +51,7 @@ fn row(rng: &mut Rng, id: i64) -> Row {
     vec![Value::Int(id), a, b, Value::Timestamp(id * 1000), Value::Numeric(d), long, Value::Int(0)]
 }
 
-/// Makes one, with nothing that decides but the lots; so many minutes after the beginning of all simulations,
+/// Makes one, with nothing that decides but the lots; this number of minutes after the beginning of all simulations,
 /// as databases of one moment are the same.
 pub(super) fn database(rng: &mut Rng, minutes: i64) -> Built {
     let disk = MemFs::new();

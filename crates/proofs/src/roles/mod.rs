@@ -26,7 +26,7 @@ use world::World;
 
 /// Statements of a seed.
 const STATEMENTS: usize = 2_000;
-/// After so many statements everything that is said about rights is compared.
+/// After this number of statements everything that is said about rights is compared.
 const ASK_EVERY: usize = 100;
 /// Memory of the server.
 const MEMORY: &str = "128MiB";
@@ -55,7 +55,7 @@ pub fn run(seed: u64) -> Verdict {
     run_with(seed, STATEMENTS, None)
 }
 
-/// Runs so many statements of a seed, with a control's fault halfway.
+/// Runs this number of statements of a seed, with a control's fault halfway.
 ///
 /// # Errors
 /// What was found.
@@ -189,7 +189,7 @@ impl Pair {
 
     /// Compares everything that is said about rights.
     fn ask(&mut self, world: &World) -> Result<(), String> {
-        // Whoever postgres is at the moment.
+        // The role that is called postgres at the moment.
         self.both(POSTGRES, "RESET SESSION AUTHORIZATION; RESET ROLE")?;
         for sql in questions::all(world) {
             let Some([ours, theirs]) = self.both(POSTGRES, &sql)? else { continue };

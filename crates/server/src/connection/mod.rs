@@ -139,7 +139,7 @@ impl Connection {
                 self.server.connections.refused.fetch_add(1, Ordering::Relaxed);
                 let peer = self.peer;
                 if self.entry.is_crowded_out() {
-                    // Its socket is closed: nobody can be told.
+                    // Its socket is closed: the client cannot be told.
                     let why = crowded_out();
                     self.server.log.debug(format_args!("connection from {peer} refused: {why}"));
                 } else if let End::Fatal(error) = end {

@@ -1,4 +1,4 @@
-//! Do wrong passwords cost time, and nobody else's?
+//! Do wrong passwords cost time, and only that of their senders?
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn waits_double_up_to_the_limit() {
     assert_eq!(waits, [0, 50, 100, 200, 400, 800, 1600, 2000]);
     // Others are not concerned.
     assert_eq!((millis(&logins, "a", THERE, now), millis(&logins, "b", HERE, now)), (0, 0));
-    // Many guesses at once queue, and whoever knows the password waits for the limit at most.
+    // Many guesses at once queue, and a client that knows the password waits for the limit at most.
     assert!((0..100).all(|_| millis(&logins, "a", HERE, now) <= 2000));
     logins.succeeded("a", HERE);
     assert_eq!(millis(&logins, "a", HERE, now), 0);

@@ -24,7 +24,7 @@ fn one_of_the_most_numerous_goes() {
     assert_eq!(victim(&[1, 1, 1, 2], limits), None);
     // One too many of one address, while there is room for others.
     assert_eq!(victim(&[2, 1, 1, 1, 1], Limits { all: 9, each: 3 }), Some(v4(1)));
-    // One too many of all: whoever is alone stays, however old.
+    // One too many of all: the only one of its address stays, however old.
     assert_eq!(victim(&[3, 1, 1, 1, 2], limits), Some(v4(1)));
 }
 

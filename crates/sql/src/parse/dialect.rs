@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
-/// An operand is read so many times at most, on average over a text.
+/// An operand is read this number of times at most, on average over a text.
 const TIMES: usize = 64;
 
 thread_local! {
@@ -22,7 +22,7 @@ thread_local! {
     static LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Lets the parser of this thread read a text of so many tokens.
+/// Lets the parser of this thread read a text of this number of tokens.
 pub fn begin(tokens: usize) {
     LEFT.set((tokens + TIMES).saturating_mul(TIMES));
 }

@@ -217,7 +217,7 @@ impl Planner {
         &self.room
     }
 
-    /// Waits until there is room for what takes so many bytes.
+    /// Waits until there is room for what takes this number of bytes.
     ///
     /// # Errors
     /// `53200`: there is none, now or ever; those of `go_on`.

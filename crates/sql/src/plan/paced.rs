@@ -26,7 +26,7 @@ use crate::functions::bounded::is_growing;
 
 /// What a step's results of one batch should take at most: a quarter of what a query has for batches on their way.
 const STEP_BYTES: u64 = 1 << 20;
-/// Each batch has at most so many times the rows of the last.
+/// Each batch has at most this multiple of the rows of the last.
 const FASTER: usize = 16;
 
 /// Puts a [`PacedExec`] below each step that has a function whose results may be wide.

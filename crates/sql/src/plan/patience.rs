@@ -1,4 +1,4 @@
-//! How does planning end that nobody waits for any more?
+//! How does planning end that no client waits for any more?
 //!
 //! Each rule of the planner's library is put into a [`Watched`], which looks whether the statement goes on before
 //! each node that the rule rewrites (`super::guard`). What the library does between nodes is bounded by the

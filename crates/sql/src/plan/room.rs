@@ -1,7 +1,7 @@
 //! Does the process have room for queries?
 //!
 //! What sorts, joins and groups take is charged to the queries' pool ([`super::memory`]). Batches on their way,
-//! trees and plans of long texts, answers and what the allocator has not given back are charged to nobody; only the
+//! trees and plans of long texts, answers and what the allocator has not given back are charged to no budget; only the
 //! kernel knows them. So there are no more queries and long texts at a time than a machine or a control group has
 //! room for beside the database, each with the bytes that it is expected to take ([`super::texts`]), and
 //! queries look at the process's own resident memory, with what the allocator has handed out since. Above a first
@@ -9,7 +9,7 @@
 //! another has ended. Above a second one each but the last ends at its next batch. What has no plan (inserts, reads by
 //! key) goes on, unless it holds much itself.
 //!
-//! Who finds no room waits in one line, in which nobody overtakes. The first in line is refused when no query has ended
+//! Who finds no room waits in one line, in which no query overtakes. The first in line is refused when no query has ended
 //! for [`PATIENCE`]; as long as some do, all wait on.
 //!
 //! What spills opens files, thousands of them where a query gets little memory for many rows. The database's own
@@ -175,7 +175,7 @@ impl Room {
         self.look().resident > self.short
     }
 
-    /// Begins what is expected to take so many bytes, if there is room or nobody to wait for. Those in line go before
+    /// Begins what is expected to take this number of bytes, if there is room or no query to wait for. Those in line go before
     /// others, and in their order.
     pub fn begin(self: &Arc<Room>, place: Option<&Place>, bytes: u64) -> Option<Running> {
         let first = self.line.lock().waiting.keys().next().copied();

@@ -2,7 +2,7 @@
 //!
 //! Its text becomes tokens, a tree, a plan and the steps of a plan, most of them there at the same time. Pure.
 
-/// Texts up to so many bytes are not counted: together with what a query takes besides they fit
+/// Texts up to this number of bytes are not counted: together with what a query takes besides they fit
 /// [`super::room::QUERY_BYTES`].
 const SHORT: usize = 8 << 10;
 /// Bytes for each token. Lists of numbers took 700, of texts 870, arrays 1020, INSERT with functions 1140, CASE 1290

@@ -278,7 +278,7 @@ impl Session {
     /// # Errors
     /// The statement is wrong; the name is taken; the transaction has failed.
     pub fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<()> {
-        // Whoever cancels means a statement that runs.
+        // A cancel means a statement that runs.
         self.cancel.store(false, Ordering::Relaxed);
         let parsed = self.parse_in_room(name, sql, types);
         self.room = None;
