@@ -6,8 +6,8 @@
 //! outcomes are compared: the tag and rows, or the SQLSTATE. Now and then everything that the systems say about rights
 //! is compared: has_*_privilege of every role and object, owners, access lists, members ([`questions`]).
 //!
-//! What is allowed here and refused there is an *escape*, the other way round a *refusal*; other differences of state
-//! are findings too, for the two worlds part from there on. PostgreSQL is the only model of rights: [`world`] knows
+//! What is allowed here and refused there is an *escape*, the other way round a *refusal*; both end a seed, for the two
+//! worlds part from there on. Which of two errors is met first is counted, and no finding. PostgreSQL is the only model of rights: [`world`] knows
 //! which names there are, so that statements meet something. One thread: statements come one after the other.
 
 pub mod questions;

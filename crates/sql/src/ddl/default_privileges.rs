@@ -80,7 +80,7 @@ fn one(session: &mut Session, said: &Said, role: u32, schema: Key, class: Class)
     let mut acl =
         rights.default_of((role, schema.oid, class)).cloned().unwrap_or_else(|| usual.clone());
     let (privileges, _) = said.whole(class, class.grantable())?;
-    grant::change(&mut acl, said, role, role, privileges)?;
+    grant::change(&mut acl, said, role, role, privileges, &[role])?;
     set(session, (role, schema.oid, class), (acl != usual).then_some(acl))
 }
 

@@ -427,11 +427,15 @@ impl Granting<'_> {
     }
 
     fn change(&self, acl: &mut Acl, owner: u32, grantor: u32, granted: Privileges) -> Result<()> {
-        change(acl, self.said, owner, grantor, granted)
+        let judge = self.view.judge.of(grantor);
+        let mut roles = judge.roles(true);
+        // A superuser has the owner's, too.
+        roles.extend(judge.has_rights_of(owner).then_some(owner));
+        change(acl, self.said, owner, grantor, granted, &roles)
     }
 }
 
-/// Changes a list as a statement says.
+/// Changes a list as a statement says; `roles` are those whose rights the grantor has.
 ///
 /// # Errors
 /// What others were granted depends on it; a grant would go round.
@@ -441,12 +445,13 @@ pub fn change(
     owner: u32,
     grantor: u32,
     privileges: Privileges,
+    roles: &[u32],
 ) -> Result<()> {
     for grantee in &said.grantees {
         let changed = match said.grant {
             true => {
                 let options = if said.option { privileges } else { Privileges::NONE };
-                acl.grant(owner, grantor, *grantee, privileges, options)
+                acl.grant(owner, grantor, *grantee, privileges, options, roles)
             }
             false => acl.revoke(owner, grantor, *grantee, privileges, said.option, said.cascade),
         };

@@ -37,7 +37,8 @@ pub enum Refusal {
 }
 
 impl Acl {
-    /// Adds privileges, and the option to grant them on.
+    /// Adds privileges, and the option to grant them on; `roles` are those whose rights the grantor has, itself
+    /// among them.
     ///
     /// # Errors
     /// The grantor's own option would come from the grantee.
@@ -48,8 +49,9 @@ impl Acl {
         grantee: u32,
         privileges: Privileges,
         options: Privileges,
+        roles: &[u32],
     ) -> Result<(), Refusal> {
-        if grantor != owner && self.comes_from(owner, grantor, grantee, options) {
+        if grantor != owner && self.comes_from(owner, roles, grantee, options) {
             return Err(Refusal::Circular);
         }
         // An item without anything would tie the role to the object.
@@ -72,15 +74,17 @@ impl Acl {
         &mut self.0[at]
     }
 
-    /// Whether a grantor's options would be lost if those of a grantee were.
-    fn comes_from(&self, owner: u32, grantor: u32, grantee: u32, options: Privileges) -> bool {
+    /// Whether a grantor's options, its own and those of the roles whose rights it has, would be lost if those
+    /// of a grantee were.
+    fn comes_from(&self, owner: u32, roles: &[u32], grantee: u32, options: Privileges) -> bool {
         let mut without = self.clone();
         let lost: Vec<Item> = without.0.iter().filter(|i| i.grantee == grantee).copied().collect();
         for item in lost {
             // Cascading refuses nothing.
             let _ = without.revoke(owner, item.grantor, grantee, item.options, true, true);
         }
-        !without.options_of(owner, grantor).has(options)
+        let own = roles.iter().map(|role| without.options_of(owner, *role));
+        !own.fold(Privileges::NONE, |all, options| all | options).has(options)
     }
 
     /// Takes privileges away that one role gave another, or the option alone (`option_only`), and with
