@@ -156,7 +156,7 @@ fn keys_within_a_reserved_interval_belong_to_its_owner() {
     let IntervalLock::New(interval) = lock(1, b"c", b"e") else { panic!("nothing is locked") };
     let IntervalLock::New(single) = lock(1, b"f", b"f") else { panic!("it is above all") };
     assert!(stage.space.covers(2, index, b"d"));
-    assert!(!stage.space.covers(2, index, b"ee"), "nobody locked it");
+    assert!(!stage.space.covers(2, index, b"ee"), "it is free");
     assert!(!stage.space.covers(2, index, b"g"));
     assert!(!stage.space.covers(1, index, b"d"));
     assert!(matches!(lock(2, b"e", b"k"), IntervalLock::Taken));

@@ -74,7 +74,7 @@ pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Resul
     }
     let role = words.ident()?;
     words.end()?;
-    // To be given to its owner is nothing, whoever says so.
+    // Giving it to its owner changes nothing, so every role may say it.
     if view.judge.rights().owner(key) == view.role_named(&role)? {
         return Ok("ALTER SCHEMA");
     }

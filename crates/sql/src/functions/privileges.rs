@@ -144,7 +144,7 @@ fn asked<'a>(seen: &Seen, a: &'a [Datum], objects: usize) -> Result<(Judge, &'a 
         }
         _ => Err(SqlError::new(
             state::NO_FUNCTION,
-            "there is no function of this name with so many arguments",
+            "there is no function of this name with this number of arguments",
         )),
     }
 }

@@ -21,7 +21,7 @@ fn limits_lie_between_the_budget_and_the_machine() {
 fn who_waits_goes_before_who_comes() {
     let one = || Look { resident: 700 * MIB, files: 10, files_limit: 100 };
     let room = Room::new(1000 * MIB, 100 * MIB, one);
-    let first = query(&room).expect("nobody to wait for");
+    let first = query(&room).expect("no query to wait for");
     let place = room.queue();
     assert!(room.begin(Some(&place), QUERY_BYTES).is_none(), "one runs");
     let turns = tokio::runtime::Builder::new_current_thread().enable_time().build();
@@ -48,19 +48,19 @@ fn many_hold_back_where_one_goes_on() {
     assert_eq!(all.len() as u64, 500 * MIB / QUERY_BYTES);
     free.go_on().expect("there is room");
     let short = room(|| taking(700, 10));
-    let first = query(&short).expect("nobody to wait for");
+    let first = query(&short).expect("no query to wait for");
     assert!(query(&short).is_none() && short.is_short());
     short.go_on().expect("begun is begun");
     drop(first);
     assert!(query(&short).is_some());
     let over = room(|| taking(900, 10));
-    let _first = query(&over).expect("nobody to wait for");
+    let _first = query(&over).expect("no query to wait for");
     over.go_on().expect("it is alone");
     over.taken.lock().running += 1;
     assert_eq!(over.go_on().expect_err("they are two").state(), "53200");
     // What was there before queries is not held against them.
     let files = room(|| taking(500, 80));
-    let _first = query(&files).expect("nobody to wait for");
+    let _first = query(&files).expect("no query to wait for");
     assert!(query(&files).is_some());
     files.go_on().expect("they took none");
     files.files_before.store(55, Ordering::Relaxed);
@@ -78,7 +78,7 @@ fn long_texts_share_the_room_by_their_bytes() {
     let small = room.begin(None, 50 * MIB).expect("it fits beside");
     drop((large, small));
     // What takes more than all the room runs alone, what does not fit the machine not at all.
-    let alone = room.begin(None, 600 * MIB).expect("nobody else is there");
+    let alone = room.begin(None, 600 * MIB).expect("no other query is there");
     assert!(query(&room).is_none());
     drop(alone);
     room.check(600 * MIB).expect("it fits alone");
@@ -86,7 +86,7 @@ fn long_texts_share_the_room_by_their_bytes() {
     // Prepared statements keep what they take, and run all the same.
     let kept = room.keep(490 * MIB).expect("there is room");
     assert_eq!(room.keep(20 * MIB).expect_err("it is full").state(), "53200");
-    let first = query(&room).expect("nobody runs");
+    let first = query(&room).expect("no query runs");
     assert!(query(&room).is_none(), "490 are kept and 16 are taken of 500");
     drop(kept);
     assert!(query(&room).is_some());
@@ -113,7 +113,7 @@ fn who_waits_is_refused_when_nothing_moves() {
     let second = Duration::from_secs(1).as_nanos() as u64;
     let now = SystemClock.monotonic_ns() + 100 * second;
     assert!(!room.is_stuck(now - 29 * second, now));
-    assert!(room.is_stuck(now - 31 * second, now), "nobody has ended in that time");
+    assert!(room.is_stuck(now - 31 * second, now), "no query has ended in that time");
     drop(query(&room));
     assert!(!room.is_stuck(0, SystemClock.monotonic_ns()), "one has ended just now");
 }
