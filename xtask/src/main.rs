@@ -2,7 +2,7 @@
 //!
 //! Chores that need no other tool: `cargo run -p xtask -- check` runs every check, `-- limits` writes
 //! `docs/limits.md` anew, `-- compatibility` the table of `docs/compatibility.md`,
-//! `-- guarantees` that of `docs/guarantees.md`. Each check is a pure function of the files it is given and returns findings;
+//! `-- catalog` PostgreSQL's facts for `crates/pg`, `-- guarantees` that of `docs/guarantees.md`. Each check is a pure function of the files it is given and returns findings;
 //! only this file reads, writes and prints. Not part of any release.
 
 #![allow(clippy::disallowed_methods, reason = "reads the repository, not a database")]
@@ -10,6 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+mod catalog;
 mod compatibility;
 mod guarantees;
 mod layers;
@@ -36,12 +37,15 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check"] => check(root),
         ["limits"] => write_limits(root),
+        ["catalog", ref only @ ..] => catalog::write(root, only),
         ["compatibility"] => write(root, compatibility::PATH, compatibility::page),
         ["guarantees"] => {
             write(root, guarantees::PATH, |files| guarantees::page(files).map_err(|e| vec![e]))
         }
         _ => {
-            eprintln!("usage: cargo run -p xtask -- check | limits | compatibility | guarantees");
+            eprintln!(
+                "usage: cargo run -p xtask -- check | limits | catalog | compatibility | guarantees"
+            );
             ExitCode::from(2)
         }
     }

@@ -20,6 +20,7 @@ pub mod memory;
 pub mod names;
 pub mod pattern;
 pub mod rng;
+pub mod stop;
 pub mod tasks;
 
 pub use clock::{Clock, ManualClock, SystemClock};

@@ -5,8 +5,7 @@
 //! that is far more than the margin above `memory_limit` that users see, so it is told to hurry.
 //!
 //! Bytes are counted on their way, for [`onlap_base::memory::heap`]: each thread adds to a number of its own, and to
-//! the process's when it has changed by [`FOLD`]. A thread that ends leaves less than that uncounted, so the
-//! process's number drifts with threads that come and go, and is good for differences over short times.
+//! the process's when it has changed by [`FOLD`], and when it ends.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -28,11 +27,23 @@ thread_local! {
     /// Bytes that this thread has, and how many of them it has told. Neither needs room of the allocator or a
     /// destructor, so both may be used while a thread begins and ends.
     static OWN: Cell<i64> = const { Cell::new(0) };
-    static OWN_TOLD: Cell<i64> = const { Cell::new(0) };
+    static OWN_TOLD: Cell<i64> = const { Cell::new(NEVER) };
 }
 
+/// What a thread has told that has told nothing yet: so far from any number of bytes that it tells at once.
+const NEVER: i64 = i64::MIN / 2;
+
 /// What others may ask.
-const COUNTERS: Heap = Heap { process: || TOLD.load(Ordering::Relaxed), thread: || OWN.get() };
+const COUNTERS: Heap =
+    Heap { process: || TOLD.load(Ordering::Relaxed), thread: || OWN.get(), give_back };
+
+/// Gives back what the process keeps and does not need: freed memory, and code that ran once.
+fn give_back() {
+    // SAFETY: the allocator is linked in with this function, which any thread may call at any time.
+    unsafe { mi_collect(true) };
+    #[cfg(feature = "server")]
+    crate::code::give_back();
+}
 
 /// mimalloc, with bytes counted.
 struct Counting;
@@ -40,11 +51,61 @@ struct Counting;
 fn count(bytes: i64) {
     let own = OWN.get() + bytes;
     OWN.set(own);
-    let news = own - OWN_TOLD.get();
-    if news.abs() >= FOLD {
-        OWN_TOLD.set(own);
-        TOLD.fetch_add(news, Ordering::Relaxed);
+    if (own - OWN_TOLD.get()).abs() >= FOLD {
+        tell(own);
     }
+}
+
+/// Adds what the thread has not told yet to the process's number.
+fn tell(own: i64) {
+    let told = match OWN_TOLD.get() {
+        NEVER => {
+            end::tell_at_end();
+            0
+        }
+        told => told,
+    };
+    OWN_TOLD.set(own);
+    TOLD.fetch_add(own - told, Ordering::Relaxed);
+}
+
+/// What a thread has not told when it ends. A destructor of a `thread_local` may need memory when it is registered,
+/// and would come back here; a key of the system's threads needs none.
+#[cfg(unix)]
+mod end {
+    use std::ffi::c_void;
+    use std::sync::OnceLock;
+
+    use super::{OWN, tell};
+
+    static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+
+    extern "C" fn ended(_: *mut c_void) {
+        tell(OWN.get());
+    }
+
+    /// Makes the key, before other threads run.
+    pub(super) fn begin() {
+        KEY.get_or_init(|| {
+            let mut key = 0;
+            // SAFETY: the function is there as long as the program, and touches nothing but numbers of its thread.
+            (unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0).then_some(key)
+        });
+    }
+
+    /// Has the thread tell the rest when it ends.
+    pub(super) fn tell_at_end() {
+        if let Some(Some(key)) = KEY.get() {
+            // SAFETY: the key is one of this process; its value only says that there is something to do.
+            unsafe { libc::pthread_setspecific(*key, std::ptr::dangling::<u8>().cast()) };
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod end {
+    pub(super) fn begin() {}
+    pub(super) fn tell_at_end() {}
 }
 
 // SAFETY: memory comes from and goes to mimalloc unchanged; counting neither allocates nor panics.
@@ -84,6 +145,7 @@ const DELAY_MS: i64 = 150;
 
 unsafe extern "C" {
     fn mi_option_set(option: i32, value: std::ffi::c_long);
+    fn mi_collect(force: bool);
 }
 
 /// Bytes of memory below which there are no huge pages.
@@ -99,6 +161,7 @@ pub fn configure() {
             libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0);
         }
     }
+    end::begin();
     heap::install(COUNTERS);
     // SAFETY: the allocator is linked in with this function, which stores a number and ignores options
     // that it does not know. No other thread runs yet.
@@ -115,6 +178,20 @@ mod tests {
 
     unsafe extern "C" {
         fn mi_option_get(option: i32) -> std::ffi::c_long;
+    }
+
+    #[test]
+    fn threads_that_end_leave_nothing_uncounted() {
+        end::begin();
+        let before = TOLD.load(Ordering::Relaxed);
+        let mut held = Vec::new();
+        for _ in 0..1000 {
+            // Less than a thread tells while it runs.
+            held.push(std::thread::spawn(|| vec![0_u8; 48 << 10]).join().expect("it ends"));
+        }
+        let counted = TOLD.load(Ordering::Relaxed) - before;
+        // Other tests run meanwhile, and hold 16 MiB at most.
+        assert!(counted > 30 << 20, "{counted} of {} bytes", held.len() * (48 << 10));
     }
 
     #[test]

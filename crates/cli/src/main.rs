@@ -17,6 +17,8 @@ mod backup;
 mod bench;
 mod check;
 #[cfg(feature = "server")]
+mod code;
+#[cfg(feature = "server")]
 mod config;
 mod demo;
 #[cfg(feature = "server")]

@@ -17,7 +17,7 @@ use onlap_sql::settings::{Configuration, Id, Value};
 use onlap_sql::{Instance, Secret};
 
 use crate::config::{Flags, wrong};
-use crate::{Outcome, files, interrupt, version};
+use crate::{Outcome, code, files, interrupt, version};
 
 /// Between two looks whether somebody wants us to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -52,6 +52,7 @@ pub fn run(args: &Args) -> Result<Outcome> {
     let server = Server::start(Arc::clone(&instance), config, log.clone()).map_err(wrong)?;
     log.info(format_args!("onlap {} serves {}", version::SHORT, settings.text(Id::DataDir)));
     print(&settings, &instance, &server);
+    code::give_back();
     while !interrupt::requested() {
         std::thread::sleep(LOOK);
     }

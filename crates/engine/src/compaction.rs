@@ -28,9 +28,9 @@ use onlap_storage::version::{IndexVersion, TableVersion};
 
 use crate::background;
 use crate::database::Shared;
-use crate::margin;
 use crate::schema_change::truncate;
 use crate::table::{TableState, TableView};
+use crate::{margin, quiet};
 
 impl Editor for Shared {
     fn context(&self) -> &Arc<StorageContext> {
@@ -121,7 +121,7 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
         shared.background.note_error(e);
     }
     let version = &state.view().version;
-    let calm = shared.quiet.calm();
+    let calm = quiet::calm(shared);
     // What died later than all its marks is not in a version.
     let newest = version.marks.iter().map(|m| m.meta.csns.end).max().unwrap_or(0);
     let horizon = shared.horizon_of(state).min(newest);
@@ -155,7 +155,7 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
 pub(crate) fn run(shared: &Shared, table: TableId) -> Result<()> {
     let Some(version) = shared.versions.table(table) else { return Ok(()) };
     let horizon = shared.horizon(table);
-    match next_task(shared, &version, horizon, shared.quiet.calm())? {
+    match next_task(shared, &version, horizon, quiet::calm(shared))? {
         None => {}
         Some(Task::Merge(index, choice)) => {
             let options = MergeOptions {

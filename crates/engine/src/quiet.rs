@@ -28,21 +28,24 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    /// How much time there is for work that only makes reads cheaper.
-    pub(crate) fn calm(&self) -> Calm {
-        if self.forced.load(Ordering::Relaxed) {
-            Calm::Settle
-        } else if self.quiet.load(Ordering::Relaxed) {
-            Calm::Quiet
-        } else {
-            Calm::Busy
-        }
-    }
-
-    /// Has that work done now, whatever writers do.
+    /// Has work done now that only makes reads cheaper, whatever writers do.
     pub(crate) fn force(&self, forced: bool) {
         self.forced.store(forced, Ordering::Relaxed);
     }
+}
+
+/// How much time there is for work that only makes reads cheaper. A commit ends the silence at once,
+/// not with the next look.
+pub(crate) fn calm(shared: &Shared) -> Calm {
+    let quiet = &shared.quiet;
+    if quiet.forced.load(Ordering::Relaxed) {
+        return Calm::Settle;
+    }
+    let silent = quiet.quiet.load(Ordering::Acquire);
+    if silent && quiet.csn.load(Ordering::Acquire) == shared.snapshots.published() {
+        return Calm::Quiet;
+    }
+    Calm::Busy
 }
 
 /// Memtables below this stay in memory.
@@ -59,15 +62,16 @@ pub(crate) fn look(shared: &Shared) {
     }
     let quiet = &shared.quiet;
     let (now, csn) = (shared.clock.unix_us(), shared.snapshots.published());
-    if quiet.csn.swap(csn, Ordering::AcqRel) != csn {
+    if quiet.csn.load(Ordering::Acquire) != csn {
         quiet.since_us.store(now, Ordering::Release);
-        quiet.quiet.store(false, Ordering::Relaxed);
+        quiet.quiet.store(false, Ordering::Release);
+        quiet.csn.store(csn, Ordering::Release);
         return;
     }
     if now - quiet.since_us.load(Ordering::Acquire) < QUIET_US {
         return;
     }
-    if !quiet.quiet.swap(true, Ordering::Relaxed) {
+    if !quiet.quiet.swap(true, Ordering::AcqRel) {
         shared.background.wake();
     }
     let mut worth_it = shared.catalog.all();

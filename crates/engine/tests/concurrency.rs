@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 
 use onlap::{
-    DataType, Database, ErrorKind, IndexSpec, KeyRange, Row, Scan, Snapshot, SyncMode, Table,
-    TableSpec, Value,
+    DataType, Database, ErrorKind, IndexSpec, Isolation, KeyRange, Row, Scan, Snapshot, SyncMode,
+    Table, TableSpec, TransactionOptions, Value,
 };
 use onlap_base::rng::Rng;
 use onlap_vfs::MemFs;
@@ -219,4 +219,35 @@ fn a_contended_row_has_one_next_version_at_a_time() {
     let counts: Vec<i64> =
         agreed_rows(&db, "t").unwrap().iter().map(|row| integer(&row[1])).collect();
     assert_eq!(counts, [2 * ROUNDS as i64, ROUNDS as i64, ROUNDS as i64]);
+}
+
+/// Sessions bring the same rising keys, each in a transaction of its own: who finds a key taken learns it from the
+/// insert, and never from the commit.
+#[test]
+fn a_reserved_key_is_not_refused_by_the_commit() {
+    const SESSIONS: usize = 4;
+    const KEYS: i64 = 4000;
+    let mut options = small_options(SyncMode::Os);
+    options.fs = Arc::new(MemFs::new());
+    let db = Database::open("/db", options).unwrap();
+    let spec = TableSpec::new("t").column("id", DataType::Int8).primary_key(["id"]);
+    let t = db.create_table(spec).unwrap();
+    let (together, refused) = (Barrier::new(SESSIONS), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..SESSIONS {
+            scope.spawn(|| {
+                for key in 0..KEYS {
+                    together.wait();
+                    let options = TransactionOptions::at(Isolation::ReadCommitted);
+                    let mut tx = db.begin_with(options).unwrap();
+                    let inserted = tx.insert(&t, &[Value::Int(key)]);
+                    if inserted.is_ok() && tx.commit().is_err() {
+                        refused.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(refused.into_inner(), 0, "commits refused");
+    assert_eq!(db.snapshot().unwrap().count(&t).unwrap(), KEYS as u64);
 }

@@ -17,10 +17,10 @@ pub mod damage;
 pub mod decoders;
 pub mod disk;
 pub mod faults;
+pub mod figures;
 pub mod isolation;
 pub mod kill;
 pub mod options;
-
 pub mod roles;
 pub mod rows;
 pub mod served;

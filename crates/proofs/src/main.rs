@@ -1,7 +1,8 @@
 //! `onlap-proofs RIG --seeds A..B`: tries seeds of a rig, and notes in the log what was tried.
 //!
 //! With `--no-log` nothing is noted: to replay a seed. Stops at the first finding, which is noted as well, with
-//! the line that replays it. `onlap-proofs list` names the rigs; `onlap-proofs corpus` writes the corpus of decoders anew.
+//! the line that replays it. Without arguments it names the rigs; `onlap-proofs corpus` writes the corpus of decoders
+//! anew, `onlap-proofs figures` prints figures of the server.
 
 #![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
 
@@ -30,6 +31,9 @@ fn main() -> ExitCode {
     if words == ["corpus"] {
         return corpus();
     }
+    if words == ["figures"] {
+        return told(onlap_proofs::figures::print());
+    }
     match parse(&words) {
         Some(arguments) => run(&arguments),
         None => {
@@ -44,14 +48,19 @@ fn main() -> ExitCode {
 }
 
 fn corpus() -> ExitCode {
-    match onlap_proofs::decoders::corpus::write(&record::root()) {
-        Ok((files, bytes)) => println!("{files} files, {bytes} bytes"),
+    told(onlap_proofs::decoders::corpus::write(&record::root()).map(|(files, bytes)| {
+        println!("{files} files, {bytes} bytes");
+    }))
+}
+
+fn told<E: std::fmt::Display>(done: Result<(), E>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("{e}");
-            return ExitCode::FAILURE;
+            ExitCode::FAILURE
         }
     }
-    ExitCode::SUCCESS
 }
 
 fn parse(words: &[&str]) -> Option<Arguments> {

@@ -13,6 +13,7 @@
 //! Invariant: a tree of more than [`SHALLOW`] levels is owned by a [`Deep`], or lives only within a [`run`].
 
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -26,6 +27,8 @@ const SHALLOW: usize = 128;
 const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 128 << 10 } else { 32 << 10 };
 /// A level of a chain of AND, OR or UNION takes this part of that: its frames are the planner's smaller ones.
 const TERM_SHARE: usize = 4;
+/// A table that is joined, or a query of WITH, takes this number of levels: its frames are the largest.
+const JOIN_LEVELS: usize = 2;
 /// Brackets, calls and subqueries take this number of frames each.
 const NESTED_LEVELS: usize = 16;
 /// Queries within expressions, and brackets around brackets around a table, count for this number of levels: the planner's
@@ -33,6 +36,18 @@ const NESTED_LEVELS: usize = 16;
 const DOUBLING: usize = 16;
 /// What the parts that do not recurse take.
 const BASE_BYTES: usize = 1 << 20;
+
+/// Levels for whose stack a process has room that keeps to a budget of its own.
+static MOST_LEVELS: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Memory for each of them: what [`LEVEL_BYTES`] is with optimization.
+const STACK_BYTES: u64 = 32 << 10;
+
+/// Lets the stack of a statement take a quarter of a budget: no allocator counts it, and each thread that works for
+/// the statement has one.
+pub fn keep_within(budget: u64) {
+    let levels = usize::try_from(budget / 4 / STACK_BYTES).unwrap_or(usize::MAX);
+    MOST_LEVELS.store(levels.max(SHALLOW), Ordering::Relaxed);
+}
 
 /// How deep the trees of a statement are at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,9 +88,20 @@ impl Depth {
             Depth { nested, .. } if nested > STATEMENT_NESTING => ("levels", STATEMENT_NESTING),
             Depth { chain, .. } if chain > STATEMENT_CHAIN => ("operators", STATEMENT_CHAIN),
             Depth { terms, .. } if terms > STATEMENT_TERMS => ("terms", STATEMENT_TERMS),
-            _ => return Ok(()),
+            _ => return self.check_stack(),
         };
         Err(too_deep().detail(format!("It has more than {limit} {what} within each other.")))
+    }
+
+    /// Whether the process may take the stack that its trees are walked on.
+    fn check_stack(self) -> Result<()> {
+        let (levels, most) = (self.levels(), MOST_LEVELS.load(Ordering::Relaxed));
+        match levels > most {
+            true => Err(too_deep().detail(format!(
+                "It has {levels} levels within each other; memory_limit leaves room for {most}."
+            ))),
+            false => Ok(()),
+        }
     }
 
     fn levels(self) -> usize {
@@ -108,6 +134,8 @@ struct Group {
     /// Joins of the query.
     joins: usize,
     terms: usize,
+    /// Words BETWEEN whose AND is to come, which is no term: it goes on with the chain.
+    between: usize,
     /// Words UNION and ALL: a chain of one kind of UNION is balanced, at a change of kind there is a level.
     unions: usize,
     alls: usize,
@@ -126,7 +154,7 @@ impl Group {
         let changes = 2 * self.alls.min(self.unions.saturating_sub(self.alls));
         let own = Depth {
             nested: self.levels.max(1),
-            chain: self.longest + self.joins + changes,
+            chain: self.longest + JOIN_LEVELS * self.joins + changes,
             terms: self.terms + self.unions,
         };
         own.plus(self.inner)
@@ -134,6 +162,15 @@ impl Group {
 
     fn take(&mut self, keyword: Keyword) {
         match keyword {
+            Keyword::AND if self.between > 0 => {
+                self.between -= 1;
+                return;
+            }
+            Keyword::BETWEEN => {
+                self.between += 1;
+                self.chain += 1;
+                return;
+            }
             Keyword::AND | Keyword::OR => self.terms += 1,
             Keyword::UNION => {
                 self.unions += 1;
@@ -141,7 +178,8 @@ impl Group {
             }
             Keyword::ALL => self.alls += 1,
             Keyword::INTERSECT | Keyword::EXCEPT => {
-                self.joins += 1;
+                // A join of two groupings.
+                self.joins += 2;
                 self.from = false;
             }
             Keyword::JOIN => self.joins += 1,

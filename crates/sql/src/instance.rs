@@ -111,7 +111,13 @@ impl Instance {
         let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
         let of_queries = (memory / QUERY_SHARE).max(16 << 20);
         let room = Room::of_process(memory + of_queries);
-        let planner = Planner::new(of_queries as usize, room)?;
+        let planner = Planner::new(of_queries as usize, Arc::clone(&room))?;
+        // The pool knows the room.
+        let (known, of_plans) = (db.clone(), Arc::downgrade(&planner.memory()));
+        room.keep_within(memory, move || {
+            let used: u64 = known.memory().iter().map(|part| part.used).sum();
+            used + of_plans.upgrade().map_or(0, |pool| pool.reserved() as u64)
+        });
         let next_object = AtomicU32::new(objects.next_number());
         Ok(Arc::new(Instance {
             db,

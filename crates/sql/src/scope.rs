@@ -6,12 +6,13 @@
 //!
 //! Thread safety: shared; one thread uses the transaction at a time.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use onlap::{ReadCounters, Snapshot, Transaction};
 use onlap_base::clock::{Clock, SystemClock};
+use onlap_base::stop::Stop;
 use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::error::{Result, SqlError, state};
@@ -32,8 +33,8 @@ pub struct Scope {
     away: AtomicBool,
     /// Bytes of memory that a query may take; 0 for its usual share.
     memory: AtomicUsize,
-    /// When the statement has taken too long, on the monotonic clock; 0 for never.
-    deadline_ns: AtomicU64,
+    /// When the statement is to end.
+    stop: Arc<Stop>,
 }
 
 impl Scope {
@@ -49,7 +50,7 @@ impl Scope {
             began_us: SystemClock.unix_us(),
             away: AtomicBool::new(false),
             memory: AtomicUsize::new(0),
-            deadline_ns: AtomicU64::new(0),
+            stop: Arc::new(Stop::new(cancel)),
         })
     }
 
@@ -106,13 +107,17 @@ impl Scope {
     /// Gives the statement so much time from now on; `None`: as long as it takes.
     pub fn limit(&self, time: Option<Duration>) {
         let at = time.map_or(0, |time| SystemClock.monotonic_ns() + time.as_nanos() as u64);
-        self.deadline_ns.store(at, Ordering::Relaxed);
+        self.stop.end_at(at);
+    }
+
+    /// When the statement is to end, for the loops of those that work for it.
+    pub fn stop(&self) -> &Arc<Stop> {
+        &self.stop
     }
 
     /// Whether the statement has taken too long.
     pub fn is_late(&self) -> bool {
-        let deadline = self.deadline_ns.load(Ordering::Relaxed);
-        deadline != 0 && SystemClock.monotonic_ns() >= deadline
+        self.stop.is_late()
     }
 
     /// Fails when the statement is to end, or holds too much while the process has no room.

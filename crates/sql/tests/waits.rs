@@ -40,7 +40,7 @@ fn a_wait_for_a_lock_ends_with_its_time() {
 fn a_query_ends_with_its_time_and_the_next_has_its_own() {
     let fixture = filled();
     let mut talk = fixture.session();
-    talk.rows("set statement_timeout = '50ms'");
+    talk.rows("set statement_timeout = '300ms'");
     let long = "select count(*) from generate_series(1, 20000) a, generate_series(1, 20000) b \
                 where a.a <> b.b";
     assert_eq!(state(&mut talk, long), "57014");

@@ -26,6 +26,8 @@ pub struct Outcome {
     pub tags: Vec<String>,
     /// SQLSTATE and message.
     pub error: Option<(String, String)>,
+    /// More about the error; may be empty.
+    pub detail: String,
     /// Notices: SQLSTATE and message.
     pub notices: Vec<(String, String)>,
     /// What COPY TO STDOUT sent.
@@ -69,7 +71,10 @@ impl Outcome {
             }
             b'D' => self.rows.push(values(&body[2..])),
             b'C' => self.tags.push(text(&body[..body.len() - 1])),
-            b'E' => self.error = Some(fields(body)),
+            b'E' => {
+                self.error = Some(fields(body));
+                self.detail = field(body, b'D');
+            }
             b'N' => self.notices.push(fields(body)),
             b'd' => self.copied.extend_from_slice(body),
             _ => {}
@@ -92,12 +97,13 @@ fn values(mut body: &[u8]) -> Vec<Option<String>> {
     values
 }
 
+fn field(body: &[u8], kind: u8) -> String {
+    let found = body.split(|b| *b == 0).find(|f| f.first() == Some(&kind));
+    found.map_or(String::new(), |f| text(&f[1..]))
+}
+
 fn fields(body: &[u8]) -> (String, String) {
-    let of = |kind: u8| {
-        let field = body.split(|b| *b == 0).find(|f| f.first() == Some(&kind));
-        field.map_or(String::new(), |f| text(&f[1..]))
-    };
-    (of(b'C'), of(b'M'))
+    (field(body, b'C'), field(body, b'M'))
 }
 
 /// A connection to a server that trusts its client.

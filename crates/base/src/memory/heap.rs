@@ -15,6 +15,8 @@ pub struct Heap {
     /// Bytes that this thread has taken, less those that it has given back: below 0 where it frees what others
     /// took.
     pub thread: fn() -> i64,
+    /// Has the allocator give back to the system what it keeps of freed memory.
+    pub give_back: fn(),
 }
 
 static HEAP: OnceLock<Heap> = OnceLock::new();
@@ -27,6 +29,13 @@ pub fn install(heap: Heap) {
 /// Bytes that the process has of its allocator; `None` where it does not count.
 pub fn process_bytes() -> Option<i64> {
     HEAP.get().map(|heap| (heap.process)())
+}
+
+/// Has the allocator give back to the system what it keeps of freed memory, where it can.
+pub fn give_back() {
+    if let Some(heap) = HEAP.get() {
+        (heap.give_back)();
+    }
 }
 
 /// Bytes that this thread has taken, less those that it has given back.

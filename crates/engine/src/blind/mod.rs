@@ -196,6 +196,11 @@ fn begins_at(shared: &Shared, state: &TableState) -> u64 {
 /// Resolves all rows below `to`, which are published, for a reader.
 pub(crate) fn resolve(shared: &Shared, state: &TableState, to: RowId) -> Result<()> {
     state.pending.note_reader(shared);
+    resolve_below(shared, state, to)
+}
+
+/// The same for work that no reader waits for.
+fn resolve_below(shared: &Shared, state: &TableState, to: RowId) -> Result<()> {
     while state.pending.resolved() < to {
         resolve_slice(shared, state, to)?;
     }

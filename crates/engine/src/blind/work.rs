@@ -16,8 +16,8 @@ use onlap_storage::merge::Calm;
 use super::{GAP_ROWS, begins_at, limit, resolve_slice};
 use crate::commit::TableWrite;
 use crate::database::Shared;
-use crate::flush;
 use crate::table::TableState;
+use crate::{flush, quiet};
 
 /// Rows that one job resolves before it looks whether something else is more pressing.
 const JOB_ROWS: u64 = 1 << 18;
@@ -32,7 +32,7 @@ pub(crate) fn is_due(shared: &Shared, state: &TableState) -> bool {
 /// Whether rows should be resolved though nobody asks for them.
 fn wants_resolving(shared: &Shared, state: &TableState) -> bool {
     let rows = state.pending.rows();
-    rows > 0 && (rows >= begins_at(shared, state) || shared.quiet.calm() != Calm::Busy)
+    rows > 0 && (rows >= begins_at(shared, state) || quiet::calm(shared) != Calm::Busy)
 }
 
 /// Whether marks alone have filled the memtable, which no commit would freeze.
@@ -63,7 +63,7 @@ fn freeze(shared: &Shared, state: &TableState) {
 pub(crate) fn settle(shared: &Shared) -> Result<()> {
     for state in shared.catalog.all() {
         if state.schema().blind {
-            super::resolve(shared, &state, RowId::MAX)?;
+            super::resolve_below(shared, &state, RowId::MAX)?;
         }
     }
     Ok(())

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use onlap_base::{Result, RowId};
+use onlap_base::{Result, RowId, stop};
 use onlap_storage::Direction;
 use onlap_storage::segment::Segment;
 
@@ -20,6 +20,7 @@ impl ReadView {
         let mut dead = DeadRows::default();
         let mut n = 0;
         for segment in self.view.version.segments() {
+            stop::check()?;
             n += self.count_segment(segment, self.count, &mut dead)?;
         }
         if let Some(own) = &self.own {

@@ -4,7 +4,7 @@
 //! ([`ReadView::read_in_order`]) gets them put back into it. A row that is visible lies in exactly one
 //! place: a segment, a frozen memtable or the active one.
 
-use onlap_base::{ColumnId, Error, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{ColumnId, Error, PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_format::{Batch, DataType, Row, convert};
 use onlap_storage::marks::ChangeScratch;
 
@@ -208,6 +208,7 @@ impl ReadView {
         columns: &[usize],
         counters: &mut ReadCounters,
     ) -> Result<(Vec<RowId>, Batch)> {
+        stop::check()?;
         let visible = self.visible(rows)?;
         let schema = &self.view.schema;
         let mut out = Batch::new(columns.iter().map(|&c| schema.columns[c].ty.physical()));

@@ -8,7 +8,7 @@
 //!
 //! Must not know what groups are for. Thread safety: belongs to one thread.
 
-use onlap_base::{Error, ErrorKind, Result, RowId};
+use onlap_base::{Error, ErrorKind, Result, RowId, stop};
 use onlap_format::key::KeyDef;
 use onlap_format::{IndexSchema, Row};
 use onlap_storage::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
@@ -74,6 +74,7 @@ impl ReadView {
         let mut rows = Vec::new();
         groups.start(counters)?;
         while let Some((prefix, _)) = groups.first() {
+            stop::check()?;
             rows.push(groups.def.decode(&prefix)?);
             groups.pass(&prefix, counters)?;
         }
@@ -99,6 +100,7 @@ impl ReadView {
         while out.row_ids.len() < scan.row_limit()
             && let Some((prefix, head)) = groups.first()
         {
+            stop::check()?;
             let head = &groups.heads[head];
             let at = head.at().expect("the first source has an entry");
             out.row_ids.push(head.batch.row_ids[at]);

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use onlap_base::{IndexId, Result, RowId};
+use onlap_base::{IndexId, Result, RowId, stop};
 use onlap_format::{Batch, IndexSchema};
 use onlap_storage::run::Run;
 use onlap_storage::version::TableVersion;
@@ -160,6 +160,7 @@ impl ReadView {
             self.sources(range.index.id, &range.bounds, Direction::Forward, &wants, false)?
         {
             while cursor.next(BATCH_ROWS, &mut batch)? {
+                stop::check()?;
                 counters.index_entries_read += batch.len() as u64;
                 f(&batch.row_ids)?;
             }
@@ -254,6 +255,7 @@ impl IndexScan {
         while self.row_ids.len() < max
             && self.cursor.next(max - self.row_ids.len(), &mut self.entries)?
         {
+            stop::check()?;
             counters.index_entries_read += self.entries.len() as u64;
             let mut some_hidden = self.pick_visible()?;
             if let Some(judge) = &mut self.judge {

@@ -13,7 +13,7 @@
 
 use std::ops::Range;
 
-use onlap_base::{IndexId, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{IndexId, PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_storage::segment::Segment;
 use onlap_storage::{Direction, EntryBatch, EntryWants, KeyBounds};
 
@@ -131,6 +131,7 @@ impl ReadView {
         let mut out = Collector::default();
         let mut batch = EntryBatch::default();
         for bounds in bounds {
+            stop::check()?;
             if judged && let Some(key) = whole_key(&bounds, &def) {
                 let row = self.row_by_key(index.id, key, counters)?;
                 row.iter().for_each(|&row| out.push(&[row]));
@@ -140,6 +141,7 @@ impl ReadView {
             let cursors = self.sources(index.id, &bounds, Direction::Forward, &wants, false)?;
             for mut cursor in cursors {
                 while cursor.next(BATCH_ROWS, &mut batch)? {
+                    stop::check()?;
                     counters.index_entries_read += batch.len() as u64;
                     out.push(&batch.row_ids);
                 }
@@ -226,6 +228,7 @@ impl ReadView {
             let mut cursor =
                 version.run_cursor(&entry.run, KeyBounds::all(), Direction::Forward, wants);
             while cursor.next(BATCH_ROWS, &mut batch)? {
+                stop::check()?;
                 counters.index_entries_read += batch.len() as u64;
                 found.push(&batch.row_ids);
             }
@@ -257,6 +260,7 @@ impl ReadView {
     ) -> Result<()> {
         let blocks = &segment.footer().blocks;
         for ids in unsure {
+            stop::check()?;
             let Ok(i) = blocks.binary_search_by_key(&ids.start, |b| b.first_row_id) else {
                 continue;
             };

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use onlap_base::{ColumnId, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{ColumnId, PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_format::batch::remove_values;
 use onlap_storage::Direction;
 use onlap_storage::marks::ChangeScratch;
@@ -129,6 +129,7 @@ impl TableScan {
         counters: &mut ReadCounters,
     ) -> Result<bool> {
         while out.is_empty() {
+            stop::check()?;
             match &mut self.place {
                 Place::Segment(_) => self.step_in_segment(max, out, counters)?,
                 Place::Memory(_) => self.step_in_memory(max.min(MEMORY_ROWS), out)?,

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use onlap_base::{PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_format::{Batch, Row, TableSchema, Value};
 use roaring::RoaringTreemap;
 
@@ -16,7 +16,7 @@ use super::children::Losses;
 use super::column_changes::set_columns;
 use super::incoming::row_bytes;
 use super::rows::{LockedRows, Recheck, Settled};
-use super::{Isolation, MARK_BYTES, Transaction};
+use super::{Isolation, MARK_BYTES, STEPS, Transaction};
 use crate::changes::Change;
 use crate::database::Table;
 use crate::locks::{LockWait, RowLock};
@@ -283,7 +283,10 @@ impl Transaction {
         self.atomically(|tx| {
             let mut replaced = LockedRows { rows: Vec::new(), moved: locked.moved };
             if tx.are_free(table, columns)? {
-                for row in locked.rows {
+                for (n, row) in locked.rows.into_iter().enumerate() {
+                    if n % STEPS == 0 {
+                        stop::check()?;
+                    }
                     let changes: Vec<_> = changes(values(row)?).collect();
                     match tx.free_columns(table, &changes)? {
                         Some(free) => tx.change_landed(table, &[row..row + 1], &free, &changes)?,
@@ -331,6 +334,7 @@ impl Transaction {
         let mut losses = self.losses_of(table, mode);
         let mut from = self.buffer(table)?.rows.rows;
         for part in locked.rows.chunks(READ_AT_ONCE) {
+            stop::check()?;
             let values = self.read_locked(table, part, locked.moved)?;
             let bytes = values.iter().map(|row| MARK_BYTES + row_bytes(row)).sum();
             if self.is_full(bytes) {

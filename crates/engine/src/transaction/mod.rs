@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use onlap_base::memory::{Charge, Part};
-use onlap_base::{Csn, Error, ErrorKind, Result};
+use onlap_base::{Csn, Error, ErrorKind, Result, stop};
 
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
@@ -161,6 +161,8 @@ pub struct Savepoint {
 
 /// Memory that a transaction may use however much the others have: none is refused its first rows.
 const ROOM_OF_EACH: u64 = 64 << 10;
+/// Rows between two looks whether the statement is still wanted.
+const STEPS: usize = 256;
 /// Bytes that a mark takes with the sets that know it, and with its lock.
 const MARK_BYTES: usize = 64;
 /// Bytes that a mark in a file takes in these sets: bitmaps.
@@ -207,6 +209,8 @@ impl Transaction {
     /// this one relied on; [`ErrorKind::DiskFull`]; [`ErrorKind::ReadOnly`] after a failed write.
     /// Nothing of a failed commit is visible.
     pub fn commit(mut self) -> Result<Csn> {
+        // The leader commits for others as well.
+        let _held = stop::hold();
         let changes = self.tables.iter().any(|b| !b.is_untouched());
         if changes && self.options.isolation != Isolation::ReadCommitted {
             self.snapshot.check()?;

@@ -23,12 +23,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, Result, RowId, Subject};
+use onlap_base::{ColumnId, Error, ErrorKind, OtherEnd, Result, RowId, Subject, stop};
 use onlap_format::key::KeyDef;
 use onlap_format::{Batch, ForeignKeySchema, IndexSchema, TableSchema, Value, convert};
 
 use super::buffer::Buffer;
-use super::{Transaction, may_wait, wait_context};
+use super::{STEPS, Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
@@ -81,6 +81,9 @@ impl Parent {
         let places = places.expect("the columns were asked for");
         let mut wanted = BTreeMap::new();
         for row in 0..rows.rows {
+            if row % STEPS == 0 {
+                stop::check()?;
+            }
             let value =
                 |&at: &usize| convert::read_value(schema.columns[at].ty, &rows.columns[at], row);
             let values: Vec<Value> = places.iter().map(value).collect();

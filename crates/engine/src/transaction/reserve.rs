@@ -12,10 +12,10 @@
 use std::collections::HashSet;
 
 use onlap_base::memory::Part;
-use onlap_base::{Result, RowId};
+use onlap_base::{Result, RowId, stop};
 use onlap_format::{BytesVec, Column, IndexSchema};
 
-use super::{Transaction, may_wait, wait_context};
+use super::{STEPS, Transaction, may_wait, wait_context};
 use crate::database::Table;
 use crate::index_build::NOT_YET;
 use crate::locks::{LockWait, Locked, RowLock, Target};
@@ -67,14 +67,20 @@ impl Transaction {
             let (mut min, mut max) = (Vec::new(), Vec::new());
             def.encode_row(&columns, from, &mut min);
             def.encode_row(&columns, to - 1, &mut max);
-            if unique::is_above_all(&table.state, index.id, &min)
+            // Asked again behind the lock: who had it may have committed such a key in between.
+            let is_above = || unique::is_above_all(&table.state, index.id, &min);
+            if is_above()
                 && self.locks.lock_interval(&table.state, index.id, &min, &max)
+                && is_above()
             {
                 return Ok(());
             }
         }
         let (mut keys, mut key, mut kept) = (BytesVec::default(), Vec::new(), HashSet::new());
         for row in from..to {
+            if row % STEPS == 0 {
+                stop::check()?;
+            }
             if buffer.is_alive(buffer.first + row) && !columns.iter().any(|c| c.is_null(row)) {
                 key.clear();
                 def.encode_row(&columns, row, &mut key);

@@ -10,13 +10,13 @@
 //! its transaction has locked. So a change of rows that were locked is a change of exactly these, however
 //! old the statement is.
 
-use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId};
+use onlap_base::{Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, stop};
 use onlap_format::convert;
 use onlap_format::{IndexSchema, Row, Value};
 
 use super::buffer::Found;
 use super::by_key::changed_since;
-use super::{Isolation, Transaction, may_wait, wait_context};
+use super::{Isolation, STEPS, Transaction, may_wait, wait_context};
 use crate::blind;
 use crate::database::Table;
 use crate::locks::{LockWait, Locked, RowLock, Target};
@@ -108,7 +108,10 @@ impl Transaction {
         let seen = self.view_of_keys(table)?.count;
         let moved = rows.last().is_some_and(|last| *last >= seen);
         let mut out = LockedRows { rows: Vec::with_capacity(rows.len()), moved };
-        for row in rows {
+        for (n, row) in rows.into_iter().enumerate() {
+            if n % STEPS == 0 {
+                stop::check()?;
+            }
             let mut at = Some(row);
             while let Some(version) = at {
                 at = match self.lock_row(table, version, mode, wait)? {

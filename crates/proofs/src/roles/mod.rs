@@ -227,7 +227,7 @@ fn sorted(outcome: &Outcome) -> Vec<Vec<Option<String>>> {
 
 fn said(outcome: &Outcome) -> String {
     match &outcome.error {
-        Some((state, text)) => format!("{state} ({text})"),
+        Some((state, text)) => format!("{state} ({text}) {}", outcome.detail),
         None => format!("{} {:?}", outcome.tags.join(", "), outcome.rows),
     }
 }

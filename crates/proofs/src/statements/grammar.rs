@@ -195,6 +195,8 @@ fn extended(rng: &mut Rng) -> Hostile {
     let n = many(rng, 70_000);
     let (text, values) = match rng.below(5) {
         0 => {
+            // The protocol counts parameters in 16 bits.
+            let n = n.min(65_535);
             let places = list(n, ", ", |i| format!("${}::int", i + 1));
             (format!("select a from t where id in ({places})"), vec!["7".to_string(); n])
         }

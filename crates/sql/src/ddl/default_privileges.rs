@@ -80,7 +80,7 @@ fn one(session: &mut Session, said: &Said, role: u32, schema: Key, class: Class)
     let mut acl =
         rights.default_of((role, schema.oid, class)).cloned().unwrap_or_else(|| usual.clone());
     let (privileges, _) = said.whole(class, class.grantable())?;
-    grant::change(&mut acl, said, role, role, privileges, &[role])?;
+    grant::change(&mut acl, said, role, role, privileges, &|role| vec![role])?;
     set(session, (role, schema.oid, class), (acl != usual).then_some(acl))
 }
 
@@ -102,7 +102,8 @@ pub fn forget(session: &mut Session, roles: &[u32]) -> Result<()> {
         let mut left = acl.clone();
         for role in roles {
             // Cascading refuses nothing.
-            let _ = left.revoke(owner, owner, *role, !Privileges::NONE, false, true);
+            let _ = left
+                .revoke(owner, owner, *role, !Privileges::NONE, false, true, &|role| vec![role]);
         }
         if roles.contains(&owner) {
             set(session, key, None)?;

@@ -5,13 +5,15 @@
 //! first role, among those whose rights it has, with the most of the grant options that are needed; what is
 //! lacking is left out with a warning, and is an error where the role has nothing on the object at all.
 
+use std::collections::BTreeMap;
+
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::naming::{self, Relation};
 use super::{alter, members, privileges};
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
-use crate::rights::acl::Refusal;
+use crate::rights::acl::{Refusal, RightsOf};
 use crate::rights::judge::refusal;
 use crate::rights::{Acl, Action, Class, Entry, Key, Need, OF_COLUMNS, PUBLIC, Privileges};
 use crate::session::Session;
@@ -293,33 +295,23 @@ impl Granting<'_> {
         // Of this statement too: an object may be named twice.
         let rights = self.session.rights_now()?;
         let owner = rights.owner(key);
+        let before = rights.acl(class, key).into_owned();
         let mut entry = rights.entry(key).cloned().unwrap_or_else(|| Entry::of(owner));
-        let columns = self.columns(target)?;
+        let columns = self.columns(target, privileges)?;
         if !privileges.is_empty() || columns.is_empty() {
-            let mut acl = rights.acl(class, key).into_owned();
-            let (grantor, options) = self.grantor(&[&acl], owner, privileges);
+            let (grantor, options) = self.grantor(&[&before], owner, privileges);
             let granted = self.permitted(target, None, (privileges, all), options)?;
-            if !self.said.grant
-                && matches!(class, Class::Table | Class::Sequence)
-                && (granted & OF_COLUMNS).is_empty()
-            {
-                // From the columns as well, of which PostgreSQL asks for its own first.
-                let (own, of_columns) = (Some((0, "tableoid")), privileges & OF_COLUMNS);
-                self.permitted(target, own, (of_columns, true), Privileges::NONE)?;
-            }
+            let mut acl = before.clone();
             self.change(&mut acl, owner, grantor, granted)?;
-            if !self.said.grant {
-                for acl in entry.columns.values_mut() {
-                    self.change(acl, owner, grantor, granted & OF_COLUMNS)?;
-                }
-            }
             let usual = crate::rights::Rights::default_acl(class, key, owner);
             entry.acl = Some(acl).filter(|acl| *acl != usual || entry.acl.is_some());
         }
-        for (number, name, privileges, all) in columns {
-            let whole = rights.acl(class, key).into_owned();
+        for (number, (name, privileges)) in columns {
+            // A column of the system has no list of its own: 0 is no column's number.
+            let number = u32::try_from(number).unwrap_or(0);
             let mut acl = entry.columns.remove(&number).unwrap_or_default();
-            let (grantor, options) = self.grantor(&[&whole, &acl], owner, privileges);
+            let (grantor, options) = self.grantor(&[&before, &acl], owner, privileges);
+            let all = privileges == OF_COLUMNS;
             let column = Some((number, name.as_str()));
             let granted = self.permitted(target, column, (privileges, all), options)?;
             self.change(&mut acl, owner, grantor, granted)?;
@@ -329,11 +321,19 @@ impl Granting<'_> {
         self.session.set_entry(key, &entry)
     }
 
-    /// The columns that are named: number, name, privileges, whether all were said.
-    fn columns(&self, target: &Target) -> Result<Vec<(u32, String, Privileges, bool)>> {
-        let mut all: Vec<(u32, String, Privileges, bool)> = Vec::new();
+    /// The columns to change, by number: those that are named, and all where `whole`, the privileges on the
+    /// relation, are taken away, the system's as well.
+    fn columns(&self, target: &Target, whole: Privileges) -> Result<Columns> {
+        let mut columns = Columns::new();
+        let of_all = if self.said.grant { Privileges::NONE } else { whole & OF_COLUMNS };
+        if !of_all.is_empty()
+            && matches!(target.class, Class::Table | Class::View | Class::Sequence)
+        {
+            for (number, name) in columns_of(self.view, target)? {
+                columns.insert(number, (name, of_all));
+            }
+        }
         for wanted in &self.said.wanted {
-            let whole = wanted.word.is_none();
             for name in &wanted.columns {
                 if !matches!(target.class, Class::Table | Class::View) {
                     let text = "column privileges are only valid for relations";
@@ -343,14 +343,12 @@ impl Granting<'_> {
                     None => OF_COLUMNS,
                     Some(word) => privilege(word, OF_COLUMNS, "column")?,
                 };
-                let number = number_of(self.view, &target.name, name)?;
-                match all.iter_mut().find(|known| known.0 == number) {
-                    Some(known) => known.2 |= privileges,
-                    None => all.push((number, name.clone(), privileges, whole)),
-                }
+                let number = number_of(self.view, &target.name, name)? as i32;
+                columns.entry(number).or_insert_with(|| (name.clone(), Privileges::NONE)).1 |=
+                    privileges;
             }
         }
-        Ok(all)
+        Ok(columns)
     }
 
     /// The role that grants, and what of the privileges it may grant.
@@ -427,15 +425,12 @@ impl Granting<'_> {
     }
 
     fn change(&self, acl: &mut Acl, owner: u32, grantor: u32, granted: Privileges) -> Result<()> {
-        let judge = self.view.judge.of(grantor);
-        let mut roles = judge.roles(true);
-        // A superuser has the owner's, too.
-        roles.extend(judge.has_rights_of(owner).then_some(owner));
-        change(acl, self.said, owner, grantor, granted, &roles)
+        let rights_of = |role: u32| self.view.judge.of(role).with_rights_of(owner);
+        change(acl, self.said, owner, grantor, granted, &rights_of)
     }
 }
 
-/// Changes a list as a statement says; `roles` are those whose rights the grantor has.
+/// Changes a list as a statement says.
 ///
 /// # Errors
 /// What others were granted depends on it; a grant would go round.
@@ -445,15 +440,18 @@ pub fn change(
     owner: u32,
     grantor: u32,
     privileges: Privileges,
-    roles: &[u32],
+    rights_of: RightsOf<'_>,
 ) -> Result<()> {
     for grantee in &said.grantees {
         let changed = match said.grant {
             true => {
                 let options = if said.option { privileges } else { Privileges::NONE };
-                acl.grant(owner, grantor, *grantee, privileges, options, roles)
+                acl.grant(owner, grantor, *grantee, privileges, options, rights_of)
             }
-            false => acl.revoke(owner, grantor, *grantee, privileges, said.option, said.cascade),
+            false => {
+                let (option, cascade) = (said.option, said.cascade);
+                acl.revoke(owner, grantor, *grantee, privileges, option, cascade, rights_of)
+            }
         };
         changed.map_err(|refusal| match refusal {
             Refusal::Dependent => SqlError::new(state::IN_USE, "dependent privileges exist")
@@ -465,6 +463,38 @@ pub fn change(
         })?;
     }
     Ok(())
+}
+
+/// Columns of a relation to change: number, name, privileges.
+type Columns = BTreeMap<i32, (String, Privileges)>;
+
+/// The system's columns of tables and sequences, from -6 up.
+const OF_SYSTEM: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"];
+
+/// All columns of a relation.
+fn columns_of(view: &View, target: &Target) -> Result<Vec<(i32, String)>> {
+    let of_system = (-6..).zip(OF_SYSTEM.map(str::to_string));
+    let numbered = |names: Vec<String>| (1..).zip(names);
+    Ok(match target.class {
+        Class::View => numbered(columns_of_view(view, &target.name)).collect(),
+        Class::Sequence => {
+            let own = ["last_value", "log_cnt", "is_called"].map(str::to_string);
+            of_system.chain(numbered(own.to_vec())).collect()
+        }
+        _ => {
+            let schema = view.scope.tx()?.table(&target.name.engine(&view.database))?.schema();
+            let own = schema.columns.iter().map(|c| (c.id.0 as i32 + 1, c.name.clone()));
+            of_system.chain(own).collect()
+        }
+    })
+}
+
+/// Names of a view's columns, in their order.
+fn columns_of_view(view: &View, name: &Name) -> Vec<String> {
+    let object = view.objects.get(Kind::View, &name.engine(&view.database));
+    let columns = object.and_then(|object| object.body["columns"].as_array());
+    let named = |c: &serde_json::Value| c["name"].as_str().map(str::to_string);
+    columns.map_or_else(Vec::new, |all| all.iter().filter_map(named).collect())
 }
 
 /// The number of a column of a table or view, from 1.

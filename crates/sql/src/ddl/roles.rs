@@ -315,16 +315,11 @@ fn drop_one(session: &mut Session, view: &View, role: &Role) -> Result<()> {
         return Err(SqlError::new(state::IN_USE, text));
     }
     let rights = session.rights_now()?;
-    let mut entries = rights.entries();
-    let used = entries.any(|(_, entry)| {
-        let lists = entry.acl.iter().chain(entry.columns.values());
-        entry.owner == role.oid || lists.into_iter().any(|acl| acl.names(role.oid))
-    });
-    let mut defaults = rights.defaults();
-    if used || defaults.any(|((own, ..), acl)| own == role.oid || acl.names(role.oid)) {
+    let used = super::owned::of_role(view, &rights, role.oid)?;
+    if !used.is_empty() {
         let text =
             format!("role \"{}\" cannot be dropped because some objects depend on it", role.name);
-        return Err(SqlError::new(state::IN_USE, text));
+        return Err(SqlError::new(state::IN_USE, text).detail(used.join("\n")));
     }
     let own: Vec<_> = rights.members().filter(|m| m.0 == role.oid || m.1 == role.oid).collect();
     for (of, member, _) in own {

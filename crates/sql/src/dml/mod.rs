@@ -9,7 +9,7 @@ mod conflict;
 mod delete;
 mod insert;
 mod returning;
-mod target;
+pub mod target;
 mod update;
 
 pub use insert::placeholder;

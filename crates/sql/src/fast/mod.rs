@@ -7,7 +7,7 @@
 //!
 //! | statement | module |
 //! |---|---|
-//! | SELECT of columns, with conditions on columns, ORDER BY, LIMIT, DISTINCT, FOR UPDATE | [`select`] |
+//! | SELECT of columns, with conditions on columns, ORDER BY, LIMIT, DISTINCT | [`select`]; with FOR UPDATE, [`locking`] |
 //! | count, sum, min, max without GROUP BY | [`aggregate`] |
 //! | UPDATE and DELETE by conditions that indexes decide | [`change`] |
 //! | INSERT of literals and parameters | [`insert`]; of many literals, [`literals`] |
@@ -15,7 +15,8 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Query, Select, SelectFlavor, SetExpr, Statement, TableFactor, TableWithJoins,
+    Expr, GroupByExpr, Query, Select as SelectAst, SelectFlavor, SetExpr, Statement, TableFactor,
+    TableWithJoins,
 };
 use onlap::{Table, TableSchema};
 
@@ -34,17 +35,18 @@ mod change;
 mod conditions;
 mod insert;
 pub mod literals;
+mod locking;
 mod select;
 
 pub use change::assigned;
 pub use conditions::Operand;
-pub use select::answer_column;
+pub use select::{Select, answer_column};
 
 /// A statement of the native tier.
 #[derive(Debug)]
 pub enum Fast {
     /// Rows of a table.
-    Select(select::Select),
+    Select(Select),
     /// One row of aggregates.
     Aggregate(aggregate::Aggregate),
     /// UPDATE or DELETE.
@@ -215,7 +217,7 @@ impl Fast {
 /// A query that is one plain SELECT.
 struct SelectParts<'a> {
     query: &'a Query,
-    select: &'a Select,
+    select: &'a SelectAst,
 }
 
 impl<'a> SelectParts<'a> {
@@ -237,7 +239,7 @@ impl<'a> SelectParts<'a> {
             return None;
         };
         let SetExpr::Select(select) = &**body else { return None };
-        let Select {
+        let SelectAst {
             select_token: _,
             optimizer_hints,
             distinct: _,

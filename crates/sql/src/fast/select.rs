@@ -1,8 +1,7 @@
 //! SELECT of columns of one table.
 //!
 //! Rows come from an index range in its order where that is the order asked for, and are sorted
-//! otherwise. With FOR UPDATE each row is locked as it comes; where another transaction had changed it,
-//! its newest version is judged again.
+//! otherwise. With FOR UPDATE they are locked first (`locking`).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,10 +9,11 @@ use std::sync::Arc;
 use datafusion::sql::sqlparser::ast::{
     Distinct, LimitClause, LockType, NonBlock, OrderByKind, SelectItem,
 };
-use onlap::{LockWait, Row, RowBatch, RowId, RowLock, Rows, Scan, Value, convert};
+use onlap::{LockWait, Row, RowBatch, RowLock, Rows, Scan, Value, convert};
+use onlap_base::stop;
 
 use super::conditions::{Conditions, Operand, Resolved, Rest};
-use super::{SelectParts, Source};
+use super::{SelectParts, Source, locking};
 use crate::catalog::names::fold;
 use crate::catalog::oids;
 use crate::error::{Result, SqlError};
@@ -39,19 +39,19 @@ pub struct Select {
     /// Types of parameters by number.
     pub parameters: Vec<(usize, PgType)>,
     /// Positions in the table of the answer's columns.
-    output: Vec<usize>,
+    pub(super) output: Vec<usize>,
     distinct: bool,
-    order: Vec<Order>,
-    limit: Option<Operand>,
-    offset: Option<Operand>,
-    lock: Option<(RowLock, LockWait)>,
+    pub(super) order: Vec<Order>,
+    pub(super) limit: Option<Operand>,
+    pub(super) offset: Option<Operand>,
+    pub(super) lock: Option<(RowLock, LockWait)>,
 }
 
 /// A column of ORDER BY.
 #[derive(Clone, Copy, Debug)]
-struct Order {
-    column: usize,
-    descending: bool,
+pub(super) struct Order {
+    pub(super) column: usize,
+    pub(super) descending: bool,
 }
 
 /// A column of an answer that is one of a table.
@@ -200,9 +200,9 @@ fn lock_of(parts: &SelectParts<'_>) -> Option<Option<(RowLock, LockWait)>> {
 }
 
 /// Rows that are sorted here take no more: what a session may hold beside the memory of queries.
-const SORT_BYTES: usize = 4 << 20;
+pub(super) const SORT_BYTES: usize = 4 << 20;
 
-fn bytes_of(row: &Row) -> usize {
+pub(super) fn bytes_of(row: &Row) -> usize {
     let beside = |value: &Value| match value {
         Value::Text(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
@@ -212,18 +212,36 @@ fn bytes_of(row: &Row) -> usize {
 }
 
 /// Rows of one range, and what of them is still to be judged.
-struct Part {
-    rows: Rows,
-    rest: Vec<(usize, Rest)>,
+pub(super) struct Part {
+    pub(super) rows: Rows,
+    pub(super) rest: Vec<(usize, Rest)>,
 }
 
 /// What a run reads: columns of the table by position.
-struct Wanted {
-    columns: Vec<usize>,
+pub(super) struct Wanted {
+    pub(super) columns: Vec<usize>,
 }
 
 impl Wanted {
-    fn at(&self, column: usize) -> usize {
+    /// These columns, and those that conditions look at.
+    pub(super) fn with_judged(mut columns: Vec<usize>, resolved: &Resolved) -> Wanted {
+        columns.extend(resolved.rest.iter().map(Rest::column));
+        columns.extend(resolved.alternatives.iter().flatten().map(|b| b.column));
+        Wanted::each_once(&columns)
+    }
+
+    /// These columns, each once.
+    pub(super) fn each_once(columns: &[usize]) -> Wanted {
+        let mut seen = Vec::with_capacity(columns.len());
+        for column in columns {
+            if !seen.contains(column) {
+                seen.push(*column);
+            }
+        }
+        Wanted { columns: seen }
+    }
+
+    pub(super) fn at(&self, column: usize) -> usize {
         self.columns.iter().position(|c| *c == column).expect("all columns in use are read")
     }
 }
@@ -238,7 +256,9 @@ impl Select {
         let offset = count_of(self.offset.as_ref(), values, "OFFSET")?.unwrap_or(0);
         let Some(plan) = self.plan(&resolved) else { return Ok(None) };
         if let Some((mode, wait)) = self.lock {
-            return self.run_locked(scope, &resolved, plan, (mode, wait), limit, offset).map(Some);
+            let Some(ids) = self.candidates(scope, &resolved, &plan)? else { return Ok(None) };
+            let wanted = locking::Locking { mode, wait, limit, offset };
+            return self.locked(scope, &resolved, ids, &wanted).map(Some);
         }
         // A single row by its whole key.
         if let [(_, Some((index, choice)))] = &plan[..]
@@ -290,7 +310,10 @@ impl Select {
 
     /// Per alternative: whether its index is read backwards, and the index; `None` where the planner does
     /// better: a condition without an index.
-    fn plan(&self, resolved: &Resolved) -> Option<Vec<(bool, Option<(String, Choice)>)>> {
+    pub(super) fn plan(
+        &self,
+        resolved: &Resolved,
+    ) -> Option<Vec<(bool, Option<(String, Choice)>)>> {
         let schema = &self.source.schema;
         let mut plan = Vec::with_capacity(resolved.alternatives.len());
         for bounds in &resolved.alternatives {
@@ -300,10 +323,13 @@ impl Select {
                     let reverse = self.direction(index, choice.equal).unwrap_or(false);
                     (reverse, Some((index.name.clone(), choice)))
                 }
-                // Only here are rows locked, so that there is no planner to do better.
+                None if bounds.is_empty() && resolved.rest.is_empty() => match self.whole_table() {
+                    // Only here are rows locked, so that there is no planner to do better.
+                    None if self.lock.is_some() => (false, None),
+                    found => found?,
+                },
                 None if self.lock.is_some() => (false, None),
-                None if !bounds.is_empty() || !resolved.rest.is_empty() => return None,
-                None => self.whole_table()?,
+                None => return None,
             });
         }
         Some(plan)
@@ -347,7 +373,7 @@ impl Select {
         Some(reverse.unwrap_or(false))
     }
 
-    fn is_ordered(&self, plan: &[(bool, Option<(String, Choice)>)]) -> bool {
+    pub(super) fn is_ordered(&self, plan: &[(bool, Option<(String, Choice)>)]) -> bool {
         match plan {
             [] => true,
             [(_, Some((name, choice)))] => {
@@ -363,18 +389,10 @@ impl Select {
         if sorted || self.distinct {
             columns.extend(self.order.iter().map(|o| o.column));
         }
-        columns.extend(resolved.rest.iter().map(Rest::column));
-        columns.extend(resolved.alternatives.iter().flatten().map(|b| b.column));
-        let mut seen = Vec::with_capacity(columns.len());
-        for column in columns {
-            if !seen.contains(&column) {
-                seen.push(column);
-            }
-        }
-        Wanted { columns: seen }
+        Wanted::with_judged(columns, resolved)
     }
 
-    fn open(
+    pub(super) fn open(
         &self,
         scope: &Scope,
         choice: Option<&(String, Choice)>,
@@ -479,88 +497,6 @@ impl Select {
         let pick = |row: Row| outs.iter().map(|at| row[*at].clone()).collect();
         Ok(Some(Chunk::Rows(rows.map(pick).collect())))
     }
-
-    /// Locks rows one by one in their order, until enough are locked.
-    fn run_locked(
-        &self,
-        scope: &Arc<Scope>,
-        resolved: &Resolved,
-        plan: Vec<(bool, Option<(String, Choice)>)>,
-        (mode, wait): (RowLock, LockWait),
-        limit: Option<usize>,
-        offset: usize,
-    ) -> Result<Answer> {
-        let candidates = self.candidates(scope, resolved, &plan)?;
-        let schema = &self.source.schema;
-        let (mut rows, mut skipped) = (Vec::new(), 0);
-        for id in candidates {
-            if limit.is_some_and(|limit| rows.len() >= limit) {
-                break;
-            }
-            let table = &self.source.table;
-            let mut tx = scope.tx()?;
-            let mut newest = None;
-            let locked = {
-                let mut recheck = |_: RowId, row: &Row| {
-                    newest = Some(row.clone());
-                    Ok(Conditions::hold(resolved, schema, row))
-                };
-                tx.lock_rows(table, &[id], mode, wait, &mut recheck)?
-            };
-            let Some(locked) = locked.first() else { continue };
-            let row = match newest {
-                Some(row) => row,
-                None => match tx.fetch(table, &[*locked], None)? {
-                    batch if batch.is_empty() => continue,
-                    batch => batch.row(0),
-                },
-            };
-            if skipped < offset {
-                skipped += 1;
-                continue;
-            }
-            rows.push(self.output.iter().map(|c| row[*c].clone()).collect());
-        }
-        let source = Box::new(Ready::new(vec![Chunk::Rows(rows)]));
-        Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT")))
-    }
-
-    /// Ids of rows in the order asked for.
-    fn candidates(
-        &self,
-        scope: &Arc<Scope>,
-        resolved: &Resolved,
-        plan: &[(bool, Option<(String, Choice)>)],
-    ) -> Result<Vec<RowId>> {
-        let sorted = !self.order.is_empty() && !self.is_ordered(plan);
-        let wanted = self.wanted(resolved, true);
-        let mut found: Vec<(RowId, Row)> = Vec::new();
-        for ((reverse, choice), bounds) in plan.iter().zip(&resolved.alternatives) {
-            let part =
-                self.open(scope, choice.as_ref(), *reverse, bounds, resolved, &wanted, None)?;
-            for batch in part.rows {
-                scope.go_on()?;
-                let batch = batch?;
-                for i in 0..batch.len() {
-                    if holds(&part.rest, &batch, i) {
-                        let row = if sorted { batch.row(i) } else { Row::new() };
-                        found.push((batch.row_ids[i], row));
-                    }
-                }
-            }
-        }
-        if sorted {
-            found.sort_by(|(_, a), (_, b)| {
-                let each = self.order.iter().map(|o| {
-                    let (at, ty) = (wanted.at(o.column), self.source.schema.columns[o.column].ty);
-                    let order = convert::compare_values(ty, &a[at], &b[at]);
-                    if o.descending { order.reverse() } else { order }
-                });
-                each.fold(Ordering::Equal, Ordering::then)
-            });
-        }
-        Ok(found.into_iter().map(|(id, _)| id).collect())
-    }
 }
 
 pub(super) fn holds(rest: &[(usize, Rest)], batch: &RowBatch, row: usize) -> bool {
@@ -568,7 +504,11 @@ pub(super) fn holds(rest: &[(usize, Rest)], batch: &RowBatch, row: usize) -> boo
 }
 
 /// A number of rows that LIMIT or OFFSET names; `None` for NULL.
-fn count_of(operand: Option<&Operand>, values: &[Parameter], what: &str) -> Result<Option<usize>> {
+pub(super) fn count_of(
+    operand: Option<&Operand>,
+    values: &[Parameter],
+    what: &str,
+) -> Result<Option<usize>> {
     let Some(operand) = operand else { return Ok(None) };
     match operand.value(onlap::DataType::Int8, values)? {
         Some(Value::Int(n)) if n >= 0 => Ok(Some(n as usize)),
@@ -594,6 +534,7 @@ impl answer::Source for Stream {
         }
         while let Some(part) = self.parts.last_mut() {
             self.scope.go_on()?;
+            let _stop = stop::within(self.scope.stop());
             let Some(batch) = part.rows.next() else {
                 self.parts.pop();
                 continue;

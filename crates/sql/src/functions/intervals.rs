@@ -14,6 +14,7 @@ use datafusion::logical_expr::{
 
 use super::interval_text;
 use crate::error::{Result as SqlResult, SqlError};
+use crate::plan::guard;
 use crate::plan::scan::external;
 use crate::types::Cell;
 
@@ -82,6 +83,7 @@ impl ScalarUDFImpl for Intervals {
         &self.signature
     }
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        guard::go_on()?;
         let wanted = match self.kind {
             Kind::Read | Kind::Span => 1,
             Kind::Make => 7,

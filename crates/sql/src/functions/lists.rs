@@ -17,6 +17,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::error::SqlError;
+use crate::plan::guard;
 use crate::plan::scan::external;
 use crate::session::list_of;
 use crate::types::{Cell, PgType, Style, names, oid};
@@ -96,6 +97,7 @@ impl ScalarUDFImpl for Listwise {
         self.no_such()
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        guard::go_on()?;
         let Some(first) = args.arg_fields.first() else { return self.no_such() };
         let item = element(first.data_type());
         Ok(Arc::new(match (self.kind, item) {

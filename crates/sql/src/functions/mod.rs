@@ -7,6 +7,8 @@ pub mod bounded;
 pub mod intervals;
 pub mod joined;
 pub mod json;
+pub mod large_values;
+mod names;
 pub mod numerics;
 pub mod operators;
 pub mod sequences;

@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 use onlap::{DataType as Engine, Numeric, Value, convert};
 
 use crate::error::SqlError;
+use crate::plan::guard;
 use crate::plan::scan::external;
 use crate::types::{Cell, PgType, oid, text_value};
 
@@ -81,6 +82,9 @@ struct Calculated {
 }
 
 impl ScalarUDFImpl for Calculated {
+    fn schema_name(&self, args: &[datafusion::logical_expr::Expr]) -> Result<String> {
+        Ok(crate::functions::names::short(self.name(), args))
+    }
     fn name(&self) -> &str {
         &self.name
     }
@@ -88,6 +92,7 @@ impl ScalarUDFImpl for Calculated {
         &self.signature
     }
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        guard::go_on()?;
         Ok(DataType::LargeUtf8)
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {

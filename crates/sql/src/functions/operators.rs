@@ -20,6 +20,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::error::SqlError;
+use crate::plan::guard;
 use crate::plan::scan::external;
 use crate::types::{PgType, names};
 
@@ -127,6 +128,7 @@ impl ScalarUDFImpl for Calculated {
         &self.signature
     }
     fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        guard::go_on()?;
         if self.steps == [Operation::Between] {
             return Ok(DataType::Interval(IntervalUnit::MonthDayNano));
         }

@@ -15,6 +15,7 @@ use datafusion::logical_expr::{
     TypeSignature, Volatility,
 };
 
+use crate::plan::guard;
 use crate::plan::scan::external;
 use crate::system::rows::{Datum, array};
 use crate::types::{PgType, oid};
@@ -119,6 +120,9 @@ impl Hash for Rowwise {
 }
 
 impl ScalarUDFImpl for Rowwise {
+    fn schema_name(&self, args: &[datafusion::logical_expr::Expr]) -> Result<String> {
+        Ok(crate::functions::names::short(self.name(), args))
+    }
     fn name(&self) -> &str {
         &self.name
     }
@@ -126,6 +130,7 @@ impl ScalarUDFImpl for Rowwise {
         &self.signature
     }
     fn return_type(&self, _: &[DataType]) -> Result<DataType> {
+        guard::go_on()?;
         let text = || DataType::Utf8;
         Ok(match self.gives {
             Gives::Type(oid) => PgType::new(oid).arrow().unwrap_or_else(text),

@@ -19,6 +19,7 @@ use parking_lot::Mutex;
 use crate::error::{SqlError, state};
 use crate::plan::scan::external;
 use crate::rights::Judge;
+use crate::settings;
 use crate::view::View;
 
 /// Settings that functions ask for: name, value, and whether for the transaction alone.
@@ -66,13 +67,13 @@ pub fn of_session(view: &View) -> Arc<ScalarUDF> {
 }
 
 impl SetConfig {
-    /// Fails for a role that the session will not become.
-    fn must_become(&self, setting: &str, name: &str) -> crate::error::Result<()> {
+    /// Fails for what the session will not do: become a role, or set what its role may not.
+    fn must_set(&self, setting: &str, name: &str) -> crate::error::Result<()> {
         let what = match setting {
             "role" if name == "none" => return Ok(()),
             "role" => "role",
             "session_authorization" => "session authorization",
-            _ => return Ok(()),
+            _ => return settings::may_be(setting, name, self.judge.is_superuser()),
         };
         let rights = self.judge.rights();
         let Some(role) = rights.role_named(name).map(|role| role.oid) else {
@@ -119,7 +120,7 @@ impl ScalarUDFImpl for SetConfig {
             let value = if values.is_null(row) { "" } else { values.value(row) };
             let local = !local.is_null(row) && local.as_boolean().value(row);
             let name = names.value(row).to_lowercase();
-            self.must_become(&name, value).map_err(external)?;
+            self.must_set(&name, value).map_err(external)?;
             self.asked.lock().push((name, value.to_string(), local));
             out.push(value.to_string());
         }

@@ -8,7 +8,7 @@
 //! Thread safety: shared by all tasks of a query.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
@@ -19,6 +19,7 @@ use std::task::{Context, Poll};
 use datafusion::common::Result;
 use datafusion::common::runtime::{JoinSetTracer, set_join_set_tracer};
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use onlap_base::stop;
 use parking_lot::Mutex;
 
 use super::scan::external;
@@ -38,6 +39,7 @@ pub struct Guard {
 
 thread_local! {
     static CURRENT: RefCell<Option<Arc<Guard>>> = const { RefCell::new(None) };
+    static PLANNING: Cell<bool> = const { Cell::new(false) };
 }
 
 impl Guard {
@@ -68,7 +70,25 @@ pub fn within<T>(guard: &Arc<Guard>, f: impl FnOnce() -> T) -> T {
         }
     }
     let _back = Back(CURRENT.replace(Some(Arc::clone(guard))));
+    let _stop = stop::within(guard.scope.stop());
     deep::run(guard.depth, f)
+}
+
+/// Plans for a statement: what is calculated meanwhile becomes a constant of the plan.
+pub fn planning<T>(f: impl FnOnce() -> T) -> T {
+    struct Back(bool);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            PLANNING.set(self.0);
+        }
+    }
+    let _back = Back(PLANNING.replace(true));
+    f()
+}
+
+/// Whether this thread plans.
+pub fn is_planning() -> bool {
+    PLANNING.get()
 }
 
 fn current() -> Option<Arc<Guard>> {

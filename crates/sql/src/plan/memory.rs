@@ -19,17 +19,36 @@ use super::room::Room;
 /// of files.
 const LEAST: usize = 2 << 20;
 
+/// Eighths of the memory that rows to sort may fill. When they fill it they are merged, and written: for that each
+/// row's key is in memory once more, of another consumer, which cannot write anything and would fail.
+const SORTED_EIGHTHS: usize = 5;
+/// What the planner's library calls rows to sort.
+const SORTER: &str = "ExternalSorter[";
+
+/// Whether rows to sort should be written rather than take more of `limit` bytes, of which `used` are taken. Those that
+/// are few are not, for then there would be many files.
+fn is_to_spill(reservation: &MemoryReservation, more: usize, used: usize, limit: usize) -> bool {
+    reservation.size() >= LEAST.max(limit / 8)
+        && used.saturating_add(more) > limit / 8 * SORTED_EIGHTHS
+        && reservation.consumer().name().starts_with(SORTER)
+}
+
+fn to_spill() -> DataFusionError {
+    DataFusionError::ResourcesExhausted("rows to sort leave memory to merge them".to_owned())
+}
+
 /// The pool of all queries, which gives nothing where the process has no room.
 #[derive(Debug)]
 pub struct Shared {
     pool: GreedyMemoryPool,
+    bytes: usize,
     room: Arc<Room>,
 }
 
 impl Shared {
     /// A pool of so many bytes.
     pub fn new(bytes: usize, room: Arc<Room>) -> Shared {
-        Shared { pool: GreedyMemoryPool::new(bytes), room }
+        Shared { pool: GreedyMemoryPool::new(bytes), bytes, room }
     }
 }
 
@@ -51,6 +70,9 @@ impl MemoryPool for Shared {
             return Err(DataFusionError::ResourcesExhausted(
                 self.room.refusal().message().to_owned(),
             ));
+        }
+        if is_to_spill(reservation, additional, self.pool.reserved(), self.bytes) {
+            return Err(to_spill());
         }
         self.pool.try_grow(reservation, additional)
     }
@@ -110,6 +132,9 @@ impl MemoryPool for QueryMemory {
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, additional: usize) -> Result<()> {
+        if is_to_spill(reservation, additional, self.reserved(), self.limit) {
+            return Err(to_spill());
+        }
         let fits = |used: usize| Some(used + additional).filter(|n| *n <= self.limit);
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
         taken.map_err(|used| {

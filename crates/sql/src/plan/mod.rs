@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, FieldRef, SchemaRef};
+use datafusion::common::ParamValues;
 use datafusion::common::config::Dialect;
+use datafusion::common::metadata::ScalarAndMetadata;
 use datafusion::execution::memory_pool::MemoryPool;
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::execution::{
@@ -30,6 +32,7 @@ pub mod access;
 mod aliases;
 mod alone;
 mod blanks;
+mod called;
 mod context;
 mod digits;
 mod groups;
@@ -71,7 +74,6 @@ use crate::parse::Tree;
 use crate::rights::Need;
 use crate::scope::Scope;
 use crate::session::Parameter;
-use crate::session::values::param_values;
 use crate::view::View;
 use guard::Guard;
 use room::{Room, Running};
@@ -131,7 +133,11 @@ impl Query {
         }
         let depth = self.plan.depth();
         deep::run(depth, || {
-            let plan = self.plan.into_inner().with_param_values(param_values(values)?)?;
+            let mut values = values.iter().map(Parameter::scalar).collect::<Result<Vec<_>>>()?;
+            let plan = self.plan.into_inner();
+            let plan = crate::functions::large_values::place(plan, &mut values)?;
+            let values = values.into_iter().map(ScalarAndMetadata::from).collect();
+            let plan = plan.with_param_values(ParamValues::List(values))?;
             Ok(Query { plan: Deep::new(plan, depth), ..self })
         })
     }
@@ -212,6 +218,11 @@ impl Planner {
         Ok(Planner { state, runtime, types, digits, turns, memory, room })
     }
 
+    /// What queries have of their memory.
+    pub fn memory(&self) -> Arc<dyn MemoryPool> {
+        Arc::clone(&self.state.runtime_env().memory_pool)
+    }
+
     /// What the process has for queries.
     pub fn room(&self) -> &Arc<Room> {
         &self.room
@@ -267,6 +278,7 @@ impl Planner {
         ranks::rewrite(view, &mut statement);
         aliases::rewrite(view, &mut statement);
         crate::rewrite::statement(&mut statement);
+        called::rewrite(view, &self.state, &mut statement);
         let (lasting, inner) = (Cell::new(true), RefCell::default());
         let context = context::Context {
             view,
@@ -306,8 +318,8 @@ impl Planner {
         let _entered = self.runtime.enter();
         let depth = query.plan.depth();
         guard::within(&self.guard(&view.scope, depth), || {
-            let steps = self.runtime.block_on(self.state.create_physical_plan(&query.plan))?;
-            Ok(Deep::new(steps, depth))
+            let plan = || self.runtime.block_on(self.state.create_physical_plan(&query.plan));
+            Ok(Deep::new(guard::planning(plan)?, depth))
         })
     }
 

@@ -130,8 +130,10 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, Box
             _ => Err(Box::new((l, r))),
         };
     }
-    if *op == Op::StringConcat && left == DataType::Utf8 && right == DataType::Utf8 {
-        return Ok(joined::chained(l, r));
+    if *op == Op::StringConcat && is_joined(&left, &right) {
+        let text =
+            |e, ty: &DataType| if *ty == DataType::Utf8 { e } else { cast(e, DataType::Utf8) };
+        return Ok(joined::chained(text(l, &left), text(r, &right)));
     }
     if is_interval(&left) && is_interval(&right) {
         let Some(op) = comparison(op) else { return Err(Box::new((l, r))) };
@@ -178,6 +180,14 @@ fn planned(op: &Op, (l, left): Operand, (r, right): Operand) -> Result<Expr, Box
         Op::Divide if divides(&left, &right) => Ok(binary(cast(l, DIVIDEND), Operator::Divide, r)),
         _ => Err(Box::new((l, r))),
     }
+}
+
+/// Whether `||` is that of texts: one is a text, the other a text or a value that has one.
+fn is_joined(left: &DataType, right: &DataType) -> bool {
+    let has_text = |ty: &DataType| {
+        ty.is_numeric() || ty.is_temporal() || matches!(ty, DataType::Utf8 | DataType::Boolean)
+    };
+    (*left == DataType::Utf8 || *right == DataType::Utf8) && has_text(left) && has_text(right)
 }
 
 fn comparison(op: &Op) -> Option<Operator> {

@@ -26,6 +26,7 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::collect;
 use tokio::runtime::Handle;
 
+use super::guard;
 use super::scan::external;
 use crate::error::{SqlError, state};
 use crate::scope::Scope;
@@ -276,10 +277,9 @@ impl PerRow {
         let config = state.config().clone().with_extension(Arc::clone(scope));
         let context = Arc::new(TaskContext::from(state).with_session_config(config));
         tokio::task::block_in_place(|| {
-            handle.block_on(async {
-                let physical = state.create_physical_plan(&plan.data).await?;
-                collect(physical, context).await
-            })
+            let plan = || handle.block_on(state.create_physical_plan(&plan.data));
+            let physical = guard::planning(plan)?;
+            handle.block_on(collect(physical, context))
         })
     }
 }

@@ -6,8 +6,11 @@
 //! room for beside the database, each with the bytes that it is expected to take ([`super::texts`]), and
 //! queries look at the process's own resident memory, with what the allocator has handed out since. Above a first
 //! limit none gets more for what it holds (it spills, begins anew alone, or ends with `53200`), and new ones wait until
-//! another has ended. Above a second one each but the last ends at its next batch. What has no plan (inserts, reads by
-//! key) goes on, unless it holds much itself.
+//! another has ended. Above a second one each but the last ends at its next batch, above a third the last one as well.
+//! What has no plan (inserts, reads by key) goes on, unless it holds much itself. The limits follow the machine or the
+//! control group; a process of Onlap's own has others as well, from what its allocator has handed out beyond what
+//! budgets know of ([`Own`]): it takes little more than it was given, however much the machine has. A program that embeds
+//! the library takes memory for what the library cannot know.
 //!
 //! Who finds no room waits in one line, in which no query overtakes. The first in line is refused when no query has ended
 //! for [`PATIENCE`]; as long as some do, all wait on.
@@ -17,8 +20,8 @@
 //! before them, and end with `53000` at three quarters.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use onlap_base::clock::{Clock, SystemClock};
@@ -29,6 +32,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use super::growth;
+use crate::deep;
 use crate::error::{Result, SqlError, state};
 
 /// The kernel is asked no more often than this.
@@ -44,6 +48,85 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What a statement without a plan may have taken where the process is over its limit.
 const LEAST: u64 = 8 << 20;
+
+/// What a process of Onlap's own takes beside what budgets know of: registries, catalogs, sessions.
+const PROCESS_BYTES: u64 = 10 << 20;
+/// What statements may have at least that no budget knows of, beside full budgets: trees, plans, batches on their way.
+const UNKNOWN_BYTES: u64 = 10 << 20;
+/// A machine is large beside a budget from this multiple on, of what queries may take.
+const LARGE: u64 = 4;
+/// What the allocator may keep of freed memory, and how often it is told to give it back, in nanoseconds.
+const KEPT_BYTES: u64 = 8 << 20;
+const GIVE_BACK_EVERY_NS: u64 = 50_000_000;
+/// Queries hold back, and end but for one, this far below where each ends.
+const SHORT_BYTES: u64 = 8 << 20;
+const OVER_BYTES: u64 = 4 << 20;
+
+/// Bytes of memory above which queries hold back, above which all but one end, and above which each ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Marks {
+    short: u64,
+    over: u64,
+    last: u64,
+}
+
+impl Marks {
+    /// Of resident memory of a machine or a control group, for a database of this budget; a query that is alone has
+    /// all of it.
+    fn of_machine(machine: u64, budget: u64) -> Marks {
+        // Above what the database itself may take, whatever part of the machine that is.
+        let short = (machine / 5 * 3).max(budget.saturating_add(machine / 8));
+        let short = short.min(machine / 20 * 17);
+        Marks { short, over: short + (machine - short) / 2, last: u64::MAX }
+    }
+
+    /// Of what the allocator has handed out, where budgets know of `known` bytes and `limit` is all that they may give:
+    /// three eighths of it may be of statements where budgets use little.
+    fn of_heap(limit: u64, known: u64) -> Marks {
+        let unknown = UNKNOWN_BYTES.max(limit / 8);
+        let last = (limit / 8 * 3).max(known + unknown) + PROCESS_BYTES;
+        Marks { short: last - SHORT_BYTES, over: last - OVER_BYTES, last }
+    }
+}
+
+/// What a process of Onlap's own knows of its memory.
+struct Own {
+    /// What its budgets may give: `memory_limit`.
+    limit: u64,
+    /// What they have given, in bytes.
+    known: Box<dyn Fn() -> u64 + Send + Sync>,
+}
+
+impl std::fmt::Debug for Own {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} bytes", self.limit)
+    }
+}
+
+/// Which limits a process is above.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    /// There is room.
+    #[default]
+    Free,
+    /// Queries hold back.
+    Short,
+    /// All queries but one end.
+    Over,
+    /// Each query ends.
+    Last,
+}
+
+impl State {
+    fn of(bytes: u64, marks: Marks) -> State {
+        match bytes {
+            b if b > marks.last => State::Last,
+            b if b > marks.over => State::Over,
+            b if b > marks.short => State::Short,
+            _ => State::Free,
+        }
+    }
+}
 
 /// What a process takes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,9 +148,12 @@ impl Look {
 /// The process's memory and files, as queries see them.
 #[derive(Debug)]
 pub struct Room {
-    /// Bytes above which queries hold back, and above which they end.
-    short: u64,
-    over: u64,
+    /// Of resident memory.
+    marks: Marks,
+    /// Set where the process is one of Onlap's own.
+    own: OnceLock<Own>,
+    /// What budgets had given at the last look.
+    known: AtomicU64,
     /// Bytes for which there is room, of queries and texts together, and of one that is alone.
     total: u64,
     most: u64,
@@ -81,6 +167,8 @@ pub struct Room {
     files_limit: AtomicU64,
     files_before: AtomicU64,
     looked_ns: AtomicU64,
+    /// When the allocator was told to give back memory.
+    gave_back_ns: AtomicU64,
     taken: Mutex<Taken>,
     /// Those that wait for others to end, in order.
     line: Mutex<Line>,
@@ -115,22 +203,31 @@ impl Line {
 }
 
 impl Room {
-    /// That of this process, whose database takes `budget` bytes.
+    /// That of this process, whose database and queries take `budget` bytes.
     pub fn of_process(budget: u64) -> Arc<Room> {
         Room::new(machine_bytes(), budget, Look::of_process)
     }
 
+    /// Lets the process take little beside its budgets, which may give `limit` bytes and have given `known`, if its
+    /// allocator counts: then it is one of Onlap's own. Where the machine or the control group has not several times
+    /// the budget, its limits are near enough, and queries that wait for each other do better than those that end.
+    pub fn keep_within(&self, limit: u64, known: impl Fn() -> u64 + Send + Sync + 'static) {
+        if heap::process_bytes().is_some() && self.marks.short > limit.saturating_mul(LARGE) {
+            deep::keep_within(limit);
+            self.own.get_or_init(|| Own { limit, known: Box::new(known) });
+        }
+    }
+
     /// Of `machine` bytes; `ask` says what is taken.
     fn new(machine: u64, budget: u64, ask: fn() -> Look) -> Arc<Room> {
-        // Above what the database itself may take, whatever part of the machine that is.
-        let short = (machine / 5 * 3).max(budget.saturating_add(machine / 8));
-        let short = short.min(machine / 20 * 17);
+        let marks = Marks::of_machine(machine, budget);
         Arc::new(Room {
-            short,
-            over: short + (machine - short) / 2,
-            total: short.saturating_sub(budget).max(QUERY_BYTES),
+            marks,
+            own: OnceLock::new(),
+            known: AtomicU64::new(0),
+            total: marks.short.saturating_sub(budget).max(QUERY_BYTES),
             // Beside what the database may take; queries have a fifth of the budget, and none runs then.
-            most: (short + (machine - short) / 2).saturating_sub(budget / 5 * 4).max(QUERY_BYTES),
+            most: marks.over.saturating_sub(budget / 5 * 4).max(QUERY_BYTES),
             ask,
             resident: AtomicU64::new(0),
             heap: AtomicI64::new(0),
@@ -138,6 +235,7 @@ impl Room {
             files_limit: AtomicU64::new(u64::MAX),
             files_before: AtomicU64::new(0),
             looked_ns: AtomicU64::new(0),
+            gave_back_ns: AtomicU64::new(0),
             taken: Mutex::default(),
             line: Mutex::default(),
             ended_ns: AtomicU64::new(0),
@@ -149,8 +247,14 @@ impl Room {
         let looked = self.looked_ns.load(Ordering::Relaxed);
         if now.saturating_sub(looked) >= LOOK_EVERY_NS || looked == 0 {
             self.looked_ns.store(now.max(1), Ordering::Relaxed);
-            let look = (self.ask)();
+            let mut look = (self.ask)();
+            if self.keeps_much(look, now) {
+                heap::give_back();
+                look = (self.ask)();
+            }
             self.heap.store(heap::process_bytes().unwrap_or(0), Ordering::Relaxed);
+            let known = self.own.get().map_or(0, |own| (own.known)());
+            self.known.store(known, Ordering::Relaxed);
             self.resident.store(look.resident, Ordering::Relaxed);
             self.files.store(look.files, Ordering::Relaxed);
             self.files_limit.store(look.files_limit, Ordering::Relaxed);
@@ -163,6 +267,29 @@ impl Room {
         }
     }
 
+    /// Whether the allocator is to give back memory now: it keeps what statements freed for a while, and the next one
+    /// takes other sizes.
+    fn keeps_much(&self, look: Look, now: u64) -> bool {
+        let Some(own) = self.own.get() else { return false };
+        let heap = u64::try_from(heap::process_bytes().unwrap_or(0)).unwrap_or(0);
+        let much = look.resident > heap + KEPT_BYTES.max(own.limit / 16);
+        let before = self.gave_back_ns.load(Ordering::Relaxed);
+        let due = much && now.saturating_sub(before) >= GIVE_BACK_EVERY_NS;
+        if due {
+            self.gave_back_ns.store(now, Ordering::Relaxed);
+        }
+        due
+    }
+
+    /// Which limits the process is above.
+    fn state(&self, look: Look) -> State {
+        let heap = u64::try_from(heap::process_bytes().unwrap_or(0)).unwrap_or(0);
+        let own = self.own.get().map_or(State::Free, |own| {
+            State::of(heap, Marks::of_heap(own.limit, self.known.load(Ordering::Relaxed)))
+        });
+        own.max(State::of(look.resident, self.marks))
+    }
+
     /// Percent of the open files left for queries that are taken.
     fn files_share(&self, look: Look) -> u64 {
         let before = self.files_before.load(Ordering::Relaxed);
@@ -172,7 +299,7 @@ impl Room {
 
     /// Whether queries should take no more.
     pub fn is_short(&self) -> bool {
-        self.look().resident > self.short
+        self.state(self.look()) >= State::Short
     }
 
     /// Begins what is expected to take this number of bytes, if there is room or no query to wait for. Those in line go before
@@ -187,7 +314,7 @@ impl Room {
         if taken.running == 0 {
             self.files_before.store(look.files, Ordering::Relaxed);
         }
-        let short = look.resident > self.short || self.files_share(look) >= FILES_SHORT;
+        let short = self.state(look) >= State::Short || self.files_share(look) >= FILES_SHORT;
         let sum = taken.bytes.saturating_add(taken.kept).saturating_add(bytes);
         if taken.running > 0 && (short || sum > self.total) {
             return None;
@@ -207,16 +334,23 @@ impl Room {
     /// # Errors
     /// `53200`.
     pub fn check(&self, bytes: u64) -> Result<()> {
-        if bytes <= self.most {
+        let most = self.most();
+        if bytes <= most {
             return Ok(());
         }
         let text = format!(
             "understanding this statement takes about {} MiB of memory, and the server has {} MiB for that",
             bytes >> 20,
-            self.most >> 20
+            most >> 20
         );
         Err(SqlError::new(state::OUT_OF_MEMORY, text)
             .hint("Give long lists as one parameter, as in \"= any($1)\", or load rows by COPY into a table and join it."))
+    }
+
+    /// Bytes of what is alone, at most.
+    fn most(&self) -> u64 {
+        let own = self.own.get().map(|own| Marks::of_heap(own.limit, 0).last - PROCESS_BYTES);
+        self.most.min(own.unwrap_or(u64::MAX))
     }
 
     /// Counts what a prepared statement takes.
@@ -279,7 +413,7 @@ impl Room {
     /// # Errors
     /// `53200`.
     pub fn bear(&self) -> Result<()> {
-        match growth::bytes() > LEAST && self.look().resident > self.over {
+        match growth::bytes() > LEAST && self.state(self.look()) >= State::Over {
             true => Err(self.refusal()),
             false => Ok(()),
         }
@@ -291,7 +425,8 @@ impl Room {
     /// `53200`: there is no room for several. `53000`: too many files are open.
     pub fn go_on(&self) -> Result<()> {
         let look = self.look();
-        if look.resident > self.over && self.taken.lock().running > 1 {
+        let state = self.state(look);
+        if state == State::Last || state == State::Over && self.taken.lock().running > 1 {
             return Err(self.refusal());
         }
         if self.files_share(look) >= FILES_OVER {
@@ -307,13 +442,11 @@ impl Room {
 
     /// What a query is told that cannot have room.
     pub fn refusal(&self) -> SqlError {
-        let text = format!(
-            "the server has no memory for this query now: {} MiB are taken, and queries hold back from {} MiB on",
-            self.look().resident >> 20,
-            self.short >> 20
-        );
-        SqlError::new(state::OUT_OF_MEMORY, text)
-            .hint("Run fewer queries at the same time, lower query_memory_limit, or give the server more memory.")
+        let taken = self.look().resident >> 20;
+        let text = format!("the server has no memory for this query now: {taken} MiB are taken");
+        SqlError::new(state::OUT_OF_MEMORY, text).hint(
+            "Run fewer queries at the same time, lower query_memory_limit, or raise memory_limit.",
+        )
     }
 }
 

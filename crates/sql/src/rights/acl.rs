@@ -23,6 +23,9 @@ pub struct Item {
     pub options: Privileges,
 }
 
+/// The roles whose rights a role has, itself among them; a superuser has the owner's, too.
+pub type RightsOf<'a> = &'a dyn Fn(u32) -> Vec<u32>;
+
 /// An access control list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Acl(pub Vec<Item>);
@@ -37,8 +40,7 @@ pub enum Refusal {
 }
 
 impl Acl {
-    /// Adds privileges, and the option to grant them on; `roles` are those whose rights the grantor has, itself
-    /// among them.
+    /// Adds privileges, and the option to grant them on.
     ///
     /// # Errors
     /// The grantor's own option would come from the grantee.
@@ -49,9 +51,9 @@ impl Acl {
         grantee: u32,
         privileges: Privileges,
         options: Privileges,
-        roles: &[u32],
+        rights_of: RightsOf<'_>,
     ) -> Result<(), Refusal> {
-        if grantor != owner && self.comes_from(owner, roles, grantee, options) {
+        if grantor != owner && self.comes_from(owner, grantor, grantee, options, rights_of) {
             return Err(Refusal::Circular);
         }
         // An item without anything would tie the role to the object.
@@ -76,15 +78,22 @@ impl Acl {
 
     /// Whether a grantor's options, its own and those of the roles whose rights it has, would be lost if those
     /// of a grantee were.
-    fn comes_from(&self, owner: u32, roles: &[u32], grantee: u32, options: Privileges) -> bool {
+    fn comes_from(
+        &self,
+        owner: u32,
+        grantor: u32,
+        grantee: u32,
+        options: Privileges,
+        rights_of: RightsOf<'_>,
+    ) -> bool {
         let mut without = self.clone();
         let lost: Vec<Item> = without.0.iter().filter(|i| i.grantee == grantee).copied().collect();
         for item in lost {
             // Cascading refuses nothing.
-            let _ = without.revoke(owner, item.grantor, grantee, item.options, true, true);
+            let _ =
+                without.revoke(owner, item.grantor, grantee, item.options, true, true, rights_of);
         }
-        let own = roles.iter().map(|role| without.options_of(owner, *role));
-        !own.fold(Privileges::NONE, |all, options| all | options).has(options)
+        !without.options_with(owner, &rights_of(grantor)).has(options)
     }
 
     /// Takes privileges away that one role gave another, or the option alone (`option_only`), and with
@@ -100,6 +109,7 @@ impl Acl {
         privileges: Privileges,
         option_only: bool,
         cascade: bool,
+        rights_of: RightsOf<'_>,
     ) -> Result<(), Refusal> {
         let before = self.options_of(owner, grantee);
         let item = self.item(grantee, grantor);
@@ -112,6 +122,8 @@ impl Acl {
         if lost.is_empty() || grantee == PUBLIC {
             return Ok(());
         }
+        // What it may still grant on by the rights of other roles is not lost.
+        let lost = lost & !self.options_with(owner, &rights_of(grantee));
         loop {
             let mut granted =
                 self.0.iter().filter(|i| i.grantor == grantee && !(i.privileges & lost).is_empty());
@@ -119,7 +131,7 @@ impl Acl {
             if !cascade {
                 return Err(Refusal::Dependent);
             }
-            self.revoke(owner, grantee, item.grantee, lost, false, true)?;
+            self.revoke(owner, grantee, item.grantee, lost, false, true, rights_of)?;
         }
     }
 
@@ -130,6 +142,12 @@ impl Acl {
         }
         let own = self.0.iter().filter(|i| i.grantee == role);
         own.fold(Privileges::NONE, |all, i| all | i.options)
+    }
+
+    /// What may be granted on with the rights of all these roles.
+    fn options_with(&self, owner: u32, roles: &[u32]) -> Privileges {
+        let each = roles.iter().map(|role| self.options_of(owner, *role));
+        each.fold(Privileges::NONE, |all, options| all | options)
     }
 
     /// The same list where another role owns the object: what the old owner had and gave, the new one has

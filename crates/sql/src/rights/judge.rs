@@ -98,6 +98,14 @@ impl Judge {
         found
     }
 
+    /// The roles whose rights it has, itself first, and the owner of an object where it has those, too.
+    pub fn with_rights_of(&self, owner: u32) -> Vec<u32> {
+        let mut roles = self.roles(true);
+        // A superuser has them without being in the role.
+        roles.extend(self.has_rights_of(owner).then_some(owner));
+        roles
+    }
+
     /// Whether it has the rights of a role.
     pub fn has_rights_of(&self, role: u32) -> bool {
         self.role == role || self.is_superuser() || self.roles(true).contains(&role)

@@ -305,8 +305,14 @@ impl Rights {
         let mut acl = general.cloned().unwrap_or_else(|| usual.clone());
         for item in here.into_iter().flat_map(|acl| &acl.0) {
             // The owner grants, so nothing goes round.
-            let _ =
-                acl.grant(owner, item.grantor, item.grantee, item.privileges, item.options, &[]);
+            let _ = acl.grant(
+                owner,
+                item.grantor,
+                item.grantee,
+                item.privileges,
+                item.options,
+                &|_| Vec::new(),
+            );
         }
         Entry { owner, acl: Some(acl).filter(|acl| *acl != usual), columns: BTreeMap::new() }
     }

@@ -1,6 +1,7 @@
-//! Which rows do the queries inside a statement lock?
+//! Which rows does a query lock, and which do queries inside a statement?
 //!
-//! The planner locks no rows. A query with FOR UPDATE or its like that stands inside a statement, in an
+//! The planner locks no rows: the native tier does (`crate::fast`), whose ids the planner sorts where they are
+//! many. A query with FOR UPDATE or its like that stands inside a statement, in an
 //! expression, in FROM or in WITH, is therefore answered first, by the native tier, which locks its rows;
 //! what it gave takes its place. Such a query cannot look at columns outside of itself.
 
@@ -10,16 +11,20 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Query, Statement, TableFactor, Value as AstValue, Visit, VisitMut, Visitor, VisitorMut,
 };
 
-use super::Parameter;
-use super::answer::{Answer, AnswerColumn};
-use crate::error::{Result, SqlError};
-use crate::fast::Fast;
+use super::answer::{Answer, AnswerColumn, RowsAnswer};
+use super::{Parameter, Session};
+use crate::dml::target::{Target, ids_of};
+use crate::error::{Result, SqlError, state};
+use crate::fast::{Fast, Select};
 use crate::parse::{self, Tree};
 use crate::types::{Cell, Style, names, oid};
 use crate::view::View;
 
 /// A row of an answer, each value as an expression that says it.
 type Texts = Vec<String>;
+
+/// Bytes of such texts that become part of a statement, at most: understanding them takes a hundred times as much.
+const TEXT_BYTES: usize = 1 << 20;
 
 /// Whether a query inside a statement is to lock rows.
 pub(super) fn has_locks_inside(statement: &Statement) -> bool {
@@ -41,6 +46,63 @@ pub(super) fn has_locks_inside(statement: &Statement) -> bool {
         _ => 1,
     };
     Visit::visit(statement, &mut Inside(outer)).is_break()
+}
+
+impl Session {
+    /// Answers a query that locks the rows it gives.
+    ///
+    /// # Errors
+    /// Those of the query; `0A000` for one that locks more than columns of one table.
+    pub(super) fn lock_rows(
+        &self,
+        view: &View,
+        statement: &Tree,
+        values: &[Parameter],
+    ) -> Result<RowsAnswer> {
+        let Some(Fast::Select(select)) = Fast::bind(view, statement) else {
+            return Err(no_rows_of_a_table());
+        };
+        view.must(&select.needs)?;
+        let answer = match select.run(&view.scope, values)? {
+            Some(answer) => Some(answer),
+            None => self.lock_in_order(view, &select, statement, values)?,
+        };
+        match answer {
+            Some(Answer::Rows(rows)) => Ok(rows),
+            _ => Err(no_rows_of_a_table()),
+        }
+    }
+
+    /// The same where the planner has to sort the rows: it gives their ids alone. They are held while rows are
+    /// locked, for the query must have ended before the statement waits: what it waits for may wait to run.
+    fn lock_in_order(
+        &self,
+        view: &View,
+        select: &Select,
+        statement: &Tree,
+        values: &[Parameter],
+    ) -> Result<Option<Answer>> {
+        let Statement::Query(query) = &**statement else { return Ok(None) };
+        let Some(body) = query.body.as_select() else { return Ok(None) };
+        let [table] = &body.from[..] else { return Ok(None) };
+        let target = Target::of(view, table)?;
+        let text = target.query(&[], "", body.selection.as_ref(), &select.order_text());
+        let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
+        let query = target.plan(self, view, &text, &types)?.with_values(values)?;
+        let planner = &self.instance.planner;
+        let mut batches = planner.run(planner.physical(view, &query)?, &view.scope)?;
+        let mut ids = Vec::new();
+        while let Some(batch) = batches.next()? {
+            ids.extend(ids_of(std::slice::from_ref(&batch)));
+        }
+        drop(batches);
+        select.lock_found(&view.scope, values, ids)
+    }
+}
+
+fn no_rows_of_a_table() -> SqlError {
+    SqlError::unsupported("FOR UPDATE or FOR SHARE of more than columns of one table")
+        .hint("Lock the rows by a query of their table's columns first.")
 }
 
 /// The statement with what its locking queries gave in their places.
@@ -175,8 +237,13 @@ impl Answering<'_> {
             .hint("Lock the rows by a query of their table's columns alone."));
         };
         let columns: Vec<AnswerColumn> = answer.columns.to_vec();
-        let mut rows = Vec::new();
+        let (mut rows, mut bytes) = (Vec::<Texts>::new(), 0);
         while let Some(chunk) = answer.source.next()? {
+            if bytes > TEXT_BYTES {
+                let text = "a subquery with FOR UPDATE or FOR SHARE gives too many rows";
+                return Err(SqlError::new(state::TOO_LARGE, text)
+                    .hint("Lock the rows by a query of their table's columns first."));
+            }
             for row in 0..chunk.len() {
                 let value = |(at, column): (usize, &AnswerColumn)| {
                     let cell = chunk.cell(row, at);
@@ -190,7 +257,9 @@ impl Answering<'_> {
                     let text = String::from_utf8_lossy(&text).replace('\'', "''");
                     format!("'{text}'::{}", names::format_type(column.ty))
                 };
-                rows.push(columns.iter().enumerate().map(value).collect());
+                let texts: Texts = columns.iter().enumerate().map(value).collect();
+                bytes += texts.iter().map(|text| size_of::<String>() + text.len()).sum::<usize>();
+                rows.push(texts);
             }
         }
         Ok((columns, rows))

@@ -74,6 +74,8 @@ impl std::fmt::Debug for Waker {
 pub struct Session {
     pub(crate) instance: Arc<Instance>,
     presence: Arc<Presence>,
+    /// Whether the role that connected was a superuser then: it may go by others, as in PostgreSQL.
+    began_superuser: bool,
     /// The roles that it goes by.
     pub(crate) roles: Roles,
     /// What they were before the transaction, where the transaction has changed them.
@@ -152,10 +154,11 @@ impl Session {
                 .detail("User does not have CONNECT privilege."));
         }
         let mut settings = Settings::new(&instance.defaults);
+        // Some settings are a superuser's to set.
+        settings.put(Id::IsSuperuser, Value::Flag(role.superuser));
         for (name, value) in &info.settings {
             settings.start_with(name, value)?;
         }
-        settings.put(Id::IsSuperuser, Value::Flag(role.superuser));
         settings.put(Id::SessionAuthorization, Value::Text(role.name.clone()));
         let cancel = Arc::new(AtomicBool::new(false));
         let presence = instance.enter(|key| Presence {
@@ -177,6 +180,7 @@ impl Session {
         Ok(Session {
             instance: Arc::clone(instance),
             presence,
+            began_superuser: role.superuser,
             roles: Roles { session: role.oid, current: role.oid },
             roles_before: None,
             roles_after: None,

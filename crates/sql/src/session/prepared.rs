@@ -178,7 +178,7 @@ impl Session {
     /// that connected.
     ///
     /// # Errors
-    /// There is none; the one that connected is no superuser.
+    /// There is none; the one that connected was no superuser.
     pub(crate) fn set_authorization(
         &mut self,
         judge: &Judge,
@@ -187,7 +187,7 @@ impl Session {
     ) -> Result<()> {
         let own = self.presence.role;
         let role = role.map_or(Ok(own), |name| named(judge, name))?;
-        if role != own && !judge.rights().is_superuser(own) {
+        if role != own && !self.began_superuser {
             let name = judge.rights().name_of(role);
             let text = format!("permission denied to set session authorization \"{name}\"");
             return Err(SqlError::new(state::NO_PRIVILEGE, text));

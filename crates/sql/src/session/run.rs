@@ -9,6 +9,7 @@ use datafusion::sql::sqlparser::ast::{
     Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
 };
 use onlap::{Isolation, TransactionOptions};
+use onlap_base::stop;
 
 use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
@@ -85,7 +86,7 @@ fn sees_nothing(parsed: &Parsed) -> bool {
 }
 
 /// Whether a query is to lock its rows.
-fn is_locking(statement: &Statement) -> bool {
+pub(super) fn is_locking(statement: &Statement) -> bool {
     matches!(statement, Statement::Query(query) if !query.locks.is_empty())
 }
 
@@ -125,6 +126,8 @@ impl Session {
         self.begin_statement(!sees_nothing(parsed))?;
         let past = parsed.as_of.as_ref().map(|moment| self.past(moment)).transpose()?;
         self.block()?.scope.look_at(past);
+        let stop = Arc::clone(self.block()?.scope.stop());
+        let _stop = stop::within(&stop);
         let mut answer = self.run_in_transaction(prepared, parsed, values, client);
         if answer.is_err() && self.is_outdated() {
             // Nothing was done yet: the table that it is about changed while it waited for it.
@@ -196,7 +199,9 @@ impl Session {
         let block = self.block()?;
         block.changed = true;
         block.scope.look_at(None);
+        let stop = Arc::clone(block.scope.stop());
         let view = self.view()?;
+        let _stop = stop::within(&stop);
         let inserted = literals.run(&view);
         Ok(self.ended(inserted)?.map(|rows| format!("INSERT 0 {rows}")))
     }
@@ -302,10 +307,7 @@ impl Session {
         values: &[Parameter],
     ) -> Result<Answer> {
         if is_locking(statement) {
-            return Err(SqlError::unsupported(
-                "FOR UPDATE or FOR SHARE of more than columns of one table",
-            )
-            .hint("Lock the rows by a query of their table's columns first."));
+            return self.lock_rows(view, statement, values).map(Answer::Rows);
         }
         let planner = &self.instance.planner;
         let stamp = self.stamp();

@@ -86,7 +86,7 @@ impl Session {
     }
 
     /// What a statement sees, and the statement's begin.
-    pub(super) fn view(&mut self) -> Result<View> {
+    pub(crate) fn view(&mut self) -> Result<View> {
         let (roles, database, pid) = (self.roles, self.database.clone(), self.key().pid);
         let instance = Arc::clone(&self.instance);
         self.take_asked();
@@ -112,6 +112,7 @@ impl Session {
             scope: Arc::clone(&block.scope),
             objects,
             database,
+            fills: None,
             user,
             pid,
             began_us: block.scope.began_us(),

@@ -1,8 +1,7 @@
 //! What are the values of a statement's parameters?
 
 use datafusion::arrow::datatypes::FieldRef;
-use datafusion::common::metadata::ScalarAndMetadata;
-use datafusion::common::{ParamValues, ScalarValue};
+use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::Value as AstValue;
 use onlap::{Column, DataType, Value, convert};
 
@@ -25,9 +24,14 @@ impl Parameter {
     /// # Errors
     /// The value is none of its type.
     pub fn scalar(&self) -> Result<ScalarValue> {
+        let ty = self.ty.engine().unwrap_or(DataType::Text);
         match (names::element_of(self.ty.oid), &self.value) {
             (Some(element), Value::Text(text)) => list_of(PgType::new(element), text),
-            _ => scalar_of(self.ty.engine().unwrap_or(DataType::Text), &self.value),
+            // Long ones are not copied more often than they must be.
+            (None, Value::Text(text)) if ty == DataType::Text => {
+                Ok(ScalarValue::Utf8(Some(text.to_string())))
+            }
+            _ => scalar_of(ty, &self.value),
         }
     }
 }
@@ -55,15 +59,6 @@ pub fn scalar_of(ty: DataType, value: &Value) -> Result<ScalarValue> {
     let mut column = Column::new(ty.physical());
     convert::push_value(ty, value, &mut column, "parameter")?;
     Ok(ScalarValue::try_from_array(&column_to_arrow(ty, &column), 0)?)
-}
-
-/// All parameters as the planner has them.
-///
-/// # Errors
-/// A value is none of its type.
-pub fn param_values(values: &[Parameter]) -> Result<ParamValues> {
-    let scalars = values.iter().map(|p| Ok(ScalarAndMetadata::from(p.scalar()?)));
-    Ok(ParamValues::List(scalars.collect::<Result<_>>()?))
 }
 
 /// Types of parameters as the planner takes them.

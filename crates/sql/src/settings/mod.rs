@@ -34,7 +34,7 @@ pub use configuration::{Configuration, Origin};
 pub use page::{default_file, page};
 pub use registry::{Id, SETTINGS};
 pub use rows::SettingRow;
-pub use session::{Mark, Settings};
+pub use session::{Mark, Settings, may_be};
 pub use value::{Unit, Value};
 
 use crate::error::{Result, SqlError, state};
@@ -48,6 +48,8 @@ pub enum Context {
     Start,
     /// In a session, by SET.
     Session,
+    /// In a session of a superuser, by SET.
+    Superuser,
 }
 
 /// What a setting's values are.

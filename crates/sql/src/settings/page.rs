@@ -35,8 +35,8 @@ pub fn page() -> String {
     let mut out = String::from(
         "# Settings\n\nGenerated from `crates/sql/src/settings/registry.rs`. Later sources win: the default, the file \
          of `onlap serve --config` (TOML, the\nnames below as keys), the environment (`ONLAP_` and the name in \
-         capitals), the flag. *Start* settings need a\nrestart; *session* settings can be changed by `SET`, and \
-         what the server was given is what sessions begin with;\n*fixed* ones only tell. `onlap config default` prints \
+         capitals), the flag. *Start* settings need a\nrestart; *session* settings can be changed by `SET`, \
+         *superuser* ones by superusers, and what the server was given is what sessions begin with;\n*fixed* ones only tell. `onlap config default` prints \
          a commented file, `onlap config print` the values in force and\nwhere they come from, and `SHOW ALL` and \
          `pg_settings` show them in a session. Times take `ms`, `s`, `min`, `h`,\n`d`; sizes `kB`, `MB`, `GB`, `TB` \
          (powers of 1024, also as `KiB` and so on).\n",
@@ -54,6 +54,7 @@ pub fn page() -> String {
             Context::Fixed => "fixed",
             Context::Start => "start",
             Context::Session => "session",
+            Context::Superuser => "superuser",
         };
         let flag = s.flag.map(|flag| format!("`--{flag}`")).unwrap_or_default();
         let default = match value::show(s.kind, &s.default_value()) {

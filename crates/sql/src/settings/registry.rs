@@ -3,7 +3,7 @@
 //! The table behind everything else. A new setting is one entry here; what it does is for whoever reads
 //! it by its [`Id`].
 
-use super::Context::{Fixed, Session, Start};
+use super::Context::{Fixed, Session, Start, Superuser};
 use super::Kind::{Checked, Flag, Number, Real, Text, Word};
 use super::check;
 use super::{Setting, Unit};
@@ -155,7 +155,7 @@ settings! {
             "How long a client may be silent outside of transactions before its session ends.";
         TransactionTimeout "transaction_timeout" Number(Unit::Ms, 0, TIMES), "0", Session,
             "Without effect; dumps of newer releases set it.";
-        DeadlockTimeout "deadlock_timeout" Number(Unit::Ms, 1, TIMES), "1s", Session,
+        DeadlockTimeout "deadlock_timeout" Number(Unit::Ms, 1, TIMES), "1s", Superuser,
             "Without effect: deadlocks are found at once.";
         SynchronousCommit "synchronous_commit" Word(&["on", "off", "local", "remote_write", "remote_apply"]),
             "on", Session, "Without effect: the setting sync decides, for all.";
@@ -208,16 +208,16 @@ settings! {
             "Without effect.";
         DefaultToastCompression "default_toast_compression" Text, "pglz", Session, "Without effect.";
         SessionReplicationRole "session_replication_role" Word(&["origin", "replica", "local"]), "origin",
-            Session, "Without effect.";
+            Superuser, "Without effect.";
         PasswordEncryption "password_encryption" Word(&["scram-sha-256"]), "scram-sha-256", Session,
             "How passwords are kept.";
-        LcMessages "lc_messages" Text, "C", Session, "Without effect.";
+        LcMessages "lc_messages" Text, "C", Superuser, "Without effect.";
         LcMonetary "lc_monetary" Text, "C", Session, "Without effect.";
         LcNumeric "lc_numeric" Text, "C", Session, "Without effect.";
         LcTime "lc_time" Text, "C", Session, "Without effect.";
-        LogStatement "log_statement" Word(&["none", "ddl", "mod", "all"]), "none", Session,
+        LogStatement "log_statement" Word(&["none", "ddl", "mod", "all"]), "none", Superuser,
             "Without effect.";
-        TrackActivities "track_activities" Flag, "on", Session, "Without effect.";
+        TrackActivities "track_activities" Flag, "on", Superuser, "Without effect.";
     }
     "Fixed" {
         ServerVersion "server_version" Text, "15.0", Fixed,

@@ -67,6 +67,7 @@ impl Settings {
                 Context::Fixed => "internal",
                 Context::Start => "postmaster",
                 Context::Session => "user",
+                Context::Superuser => "superuser",
             },
             vartype,
             source: match &origin {

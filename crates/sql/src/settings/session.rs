@@ -71,7 +71,7 @@ impl Settings {
     /// # Errors
     /// As [`Settings::set`].
     pub fn start_with(&mut self, name: &str, text: &str) -> Result<()> {
-        let (key, value) = changeable(name, text)?;
+        let (key, value) = changeable(name, text, self.flag(Id::IsSuperuser))?;
         Arc::make_mut(&mut self.client).insert(key, value);
         self.refresh();
         Ok(())
@@ -79,9 +79,9 @@ impl Settings {
     /// SET, or SET LOCAL, or set_config().
     ///
     /// # Errors
-    /// No such setting (42704), no such value (22023), not now (55P02).
+    /// No such setting (42704), no such value (22023), not now (55P02), not by this role (42501).
     pub fn set(&mut self, name: &str, text: &str, local: bool) -> Result<()> {
-        let (key, value) = changeable(name, text)?;
+        let (key, value) = changeable(name, text, self.flag(Id::IsSuperuser))?;
         if matches!(key, Key::Custom(_)) && self.session.len() + self.local.len() >= CUSTOM {
             return Err(SqlError::new("54000", "too many settings of the session's own"));
         }
@@ -98,11 +98,11 @@ impl Settings {
     /// RESET, or SET TO DEFAULT.
     ///
     /// # Errors
-    /// No such setting (42704), not now (55P02).
+    /// No such setting (42704), not now (55P02), not by this role (42501).
     pub fn reset(&mut self, name: &str) -> Result<()> {
         let key = key(name)?;
         if let Key::Known(id) = key {
-            check_context(id.setting())?;
+            check_context(id.setting(), self.flag(Id::IsSuperuser))?;
         }
         self.begin();
         Arc::make_mut(&mut self.local).remove(&key);
@@ -251,11 +251,22 @@ fn key(name: &str) -> Result<Key> {
     }
 }
 
-fn changeable(name: &str, text: &str) -> Result<(Key, Value)> {
+/// Fails for a value that a known setting cannot have in a session of this role.
+///
+/// # Errors
+/// As [`Settings::set`], but for names that are not known.
+pub fn may_be(name: &str, text: &str, superuser: bool) -> Result<()> {
+    match find(name) {
+        Ok(_) => changeable(name, text, superuser).map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
+fn changeable(name: &str, text: &str, superuser: bool) -> Result<(Key, Value)> {
     let key = key(name)?;
     let value = match &key {
         Key::Known(id) => {
-            check_context(id.setting())?;
+            check_context(id.setting(), superuser)?;
             id.setting().parse(text)?
         }
         Key::Custom(_) => Value::Text(text.to_string()),
@@ -273,10 +284,16 @@ fn is_custom(name: &str) -> bool {
     name.len() <= 200 && name.contains('.') && name.split('.').all(is_part)
 }
 
-fn check_context(setting: &Setting) -> Result<()> {
+/// Whether a setting may be changed now, and by this role.
+fn check_context(setting: &Setting, superuser: bool) -> Result<()> {
     let name = setting.name;
     let text = match setting.context {
         Context::Session => return Ok(()),
+        Context::Superuser if superuser => return Ok(()),
+        Context::Superuser => {
+            let text = format!("permission denied to set parameter \"{name}\"");
+            return Err(SqlError::new(crate::error::state::NO_PRIVILEGE, text));
+        }
         Context::Start => {
             format!("parameter \"{name}\" cannot be changed without restarting the server")
         }

@@ -228,3 +228,131 @@ postgres: drop owned by renamed
 postgres: drop role renamed
 postgres: drop owned by writer cascade
 writer: select 1 from t
+-- What a role granted on stays where it may still grant it by other roles' rights.
+postgres: create role chief login
+postgres: create role group_of_granters
+postgres: create role granter login
+postgres: create role given login
+postgres: create table chiefs (a int, b int)
+postgres: alter table chiefs owner to chief
+chief: grant select, update on chiefs to granter with grant option
+granter: grant select, update (a) on chiefs to given
+chief: revoke select on chiefs from granter
+chief: grant select on chiefs to group_of_granters with grant option
+postgres: grant group_of_granters to granter
+chief: revoke select on chiefs from granter
+given: select a from chiefs
+chief: revoke select on chiefs from group_of_granters
+granter: select a from chiefs
+granter: grant select on chiefs to given
+postgres: grant chief to granter
+chief: revoke update on chiefs from granter
+given: update chiefs set a = 1
+chief: grant insert on chiefs to granter with grant option
+postgres: alter role granter superuser
+chief: revoke insert on chiefs from granter
+-- Who may go by other roles is settled when a session begins.
+postgres: create role climber login
+climber: select 1
+postgres: alter role climber superuser
+climber: set session authorization given
+climber: select current_user
+-- What is the new owner's already asks for nothing.
+postgres: create role keeper login
+postgres: create schema kept authorization keeper
+keeper: reassign owned by keeper to keeper
+keeper: alter schema kept owner to keeper
+-- Some settings are a superuser's.
+given: set log_statement = 'all'
+given: set local deadlock_timeout = '5s'
+given: set session_replication_role = replica
+given: set lc_messages = 'C'
+given: set track_activities = off
+given: reset log_statement
+given: select set_config('log_statement', 'all', false)
+given: set statement_timeout = '5s'
+given: select context from pg_settings where name = 'log_statement'
+postgres: set log_statement = 'none'
+postgres: reset log_statement
+postgres: set session authorization given
+postgres: set log_statement = 'none'
+postgres: reset session authorization
+-- What is taken from a view is taken from its columns, each of which is asked for.
+chief: create schema if not exists nothing
+postgres: create schema chiefs_own authorization chief
+chief: create view chiefs_own.v as select a, b from chiefs
+chief: grant trigger on chiefs_own.v to writer
+chief: grant usage on schema chiefs_own to writer
+writer: revoke select on chiefs_own.v from given
+writer: revoke trigger on chiefs_own.v from given
+chief: grant select (a) on chiefs_own.v to writer with grant option
+writer: revoke select on chiefs_own.v from given
+writer: revoke grant option for select on all tables in schema chiefs_own from given cascade
+-- Each column that something is taken from has a grantor of its own.
+postgres: alter role granter nosuperuser
+postgres: create schema shared_one
+postgres: grant usage, create on schema shared_one to chief, granter, writer
+chief: create table shared_one.t (a int, b int, c int)
+chief: grant select (a), update (b) on shared_one.t to writer with grant option
+chief: grant select, insert on shared_one.t to granter with grant option
+postgres: grant granter to writer
+writer: grant select (a) on shared_one.t to given with grant option
+writer: grant select, insert on shared_one.t to given
+granter: grant select (a, b) on shared_one.t to given with grant option
+granter: grant select on shared_one.t to clerk with grant option
+postgres: select attname, attacl from pg_attribute where attrelid = 'shared_one.t'::regclass and attacl is not null order by 1
+writer: revoke grant option for select on shared_one.t from given
+postgres: select relacl from pg_class where oid = 'shared_one.t'::regclass
+postgres: select attname, attacl from pg_attribute where attrelid = 'shared_one.t'::regclass and attacl is not null order by 1
+granter: revoke select on shared_one.t from given cascade
+postgres: select attname, attacl from pg_attribute where attrelid = 'shared_one.t'::regclass and attacl is not null order by 1
+chief: revoke all on shared_one.t from writer cascade
+postgres: select attname, attacl from pg_attribute where attrelid = 'shared_one.t'::regclass and attacl is not null order by 1
+clerk: revoke select on shared_one.t from writer
+given: revoke insert on shared_one.t from writer
+chief: create sequence shared_one.s
+writer: revoke select on shared_one.s from given
+-- A key is an index, which its schema must allow.
+postgres: create schema bare
+postgres: create table bare.t (a int not null, b int)
+postgres: alter table bare.t owner to chief
+chief: alter table bare.t add unique (b)
+postgres: grant usage on schema bare to chief
+chief: alter table bare.t add unique (b)
+chief: alter table bare.t add primary key (a)
+chief: alter table bare.t add column c int unique
+postgres: grant create on schema bare to chief
+chief: alter table bare.t add unique (b)
+chief: alter table bare.t add primary key (a)
+-- A table's indexes need names that are free where it goes.
+postgres: create schema other_home
+postgres: create table public.moving (id int primary key)
+postgres: create table other_home.has_it (id int, constraint moving_pkey primary key (id))
+postgres: alter table public.moving set schema other_home
+postgres: alter table other_home.has_it rename constraint moving_pkey to has_it_pkey
+postgres: alter table public.moving set schema other_home
+postgres: create table public.moving (id int)
+postgres: alter table public.moving set schema other_home
+-- Who makes a table of a query needs no right to look into its schema.
+postgres: create schema blindly
+postgres: grant create on schema blindly to chief
+chief: create table blindly.made as select 1 as a
+chief: create table blindly.plain (a int)
+chief: select * from blindly.made
+chief: insert into blindly.made values (1)
+chief: create table blindly.seen as select * from blindly.made
+-- What falls with what a role owned leaves nothing of its rights.
+postgres: create role leaver login
+postgres: create role stayer login
+postgres: create schema of_both
+postgres: grant usage, create on schema of_both to leaver, stayer
+leaver: create table of_both.base (a int)
+leaver: grant select on of_both.base to stayer
+stayer: create view of_both.above as select a from of_both.base
+stayer: grant select on of_both.above to leaver with grant option
+leaver: drop owned by leaver cascade
+postgres: drop owned by stayer
+postgres: revoke all on schema of_both from stayer
+postgres: drop role stayer
+postgres: revoke all on schema of_both from leaver
+postgres: drop role leaver

@@ -142,6 +142,14 @@ impl<'a> Actions<'a> {
         if schema == self.name.schema {
             return Ok(());
         }
+        // Its indexes go along.
+        let indexes = self.schema.indexes.iter().map(|index| &index.name);
+        for name in std::iter::once(&self.name.name).chain(indexes) {
+            if naming::claim(self.view, &Name::new(&schema, name))?.is_some() {
+                let text = format!("relation \"{name}\" already exists in schema \"{schema}\"");
+                return Err(SqlError::new(state::DUPLICATE_TABLE, text));
+            }
+        }
         self.move_to(&Name::new(schema, &self.name.name))
     }
 
@@ -241,12 +249,14 @@ impl<'a> Actions<'a> {
     pub(super) fn add_built(&mut self, constraint: Constraint) -> Result<()> {
         match constraint {
             Constraint::Primary(name, columns) => {
+                self.view.must_create_in(&self.name.schema)?;
                 self.check_no_primary()?;
                 let spec = IndexSpec::new(&name, columns).unique();
                 self.steps.push(Step::AddIndex(name.clone(), spec, false));
                 self.change(TableChanges::new().make_primary(&name));
             }
             Constraint::Unique(name, columns) => {
+                self.view.must_create_in(&self.name.schema)?;
                 let spec = IndexSpec::new(&name, columns).unique();
                 self.steps.push(Step::AddIndex(name, spec, true));
             }

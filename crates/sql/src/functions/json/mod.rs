@@ -16,6 +16,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::error::{Result as SqlResult, SqlError};
+use crate::plan::guard;
 use crate::plan::scan::external;
 use crate::types::{Cell, PgType, array_items, oid};
 use text::Kind as Is;
@@ -147,6 +148,9 @@ struct Function {
 }
 
 impl ScalarUDFImpl for Function {
+    fn schema_name(&self, args: &[datafusion::logical_expr::Expr]) -> Result<String> {
+        Ok(crate::functions::names::short(self.name(), args))
+    }
     fn name(&self) -> &str {
         self.name
     }
@@ -157,6 +161,7 @@ impl ScalarUDFImpl for Function {
         Ok(PgType::new(self.gives.oid()).arrow().unwrap_or(DataType::Utf8))
     }
     fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        guard::go_on()?;
         let n = args.arg_fields.len();
         let fits = match self.kind {
             Kind::Object | Kind::Row => n.is_multiple_of(2),

@@ -4,6 +4,11 @@ use super::*;
 
 const MIB: u64 = 1 << 20;
 
+/// Of a machine of this number of MiB, and a database's budget of MiB.
+fn room_of(machine: u64, budget: u64, ask: fn() -> Look) -> Arc<Room> {
+    Room::new(machine * MIB, budget * MIB, ask)
+}
+
 fn query(room: &Arc<Room>) -> Option<Running> {
     room.begin(None, QUERY_BYTES)
 }
@@ -11,16 +16,29 @@ fn query(room: &Arc<Room>) -> Option<Running> {
 #[test]
 fn limits_lie_between_the_budget_and_the_machine() {
     for (machine, budget) in [(512, 128), (512, 64), (512, 500), (16 << 10, 4 << 10), (64, 64)] {
-        let room = Room::new(machine * MIB, budget * MIB, Look::default);
-        assert!(room.short < room.over && room.over < machine * MIB, "{room:?}");
-        assert!(room.short > budget * MIB || room.short > machine * MIB / 5 * 4, "{room:?}");
+        let marks = Marks::of_machine(machine * MIB, budget * MIB);
+        assert!(marks.short < marks.over && marks.over < machine * MIB, "{marks:?}");
+        assert!(marks.short > budget * MIB || marks.short > machine * MIB / 5 * 4, "{marks:?}");
     }
+}
+
+#[test]
+fn a_process_of_its_own_takes_little_beside_its_budgets() {
+    // Budgets that give nothing leave three eighths of what they may give, and full ones 10 MiB or an eighth beside them.
+    let marks = |limit, known| Marks::of_heap(limit * MIB, known * MIB).last / MIB;
+    assert_eq!((marks(64, 0), marks(64, 64), marks(256, 80)), (34, 84, 122));
+    let room = room_of(24 << 10, 64, Look::default);
+    let state = |heap: u64| State::of(heap * MIB, Marks::of_heap(64 * MIB, 64 * MIB));
+    assert_eq!([76, 77, 81, 85].map(state), [State::Free, State::Short, State::Over, State::Last]);
+    // This process has no such allocator.
+    room.keep_within(0, || 0);
+    room.go_on().expect("there is room");
 }
 
 #[test]
 fn who_waits_goes_before_who_comes() {
     let one = || Look { resident: 700 * MIB, files: 10, files_limit: 100 };
-    let room = Room::new(1000 * MIB, 100 * MIB, one);
+    let room = room_of(1000, 100, one);
     let first = query(&room).expect("no query to wait for");
     let place = room.queue();
     assert!(room.begin(Some(&place), QUERY_BYTES).is_none(), "one runs");
@@ -38,7 +56,7 @@ fn who_waits_goes_before_who_comes() {
 
 #[test]
 fn many_hold_back_where_one_goes_on() {
-    let room = |ask| Room::new(1000 * MIB, 100 * MIB, ask);
+    let room = |ask| room_of(1000, 100, ask);
     const fn taking(resident: u64, files: u64) -> Look {
         Look { resident: resident * MIB, files, files_limit: 100 }
     }
@@ -72,7 +90,7 @@ fn many_hold_back_where_one_goes_on() {
 
 #[test]
 fn long_texts_share_the_room_by_their_bytes() {
-    let room = Room::new(1000 * MIB, 100 * MIB, Look::default);
+    let room = room_of(1000, 100, Look::default);
     let large = room.begin(None, 400 * MIB).expect("there is room for 500");
     assert!(room.begin(None, 200 * MIB).is_none());
     let small = room.begin(None, 50 * MIB).expect("it fits beside");
@@ -95,7 +113,7 @@ fn long_texts_share_the_room_by_their_bytes() {
 
 #[test]
 fn the_line_moves_in_order() {
-    let room = Room::new(1000 * MIB, 100 * MIB, Look::default);
+    let room = room_of(1000, 100, Look::default);
     let all = room.begin(None, 490 * MIB).expect("there is room");
     let (large, small) = (room.queue(), room.queue());
     assert!(room.begin(Some(&small), MIB).is_none(), "a small one does not overtake");
@@ -109,7 +127,7 @@ fn the_line_moves_in_order() {
 
 #[test]
 fn who_waits_is_refused_when_nothing_moves() {
-    let room = Room::new(1000 * MIB, 100 * MIB, Look::default);
+    let room = room_of(1000, 100, Look::default);
     let second = Duration::from_secs(1).as_nanos() as u64;
     let now = SystemClock.monotonic_ns() + 100 * second;
     assert!(!room.is_stuck(now - 29 * second, now));

@@ -1,0 +1,120 @@
+//! A statement as it was written.
+//!
+//! The nodes of a text's statements lie in the lists of a [`Tree`] and name each other by number: a tree is freed
+//! without recursion, however deep it is, and takes few pieces of memory. What a node means is not known here.
+
+mod expr;
+mod query;
+mod statement;
+
+pub use expr::{Arg, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
+pub use query::{
+    Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,
+    From, FunctionItem, GroupItem, Join, JoinKind, Lock, LockStrength, LockWait, On, Query,
+    Relation, Search, Select, Set, SetKind, Sort, SortOrder, Target, Using, Window, With,
+};
+pub use statement::{
+    Assigned, Column, Conflict, ConflictAction, ConflictTarget, Delete, IndexElement, Insert, Into,
+    Merge, MergeAction, MergeWhen, Overriding, Statement, Update, Written,
+};
+
+/// A name of one part, folded as PostgreSQL folds it.
+pub type Name = Box<str>;
+
+/// A name of several parts.
+pub type Path = Box<[Name]>;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        $($(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);)*
+    };
+}
+
+ids! {
+    /// The number of an expression.
+    ExprId,
+    /// The number of a query.
+    QueryId,
+    /// The number of an item of FROM.
+    FromId,
+}
+
+/// Statements and their nodes.
+#[derive(Debug, Default)]
+pub struct Tree {
+    exprs: Vec<Expr>,
+    /// Where each expression stands, in bytes of the text; [`NOWHERE`] for those that were not written.
+    places: Vec<u32>,
+    queries: Vec<Query>,
+    froms: Vec<From>,
+    /// The statements, in their order.
+    pub statements: Vec<Written>,
+}
+
+/// The place of what was not written.
+pub const NOWHERE: u32 = u32::MAX;
+
+impl Tree {
+    /// An expression.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.exprs[id.0 as usize]
+    }
+
+    /// Where an expression stands, if it was written: the byte of the text that PostgreSQL's errors point to.
+    pub fn place(&self, id: ExprId) -> Option<u32> {
+        Some(self.places[id.0 as usize]).filter(|place| *place != NOWHERE)
+    }
+
+    /// A query.
+    pub fn query(&self, id: QueryId) -> &Query {
+        &self.queries[id.0 as usize]
+    }
+
+    /// An item of FROM.
+    pub fn from(&self, id: FromId) -> &From {
+        &self.froms[id.0 as usize]
+    }
+
+    /// How many expressions there are.
+    pub fn exprs(&self) -> usize {
+        self.exprs.len()
+    }
+
+    pub(crate) fn add(&mut self, expr: Expr, place: u32) -> ExprId {
+        self.exprs.push(expr);
+        self.places.push(place);
+        ExprId(self.exprs.len() as u32 - 1)
+    }
+
+    pub(crate) fn add_query(&mut self, query: Query) -> QueryId {
+        self.queries.push(query);
+        QueryId(self.queries.len() as u32 - 1)
+    }
+
+    pub(crate) fn add_from(&mut self, from: From) -> FromId {
+        self.froms.push(from);
+        FromId(self.froms.len() as u32 - 1)
+    }
+
+    pub(crate) fn expr_mut(&mut self, id: ExprId) -> &mut Expr {
+        &mut self.exprs[id.0 as usize]
+    }
+
+    pub(crate) fn query_mut(&mut self, id: QueryId) -> &mut Query {
+        &mut self.queries[id.0 as usize]
+    }
+
+    pub(crate) fn item_mut(&mut self, id: FromId) -> &mut From {
+        &mut self.froms[id.0 as usize]
+    }
+
+    pub(crate) fn raw_place(&self, id: ExprId) -> u32 {
+        self.places[id.0 as usize]
+    }
+
+    pub(crate) fn set_place(&mut self, id: ExprId, place: u32) {
+        self.places[id.0 as usize] = place;
+    }
+}

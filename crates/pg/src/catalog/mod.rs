@@ -1,0 +1,268 @@
+//! Which types, operators, casts, functions and aggregates does PostgreSQL 15 have?
+//!
+//! The facts are files that `xtask catalog` took from a running PostgreSQL ([`facts`]): every row, also of what
+//! Onlap has no kernel for, because resolving over a part of them silently picks another overload. They are
+//! parsed once, in some milliseconds, into sorted tables of about a megabyte ([`load`]). A [`Catalog`] is
+//! these and the types that a database has made itself.
+//!
+//! Invariants: an OID of the facts is below 10,000, one of a made type is not; every array type of a type with
+//! one is there. Thread safety: everything is read only.
+
+mod facts;
+mod load;
+mod rows;
+mod shown;
+
+use std::sync::OnceLock;
+
+use crate::Oid;
+
+pub use facts::{Row, Table, rows};
+pub use rows::{
+    Aggregate, Cast, CastContext, CastMethod, Kind, Operator, Proc, ProcKind, Type, Volatility,
+};
+pub use shown::{operator_signature, procedure_signature};
+
+/// OIDs that rules of PostgreSQL name.
+pub mod oids {
+    use crate::Oid;
+
+    /// bool
+    pub const BOOL: Oid = 16;
+    /// int8
+    pub const INT8: Oid = 20;
+    /// int2vector
+    pub const INT2VECTOR: Oid = 22;
+    /// int4
+    pub const INT4: Oid = 23;
+    /// text
+    pub const TEXT: Oid = 25;
+    /// oidvector
+    pub const OIDVECTOR: Oid = 30;
+    /// A literal or a parameter whose type is still open.
+    pub const UNKNOWN: Oid = 705;
+    /// text[]
+    pub const TEXT_ARRAY: Oid = 1009;
+    /// interval
+    pub const INTERVAL: Oid = 1186;
+    /// record
+    pub const RECORD: Oid = 2249;
+    /// "any"
+    pub const ANY: Oid = 2276;
+    /// anyarray
+    pub const ANYARRAY: Oid = 2277;
+    /// anyelement
+    pub const ANYELEMENT: Oid = 2283;
+    /// record[]
+    pub const RECORD_ARRAY: Oid = 2287;
+    /// anynonarray
+    pub const ANYNONARRAY: Oid = 2776;
+    /// anyenum
+    pub const ANYENUM: Oid = 3500;
+    /// anyrange
+    pub const ANYRANGE: Oid = 3831;
+    /// anymultirange
+    pub const ANYMULTIRANGE: Oid = 4537;
+    /// anycompatiblemultirange
+    pub const ANYCOMPATIBLEMULTIRANGE: Oid = 4538;
+    /// anycompatible
+    pub const ANYCOMPATIBLE: Oid = 5077;
+    /// anycompatiblearray
+    pub const ANYCOMPATIBLEARRAY: Oid = 5078;
+    /// anycompatiblenonarray
+    pub const ANYCOMPATIBLENONARRAY: Oid = 5079;
+    /// anycompatiblerange
+    pub const ANYCOMPATIBLERANGE: Oid = 5080;
+}
+
+/// What PostgreSQL has, parsed.
+#[derive(Debug)]
+struct Facts {
+    types: Vec<Type>,
+    types_by_name: Vec<u16>,
+    operators: Vec<Operator>,
+    operators_by_name: Vec<u16>,
+    procs: Vec<Proc>,
+    procs_by_name: Vec<u16>,
+    casts: Vec<Cast>,
+    aggregates: Vec<Aggregate>,
+}
+
+fn built_in() -> &'static Facts {
+    static FACTS: OnceLock<Facts> = OnceLock::new();
+    FACTS.get_or_init(load::facts)
+}
+
+/// What a statement can name: PostgreSQL's own and the types of a database.
+#[derive(Clone, Debug, Default)]
+pub struct Catalog {
+    /// Sorted by OID.
+    made: Vec<Type>,
+}
+
+impl Catalog {
+    /// PostgreSQL's own alone.
+    pub fn new() -> Catalog {
+        Catalog::default()
+    }
+
+    /// With types that a database made: enums, domains, composites, each with its array type.
+    pub fn with(mut made: Vec<Type>) -> Catalog {
+        made.sort_by_key(|t| t.oid);
+        Catalog { made }
+    }
+
+    /// A type by its OID.
+    pub fn get_type(&self, oid: Oid) -> Option<&Type> {
+        let facts = &built_in().types;
+        match facts.binary_search_by_key(&oid, |t| t.oid) {
+            Ok(at) => Some(&facts[at]),
+            Err(_) => self.made.binary_search_by_key(&oid, |t| t.oid).ok().map(|at| &self.made[at]),
+        }
+    }
+
+    /// A type by the name of its row in pg_type; PostgreSQL's own come first, as pg_catalog does in a path.
+    pub fn type_named(&self, name: &str) -> Option<&Type> {
+        let facts = built_in();
+        let of = |at: &u16| &facts.types[usize::from(*at)];
+        match facts.types_by_name.binary_search_by(|at| (*of(at).name).cmp(name)) {
+            Ok(at) => Some(of(&facts.types_by_name[at])),
+            Err(_) => self.made.iter().find(|t| t.name == name),
+        }
+    }
+
+    /// All types.
+    pub fn types(&self) -> impl Iterator<Item = &Type> {
+        built_in().types.iter().chain(&self.made)
+    }
+
+    /// An operator by its OID.
+    pub fn operator(&self, oid: Oid) -> Option<&'static Operator> {
+        let facts = &built_in().operators;
+        facts.binary_search_by_key(&oid, |o| o.oid).ok().map(|at| &facts[at])
+    }
+
+    /// Operators of a name, prefix ones with left operand 0.
+    pub fn operators_named<'a>(
+        &self,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'static Operator> + Clone + use<'a> {
+        let facts = built_in();
+        let of = |at: &u16| &facts.operators[usize::from(*at)];
+        let first = facts.operators_by_name.partition_point(|at| *of(at).name < *name);
+        facts.operators_by_name[first..].iter().map(of).take_while(move |o| o.name == name)
+    }
+
+    /// The operator of a name whose operands are declared so.
+    pub fn operator_exact(&self, name: &str, left: Oid, right: Oid) -> Option<&'static Operator> {
+        self.operators_named(name).find(|o| o.left == left && o.right == right)
+    }
+
+    /// A function, aggregate or procedure by its OID.
+    pub fn proc(&self, oid: Oid) -> Option<&'static Proc> {
+        let facts = &built_in().procs;
+        facts.binary_search_by_key(&oid, |p| p.oid).ok().map(|at| &facts[at])
+    }
+
+    /// All functions, aggregates and procedures.
+    pub fn procs(&self) -> &'static [Proc] {
+        &built_in().procs
+    }
+
+    /// Functions, aggregates and procedures of a name.
+    pub fn procs_named<'a>(
+        &self,
+        name: &'a str,
+    ) -> impl Iterator<Item = &'static Proc> + Clone + use<'a> {
+        let facts = built_in();
+        let of = |at: &u16| &facts.procs[usize::from(*at)];
+        let first = facts.procs_by_name.partition_point(|at| *of(at).name < *name);
+        facts.procs_by_name[first..].iter().map(of).take_while(move |p| p.name == name)
+    }
+
+    /// Those of a name that can be called with this number of arguments in order.
+    pub fn procs_with<'a>(
+        &self,
+        name: &'a str,
+        count: usize,
+    ) -> impl Iterator<Item = &'static Proc> + use<'a> {
+        self.procs_named(name).filter(move |p| {
+            let wanted = p.arguments.len();
+            (p.variadic != 0 && wanted <= count) || (wanted - p.defaults..=wanted).contains(&count)
+        })
+    }
+
+    /// The cast between two types, without looking through domains.
+    pub fn cast(&self, source: Oid, target: Oid) -> Option<&'static Cast> {
+        let facts = &built_in().casts;
+        let found = facts.binary_search_by_key(&(source, target), |c| (c.source, c.target));
+        found.ok().map(|at| &facts[at])
+    }
+
+    /// What is special about an aggregate, by the OID of its function.
+    pub fn aggregate(&self, oid: Oid) -> Option<&'static Aggregate> {
+        let facts = &built_in().aggregates;
+        facts.binary_search_by_key(&oid, |a| a.proc).ok().map(|at| &facts[at])
+    }
+
+    /// The category and whether the type is preferred in it.
+    pub fn category(&self, oid: Oid) -> (u8, bool) {
+        self.get_type(oid).map_or((0, false), |t| (t.category, t.preferred))
+    }
+
+    /// The type below all domains, with the modifier that they ask for if `modifier` is none.
+    pub fn base(&self, mut oid: Oid, mut modifier: i32) -> (Oid, i32) {
+        while let Some(domain) = self.get_type(oid).filter(|t| t.kind == Kind::Domain) {
+            (oid, modifier) = (domain.base, domain.base_modifier);
+        }
+        (oid, modifier)
+    }
+
+    /// The type below all domains.
+    pub fn base_type(&self, oid: Oid) -> Oid {
+        self.base(oid, -1).0
+    }
+
+    /// The type of elements, if the type is an array and no domain over one.
+    pub fn element(&self, oid: Oid) -> Option<Oid> {
+        self.get_type(oid).filter(|t| t.is_array).map(|t| t.element)
+    }
+
+    /// The type of elements of an array or of a domain over one.
+    pub fn base_element(&self, oid: Oid) -> Option<Oid> {
+        self.element(self.base_type(oid))
+    }
+
+    /// The array of a type.
+    pub fn array_of(&self, oid: Oid) -> Option<Oid> {
+        self.get_type(oid).map(|t| t.array).filter(|array| *array != 0)
+    }
+
+    /// What a range is of.
+    pub fn range_element(&self, oid: Oid) -> Option<Oid> {
+        self.get_type(oid).filter(|t| t.kind == Kind::Range).map(|t| t.range)
+    }
+
+    /// The range of which a multirange consists.
+    pub fn multirange_range(&self, oid: Oid) -> Option<Oid> {
+        self.get_type(oid).filter(|t| t.kind == Kind::Multirange).map(|t| t.range)
+    }
+
+    /// The multirange of a range.
+    pub fn multirange_of(&self, range: Oid) -> Option<Oid> {
+        self.types().find(|t| t.kind == Kind::Multirange && t.range == range).map(|t| t.oid)
+    }
+
+    /// Whether it is a composite type, or a domain over one.
+    pub fn is_composite(&self, oid: Oid) -> bool {
+        self.get_type(self.base_type(oid)).is_some_and(|t| t.kind == Kind::Composite)
+    }
+
+    /// Whether it is an enum.
+    pub fn is_enum(&self, oid: Oid) -> bool {
+        self.get_type(oid).is_some_and(|t| t.kind == Kind::Enum)
+    }
+}
+
+#[cfg(test)]
+mod tests;

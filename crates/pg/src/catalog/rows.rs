@@ -1,0 +1,220 @@
+//! What does resolution know of a type, an operator, a function, a cast?
+//!
+//! Plain rows; what else PostgreSQL's catalogs show is in [`super::rows()`].
+
+use std::borrow::Cow;
+
+use crate::Oid;
+
+/// What kind of type it is (typtype).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Of values as they are, arrays included.
+    Base,
+    /// A row's.
+    Composite,
+    /// A base type with conditions.
+    Domain,
+    /// Labels in an order.
+    Enum,
+    /// Stands for others: polymorphic, void, internal, …
+    Pseudo,
+    /// From one value to another.
+    Range,
+    /// Several ranges.
+    Multirange,
+}
+
+/// A type.
+#[derive(Clone, Debug)]
+pub struct Type {
+    /// Its number.
+    pub oid: Oid,
+    /// typname.
+    pub name: Cow<'static, str>,
+    /// How messages write it: quoted and with its schema where that is needed.
+    pub shown: Cow<'static, str>,
+    /// What kind it is.
+    pub kind: Kind,
+    /// Its category, `S` for strings.
+    pub category: u8,
+    /// Whether it is preferred in its category.
+    pub preferred: bool,
+    /// Whether it is an array, with the standard subscripts.
+    pub is_array: bool,
+    /// What subscripting gives, for arrays and a few others; or 0.
+    pub element: Oid,
+    /// Its array type, or 0.
+    pub array: Oid,
+    /// For a domain what it is over, or 0.
+    pub base: Oid,
+    /// For a domain the modifier of that.
+    pub base_modifier: i32,
+    /// For a range what it is of, for a multirange the range, or 0.
+    pub range: Oid,
+    /// The function that reads its texts; 0 for a type of a database.
+    pub input: Oid,
+    /// Bytes of a value, -1 if that varies, -2 for a C string.
+    pub length: i16,
+}
+
+impl Type {
+    /// An enum, composite or domain of a database with category and array type as PostgreSQL gives them.
+    pub fn made(oid: Oid, name: &str, kind: Kind, category: u8, array: Oid) -> Type {
+        Type {
+            oid,
+            name: Cow::Owned(name.to_owned()),
+            shown: Cow::Owned(name.to_owned()),
+            kind,
+            category,
+            preferred: false,
+            is_array: false,
+            element: 0,
+            array,
+            base: 0,
+            base_modifier: -1,
+            range: 0,
+            input: 0,
+            length: if kind == Kind::Enum { 4 } else { -1 },
+        }
+    }
+
+    /// The array type of a type of a database.
+    pub fn array_of(of: &Type) -> Type {
+        let mut array = Type::made(of.array, &format!("_{}", of.name), Kind::Base, b'A', 0);
+        array.shown = Cow::Owned(format!("{}[]", of.shown));
+        array.is_array = true;
+        array.element = of.oid;
+        array
+    }
+}
+
+/// An operator.
+#[derive(Clone, Copy, Debug)]
+pub struct Operator {
+    /// Its number.
+    pub oid: Oid,
+    /// Its name.
+    pub name: &'static str,
+    /// The declared left operand, 0 for none.
+    pub left: Oid,
+    /// The declared right operand.
+    pub right: Oid,
+    /// The declared result.
+    pub result: Oid,
+    /// Its function; 0 if it has none yet.
+    pub proc: Oid,
+    /// The one that gives the same with operands exchanged, or 0.
+    pub commutator: Oid,
+    /// The one that gives the opposite, or 0.
+    pub negator: Oid,
+    /// Whether equal operands have equal hashes.
+    pub can_hash: bool,
+    /// Whether it is equality in some order.
+    pub can_merge: bool,
+}
+
+/// What kind of function it is (prokind).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcKind {
+    /// An ordinary one.
+    Function,
+    /// Of many rows.
+    Aggregate,
+    /// Of a window's rows.
+    Window,
+    /// For CALL.
+    Procedure,
+}
+
+/// What a function's result depends on (provolatile).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Volatility {
+    /// On arguments alone.
+    Immutable,
+    /// On the statement too.
+    Stable,
+    /// It may differ at each call.
+    Volatile,
+}
+
+/// A function, aggregate or procedure.
+#[derive(Clone, Debug)]
+pub struct Proc {
+    /// Its number.
+    pub oid: Oid,
+    /// Its name.
+    pub name: &'static str,
+    /// Declared types of the arguments that a call gives.
+    pub arguments: Box<[Oid]>,
+    /// How many of the last have defaults.
+    pub defaults: usize,
+    /// What elements the last collects, or 0.
+    pub variadic: Oid,
+    /// The declared result.
+    pub result: Oid,
+    /// What kind it is.
+    pub kind: ProcKind,
+    /// Whether a NULL among the arguments makes NULL.
+    pub strict: bool,
+    /// Whether it gives a set.
+    pub retset: bool,
+    /// What its result depends on.
+    pub volatility: Volatility,
+    /// proallargtypes, OUT arguments included, as an array's text; or `\N`.
+    pub all_types: &'static str,
+    /// proargmodes as an array's text; or `\N`.
+    pub modes: &'static str,
+    /// proargnames as an array's text; or `\N`.
+    pub names: &'static str,
+    /// The defaults' expressions in SQL; or `\N`.
+    pub default_texts: &'static str,
+}
+
+/// From which contexts on a cast is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CastContext {
+    /// In every expression.
+    Implicit,
+    /// Into a column.
+    Assignment,
+    /// Only where it is written.
+    Explicit,
+}
+
+/// How a cast is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CastMethod {
+    /// By a function.
+    Function,
+    /// By writing and reading its text.
+    Io,
+    /// Not at all: the same bits.
+    Binary,
+}
+
+/// A cast.
+#[derive(Clone, Copy, Debug)]
+pub struct Cast {
+    /// From.
+    pub source: Oid,
+    /// To.
+    pub target: Oid,
+    /// By which function, or 0.
+    pub function: Oid,
+    /// From where on.
+    pub context: CastContext,
+    /// How.
+    pub method: CastMethod,
+}
+
+/// An aggregate.
+#[derive(Clone, Copy, Debug)]
+pub struct Aggregate {
+    /// Its function.
+    pub proc: Oid,
+    /// `n` ordinary, `o` of an ordered set, `h` of a hypothetical one.
+    pub kind: u8,
+    /// Arguments before WITHIN GROUP.
+    pub direct: usize,
+}

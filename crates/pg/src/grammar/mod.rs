@@ -1,0 +1,150 @@
+//! From a statement's text to its tree, by PostgreSQL 15's grammar.
+//!
+//! ```
+//! use onlap_pg::ast::{Expr, Statement};
+//!
+//! let tree = onlap_pg::grammar::parse("select 1 + 2 * 3")?;
+//! assert_eq!(tree.statements.len(), 1);
+//! assert!(matches!(tree.statements[0].statement, Statement::Query(_)));
+//! let error = onlap_pg::grammar::parse("select 1 < 2 < 3").unwrap_err();
+//! assert_eq!((error.message.as_str(), error.position), ("syntax error at or near \"<\"", Some(13)));
+//! # Ok::<(), onlap_pg::Error>(())
+//! ```
+//!
+//! [`scan`] makes tokens, the other rooms read them by recursive descent, each rule of PostgreSQL's grammar by a function
+//! or a part of one. Errors point to the token that PostgreSQL's point to: the first one that no rule goes on with.
+//! What is read: queries and statements that change rows. Of others the first word alone is told
+//! ([`crate::ast::Statement::Other`]).
+
+mod calls;
+mod change;
+mod escapes;
+mod expr;
+mod from;
+mod keyword;
+mod parser;
+mod primary;
+mod query;
+mod scan;
+mod token;
+mod types;
+mod window;
+
+pub use keyword::{Class, Keyword};
+pub use scan::Tokens;
+pub use token::{Kind, Token};
+
+use crate::ast::{Statement, Tree, Written};
+use crate::{Error, Result};
+use parser::Parser;
+
+/// Reads the statements of a text.
+///
+/// # Errors
+/// PostgreSQL's, with their places: `42601` for most, `54001` where more than a thousand brackets are within each
+/// other, `54000` for a text of more than 1 GiB.
+pub fn parse(text: &str) -> Result<Tree> {
+    if text.len() > 1 << 30 {
+        return Err(Error::new("54000", "a statement is longer than 1 GiB"));
+    }
+    let tokens = Tokens::of(text);
+    let mut parser = Parser::new(&tokens);
+    loop {
+        while parser.accept_char(';') {}
+        if parser.kind() == Kind::End {
+            return Ok(parser.tree);
+        }
+        let start = parser.place();
+        let statement = parser.statement()?;
+        let end = parser.last_end();
+        parser.tree.statements.push(Written { statement, start, end });
+        if parser.kind() != Kind::End && !parser.at_char(';') {
+            return Err(parser.unexpected());
+        }
+    }
+}
+
+/// Words that statements begin with that are not read.
+const OTHERS: &[Keyword] = &[
+    Keyword::Abort,
+    Keyword::Alter,
+    Keyword::Analyse,
+    Keyword::Analyze,
+    Keyword::Begin,
+    Keyword::Call,
+    Keyword::Checkpoint,
+    Keyword::Close,
+    Keyword::Cluster,
+    Keyword::Comment,
+    Keyword::Commit,
+    Keyword::Copy,
+    Keyword::Create,
+    Keyword::Deallocate,
+    Keyword::Declare,
+    Keyword::Discard,
+    Keyword::Do,
+    Keyword::Drop,
+    Keyword::End,
+    Keyword::Execute,
+    Keyword::Explain,
+    Keyword::Fetch,
+    Keyword::Grant,
+    Keyword::Import,
+    Keyword::Listen,
+    Keyword::Load,
+    Keyword::Lock,
+    Keyword::Move,
+    Keyword::Notify,
+    Keyword::Prepare,
+    Keyword::Reassign,
+    Keyword::Refresh,
+    Keyword::Reindex,
+    Keyword::Release,
+    Keyword::Reset,
+    Keyword::Revoke,
+    Keyword::Rollback,
+    Keyword::Savepoint,
+    Keyword::Security,
+    Keyword::Set,
+    Keyword::Show,
+    Keyword::Start,
+    Keyword::Truncate,
+    Keyword::Unlisten,
+    Keyword::Vacuum,
+];
+
+impl Parser<'_> {
+    fn statement(&mut self) -> Result<Statement> {
+        if let Kind::Word(word) = self.kind()
+            && OTHERS.contains(&word)
+        {
+            return self.other(word);
+        }
+        let with = self.with()?;
+        self.changes(with)
+    }
+
+    /// A statement that is not read: all up to the next semicolon outside of brackets.
+    fn other(&mut self, word: Keyword) -> Result<Statement> {
+        let mut open = 0_u32;
+        // The body of a function: BEGIN ATOMIC … END, with CASE … END in it.
+        let mut body = 0_u32;
+        loop {
+            match self.kind() {
+                Kind::Word(Keyword::Begin) if self.ahead(1) == Kind::Word(Keyword::Atomic) => {
+                    body += 1
+                }
+                Kind::Word(Keyword::Case) if body > 0 => body += 1,
+                Kind::Word(Keyword::End) => body = body.saturating_sub(1),
+                Kind::Bad => return Err(self.unexpected()),
+                Kind::End => break,
+                Kind::Char(';') if open + body == 0 => break,
+                Kind::Char('(') => open += 1,
+                Kind::Char(')') => open = open.saturating_sub(1),
+                _ => {}
+            }
+            self.advance();
+        }
+        Ok(Statement::Other(word.word().into()))
+    }
+}

@@ -1,0 +1,41 @@
+//! What does a statement mean in PostgreSQL?
+//!
+//! PostgreSQL 15 is the judge of everything here: how a text is read ([`grammar`], [`ast`]), which types, operators, casts
+//! and functions there are and which of them a call means ([`catalog`], [`resolve`]), and what values are, how they
+//! are written, and which of them are equal ([`value`]). The tests of each room compare it with a PostgreSQL that runs beside them.
+//!
+//! It is what the binder of queries stands on that takes the place of the planner's own (decisions 0061 to 0063);
+//! until then its tests and `xtask catalog` alone use it.
+//!
+//! The crate knows nothing of tables, of storage or of how a query is carried out. Everything is a pure function of
+//! its arguments; there are no threads and no I/O.
+
+#![forbid(unsafe_code)]
+
+pub mod ast;
+pub mod catalog;
+mod error;
+pub mod grammar;
+pub mod resolve;
+pub mod value;
+
+pub use error::{Error, Result};
+
+/// A number by which PostgreSQL's catalogs name a type, an operator, a function.
+pub type Oid = u32;
+
+/// A type with its modifier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TypeRef {
+    /// Its row of pg_type.
+    pub oid: Oid,
+    /// Length, or precision and scale, as pg_attribute.atttypmod has it; -1 for none.
+    pub modifier: i32,
+}
+
+impl TypeRef {
+    /// A type without a modifier.
+    pub const fn new(oid: Oid) -> TypeRef {
+        TypeRef { oid, modifier: -1 }
+    }
+}

@@ -1,0 +1,350 @@
+//! What do the fields of a date or time mean? (DecodeDateTime and those it calls.)
+
+use chrono_tz::Tz;
+
+use super::split::{Field, Look, split};
+use super::{DAY_US, calendar, zone};
+use crate::value::Settings;
+use crate::{Error, Result};
+
+/// What a text means.
+pub(super) enum Decoded {
+    /// Without end, or without beginning.
+    Infinity(bool),
+    /// The beginning of 1970.
+    Epoch,
+    /// A day and a time of it.
+    Moment(Moment),
+}
+
+/// A day and a time of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moment {
+    /// From 2000-01-01.
+    pub(super) days: i64,
+    /// Microseconds.
+    pub(super) time: i64,
+    /// Seconds east of UTC, if the text says.
+    pub(super) offset: Option<i32>,
+    /// The zone, if the text names one.
+    pub(super) zone: Option<Tz>,
+}
+
+/// Why a text is refused: PostgreSQL's DTERR codes.
+pub(super) enum Bad {
+    Format,
+    Range,
+    RangeOfMonthOrDay,
+    Offset,
+    Zone(String),
+}
+
+pub(super) type Decode<T> = std::result::Result<T, Bad>;
+
+impl Bad {
+    /// DateTimeParseError.
+    fn report(self, text: &str, type_name: &str) -> Error {
+        let range = || format!("date/time field value out of range: \"{text}\"");
+        match self {
+            Bad::Format => Error::new(
+                "22007",
+                format!("invalid input syntax for type {type_name}: \"{text}\""),
+            ),
+            Bad::Range => Error::new("22008", range()),
+            Bad::RangeOfMonthOrDay => Error::new("22008", range())
+                .hint("Perhaps you need a different \"datestyle\" setting."),
+            Bad::Offset => {
+                Error::new("22009", format!("time zone displacement out of range: \"{text}\""))
+            }
+            Bad::Zone(name) => Error::new("22023", format!("time zone \"{name}\" not recognized")),
+        }
+    }
+}
+
+/// What a number or a word with no sign of its own is announced to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Announced {
+    Nothing,
+    Julian,
+    Time,
+}
+
+/// What was read so far.
+pub(super) struct State<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) year: Option<i64>,
+    pub(super) month: Option<i64>,
+    pub(super) day: Option<i64>,
+    pub(super) day_of_year: Option<i64>,
+    pub(super) julian: Option<i64>,
+    pub(super) two_digits: bool,
+    pub(super) text_month: bool,
+    pub(super) before_christ: Option<bool>,
+    pub(super) time: Option<[i64; 4]>,
+    pub(super) afternoon: Option<bool>,
+    pub(super) offset: Option<i32>,
+    pub(super) zone: Option<Tz>,
+    pub(super) announced: Announced,
+    pub(super) time_only: bool,
+    pub(super) special: Option<Decoded>,
+}
+
+pub(super) fn decode(text: &str, type_name: &str, settings: &Settings) -> Result<Decoded> {
+    let decoded = fields(text).and_then(|fields| {
+        let mut state = State::new(settings);
+        fields.iter().try_for_each(|field| state.field(field))?;
+        state.finish()
+    });
+    decoded.map_err(|bad| bad.report(text, type_name))
+}
+
+/// A time of day; a date beside it is read and has no effect.
+pub(super) fn decode_time(text: &str, settings: &Settings) -> Result<i64> {
+    let decoded = fields(text).and_then(|fields| {
+        let mut state = State { time_only: true, ..State::new(settings) };
+        for (at, field) in fields.iter().enumerate() {
+            // Without a date, digits alone are a time.
+            let bare = field.0 == Look::Number && at == 0 && !field.1.contains('.');
+            match field.1.len() {
+                _ if field.0 == Look::Date && fields.len() == 1 => state.named_zone(&field.1)?,
+                4 | 6 if bare => state.time_digits(&field.1, 0)?,
+                _ => state.field(field)?,
+            }
+        }
+        match state.special.take() {
+            Some(Decoded::Moment(moment)) => return Ok(moment.time),
+            Some(_) => return Err(Bad::Format),
+            None => {}
+        }
+        if state.time.is_none() {
+            return Err(Bad::Format);
+        }
+        let time = state.time_us()?;
+        if state.has_date() {
+            state.days()?;
+        } else if state.zone.is_some() {
+            // Its offset depends on the day.
+            return Err(Bad::Format);
+        }
+        Ok(time)
+    });
+    decoded.map_err(|bad| bad.report(text, "time"))
+}
+
+fn fields(text: &str) -> Decode<Vec<Field>> {
+    let known = |word: &str| {
+        month(word).is_some()
+            || matches!(word, "j" | "jd" | "julian" | "t" | "am" | "pm" | "ad" | "bc" | "z")
+            || zone::abbreviation(word).is_some()
+    };
+    split(text, known).ok_or(Bad::Format)
+}
+
+pub(super) fn month(word: &str) -> Option<i64> {
+    const NAMES: [&str; 12] = [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ];
+    let full = |name: &str| *name == *word || (word.len() == 3 && name.starts_with(word));
+    let at = NAMES.iter().position(|name| full(name) || (word == "sept" && *name == "september"));
+    at.map(|at| at as i64 + 1)
+}
+
+fn is_weekday(word: &str) -> bool {
+    const NAMES: [&str; 7] =
+        ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
+    NAMES.contains(&word)
+        || (word.len() == 3 && NAMES.iter().any(|name| name.starts_with(word)))
+        || matches!(word, "tues" | "wedn" | "weds" | "thur" | "thurs")
+}
+
+impl<'a> State<'a> {
+    fn new(settings: &'a Settings) -> State<'a> {
+        State {
+            settings,
+            year: None,
+            month: None,
+            day: None,
+            day_of_year: None,
+            julian: None,
+            two_digits: false,
+            text_month: false,
+            before_christ: None,
+            time: None,
+            afternoon: None,
+            offset: None,
+            zone: None,
+            announced: Announced::Nothing,
+            time_only: false,
+            special: None,
+        }
+    }
+
+    pub(super) fn has_date(&self) -> bool {
+        let parts = self.year.is_some() && self.month.is_some() && self.day.is_some();
+        parts || self.julian.is_some() || self.day_of_year.is_some()
+    }
+
+    fn field(&mut self, (look, text): &Field) -> Decode<()> {
+        if self.special.is_some() && !matches!(look, Look::Time | Look::Word | Look::Zone) {
+            return Err(Bad::Format);
+        }
+        match look {
+            Look::Date if self.announced == Announced::Julian => Err(Bad::Format),
+            Look::Date if self.has_date() => self.named_zone(text),
+            Look::Date if self.time_only && text.as_bytes()[0].is_ascii_alphabetic() => {
+                self.named_zone(text)
+            }
+            // A time may stand before a date of separate words, not before one with separators.
+            Look::Date if self.time.is_some() => Err(Bad::Format),
+            Look::Date => self.date(text),
+            Look::Time => self.clock(text),
+            Look::Zone => self.numeric_zone(text),
+            Look::Number => self.number(text),
+            Look::Word | Look::Special => self.word(text),
+        }
+    }
+
+    fn named_zone(&mut self, text: &str) -> Decode<()> {
+        if text.as_bytes()[0].is_ascii_digit() && self.time.is_none() {
+            let dash = text.find('-').ok_or(Bad::Format)?;
+            self.numeric_zone(&text[dash..])?;
+            return self.time_digits(&text[..dash], 0);
+        }
+        if text.as_bytes()[0].is_ascii_digit() || self.zone.is_some() || self.offset.is_some() {
+            return Err(Bad::Format);
+        }
+        if let Some(east) = zone::posix(text) {
+            return self.add_offset(east);
+        }
+        self.zone = Some(zone::find_zone(text).ok_or_else(|| Bad::Zone(text.to_owned()))?);
+        Ok(())
+    }
+
+    fn word(&mut self, text: &str) -> Decode<()> {
+        match text {
+            "at" | "on" | "dst" => return Ok(()),
+            "j" | "jd" | "julian" => self.announced = Announced::Julian,
+            "t" if self.has_date() => self.announced = Announced::Time,
+            "infinity" | "+infinity" => self.special = Some(Decoded::Infinity(false)),
+            "-infinity" => self.special = Some(Decoded::Infinity(true)),
+            "epoch" => self.special = Some(Decoded::Epoch),
+            "now" | "today" | "tomorrow" | "yesterday" => self.relative(text),
+            "allballs" => {
+                self.add_offset(0)?;
+                self.set_time([0, 0, 0, 0])?;
+            }
+            "am" | "pm" => self.afternoon = Some(text == "pm"),
+            "bc" | "ad" => self.before_christ = Some(text == "bc"),
+            _ if is_weekday(text) => {}
+            _ => return self.month_or_zone(text),
+        }
+        Ok(())
+    }
+
+    fn month_or_zone(&mut self, text: &str) -> Decode<()> {
+        if let Some(found) = month(text) {
+            // A number that was taken for the month was the day.
+            if let (Some(number), None, false) = (self.month, self.day, self.text_month) {
+                self.day = Some(number);
+            } else if self.month.is_some() {
+                return Err(Bad::Format);
+            }
+            self.month = Some(found);
+            self.text_month = true;
+            return Ok(());
+        }
+        if let Some(east) = zone::abbreviation(text) {
+            return self.add_offset(east);
+        }
+        let zone = zone::find_zone(text).ok_or(Bad::Format)?;
+        if self.zone.replace(zone).is_some() || self.offset.is_some() {
+            return Err(Bad::Format);
+        }
+        Ok(())
+    }
+
+    fn relative(&mut self, word: &str) {
+        let (east, _) = zone::at(self.settings.zone, self.settings.now);
+        let local = self.settings.now + i64::from(east) * 1_000_000;
+        let days = local.div_euclid(DAY_US);
+        self.special = Some(Decoded::Moment(match word {
+            "now" => {
+                Moment { days, time: local.rem_euclid(DAY_US), offset: Some(east), zone: None }
+            }
+            "today" => Moment { days, ..Moment::default() },
+            "tomorrow" => Moment { days: days + 1, ..Moment::default() },
+            _ => Moment { days: days - 1, ..Moment::default() },
+        }));
+    }
+
+    fn finish(mut self) -> Decode<Decoded> {
+        let time = self.time_us()?;
+        match self.special.take() {
+            Some(Decoded::Moment(moment)) if self.time.is_some() => {
+                return Ok(Decoded::Moment(Moment {
+                    time,
+                    offset: self.offset,
+                    zone: self.zone,
+                    ..moment
+                }));
+            }
+            Some(Decoded::Moment(moment)) => {
+                let offset = self.offset.or(moment.offset);
+                return Ok(Decoded::Moment(Moment { offset, zone: self.zone, ..moment }));
+            }
+            Some(other) => return Ok(other),
+            None => {}
+        }
+        let days = self.days()?;
+        Ok(Decoded::Moment(Moment { days, time, offset: self.offset, zone: self.zone }))
+    }
+
+    /// ValidateDate.
+    fn days(&self) -> Decode<i64> {
+        if let Some(julian) = self.julian {
+            return Ok(julian - 2_451_545);
+        }
+        let year = match (self.year, self.before_christ) {
+            (None, _) => return Err(Bad::Format),
+            (Some(year), Some(true)) if year <= 0 => return Err(Bad::Range),
+            (Some(year), Some(true)) => 1 - year,
+            (Some(year), _) if self.two_digits => year + if year < 70 { 2000 } else { 1900 },
+            (Some(year), _) if year <= 0 => return Err(Bad::Range),
+            (Some(year), _) => year,
+        };
+        if let Some(day) = self.day_of_year {
+            return Ok(calendar::days(year, 1, 1) + day - 1);
+        }
+        let (Some(month), Some(day)) = (self.month, self.day) else { return Err(Bad::Format) };
+        if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+            return Err(Bad::RangeOfMonthOrDay);
+        }
+        if day > calendar::days_of(year, month) {
+            return Err(Bad::Range);
+        }
+        Ok(calendar::days(year, month, day))
+    }
+
+    fn time_us(&self) -> Decode<i64> {
+        let [hours, minutes, seconds, fraction] = self.time.unwrap_or_default();
+        let hours = match self.afternoon {
+            Some(_) if hours > 12 => return Err(Bad::Range),
+            Some(false) if hours == 12 => 0,
+            Some(true) if hours != 12 => hours + 12,
+            _ => hours,
+        };
+        let time = ((hours * 60 + minutes) * 60 + seconds).saturating_mul(1_000_000) + fraction;
+        if time > DAY_US { Err(Bad::Range) } else { Ok(time) }
+    }
+}

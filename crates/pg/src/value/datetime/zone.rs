@@ -1,0 +1,96 @@
+//! What is the offset of a zone at a moment, and which zones have a name?
+
+use std::sync::LazyLock;
+
+use chrono::offset::{LocalResult, Offset};
+use chrono::{DateTime, NaiveDateTime, TimeZone};
+use chrono_tz::{OffsetName, TZ_VARIANTS, Tz};
+
+use super::{DAY_US, calendar};
+
+/// Seconds from 1970 to 2000.
+const EPOCH_S: i64 = 946_684_800;
+
+/// PostgreSQL's default abbreviations, in order, and their seconds east of UTC.
+static ABBREVIATIONS: LazyLock<Vec<(&str, i32)>> = LazyLock::new(|| {
+    let lines = include_str!("abbreviations.tsv").lines();
+    let fields = lines.filter_map(|line| line.split_once('\t'));
+    fields.map(|(name, east)| (name, east.parse().expect("seconds"))).collect()
+});
+
+/// The seconds east of UTC of an abbreviation in lower case.
+pub(super) fn abbreviation(word: &str) -> Option<i32> {
+    let at = ABBREVIATIONS.binary_search_by_key(&word, |(name, _)| name).ok()?;
+    Some(ABBREVIATIONS[at].1)
+}
+
+/// A zone by its full name, whatever its case.
+pub fn find_zone(name: &str) -> Option<Tz> {
+    TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied()
+}
+
+/// The seconds east of UTC of letters with hours, as POSIX writes zones: its sign means west.
+pub(super) fn posix(text: &str) -> Option<i32> {
+    let (_, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_alphabetic).count());
+    let (east, rest) = match rest.as_bytes().first()? {
+        b'-' => (1, &rest[1..]),
+        b'+' => (-1, &rest[1..]),
+        _ => (-1, rest),
+    };
+    let (mut seconds, mut unit) = (0, 3600);
+    for part in rest.split(':') {
+        let most = if unit == 3600 { 167 } else { 59 };
+        seconds += unit * part.parse::<i32>().ok().filter(|n| (0..=most).contains(n))?;
+        unit /= 60;
+    }
+    (rest.split(':').count() <= 3).then_some(east * seconds)
+}
+
+/// Rules go on for ever, the tables until 2100: a later year is one between 2060 and 2087 that begins on the same
+/// day of the week and is as long. The difference in days.
+fn shift(days: i64) -> i64 {
+    let (year, ..) = calendar::date(days);
+    if year < 2090 {
+        // Nothing is known before 1800; local mean time holds.
+        return if year < 1000 { calendar::days(1000, 1, 1) - days } else { 0 };
+    }
+    let first = calendar::days(year, 1, 1);
+    let kind = |year: i64| (calendar::weekday(calendar::days(year, 1, 1)), calendar::is_leap(year));
+    let like = (2060..2088).find(|y| kind(*y) == kind(year)).unwrap_or(2060);
+    calendar::days(like, 1, 1) - first
+}
+
+fn seconds(value: i64) -> i64 {
+    let shifted = shift(value.div_euclid(DAY_US)) * 86_400;
+    value.div_euclid(1_000_000) + shifted + EPOCH_S
+}
+
+/// The offset, in seconds east of UTC, and its name at a moment.
+pub(super) fn at(zone: Tz, utc: i64) -> (i32, String) {
+    let Some(moment) = DateTime::from_timestamp(seconds(utc), 0) else { return (0, "UTC".into()) };
+    let offset = zone.offset_from_utc_datetime(&moment.naive_utc());
+    let east = offset.fix().local_minus_utc();
+    (east, offset.abbreviation().map_or_else(|| numeric_name(east), str::to_owned))
+}
+
+/// How the tz database names an offset that has no letters.
+fn numeric_name(east: i32) -> String {
+    let (hours, minutes) = (east.abs() / 3600, east.abs() / 60 % 60);
+    let sign = if east < 0 { '-' } else { '+' };
+    if minutes == 0 { format!("{sign}{hours:02}") } else { format!("{sign}{hours:02}{minutes:02}") }
+}
+
+/// The offset that holds at a local time: before a gap its first one, after an overlap its second.
+pub fn local_offset(zone: Tz, local: i64) -> i32 {
+    let naive = |seconds: i64| DateTime::from_timestamp(seconds, 0).map(|m| m.naive_utc());
+    let Some(moment): Option<NaiveDateTime> = naive(seconds(local)) else { return 0 };
+    match zone.offset_from_local_datetime(&moment) {
+        LocalResult::Single(offset) | LocalResult::Ambiguous(_, offset) => {
+            offset.fix().local_minus_utc()
+        }
+        LocalResult::None => {
+            let before = moment - chrono::TimeDelta::days(1);
+            zone.offset_from_utc_datetime(&before).fix().local_minus_utc()
+        }
+    }
+}

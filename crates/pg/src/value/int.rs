@@ -1,0 +1,89 @@
+//! Which texts are integers, and what are those that do not fit?
+
+use super::{bad_binary, invalid, out_of_range, scan};
+use crate::Result;
+
+/// int2in.
+pub fn parse_int2(text: &str) -> Result<i16> {
+    parse(text, "smallint", i64::from(i16::MIN), i64::from(i16::MAX)).map(|v| v as i16)
+}
+
+/// int4in.
+pub fn parse_int4(text: &str) -> Result<i32> {
+    parse(text, "integer", i64::from(i32::MIN), i64::from(i32::MAX)).map(|v| v as i32)
+}
+
+/// int8in.
+pub fn parse_int8(text: &str) -> Result<i64> {
+    parse(text, "bigint", i64::MIN, i64::MAX)
+}
+
+/// White space, a sign, digits, white space. A number that leaves the range says so at once, whatever follows it.
+fn parse(text: &str, type_name: &str, least: i64, most: i64) -> Result<i64> {
+    let rest = scan::trim_start(text);
+    let (negative, rest) = match rest.as_bytes().first() {
+        Some(b'-') => (true, &rest[1..]),
+        Some(b'+') => (false, &rest[1..]),
+        _ => (false, rest),
+    };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return Err(invalid(type_name, text));
+    }
+    let mut value = 0_i64;
+    for digit in rest[..digits].bytes() {
+        let digit = i64::from(digit - b'0');
+        value = value
+            .checked_mul(10)
+            .and_then(|v| v.checked_sub(digit))
+            .filter(|v| *v >= least)
+            .ok_or_else(|| out_of_range(type_name, text))?;
+    }
+    if !scan::is_blank(&rest[digits..]) {
+        return Err(invalid(type_name, text));
+    }
+    if negative {
+        return Ok(value);
+    }
+    value.checked_neg().filter(|v| *v <= most).ok_or_else(|| out_of_range(type_name, text))
+}
+
+/// oidin: C's strtoul, so that a minus counts down from 2^64, of which PostgreSQL takes what fits 32 bits signed.
+pub fn parse_oid(text: &str) -> Result<u32> {
+    let rest = scan::trim_start(text);
+    let (negative, rest) = match rest.as_bytes().first() {
+        Some(b'-') => (true, &rest[1..]),
+        Some(b'+') => (false, &rest[1..]),
+        _ => (false, rest),
+    };
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    if digits == 0 {
+        return Err(invalid("oid", text));
+    }
+    let value: u64 = rest[..digits].parse().map_err(|_| out_of_range("oid", text))?;
+    if !scan::is_blank(&rest[digits..]) {
+        return Err(invalid("oid", text));
+    }
+    let value = if negative { value.wrapping_neg() } else { value };
+    let low = value as u32;
+    if value == u64::from(low) || value == i64::from(low as i32) as u64 {
+        Ok(low)
+    } else {
+        Err(out_of_range("oid", text))
+    }
+}
+
+/// int2recv.
+pub fn recv_int2(bytes: &[u8]) -> Result<i16> {
+    Ok(i16::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+}
+
+/// int4recv.
+pub fn recv_int4(bytes: &[u8]) -> Result<i32> {
+    Ok(i32::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+}
+
+/// int8recv.
+pub fn recv_int8(bytes: &[u8]) -> Result<i64> {
+    Ok(i64::from_be_bytes(bytes.try_into().map_err(|_| bad_binary())?))
+}
