@@ -272,15 +272,24 @@ fn failures_and_cancelling_leave_nothing_behind() {
     let disk = MemFs::with_capacity(4 << 20);
     let db = filled(&disk);
     let expected = contents(&db);
-    let ballast = disk.create(Path::new("/ballast"), Access::ReadWrite).unwrap();
-    let room = disk.free_bytes(Path::new("/")).unwrap();
-    ballast.allocate(room - 20_000).unwrap();
-    let options = BackupOptions { copy: true, ..BackupOptions::default() };
-    let e = db.backup_with("/backup", options).unwrap_err();
+    // A file that the background removes makes room again, so the disk is filled until it is full.
+    let mut ballasts = Vec::new();
+    let (dest, e) = (0..100)
+        .find_map(|n| {
+            let (ballast, dest) = (format!("/ballast-{n}"), format!("/full-{n}"));
+            let file = disk.create(Path::new(&ballast), Access::ReadWrite).unwrap();
+            ballasts.push(ballast);
+            let room = disk.free_bytes(Path::new("/")).unwrap();
+            file.allocate(room.saturating_sub(20_000)).unwrap();
+            let options = BackupOptions { copy: true, ..BackupOptions::default() };
+            db.backup_with(&dest, options).err().map(|e| (dest, e))
+        })
+        .expect("a disk that fills up");
     assert_eq!(e.kind(), ErrorKind::DiskFull, "{e}");
-    assert!(!disk.exists(Path::new("/backup")).unwrap());
-    disk.remove(Path::new("/ballast")).unwrap();
-    drop(ballast);
+    assert!(!disk.exists(Path::new(&dest)).unwrap());
+    for ballast in ballasts {
+        disk.remove(Path::new(&ballast)).unwrap();
+    }
     let mut last = None;
     let mut stop = |at: &onlap::BackupProgress| {
         last = Some(*at);
