@@ -7,10 +7,25 @@
 
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Lets go of the pages of this program's code that are in memory. Does nothing where the kernel is not Linux, or tells
-/// nothing of its mappings.
+use onlap_base::clock::{Clock, SystemClock};
+
+/// Between two times: the code of statements that run now is mapped again each time.
+const EVERY_NS: u64 = 1_000_000_000;
+
+/// Lets go of the pages of this program's code that are in memory, once a second at most. Does nothing where the kernel is
+/// not Linux, or tells nothing of its mappings.
 pub fn give_back() {
+    static LAST_NS: AtomicU64 = AtomicU64::new(0);
+    let (now, last) = (SystemClock.monotonic_ns().max(1), LAST_NS.load(Ordering::Relaxed));
+    if last == 0 || now.saturating_sub(last) >= EVERY_NS {
+        LAST_NS.store(now, Ordering::Relaxed);
+        drop_code();
+    }
+}
+
+fn drop_code() {
     static CODE: OnceLock<Vec<Range<usize>>> = OnceLock::new();
     let code = CODE.get_or_init(|| {
         let Ok(program) = std::env::current_exe() else { return Vec::new() };
@@ -64,7 +79,7 @@ mod tests {
 
     #[test]
     fn code_runs_on_without_its_pages() {
-        give_back();
+        drop_code();
         assert_eq!(code_of("1-2 r-xp 0 0 0 x\n", "x"), [1..2]);
     }
 }

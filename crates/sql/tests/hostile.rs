@@ -250,3 +250,39 @@ fn long_changes_end_with_their_time_and_leave_nothing() {
     talk.rows("commit");
     assert_eq!(talk.rows(sums)[0], expected);
 }
+
+#[test]
+fn large_parameters_may_be_anywhere() {
+    let fixture = filled();
+    let mut talk = fixture.session();
+    talk.rows("create table kept (id int primary key, v text)");
+    for (n, (statement, expected)) in [
+        ("select length($1)", "100000"),
+        ("select length(v) from (values ($1), ('b')) x (v) order by 1 desc", "100000"),
+        ("insert into kept values (1, $1), (2, 'short') returning length(v)", "100000"),
+        ("insert into kept select 3, $1 returning length(v)", "100000"),
+        ("insert into kept values (1, '') on conflict (id) do update set v = $1 returning length(kept.v)", "100000"),
+        ("update kept set v = $1 where id = 2 returning length(v)", "100000"),
+        ("select count(*) from kept where v = $1", "3"),
+        ("select count(*) from kept where v in ($1, 'b')", "3"),
+        ("select count(*) from kept where v like $1", "3"),
+        ("select count(*) from kept where v > $1", "0"),
+        ("select count(*) from kept k join (values ($1)) x (v) on x.v = k.v", "3"),
+        ("select case $1 when v then 'same' else 'other' end from kept limit 1", "same"),
+        ("select length(string_agg(v, $1)) from kept", "500000"),
+        ("select length(coalesce(null, $1))", "100000"),
+        ("select length(max(v)) from kept group by $1", "100000"),
+        ("select id from kept order by $1, id limit 1", "1"),
+        ("select id from kept order by id limit length($1) - 99999", "1"),
+        ("select length(lag(v, 1, $1) over (order by id)) from kept limit 1", "100000"),
+        ("select count(*) from (select $1 union select v from kept) u", "1"),
+        ("delete from kept where v = $1 returning 'gone'", "gone"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        talk.rows(&format!("prepare p{n} (text) as {statement}"));
+        let rows = talk.rows(&format!("execute p{n}(repeat('x', 100000))"));
+        assert_eq!(rows[0][0].as_deref(), Some(expected), "{statement}");
+    }
+}

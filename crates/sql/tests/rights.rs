@@ -22,6 +22,18 @@ fn lines(script: &str) -> Vec<(&str, &str)> {
     lines.map(|line| line.split_once(": ").expect("a role and a statement")).collect()
 }
 
+/// Whether the detail of an error is compared: it lists what hangs on the role.
+fn shows_detail(statement: &str) -> bool {
+    statement.starts_with("drop role")
+}
+
+/// The lines of a list, whose order is that of OIDs.
+fn sorted(list: &str) -> String {
+    let mut lines: Vec<&str> = list.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
 /// What PostgreSQL gives: rows, or SQLSTATE and message.
 fn theirs(postgres: &Postgres, role: &str, statement: &str) -> String {
     let mut psql = postgres.psql();
@@ -38,6 +50,11 @@ fn theirs(postgres: &Postgres, role: &str, statement: &str) -> String {
     let output = child.wait_with_output().expect("psql ends");
     let said = String::from_utf8_lossy(&output.stderr);
     match said.lines().find_map(|line| line.split_once("ERROR:  ")) {
+        Some((_, error)) if shows_detail(statement) => {
+            let detail = said.split_once("DETAIL:  ").map_or("", |(_, rest)| rest);
+            let detail = detail.split_once("LOCATION:  ").map_or(detail, |(detail, _)| detail);
+            format!("{error}\n{}", sorted(detail.trim_end()))
+        }
         Some((_, error)) => error.to_string(),
         None => String::from_utf8_lossy(&output.stdout).trim().to_string(),
     }
@@ -50,8 +67,12 @@ fn ours(fixture: &Fixture, role: &str, statement: &str) -> String {
     let mut given = String::new();
     for part in statement.split("; ") {
         let outcome = talk.run(part);
-        if let Some((state, message)) = outcome.error {
-            return format!("{state}: {message}");
+        match outcome.error {
+            Some((state, message)) if shows_detail(part) => {
+                return format!("{state}: {message}\n{}", sorted(&outcome.detail));
+            }
+            Some((state, message)) => return format!("{state}: {message}"),
+            None => {}
         }
         let value = |v: &Option<String>| v.clone().unwrap_or_default();
         let rows = outcome.rows.iter();

@@ -15,7 +15,7 @@ pub struct Heap {
     /// Bytes that this thread has taken, less those that it has given back: below 0 where it frees what others
     /// took.
     pub thread: fn() -> i64,
-    /// Has the allocator give back to the system what it keeps of freed memory.
+    /// Gives back to the system what the program keeps and does not need: freed memory, code that ran once.
     pub give_back: fn(),
 }
 
@@ -31,7 +31,7 @@ pub fn process_bytes() -> Option<i64> {
     HEAP.get().map(|heap| (heap.process)())
 }
 
-/// Has the allocator give back to the system what it keeps of freed memory, where it can.
+/// Gives back to the system what the program keeps and does not need, where it can.
 pub fn give_back() {
     if let Some(heap) = HEAP.get() {
         (heap.give_back)();

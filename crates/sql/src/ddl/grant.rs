@@ -329,7 +329,7 @@ impl Granting<'_> {
         if !of_all.is_empty()
             && matches!(target.class, Class::Table | Class::View | Class::Sequence)
         {
-            for (number, name) in columns_of(self.view, target)? {
+            for (number, name) in columns_of(self.view, target.class, &target.name)? {
                 columns.insert(number, (name, of_all));
             }
         }
@@ -471,18 +471,21 @@ type Columns = BTreeMap<i32, (String, Privileges)>;
 /// The system's columns of tables and sequences, from -6 up.
 const OF_SYSTEM: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"];
 
-/// All columns of a relation.
-fn columns_of(view: &View, target: &Target) -> Result<Vec<(i32, String)>> {
+/// All columns of a relation, by number: those of the system are below 0.
+///
+/// # Errors
+/// There is no such table; the transaction has ended.
+pub fn columns_of(view: &View, class: Class, name: &Name) -> Result<Vec<(i32, String)>> {
     let of_system = (-6..).zip(OF_SYSTEM.map(str::to_string));
     let numbered = |names: Vec<String>| (1..).zip(names);
-    Ok(match target.class {
-        Class::View => numbered(columns_of_view(view, &target.name)).collect(),
+    Ok(match class {
+        Class::View => numbered(columns_of_view(view, name)).collect(),
         Class::Sequence => {
             let own = ["last_value", "log_cnt", "is_called"].map(str::to_string);
             of_system.chain(numbered(own.to_vec())).collect()
         }
         _ => {
-            let schema = view.scope.tx()?.table(&target.name.engine(&view.database))?.schema();
+            let schema = view.scope.tx()?.table(&name.engine(&view.database))?.schema();
             let own = schema.columns.iter().map(|c| (c.id.0 as i32 + 1, c.name.clone()));
             of_system.chain(own).collect()
         }

@@ -12,6 +12,7 @@ mod comment;
 mod constraints;
 mod default_privileges;
 pub mod defaults;
+mod dependencies;
 mod drop;
 mod grant;
 mod index;

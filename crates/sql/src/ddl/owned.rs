@@ -1,13 +1,11 @@
 //! REASSIGN OWNED and DROP OWNED: everything of a role in the database.
 
-use std::collections::HashSet;
-
 use super::naming::{self, Relation};
 use super::privileges::{class_of, key_of};
 use super::{default_privileges, drop as dropping, schema, sequence};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::rights::{Acl, Action, Class, Entry, Judge, Key, Privileges, Rights};
+use crate::rights::{Acl, Action, Class, Judge, Key, Privileges};
 use crate::session::Session;
 use crate::view::View;
 use crate::words::Words;
@@ -40,7 +38,7 @@ fn roles(view: &View, words: &mut Words<'_>, verb: &str) -> Result<Vec<u32>> {
 }
 
 /// The schemas of the database, with their keys.
-fn schemas(view: &View) -> Vec<(String, Key)> {
+pub fn schemas(view: &View) -> Vec<(String, Key)> {
     let made = view.objects.of_kind(Kind::Schema).filter_map(|(key, _)| {
         let (database, name) = key.split_once('/')?;
         (database == view.database).then(|| name.to_string())
@@ -58,67 +56,6 @@ fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
     }
     all.push((Class::Database, view.database_key()));
     Ok(all)
-}
-
-/// What belongs to a role or was granted to it or by it, as PostgreSQL lists it.
-///
-/// # Errors
-/// The transaction has ended.
-pub fn of_role(view: &View, rights: &Rights, role: u32) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    let mut known = HashSet::new();
-    let mut list = |key: Key, what: &str| {
-        known.insert(key);
-        let Some(entry) = rights.entry(key) else { return };
-        if entry.acl.as_ref().is_some_and(|acl| acl.names(role)) && entry.owner != role {
-            found.push((key.oid, format!("privileges for {what}")));
-        }
-        if entry.columns.values().any(|acl| acl.names(role)) && entry.owner != role {
-            found.push((key.oid, format!("privileges for columns of {what}")));
-        }
-        if entry.owner == role {
-            found.push((key.oid, format!("owner of {what}")));
-        }
-    };
-    for (name, key) in schemas(view) {
-        list(key, &format!("schema {name}"));
-    }
-    list(view.database_key(), &format!("database {}", view.database));
-    for (name, relation) in naming::all(view)? {
-        let parts = std::slice::from_ref(&name.name);
-        let shown = match super::alter::relation(view, parts)? {
-            Some((seen, _)) if seen == name => name.name.clone(),
-            _ => format!("{}.{}", name.schema, name.name),
-        };
-        let word = class_of(relation).word();
-        list(key_of(view, &name, relation)?, &format!("{word} {shown}"));
-    }
-    let names = |entry: &Entry| {
-        let mut lists = entry.acl.iter().chain(entry.columns.values());
-        entry.owner == role || lists.any(|acl| acl.names(role))
-    };
-    let elsewhere = rights.entries().filter(|(key, entry)| !known.contains(key) && names(entry));
-    match elsewhere.count() {
-        0 => {}
-        1 => found.push((u32::MAX, "1 object in another database".to_string())),
-        many => found.push((u32::MAX, format!("{many} objects in other databases"))),
-    }
-    for ((owner, _, class), acl) in rights.defaults() {
-        let what = match class {
-            Class::Table => "relations",
-            Class::Sequence => "sequences",
-            _ => "schemas",
-        };
-        let of =
-            format!("default privileges on new {what} belonging to role {}", rights.name_of(owner));
-        if owner == role {
-            found.push((u32::MAX, format!("owner of {of}")));
-        } else if acl.names(role) {
-            found.push((u32::MAX, format!("privileges for {of}")));
-        }
-    }
-    found.sort_by_key(|(oid, _)| *oid);
-    Ok(found.into_iter().map(|(_, text)| text).collect())
 }
 
 /// REASSIGN OWNED BY, after these words.

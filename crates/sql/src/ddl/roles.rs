@@ -315,7 +315,7 @@ fn drop_one(session: &mut Session, view: &View, role: &Role) -> Result<()> {
         return Err(SqlError::new(state::IN_USE, text));
     }
     let rights = session.rights_now()?;
-    let used = super::owned::of_role(view, &rights, role.oid)?;
+    let used = super::dependencies::of_role(view, &rights, role.oid)?;
     if !used.is_empty() {
         let text =
             format!("role \"{}\" cannot be dropped because some objects depend on it", role.name);

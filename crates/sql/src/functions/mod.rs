@@ -16,20 +16,20 @@ pub mod set_config;
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::arrow::datatypes::{Field, FieldRef};
 use datafusion::catalog::TableProvider;
 use datafusion::common::{Column, Result, ScalarValue, TableReference, plan_err};
 use datafusion::execution::{SessionState, SessionStateBuilder};
-use datafusion::logical_expr::{
-    ColumnarValue, Expr, LogicalPlan, LogicalPlanBuilder, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
-};
+use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
+
+use constant::Constant;
 
 use crate::types::{PgType, oid};
 use crate::view::View;
 
 mod aggregates;
 mod catalogs;
+mod constant;
 mod format;
 mod formats;
 mod interval_text;
@@ -133,35 +133,4 @@ pub fn table_function(
     _args: Vec<Expr>,
 ) -> Result<Arc<dyn TableProvider>> {
     plan_err!("function {name} does not exist")
-}
-
-/// A function of no arguments whose value is known when a statement is planned.
-#[derive(Debug, PartialEq, Eq, Hash)]
-pub struct Constant {
-    name: String,
-    value: ScalarValue,
-    signature: Signature,
-}
-
-impl Constant {
-    /// A function of this name and value.
-    pub fn new(name: &str, value: ScalarValue) -> Constant {
-        let signature = Signature::nullary(Volatility::Stable);
-        Constant { name: name.into(), value, signature }
-    }
-}
-
-impl ScalarUDFImpl for Constant {
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-    fn return_type(&self, _: &[DataType]) -> Result<DataType> {
-        Ok(self.value.data_type())
-    }
-    fn invoke_with_args(&self, _: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        Ok(ColumnarValue::Scalar(self.value.clone()))
-    }
 }

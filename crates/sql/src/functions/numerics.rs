@@ -10,7 +10,7 @@ use datafusion::arrow::array::{ArrayRef, LargeStringBuilder};
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
     Volatility,
 };
 use onlap::{DataType as Engine, Numeric, Value, convert};
@@ -82,7 +82,7 @@ struct Calculated {
 }
 
 impl ScalarUDFImpl for Calculated {
-    fn schema_name(&self, args: &[datafusion::logical_expr::Expr]) -> Result<String> {
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
         Ok(crate::functions::names::short(self.name(), args))
     }
     fn name(&self) -> &str {

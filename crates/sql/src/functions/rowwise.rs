@@ -11,7 +11,7 @@ use datafusion::arrow::array::{Array, ArrayRef};
 use datafusion::arrow::datatypes::{DataType, FieldRef};
 use datafusion::common::{Result, ScalarValue};
 use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     TypeSignature, Volatility,
 };
 
@@ -120,7 +120,7 @@ impl Hash for Rowwise {
 }
 
 impl ScalarUDFImpl for Rowwise {
-    fn schema_name(&self, args: &[datafusion::logical_expr::Expr]) -> Result<String> {
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
         Ok(crate::functions::names::short(self.name(), args))
     }
     fn name(&self) -> &str {

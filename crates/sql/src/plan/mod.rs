@@ -55,6 +55,7 @@ mod rules;
 pub mod scan;
 mod series;
 mod sql_types;
+mod steps;
 #[cfg(test)]
 mod tests;
 pub mod texts;
@@ -318,8 +319,7 @@ impl Planner {
         let _entered = self.runtime.enter();
         let depth = query.plan.depth();
         guard::within(&self.guard(&view.scope, depth), || {
-            let plan = || self.runtime.block_on(self.state.create_physical_plan(&query.plan));
-            Ok(Deep::new(guard::planning(plan)?, depth))
+            Ok(Deep::new(steps::of(&self.state, self.runtime.handle(), &query.plan)?, depth))
         })
     }
 

@@ -26,8 +26,8 @@ use datafusion::logical_expr::{
 use datafusion::physical_plan::collect;
 use tokio::runtime::Handle;
 
-use super::guard;
 use super::scan::external;
+use super::steps;
 use crate::error::{SqlError, state};
 use crate::scope::Scope;
 use crate::system;
@@ -277,9 +277,8 @@ impl PerRow {
         let config = state.config().clone().with_extension(Arc::clone(scope));
         let context = Arc::new(TaskContext::from(state).with_session_config(config));
         tokio::task::block_in_place(|| {
-            let plan = || handle.block_on(state.create_physical_plan(&plan.data));
-            let physical = guard::planning(plan)?;
-            handle.block_on(collect(physical, context))
+            let steps = steps::of(state, handle, &plan.data)?;
+            handle.block_on(collect(steps, context))
         })
     }
 }

@@ -356,3 +356,29 @@ postgres: revoke all on schema of_both from stayer
 postgres: drop role stayer
 postgres: revoke all on schema of_both from leaver
 postgres: drop role leaver
+-- What hangs on a role is told by name: columns, default privileges with their schema.
+postgres: create role hung login
+postgres: create role hanger login
+postgres: create schema hooks
+postgres: create schema hooks_of_hung authorization hung
+postgres: create table public.hung_one (a int, b int, c int)
+postgres: create table hooks.hung_two (x int primary key, y text)
+postgres: create view hooks.hung_view as select a, b from public.hung_one
+postgres: create sequence hooks.hung_sequence
+postgres: grant select on hung_one to hung
+postgres: grant select (b, a), update (c) on hung_one to hung
+postgres: grant insert (y) on hooks.hung_two to hung
+postgres: grant select (b) on hooks.hung_view to hung
+postgres: grant usage on sequence hooks.hung_sequence to hung
+postgres: grant usage on schema hooks to hung
+postgres: grant create on database postgres to hung
+postgres: alter default privileges for role hanger grant select on tables to hung
+postgres: alter default privileges for role hanger in schema hooks grant select on tables to hung
+postgres: alter default privileges for role hanger in schema hooks grant usage on sequences to hung
+postgres: alter default privileges for role hung grant usage on schemas to hanger
+postgres: drop role hung
+postgres: drop role hanger
+postgres: drop owned by hung
+postgres: drop role hung
+postgres: drop owned by hanger
+postgres: drop role hanger

@@ -148,7 +148,7 @@ struct Function {
 }
 
 impl ScalarUDFImpl for Function {
-    fn schema_name(&self, args: &[datafusion::logical_expr::Expr]) -> Result<String> {
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
         Ok(crate::functions::names::short(self.name(), args))
     }
     fn name(&self) -> &str {
