@@ -7,6 +7,7 @@
 use super::keyword::Keyword;
 use super::parser::Parser;
 use super::primary::Paren;
+use super::query::goes_on_as_query;
 use super::token::{Kind, Token};
 use super::types::system_name;
 use crate::Result;
@@ -484,26 +485,17 @@ pub(super) fn ends_targets(kind: Kind) -> bool {
     use Keyword as K;
     match kind {
         Kind::End | Kind::Bad | Kind::Char(',' | ')' | ';') => true,
-        Kind::Word(word) => matches!(
-            word,
+        Kind::Word(
             K::From
-                | K::Where
-                | K::Group
-                | K::Having
-                | K::Window
-                | K::Union
-                | K::Intersect
-                | K::Except
-                | K::Order
-                | K::Limit
-                | K::Offset
-                | K::Fetch
-                | K::For
-                | K::Into
-                | K::On
-                | K::Returning
-                | K::With
-        ),
-        _ => false,
+            | K::Where
+            | K::Group
+            | K::Having
+            | K::Window
+            | K::Into
+            | K::On
+            | K::Returning
+            | K::With,
+        ) => true,
+        kind => goes_on_as_query(kind),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::keyword::Keyword;
 use super::parser::Parser;
+use super::query::goes_on_as_query;
 use super::token::Kind;
 use crate::Result;
 use crate::ast::{
@@ -152,15 +153,16 @@ impl Parser<'_> {
     fn table_or_call(&mut self, lateral: bool, place: u32) -> Result<FromId> {
         // A word that no table is called by, or LATERAL before it.
         let must_be_call = lateral || !Parser::is_column_name(self.kind());
-        let name: Path = if Parser::is_call_name(self.kind()) && self.ahead(1) == Kind::Char('(') {
+        let is_call_name = Parser::is_call_name(self.kind());
+        let name: Path = if is_call_name && self.ahead(1) == Kind::Char('(') {
             [self.call_name()?].into()
-        } else if !Parser::is_column_name(self.kind()) && Parser::is_call_name(self.kind()) {
+        } else if !Parser::is_column_name(self.kind()) && is_call_name {
             self.advance();
             return Err(self.unexpected());
         } else {
             self.qualified_name()?
         };
-        let is_call = self.at_char('(') && (name.len() > 1 || self.is_call_behind(place));
+        let is_call = self.at_char('(') && (name.len() > 1 || is_call_name);
         if is_call {
             let call = self.call(name, place, false)?;
             let calls = vec![FunctionItem { call, columns: Vec::new() }];
@@ -172,12 +174,6 @@ impl Parser<'_> {
         let name = self.checked_relation(name, place)?;
         self.accept_char('*');
         self.table_behind(Relation { name, only: false, alias: None, place })
-    }
-
-    /// Whether the name that began there, of one part, may be a function's.
-    fn is_call_behind(&self, place: u32) -> bool {
-        let token = self.tokens.all.iter().find(|token| token.start == place);
-        token.is_some_and(|token| Parser::is_call_name(token.kind))
     }
 
     fn table(&mut self) -> Result<FromId> {
@@ -266,7 +262,7 @@ impl Parser<'_> {
                 let place = p.place();
                 match p.item_in_parens()? {
                     Around::Query(query) if p.accept_char(')') => return Ok(Around::Query(query)),
-                    Around::Query(query) if p.goes_on_as_query() => {
+                    Around::Query(query) if goes_on_as_query(p.kind()) => {
                         let query = p.query_from(query)?;
                         p.expect_char(')')?;
                         return Ok(Around::Query(query));

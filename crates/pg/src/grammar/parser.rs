@@ -126,7 +126,7 @@ impl<'a> Parser<'a> {
     pub(super) fn deeper<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth >= MAX_DEPTH {
             return Err(Error::new("54001", "stack depth limit exceeded").hint(format!(
-                "A statement has at most {MAX_DEPTH} levels of brackets and calls."
+                "A statement has at most {MAX_DEPTH} rules within each other: some 1,000 brackets, or 500 calls."
             )));
         }
         self.depth += 1;

@@ -3,6 +3,7 @@
 use super::expr::{Context, Level, Side};
 use super::keyword::Keyword;
 use super::parser::Parser;
+use super::query::goes_on_as_query;
 use super::token::Kind;
 use super::types::{named, system_type};
 use crate::ast::{Expr, ExprId, Literal, NOWHERE, Path, QueryId, Step, TypeName};
@@ -277,7 +278,7 @@ impl Parser<'_> {
                     if p.accept_char(')') {
                         return Ok(Paren::Query(query));
                     }
-                    if p.goes_on_as_query() {
+                    if goes_on_as_query(p.kind()) {
                         let query = p.query_from(query)?;
                         p.expect_char(')')?;
                         return Ok(Paren::Query(query));

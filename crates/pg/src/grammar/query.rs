@@ -18,6 +18,24 @@ struct Limits {
     ties: bool,
 }
 
+/// Whether a word makes more of a query that was in parentheses.
+pub(super) fn goes_on_as_query(kind: Kind) -> bool {
+    use Keyword as K;
+    matches!(
+        kind,
+        Kind::Word(
+            K::Union
+                | K::Intersect
+                | K::Except
+                | K::Order
+                | K::Limit
+                | K::Offset
+                | K::Fetch
+                | K::For
+        )
+    )
+}
+
 impl Parser<'_> {
     /// Whether a query comes next, without parentheses.
     pub(super) fn begins_query(&self) -> bool {
@@ -28,23 +46,6 @@ impl Parser<'_> {
             Kind::Word(K::Values) => self.ahead(1) == Kind::Char('('),
             _ => false,
         }
-    }
-
-    /// Whether what comes next makes more of a query that was in parentheses.
-    pub(super) fn goes_on_as_query(&self) -> bool {
-        use Keyword as K;
-        let Kind::Word(word) = self.kind() else { return false };
-        matches!(
-            word,
-            K::Union
-                | K::Intersect
-                | K::Except
-                | K::Order
-                | K::Limit
-                | K::Offset
-                | K::Fetch
-                | K::For
-        )
     }
 
     /// A query, in parentheses or not.

@@ -1,0 +1,359 @@
+//! Calls of functions.
+
+use super::level::Clause;
+use super::{At, Binder, unsupported};
+use crate::ast::{self, Name, Path};
+use crate::bound::{self, Expr, ExprId, WindowCall};
+use crate::catalog::{ProcKind, oids};
+use crate::resolve::{self, Call, Called, Form};
+use crate::{Error, Oid, Result, TypeRef};
+
+impl Binder<'_> {
+    pub(super) fn call(&mut self, call: &ast::Call, place: Option<u32>) -> Result<ExprId> {
+        let name = self.function_name(&call.name, place)?;
+        let mut args = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            args.push(self.expr(arg.value)?);
+        }
+        if call.within_group {
+            for sort in &call.order {
+                args.push(self.expr(sort.value)?);
+            }
+        }
+        let filter = match call.filter {
+            Some(filter) => {
+                let value = self.expr_in(filter, Clause::Filter)?;
+                Some(self.boolean(value, "FILTER")?)
+            }
+            None => None,
+        };
+        if let [arg] = args[..]
+            && call.name.len() == 1
+            && is_plain(call)
+            && call.args.iter().all(|arg| arg.name.is_none())
+            && !call.sql_syntax
+            && self.has_fields(arg)
+            && self.catalog.procs_named(&name).next().is_none()
+            && let Some(found) = self.field(arg, &name, place)?
+        {
+            return Ok(found);
+        }
+        let names: Vec<Option<&str>> =
+            call.args.iter().map(|arg| arg.name.as_deref()).collect();
+        let named = names.iter().any(Option::is_some);
+        let form = Form {
+            names: if named { &names } else { &[] },
+            variadic: call.variadic,
+            star: call.star,
+            within_group: call.within_group,
+            over: call.over.is_some(),
+        };
+        let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
+        let found = resolve::function(self.catalog, &name, &operands, form);
+        let found = match found {
+            // `f(row)` may be a field of the row.
+            Err(error) if error.state == "42883" && args.len() == 1 && is_plain(call) => {
+                match self.field(args[0], &name, place)? {
+                    Some(field) => return Ok(field),
+                    None => return Err(error).at(place),
+                }
+            }
+            other => other.at(place)?,
+        };
+        let found = match found {
+            Called::Cast(conversion) => {
+                self.check_plain_cast(call, &name, place)?;
+                let made = self.converted(args[0], &conversion).at(place)?;
+                return Ok(made);
+            }
+            Called::Function(found) => found,
+        };
+        self.check_form(call, &found, &name, place)?;
+        match (found.kind, &call.over) {
+            (ProcKind::Aggregate, None) => {
+                return self.aggregate(call, &found, args, filter, place);
+            }
+            (_, Some(over)) => return self.window_call(call, over, &found, args, filter, place),
+            _ => {}
+        }
+        self.plain(&found, &args, named, place)
+    }
+
+    /// A function of this name in the system's schema, of bound arguments.
+    pub(super) fn system_call(
+        &mut self,
+        name: &str,
+        args: Vec<ExprId>,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
+        match resolve::function(self.catalog, name, &operands, Form::default()).at(place)? {
+            Called::Cast(conversion) => self.converted(args[0], &conversion),
+            Called::Function(found) => self.plain(&found, &args, false, place),
+        }
+    }
+
+    /// `row.name` as `name(row)`.
+    pub(super) fn function_of_row(
+        &mut self,
+        row: ExprId,
+        name: &str,
+        place: Option<u32>,
+    ) -> Result<Option<ExprId>> {
+        let operand = self.operand(row);
+        let found = resolve::function(self.catalog, name, &[operand], Form::default());
+        match found {
+            Ok(Called::Function(found)) if found.kind == ProcKind::Function => {
+                self.plain(&found, &[row], false, place).map(Some)
+            }
+            Ok(Called::Cast(conversion)) => self.converted(row, &conversion).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn function_name(&self, path: &Path, place: Option<u32>) -> Result<Name> {
+        match &path[..] {
+            [name] => Ok(name.clone()),
+            [schema, name] if &**schema == "pg_catalog" => Ok(name.clone()),
+            // There are no functions in other schemas yet.
+            [schema, name] => {
+                let text = format!("function {schema}.{name} does not exist");
+                Err(Error::new("42883", text)).at(place)
+            }
+            _ => {
+                let text = "improper qualified name (too many dotted names): ";
+                Err(Error::new("42601", format!("{text}{}", path.join(".")))).at(place)
+            }
+        }
+    }
+
+    fn has_fields(&self, id: ExprId) -> bool {
+        let ty = self.out.ty(id).oid;
+        ty == oids::RECORD || self.catalog.is_composite(ty)
+    }
+
+    fn check_plain_cast(&self, call: &ast::Call, name: &str, place: Option<u32>) -> Result<()> {
+        let wrong = |text: String| Err(Error::new("42809", text)).at(place);
+        if call.within_group {
+            return wrong(format!("WITHIN GROUP specified, but {name} is not an aggregate function"));
+        }
+        self.check_not_aggregate(call, name, place)?;
+        match call.over.is_some() {
+            true => wrong(format!(
+                "OVER specified, but {name} is not a window function nor an aggregate function"
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn check_not_aggregate(&self, call: &ast::Call, name: &str, place: Option<u32>) -> Result<()> {
+        let found = [
+            (call.star, "(*) specified"),
+            (call.distinct, "DISTINCT specified"),
+            (call.within_group, "WITHIN GROUP specified"),
+            (!call.order.is_empty(), "ORDER BY specified"),
+            (call.filter.is_some(), "FILTER specified"),
+        ];
+        match found.into_iter().find(|(is, _)| *is) {
+            Some((_, "(*) specified")) => {
+                let text = format!("{name}(*) specified, but {name} is not an aggregate function");
+                Err(Error::new("42809", text)).at(place)
+            }
+            Some((_, what)) => {
+                let text = format!("{what}, but {name} is not an aggregate function");
+                Err(Error::new("42809", text)).at(place)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_form(
+        &self,
+        call: &ast::Call,
+        found: &Call,
+        name: &str,
+        place: Option<u32>,
+    ) -> Result<()> {
+        match found.kind {
+            ProcKind::Aggregate => Ok(()),
+            ProcKind::Window => {
+                let text = |what| format!("{what}, but {name} is not an aggregate function");
+                let wrong = |text: String, state| Err(Error::new(state, text)).at(place);
+                if call.within_group {
+                    return wrong(format!("window function {name} cannot have WITHIN GROUP"), "42809");
+                }
+                if call.distinct && call.over.is_none() {
+                    return wrong(text("DISTINCT specified"), "42809");
+                }
+                Ok(())
+            }
+            _ => self.check_not_aggregate(call, name, place),
+        }
+    }
+
+    /// The arguments of a call, converted; those of a variadic parameter as one array.
+    pub(super) fn arguments(
+        &mut self,
+        found: &Call,
+        args: &[ExprId],
+        named: bool,
+    ) -> Result<Vec<(Option<usize>, ExprId)>> {
+        let mut made = Vec::new();
+        for ((arg, conversion), place) in args.iter().zip(&found.arguments).zip(&found.places) {
+            let value = self.converted(*arg, conversion)?;
+            made.push((named.then_some(*place), value));
+        }
+        if let Some(collected) = found.collected {
+            let elements: Vec<ExprId> =
+                made.split_off(made.len() - collected.count).into_iter().map(|m| m.1).collect();
+            let place = elements.first().and_then(|first| self.out.place(*first));
+            let array = Expr::Array(elements, false);
+            made.push((None, self.out.add(array, TypeRef::new(collected.array), place)));
+        }
+        Ok(made)
+    }
+
+    fn plain(
+        &mut self,
+        found: &Call,
+        args: &[ExprId],
+        named: bool,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let mut args = self.arguments(found, args, named)?;
+        if !named {
+            args.iter_mut().for_each(|arg| arg.0 = None);
+        }
+        let variadic = found.whole || found.collected.is_some();
+        let call = bound::Call { proc: found.proc, args, set: found.retset, variadic };
+        let made = self.out.add(Expr::Call(call), TypeRef::new(found.result), place);
+        if found.retset {
+            self.set_here(made)?;
+        }
+        Ok(made)
+    }
+
+    /// A call that gives a set stands here.
+    pub(super) fn set_here(&mut self, made: ExprId) -> Result<()> {
+        let level = self.level();
+        match level.clause {
+            Clause::Targets
+            | Clause::GroupBy
+            | Clause::OrderBy
+            | Clause::DistinctOn
+            | Clause::Values => {
+                level.has_sets = true;
+                Ok(())
+            }
+            Clause::FromFunction => Ok(()),
+            clause => {
+                let name = match clause {
+                    Clause::WindowPartition | Clause::WindowOrder | Clause::FrameRange
+                    | Clause::FrameRows | Clause::FrameGroups => "window definitions",
+                    Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
+                    other => other.name(),
+                };
+                let text = format!("set-returning functions are not allowed in {name}");
+                Err(Error::new("0A000", text)).at(self.out.place(made))
+            }
+        }
+    }
+
+    fn window_call(
+        &mut self,
+        call: &ast::Call,
+        over: &ast::Over,
+        found: &Call,
+        args: Vec<ExprId>,
+        filter: Option<ExprId>,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let name = call.name.last().expect("a name").clone();
+        let wrong = |text: String| Err(Error::new("0A000", text)).at(place);
+        if call.distinct {
+            return wrong("DISTINCT is not implemented for window functions".into());
+        }
+        if call.star && found.kind == ProcKind::Window {
+            let text = format!("{name}(*) must be used to call a parameterless aggregate function");
+            return Err(Error::new("42809", text)).at(place);
+        }
+        if !call.order.is_empty() {
+            return wrong("aggregate ORDER BY is not implemented for window functions".into());
+        }
+        if filter.is_some() && found.kind == ProcKind::Window {
+            return wrong("FILTER is not implemented for non-aggregate window functions".into());
+        }
+        let named = call.args.iter().any(|arg| arg.name.is_some());
+        let args: Vec<ExprId> =
+            self.arguments(found, &args, named)?.into_iter().map(|arg| arg.1).collect();
+        if args.iter().any(|arg| self.contains_set(*arg)) {
+            let text = "window function calls cannot contain set-returning function calls";
+            return wrong(text.into());
+        }
+        self.check_window_place(place, &args)?;
+        let window = self.window_of(over)?;
+        self.level().has_windows = true;
+        let call = WindowCall {
+            proc: found.proc,
+            kind: found.kind,
+            args,
+            filter,
+            window,
+            star: call.star,
+        };
+        let expr = Expr::WindowCall(Box::new(call));
+        Ok(self.out.add(expr, TypeRef::new(found.result), place))
+    }
+
+    fn check_window_place(&self, place: Option<u32>, args: &[ExprId]) -> Result<()> {
+        if args.iter().any(|arg| self.contains_window(*arg)) {
+            let text = "window function calls cannot be nested";
+            return Err(Error::new("42P20", text)).at(place);
+        }
+        let level = self.levels.last().expect("a query is being bound");
+        let place_of = match level.clause {
+            Clause::Targets | Clause::OrderBy | Clause::DistinctOn => return Ok(()),
+            Clause::WindowPartition
+            | Clause::WindowOrder
+            | Clause::FrameRows
+            | Clause::FrameRange
+            | Clause::FrameGroups => "window definitions",
+            Clause::FromFunction => "functions in FROM",
+            Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
+            other => other.name(),
+        };
+        let text = format!("window functions are not allowed in {place_of}");
+        Err(Error::new("42P20", text)).at(place)
+    }
+
+    /// A value that a type's name as a function cannot be.
+    pub(super) fn no_sets_in(&self, ids: &[ExprId], construct: &str) -> Result<()> {
+        match ids.iter().find(|id| self.contains_set(**id)) {
+            Some(id) => {
+                let text = format!("set-returning functions are not allowed in {construct}");
+                let hint = "You might be able to move the set-returning function into a LATERAL FROM item.";
+                Err(Error::new("0A000", text).hint(hint)).at(self.set_place(*id))
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn unsupported_at<T>(&self, what: &str, place: Option<u32>) -> Result<T> {
+        Err(unsupported(what)).at(place)
+    }
+}
+
+fn is_plain(call: &ast::Call) -> bool {
+    !call.star
+        && !call.distinct
+        && !call.within_group
+        && call.order.is_empty()
+        && call.filter.is_none()
+        && call.over.is_none()
+        && !call.variadic
+}
+
+/// The transition types of an aggregate that are declared by its arguments.
+pub(super) fn types_of(binder: &Binder<'_>, ids: &[ExprId]) -> Vec<Oid> {
+    ids.iter().map(|id| binder.out.ty(*id).oid).collect()
+}

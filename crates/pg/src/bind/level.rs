@@ -1,0 +1,161 @@
+//! What is known of a query while it is bound?
+
+use crate::ast::{Name, Window};
+use crate::bound::{self, Entry};
+use crate::{Oid, TypeRef};
+
+/// A clause of a query.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clause {
+    /// Outside of clauses.
+    #[default]
+    None,
+    /// A query's targets.
+    Targets,
+    /// A function in FROM.
+    FromFunction,
+    /// A query in FROM.
+    FromQuery,
+    /// JOIN … ON
+    JoinOn,
+    /// JOIN … USING
+    JoinUsing,
+    /// WHERE
+    Where,
+    /// HAVING
+    Having,
+    /// FILTER
+    Filter,
+    /// PARTITION BY of a window
+    WindowPartition,
+    /// ORDER BY of a window
+    WindowOrder,
+    /// The distance of ROWS
+    FrameRows,
+    /// The distance of RANGE
+    FrameRange,
+    /// The distance of GROUPS
+    FrameGroups,
+    /// GROUP BY
+    GroupBy,
+    /// ORDER BY
+    OrderBy,
+    /// DISTINCT ON
+    DistinctOn,
+    /// LIMIT
+    Limit,
+    /// OFFSET
+    Offset,
+    /// VALUES
+    Values,
+}
+
+impl Clause {
+    /// How messages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Clause::None => "invalid expression context",
+            Clause::Targets => "SELECT",
+            Clause::FromFunction => "function in FROM",
+            Clause::FromQuery => "sub-SELECT in FROM",
+            Clause::JoinOn => "JOIN/ON",
+            Clause::JoinUsing => "JOIN/USING",
+            Clause::Where => "WHERE",
+            Clause::Having => "HAVING",
+            Clause::Filter => "FILTER",
+            Clause::WindowPartition => "window PARTITION BY",
+            Clause::WindowOrder => "window ORDER BY",
+            Clause::FrameRows => "window ROWS",
+            Clause::FrameRange => "window RANGE",
+            Clause::FrameGroups => "window GROUPS",
+            Clause::GroupBy => "GROUP BY",
+            Clause::OrderBy => "ORDER BY",
+            Clause::DistinctOn => "DISTINCT ON",
+            Clause::Limit => "LIMIT",
+            Clause::Offset => "OFFSET",
+            Clause::Values => "VALUES",
+        }
+    }
+}
+
+/// A column that a name may stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// The entry whose column it is; 0 for one that is there no more.
+    pub entry: usize,
+    /// The column.
+    pub column: i32,
+    /// Its type.
+    pub ty: TypeRef,
+}
+
+/// A name of FROM.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The entry.
+    pub entry: usize,
+    /// The name that it goes by.
+    pub name: Name,
+    /// The names of its columns.
+    pub names: Vec<Name>,
+    /// What they stand for.
+    pub columns: Vec<Seen>,
+    /// Whether the name is seen.
+    pub name_seen: bool,
+    /// Whether names of columns are seen without it.
+    pub columns_seen: bool,
+    /// Only LATERAL sees it.
+    pub lateral_only: bool,
+    /// LATERAL may use it.
+    pub lateral_ok: bool,
+    /// Whether it is the name of a join's merged columns.
+    pub merged: bool,
+}
+
+/// A query that WITH names, as far as it is known.
+#[derive(Clone, Debug)]
+pub struct KnownCte {
+    /// What it is, or will be.
+    pub cte: bound::Cte,
+    /// Whether the query that is being bound is its own.
+    pub under_way: bool,
+}
+
+/// A query that is being bound.
+#[derive(Debug, Default)]
+pub struct Level {
+    /// What columns come from.
+    pub entries: Vec<Entry>,
+    /// The names that are seen.
+    pub items: Vec<Item>,
+    /// Queries of WITH.
+    pub ctes: Vec<KnownCte>,
+    /// Names that WITH has behind the one that is being bound.
+    pub later: Vec<Name>,
+    /// The clause.
+    pub clause: Clause,
+    /// Whether LATERAL's names are seen.
+    pub lateral: bool,
+    /// Windows as they were written.
+    pub windows: Vec<(Option<Name>, Window)>,
+    /// What was found on the way.
+    pub has_aggregates: bool,
+    pub has_windows: bool,
+    pub has_sets: bool,
+    pub has_subqueries: bool,
+    /// The next target's number.
+    pub targets: usize,
+    /// Entries whose names were found through a join's columns.
+    pub keeps_unknown: bool,
+    /// Types of the rows of relations, by entry.
+    pub rows: Vec<Oid>,
+    /// The relations' keys, by entry.
+    pub keys: Vec<Vec<i32>>,
+}
+
+impl Level {
+    /// Whether the entry's rows are of a relation's type.
+    pub fn row_of(&self, entry: usize) -> Oid {
+        self.rows[entry - 1]
+    }
+}

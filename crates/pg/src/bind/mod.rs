@@ -1,0 +1,188 @@
+//! From a statement's tree to what it means, as PostgreSQL 15 analyses it.
+//!
+//! Each query has a [`Level`]: the entries of its FROM, the names that are seen, the clause that is being bound. Names are
+//! looked up from the innermost level outwards ([`names`]); operators, functions and casts are chosen by [`crate::resolve`];
+//! what comes out is a [`Bound`] tree. The steps and their order are those of PostgreSQL's analysis, since the first
+//! error wins: FROM, targets, WHERE, HAVING, ORDER BY, GROUP BY, DISTINCT, LIMIT, windows, then the checks that need
+//! the whole query.
+//!
+//! Knows nothing of how a query is carried out, nor who may carry it out. Relations come from a [`Schema`]. Statements
+//! that are too deep are `54001`. Thread safety: a binding belongs to one thread.
+
+mod aggregates;
+mod calls;
+mod clauses;
+mod convert;
+mod expr;
+mod from;
+mod grouping;
+mod joins;
+mod level;
+mod names;
+mod query;
+mod rows;
+mod sets;
+mod steps;
+mod subqueries;
+mod targets;
+mod types;
+mod walk;
+mod windows;
+mod with;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::ast::{self, Name, Statement, Tree};
+use crate::bound::{Bound, QueryId};
+use crate::catalog::Catalog;
+use crate::{Error, Oid, Result, TypeRef};
+use level::Level;
+
+/// A column of a relation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub ty: TypeRef,
+    /// Whether it is there no more; its number is not given again.
+    pub dropped: bool,
+}
+
+/// A table, a view, a composite type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relation {
+    /// Its OID.
+    pub oid: Oid,
+    /// The type of its rows.
+    pub row: Oid,
+    /// Its name without a schema.
+    pub name: Name,
+    /// What kind it is (relkind).
+    pub kind: u8,
+    /// Its columns, in the order of their numbers.
+    pub columns: Vec<Column>,
+    /// The numbers of the primary key's columns, from 1; empty if it has none or one that is deferrable.
+    pub key: Vec<i32>,
+}
+
+/// What a statement's names of relations stand for.
+pub trait Schema {
+    /// A relation by its name, with a schema and a database where they were written.
+    ///
+    /// # Errors
+    /// The schema is not there, or the role may not look into it.
+    fn relation(&self, name: &[Name]) -> Result<Option<Arc<Relation>>>;
+
+    /// The columns of a composite type, by the type's OID.
+    fn composite(&self, row: Oid) -> Option<Arc<Relation>>;
+}
+
+/// Binds a query.
+///
+/// `parameters` are the types that a client gave, 0 where it left one open.
+///
+/// # Errors
+/// PostgreSQL's, with their places; `0A000` for what is not bound yet.
+pub fn bind(
+    tree: &Tree,
+    statement: &Statement,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+    parameters: &[Oid],
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder {
+        tree,
+        catalog,
+        schema,
+        out: Bound { parameters: parameters.to_vec(), ..Bound::default() },
+        levels: Vec::new(),
+        queries: HashMap::new(),
+        depth: 0,
+    };
+    let query = match statement {
+        Statement::Query(query) => binder.query(*query, Around::default())?,
+        _ => return Err(unsupported("this statement")),
+    };
+    binder.check_parameters(query)?;
+    Ok((binder.out, query))
+}
+
+/// What a query is told by what it stands in.
+#[derive(Clone, Copy, Debug, Default)]
+struct Around {
+    /// LATERAL.
+    lateral: bool,
+    /// Literals whose type is open stay so: UNION decides.
+    keeps_unknown: bool,
+}
+
+struct Binder<'a> {
+    tree: &'a Tree,
+    catalog: &'a Catalog,
+    schema: &'a dyn Schema,
+    out: Bound,
+    /// Queries that are being bound, the outermost first.
+    levels: Vec<Level>,
+    /// What queries in expressions were bound to.
+    queries: HashMap<ast::ExprId, QueryId>,
+    depth: u32,
+}
+
+/// Rules within each other.
+const MAX_DEPTH: u32 = 5000;
+/// A rule begins with so much stack left, or on a piece of its own.
+const RED_ZONE: usize = 128 << 10;
+const MORE_STACK: usize = 2 << 20;
+
+impl<'a> Binder<'a> {
+    /// Runs a rule within the one that runs.
+    ///
+    /// # Errors
+    /// `54001`.
+    fn deeper<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Error::new("54001", "stack depth limit exceeded"));
+        }
+        self.depth += 1;
+        let made = stacker::maybe_grow(RED_ZONE, MORE_STACK, || rule(self));
+        self.depth -= 1;
+        made
+    }
+
+    fn level(&mut self) -> &mut Level {
+        self.levels.last_mut().expect("a query is being bound")
+    }
+
+    /// Every parameter must have a type in the end.
+    fn check_parameters(&mut self, query: QueryId) -> Result<()> {
+        let _ = query;
+        match self.out.parameters.iter().position(|oid| *oid == crate::catalog::oids::UNKNOWN) {
+            Some(at) => {
+                let text = format!("could not determine data type of parameter ${}", at + 1);
+                Err(Error::new("42P18", text))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What is not bound yet.
+fn unsupported(what: &str) -> Error {
+    Error::new("0A000", format!("{what} is not supported"))
+}
+
+/// An error at a place, unless it has one.
+trait At<T> {
+    fn at(self, place: Option<u32>) -> Result<T>;
+}
+
+impl<T> At<T> for Result<T> {
+    fn at(self, place: Option<u32>) -> Result<T> {
+        self.map_err(|e| match (e.position, place) {
+            (None, Some(place)) => Error::at(e, place),
+            _ => e,
+        })
+    }
+}

@@ -1,0 +1,140 @@
+//! Queries within expressions.
+
+use super::{At, Around, Binder};
+use crate::ast::{self, Name};
+use crate::bound::{Expr, ExprId, QueryId, SubKind, SubQuery};
+use crate::catalog::oids;
+use crate::{Error, Result, TypeRef};
+
+impl Binder<'_> {
+    /// The query that an expression is asked of.
+    fn subquery(&mut self, id: ast::ExprId, query: ast::QueryId) -> Result<QueryId> {
+        self.level().has_subqueries = true;
+        let bound = self.query(query, Around::default())?;
+        self.queries.insert(id, bound);
+        Ok(bound)
+    }
+
+    fn sub(&mut self, sub: SubQuery, ty: TypeRef, place: Option<u32>) -> ExprId {
+        self.out.add(Expr::SubQuery(Box::new(sub)), ty, place)
+    }
+
+    pub(super) fn exists(
+        &mut self,
+        id: ast::ExprId,
+        query: ast::QueryId,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let query = self.subquery(id, query)?;
+        let sub = SubQuery { kind: SubKind::Exists, test: None, query };
+        Ok(self.sub(sub, TypeRef::new(oids::BOOL), place))
+    }
+
+    /// The types of a query's columns.
+    pub(super) fn columns_of_query(&self, query: QueryId) -> Vec<TypeRef> {
+        let targets = self.out.query(query).targets.iter().filter(|t| !t.hidden);
+        targets.map(|target| self.out.ty(target.value)).collect()
+    }
+
+    fn one_column(&self, query: QueryId, place: Option<u32>) -> Result<TypeRef> {
+        match self.columns_of_query(query)[..] {
+            [ty] => Ok(ty),
+            _ => Err(Error::new("42601", "subquery must return only one column")).at(place),
+        }
+    }
+
+    pub(super) fn value_query(
+        &mut self,
+        id: ast::ExprId,
+        query: ast::QueryId,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let query = self.subquery(id, query)?;
+        let ty = self.one_column(query, place)?;
+        let sub = SubQuery { kind: SubKind::Value, test: None, query };
+        Ok(self.sub(sub, ty, place))
+    }
+
+    pub(super) fn array_query(
+        &mut self,
+        id: ast::ExprId,
+        query: ast::QueryId,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let query = self.subquery(id, query)?;
+        let ty = self.one_column(query, place)?;
+        // An array of arrays is an array of one more dimension.
+        let array = match self.catalog.element(ty.oid) {
+            Some(_) => Some(ty.oid),
+            None => self.catalog.array_of(ty.oid),
+        };
+        let Some(array) = array else {
+            let shown = self.catalog.shown(ty.oid);
+            let text = format!("could not find array type for data type {shown}");
+            return Err(Error::new("42704", text)).at(place);
+        };
+        let sub = SubQuery { kind: SubKind::Array, test: None, query };
+        Ok(self.sub(sub, TypeRef { oid: array, modifier: ty.modifier }, place))
+    }
+
+    /// `left op ANY (query)`, or ALL.
+    pub(super) fn quantified(
+        &mut self,
+        id: ast::ExprId,
+        name: &str,
+        left: ast::ExprId,
+        query: ast::QueryId,
+        all: bool,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let query = self.subquery(id, query)?;
+        let name = Name::from(name);
+        let kind = if all { SubKind::All(name.clone()) } else { SubKind::Any(name.clone()) };
+        self.compared_query(kind, &name, left, query, place)
+    }
+
+    /// ROW(…) op (query).
+    pub(super) fn row_query(
+        &mut self,
+        id: ast::ExprId,
+        name: &str,
+        left: ast::ExprId,
+        query: ast::QueryId,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let query = self.subquery(id, query)?;
+        let name = Name::from(name);
+        self.compared_query(SubKind::Row(name.clone()), &name, left, query, place)
+    }
+
+    fn compared_query(
+        &mut self,
+        kind: SubKind,
+        name: &str,
+        left: ast::ExprId,
+        query: QueryId,
+        place: Option<u32>,
+    ) -> Result<ExprId> {
+        let left = self.expr(left)?;
+        let left = match self.out.expr(left) {
+            Expr::Row(fields, _) => fields.clone(),
+            _ => vec![left],
+        };
+        let columns = self.columns_of_query(query);
+        if left.len() != columns.len() {
+            let text = match left.len() < columns.len() {
+                true => "subquery has too many columns",
+                false => "subquery has too few columns",
+            };
+            return Err(Error::new("42601", text)).at(place);
+        }
+        let right: Vec<ExprId> = columns
+            .iter()
+            .enumerate()
+            .map(|(at, ty)| self.out.add(Expr::SubColumn(at + 1), *ty, None))
+            .collect();
+        let test = self.compare_lists(name, &left, &right, place)?;
+        let sub = SubQuery { kind, test: Some(test), query };
+        Ok(self.sub(sub, TypeRef::new(oids::BOOL), place))
+    }
+}

@@ -1,0 +1,101 @@
+//! What does a statement mean, name by name and type by type?
+//!
+//! The tree that binding gives: columns are numbers of an entry and of a column in it, operators and functions are OIDs, each
+//! conversion is a node, each expression has a type. It says what PostgreSQL 15's own analysis says, so the two can be
+//! compared word by word. Nothing below it looks up a name, and nothing below it converts.
+//!
+//! Nodes lie in lists and name each other by number, as those of [`crate::ast`]: a tree is freed without recursion.
+
+mod expr;
+mod query;
+
+pub use expr::{
+    Aggregate, Arm, Call, Expr, Frame, FrameEdge, Literal, NullTest, Op, RowOrder, SubKind,
+    SubQuery, Subscript, Window, WindowCall,
+};
+pub use query::{
+    Cte, CteKind, Entry, EntryKind, Function, GroupSet, JoinNode, JoinTree, Lock, Query, SetNode,
+    SortItem, Target,
+};
+
+use crate::{Oid, TypeRef};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        $($(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);)*
+    };
+}
+
+ids! {
+    /// The number of an expression.
+    ExprId,
+    /// The number of a query.
+    QueryId,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    expr: Expr,
+    ty: TypeRef,
+    place: Option<u32>,
+}
+
+/// A statement's nodes.
+#[derive(Clone, Debug, Default)]
+pub struct Bound {
+    nodes: Vec<Node>,
+    queries: Vec<Query>,
+    /// The types of parameters, by number from 0; 0 for one that the statement does not use.
+    pub parameters: Vec<Oid>,
+}
+
+impl Bound {
+    /// An expression.
+    pub fn expr(&self, id: ExprId) -> &Expr {
+        &self.nodes[id.0 as usize].expr
+    }
+
+    /// The type of an expression.
+    pub fn ty(&self, id: ExprId) -> TypeRef {
+        self.nodes[id.0 as usize].ty
+    }
+
+    /// The byte of the text that an error about an expression points to.
+    pub fn place(&self, id: ExprId) -> Option<u32> {
+        self.nodes[id.0 as usize].place
+    }
+
+    /// A query.
+    pub fn query(&self, id: QueryId) -> &Query {
+        &self.queries[id.0 as usize]
+    }
+
+    pub(crate) fn add(&mut self, expr: Expr, ty: TypeRef, place: Option<u32>) -> ExprId {
+        self.nodes.push(Node { expr, ty, place });
+        ExprId(self.nodes.len() as u32 - 1)
+    }
+
+    pub(crate) fn add_query(&mut self, query: Query) -> QueryId {
+        self.queries.push(query);
+        QueryId(self.queries.len() as u32 - 1)
+    }
+
+    pub(crate) fn query_mut(&mut self, id: QueryId) -> &mut Query {
+        &mut self.queries[id.0 as usize]
+    }
+
+    pub(crate) fn set_type(&mut self, id: ExprId, ty: TypeRef) {
+        self.nodes[id.0 as usize].ty = ty;
+    }
+
+    pub(crate) fn set_place(&mut self, id: ExprId, place: Option<u32>) {
+        self.nodes[id.0 as usize].place = place;
+    }
+
+    /// How many expressions there are.
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+}
