@@ -13,6 +13,7 @@ mod convert;
 mod divide;
 mod key;
 mod roots;
+mod stored;
 mod text;
 
 use std::cmp::Ordering;

@@ -1,0 +1,100 @@
+//! How does a function of Rust become a kernel?
+//!
+//! By a loop over rows: rows with a NULL in an argument that is not asked for NULLs give NULL, for the others the
+//! function is called. `two::<Int4, Int4, Int4>(|a, b, _| …)` is the kernel of a function of two int4 that gives an int4.
+
+use arrow_array::ArrayRef;
+use onlap_pg::Result;
+
+use crate::{Col, Cx, Kernel, Ty};
+
+/// After so many rows a loop asks whether it is still wanted.
+const LOOK_EVERY: usize = 1024;
+
+/// Runs a loop over rows that may be NULL: `skip` says which, `value` gives the others.
+#[inline]
+fn run<R: Ty>(
+    rows: usize,
+    cx: &mut Cx<'_>,
+    skip: impl Fn(usize) -> bool,
+    mut value: impl FnMut(usize, &mut Cx<'_>) -> Result<R::Owned>,
+) -> Result<ArrayRef> {
+    let mut out = R::builder(rows);
+    for row in 0..rows {
+        if row % LOOK_EVERY == 0 {
+            cx.go_on()?;
+        }
+        if skip(row) {
+            R::push_null(&mut out);
+        } else {
+            R::push(&mut out, value(row, cx)?)?;
+        }
+    }
+    Ok(R::finish(out))
+}
+
+/// Whether an argument's NULL makes NULL of a row.
+#[inline]
+fn skips<A: Ty>(col: &Col) -> bool {
+    !A::NULLS && col.array.null_count() > 0
+}
+
+macro_rules! adapters {
+    ($($(#[$doc:meta])* $name:ident $holder:ident ($($arg:ident $at:tt),*);)*) => {
+        $(struct $holder<$($arg: Ty,)* R: Ty> {
+            f: for<'x, 'c> fn($($arg::Value<'x>,)* &mut Cx<'c>) -> Result<R::Owned>,
+        }
+
+        impl<$($arg: Ty,)* R: Ty> Kernel for $holder<$($arg,)* R> {
+            #[allow(non_snake_case, unused_variables)]
+            fn eval(&self, args: &[Col], rows: usize, cx: &mut Cx<'_>) -> Result<ArrayRef> {
+                $(let $arg = ($arg::column(&args[$at].array), &args[$at], skips::<$arg>(&args[$at]));)*
+                run::<R>(
+                    rows,
+                    cx,
+                    |_row| false $(|| ($arg.2 && $arg.1.is_null(_row)))*,
+                    |_row, cx| (self.f)($($arg::get(&$arg.0, $arg.1.at(_row)),)* cx),
+                )
+            }
+        }
+
+        $(#[$doc])*
+        pub fn $name<$($arg: Ty,)* R: Ty>(
+            f: for<'x, 'c> fn($($arg::Value<'x>,)* &mut Cx<'c>) -> Result<R::Owned>,
+        ) -> Box<dyn Kernel> {
+            Box::new($holder::<$($arg,)* R> { f })
+        })*
+    };
+}
+
+adapters! {
+    /// A kernel without arguments.
+    none Zero ();
+    /// A kernel of one argument.
+    one One (A 0);
+    /// A kernel of two arguments.
+    two Two (A 0, B 1);
+    /// A kernel of three arguments.
+    three Three (A 0, B 1, C 2);
+    /// A kernel of four arguments.
+    four Four (A 0, B 1, C 2, D 3);
+}
+
+struct Each<F>(F);
+
+impl<F> Kernel for Each<F>
+where
+    F: Fn(&[Col], usize, &mut Cx<'_>) -> Result<ArrayRef> + Send + Sync,
+{
+    fn eval(&self, args: &[Col], rows: usize, cx: &mut Cx<'_>) -> Result<ArrayRef> {
+        (self.0)(args, rows, cx)
+    }
+}
+
+/// A kernel that is a function of whole columns.
+pub fn each<F>(f: F) -> Box<dyn Kernel>
+where
+    F: Fn(&[Col], usize, &mut Cx<'_>) -> Result<ArrayRef> + Send + Sync + 'static,
+{
+    Box::new(Each(f))
+}

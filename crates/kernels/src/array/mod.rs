@@ -1,0 +1,14 @@
+//! What do functions of arrays and rows give?
+//!
+//! The forms of arrays and records as bytes, their order and operators; unnest, array_agg, generate_series.
+
+use crate::Entry;
+use crate::aggregate::AggregateEntry;
+use crate::series::SeriesEntry;
+
+/// Functions.
+pub const ENTRIES: &[&[Entry]] = &[];
+/// Aggregates.
+pub const AGGREGATES: &[AggregateEntry] = &[];
+/// Functions that give sets.
+pub const SERIES: &[SeriesEntry] = &[];

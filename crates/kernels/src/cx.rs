@@ -1,0 +1,63 @@
+//! What does a kernel know of the statement that it works for?
+
+use onlap_pg::catalog::Catalog;
+use onlap_pg::value::{MAX_BYTES, Settings};
+use onlap_pg::{Error, Oid, Result};
+
+use crate::Datum;
+
+/// What only the session or the server knows.
+pub trait Session: Send + Sync {
+    /// Takes so many bytes from the statement's memory, for as long as the statement runs or until the next batch.
+    ///
+    /// # Errors
+    /// `53200`.
+    fn room(&self, bytes: usize) -> Result<()>;
+
+    /// Calls a function that asks the session or the catalogs of the database, such as current_user or pg_get_viewdef.
+    ///
+    /// # Errors
+    /// Those of the function; `0A000` if it is not there.
+    fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>>;
+
+    /// The time now, in microseconds from 2000-01-01 UTC.
+    fn clock(&self) -> i64;
+
+    /// When the statement began, likewise.
+    fn statement_began(&self) -> i64;
+
+    /// A random number of 64 bits.
+    fn random(&self) -> u64;
+}
+
+/// What a kernel is called with beside its arguments.
+pub struct Cx<'a> {
+    /// Types, functions.
+    pub catalog: &'a Catalog,
+    /// How values are read and written, the time zone, when the transaction began.
+    pub settings: &'a Settings,
+    /// The session.
+    pub session: &'a dyn Session,
+}
+
+impl Cx<'_> {
+    /// Asks before a value of so many bytes is made.
+    ///
+    /// # Errors
+    /// `54000`: no value may be that long; `53200`: there is no memory for it.
+    pub fn room(&self, bytes: usize) -> Result<()> {
+        if bytes > MAX_BYTES {
+            return Err(Error::new("54000", "requested length too large"));
+        }
+        // What is small is part of the batch, which its step has asked for.
+        if bytes < 64 << 10 { Ok(()) } else { self.session.room(bytes) }
+    }
+
+    /// Asks whether the statement is still wanted; loops over rows and bytes do so every thousand steps.
+    ///
+    /// # Errors
+    /// `57014`.
+    pub fn go_on(&self) -> Result<()> {
+        onlap_base::stop::check().map_err(|e| Error::new("57014", e.to_string()))
+    }
+}

@@ -1,0 +1,84 @@
+//! Which kernels are there?
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use onlap_pg::Oid;
+use onlap_pg::catalog::{Catalog, Proc};
+
+use crate::aggregate::MakeAggregate;
+use crate::series::MakeSeries;
+use crate::{Make, array, json, misc, number, text, time};
+
+/// Everything by OID.
+struct Lists {
+    kernels: HashMap<Oid, Make>,
+    aggregates: HashMap<Oid, MakeAggregate>,
+    series: HashMap<Oid, MakeSeries>,
+}
+
+/// A function as the lists name it: `name(type,type)` with the catalog's names of its declared arguments.
+pub fn signature(catalog: &Catalog, proc: &Proc) -> String {
+    let names = proc.arguments.iter().map(|oid| catalog.get_type(*oid).map_or("?", |ty| &ty.name));
+    format!("{}({})", proc.name, names.collect::<Vec<_>>().join(","))
+}
+
+fn lists() -> &'static Lists {
+    static LISTS: OnceLock<Lists> = OnceLock::new();
+    LISTS.get_or_init(|| {
+        let catalog = Catalog::new();
+        let by_signature: HashMap<String, Oid> =
+            catalog.procs().iter().map(|proc| (signature(&catalog, proc), proc.oid)).collect();
+        let oid = |name: &str| {
+            *by_signature.get(name).unwrap_or_else(|| panic!("{name} is a row of pg_proc"))
+        };
+        let kernels = [
+            text::ENTRIES,
+            number::ENTRIES,
+            time::ENTRIES,
+            json::ENTRIES,
+            array::ENTRIES,
+            misc::ENTRIES,
+        ];
+        let kernels = kernels.into_iter().flatten().copied().flatten();
+        let aggregates = [
+            text::AGGREGATES,
+            number::AGGREGATES,
+            time::AGGREGATES,
+            json::AGGREGATES,
+            array::AGGREGATES,
+            misc::AGGREGATES,
+        ];
+        let series =
+            [text::SERIES, number::SERIES, time::SERIES, json::SERIES, array::SERIES, misc::SERIES];
+        Lists {
+            kernels: kernels.map(|(name, make)| (oid(name), *make)).collect(),
+            aggregates: aggregates.into_iter().flatten().map(|(n, make)| (oid(n), *make)).collect(),
+            series: series.into_iter().flatten().map(|(n, make)| (oid(n), *make)).collect(),
+        }
+    })
+}
+
+/// How the kernel of a function is made; `None` if there is none.
+pub fn find(function: Oid) -> Option<Make> {
+    lists().kernels.get(&function).copied()
+}
+
+/// How an aggregate is made; `None` if there is none.
+pub fn find_aggregate(function: Oid) -> Option<MakeAggregate> {
+    lists().aggregates.get(&function).copied()
+}
+
+/// How a function that gives a set is made; `None` if there is none.
+pub fn find_series(function: Oid) -> Option<MakeSeries> {
+    lists().series.get(&function).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    /// A signature that is no row of pg_proc panics here.
+    #[test]
+    fn every_kernel_is_one_of_a_function() {
+        let _ = super::lists();
+    }
+}

@@ -1,0 +1,14 @@
+//! What do functions of the system give?
+//!
+//! Those that ask the session or the catalogs go through [`crate::Session::call`]; network addresses.
+
+use crate::Entry;
+use crate::aggregate::AggregateEntry;
+use crate::series::SeriesEntry;
+
+/// Functions.
+pub const ENTRIES: &[&[Entry]] = &[];
+/// Aggregates.
+pub const AGGREGATES: &[AggregateEntry] = &[];
+/// Functions that give sets.
+pub const SERIES: &[SeriesEntry] = &[];

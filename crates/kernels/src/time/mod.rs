@@ -1,0 +1,28 @@
+//! What do functions of dates, times and intervals give?
+//!
+//! date, time, timetz, timestamp, timestamptz, interval; extract, date_trunc, to_char and their like.
+
+use crate::Entry;
+use crate::aggregate::AggregateEntry;
+use crate::series::SeriesEntry;
+
+/// Functions.
+pub const ENTRIES: &[&[Entry]] = &[];
+/// Aggregates.
+pub const AGGREGATES: &[AggregateEntry] = &[];
+/// Functions that give sets.
+pub const SERIES: &[SeriesEntry] = &[];
+
+/// A time or timestamp rounded to a type's precision, 0 to 6 decimals of a second; -1 for all.
+pub fn with_precision(value: i64, modifier: i32) -> i64 {
+    if !(0..6).contains(&modifier) || value == i64::MIN || value == i64::MAX {
+        return value;
+    }
+    let unit = 10_i64.pow(6 - modifier as u32);
+    let half = unit / 2;
+    if value >= 0 {
+        value.saturating_add(half) / unit * unit
+    } else {
+        -(value.saturating_neg().saturating_add(half) / unit * unit)
+    }
+}

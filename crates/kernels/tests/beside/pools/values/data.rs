@@ -1,0 +1,14 @@
+//! Values for functions of arrays, rows and json that the general ones do not test well.
+
+use onlap_pg::Oid;
+use onlap_pg::catalog::{Catalog, Proc};
+
+/// Texts of values for an argument, if the general ones do not do.
+pub fn pool(_: &Catalog, _: &Proc, _: usize, _: Oid) -> Option<&'static [&'static str]> {
+    None
+}
+
+/// The types that a polymorphic function is called with, and that of its result.
+pub fn instances(_: &Catalog, _: &Proc) -> Option<Vec<(Vec<Oid>, Oid)>> {
+    None
+}
