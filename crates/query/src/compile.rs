@@ -36,6 +36,18 @@ pub struct Frame {
     pub shared: Vec<(String, Rel)>,
     /// The rows of the step before, in a recursive query: by the name of WITH.
     pub working: Vec<(String, crate::sets::Working)>,
+    /// What lateral items see of those before them, the innermost last.
+    pub lateral: Vec<Lateral>,
+}
+
+/// The left side of a lateral join, as its right side sees it.
+pub struct Lateral {
+    /// The columns of the left.
+    pub layout: Layout,
+    /// Where their values are put, row by row.
+    pub slots: Slots,
+    /// The columns that the right side uses, in the order of slots.
+    pub wanted: Vec<usize>,
 }
 
 impl Frame {
@@ -49,6 +61,7 @@ impl Frame {
             sub_columns: None,
             shared: Vec::new(),
             working: Vec::new(),
+            lateral: Vec::new(),
         }
     }
 }
@@ -273,14 +286,26 @@ impl Compiler<'_> {
         if up == 0 && let Some(column) = self.frames[at].layout.vars.get(&var) {
             return Ok(Node::Column(*column));
         }
+        // The query nearest to here that is run once per set of outer values, and is within the owner.
+        let inner = (owner + 1..=at).rev().find(|n| self.frames[*n].boundary.is_some());
+        if inner.is_none()
+            && let Some(node) = self.of_left(owner, var)
+        {
+            return Ok(node);
+        }
         if up == 0 && var.1 == 0 {
             return self.whole_row(var.0);
         }
         if let EntryKind::Join { columns, .. } = &entry.kind
             && var.1 > 0
-            && up == 0
+            && inner.is_none()
         {
-            return self.node(columns[var.1 as usize - 1]);
+            let column = columns[var.1 as usize - 1];
+            return match (up, self.bound.expr(column)) {
+                (0, _) => self.node(column),
+                (_, Expr::Var { entry, column, up: 0 }) => self.var((*entry, *column), up, ty),
+                _ => Err(unsupported("a merged column of a join in a lateral query")),
+            };
         }
         if up == 0 {
             return Err(unsupported(match var.1 {
@@ -288,8 +313,6 @@ impl Compiler<'_> {
                 _ => "this column here",
             }));
         }
-        // The query nearest to here that is run once per set of outer values, and is within the owner.
-        let inner = (owner + 1..=at).rev().find(|n| self.frames[*n].boundary.is_some());
         let Some(inner) = inner else { return Err(unsupported("a reference to an outer query here")) };
         let levels = up - (at - inner) as u32;
         let boundary = self.frames[inner].boundary.as_mut().expect("it was looked for");
@@ -300,6 +323,20 @@ impl Compiler<'_> {
             boundary.wanted.len() - 1
         });
         Ok(Node::Outer(Arc::clone(&boundary.slots), position))
+    }
+
+    /// A column of the left side of a lateral join of a query.
+    fn of_left(&mut self, owner: usize, var: Var) -> Option<Node> {
+        let lateral = self.frames[owner].lateral.iter_mut().rev();
+        let (lateral, column) = lateral
+            .filter_map(|lateral| lateral.layout.vars.get(&var).copied().map(|at| (lateral, at)))
+            .next()?;
+        let known = lateral.wanted.iter().position(|at| *at == column);
+        let at = known.unwrap_or_else(|| {
+            lateral.wanted.push(column);
+            lateral.wanted.len() - 1
+        });
+        Some(Node::Outer(Arc::clone(&lateral.slots), at))
     }
 
     /// All columns of an entry as a row.

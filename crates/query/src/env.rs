@@ -73,8 +73,21 @@ pub struct Restriction {
     pub value: Value,
 }
 
+/// What is known of a relation.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// How many rows it has, about.
+    pub rows: f64,
+    /// Columns, by number, each of which is a unique key.
+    pub unique: Vec<i32>,
+}
+
 /// What a plan reads.
 pub trait Tables {
+    /// What is known of a relation.
+    fn facts(&self, relation: Oid) -> Facts;
+
+
     /// A step that reads columns of a relation, by their numbers from 1, in the representations of their types.
     ///
     /// # Errors

@@ -80,3 +80,18 @@ pub fn compare_keys(a: &ArrayRef, row: usize, b: &ArrayRef, other: usize) -> Ord
         other => unreachable!("no key column is of {other}"),
     }
 }
+
+/// Integers of any width as those of 64 bits.
+pub fn wide(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Int16 => {
+            let column = column.as_primitive::<Int16Type>();
+            Arc::new(column.unary::<_, Int64Type>(i64::from))
+        }
+        DataType::Int32 => {
+            let column = column.as_primitive::<Int32Type>();
+            Arc::new(column.unary::<_, Int64Type>(i64::from))
+        }
+        _ => Arc::clone(column),
+    }
+}

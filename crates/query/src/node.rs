@@ -95,6 +95,12 @@ pub enum Node {
     ViaText(Box<Node>, Oid, Oid),
     /// The key of a value of this type.
     Key(Box<Node>, Oid),
+    /// The value that a table has for an int4, from 0.
+    Pick(Box<Node>, ArrayRef),
+    /// An integer of any width as one of 64 bits.
+    Wide(Box<Node>),
+    /// An expression whose columns lie elsewhere: the position of each column of the batch.
+    Moved(Box<Node>, Vec<usize>),
     /// Each element of an array is converted.
     Elements(Box<crate::containers::Elements>),
     /// ARRAY[…]
@@ -163,6 +169,23 @@ impl Node {
                 let array = crate::keys::keys(env, *ty, &value.array)?;
                 Col { array, is_const: value.is_const }
             }
+            Node::Pick(value, table) => {
+                let at = value.eval(rows, env)?.spread(rows.count)?;
+                Col::new(arrow_select::take::take(table, &at, None).map_err(arrow)?)
+            }
+            Node::Wide(value) => {
+                let value = value.eval(rows, env)?;
+                Col { array: crate::keys::wide(&value.array), is_const: value.is_const }
+            }
+            Node::Moved(value, at) => {
+                let most = at.last().map_or(0, |most| most + 1);
+                let mut columns: Vec<ArrayRef> =
+                    vec![Arc::new(BooleanArray::new_null(rows.count)); most];
+                for (column, at) in rows.columns.iter().zip(at) {
+                    columns[*at] = Arc::clone(column);
+                }
+                value.eval(&Rows { columns: &columns, count: rows.count }, env)?
+            }
             Node::Elements(elements) => elements.eval(rows, env)?,
             Node::Array(array) => array.eval(rows, env)?,
             Node::Row(row) => row.eval(rows, env)?,
@@ -186,6 +209,9 @@ impl Node {
             | Node::BoolTest(one, ..)
             | Node::RowTest(one, _)
             | Node::Key(one, _)
+            | Node::Wide(one)
+            | Node::Pick(one, _)
+            | Node::Moved(one, _)
             | Node::ViaText(one, ..) => vec![one],
             Node::Case(arms, otherwise, _) => {
                 let arms = arms.iter().flat_map(|(when, then)| [&when.node, &then.node]);

@@ -9,23 +9,14 @@ impl Binder<'_> {
         self.out.children(id)
     }
 
-    /// Visits an expression and all in it, queries included; `up` counts those that are entered. The visitor says whether
-    /// to go into what it was shown.
+    /// Visits an expression and all in it.
     pub(super) fn visit(&self, id: ExprId, up: u32, see: &mut dyn FnMut(ExprId, u32) -> bool) {
-        self.visit_part(Part::Expr(id), up, see);
+        self.out.visit(id, up, see);
     }
 
     /// Visits a part; the expressions of a query are one level further in.
     pub(super) fn visit_part(&self, part: Part, up: u32, see: &mut dyn FnMut(ExprId, u32) -> bool) {
-        let mut open = vec![(part, up)];
-        while let Some((part, up)) = open.pop() {
-            let (parts, up) = match part {
-                Part::Expr(id) if !see(id, up) => continue,
-                Part::Expr(id) => (self.out.expr(id).parts(), up),
-                Part::Query(query) => (self.out.parts(query), up + 1),
-            };
-            open.extend(parts.into_iter().rev().map(|part| (part, up)));
-        }
+        self.out.visit_part(part, up, see);
     }
 
     fn first(
@@ -170,79 +161,12 @@ impl Binder<'_> {
 
     /// Whether two expressions of one query mean the same; places do not count.
     pub(super) fn same(&self, one: ExprId, other: ExprId) -> bool {
-        self.same_shifted(one, 0, other)
+        self.out.same(one, other)
     }
 
     /// The same, where columns of the first are so many levels further in.
     pub(super) fn same_shifted(&self, one: ExprId, shift: u32, other: ExprId) -> bool {
-        if one == other && shift == 0 {
-            return true;
-        }
-        if self.out.ty(one) != self.out.ty(other) {
-            return false;
-        }
-        let (a, b) = (self.out.expr(one), self.out.expr(other));
-        let alike = match (a, b) {
-            (
-                Expr::Var { entry, column, up },
-                Expr::Var { entry: entry2, column: column2, up: up2 },
-            ) => return entry == entry2 && column == column2 && *up == up2 + shift,
-            (Expr::Literal(a), Expr::Literal(b)) => return a == b,
-            (Expr::Call(a), Expr::Call(b)) => {
-                let places = a.args.iter().map(|arg| arg.0).eq(b.args.iter().map(|arg| arg.0));
-                a.proc == b.proc && a.variadic == b.variadic && places
-            }
-            (Expr::Op(a), Expr::Op(b))
-            | (Expr::Distinct(a), Expr::Distinct(b))
-            | (Expr::NullIf(a), Expr::NullIf(b)) => a.operator == b.operator,
-            (Expr::ArrayOp(a, all), Expr::ArrayOp(b, all2)) => {
-                a.operator == b.operator && all == all2
-            }
-            (Expr::Field(_, a), Expr::Field(_, b)) => a == b,
-            (Expr::NullTest(a), Expr::NullTest(b)) => a.not == b.not && a.row == b.row,
-            (Expr::BoolTest(_, a, not), Expr::BoolTest(_, b, not2)) => a == b && not == not2,
-            (Expr::Greatest(_, a), Expr::Greatest(_, b)) => a == b,
-            (Expr::Array(_, a), Expr::Array(_, b)) => a == b,
-            (Expr::Row(_, a), Expr::Row(_, b)) => a == b,
-            (Expr::Collate(_, a), Expr::Collate(_, b)) => a == b,
-            (Expr::RowCompare(a, ops, ..), Expr::RowCompare(b, ops2, ..)) => a == b && ops == ops2,
-            (Expr::Grouping(_, a, up), Expr::Grouping(_, b, up2)) => a == b && *up == up2 + shift,
-            (Expr::Aggregate(a), Expr::Aggregate(b)) => {
-                let parts = |call: &crate::bound::Aggregate| {
-                    (call.proc, call.star, call.variadic, call.direct.len())
-                };
-                parts(a) == parts(b)
-                    && a.order == b.order
-                    && a.distinct == b.distinct
-                    && a.filter.is_some() == b.filter.is_some()
-                    && a.up == b.up + shift
-            }
-            (Expr::WindowCall(a), Expr::WindowCall(b)) => {
-                (a.proc, a.window, a.star, a.filter.is_some())
-                    == (b.proc, b.window, b.star, b.filter.is_some())
-            }
-            (Expr::Subscript(a), Expr::Subscript(b)) => {
-                let shape = |part: &crate::bound::Subscript| {
-                    let shape = |of: &[Option<ExprId>]| -> Vec<bool> {
-                        of.iter().map(Option::is_some).collect()
-                    };
-                    (part.container_type, shape(&part.upper), shape(&part.lower))
-                };
-                shape(a) == shape(b)
-            }
-            (Expr::Case(a, arms, _), Expr::Case(b, arms2, _)) => {
-                a.is_some() == b.is_some() && arms.len() == arms2.len()
-            }
-            // Queries are the same only where they are one.
-            (Expr::SubQuery(a), Expr::SubQuery(b)) => a.query == b.query && a.kind == b.kind,
-            (a, b) if self.children(one).is_empty() => return a == b,
-            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
-        };
-        if !alike {
-            return false;
-        }
-        let (a, b) = (self.children(one), self.children(other));
-        a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| self.same_shifted(*a, shift, *b))
+        self.out.same_shifted(one, shift, other)
     }
 }
 

@@ -9,6 +9,7 @@
 mod expr;
 mod modify;
 mod query;
+mod same;
 mod walk;
 
 pub use expr::{

@@ -131,6 +131,35 @@ impl Bound {
     pub fn parts(&self, query: QueryId) -> Vec<Part> {
         parts_of(self.query(query))
     }
+
+    /// Visits an expression and all in it, queries included; `up` counts those that are entered. The visitor says whether
+    /// to go into what it was shown.
+    pub fn visit(&self, id: ExprId, up: u32, see: &mut dyn FnMut(ExprId, u32) -> bool) {
+        self.visit_part(Part::Expr(id), up, see);
+    }
+
+    /// Visits a part; the expressions of a query are one level further in.
+    pub fn visit_part(&self, part: Part, up: u32, see: &mut dyn FnMut(ExprId, u32) -> bool) {
+        let mut open = vec![(part, up)];
+        while let Some((part, up)) = open.pop() {
+            let (parts, up) = match part {
+                Part::Expr(id) if !see(id, up) => continue,
+                Part::Expr(id) => (self.expr(id).parts(), up),
+                Part::Query(query) => (self.parts(query), up + 1),
+            };
+            open.extend(parts.into_iter().rev().map(|part| (part, up)));
+        }
+    }
+
+    /// Visits the expressions of a query.
+    pub fn visit_query(
+        &self,
+        query: QueryId,
+        up: u32,
+        see: &mut dyn FnMut(ExprId, u32) -> bool,
+    ) {
+        self.parts(query).into_iter().for_each(|part| self.visit_part(part, up, see));
+    }
 }
 
 /// What a query is of, in the order of PostgreSQL's walk.
