@@ -2,6 +2,8 @@
 //!
 //! Those that ask the session or the catalogs go through [`crate::Session::call`]; network addresses.
 
+pub(crate) mod net;
+
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
