@@ -3,6 +3,9 @@
 //! The forms of arrays and records as bytes, their order and operators; unnest, array_agg, generate_series.
 
 mod form;
+mod item;
+pub(crate) mod text;
+pub(crate) mod row_text;
 pub mod packed;
 pub mod record;
 

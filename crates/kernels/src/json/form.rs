@@ -7,10 +7,11 @@
 //! | 0 null, 1 false, 2 true | nothing |
 //! | 3 number | the form of a numeric |
 //! | 4 string | UTF-8 |
-//! | 5 array | the elements; where each ends (4 bytes each); how many there are (4 bytes) |
-//! | 6 object | keys and values; per pair, in the order of keys, where the key begins, where the key ends and its value begins, where the value ends (12 bytes); how many there are (4 bytes) |
+//! | 5 array | the elements; where each ends (4 bytes each); how many there are (4 bytes); depth (2 bytes) |
+//! | 6 object | keys and values; per pair, in the order of keys, where the key begins, where the key ends and its value begins, where the value ends (12 bytes); how many there are (4 bytes); depth (2 bytes) |
 //!
-//! Numbers of 32 bits are little-endian and count from the container's first byte. Keys are unique and sorted by length,
+//! Numbers are little-endian; places count from the container's first byte. The depth of a container is one more than that
+//! of its deepest value; it is limited ([`MAX_DEPTH`]), so that whatever walks a value may do so by recursion. Keys are unique and sorted by length,
 //! then by bytes, as PostgreSQL sorts them.
 //!
 //! ```
@@ -20,7 +21,7 @@
 //! out.text("a").unwrap();
 //! out.bool(true).unwrap();
 //! out.end().unwrap();
-//! assert_eq!(out.finish(), [b'a', 4, 2, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 5]);
+//! assert_eq!(out.finish(), [b'a', 4, 2, 2, 0, 0, 0, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 5]);
 //! ```
 //!
 //! Thread safety: plain data.
@@ -95,8 +96,16 @@ fn text(bytes: &[u8]) -> &str {
 
 /// What is in a container, and where: entries of so many bytes.
 fn split(body: &[u8], entry: usize) -> (&[u8], &[u8]) {
-    let (body, count) = body.split_at(body.len() - 4);
+    let (body, count) = body.split_at(body.len() - 6);
     body.split_at(body.len() - u32_at(count, 0) as usize * entry)
+}
+
+/// How deep a value is nested: 0 for a scalar.
+pub fn depth(bytes: &[u8]) -> usize {
+    match bytes {
+        [.., low, high, ARRAY | OBJECT] => usize::from(u16::from_le_bytes([*low, *high])),
+        _ => 0,
+    }
 }
 
 /// The elements of an array.
@@ -181,9 +190,16 @@ fn order(a: &str, b: &str) -> std::cmp::Ordering {
 
 /// A container that is being written.
 #[derive(Debug)]
-enum Open {
-    Array { start: usize, ends: Vec<u32> },
-    Object { start: usize, pairs: Vec<[u32; 3]> },
+struct Open {
+    start: usize,
+    depth: usize,
+    parts: Parts,
+}
+
+#[derive(Debug)]
+enum Parts {
+    Array(Vec<u32>),
+    Object(Vec<[u32; 3]>),
 }
 
 /// Writes a value: scalars, and between `begin_…` and [`Encoder::end`] what a container has.
@@ -201,26 +217,25 @@ impl Encoder {
         Encoder::default()
     }
 
-    /// Takes note that a value was written.
-    fn done(&mut self) -> Result<()> {
+    /// Takes note that a value was written, and how deep it is.
+    fn done(&mut self, depth: usize) -> Result<()> {
         let end = self.out.len();
-        match self.open.last_mut() {
-            None => {}
-            Some(Open::Array { start, ends }) => {
-                ends.push((end - *start) as u32);
-                self.tables += 4;
-            }
-            Some(Open::Object { start, pairs }) => {
-                pairs.last_mut().expect("a value comes after its key")[2] = (end - *start) as u32;
+        let mut what = "array elements";
+        if let Some(open) = self.open.last_mut() {
+            open.depth = open.depth.max(depth + 1);
+            let end = (end - open.start) as u32;
+            match &mut open.parts {
+                Parts::Array(ends) => {
+                    ends.push(end);
+                    self.tables += 4;
+                }
+                Parts::Object(pairs) => {
+                    what = "object elements";
+                    pairs.last_mut().expect("a value comes after its key")[2] = end;
+                }
             }
         }
-        if end + self.tables <= MAX_JSONB {
-            return Ok(());
-        }
-        Err(too_large(match self.open.last() {
-            Some(Open::Object { .. }) => "object elements",
-            _ => "array elements",
-        }))
+        if end + self.tables <= MAX_JSONB { Ok(()) } else { Err(too_large(what)) }
     }
 
     /// null
@@ -229,7 +244,7 @@ impl Encoder {
     /// `54000`: the value is too large; as all that follow.
     pub fn null(&mut self) -> Result<()> {
         self.out.push(NULL);
-        self.done()
+        self.done(0)
     }
 
     /// true or false
@@ -238,7 +253,7 @@ impl Encoder {
     /// As [`Encoder::null`].
     pub fn bool(&mut self, value: bool) -> Result<()> {
         self.out.push(if value { TRUE } else { FALSE });
-        self.done()
+        self.done(0)
     }
 
     /// A number.
@@ -248,7 +263,7 @@ impl Encoder {
     pub fn number(&mut self, value: &Numeric) -> Result<()> {
         value.store(&mut self.out);
         self.out.push(NUMBER);
-        self.done()
+        self.done(0)
     }
 
     /// A string.
@@ -261,7 +276,17 @@ impl Encoder {
         }
         self.out.extend_from_slice(value.as_bytes());
         self.out.push(TEXT);
-        self.done()
+        self.done(0)
+    }
+
+    /// A number in the form of numeric.
+    ///
+    /// # Errors
+    /// As [`Encoder::null`].
+    pub fn number_form(&mut self, value: &[u8]) -> Result<()> {
+        self.out.extend_from_slice(value);
+        self.out.push(NUMBER);
+        self.done(0)
     }
 
     /// A value that was encoded before.
@@ -270,17 +295,21 @@ impl Encoder {
     /// As [`Encoder::null`].
     pub fn raw(&mut self, value: &[u8]) -> Result<()> {
         self.out.extend_from_slice(value);
-        self.done()
+        self.done(depth(value))
     }
 
     /// Begins an array.
     pub fn begin_array(&mut self) {
-        self.open.push(Open::Array { start: self.out.len(), ends: Vec::new() });
+        self.begin(Parts::Array(Vec::new()));
     }
 
     /// Begins an object.
     pub fn begin_object(&mut self) {
-        self.open.push(Open::Object { start: self.out.len(), pairs: Vec::new() });
+        self.begin(Parts::Object(Vec::new()));
+    }
+
+    fn begin(&mut self, parts: Parts) {
+        self.open.push(Open { start: self.out.len(), depth: 1, parts });
     }
 
     /// A key of the object that was begun last; its value comes next. Of equal keys the last counts.
@@ -295,7 +324,7 @@ impl Encoder {
         if key.len() > MAX_JSONB || begin + key.len() + self.tables > MAX_JSONB {
             return Err(too_large("object elements"));
         }
-        let Some(Open::Object { start, pairs }) = self.open.last_mut() else {
+        let Some(Open { start, parts: Parts::Object(pairs), .. }) = self.open.last_mut() else {
             unreachable!("a key is in an object")
         };
         self.out.extend_from_slice(key.as_bytes());
@@ -304,8 +333,8 @@ impl Encoder {
         Ok(())
     }
 
-    /// Whether the next value is one of an object, array, or the whole.
-    pub fn depth(&self) -> usize {
+    /// How many containers are open.
+    pub fn open(&self) -> usize {
         self.open.len()
     }
 
@@ -322,22 +351,27 @@ impl Encoder {
     /// # Panics
     /// None was begun.
     pub fn end(&mut self) -> Result<()> {
-        match self.open.pop().expect("a container was begun") {
-            Open::Array { ends, .. } => {
+        let Open { start, depth, parts } = self.open.pop().expect("a container was begun");
+        if depth > MAX_DEPTH {
+            return Err(too_deep());
+        }
+        let (count, kind) = match parts {
+            Parts::Array(ends) => {
                 self.tables -= ends.len() * 4;
                 self.out.extend(ends.iter().flat_map(|end| end.to_le_bytes()));
-                self.out.extend_from_slice(&(ends.len() as u32).to_le_bytes());
-                self.out.push(ARRAY);
+                (ends.len(), ARRAY)
             }
-            Open::Object { start, mut pairs } => {
+            Parts::Object(mut pairs) => {
                 self.tables -= pairs.len() * 12;
                 self.sort(start, &mut pairs);
                 self.out.extend(pairs.iter().flatten().flat_map(|place| place.to_le_bytes()));
-                self.out.extend_from_slice(&(pairs.len() as u32).to_le_bytes());
-                self.out.push(OBJECT);
+                (pairs.len(), OBJECT)
             }
-        }
-        self.done()
+        };
+        self.out.extend_from_slice(&(count as u32).to_le_bytes());
+        self.out.extend_from_slice(&(depth as u16).to_le_bytes());
+        self.out.push(kind);
+        self.done(depth)
     }
 
     /// Sorts pairs and takes out those whose key comes again later.

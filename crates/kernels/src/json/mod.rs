@@ -4,6 +4,8 @@
 
 pub mod form;
 pub(crate) mod order;
+pub(crate) mod read;
+pub(crate) mod write;
 
 pub use form::{Encoder, Items, Node, Pairs, node};
 
