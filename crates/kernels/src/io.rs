@@ -56,7 +56,10 @@ pub fn input(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>>
             modifier,
         )),
         1186 => Datum::bytes(interval::Interval::parse(text, settings)?.send()),
-        _ => return Err(unserved(cx, oid, "input")),
+        _ => match crate::misc::io::input(cx, (oid, modifier), text)? {
+            Some(value) => value,
+            None => return Err(unserved(cx, oid, "input")),
+        },
     })
 }
 
@@ -94,6 +97,7 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
             out.write_str(&interval.print(settings))
         }
         (_, Datum::Text(v)) if repr(cx.catalog, oid) == Some(Repr::Text) => out.write_str(v),
+        _ if crate::misc::io::output(cx, oid, value, out)? => Ok(()),
         _ => return Err(unserved(cx, oid, "output")),
     };
     wrote.expect("a String takes all");
@@ -137,7 +141,10 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
                 .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;
             return input(cx, ty, text);
         }
-        _ => return Err(unserved(cx, oid, "binary input")),
+        _ => match crate::misc::io::recv(cx, (oid, modifier), bytes)? {
+            Some(value) => value,
+            None => return Err(unserved(cx, oid, "binary input")),
+        },
     })
 }
 
@@ -165,6 +172,7 @@ pub fn send(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut Vec<u8>) -> 
         (701, Datum::Float8(v)) => out.extend(v.to_be_bytes()),
         (1700, Datum::Bytes(v)) => out.extend(numeric::Numeric::load(v).send()),
         (17 | 2950 | 1186 | 1266, Datum::Bytes(v)) => out.extend_from_slice(v),
+        _ if crate::misc::io::send(cx, oid, value, out)? => {}
         (_, Datum::Text(v)) => out.extend_from_slice(v.as_bytes()),
         _ => return Err(unserved(cx, oid, "binary output")),
     }
