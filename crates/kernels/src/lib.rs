@@ -31,7 +31,9 @@ pub mod series;
 pub mod text;
 pub mod time;
 
-pub use adapt::{each, four, none, one, three, two};
+pub use adapt::{
+    Of, Plain, check1, check2, each, four, map1, map2, none, one, test_texts, test2, three, two,
+};
 pub use cx::{Cx, Session};
 pub use datum::Datum;
 pub use io::{input, output, recv, send};
