@@ -6,6 +6,7 @@ use onlap_pg::value::chars;
 use onlap_pg::{Error, Result};
 
 use crate::aggregate::{Aggregate, AggregateEntry, State, fold};
+use crate::text::bits;
 use crate::{Bytes, Col, Cx, Text, Ty};
 
 /// Aggregates.
@@ -16,6 +17,9 @@ pub const AGGREGATES: &[AggregateEntry] = &[
     ("max(text)", |_| best::<Best<true, false>>()),
     ("min(bpchar)", |_| best::<Best<false, true>>()),
     ("max(bpchar)", |_| best::<Best<true, true>>()),
+    ("bit_and(bit)", |_| bits::folded::<{ bits::AND }>()),
+    ("bit_or(bit)", |_| bits::folded::<{ bits::OR }>()),
+    ("bit_xor(bit)", |_| bits::folded::<{ bits::XOR }>()),
 ];
 
 /// The smallest or largest text so far, as it stood; char(n) is compared without the blanks at its end.

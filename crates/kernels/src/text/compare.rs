@@ -55,6 +55,8 @@ macro_rules! six {
     };
 }
 
+pub(super) use six;
+
 /// The four orders by which an index of patterns is kept.
 macro_rules! four {
     ($a:ty, $key:expr; $lt:literal $le:literal $gt:literal $ge:literal) => {

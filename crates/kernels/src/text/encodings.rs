@@ -203,14 +203,22 @@ fn to(text: &str, encoding: Encoding) -> Result<Vec<u8>> {
 fn convert(bytes: &[u8], source: &str, target: &str, cx: &mut Cx<'_>) -> Result<Vec<u8>> {
     let (source, target) = (named(source, "source")?, named(target, "destination")?);
     cx.room(bytes.len().saturating_mul(2))?;
-    if source == target || Encoding::Ascii == target {
-        if let Encoding::Other(name) = source {
+    for encoding in [source, target] {
+        if let Encoding::Other(name) = encoding {
             return Err(unserved(name));
         }
-        if source != Encoding::Ascii {
-            from(bytes, source)?;
-        }
-        return Ok(bytes.into());
     }
-    to(&from(bytes, source)?, target)
+    let plain = source == target || source == Encoding::Ascii || target == Encoding::Ascii;
+    match (plain, source) {
+        (false, _) => to(&from(bytes, source)?, target),
+        // What has no encoding is taken for what it becomes.
+        (true, Encoding::Ascii) => {
+            without_zero(bytes, "SQL_ASCII")?;
+            if target == Encoding::Utf8 {
+                from(bytes, target)?;
+            }
+            Ok(bytes.into())
+        }
+        (true, _) => from(bytes, source).map(|_| bytes.into()),
+    }
 }

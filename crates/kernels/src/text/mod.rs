@@ -7,6 +7,7 @@
 mod agg;
 mod any;
 mod basic;
+mod bits;
 mod bytes;
 mod codes;
 mod compare;
@@ -43,6 +44,9 @@ pub const ENTRIES: &[&[Entry]] = &[
     compare::CHARS,
     compare::BYTES,
     compare::UUIDS,
+    bits::ENTRIES,
+    bits::FIXED,
+    bits::VARYING,
 ];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = agg::AGGREGATES;

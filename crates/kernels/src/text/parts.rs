@@ -110,7 +110,7 @@ fn split_part(text: &str, by: &str, n: i32, _: &mut Cx<'_>) -> Result<String> {
         return Err(Error::new("22023", "field position must not be zero"));
     }
     if by.is_empty() {
-        return Ok(if n.abs() == 1 { text.into() } else { String::new() });
+        return Ok(if matches!(n, 1 | -1) { text.into() } else { String::new() });
     }
     let at = n.unsigned_abs() as usize - 1;
     let found = if n > 0 { text.split(by).nth(at) } else { backwards(text, by, at) };

@@ -123,6 +123,21 @@ const NUMBERS: &[&str] = &["0", "1", "2", "3", "-1", "-2", "5", "10", "214748364
 const SPLITTERS: &[&str] = &["", "a", ",", "b", "bc", "ab", " "];
 const LISTS: &[&str] = &["", "a", "a,b,,c", ",", "abcabc", "aaa", "x y z", "ä,ö"];
 const PARTS: &[&str] = &["", "a", "b", "bc", "c", "本", "語", "ü", "abcd", " "];
+const BITS: &[&str] = &[
+    "",
+    "0",
+    "1",
+    "101",
+    "b0101",
+    "11110000",
+    "x8F",
+    "111100001",
+    "x80000000",
+    "1010101010101010",
+    "00000000000000000000000000000000000000001",
+    "X8000000000000001",
+    "101010101010101010101010101010101010101010101010101010101010101010101",
+];
 const LENGTHS: &[&str] = &["-1", "4", "5", "7", "9", "67"];
 const SMALL: &[&str] = &["0", "1", "-1", "2", "5", "8", "31", "100", "-2147483648", "536870911"];
 const CHARACTERS: &[&str] =
@@ -138,7 +153,14 @@ pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&
     if name.ends_with("like") && !name.starts_with("regexp") && is_text {
         return Some(if at == 1 { PATTERNS } else { SUBJECTS });
     }
+    if matches!(oid, 1560 | 1562) {
+        return Some(BITS);
+    }
     Some(match (name, at, oid) {
+        ("bit" | "varbit", 1, 23) => &["-1", "0", "1", "4", "9", "33", "70"],
+        ("bitshiftleft" | "bitshiftright", 1, _) => {
+            &["0", "1", "-1", "3", "8", "-9", "17", "100", "-2147483648", "2147483647"]
+        }
         ("like_escape", 0, 25) => PATTERNS,
         ("like_escape", 1, 25) => &["", "\\", "#", "_", "ab", "ä", "%"],
         ("like_escape", 0, 17) => BYTE_PATTERNS,
