@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use onlap_pg::value::{bytea, chars, datetime, float, int, interval, numeric, uuid};
+use onlap_pg::value::{bits, bytea, chars, datetime, float, int, interval, numeric, uuid};
 use onlap_pg::{Error, Result, TypeRef, value};
 
 use crate::{Cx, Datum, Repr, repr};
@@ -41,6 +41,8 @@ pub fn input(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>>
         1042 => Datum::text(chars::to_bpchar(text, modifier, chars::Cast::Assignment)?),
         19 => Datum::text(chars::to_name(text)),
         17 => Datum::bytes(bytea::parse(text)?),
+        1560 => Datum::bytes(bits::parse(text, modifier, bits::Kind::Fixed)?),
+        1562 => Datum::bytes(bits::parse(text, modifier, bits::Kind::Varying)?),
         2950 => Datum::bytes(uuid::parse(text)?),
         1082 => Datum::Int4(datetime::parse_date(text, settings)?),
         1083 => Datum::Int8(crate::time::with_precision(
@@ -84,6 +86,7 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
         (701, Datum::Float8(v)) => out.write_str(&float::print8(*v, settings.extra_float_digits)),
         (1700, Datum::Bytes(v)) => write!(out, "{}", numeric::Numeric::load(v)),
         (17, Datum::Bytes(v)) => out.write_str(&bytea::print(v, settings)?),
+        (1560 | 1562, Datum::Bytes(v)) => out.write_str(&bits::Bits::load(v).print()?),
         (2950, Datum::Bytes(v)) => {
             let bytes = v.as_ref().try_into().expect("a uuid has 16 bytes");
             out.write_str(&uuid::print(&bytes))
@@ -131,6 +134,8 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
             Datum::bytes(stored)
         }
         17 => Datum::bytes(bytes),
+        1560 => Datum::bytes(bits::recv(bytes, modifier, bits::Kind::Fixed)?),
+        1562 => Datum::bytes(bits::recv(bytes, modifier, bits::Kind::Varying)?),
         2950 => Datum::bytes(uuid::recv(bytes)?),
         1082 => Datum::Int4(datetime::recv_date(bytes)?),
         1083 => Datum::Int8(datetime::recv_time(bytes)?),
@@ -171,7 +176,7 @@ pub fn send(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut Vec<u8>) -> 
         (700, Datum::Float4(v)) => out.extend(v.to_be_bytes()),
         (701, Datum::Float8(v)) => out.extend(v.to_be_bytes()),
         (1700, Datum::Bytes(v)) => out.extend(numeric::Numeric::load(v).send()),
-        (17 | 2950 | 1186 | 1266, Datum::Bytes(v)) => out.extend_from_slice(v),
+        (17 | 1560 | 1562 | 2950 | 1186 | 1266, Datum::Bytes(v)) => out.extend_from_slice(v),
         _ if crate::misc::io::send(cx, oid, value, out)? => {}
         (_, Datum::Text(v)) => out.extend_from_slice(v.as_bytes()),
         _ => return Err(unserved(cx, oid, "binary output")),

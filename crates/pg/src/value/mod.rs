@@ -8,6 +8,7 @@
 //! Values know nothing of columns, of Arrow or of statements. Nothing here panics on any text or bytes, and what
 //! a value may grow to is checked before memory is taken for it.
 
+pub mod bits;
 pub mod boolean;
 pub mod bytea;
 pub mod chars;
