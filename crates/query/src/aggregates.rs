@@ -17,6 +17,7 @@ use datafusion_expr::{
 };
 use onlap_kernels::Col;
 use onlap_kernels::aggregate::Aggregate;
+use parking_lot::Mutex;
 
 use crate::env::Env;
 use crate::error::external;
@@ -83,7 +84,7 @@ impl AggregateUDFImpl for Called {
     fn accumulator(&self, _: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
         let mut states = self.states();
         states.grow(1);
-        Ok(Box::new(One(states)))
+        Ok(Box::new(One(Mutex::new(states))))
     }
     fn state_fields(&self, args: StateFieldsArgs<'_>) -> Result<Vec<FieldRef>> {
         Ok(vec![Arc::new(Field::new(format!("{}[state]", args.name), DataType::Binary, true))])
@@ -183,7 +184,7 @@ impl GroupsAccumulator for States {
 }
 
 /// The state of all rows together.
-struct One(States);
+struct One(Mutex<States>);
 
 impl fmt::Debug for One {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -195,25 +196,28 @@ impl Accumulator for One {
     fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let rows = values.first().map_or(0, |array| array.len());
         let columns: Vec<Col> = values.iter().cloned().map(Col::new).collect();
-        let env = Arc::clone(&self.0.env);
-        self.0.states.update(&columns, &vec![0; rows], &mut env.cx()).map_err(external)
+        let states = self.0.get_mut();
+        let env = Arc::clone(&states.env);
+        states.states.update(&columns, &vec![0; rows], &mut env.cx()).map_err(external)
     }
     fn evaluate(&mut self) -> Result<ScalarValue> {
-        let env = Arc::clone(&self.0.env);
-        let made = self.0.states.finish(1, &mut env.cx()).map_err(external)?;
+        let states = self.0.get_mut();
+        let env = Arc::clone(&states.env);
+        let made = states.states.finish(1, &mut env.cx()).map_err(external)?;
         ScalarValue::try_from_array(&made, 0)
     }
     fn size(&self) -> usize {
-        self.0.states.size()
+        self.0.lock().states.size()
     }
     fn state(&mut self) -> Result<Vec<ScalarValue>> {
-        let saved = self.0.states.save(1);
+        let saved = self.0.get_mut().states.save(1);
         Ok(vec![ScalarValue::try_from_array(&saved, 0)?])
     }
     fn merge_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
         let rows = values[0].len();
-        let env = Arc::clone(&self.0.env);
-        self.0.states.merge(&values[0], &vec![0; rows], &mut env.cx()).map_err(external)
+        let states = self.0.get_mut();
+        let env = Arc::clone(&states.env);
+        states.states.merge(&values[0], &vec![0; rows], &mut env.cx()).map_err(external)
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
+use crate::clock_stub as clock;
 use onlap_kernels::{Col, Datum, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
 use onlap_pg::bound::{
@@ -242,7 +243,7 @@ impl Compiler<'_> {
             Expr::Aggregate(_) => Err(unsupported("an aggregate here")),
             Expr::WindowCall(_) => Err(unsupported("a call over a window here")),
             Expr::ConvertRow(_) | Expr::StoreFields(..) => Err(unsupported("a conversion of rows")),
-            Expr::RowColumn(_) | Expr::Default | Expr::CurrentOf(..) => {
+            Expr::RowColumn(..) | Expr::Default | Expr::CurrentOf(..) => {
                 Err(unsupported("this expression"))
             }
         }
@@ -500,7 +501,7 @@ impl Compiler<'_> {
             return Err(unsupported("a part that is written to"));
         }
         let container = self.node(part.container)?;
-        let mut bounds = |compiler: &mut Self, ids: &[Option<ExprId>]| {
+        let bounds = |compiler: &mut Self, ids: &[Option<ExprId>]| {
             let node = |id: &Option<ExprId>| id.map(|id| compiler.node(id)).transpose();
             ids.iter().map(node).collect::<Result<Vec<_>>>()
         };
@@ -540,16 +541,20 @@ impl Compiler<'_> {
 
     fn sql_value(&mut self, value: SqlValue, precision: Option<i32>, ty: TypeRef) -> Result<Node> {
         let modifier = precision.unwrap_or(-1);
+        let settings = &self.env.settings;
         let now = match value {
-            SqlValue::CurrentDate => onlap_kernels::time::current_date(&self.env.cx()),
-            SqlValue::CurrentTime => onlap_kernels::time::current_time(&self.env.cx(), modifier),
+            SqlValue::CurrentDate => Datum::Int4(clock::current_date(settings)),
+            SqlValue::CurrentTime => {
+                let (time, zone) = clock::current_time(settings, modifier);
+                let mut bytes = time.to_be_bytes().to_vec();
+                bytes.extend(zone.to_be_bytes());
+                Datum::bytes(bytes)
+            }
             SqlValue::CurrentTimestamp => {
-                onlap_kernels::time::current_timestamp(&self.env.cx(), modifier)
+                Datum::Int8(clock::current_timestamp(settings, modifier))
             }
-            SqlValue::LocalTime => onlap_kernels::time::local_time(&self.env.cx(), modifier),
-            SqlValue::LocalTimestamp => {
-                onlap_kernels::time::local_timestamp(&self.env.cx(), modifier)
-            }
+            SqlValue::LocalTime => Datum::Int8(clock::localtime(settings, modifier)),
+            SqlValue::LocalTimestamp => Datum::Int8(clock::localtimestamp(settings, modifier)),
             SqlValue::CurrentRole | SqlValue::CurrentUser | SqlValue::User => {
                 self.env.session.call(CURRENT_USER, &[])?
             }

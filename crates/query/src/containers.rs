@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow_array::{Array as _, ArrayRef, BooleanArray};
-use onlap_kernels::array::{Array, Builder, Dim, Record, build};
+use onlap_kernels::array::record::build;
+use onlap_kernels::array::{Array, Builder, Dim, Record};
 use onlap_kernels::{Col, Datum, Repr, repr};
 use onlap_pg::{Error, Oid, Result};
 

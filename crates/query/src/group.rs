@@ -224,7 +224,7 @@ impl Compiler<'_> {
         let mut states: MakeStates = Arc::new(move || make(&kept));
         let order = if call.distinct.is_empty() { &call.order } else { &call.distinct };
         if !order.is_empty() {
-            let within = self.within(call, order, at.len(), &mut at, parts)?;
+            let within = self.order_within(call, order, at.len(), &mut at, parts)?;
             let inner = Arc::clone(&states);
             states = Arc::new(move || Box::new(Collected::new(Arc::clone(&inner), within.clone())));
         }
@@ -255,7 +255,7 @@ impl Compiler<'_> {
         Ok((parts.add(key, ty), how))
     }
 
-    fn within(
+    fn order_within(
         &mut self,
         call: &Aggregate,
         order: &[onlap_pg::bound::SortItem],

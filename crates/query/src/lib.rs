@@ -14,6 +14,7 @@
 mod aggregates;
 mod apply;
 mod build;
+mod clock_stub;
 mod compile;
 mod containers;
 mod entries;

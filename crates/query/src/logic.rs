@@ -229,7 +229,10 @@ impl RowCompare {
             let sides = equal.values(rows, env)?;
             let same = Col::new(equal.kernel.eval(&sides, rows.count, &mut env.cx())?);
             let less = Col::new(less.kernel.eval(&sides, rows.count, &mut env.cx())?);
-            for row in (0..rows.count).filter(|row| std::mem::take(&mut open[*row])) {
+            for row in 0..rows.count {
+                if !std::mem::take(&mut open[row]) {
+                    continue;
+                }
                 match truth(&same, row) {
                     Some(true) => open[row] = true,
                     Some(false) => found[row] = truth(&less, row),

@@ -12,7 +12,7 @@ use datafusion_physical_expr::PhysicalExpr;
 
 use crate::env::Env;
 use crate::error::external;
-use crate::node::{Node, Rows};
+use crate::node::{Node, Rows, Spread};
 
 /// A node with what it is called with.
 #[derive(Clone)]

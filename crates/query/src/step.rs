@@ -55,6 +55,14 @@ impl Step {
     }
 }
 
+impl Step {
+    fn with_inputs(&self, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Arc<dyn ExecutionPlan> {
+        let (run, properties) = (Arc::clone(&self.run), Arc::clone(&self.properties));
+        let detail = self.detail.clone();
+        Arc::new(Step { name: self.name, detail, inputs, run, properties })
+    }
+}
+
 impl fmt::Debug for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name)
@@ -91,15 +99,13 @@ impl ExecutionPlan for Step {
         inputs: Vec<Arc<dyn ExecutionPlan>>,
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.with_new_children(inputs)
+        Ok(self.with_inputs(inputs))
     }
     fn with_new_children(
         self: Arc<Self>,
         inputs: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (run, properties) = (Arc::clone(&self.run), Arc::clone(&self.properties));
-        let detail = self.detail.clone();
-        Ok(Arc::new(Step { name: self.name, detail, inputs, run, properties }))
+        Ok(self.with_inputs(inputs))
     }
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         (self.run)(self.inputs.clone(), context)

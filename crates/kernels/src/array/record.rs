@@ -67,6 +67,11 @@ impl<'a> Record<'a> {
         u32_at(self.fields, at * 8)
     }
 
+    /// Whether a field is NULL.
+    pub fn is_null(&self, at: usize) -> bool {
+        u32_at(self.fields, at * 8 + 4) & NULL != 0
+    }
+
     /// A field of a type with this representation.
     ///
     /// # Panics
