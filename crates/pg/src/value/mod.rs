@@ -18,6 +18,7 @@ pub mod interval;
 pub mod numeric;
 mod scan;
 mod settings;
+pub mod timetz;
 pub mod uuid;
 
 pub use settings::{DateOrder, DateStyle, IntervalStyle, Settings};

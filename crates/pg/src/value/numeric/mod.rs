@@ -15,6 +15,7 @@ mod key;
 mod roots;
 mod stored;
 mod text;
+mod units;
 
 use std::cmp::Ordering;
 
