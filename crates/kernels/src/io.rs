@@ -4,7 +4,9 @@
 
 use std::fmt::Write as _;
 
-use onlap_pg::value::{bits, bytea, chars, datetime, float, int, interval, numeric, uuid};
+use onlap_pg::value::{
+    bits, bytea, chars, datetime, float, int, interval, numeric, timetz, uuid,
+};
 use onlap_pg::{Error, Result, TypeRef, value};
 
 use crate::{Cx, Datum, Repr, repr};
@@ -57,7 +59,12 @@ pub fn input(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>>
             datetime::parse_timestamptz(text, settings)?,
             modifier,
         )),
-        1186 => Datum::bytes(interval::Interval::parse(text, settings)?.send()),
+        1186 => Datum::bytes(interval::Interval::parse_with(text, modifier, settings)?.send()),
+        1266 => {
+            let value = timetz::TimeTz::parse(text, settings)?;
+            let time = crate::time::with_precision(value.time, modifier);
+            Datum::bytes(timetz::TimeTz { time, ..value }.send())
+        }
         _ => match crate::misc::io::input(cx, (oid, modifier), text)? {
             Some(value) => value,
             None => return Err(unserved(cx, oid, "input")),
@@ -95,6 +102,10 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
         (1083, Datum::Int8(v)) => out.write_str(&datetime::print_time(*v)),
         (1114, Datum::Int8(v)) => out.write_str(&datetime::print_timestamp(*v, settings)),
         (1184, Datum::Int8(v)) => out.write_str(&datetime::print_timestamptz(*v, settings)),
+        (1266, Datum::Bytes(v)) => {
+            let bytes = v.as_ref().try_into().expect("a timetz has 12 bytes");
+            out.write_str(&timetz::TimeTz::load(bytes).print())
+        }
         (1186, Datum::Bytes(v)) => {
             let interval = interval::Interval::recv(v).expect("an interval has 16 bytes");
             out.write_str(&interval.print(settings))
@@ -138,9 +149,16 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
         1562 => Datum::bytes(bits::recv(bytes, modifier, bits::Kind::Varying)?),
         2950 => Datum::bytes(uuid::recv(bytes)?),
         1082 => Datum::Int4(datetime::recv_date(bytes)?),
-        1083 => Datum::Int8(datetime::recv_time(bytes)?),
-        1114 | 1184 => Datum::Int8(datetime::recv_timestamp(bytes)?),
-        1186 => Datum::bytes(interval::Interval::recv(bytes)?.send()),
+        1083 => Datum::Int8(crate::time::with_precision(datetime::recv_time(bytes)?, modifier)),
+        1114 | 1184 => {
+            Datum::Int8(crate::time::with_precision(datetime::recv_timestamp(bytes)?, modifier))
+        }
+        1186 => Datum::bytes(interval::Interval::recv(bytes)?.with_modifier(modifier)?.send()),
+        1266 => {
+            let value = timetz::TimeTz::recv(bytes)?;
+            let time = crate::time::with_precision(value.time, modifier);
+            Datum::bytes(timetz::TimeTz { time, ..value }.send())
+        }
         _ if repr(cx.catalog, oid) == Some(Repr::Text) => {
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;

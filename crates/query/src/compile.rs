@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
-use crate::clock_stub as clock;
+use onlap_kernels::time::clock;
 use onlap_kernels::{Col, Datum, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
 use onlap_pg::bound::{

@@ -14,7 +14,6 @@
 mod aggregates;
 mod apply;
 mod build;
-mod clock_stub;
 mod compile;
 mod containers;
 mod entries;

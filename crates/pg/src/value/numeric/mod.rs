@@ -21,6 +21,7 @@ mod whole;
 
 pub use small::Small;
 pub use whole::MAX_FACTORIAL;
+mod units;
 
 use std::cmp::Ordering;
 
