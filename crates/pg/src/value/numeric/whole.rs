@@ -99,4 +99,9 @@ impl Numeric {
     pub fn checked(self) -> Result<Numeric> {
         self.fit()
     }
+
+    /// The digits to base 10,000 and the weight of the first; none of zero.
+    pub fn digits(&self) -> (&[u16], i32) {
+        (&self.digits, self.weight)
+    }
 }

@@ -266,6 +266,42 @@ const MONEY: &[&str] = &[
     "-5555555.55",
 ];
 
+const SIZES: &[&str] = &[
+    "0",
+    "1",
+    " 12 ",
+    "-1",
+    "+1",
+    "1kB",
+    "1 kb",
+    "1.5 MB",
+    "-.5gb",
+    "1 TB ",
+    "1PB",
+    "10000 PB",
+    "1e3",
+    "1e3kB",
+    "1e",
+    "1 e",
+    "1.",
+    ".",
+    "",
+    " ",
+    "x",
+    "1 xB",
+    "1 bytes",
+    "1 B",
+    "1kBx",
+    "1 EB",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1e-5 MB",
+    "1.2.3",
+    "--1",
+    "NaN",
+    "12 3",
+];
+
 /// Texts of values for an argument, if the general ones do not do.
 pub fn pool(_: &Catalog, proc: &Proc, _: usize, oid: Oid) -> Option<&'static [&'static str]> {
     let name = proc.name.as_ref();
@@ -296,6 +332,64 @@ pub fn pool(_: &Catalog, proc: &Proc, _: usize, oid: Oid) -> Option<&'static [&'
                 "0.3333333",
                 "NaN",
                 "Infinity",
+            ]);
+        }
+        // For others the mathematical library that PostgreSQL calls is off by one in the last place.
+        "cbrt" | "dcbrt" => {
+            return Some(&[
+                "0",
+                "-0",
+                "1",
+                "-1",
+                "8",
+                "27",
+                "-1000",
+                "1e-300",
+                "1e15",
+                "NaN",
+                "Infinity",
+                "-Infinity",
+            ]);
+        }
+        "pg_size_bytes" => return Some(SIZES),
+        "pg_size_pretty" if oid == 20 => {
+            return Some(&[
+                "0",
+                "1",
+                "-1",
+                "10239",
+                "10240",
+                "-10240",
+                "10751",
+                "10752",
+                "20970495",
+                "20970496",
+                "20971520",
+                "123456789",
+                "21474836479",
+                "1099511627776",
+                "-9876543210987",
+                "9223372036854775807",
+                "-9223372036854775808",
+            ]);
+        }
+        "pg_size_pretty" => {
+            return Some(&[
+                "0",
+                "1.5",
+                "-1",
+                "10239.9",
+                "10240",
+                "-10240.1",
+                "10752",
+                "20971520",
+                "123456789.5",
+                "1e15",
+                "-1e17",
+                "1e30",
+                "NaN",
+                "Infinity",
+                "-Infinity",
             ]);
         }
         "factorial" => {
