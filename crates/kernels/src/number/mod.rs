@@ -15,6 +15,7 @@ mod numeric;
 mod random;
 mod series;
 mod sizes;
+mod template;
 
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
@@ -44,6 +45,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     money::CASTS,
     hash::ENTRIES,
     sizes::ENTRIES,
+    template::ENTRIES,
     random::ENTRIES,
 ];
 /// Aggregates.
