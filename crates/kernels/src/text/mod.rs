@@ -14,8 +14,11 @@ mod compare;
 mod encodings;
 mod like;
 mod parts;
+mod patterns;
 mod quote;
+mod regex;
 mod shape;
+mod similar;
 mod unicode;
 
 use crate::Entry;
@@ -30,6 +33,9 @@ pub const ENTRIES: &[&[Entry]] = &[
     quote::ENTRIES,
     any::ENTRIES,
     like::ENTRIES,
+    similar::ENTRIES,
+    patterns::OPERATORS,
+    patterns::ENTRIES,
     bytes::ENTRIES,
     codes::ENTRIES,
     encodings::ENTRIES,
