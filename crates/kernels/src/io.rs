@@ -4,7 +4,9 @@
 
 use std::fmt::Write as _;
 
-use onlap_pg::value::{bits, bytea, chars, datetime, float, int, interval, numeric, uuid};
+use onlap_pg::value::{
+    bits, bytea, chars, datetime, float, int, interval, numeric, timetz, uuid,
+};
 use onlap_pg::{Error, Result, TypeRef, value};
 
 use crate::{Cx, Datum, Repr, repr};
@@ -57,8 +59,16 @@ pub fn input(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>>
             datetime::parse_timestamptz(text, settings)?,
             modifier,
         )),
-        1186 => Datum::bytes(interval::Interval::parse(text, settings)?.send()),
-        _ => return Err(unserved(cx, oid, "input")),
+        1186 => Datum::bytes(interval::Interval::parse_with(text, modifier, settings)?.send()),
+        1266 => {
+            let value = timetz::TimeTz::parse(text, settings)?;
+            let time = crate::time::with_precision(value.time, modifier);
+            Datum::bytes(timetz::TimeTz { time, ..value }.send())
+        }
+        _ => match crate::misc::io::input(cx, (oid, modifier), text)? {
+            Some(value) => value,
+            None => return Err(unserved(cx, oid, "input")),
+        },
     })
 }
 
@@ -92,11 +102,16 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
         (1083, Datum::Int8(v)) => out.write_str(&datetime::print_time(*v)),
         (1114, Datum::Int8(v)) => out.write_str(&datetime::print_timestamp(*v, settings)),
         (1184, Datum::Int8(v)) => out.write_str(&datetime::print_timestamptz(*v, settings)),
+        (1266, Datum::Bytes(v)) => {
+            let bytes = v.as_ref().try_into().expect("a timetz has 12 bytes");
+            out.write_str(&timetz::TimeTz::load(bytes).print())
+        }
         (1186, Datum::Bytes(v)) => {
             let interval = interval::Interval::recv(v).expect("an interval has 16 bytes");
             out.write_str(&interval.print(settings))
         }
         (_, Datum::Text(v)) if repr(cx.catalog, oid) == Some(Repr::Text) => out.write_str(v),
+        _ if crate::misc::io::output(cx, oid, value, out)? => Ok(()),
         _ => return Err(unserved(cx, oid, "output")),
     };
     wrote.expect("a String takes all");
@@ -134,15 +149,25 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
         1562 => Datum::bytes(bits::recv(bytes, modifier, bits::Kind::Varying)?),
         2950 => Datum::bytes(uuid::recv(bytes)?),
         1082 => Datum::Int4(datetime::recv_date(bytes)?),
-        1083 => Datum::Int8(datetime::recv_time(bytes)?),
-        1114 | 1184 => Datum::Int8(datetime::recv_timestamp(bytes)?),
-        1186 => Datum::bytes(interval::Interval::recv(bytes)?.send()),
+        1083 => Datum::Int8(crate::time::with_precision(datetime::recv_time(bytes)?, modifier)),
+        1114 | 1184 => {
+            Datum::Int8(crate::time::with_precision(datetime::recv_timestamp(bytes)?, modifier))
+        }
+        1186 => Datum::bytes(interval::Interval::recv(bytes)?.with_modifier(modifier)?.send()),
+        1266 => {
+            let value = timetz::TimeTz::recv(bytes)?;
+            let time = crate::time::with_precision(value.time, modifier);
+            Datum::bytes(timetz::TimeTz { time, ..value }.send())
+        }
         _ if repr(cx.catalog, oid) == Some(Repr::Text) => {
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;
             return input(cx, ty, text);
         }
-        _ => return Err(unserved(cx, oid, "binary input")),
+        _ => match crate::misc::io::recv(cx, (oid, modifier), bytes)? {
+            Some(value) => value,
+            None => return Err(unserved(cx, oid, "binary input")),
+        },
     })
 }
 
@@ -170,6 +195,7 @@ pub fn send(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut Vec<u8>) -> 
         (701, Datum::Float8(v)) => out.extend(v.to_be_bytes()),
         (1700, Datum::Bytes(v)) => out.extend(numeric::Numeric::load(v).send()),
         (17 | 1560 | 1562 | 2950 | 1186 | 1266, Datum::Bytes(v)) => out.extend_from_slice(v),
+        _ if crate::misc::io::send(cx, oid, value, out)? => {}
         (_, Datum::Text(v)) => out.extend_from_slice(v.as_bytes()),
         _ => return Err(unserved(cx, oid, "binary output")),
     }

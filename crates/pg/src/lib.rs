@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod bind;
+pub mod bound;
 pub mod catalog;
 mod error;
 pub mod grammar;

@@ -2,6 +2,16 @@
 //!
 //! The forms of arrays and records as bytes, their order and operators; unnest, array_agg, generate_series.
 
+mod form;
+mod item;
+pub(crate) mod text;
+pub(crate) mod row_text;
+pub mod packed;
+pub mod record;
+
+pub use form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS};
+pub use record::Record;
+
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;

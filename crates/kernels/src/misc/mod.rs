@@ -2,6 +2,12 @@
 //!
 //! Those that ask the session or the catalogs go through [`crate::Session::call`]; network addresses.
 
+pub(crate) mod io;
+mod mac;
+mod named;
+pub(crate) mod net;
+pub(crate) mod rows;
+
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;

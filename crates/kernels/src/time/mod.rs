@@ -2,12 +2,57 @@
 //!
 //! date, time, timetz, timestamp, timestamptz, interval; extract, date_trunc, to_char and their like.
 
+mod age;
+mod casts;
+pub mod clock;
+mod compare;
+mod extract;
+mod general;
+mod hot;
+mod make;
+mod overlaps;
+mod parts;
+mod shift;
+mod spans;
+mod timetz;
+mod trunc;
+mod units;
+mod zones;
+
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = &[];
+pub const ENTRIES: &[&[Entry]] = &[
+    age::ENTRIES,
+    casts::BETWEEN,
+    casts::PRECISION,
+    clock::ENTRIES,
+    compare::DATES,
+    compare::TIMES,
+    compare::NUMBERS,
+    compare::TIMETZ,
+    compare::INTERVALS,
+    compare::DATE_TIMESTAMP,
+    compare::TIMESTAMP_DATE,
+    compare::DATE_TIMESTAMPTZ,
+    compare::TIMESTAMPTZ_DATE,
+    compare::TIMESTAMP_TIMESTAMPTZ,
+    compare::TIMESTAMPTZ_TIMESTAMP,
+    extract::ENTRIES,
+    make::ENTRIES,
+    overlaps::TIMES,
+    overlaps::TIMESTAMPS,
+    overlaps::TIMESTAMPTZS,
+    overlaps::OTHERS,
+    shift::DATES,
+    shift::TIMESTAMPS,
+    shift::TIMES,
+    spans::ENTRIES,
+    trunc::ENTRIES,
+    zones::ENTRIES,
+];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = &[];
 /// Functions that give sets.

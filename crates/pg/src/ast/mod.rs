@@ -6,6 +6,7 @@
 mod expr;
 mod query;
 mod statement;
+mod walk;
 
 pub use expr::{Arg, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
 pub use query::{
@@ -17,6 +18,7 @@ pub use statement::{
     Assigned, Column, Conflict, ConflictAction, ConflictTarget, Delete, IndexElement, Insert, Into,
     Merge, MergeAction, MergeWhen, Overriding, Statement, Update, Written,
 };
+pub use walk::Part;
 
 /// A name of one part, folded as PostgreSQL folds it.
 pub type Name = Box<str>;

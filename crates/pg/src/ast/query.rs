@@ -139,7 +139,7 @@ pub struct Sort {
 }
 
 /// How strong a lock is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockStrength {
     /// FOR KEY SHARE
     KeyShare,
@@ -152,7 +152,7 @@ pub enum LockStrength {
 }
 
 /// What to do about rows that others have locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockWait {
     /// Wait.
     Block,

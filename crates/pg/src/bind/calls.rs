@@ -1,7 +1,7 @@
 //! Calls of functions.
 
 use super::level::Clause;
-use super::{At, Binder, unsupported};
+use super::{At, Binder};
 use crate::ast::{self, Name, Path};
 use crate::bound::{self, Expr, ExprId, WindowCall};
 use crate::catalog::{ProcKind, oids};
@@ -11,6 +11,7 @@ use crate::{Error, Oid, Result, TypeRef};
 impl Binder<'_> {
     pub(super) fn call(&mut self, call: &ast::Call, place: Option<u32>) -> Result<ExprId> {
         let name = self.function_name(&call.name, place)?;
+        let last_set = self.level_ref().last_set;
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
             args.push(self.expr(arg.value)?);
@@ -38,8 +39,7 @@ impl Binder<'_> {
         {
             return Ok(found);
         }
-        let names: Vec<Option<&str>> =
-            call.args.iter().map(|arg| arg.name.as_deref()).collect();
+        let names: Vec<Option<&str>> = call.args.iter().map(|arg| arg.name.as_deref()).collect();
         let named = names.iter().any(Option::is_some);
         let form = Form {
             names: if named { &names } else { &[] },
@@ -73,8 +73,17 @@ impl Binder<'_> {
             (ProcKind::Aggregate, None) => {
                 return self.aggregate(call, &found, args, filter, place);
             }
-            (_, Some(over)) => return self.window_call(call, over, &found, args, filter, place),
+            (_, Some(over)) => {
+                return self.window_call(call, over, &found, args, (filter, last_set), place);
+            }
             _ => {}
+        }
+        if found.retset
+            && self.level_ref().clause == Clause::FromFunction
+            && let Some(inner) = self.new_set(last_set)
+        {
+            let text = "set-returning functions must appear at top level of FROM";
+            return Err(Error::new("0A000", text)).at(self.start_of(inner));
         }
         self.plain(&found, &args, named, place)
     }
@@ -135,7 +144,9 @@ impl Binder<'_> {
     fn check_plain_cast(&self, call: &ast::Call, name: &str, place: Option<u32>) -> Result<()> {
         let wrong = |text: String| Err(Error::new("42809", text)).at(place);
         if call.within_group {
-            return wrong(format!("WITHIN GROUP specified, but {name} is not an aggregate function"));
+            return wrong(format!(
+                "WITHIN GROUP specified, but {name} is not an aggregate function"
+            ));
         }
         self.check_not_aggregate(call, name, place)?;
         match call.over.is_some() {
@@ -180,7 +191,10 @@ impl Binder<'_> {
                 let text = |what| format!("{what}, but {name} is not an aggregate function");
                 let wrong = |text: String, state| Err(Error::new(state, text)).at(place);
                 if call.within_group {
-                    return wrong(format!("window function {name} cannot have WITHIN GROUP"), "42809");
+                    return wrong(
+                        format!("window function {name} cannot have WITHIN GROUP"),
+                        "42809",
+                    );
                 }
                 if call.distinct && call.over.is_none() {
                     return wrong(text("DISTINCT specified"), "42809");
@@ -235,28 +249,37 @@ impl Binder<'_> {
 
     /// A call that gives a set stands here.
     pub(super) fn set_here(&mut self, made: ExprId) -> Result<()> {
+        let place = self.start_of(made);
         let level = self.level();
-        match level.clause {
+        let name = match level.clause {
             Clause::Targets
             | Clause::GroupBy
             | Clause::OrderBy
             | Clause::DistinctOn
-            | Clause::Values => {
+            | Clause::WindowPartition
+            | Clause::WindowOrder
+            | Clause::ValuesRow => {
                 level.has_sets = true;
-                Ok(())
+                level.last_set = Some(made);
+                return Ok(());
             }
-            Clause::FromFunction => Ok(()),
-            clause => {
-                let name = match clause {
-                    Clause::WindowPartition | Clause::WindowOrder | Clause::FrameRange
-                    | Clause::FrameRows | Clause::FrameGroups => "window definitions",
-                    Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
-                    other => other.name(),
-                };
-                let text = format!("set-returning functions are not allowed in {name}");
-                Err(Error::new("0A000", text)).at(self.out.place(made))
+            Clause::FromFunction => {
+                level.last_set = Some(made);
+                return Ok(());
             }
-        }
+            Clause::FrameRange | Clause::FrameRows | Clause::FrameGroups => "window definitions",
+            Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
+            Clause::IndexExpression => "index expressions",
+            Clause::IndexFilter => "index predicates",
+            other => other.name(),
+        };
+        let text = format!("set-returning functions are not allowed in {name}");
+        Err(Error::new("0A000", text)).at(place)
+    }
+
+    /// Sets within arguments are refused where the caller says so: the last one, if there is a new one.
+    fn new_set(&self, before: Option<ExprId>) -> Option<ExprId> {
+        self.level_ref().last_set.filter(|last| Some(*last) != before)
     }
 
     fn window_call(
@@ -265,7 +288,7 @@ impl Binder<'_> {
         over: &ast::Over,
         found: &Call,
         args: Vec<ExprId>,
-        filter: Option<ExprId>,
+        (filter, last_set): (Option<ExprId>, Option<ExprId>),
         place: Option<u32>,
     ) -> Result<ExprId> {
         let name = call.name.last().expect("a name").clone();
@@ -286,9 +309,9 @@ impl Binder<'_> {
         let named = call.args.iter().any(|arg| arg.name.is_some());
         let args: Vec<ExprId> =
             self.arguments(found, &args, named)?.into_iter().map(|arg| arg.1).collect();
-        if args.iter().any(|arg| self.contains_set(*arg)) {
+        if let Some(inner) = self.new_set(last_set) {
             let text = "window function calls cannot contain set-returning function calls";
-            return wrong(text.into());
+            return Err(Error::new("0A000", text).hint(LATERAL_HINT)).at(self.start_of(inner));
         }
         self.check_window_place(place, &args)?;
         let window = self.window_of(over)?;
@@ -306,9 +329,9 @@ impl Binder<'_> {
     }
 
     fn check_window_place(&self, place: Option<u32>, args: &[ExprId]) -> Result<()> {
-        if args.iter().any(|arg| self.contains_window(*arg)) {
+        if let Some(inner) = args.iter().find_map(|arg| self.window_in(*arg)) {
             let text = "window function calls cannot be nested";
-            return Err(Error::new("42P20", text)).at(place);
+            return Err(Error::new("42P20", text)).at(self.out.place(inner));
         }
         let level = self.levels.last().expect("a query is being bound");
         let place_of = match level.clause {
@@ -326,22 +349,21 @@ impl Binder<'_> {
         Err(Error::new("42P20", text)).at(place)
     }
 
-    /// A value that a type's name as a function cannot be.
-    pub(super) fn no_sets_in(&self, ids: &[ExprId], construct: &str) -> Result<()> {
-        match ids.iter().find(|id| self.contains_set(**id)) {
+    /// No set may have come up in a construct since then.
+    pub(super) fn no_sets_since(&self, before: Option<ExprId>, construct: &str) -> Result<()> {
+        match self.new_set(before) {
             Some(id) => {
                 let text = format!("set-returning functions are not allowed in {construct}");
-                let hint = "You might be able to move the set-returning function into a LATERAL FROM item.";
-                Err(Error::new("0A000", text).hint(hint)).at(self.set_place(*id))
+                Err(Error::new("0A000", text).hint(LATERAL_HINT)).at(self.start_of(id))
             }
             None => Ok(()),
         }
     }
-
-    pub(super) fn unsupported_at<T>(&self, what: &str, place: Option<u32>) -> Result<T> {
-        Err(unsupported(what)).at(place)
-    }
 }
+
+/// What may help where a set cannot stand.
+pub(super) const LATERAL_HINT: &str =
+    "You might be able to move the set-returning function into a LATERAL FROM item.";
 
 fn is_plain(call: &ast::Call) -> bool {
     !call.star

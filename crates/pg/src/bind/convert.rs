@@ -142,7 +142,8 @@ impl Binder<'_> {
                 resolve::convert(self.catalog, self.operand(id), bool, Context::Assignment)?;
             let Some(conversion) = found else {
                 let shown = self.catalog.shown(ty);
-                let text = format!("argument of {construct} must be type boolean, not type {shown}");
+                let text =
+                    format!("argument of {construct} must be type boolean, not type {shown}");
                 return Err(Error::new("42804", text)).at(self.out.place(id));
             };
             let made = self.converted(id, &conversion)?;
@@ -252,7 +253,9 @@ impl Binder<'_> {
                 let level = self.levels.len().checked_sub(1 + *up as usize)?;
                 let entry = &self.levels[level].entries[*entry - 1];
                 match *column {
-                    0 => Some(entry.names.iter().cloned().zip(entry.types.iter().copied()).collect()),
+                    0 => {
+                        Some(entry.names.iter().cloned().zip(entry.types.iter().copied()).collect())
+                    }
                     column => self.fields_behind(entry, column),
                 }
             }

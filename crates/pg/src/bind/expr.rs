@@ -5,7 +5,7 @@ use super::{At, Binder};
 use crate::ast::{self, Expr as Raw, Like, Literal as Written, Name, OpName, Path, SqlValue};
 use crate::bound::{Expr, ExprId, Literal, NullTest, Op};
 use crate::catalog::oids;
-use crate::resolve::{self, Context, Operand};
+use crate::resolve::{self, Context};
 use crate::{Error, Oid, Result, TypeRef};
 
 /// bit
@@ -36,10 +36,7 @@ impl Binder<'_> {
             Raw::Literal(written) => Ok(self.written(written, place)),
             Raw::Param(number) => self.parameter(*number, place),
             Raw::Column(path) => self.column(path, place),
-            Raw::Star(_) => {
-                let text = "row expansion via \"*\" is not supported here";
-                Err(Error::new("0A000", text)).at(place)
-            }
+            Raw::Star(path) => self.row_of_star(path, place),
             Raw::Steps(base, steps) => self.steps(*base, steps, place),
             Raw::Cast(value, name) => self.cast(*value, name, place),
             Raw::Collate(value, name) => self.collate(*value, name, place),
@@ -71,9 +68,10 @@ impl Binder<'_> {
             Raw::NullIf(left, right) => self.null_if(*left, *right, place),
             Raw::Case(operand, arms, otherwise) => self.case(*operand, arms, *otherwise, place),
             Raw::Coalesce(values) => {
+                let last_set = self.level_ref().last_set;
                 let values = self.all(values)?;
                 let (values, ty) = self.common(&values, "COALESCE")?;
-                self.no_sets_in(&values, "COALESCE")?;
+                self.no_sets_since(last_set, "COALESCE")?;
                 Ok(self.out.add(Expr::Coalesce(values), ty, place))
             }
             Raw::Greatest(values) => self.greatest(values, false, place),
@@ -277,12 +275,8 @@ impl Binder<'_> {
         let found = resolve::any_operator(self.catalog, name, operands.0, operands.1).at(place)?;
         let left = self.converted(left, &found.operands[0])?;
         let right = self.converted(right, &found.operands[1])?;
-        let op = Op {
-            operator: found.operator,
-            proc: found.proc,
-            args: vec![left, right],
-            set: false,
-        };
+        let op =
+            Op { operator: found.operator, proc: found.proc, args: vec![left, right], set: false };
         Ok(self.out.add(Expr::ArrayOp(op, all), TypeRef::new(oids::BOOL), place))
     }
 
@@ -470,12 +464,7 @@ impl Binder<'_> {
         Ok(self.out.add(Expr::BoolTest(value, is, not), bool, place))
     }
 
-    fn connected(
-        &mut self,
-        ids: &[ast::ExprId],
-        name: &str,
-        place: Option<u32>,
-    ) -> Result<ExprId> {
+    fn connected(&mut self, ids: &[ast::ExprId], name: &str, place: Option<u32>) -> Result<ExprId> {
         let mut made = Vec::with_capacity(ids.len());
         for id in ids {
             let value = self.expr(*id)?;
@@ -511,6 +500,7 @@ impl Binder<'_> {
         otherwise: Option<ast::ExprId>,
         place: Option<u32>,
     ) -> Result<ExprId> {
+        let last_set = self.level_ref().last_set;
         let operand = operand.map(|operand| self.expr(operand)).transpose()?;
         let operand = match operand {
             Some(value) if self.out.ty(value).oid == oids::UNKNOWN => {
@@ -548,12 +538,7 @@ impl Binder<'_> {
         let results: Vec<ExprId> =
             [otherwise].into_iter().chain(made.iter().map(|arm| arm.1)).collect();
         let modifier = self.common_modifier(&results, common);
-        let all: Vec<ExprId> = operand
-            .into_iter()
-            .chain(made.iter().flat_map(|arm| [arm.0, arm.1]))
-            .chain([otherwise])
-            .collect();
-        self.no_sets_in(&all, "CASE")?;
+        self.no_sets_since(last_set, "CASE")?;
         let ty = TypeRef { oid: common, modifier };
         Ok(self.out.add(Expr::Case(operand, made, otherwise), ty, place))
     }
@@ -605,7 +590,8 @@ impl Binder<'_> {
             _ => {
                 if values.is_empty() {
                     let text = "cannot determine type of empty array";
-                    let hint = "Explicitly cast to the desired type, for example ARRAY[]::integer[].";
+                    let hint =
+                        "Explicitly cast to the desired type, for example ARRAY[]::integer[].";
                     return Err(Error::new("42P18", text).hint(hint)).at(place);
                 }
                 let common = self.common_type(&values, "ARRAY")?;
@@ -614,8 +600,7 @@ impl Binder<'_> {
                         Some(_) => common,
                         None => {
                             let shown = self.catalog.shown(common);
-                            let text =
-                                format!("could not find element type for data type {shown}");
+                            let text = format!("could not find element type for data type {shown}");
                             return Err(Error::new("42704", text)).at(place);
                         }
                     },
@@ -653,12 +638,7 @@ impl Binder<'_> {
         Ok(self.out.add(Expr::Array(made, nested), ty, place))
     }
 
-    fn sql_value(
-        &mut self,
-        value: SqlValue,
-        precision: Option<i32>,
-        place: Option<u32>,
-    ) -> ExprId {
+    fn sql_value(&mut self, value: SqlValue, precision: Option<i32>, place: Option<u32>) -> ExprId {
         let precision = precision.map(|p| p.clamp(0, 6));
         let oid = match value {
             SqlValue::CurrentDate => 1082,
@@ -670,11 +650,6 @@ impl Binder<'_> {
         };
         let ty = TypeRef { oid, modifier: precision.unwrap_or(-1) };
         self.out.add(Expr::SqlValue(value, precision), ty, place)
-    }
-
-    /// Whether a typed operand would do.
-    pub(super) fn typed(&self, id: ExprId) -> Operand {
-        Operand::typed(self.out.ty(id))
     }
 }
 

@@ -131,11 +131,7 @@ impl Binder<'_> {
     }
 
     /// The fields of a record in a column: those of the query's target that it comes from.
-    pub(super) fn fields_behind(
-        &self,
-        entry: &Entry,
-        column: i32,
-    ) -> Option<Vec<(Name, TypeRef)>> {
+    pub(super) fn fields_behind(&self, entry: &Entry, column: i32) -> Option<Vec<(Name, TypeRef)>> {
         let at = usize::try_from(column - 1).ok()?;
         match &entry.kind {
             EntryKind::Query(query) => {
@@ -183,7 +179,8 @@ impl Binder<'_> {
         let element = self.catalog.get_type(container).map_or(0, |t| t.element);
         if container != JSONB && (element == 0 || !self.is_subscripted(container)) {
             let shown = self.catalog.shown(ty.oid);
-            let text = format!("cannot subscript type {shown} because it does not support subscripting");
+            let text =
+                format!("cannot subscript type {shown} because it does not support subscripting");
             return Err(Error::new("42804", text)).at(self.start_of(value));
         }
         let is_slice = steps.iter().any(|step| matches!(step, Step::Slice(..)));
@@ -265,9 +262,8 @@ impl Binder<'_> {
             let Step::Index(at) = step else { continue };
             let at = self.expr(*at)?;
             let operand = self.operand(at);
-            let can = |to| {
-                resolve::can_convert(self.catalog, operand.ty.oid, to, Context::Implicit)
-            };
+            let can =
+                |to| resolve::can_convert(self.catalog, operand.ty.oid, to, Context::Implicit);
             let target = match operand.ty.oid {
                 oids::UNKNOWN => oids::TEXT,
                 _ => match (can(23), can(oids::TEXT)) {
@@ -275,12 +271,11 @@ impl Binder<'_> {
                     (false, true) => oids::TEXT,
                     (both, _) => {
                         let shown = self.catalog.shown(operand.ty.oid);
-                        let text = match both {
-                            true => format!("subscript type {shown} is not supported"),
-                            false => format!("subscript type {shown} is not supported"),
-                        };
+                        let text = format!("subscript type {shown} is not supported");
                         let hint = match both {
-                            true => "jsonb subscript must be coercible to only one type, integer or text.",
+                            true => {
+                                "jsonb subscript must be coercible to only one type, integer or text."
+                            }
                             false => "jsonb subscript must be coercible to either integer or text.",
                         };
                         return Err(Error::new("42804", text).hint(hint)).at(self.start_of(at));

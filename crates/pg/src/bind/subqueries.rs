@@ -1,6 +1,6 @@
 //! Queries within expressions.
 
-use super::{At, Around, Binder};
+use super::{Around, At, Binder};
 use crate::ast::{self, Name};
 use crate::bound::{Expr, ExprId, QueryId, SubKind, SubQuery};
 use crate::catalog::oids;
@@ -32,7 +32,7 @@ impl Binder<'_> {
 
     /// The types of a query's columns.
     pub(super) fn columns_of_query(&self, query: QueryId) -> Vec<TypeRef> {
-        let targets = self.out.query(query).targets.iter().filter(|t| !t.hidden);
+        let targets = self.out.query(query).output().iter().filter(|t| !t.hidden);
         targets.map(|target| self.out.ty(target.value)).collect()
     }
 

@@ -7,6 +7,10 @@ use std::fmt::Write;
 use super::{IntervalStyle, Settings, bad_binary};
 use crate::Result;
 
+mod fields;
+
+pub use fields::Fields;
+
 /// A value of type interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
@@ -43,7 +47,12 @@ impl Interval {
 
     /// interval_in, without a modifier.
     pub fn parse(text: &str, settings: &Settings) -> Result<Interval> {
-        super::datetime::span::parse(text, settings)
+        super::datetime::span::parse(text, Fields::ALL, settings)
+    }
+
+    /// interval_in.
+    pub fn parse_with(text: &str, modifier: i32, settings: &Settings) -> Result<Interval> {
+        super::datetime::span::parse(text, Fields::of(modifier), settings)?.with_modifier(modifier)
     }
 
     /// interval_send.

@@ -19,6 +19,7 @@ pub mod interval;
 pub mod numeric;
 mod scan;
 mod settings;
+pub mod timetz;
 pub mod uuid;
 
 pub use settings::{DateOrder, DateStyle, IntervalStyle, Settings};

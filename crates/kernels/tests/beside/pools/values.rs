@@ -10,7 +10,7 @@ use onlap_pg::catalog::{Catalog, Proc};
 
 /// The types that a function is called with, and that of its result. A polymorphic one is called with several.
 pub fn instances(catalog: &Catalog, proc: &Proc) -> Vec<(Vec<Oid>, Oid)> {
-    if let Some(instances) = data::instances(catalog, proc) {
+    if let Some(instances) = time::instances(proc).or_else(|| data::instances(catalog, proc)) {
         return instances;
     }
     const ANY: [Oid; 9] = [2276, 2277, 2283, 2776, 5077, 5078, 5079, 5080, 3831];

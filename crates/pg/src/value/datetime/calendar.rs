@@ -1,7 +1,7 @@
 //! Which day is it? The Gregorian calendar in both directions without end; year 0 is 1 BC.
 
 /// Days from 2000-01-01. Month and day may be beyond their ranges only as far as callers checked.
-pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
+pub fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let era = year.div_euclid(400);
     let of_era = year.rem_euclid(400);
@@ -10,7 +10,7 @@ pub(super) fn days(year: i64, month: i64, day: i64) -> i64 {
 }
 
 /// Year, month and day.
-pub(super) fn date(days: i64) -> (i64, i64, i64) {
+pub fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 730_425;
     let era = days.div_euclid(146_097);
     let of_era = days.rem_euclid(146_097);
@@ -23,7 +23,7 @@ pub(super) fn date(days: i64) -> (i64, i64, i64) {
 }
 
 /// How many days a month has.
-pub(super) fn days_of(year: i64, month: i64) -> i64 {
+pub fn days_of(year: i64, month: i64) -> i64 {
     match month {
         4 | 6 | 9 | 11 => 30,
         2 if is_leap(year) => 29,
@@ -32,11 +32,12 @@ pub(super) fn days_of(year: i64, month: i64) -> i64 {
     }
 }
 
-pub(super) fn is_leap(year: i64) -> bool {
+/// Whether a year has a 29th of February.
+pub fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
 /// 0 is Sunday.
-pub(super) fn weekday(days: i64) -> usize {
+pub fn weekday(days: i64) -> usize {
     (days + 6).rem_euclid(7) as usize
 }

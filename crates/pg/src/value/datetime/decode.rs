@@ -98,8 +98,8 @@ pub(super) fn decode(text: &str, type_name: &str, settings: &Settings) -> Result
     decoded.map_err(|bad| bad.report(text, type_name))
 }
 
-/// A time of day; a date beside it is read and has no effect.
-pub(super) fn decode_time(text: &str, settings: &Settings) -> Result<i64> {
+/// A time of day, and its offset in seconds east of UTC; a date beside it says which offset a zone has.
+pub(super) fn decode_time(text: &str, type_name: &str, settings: &Settings) -> Result<(i64, i32)> {
     let decoded = fields(text).and_then(|fields| {
         let mut state = State { time_only: true, ..State::new(settings) };
         for (at, field) in fields.iter().enumerate() {
@@ -111,24 +111,9 @@ pub(super) fn decode_time(text: &str, settings: &Settings) -> Result<i64> {
                 _ => state.field(field)?,
             }
         }
-        match state.special.take() {
-            Some(Decoded::Moment(moment)) => return Ok(moment.time),
-            Some(_) => return Err(Bad::Format),
-            None => {}
-        }
-        if state.time.is_none() {
-            return Err(Bad::Format);
-        }
-        let time = state.time_us()?;
-        if state.has_date() {
-            state.days()?;
-        } else if state.zone.is_some() {
-            // Its offset depends on the day.
-            return Err(Bad::Format);
-        }
-        Ok(time)
+        state.time_and_offset()
     });
-    decoded.map_err(|bad| bad.report(text, "time"))
+    decoded.map_err(|bad| bad.report(text, type_name))
 }
 
 fn fields(text: &str) -> Decode<Vec<Field>> {
@@ -275,7 +260,7 @@ impl<'a> State<'a> {
     }
 
     fn relative(&mut self, word: &str) {
-        let (east, _) = zone::at(self.settings.zone, self.settings.now);
+        let east = zone::offset_at(self.settings.zone, self.settings.now);
         let local = self.settings.now + i64::from(east) * 1_000_000;
         let days = local.div_euclid(DAY_US);
         self.special = Some(Decoded::Moment(match word {
@@ -286,6 +271,34 @@ impl<'a> State<'a> {
             "tomorrow" => Moment { days: days + 1, ..Moment::default() },
             _ => Moment { days: days - 1, ..Moment::default() },
         }));
+    }
+
+    /// What a text means that is of a time alone.
+    fn time_and_offset(mut self) -> Decode<(i64, i32)> {
+        match self.special.take() {
+            Some(Decoded::Moment(Moment { time, offset: Some(east), .. })) => {
+                return Ok((time, self.offset.unwrap_or(east)));
+            }
+            Some(_) => return Err(Bad::Format),
+            None => {}
+        }
+        if self.time.is_none() {
+            return Err(Bad::Format);
+        }
+        let time = self.time_us()?;
+        let days = if self.has_date() { Some(self.days()?) } else { None };
+        let east = match (self.offset, self.zone, days) {
+            (Some(east), ..) => east,
+            (None, Some(zone), None) if zone::is_fixed(zone) => zone::offset_at(zone, 0),
+            // Its offset depends on the day.
+            (None, Some(_), None) => return Err(Bad::Format),
+            (None, zone, days) => {
+                let today = || super::today(self.settings);
+                let local = days.unwrap_or_else(today).saturating_mul(DAY_US).saturating_add(time);
+                zone::local_offset(zone.unwrap_or(self.settings.zone), local)
+            }
+        };
+        Ok((time, east))
     }
 
     fn finish(mut self) -> Decode<Decoded> {

@@ -4,15 +4,18 @@
 //! -infinity and infinity at the ends of their integers; a time is microseconds from midnight. Keys are the
 //! values. `split` makes fields of a text, `decode` gives them meaning, `zone` knows offsets, `print` writes.
 
-mod calendar;
+pub mod calendar;
 mod decode;
+mod iso;
 mod numbers;
+mod place;
 mod print;
 pub(crate) mod span;
 mod split;
 mod zone;
 
-pub use zone::{find_zone, local_offset};
+pub use place::{Place, displacement, find_place};
+pub use zone::{at as offset_and_name, find_zone, local_offset, offset_at};
 
 use super::{Settings, bad_binary};
 use crate::{Error, Result};
@@ -74,7 +77,18 @@ pub fn parse_timestamptz(text: &str, settings: &Settings) -> Result<i64> {
 
 /// time_in, without a modifier.
 pub fn parse_time(text: &str, settings: &Settings) -> Result<i64> {
-    decode::decode_time(text, settings)
+    Ok(decode::decode_time(text, "time", settings)?.0)
+}
+
+/// timetz_in, without a modifier: the time, and its offset in seconds east of UTC.
+pub(super) fn parse_timetz(text: &str, settings: &Settings) -> Result<(i64, i32)> {
+    decode::decode_time(text, "time with time zone", settings)
+}
+
+/// Today's date in the session's zone.
+pub fn today(settings: &Settings) -> i64 {
+    let east = i64::from(offset_at(settings.zone, settings.now)) * 1_000_000;
+    (settings.now + east).div_euclid(DAY_US)
 }
 
 fn local(moment: &Moment) -> Option<i64> {
@@ -119,6 +133,13 @@ pub fn print_timestamptz(value: i64, settings: &Settings) -> String {
 pub fn print_time(value: i64) -> String {
     let mut out = String::new();
     print::clock(value, &mut out);
+    out
+}
+
+/// timetz_out; the offset is in seconds east of UTC.
+pub(super) fn print_timetz(time: i64, east: i32) -> String {
+    let mut out = print_time(time);
+    print::offset(east, &mut out);
     out
 }
 

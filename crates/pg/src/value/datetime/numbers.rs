@@ -24,11 +24,6 @@ fn fraction(digits: &str) -> Decode<i64> {
     Ok((value * 1e6).round_ties_even() as i64)
 }
 
-/// The parts of a clock's text, unless it is none.
-pub(super) fn clock_parts(text: &str) -> Option<[i64; 4]> {
-    read_clock(text).ok()
-}
-
 fn read_clock(text: &str) -> Decode<[i64; 4]> {
     let parts: Vec<&str> = text.split(':').collect();
     let time = match parts[..] {

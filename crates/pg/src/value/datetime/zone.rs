@@ -65,8 +65,23 @@ fn seconds(value: i64) -> i64 {
     value.div_euclid(1_000_000) + shifted + EPOCH_S
 }
 
+/// The offset, in seconds east of UTC, that holds at a moment.
+pub fn offset_at(zone: Tz, utc: i64) -> i32 {
+    let moment = DateTime::from_timestamp(seconds(utc), 0);
+    moment.map_or(0, |m| zone.offset_from_utc_datetime(&m.naive_utc()).fix().local_minus_utc())
+}
+
+/// Whether a zone has had one offset at all times.
+pub(super) fn is_fixed(zone: Tz) -> bool {
+    // Before there was standard time, in winter and in summer: only zones without history agree.
+    let days =
+        [(1500, 1), (2020, 1), (2020, 7)].map(|(year, month)| calendar::days(year, month, 1));
+    let offsets = days.map(|day| offset_at(zone, day * DAY_US));
+    offsets.iter().all(|offset| *offset == offsets[0])
+}
+
 /// The offset, in seconds east of UTC, and its name at a moment.
-pub(super) fn at(zone: Tz, utc: i64) -> (i32, String) {
+pub fn at(zone: Tz, utc: i64) -> (i32, String) {
     let Some(moment) = DateTime::from_timestamp(seconds(utc), 0) else { return (0, "UTC".into()) };
     let offset = zone.offset_from_utc_datetime(&moment.naive_utc());
     let east = offset.fix().local_minus_utc();

@@ -21,9 +21,14 @@ impl Numeric {
         }
         let weight = (self.weight + 1) * 4 / 2 - 1;
         let scale = (MIN_SIG_DIGITS - weight).max(self.dscale).clamp(0, MAX_DISPLAY_SCALE);
+        Ok(self.root(scale))
+    }
+
+    /// The root of a value that is not negative, to a scale.
+    pub(super) fn root(&self, scale: i32) -> Numeric {
         // One decimal more than wanted is enough to round by: a root is never half way without being exact.
         let root = self.scaled(2 * (scale + 1)).sqrt();
-        Ok(Numeric::of_integer(&root, scale + 1).rounded(scale))
+        Numeric::of_integer(&root, scale + 1).rounded(scale)
     }
 
     /// numeric_exp.
