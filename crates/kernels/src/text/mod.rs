@@ -13,6 +13,7 @@ mod codes;
 mod compare;
 mod encodings;
 mod like;
+mod matches;
 mod parts;
 mod patterns;
 mod quote;
@@ -36,6 +37,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     similar::ENTRIES,
     patterns::OPERATORS,
     patterns::ENTRIES,
+    matches::ENTRIES,
     bytes::ENTRIES,
     codes::ENTRIES,
     encodings::ENTRIES,
@@ -57,4 +59,4 @@ pub const ENTRIES: &[&[Entry]] = &[
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = agg::AGGREGATES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = &[];
+pub const SERIES: &[SeriesEntry] = matches::SERIES;

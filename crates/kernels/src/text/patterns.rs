@@ -85,12 +85,12 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn text(&self, at: usize) -> &str {
+    pub(super) fn text(&self, at: usize) -> &str {
         self.args[at].array.as_string::<i32>().value(self.args[at].at(self.row))
     }
 
     /// An argument that there may not be.
-    fn text_or<'b>(&'b self, at: usize, otherwise: &'b str) -> &'b str {
+    pub(super) fn text_or<'b>(&'b self, at: usize, otherwise: &'b str) -> &'b str {
         if at < self.args.len() { self.text(at) } else { otherwise }
     }
 

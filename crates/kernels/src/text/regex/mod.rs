@@ -10,6 +10,7 @@
 //! Nothing here is exponential but back references; steps are counted, and a statement that is not wanted ends. Expressions
 //! are limited in states, nesting and parts (`2201B`, as PostgreSQL does).
 
+mod bracket;
 mod class;
 mod dissect;
 mod fast;

@@ -162,6 +162,22 @@ pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&
         return Some(BITS);
     }
     Some(match (name, at, oid) {
+        ("parse_ident", 0, _) => &[
+            "",
+            "a",
+            "A.b",
+            " \"A b\" . c ",
+            "a.",
+            ".a",
+            "\"\"",
+            "\"a",
+            "\"a\"\"b\"",
+            "a b",
+            "1a",
+            "ä.é$1",
+            "a . b . c",
+            "x.\"y\".z!",
+        ],
         ("bit" | "varbit", 1, 23) => &["-1", "0", "1", "4", "9", "33", "70"],
         ("bitshiftleft" | "bitshiftright", 1, _) => {
             &["0", "1", "-1", "3", "8", "-9", "17", "100", "-2147483648", "2147483647"]
