@@ -4,9 +4,7 @@
 
 use std::fmt::Write as _;
 
-use onlap_pg::value::{
-    bits, bytea, chars, datetime, float, int, interval, numeric, timetz, uuid,
-};
+use onlap_pg::value::{bits, bytea, chars, datetime, float, int, interval, numeric, timetz, uuid};
 use onlap_pg::{Error, Result, TypeRef, value};
 
 use crate::{Cx, Datum, Repr, repr};

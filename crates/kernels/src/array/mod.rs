@@ -4,10 +4,10 @@
 
 mod form;
 mod item;
-pub(crate) mod text;
-pub(crate) mod row_text;
 pub mod packed;
 pub mod record;
+pub(crate) mod row_text;
+pub(crate) mod text;
 
 pub use form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS};
 pub use record::Record;
