@@ -6,9 +6,13 @@
 mod access;
 mod compare;
 mod edit;
+mod encode;
 pub mod form;
+mod gather;
+mod make;
 pub(crate) mod order;
 pub(crate) mod read;
+mod series;
 mod walk;
 pub(crate) mod write;
 
@@ -19,8 +23,9 @@ use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES];
+pub const ENTRIES: &[&[Entry]] = 
+    &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES];
 /// Aggregates.
-pub const AGGREGATES: &[AggregateEntry] = &[];
+pub const AGGREGATES: &[AggregateEntry] = gather::AGGREGATES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = &[];
+pub const SERIES: &[SeriesEntry] = series::SERIES;
