@@ -7,6 +7,7 @@ mod casts;
 pub mod clock;
 mod compare;
 mod extract;
+mod format;
 mod general;
 mod hot;
 mod make;
@@ -41,6 +42,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     compare::TIMESTAMP_TIMESTAMPTZ,
     compare::TIMESTAMPTZ_TIMESTAMP,
     extract::ENTRIES,
+    format::ENTRIES,
     make::ENTRIES,
     overlaps::TIMES,
     overlaps::TIMESTAMPS,
