@@ -8,6 +8,7 @@ mod read;
 mod scan;
 mod settle;
 mod template;
+mod week;
 mod write;
 
 use onlap_pg::value::datetime::offset_and_name;

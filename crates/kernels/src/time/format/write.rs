@@ -11,6 +11,7 @@ use super::super::parts::{
 };
 use super::names;
 use super::template::{Case, Field, Kind, Part};
+use super::week::{Week, julian, week};
 
 /// What is written.
 pub struct Shown {
@@ -25,6 +26,7 @@ pub struct Shown {
     day_of_year: i64,
     /// Days from 2000; of an interval, where PostgreSQL's arithmetic leads with such months.
     days: i64,
+    week: Week,
     /// Seconds east of UTC, and the zone's name.
     east: i32,
     zone: Option<String>,
@@ -51,6 +53,11 @@ impl Shown {
             micros: parts.micros(),
             day_of_year: days - calendar::days(parts.year, 1, 1) + 1,
             days,
+            week: Week {
+                year: iso_year(days),
+                week: iso_week(days),
+                day_of_year: days - first_monday(iso_year(days)) + 1,
+            },
             east,
             zone,
             is_interval: false,
@@ -71,7 +78,8 @@ impl Shown {
             second: span.time / SECOND_US % 60,
             micros: span.time % SECOND_US,
             day_of_year: i64::from(whole as i32),
-            days: julian(span.months / 12, span.months % 12, span.days) - EPOCH_JULIAN,
+            days: i64::from(julian(span.months / 12, span.months % 12, span.days)) - EPOCH_JULIAN,
+            week: week(span.months / 12, span.months % 12, span.days),
             east: 0,
             zone: None,
             is_interval: true,
@@ -87,10 +95,6 @@ impl Shown {
         calendar::weekday(self.days)
     }
 
-    fn iso_day_of_year(&self) -> i64 {
-        self.days - first_monday(iso_year(self.days)) + 1
-    }
-
     fn century(&self) -> i64 {
         match self.year {
             year if self.is_interval => year / 100,
@@ -98,19 +102,6 @@ impl Shown {
             year => year / 100 - 1,
         }
     }
-}
-
-/// The Julian day of any year, month and day, with numbers of 32 bits that wrap, as PostgreSQL calculates.
-fn julian(year: i32, month: i32, day: i32) -> i64 {
-    let (month, year) = match month > 2 {
-        true => (month.wrapping_add(1), year.wrapping_add(4800)),
-        false => (month.wrapping_add(13), year.wrapping_add(4799)),
-    };
-    let century = year / 100;
-    let mut sum = year.wrapping_mul(365).wrapping_sub(32_167);
-    sum = sum.wrapping_add((year / 4).wrapping_sub(century).wrapping_add(century / 4));
-    sum = sum.wrapping_add((month.wrapping_mul(7834) / 256).wrapping_add(day));
-    i64::from(sum)
 }
 
 /// The letters behind an ordinal number.
@@ -200,7 +191,7 @@ fn number(shown: &Shown, field: &Field) -> Option<String> {
     let plain = |value: i64, digits: usize| padded(value, digits, false, fill);
     let year = |digits: u32, iso: bool| {
         let own = shown.written(shown.year);
-        let value = if iso { shown.written(iso_year(shown.days)) } else { own };
+        let value = if iso { shown.written(shown.week.year) } else { own };
         let value = if digits < 4 { value % 10_i64.pow(digits) } else { value };
         // A single digit is never given zeros.
         padded(value, digits as usize, own < 0 && digits > 1, fill)
@@ -223,12 +214,12 @@ fn number(shown: &Shown, field: &Field) -> Option<String> {
         Kind::SecondOfDay => (shown.hour * 3600 + shown.minute * 60 + shown.second).to_string(),
         Kind::Month => signed(shown.month),
         Kind::DayOfYear => plain(shown.day_of_year, 3),
-        Kind::IsoDayOfYear => plain(shown.iso_day_of_year(), 3),
+        Kind::IsoDayOfYear => plain(shown.week.day_of_year, 3),
         Kind::DayOfMonth => plain(shown.day, 2),
         Kind::DayOfWeek => (shown.weekday() + 1).to_string(),
         Kind::IsoDayOfWeek => ((shown.weekday() + 6) % 7 + 1).to_string(),
         Kind::Week => plain((shown.day_of_year - 1) / 7 + 1, 2),
-        Kind::IsoWeek => plain(iso_week(shown.days), 2),
+        Kind::IsoWeek => plain(shown.week.week, 2),
         Kind::WeekOfMonth => ((shown.day - 1) / 7 + 1).to_string(),
         Kind::Quarter if shown.month == 0 => return None,
         Kind::Quarter => ((shown.month - 1) / 3 + 1).to_string(),
