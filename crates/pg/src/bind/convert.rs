@@ -22,6 +22,18 @@ impl Binder<'_> {
 
     /// An expression after a conversion.
     pub(super) fn converted(&mut self, id: ExprId, conversion: &Conversion) -> Result<ExprId> {
+        if let (Expr::Collate(inner, name), false) =
+            (self.out.expr(id), conversion.steps.is_empty())
+        {
+            // The collation stays outside, where what comes out has one.
+            let (inner, name) = (*inner, name.clone());
+            let made = self.stepped(inner, &conversion.steps)?;
+            let ty = self.out.ty(made);
+            return Ok(match self.is_collatable(ty.oid) {
+                true => self.out.add(Expr::Collate(made, name), ty, self.out.place(id)),
+                false => made,
+            });
+        }
         self.stepped(id, &conversion.steps)
     }
 
@@ -256,7 +268,7 @@ impl Binder<'_> {
                     0 => {
                         Some(entry.names.iter().cloned().zip(entry.types.iter().copied()).collect())
                     }
-                    column => self.fields_behind(entry, column),
+                    column => self.fields_behind(entry, column, self.levels.len() - 1 - level),
                 }
             }
             _ => None,

@@ -122,39 +122,32 @@ impl Binder<'_> {
         };
         let found = fields.iter().position(|(field, _)| **field == *name && !name.is_empty());
         Ok(found.map(|at| {
-            let row = match self.catalog.base_type(ty) {
-                base if base == ty => row,
-                base => self.out.add(Expr::Relabel(row), TypeRef::new(base), None),
-            };
             self.out.add(Expr::Field(row, at as i32 + 1), fields[at].1, place)
         }))
     }
 
     /// The fields of a record in a column: those of the query's target that it comes from.
-    pub(super) fn fields_behind(&self, entry: &Entry, column: i32) -> Option<Vec<(Name, TypeRef)>> {
+    pub(super) fn fields_behind(
+        &self,
+        entry: &Entry,
+        column: i32,
+        up: usize,
+    ) -> Option<Vec<(Name, TypeRef)>> {
         let at = usize::try_from(column - 1).ok()?;
         match &entry.kind {
-            EntryKind::Query(query) => {
-                let query = self.out.query(*query);
-                let target: &Target = query.targets.iter().filter(|t| !t.hidden).nth(at)?;
-                match self.out.expr(target.value) {
-                    Expr::Row(fields, names) => {
-                        let types = fields.iter().map(|field| self.out.ty(*field));
-                        Some(names.iter().cloned().zip(types).collect())
-                    }
-                    Expr::Var { entry, column, up: 0 } => {
-                        let entry = query.entries.get(*entry - 1)?;
-                        match *column {
-                            0 => {
-                                let types = entry.types.iter().copied();
-                                Some(entry.names.iter().cloned().zip(types).collect())
-                            }
-                            column => self.fields_behind(entry, column),
-                        }
-                    }
-                    _ => None,
-                }
+            EntryKind::Query(query) => self.fields_of_target(*query, at, up),
+            EntryKind::Cte { name, up: own, own: false } => {
+                let level = self.levels.len().checked_sub(1 + up + *own as usize)?;
+                let known = self.levels[level].ctes.iter().find(|known| known.cte.name == *name)?;
+                self.fields_of_target(known.cte.query, at, up + *own as usize)
             }
+            EntryKind::Join { columns, .. } => match *self.out.expr(*columns.get(at)?) {
+                Expr::Var { entry, column, up: 0 } => {
+                    let level = self.levels.len().checked_sub(1 + up)?;
+                    self.fields_behind(self.levels[level].entries.get(entry - 1)?, column, up)
+                }
+                _ => None,
+            },
             EntryKind::Values(rows) => match self.out.expr(*rows.first()?.get(at)?) {
                 Expr::Row(fields, names) => {
                     let types = fields.iter().map(|field| self.out.ty(*field));
@@ -162,6 +155,47 @@ impl Binder<'_> {
                 }
                 _ => None,
             },
+            _ => None,
+        }
+    }
+
+    /// The fields of a target of a query that was bound.
+    fn fields_of_target(
+        &self,
+        query: crate::bound::QueryId,
+        at: usize,
+        up: usize,
+    ) -> Option<Vec<(Name, TypeRef)>> {
+        let query = self.out.query(query);
+        let target: &Target = query.output().iter().filter(|t| !t.hidden).nth(at)?;
+        match *self.out.expr(target.value) {
+            Expr::Row(ref fields, ref names) => {
+                let types = fields.iter().map(|field| self.out.ty(*field));
+                Some(names.iter().cloned().zip(types).collect())
+            }
+            Expr::Var { entry, column: 0, up: 0 } => {
+                let entry = query.entries.get(entry - 1)?;
+                let types = entry.types.iter().copied();
+                Some(entry.names.iter().cloned().zip(types).collect())
+            }
+            // What is behind a column of that query is found through its own WITH.
+            Expr::Var { entry, column, up: 0 } => {
+                match &query.entries.get(entry - 1)?.kind {
+                    EntryKind::Cte { name, up: 0, .. } => {
+                        let cte = query.ctes.iter().find(|cte| cte.name == *name)?;
+                        self.fields_of_target(cte.query, usize::try_from(column - 1).ok()?, up)
+                    }
+                    EntryKind::Cte { up: own, .. } if *own as usize > 0 => {
+                        let name = query.entries[entry - 1].name.clone();
+                        let level = self.levels.len().checked_sub(up + *own as usize)?;
+                        let of = &self.levels[level].ctes;
+                        let known = of.iter().find(|known| known.cte.name == name)?;
+                        let at = usize::try_from(column - 1).ok()?;
+                        self.fields_of_target(known.cte.query, at, up)
+                    }
+                    _ => self.fields_behind(&query.entries[entry - 1], column, up),
+                }
+            }
             _ => None,
         }
     }
