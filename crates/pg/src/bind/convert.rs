@@ -95,8 +95,9 @@ impl Binder<'_> {
             _ => return Err(resolve::cast_error(self.catalog, oids::RECORD, target)).at(place),
         };
         let of = self.schema.composite(self.catalog.base_type(target));
+        let at = self.cast_at.or(place);
         let refuse = |detail: String| {
-            Err(resolve::cast_error(self.catalog, oids::RECORD, target).detail(detail)).at(place)
+            Err(resolve::cast_error(self.catalog, oids::RECORD, target).detail(detail)).at(at)
         };
         let Some(of) = of else { return refuse("Its columns are not known.".into()) };
         let mut given = fields.into_iter();

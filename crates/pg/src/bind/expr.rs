@@ -158,7 +158,10 @@ impl Binder<'_> {
             return Ok(value);
         }
         let at = place.or(Some(name.place));
-        self.cast_to(value, target, Context::Explicit).at(at)
+        let before = std::mem::replace(&mut self.cast_at, at);
+        let made = self.cast_to(value, target, Context::Explicit).at(at);
+        self.cast_at = before;
+        made
     }
 
     /// A cast that must be there.
@@ -496,7 +499,7 @@ impl Binder<'_> {
     fn case(
         &mut self,
         operand: Option<ast::ExprId>,
-        arms: &[(ast::ExprId, ast::ExprId)],
+        arms: &[ast::Arm],
         otherwise: Option<ast::ExprId>,
         place: Option<u32>,
     ) -> Result<ExprId> {
@@ -510,13 +513,12 @@ impl Binder<'_> {
             other => other,
         };
         let mut made = Vec::new();
-        for (condition, result) in arms {
-            let at = self.tree.place(*condition);
+        for ast::Arm { condition, result, place: at } in arms {
             let condition = match operand {
                 Some(value) => {
                     let placeholder = self.out.add(Expr::Placeholder, self.out.ty(value), None);
                     let compared = self.expr(*condition)?;
-                    self.operator("=", Some(placeholder), compared, at)?
+                    self.operator("=", Some(placeholder), compared, Some(*at))?
                 }
                 None => self.expr(*condition)?,
             };

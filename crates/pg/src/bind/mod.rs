@@ -85,6 +85,9 @@ pub trait Schema {
     /// The columns of a composite type, by the type's OID.
     fn composite(&self, row: Oid) -> Option<Arc<Relation>>;
 
+    /// Whether there is a schema of this name.
+    fn is_schema(&self, name: &str) -> bool;
+
     /// Whether this is the name of the database.
     fn is_database(&self, name: &str) -> bool;
 }
@@ -110,6 +113,7 @@ pub fn bind(
         levels: Vec::new(),
         queries: HashMap::new(),
         casts: HashMap::new(),
+        cast_at: None,
         depth: 0,
     };
     let query = binder.statement(statement)?;
@@ -137,6 +141,8 @@ struct Binder<'a> {
     queries: HashMap<ast::ExprId, QueryId>,
     /// Arguments of aggregates before they were converted.
     casts: HashMap<ExprId, ExprId>,
+    /// Where the cast is written that is being bound.
+    cast_at: Option<u32>,
     depth: u32,
 }
 

@@ -121,9 +121,7 @@ impl Binder<'_> {
             return Err(unsupported("a field of this type"));
         };
         let found = fields.iter().position(|(field, _)| **field == *name && !name.is_empty());
-        Ok(found.map(|at| {
-            self.out.add(Expr::Field(row, at as i32 + 1), fields[at].1, place)
-        }))
+        Ok(found.map(|at| self.out.add(Expr::Field(row, at as i32 + 1), fields[at].1, place)))
     }
 
     /// The fields of a record in a column: those of the query's target that it comes from.
@@ -179,30 +177,27 @@ impl Binder<'_> {
                 Some(entry.names.iter().cloned().zip(types).collect())
             }
             // What is behind a column of that query is found through its own WITH.
-            Expr::Var { entry, column, up: 0 } => {
-                match &query.entries.get(entry - 1)?.kind {
-                    EntryKind::Cte { name, up: 0, .. } => {
-                        let cte = query.ctes.iter().find(|cte| cte.name == *name)?;
-                        self.fields_of_target(cte.query, usize::try_from(column - 1).ok()?, up)
-                    }
-                    EntryKind::Cte { up: own, .. } if *own as usize > 0 => {
-                        let name = query.entries[entry - 1].name.clone();
-                        let level = self.levels.len().checked_sub(up + *own as usize)?;
-                        let of = &self.levels[level].ctes;
-                        let known = of.iter().find(|known| known.cte.name == name)?;
-                        let at = usize::try_from(column - 1).ok()?;
-                        self.fields_of_target(known.cte.query, at, up)
-                    }
-                    _ => self.fields_behind(&query.entries[entry - 1], column, up),
+            Expr::Var { entry, column, up: 0 } => match &query.entries.get(entry - 1)?.kind {
+                EntryKind::Cte { name, up: 0, .. } => {
+                    let cte = query.ctes.iter().find(|cte| cte.name == *name)?;
+                    self.fields_of_target(cte.query, usize::try_from(column - 1).ok()?, up)
                 }
-            }
+                EntryKind::Cte { up: own, .. } if *own as usize > 0 => {
+                    let name = query.entries[entry - 1].name.clone();
+                    let level = self.levels.len().checked_sub(up + *own as usize)?;
+                    let of = &self.levels[level].ctes;
+                    let known = of.iter().find(|known| known.cte.name == name)?;
+                    let at = usize::try_from(column - 1).ok()?;
+                    self.fields_of_target(known.cte.query, at, up)
+                }
+                _ => self.fields_behind(&query.entries[entry - 1], column, up),
+            },
             _ => None,
         }
     }
 
     /// Subscripts of a container.
     fn subscripted(&mut self, value: ExprId, steps: &[&Step]) -> Result<ExprId> {
-        let place = self.out.place(value);
         let ty = self.out.ty(value);
         let (base, modifier) = self.catalog.base(ty.oid, ty.modifier);
         let container = match base {
@@ -246,7 +241,7 @@ impl Binder<'_> {
                 "number of array dimensions ({}) exceeds the maximum allowed (6)",
                 upper.len()
             );
-            return Err(Error::new("54000", text)).at(place);
+            return Err(Error::new("54000", text));
         }
         let ty = if is_slice { container } else { element };
         let subscript = Subscript {
@@ -258,7 +253,7 @@ impl Binder<'_> {
             assigned: None,
         };
         let expr = Expr::Subscript(Box::new(subscript));
-        Ok(self.out.add(expr, TypeRef { oid: ty, modifier }, place))
+        Ok(self.out.add(expr, TypeRef { oid: ty, modifier }, self.out.place(value)))
     }
 
     /// Arrays, and the few types of fixed length that have elements.
@@ -289,7 +284,11 @@ impl Binder<'_> {
     ) -> Result<ExprId> {
         if is_slice {
             let error = Error::new("42804", "jsonb subscript does not support slices");
-            return Err(error).at(self.start_of(value));
+            let bound = steps.iter().find_map(|step| match step {
+                Step::Slice(from, to) => to.or(*from),
+                _ => None,
+            });
+            return Err(error).at(bound.and_then(|bound| self.raw_start(bound)));
         }
         let mut upper = Vec::new();
         for step in steps {

@@ -122,7 +122,9 @@ fn theirs_of(answer: &Description) -> Answer {
 /// some clauses are not bound.
 fn is_known(ours: &Answer, theirs: &Answer) -> bool {
     match (&ours.error, &theirs.error) {
-        (None, Some(error)) => error[0].starts_with("22") || error[0] == "42P21" || error[0] == "42P22",
+        (None, Some(error)) => {
+            error[0].starts_with("22") || error[0] == "42P21" || error[0] == "42P22"
+        }
         (Some(error), _) => error[0] == "0A000" && error[1].ends_with(" is not supported"),
         _ => false,
     }
@@ -139,6 +141,7 @@ fn difference(ours: &Answer, theirs: &Answer) -> String {
         );
     }
     let same = ours.tree.chars().zip(theirs.tree.chars()).take_while(|(a, b)| a == b).count();
-    let part = |tree: &str| tree.chars().skip(same.saturating_sub(150)).take(400).collect::<String>();
+    let part =
+        |tree: &str| tree.chars().skip(same.saturating_sub(150)).take(400).collect::<String>();
     format!("  ours   …{}\n  theirs …{}", part(&ours.tree), part(&theirs.tree))
 }

@@ -2,10 +2,13 @@
 
 use std::fmt::{Display, Write};
 
-use onlap_pg::ast::{Exclude, FrameUnit, Is, JoinKind, LockStrength, LockWait, Overriding, SetKind, SqlValue};
+use onlap_pg::ast::{
+    Exclude, FrameUnit, Is, JoinKind, LockStrength, LockWait, Overriding, SetKind, SqlValue,
+};
 use onlap_pg::bound::{
     Bound, Cte, CteKind, Entry, EntryKind, Expr, ExprId, Frame, FrameEdge, GroupSet, JoinTree,
-    Literal, ModifyKind, OnConflict, Op, Query, QueryId, SetNode, SortItem, SubKind, Target, Window,
+    Literal, ModifyKind, OnConflict, Op, Query, QueryId, SetNode, SortItem, SubKind, Target,
+    Window,
 };
 use onlap_pg::catalog::{Catalog, ProcKind};
 
@@ -569,12 +572,15 @@ impl Writer<'_> {
             }),
             Expr::Collate(arg, name) => self.node("COLLATEEXPR", |w| {
                 w.field("arg", |w| w.expr(*arg));
-                w.word("collOid", match &**name {
-                    "C" => 950,
-                    "POSIX" => 951,
-                    "default" => 100,
-                    _ => 0,
-                });
+                w.word(
+                    "collOid",
+                    match &**name {
+                        "C" => 950,
+                        "POSIX" => 951,
+                        "default" => 100,
+                        _ => 0,
+                    },
+                );
             }),
             Expr::CurrentOf(entry, name) => self.node("CURRENTOFEXPR", |w| {
                 w.word("cvarno", entry);

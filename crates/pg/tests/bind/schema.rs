@@ -86,6 +86,10 @@ impl Schema for Mirror {
         self.rows.get(&row).cloned()
     }
 
+    fn is_schema(&self, name: &str) -> bool {
+        matches!(name, "public" | "s2" | "pg_catalog")
+    }
+
     fn is_database(&self, name: &str) -> bool {
         name == "postgres"
     }
@@ -97,8 +101,20 @@ fn types(postgres: &Postgres) -> Vec<Type> {
          typbasetype, typtypmod, typlen from pg_type t where t.oid >= 16384";
     let mut types = Vec::new();
     for line in lines(postgres, script) {
-        let [oid, name, shown, kind, category, preferred, array, element, of, base, modifier, length] =
-            cells(&line);
+        let [
+            oid,
+            name,
+            shown,
+            kind,
+            category,
+            preferred,
+            array,
+            element,
+            of,
+            base,
+            modifier,
+            length,
+        ] = cells(&line);
         let kind = match kind {
             "c" => Kind::Composite,
             "d" => Kind::Domain,
