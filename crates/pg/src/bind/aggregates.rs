@@ -241,6 +241,8 @@ impl Binder<'_> {
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
             Clause::FromQuery => "FROM clause of their own query level",
             Clause::FromFunction => "functions in FROM",
+            Clause::IndexExpression => "index expressions",
+            Clause::IndexFilter => "index predicates",
             other => other.name(),
         };
         Err(Error::new("42803", format!("{what} are not allowed in {clause}"))).at(place)

@@ -337,7 +337,6 @@ impl Binder<'_> {
         (filter, last_set): (Option<ExprId>, Option<ExprId>),
         place: Option<u32>,
     ) -> Result<ExprId> {
-        let name = call.name.last().expect("a name").clone();
         let wrong = |text: String| Err(Error::new("0A000", text)).at(place);
         if call.distinct {
             return wrong("DISTINCT is not implemented for window functions".into());
@@ -385,6 +384,8 @@ impl Binder<'_> {
             | Clause::FrameGroups => "window definitions",
             Clause::FromFunction => "functions in FROM",
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
+            Clause::IndexExpression => "index expressions",
+            Clause::IndexFilter => "index predicates",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");

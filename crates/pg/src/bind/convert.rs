@@ -1,6 +1,6 @@
 //! How do the conversions that [`crate::resolve`] found become nodes?
 
-use super::{At, Binder};
+use super::{At, Binder, literals};
 use crate::ast::Name;
 use crate::bound::{Expr, ExprId, Literal};
 use crate::catalog::oids;
@@ -41,7 +41,13 @@ impl Binder<'_> {
         for step in steps {
             let place = self.out.place(id);
             let (expr, ty) = match step {
-                Step::Read(ty) => (self.out.expr(id).clone(), *ty),
+                Step::Read(ty) => {
+                    let literal = self.out.expr(id).clone();
+                    if let Expr::Literal(Literal::Text(text)) = &literal {
+                        literals::check(ty.oid, text).at(place)?;
+                    }
+                    (literal, *ty)
+                }
                 Step::Assume(oid) => {
                     self.assume(id, *oid)?;
                     continue;

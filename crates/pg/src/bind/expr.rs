@@ -92,7 +92,10 @@ impl Binder<'_> {
             Raw::Call(call) => self.call(call, place),
             Raw::SqlValue(value, precision) => Ok(self.sql_value(*value, *precision, place)),
             Raw::Grouping(values) => self.grouping(values, place),
-            Raw::CurrentOf(_) => Err(super::unsupported("WHERE CURRENT OF")).at(place),
+            Raw::CurrentOf(name) => {
+                let current = Expr::CurrentOf(self.level_ref().target, name.clone());
+                Ok(self.out.add(current, TypeRef::new(oids::BOOL), place))
+            }
             Raw::Default => {
                 let text = "DEFAULT is not allowed in this context";
                 Err(Error::new("42601", text)).at(place)
@@ -191,7 +194,7 @@ impl Binder<'_> {
         }
         let ty = self.out.ty(value);
         let name = name.last().expect("a name");
-        if !matches!(&**name, "C" | "POSIX" | "default" | "ucs_basic") {
+        if collation(name).is_none() {
             let text = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
             return Err(Error::new("42704", text)).at(place);
         }
@@ -652,6 +655,17 @@ impl Binder<'_> {
         };
         let ty = TypeRef { oid, modifier: precision.unwrap_or(-1) };
         self.out.add(Expr::SqlValue(value, precision), ty, place)
+    }
+}
+
+/// The OID of a collation.
+pub(super) fn collation(name: &str) -> Option<Oid> {
+    match name {
+        "default" => Some(100),
+        "C" => Some(950),
+        "POSIX" => Some(951),
+        "ucs_basic" => Some(12_340),
+        _ => None,
     }
 }
 

@@ -197,7 +197,7 @@ impl Binder<'_> {
     }
 
     /// Subscripts of a container.
-    fn subscripted(&mut self, value: ExprId, steps: &[&Step]) -> Result<ExprId> {
+    pub(super) fn subscripted(&mut self, value: ExprId, steps: &[&Step]) -> Result<ExprId> {
         let ty = self.out.ty(value);
         let (base, modifier) = self.catalog.base(ty.oid, ty.modifier);
         let container = match base {

@@ -365,3 +365,110 @@ select coalesce($1, 1), lower($1)
 select $0
 select $1 is null
 select $1 = $2
+insert into nope values (1)
+insert into t1 values (1, 2, 'x', 3, '2020-01-01', 5)
+insert into t1 (id, b) values (1)
+insert into t1 (id, b) values (1, 2, 3)
+insert into t1 (id, b) values ((1, 'x'))
+insert into t1 (id, b) select (1, 'x')
+insert into t1 (id, b) select 1
+insert into t1 (nope) values (1)
+insert into t1 (id, id) values (1, 2)
+insert into t1 (ctid) values ('(0,1)')
+insert into types (ia, ia[1]) values (null, 1)
+insert into types (ia[1], ia) values (1, null)
+insert into t1 (id, d) values (1, 5)
+insert into t1 (id) values ('x'::text)
+insert into t1 (id) values (true)
+insert into t1 (id) values (1), (2, 3)
+insert into t1 (id, a) values (1, 2), (1)
+insert into t1 (id) values (1), ('2020-01-01'::date)
+insert into t1 (id) values (a)
+insert into t1 (id) values (t1.a)
+insert into t1 (id) values (count(*))
+insert into t1 (id) values (rank() over ())
+insert into t1 (id) values (1), (generate_series(1, 2))
+insert into t1 (id) values (default + 1)
+insert into t1 (id) select default
+insert into t1 (id) (values (default) order by 1)
+insert into t1 (id) select d from t1
+insert into t1 (id) values (1) returning nope
+insert into t1 (id) values (1) returning t2.id
+insert into t1 (id) values (1) returning excluded.id
+insert into t1 (id) values (1) returning count(*)
+insert into t1 (id) values (1) returning rank() over ()
+insert into empty default values returning *
+insert into t1 (id) values (1) on conflict do update set a = 1
+insert into t1 (id) values (1) on conflict (nope) do nothing
+insert into t1 (id) values (1) on conflict (id asc) do nothing
+insert into t1 (id) values (1) on conflict (id nulls first) do nothing
+insert into t1 (id) values (1) on conflict on constraint nope do nothing
+insert into t1 (id) values (1) on conflict (id) do update set nope = 1
+insert into t1 (id) values (1) on conflict (id) do update set a = id
+insert into t1 (id) values (1) on conflict (id) do update set a = excluded.nope
+insert into t1 (id) values (1) on conflict (id) do update set a = 'x'::text
+insert into t1 (id) values (1) on conflict (excluded.id) do nothing
+insert into t1 (id) values (1) on conflict ((select 1)) do nothing
+insert into t1 (id) values (1) on conflict ((count(*))) do nothing
+insert into t1 (id) values (1) on conflict (id) where (select true) do nothing
+insert into t1 (id) values (1) on conflict (id) do update set a = count(*)
+insert into t1 (id) values (1) on conflict (id) do update set a = 1 where a
+insert into t1 as excluded (id) values (1) on conflict (id) do update set a = excluded.a
+insert into types (ia[1]) values (default)
+insert into types (p.x) values (default)
+insert into types (p.z) values (1)
+insert into types (i4.x) values (1)
+insert into types (i4[1]) values (1)
+insert into types (p.x) values ('x'::text)
+insert into types (ia[1]) values ('x'::text)
+insert into types (ia['a'::text]) values (1)
+insert into pair values (1)
+update nope set a = 1
+update t1 set nope = 1
+update t1 set t1.a = 1
+update t1 set ctid = '(0,1)'
+update t1 set a = 'x'::text
+update t1 set a = b
+update t1 set a = d where true
+update t1 set a = count(*)
+update t1 set a = rank() over ()
+update t1 set a = generate_series(1, 2)
+update t1 set a = 1 where count(*) > 1
+update t1 set a = 1 where b
+update t1 set a = default + 1
+update t1 set (a, b) = (1, 2, 3)
+update t1 set (a, b) = (select 1)
+update t1 set (a, b) = 1
+update t1 set (a, b) = (select 1, 2, 3)
+update t1 set a = id from t2
+update t1 set a = 1 from t1
+update t1 x set a = t1.a
+update t1 set a = 1 from (select t1.a) s
+update t1 set a = 1 from lateral (select t1.a) s
+update t1 set a = 1 from t2 join t3 on t1.id = 1
+update t1 set a = 1 returning nope
+update t1 set a = 1 returning sum(a)
+update t1 set a = nope.x
+update types set ia[1] = default
+update types set p.x = default
+update types set p.z = 1
+update types set i4.x = 1
+update types set ia[1] = 'x'::text
+update types set ia['x'::text] = 1
+update types set p.x = 'x'::text
+delete from nope
+delete from t1 where nope = 1
+delete from t1 using t1
+delete from t1 x where t1.id = 1
+delete from t1 using (select t1.a) s
+delete from t1 where count(*) > 1
+delete from t1 returning count(*)
+with w as (insert into t1 (id) values (1)) select * from w
+select * from (with w as (delete from t1 returning *) select * from w) x
+with w as (delete from t1 returning *) select * from w for update of w
+with recursive w as (insert into t1 select * from w returning *) select * from w
+update t1 set a = 1, a = 2
+update types set ia = null, ia[1] = 2
+insert into t1 (id) values (1) on conflict (id) do update set a = 1, (b, a) = ('x', 2)
+select '1x'::int, 'x'::float8
+select a from t1 where a = 'x' or c = '1.5e' or b = 5

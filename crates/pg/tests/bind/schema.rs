@@ -16,6 +16,7 @@ const SETUP: &str = include_str!("schema.sql");
 pub struct Mirror {
     relations: HashMap<(String, String), Arc<Relation>>,
     rows: HashMap<Oid, Arc<Relation>>,
+    constraints: HashMap<(Oid, String), Oid>,
     pub catalog: Catalog,
 }
 
@@ -26,6 +27,7 @@ impl Mirror {
         let mut mirror = Mirror {
             relations: HashMap::new(),
             rows: HashMap::new(),
+            constraints: HashMap::new(),
             catalog: Catalog::with(types(postgres)),
         };
         mirror.read(postgres);
@@ -43,6 +45,11 @@ impl Mirror {
                 ty: TypeRef { oid: number(ty), modifier: number(modifier) },
                 dropped: dropped == "t",
             });
+        }
+        let script = "select conrelid, conname, oid from pg_constraint where conrelid >= 16384";
+        for line in lines(postgres, script) {
+            let [relation, name, oid] = cells(&line);
+            self.constraints.insert((number(relation), name.to_string()), number(oid));
         }
         let script = "select c.oid, c.reltype, n.nspname, c.relname, c.relkind, \
              coalesce((select array_to_string(conkey, ',') from pg_constraint where conrelid = c.oid \
@@ -84,6 +91,10 @@ impl Schema for Mirror {
 
     fn composite(&self, row: Oid) -> Option<Arc<Relation>> {
         self.rows.get(&row).cloned()
+    }
+
+    fn constraint(&self, relation: Oid, name: &str) -> Option<Oid> {
+        self.constraints.get(&(relation, name.to_string())).copied()
     }
 
     fn is_schema(&self, name: &str) -> bool {

@@ -338,3 +338,91 @@ select * from t1 where id = any ($1) and b like $2 and (a, b) = ($3, $4)
 select array[$1, 1], row($2::int, $3::date), $4 in (1, 2)
 values ($1, 1), (2, $2)
 select * from generate_series(1, $1) g, unnest($2::int[])
+-- INSERT
+insert into t1 values (1, 2, 'x', 3.5, '2020-01-01')
+insert into t1 values (1)
+insert into t1 (id, b) values (1, 'x')
+insert into t1 (b, id) values ('x', 1), (null, '2'), (default, 3)
+insert into t1 default values
+insert into t1 (id, a) values (1, default)
+insert into t1 select * from t1
+insert into t1 (id, b, c) select id, name, score from t2
+insert into t1 (id, b, d) select 1, 'x', '2020-01-01'
+insert into t1 (id, b, d) select 1, 'x', null union select 2, 'y', null
+insert into t1 (id, a) (values (1, 2), (3, 4) order by 1)
+insert into t1 (id, a) select $1, $2
+insert into t1 (id, a, b) values ($1, $2, $3), ($4, 5, $6)
+insert into t1 as x (id) values (1) returning x.id, *
+insert into t1 (id) values (1) returning id + 1 as n, t1, ctid, 'x', (select count(*) from t2)
+with w as (select 1 as id, 'x' as b) insert into t1 (id, b) select * from w returning *
+insert into types (i2, i8, n2, v, c, b, ts, iv, jb, ia, ta, m, pi, st) values (1, 2, 3.14159, 'abc', 'x', true, '2020-01-01', '1 day', '{}', '{1,2}', array['a', 'b'], 'ok', 5, 'short')
+insert into types (i4, f8, t, v, o, d) select i8, n, i4, t, i4, ts from types
+insert into types (ia[1], ia[2]) values (1, 2)
+insert into types (ia[1], p.x, p.y) values (1, 2, 'x'), (3, 4, 'y')
+insert into types (ia[1:2], pa[1].x) values ('{1,2}', 5)
+insert into types (p) values (row(1, 'x')), (null), ((2, 'y'))
+insert into types (p.x, pd.y) values (1, 'q')
+insert into types (jb['a']) values ('1')
+insert into dropped values (1, 'x', 2)
+insert into dropped (c, b) values (1, 'x')
+insert into child values (1, 'x', 2)
+insert into ident (v) values ('y')
+insert into ident (id, v) overriding system value values (1, 'x')
+insert into ident (id, v) overriding user value values (1, 'x')
+insert into ident values (default, default, 'x', default)
+insert into v1 (id, b) values (1, 'x')
+insert into s2.t1 select id, b from public.t1
+insert into t1 (id) select generate_series(1, 3)
+insert into t1 (id) values (generate_series(1, 3))
+insert into t1 values ((select 1), (select max(id) from t1))
+insert into t1 (id, a) values (1, 2) on conflict do nothing
+insert into t1 (id, a) values (1, 2) on conflict (id) do nothing
+insert into t1 (id, a) values (1, 2), (3, 4) on conflict (id) do update set a = excluded.a + t1.a, b = 'x' where t1.a > excluded.a returning *
+insert into t1 as x (id) values (1) on conflict (id) do update set a = x.a + 1, (b, c) = (select 'q', 1.5), d = default
+insert into uniq values (1, 2, 'x') on conflict (b, c) do nothing
+insert into uniq values (1, 2, 'x') on conflict ((lower(c))) where b > 0 do update set c = excluded.c || uniq.c
+insert into uniq values (1, 2, 'x') on conflict (lower(c)) where b > 0 do nothing
+insert into uniq values (1, 2, 'x') on conflict (c collate "C", b) do nothing
+insert into uniq values (1, 2, 'x') on conflict on constraint uniq_a_key do update set (b, c) = (excluded.b, default)
+insert into uniq values ($1, $2, $3) on conflict (a) do update set b = $4, c = $5 where uniq.b = $6
+insert into empty default values
+insert into t1 (id, b) select id, (select name from t2 where t2.id = t3.k1) from t3
+insert into t1 (id, a) select x, y from (values (1, 2), (3, null)) v(x, y) on conflict (id) do update set a = (select max(a) from t1 q)
+insert into t1 select 1, null, 'x' from t2 order by t2.id limit 1
+-- UPDATE
+update t1 set a = 1
+update t1 set a = a + 1, b = 'x', c = default, d = null where id = 5
+update t1 x set a = x.a from t2 where x.id = t2.t1_id returning x.*, t2.name
+update only parent set v = 'x'
+update t1 set (a, b) = (1, 'x')
+update t1 set (a, b) = row(2, default), c = 5
+update t1 set (a, b) = (select id, name from t2 where t2.t1_id = t1.id), (c, d) = (select 1, '2020-01-01'::date), a = 1
+update t1 set (a) = (select 1)
+update t1 set a = '5', b = 5, c = 1.23456, d = now()
+update t1 set a = $1, b = $2 where id = $3 returning a, $4::int
+update types set ia[1] = 5, ia[2:3] = '{1,2}', p.x = 1, pa[1].y = 'z', jb['a'] = '1', jb['b'][0] = '2', pd.x = 5, ta[1] = 'abcdef', p.y = t
+update types set pi = 5, st = 'x', m = 'ok', v = t, i2 = i8, n2 = f8, c = v, by = 'x', u = null
+update t1 set a = t2.id from t2 join t3 on t3.k1 = t2.id where t1.id = t2.t1_id and exists (select 1 from t3 where v = t1.a)
+update t1 set a = s.n from (select count(*) as n from t2) s
+update t1 set a = 1 from t1 as other where other.id = t1.a
+with w as (select 1 as k) update t1 set a = k from w where id = k returning (select k from w)
+update t1 set a = (select max(id) from t2 where t1_id = t1.id) where b in (select name from t2)
+update v1 set b = 'x' where id = 1
+update t1 set id = id where current of cur
+update dropped set c = 1, b = a::text returning *
+update t1 set a = 1 from generate_series(1, 2) g where g = id
+update t1 set a = 1 from lateral (select 1) s
+-- DELETE
+delete from t1
+delete from t1 where id = 1 returning *
+delete from t1 x using t2, t3 y where x.id = t2.t1_id and t2.name = y.k2 returning x.id, t2.*, y
+delete from only parent where v is null
+delete from t1 where id in (select t1_id from t2) and exists (select 1 from t3 where k1 = t1.a)
+with gone as (select id from t2) delete from t1 using gone where t1.id = gone.id
+delete from t1 where a = $1 and b = $2
+delete from t1 where current of cur
+-- statements in WITH
+with w as (insert into t1 (id) values (1) returning id, b) select * from w
+with w as (delete from t1 where a > 1 returning *), v as (update t2 set name = 'x' from w where w.id = t2.t1_id returning t2.id, w.b) insert into t3 (k1, k2) select id, b from v
+with w as (update t1 set a = 1) select 1
+with recursive r as (select 1 n union all select n + 1 from r where n < 3), w as (delete from t1 using r where id = n returning id) select count(*) from w
