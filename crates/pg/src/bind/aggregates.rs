@@ -38,9 +38,8 @@ impl Binder<'_> {
         if kind == b'h' {
             self.unify_hypothetical(found, call.order.len(), &mut args)?;
         }
-        let types = calls::types_of(self, &args);
         let (mut order, mut distinct) = (Vec::new(), Vec::new());
-        let direct = match kind {
+        let direct: Vec<ExprId> = match kind {
             b'n' => Vec::new(),
             _ => args.drain(..args.len() - call.order.len()).collect(),
         };
@@ -67,6 +66,9 @@ impl Binder<'_> {
                 self.add_sort(at, &mut targets, sort, &mut order)?;
             }
         }
+        let seen = targets.iter().filter(|target| !target.hidden).map(|target| target.value);
+        let all: Vec<ExprId> = direct.iter().copied().chain(seen).collect();
+        let types = calls::types_of(self, &all);
         let aggregate = Aggregate {
             proc: found.proc,
             kind,

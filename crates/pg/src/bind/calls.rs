@@ -91,8 +91,17 @@ impl Binder<'_> {
                 {
                     return Ok(Err(field));
                 }
-                Err(self.call_error(error, call, name)).at(place)
+                Err(Self::resolution_error(self.call_error(error, call, name), place))
             }
+        }
+    }
+
+    /// An error of resolution: what polymorphic types say is told without a place.
+    pub(super) fn resolution_error(error: Error, place: Option<u32>) -> Error {
+        let polymorphic = error.state == "42804" && !error.message.starts_with("VARIADIC");
+        match place.filter(|_| !polymorphic && error.position.is_none()) {
+            Some(place) => error.at(place),
+            None => error,
         }
     }
 
@@ -127,7 +136,8 @@ impl Binder<'_> {
         place: Option<u32>,
     ) -> Result<ExprId> {
         let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
-        match resolve::function(self.catalog, name, &operands, Form::default()).at(place)? {
+        let found = resolve::function(self.catalog, name, &operands, Form::default());
+        match found.map_err(|error| Self::resolution_error(error, place))? {
             Called::Cast(conversion) => self.converted(args[0], &conversion),
             Called::Function(found) => self.plain(&found, &args, false, place),
         }

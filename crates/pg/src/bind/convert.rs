@@ -163,7 +163,7 @@ impl Binder<'_> {
                 let shown = self.catalog.shown(ty);
                 let text =
                     format!("argument of {construct} must be type boolean, not type {shown}");
-                return Err(Error::new("42804", text)).at(self.out.place(id));
+                return Err(Error::new("42804", text)).at(self.start_of(id));
             };
             let made = self.converted(id, &conversion)?;
             self.no_set(made, construct)?;
@@ -177,7 +177,7 @@ impl Binder<'_> {
         match self.gives_set(id) {
             true => {
                 let text = format!("argument of {construct} must not return a set");
-                Err(Error::new("42804", text)).at(self.out.place(id))
+                Err(Error::new("42804", text)).at(self.start_of(id))
             }
             false => Ok(()),
         }
@@ -194,7 +194,7 @@ impl Binder<'_> {
             let Some(conversion) = found else {
                 let (to, from) = (self.catalog.shown(target), self.catalog.shown(ty));
                 let text = format!("argument of {construct} must be type {to}, not type {from}");
-                return Err(Error::new("42804", text)).at(self.out.place(id));
+                return Err(Error::new("42804", text)).at(self.start_of(id));
             };
             made = self.converted(id, &conversion)?;
         }

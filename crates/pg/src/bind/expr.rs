@@ -260,7 +260,8 @@ impl Binder<'_> {
         place: Option<u32>,
     ) -> Result<(Op, Oid)> {
         let operands = (left.map(|left| self.operand(left)), self.operand(right));
-        let found = resolve::operator(self.catalog, name, operands.0, operands.1).at(place)?;
+        let found = resolve::operator(self.catalog, name, operands.0, operands.1)
+            .map_err(|error| Self::resolution_error(error, place))?;
         let mut args = Vec::new();
         for (arg, conversion) in left.into_iter().chain([right]).zip(&found.operands) {
             args.push(self.converted(arg, conversion)?);
@@ -278,7 +279,8 @@ impl Binder<'_> {
         place: Option<u32>,
     ) -> Result<ExprId> {
         let operands = (self.operand(left), self.operand(right));
-        let found = resolve::any_operator(self.catalog, name, operands.0, operands.1).at(place)?;
+        let found = resolve::any_operator(self.catalog, name, operands.0, operands.1)
+            .map_err(|error| Self::resolution_error(error, place))?;
         let left = self.converted(left, &found.operands[0])?;
         let right = self.converted(right, &found.operands[1])?;
         let op =
@@ -297,8 +299,8 @@ impl Binder<'_> {
         let is_row = matches!(self.tree.expr(left), Raw::Row(..));
         let left = self.expr(left)?;
         let (mut constants, mut others) = (Vec::new(), Vec::new());
-        for item in list {
-            let item = self.expr(*item)?;
+        let all = self.all(list)?;
+        for item in all.iter().copied() {
             match self.has_vars(item) {
                 true => others.push(item),
                 false => constants.push(item),
@@ -315,14 +317,15 @@ impl Binder<'_> {
         let array = common
             .filter(|common| *common != oids::RECORD)
             .and_then(|common| Some((common, self.catalog.array_of(common)?)));
-        let mut single = constants;
+        // Without an array all are compared in their order.
+        let mut single = all;
         if let Some((element, array)) = array {
-            let items = self.to_common(&single, element, "IN")?;
+            let items = self.to_common(&constants, element, "IN")?;
             let array = self.out.add(Expr::Array(items, false), TypeRef::new(array), None);
             made.push(self.array_op(name, left, array, not, place)?);
-            single = Vec::new();
+            single = others;
         }
-        for item in single.into_iter().chain(others) {
+        for item in single {
             let both_rows = is_row && matches!(self.out.expr(item), Expr::Row(..));
             let compared = match both_rows {
                 true => self.compare_rows(name, left, item, place)?,

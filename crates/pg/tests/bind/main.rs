@@ -9,6 +9,7 @@
 
 mod judge;
 mod ours;
+mod random;
 mod schema;
 mod theirs;
 
@@ -47,4 +48,22 @@ fn statements_are_bound_as_postgresql_binds_them() {
         assert!(wanted > 9 * (found.refused + found.accepted - wanted), "{name}");
     }
     assert_eq!(differing, 0, "statements differ");
+}
+
+#[test]
+fn random_statements_are_bound_as_postgresql_binds_them() {
+    if !onlap_testkit::programs::are_there(&NEEDED) {
+        return;
+    }
+    let count = std::env::var("ONLAP_BIND_RANDOM").ok().map(|n| n.parse().expect("a number"));
+    let judge = std::cell::RefCell::new(Judge::new(Postgres::start()));
+    onlap_testkit::for_seeds("bind", 1, |mut rng| {
+        let all: Vec<String> =
+            (0..count.unwrap_or(3000)).map(|_| random::statement(&mut rng)).collect();
+        let found = judge.borrow_mut().compare(&all);
+        println!("random: {found:?}");
+        assert_eq!(found.differing, 0, "statements differ");
+        assert!(found.accepted > all.len() / 3, "{found:?}");
+        assert!(found.refused > all.len() / 20, "{found:?}");
+    });
 }
