@@ -86,6 +86,11 @@ pub fn key_repr(catalog: &Catalog, oid: Oid) -> Option<Repr> {
     })
 }
 
+/// Whether the values of a type are their own keys.
+pub fn is_own_key(catalog: &Catalog, oid: Oid) -> bool {
+    form(catalog, oid) == Form::Same
+}
+
 /// The key of a value; NULL for NULL.
 ///
 /// # Panics

@@ -150,7 +150,7 @@ impl Compiler<'_> {
         let key = onlap_kernels::key_repr(&self.env.catalog, ty.oid);
         let key = key.ok_or_else(|| crate::node::unserved(&self.env, ty.oid))?;
         let key = onlap_kernels::arrow_type(key);
-        let is_same = key == own && !is_bpchar(&self.env, ty.oid);
+        let is_same = onlap_kernels::is_own_key(&self.env.catalog, ty.oid);
         Ok(if is_same { (node, own) } else { (Node::Key(Box::new(node), ty.oid), key) })
     }
 
@@ -389,11 +389,6 @@ impl Compiler<'_> {
             _ => Ok(None),
         }
     }
-}
-
-/// char(n), whose key is a text as it is, but another one.
-fn is_bpchar(env: &Env, oid: onlap_pg::Oid) -> bool {
-    env.catalog.base_type(oid) == 1042
 }
 
 /// LIMIT and OFFSET.

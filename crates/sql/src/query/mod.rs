@@ -76,7 +76,7 @@ impl Bound {
     /// # Errors
     /// PostgreSQL's, with their places.
     pub fn new(view: &View, text: &str, given: &[Option<PgType>]) -> Result<Option<Bound>> {
-        let Ok(tree) = grammar::parse(text) else { return Ok(None) };
+        let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
         let [written] = &tree.statements[..] else { return Ok(None) };
         let names = Names::new(view);
         let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();

@@ -64,7 +64,7 @@ impl Schema for Names<'_> {
             Some(view::Relation::Table(_, table)) => {
                 let handle = TableHandle { schema: table.schema(), table };
                 let relation = Arc::new(relation(&handle));
-                self.known.borrow_mut().add(relation.oid, handle, self.view);
+                self.known.borrow_mut().add(relation.oid, handle);
                 Ok(Some(relation))
             }
             // A view; or nothing, which the other way says with the words of the schema.
@@ -73,6 +73,10 @@ impl Schema for Names<'_> {
     }
 
     fn composite(&self, _: Oid) -> Option<Arc<Relation>> {
+        None
+    }
+
+    fn constraint(&self, _: Oid, _: &str) -> Option<Oid> {
         None
     }
 
