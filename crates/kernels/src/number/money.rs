@@ -16,7 +16,7 @@ macro_rules! checked {
 
 /// A division by an integer.
 macro_rules! divided {
-    ($b:ident $f:expr) => {
+    ($b:ident, $f:expr) => {
         |_| check2::<Int8, $b, Int8, _>($f, |_, b| if b == 0 { by_zero() } else { out_of_range() })
     };
 }
@@ -54,15 +54,15 @@ pub const OPERATORS: &[Entry] = &[
     ("int4_mul_cash(int4,money)", checked!(Int4 Int8 |a, b| b.overflowing_mul(i64::from(a)))),
     ("cash_mul_int2(money,int2)", checked!(Int8 Int2 |a, b| a.overflowing_mul(i64::from(b)))),
     ("int2_mul_cash(int2,money)", checked!(Int2 Int8 |a, b| b.overflowing_mul(i64::from(a)))),
-    ("cash_div_int8(money,int8)", divided!(Int8 divide)),
-    ("cash_div_int4(money,int4)", divided!(Int4 | a, b | divide(a, i64::from(b)))),
-    ("cash_div_int2(money,int2)", divided!(Int2 | a, b | divide(a, i64::from(b)))),
+    ("cash_div_int8(money,int8)", divided!(Int8, divide)),
+    ("cash_div_int4(money,int4)", divided!(Int4, |a, b| divide(a, i64::from(b)))),
+    ("cash_div_int2(money,int2)", divided!(Int2, |a, b| divide(a, i64::from(b)))),
     ("cash_mul_flt8(money,float8)", scaled!(Int8 Float8 |a, b| (a as f64).times(b))),
     ("flt8_mul_cash(float8,money)", scaled!(Float8 Int8 |a, b| a.times(b as f64))),
     ("cash_mul_flt4(money,float4)", scaled!(Int8 Float4 |a, b| (a as f64).times(f64::from(b)))),
     ("flt4_mul_cash(float4,money)", scaled!(Float4 Int8 |a, b| f64::from(a).times(b as f64))),
-    ("cash_div_flt8(money,float8)", divided!(Float8 | a, b | quotient(a, b), 0.0)),
-    ("cash_div_flt4(money,float4)", divided!(Float4 | a, b | quotient(a, f64::from(b)), 0.0)),
+    ("cash_div_flt8(money,float8)", scaled!(Int8 Float8 |a, b| by(a, b))),
+    ("cash_div_flt4(money,float4)", scaled!(Int8 Float4 |a, b| by(a, f64::from(b)))),
     ("cashlarger(money,money)", |_| map2::<Int8, Int8, Int8, _>(i64::max)),
     ("cashsmaller(money,money)", |_| map2::<Int8, Int8, Int8, _>(i64::min)),
 ];
