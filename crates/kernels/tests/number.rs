@@ -412,7 +412,7 @@ fn series_give_what_postgresql_gives() {
             let texts = &[start, stop, step][..proc.arguments.len()];
             let args: Vec<String> = texts.iter().map(|text| format!("'{text}'::{ty}")).collect();
             queries.push(format!(
-                "select x::text from (select x from generate_series({}) x limit 5) y",
+                "select x::text from (select generate_series({}) as x limit 5) y",
                 args.join(",")
             ));
             calls.push((proc, texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>()));

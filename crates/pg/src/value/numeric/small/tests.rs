@@ -33,11 +33,11 @@ fn results_are_those_of_any_digits() {
             let (x, y) = (Numeric::from(*a), Numeric::from(*b));
             let zero = y.is_zero();
             let all = [
-                (a.add(*b), x.add(&y)),
-                (a.sub(*b), x.sub(&y)),
-                (a.mul(*b), x.mul(&y)),
-                if zero { (None, x.add(&y)) } else { (a.div(*b), x.div(&y)) },
-                if zero { (None, x.add(&y)) } else { (a.rem(*b), x.rem(&y)) },
+                (a.checked_add(*b), x.add(&y)),
+                (a.checked_sub(*b), x.sub(&y)),
+                (a.checked_mul(*b), x.mul(&y)),
+                if zero { (None, x.add(&y)) } else { (a.checked_div(*b), x.div(&y)) },
+                if zero { (None, x.add(&y)) } else { (a.checked_rem(*b), x.rem(&y)) },
                 (a.round(b.scale()), x.round(i32::from(b.scale()))),
             ];
             for (fast, slow) in all {
