@@ -317,9 +317,10 @@ fn theirs(postgres: &Postgres, queries: &[String]) -> Vec<String> {
     psql.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = psql.spawn().expect("psql is installed");
     let mut input = child.stdin.take().expect("it was asked for");
-    let writer = std::thread::spawn(move || input.write_all(script.as_bytes()));
+    // psql writes nothing before it has read all.
+    input.write_all(script.as_bytes()).expect("psql reads");
+    drop(input);
     let output = child.wait_with_output().expect("psql ends");
-    writer.join().expect("it writes").expect("psql reads");
     assert!(output.status.success(), "psql failed");
     let out = String::from_utf8(output.stdout).expect("UTF-8");
     let answers: Vec<String> = out.lines().map(str::to_owned).collect();

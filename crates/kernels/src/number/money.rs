@@ -17,7 +17,7 @@ macro_rules! checked {
 /// A division by an integer.
 macro_rules! divided {
     ($b:ident, $f:expr) => {
-        |_| check2::<Int8, $b, Int8, _>($f, |_, b| if b == 0 { by_zero() } else { out_of_range() })
+        |_| check2::<Int8, $b, Int8, _>($f, |_, b| if b == 0 { by_zero() } else { no_quotient() })
     };
 }
 
@@ -82,6 +82,13 @@ fn cents(dollars: i64) -> Result<i64> {
 
 fn out_of_range() -> Error {
     Error::new("22003", "money out of range")
+}
+
+/// The least amount divided by -1, which PostgreSQL leaves to the processor.
+fn no_quotient() -> Error {
+    let detail = "An invalid floating-point operation was signaled. This probably means an \
+                  out-of-range result or an invalid operation, such as division by zero.";
+    Error::new("22P01", "floating-point exception").detail(detail)
 }
 
 fn divide(a: i64, b: i64) -> (i64, bool) {
