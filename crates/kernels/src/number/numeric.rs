@@ -8,12 +8,12 @@ use crate::{Bytes, Cx, Entry, Float4, Float8, Int2, Int4, Int8, Null, Num, four,
 
 /// + - * / % and comparisons.
 pub const OPERATORS: &[Entry] = &[
-    ("numeric_add(numeric,numeric)", |_| arithmetic(Small::add, Numeric::add)),
-    ("numeric_sub(numeric,numeric)", |_| arithmetic(Small::sub, Numeric::sub)),
-    ("numeric_mul(numeric,numeric)", |_| arithmetic(Small::mul, Numeric::mul)),
-    ("numeric_div(numeric,numeric)", |_| arithmetic(Small::div, Numeric::div)),
-    ("numeric_mod(numeric,numeric)", |_| arithmetic(Small::rem, Numeric::rem)),
-    ("mod(numeric,numeric)", |_| arithmetic(Small::rem, Numeric::rem)),
+    ("numeric_add(numeric,numeric)", |_| arithmetic(Small::checked_add, Numeric::add)),
+    ("numeric_sub(numeric,numeric)", |_| arithmetic(Small::checked_sub, Numeric::sub)),
+    ("numeric_mul(numeric,numeric)", |_| arithmetic(Small::checked_mul, Numeric::mul)),
+    ("numeric_div(numeric,numeric)", |_| arithmetic(Small::checked_div, Numeric::div)),
+    ("numeric_mod(numeric,numeric)", |_| arithmetic(Small::checked_rem, Numeric::rem)),
+    ("mod(numeric,numeric)", |_| arithmetic(Small::checked_rem, Numeric::rem)),
     ("numeric_eq(numeric,numeric)", |_| test(|order| order.is_eq())),
     ("numeric_ne(numeric,numeric)", |_| test(|order| order.is_ne())),
     ("numeric_lt(numeric,numeric)", |_| test(|order| order.is_lt())),

@@ -140,7 +140,7 @@ impl Exact {
     fn take(&mut self, value: Small) {
         self.count += 1;
         self.sum.add(value);
-        match value.mul(value) {
+        match value.checked_mul(value) {
             Some(square) => self.squares.add(square),
             None => {
                 let value = Numeric::from(value);

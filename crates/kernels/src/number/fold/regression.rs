@@ -33,8 +33,35 @@ pub const ENTRIES: &[AggregateEntry] = of_both! {
 
 /// The number of rows.
 pub const COUNT: &[AggregateEntry] = &[("regr_count(float8,float8)", |_| {
-    folded::<Both, Two<Float8, Float8>, Int8>(|s| Ok(Some(s.n as i64)))
+    folded::<Pairs, Two<Float8, Float8>, Int8>(|pairs| Ok(Some(pairs.0)))
 })];
+
+/// Rows in which both are there.
+#[derive(Default)]
+struct Pairs(i64);
+
+impl Step<Two<Float8, Float8>> for Pairs {
+    fn step(&mut self, _: (f64, f64)) -> Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+}
+
+impl State for Pairs {
+    fn save(&self, out: &mut Vec<u8>) {
+        out.extend(self.0.to_le_bytes());
+    }
+
+    fn load(bytes: &[u8]) -> Pairs {
+        let [count] = super::words(bytes).map(i64::from_le_bytes);
+        Pairs(count)
+    }
+
+    fn merge(&mut self, other: Pairs) -> Result<()> {
+        self.0 += other.0;
+        Ok(())
+    }
+}
 
 /// Number, sums, and sums of (products of) distances from the means.
 #[derive(Clone, Copy, Default)]

@@ -3,8 +3,8 @@
 //! Integers are summed in 128 bits, numerics as [`Total`] has it, floats in the order of their rows, float4 in its own
 //! precision, as PostgreSQL does. Averages of floats come from [`super::moments`].
 
-use onlap_pg::Result;
 use onlap_pg::value::numeric::{Numeric, Small};
+use onlap_pg::{Error, Result};
 
 use super::{One, Step, folded};
 use crate::aggregate::{AggregateEntry, State};
@@ -17,7 +17,7 @@ pub const ENTRIES: &[AggregateEntry] = &[
     ("sum(int2)", |_| folded::<Ints, One<Int2>, Int8>(Ints::short)),
     ("sum(int4)", |_| folded::<Ints, One<Int4>, Int8>(Ints::short)),
     ("sum(int8)", |_| folded::<Ints, One<Int8>, Dec>(Ints::long)),
-    ("sum(money)", |_| folded::<Ints, One<Int8>, Int8>(Ints::short)),
+    ("sum(money)", |_| folded::<Amounts, One<Int8>, Int8>(|state| Ok(state.sum))),
     ("sum(float4)", |_| folded::<Floats<f32>, One<Float4>, Float4>(|state| Ok(state.sum))),
     ("sum(float8)", |_| folded::<Floats<f64>, One<Float8>, Float8>(|state| Ok(state.sum))),
     ("sum(numeric)", |_| folded::<Numerics, One<Dec>, Dec>(Numerics::sum)),
@@ -84,10 +84,39 @@ impl State for Ints {
     }
 }
 
+/// Money: no sum under way may leave the range either.
+#[derive(Default)]
+struct Amounts {
+    sum: Option<i64>,
+}
+
+impl Step<One<Int8>> for Amounts {
+    #[inline(always)]
+    fn step(&mut self, value: i64) -> Result<()> {
+        let sum = self.sum.unwrap_or(0).checked_add(value);
+        self.sum = Some(sum.ok_or_else(|| Error::new("22003", "money out of range"))?);
+        Ok(())
+    }
+}
+
+impl State for Amounts {
+    fn save(&self, out: &mut Vec<u8>) {
+        out.extend(self.sum.iter().flat_map(|sum| sum.to_le_bytes()));
+    }
+
+    fn load(bytes: &[u8]) -> Amounts {
+        Amounts { sum: bytes.try_into().ok().map(i64::from_le_bytes) }
+    }
+
+    fn merge(&mut self, other: Amounts) -> Result<()> {
+        other.sum.map_or(Ok(()), |sum| self.step(sum))
+    }
+}
+
 /// The quotient of a sum and a number of rows.
 fn average(sum: Made, count: i64) -> Result<Made> {
     if let Made::Small(small) = &sum
-        && let Some(result) = small.div(Small::from(count))
+        && let Some(result) = small.checked_div(Small::from(count))
     {
         return Ok(Made::Small(result));
     }
@@ -149,7 +178,7 @@ impl Total {
     #[inline(always)]
     pub(super) fn add(&mut self, value: Small) {
         match self.small {
-            Some(sum) => match sum.add(value) {
+            Some(sum) => match sum.checked_add(value) {
                 Some(sum) => self.small = Some(sum),
                 None => {
                     self.add_large(&sum.into());
