@@ -144,7 +144,9 @@ impl<'a, 'c> Dissect<'a, 'c> {
         span: Span,
         found: &mut Found,
     ) -> Result<bool> {
-        if least == 0 && span.0 == span.1 {
+        // Once is tried before not at all, even for a text without characters, unless shorter texts are preferred.
+        let none = least == 0 && span.0 == span.1;
+        if none && what.is_short() {
             return Ok(true);
         }
         // A time of no characters is of use only where so many times are asked for.
@@ -177,7 +179,7 @@ impl<'a, 'c> Dissect<'a, 'c> {
                 way.places.pop();
             }
         }
-        Ok(false)
+        Ok(none)
     }
 
     /// Where the next time may end.

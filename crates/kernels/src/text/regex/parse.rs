@@ -57,6 +57,8 @@ struct Parser {
 enum Atom {
     /// A place between characters, of which there are no times.
     Place(Ast),
+    /// A back reference as it stands, which counts its times itself.
+    Reference(Tree),
     Tree(Tree),
 }
 
@@ -122,12 +124,13 @@ impl Parser {
                 Token::Close if closes => break,
                 _ => {}
             }
-            let atom = match self.atom()? {
+            let (atom, refers) = match self.atom()? {
                 Atom::Place(ast) => {
                     plain.push(ast);
                     continue;
                 }
-                Atom::Tree(tree) => tree,
+                Atom::Reference(tree) => (tree, true),
+                Atom::Tree(tree) => (tree, false),
             };
             let bounds = self.times()?;
             if bounds.most == Some(0) {
@@ -146,7 +149,8 @@ impl Parser {
             let before = plain_tree(std::mem::take(&mut plain), flags);
             flags = 0;
             let whole = combine(prefers, atom.flags);
-            messy.push((before, times(atom, &bounds, prefers), whole));
+            let many = if refers { refer } else { times };
+            messy.push((before, many(atom, &bounds, prefers), whole));
         }
         let rest = plain_tree(plain, flags);
         Ok(messy.into_iter().rev().fold(rest, |rest, (before, atom, whole)| {
@@ -180,7 +184,7 @@ impl Parser {
                     return Err(TOO_COMPLEX);
                 }
                 let kind = Kind::Reference { group, least: 1, most: Some(1), like };
-                Ok(Atom::Tree(Tree::new(kind, REFERS)))
+                Ok(Atom::Reference(Tree::new(kind, REFERS)))
             }
             Token::Close => plain(Ast::Set(super::set::Set::one(u32::from(')'), false))),
             Token::Count { .. } | Token::Brace => Err(QUANTIFIER),
@@ -203,7 +207,8 @@ impl Parser {
         if self.kept > MAX_STATES {
             return Err(TOO_COMPLEX);
         }
-        self.closed[number] = Some(tree.ast());
+        // Where a reference stands, what the group asked of its own place does not count.
+        self.closed[number] = Some(tree.ast().without_places());
         Ok(Atom::Tree(tree))
     }
 
@@ -249,15 +254,21 @@ fn concat(a: Tree, b: Tree) -> Tree {
     concat_with(a, b, flags)
 }
 
+/// A back reference that comes so many times.
+fn refer(atom: Tree, bounds: &Bounds, prefers: u8) -> Tree {
+    let flags = atom.flags | combine(prefers, atom.flags);
+    let Kind::Reference { group, like, .. } = atom.kind else {
+        unreachable!("it is a back reference")
+    };
+    let Bounds { least, most, .. } = *bounds;
+    Tree::new(Kind::Reference { group, least, most, like }, flags)
+}
+
 /// An atom that comes so many times.
 fn times(atom: Tree, bounds: &Bounds, prefers: u8) -> Tree {
     let flags = combine(prefers, atom.flags);
     let Bounds { least, most, .. } = *bounds;
     let own = atom.flags & (LONGER | SHORTER | MIXED);
-    if let Kind::Reference { group, like, .. } = atom.kind {
-        let kind = Kind::Reference { group, least, most, like };
-        return Tree::new(kind, atom.flags | flags);
-    }
     if (least, most) == (1, Some(1)) && (prefers == 0 || own == 0 || prefers == own) {
         return atom;
     }

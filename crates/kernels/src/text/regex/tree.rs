@@ -206,6 +206,20 @@ impl Sizes {
 }
 
 impl Ast {
+    /// Without what asks for places.
+    pub fn without_places(self) -> Ast {
+        let all = |parts: Vec<Ast>| parts.into_iter().map(Ast::without_places).collect();
+        match self {
+            Ast::Place(_) | Ast::Look { .. } => Ast::Empty,
+            Ast::Cat(parts) => Ast::Cat(all(parts)),
+            Ast::Alt(parts) => Ast::Alt(all(parts)),
+            Ast::Repeat(what, least, most) => {
+                Ast::Repeat(Box::new(what.without_places()), least, most)
+            }
+            other => other,
+        }
+    }
+
     /// About as many states as it takes.
     pub fn size(&self) -> usize {
         match self {
