@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
-use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS, count, too_large};
+use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS, count};
 use super::item::{self, Item};
 use crate::{Cx, Datum, Repr, repr};
 
@@ -41,7 +41,8 @@ pub(crate) fn input(cx: &mut Cx<'_>, element: TypeRef, text: &str) -> Result<Vec
     let dims = match declared {
         None => lengths.iter().map(|length| Dim::new(*length)).collect(),
         Some(dims) => {
-            let same = dims.iter().map(|dim| dim.length as usize).eq(lengths.iter().copied());
+            let declared = dims.iter().map(|dim| i64::from(dim.length));
+            let same = declared.eq(lengths.iter().map(|length| *length as i64));
             if !same {
                 let detail = "Specified array dimensions do not match array contents.";
                 return Err(malformed(text, detail));
@@ -118,20 +119,18 @@ fn bounds(text: &str) -> Result<(Option<Vec<Dim>>, usize)> {
 }
 
 fn dimension(lower: i32, upper: i32) -> Result<Dim> {
-    if upper == i32::MAX {
-        return Err(Error::new("54000", format!("array upper bound is too large: {upper}")));
-    }
     if upper < lower {
         return Err(Error::new("2202E", "upper bound cannot be less than lower bound"));
     }
-    let length = upper.checked_sub(lower).and_then(|length| length.checked_add(1));
-    Ok(Dim { length: length.ok_or_else(too_large)?, lower })
+    // What overflows is the length of no array.
+    Ok(Dim { length: upper.wrapping_sub(lower).wrapping_add(1), lower })
 }
 
 /// "number of array dimensions … exceeds the maximum allowed".
 pub(crate) fn too_many(dims: usize) -> Error {
-    let message =
-        format!("number of array dimensions ({dims}) exceeds the maximum allowed ({MAX_DIMENSIONS})");
+    let message = format!(
+        "number of array dimensions ({dims}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
+    );
     Error::new("54000", message)
 }
 

@@ -183,10 +183,7 @@ fn row_json(cx: &mut Cx<'_>, bytes: &[u8], pretty: bool, out: &mut String) -> Re
     Ok(())
 }
 
-fn fields<'a>(
-    cx: &Cx<'_>,
-    record: &Record<'a>,
-) -> Vec<(Cow<'a, str>, (Oid, Datum<'a>))> {
+fn fields<'a>(cx: &Cx<'_>, record: &Record<'a>) -> Vec<(Cow<'a, str>, (Oid, Datum<'a>))> {
     record.names().into_iter().zip(record.fields(cx.catalog)).collect()
 }
 

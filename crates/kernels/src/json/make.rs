@@ -84,9 +84,7 @@ fn even(count: usize, name: &str) -> Result<()> {
     if count.is_multiple_of(2) {
         return Ok(());
     }
-    let hint = format!(
-        "The arguments of {name}() must consist of alternating keys and values."
-    );
+    let hint = format!("The arguments of {name}() must consist of alternating keys and values.");
     Err(Error::new("22023", "argument list must have even number of elements").hint(hint))
 }
 

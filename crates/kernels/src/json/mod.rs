@@ -23,8 +23,7 @@ use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = 
-    &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES];
+pub const ENTRIES: &[&[Entry]] = &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = gather::AGGREGATES;
 /// Functions that give sets.

@@ -71,9 +71,7 @@ fn value(raw: &[u8], as_text: bool) -> Result<Datum<'static>> {
 
 fn elements(whole: &[u8], as_text: bool) -> Result<Made> {
     match node(whole) {
-        Node::Array(items) => {
-            items.iter().map(|item| Ok(vec![value(item, as_text)?])).collect()
-        }
+        Node::Array(items) => items.iter().map(|item| Ok(vec![value(item, as_text)?])).collect(),
         Node::Object(_) => Err(refused("cannot extract elements from an object")),
         _ => Err(refused("cannot extract elements from a scalar")),
     }
