@@ -11,6 +11,7 @@ pub mod form;
 mod gather;
 mod make;
 pub(crate) mod order;
+pub(crate) mod path;
 pub(crate) mod read;
 mod series;
 mod walk;
@@ -23,7 +24,8 @@ use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES];
+pub const ENTRIES: &[&[Entry]] =
+    &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES, path::ENTRIES];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = gather::AGGREGATES;
 /// Functions that give sets.
