@@ -136,7 +136,8 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
         1083 => Datum::Int8(datetime::recv_time(bytes)?),
         1114 | 1184 => Datum::Int8(datetime::recv_timestamp(bytes)?),
         1186 => Datum::bytes(interval::Interval::recv(bytes)?.send()),
-        _ if repr(cx.catalog, oid) == Some(Repr::Text) => {
+        // jsonpath has a version before its text.
+        _ if oid != 4072 && repr(cx.catalog, oid) == Some(Repr::Text) => {
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;
             return input(cx, ty, text);

@@ -331,8 +331,21 @@ pub(crate) fn vector_input(element: Oid, text: &str) -> Result<Vec<u8>> {
         builder.push(&value)?;
         rest = rest[end..].trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
     }
-    let dim = Dim { length: builder.len() as i32, lower: 0 };
-    Ok(builder.finish_as(&[dim]))
+    Ok(builder.finish_vector())
+}
+
+/// int2vectorrecv and oidvectorrecv.
+pub(crate) fn vector_recv(cx: &mut Cx<'_>, element: Oid, bytes: &[u8]) -> Result<Vec<u8>> {
+    let read = recv(cx, TypeRef::new(element), bytes)?;
+    let array = Array::load(&read, element_repr(cx, element)?);
+    let good = array.is_empty() || array.ndims() == 1 && array.dim(0).lower == 0;
+    if !good || array.has_nulls() {
+        let name = if element == 21 { "int2vector" } else { "oidvector" };
+        return Err(Error::new("22P03", format!("invalid {name} data")));
+    }
+    let mut builder = Builder::new(array.repr());
+    builder.extend(&array)?;
+    Ok(builder.finish_vector())
 }
 
 /// int2vectorout and oidvectorout.

@@ -103,6 +103,8 @@ pub(crate) fn recv(
             length if length == if oid == 829 { 6 } else { 8 } => Datum::bytes(bytes),
             _ => return Err(Error::new("08P01", "insufficient data left in message")),
         },
+        22 => Datum::bytes(array_text::vector_recv(cx, 21, bytes)?),
+        30 => Datum::bytes(array_text::vector_recv(cx, 26, bytes)?),
         oids::RECORD => {
             let message = "input of anonymous composite types is not implemented";
             return Err(Error::new("0A000", message));

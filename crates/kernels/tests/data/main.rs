@@ -3,6 +3,7 @@
 //! What the calls of functions beside PostgreSQL cannot ask: the order of values by their keys, comparisons of rows, which
 //! have no literals, aggregates over rows in groups that are saved and merged, and functions that give sets.
 
+mod forms;
 mod keys;
 mod many;
 mod oracle;
