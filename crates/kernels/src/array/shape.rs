@@ -14,8 +14,9 @@ use crate::{Datum, Entry, Kernel, Repr, Types};
 /// Functions.
 pub(super) const ENTRIES: &[Entry] = &[
     ("array_ndims(anyarray)", |types| {
-        of_array(types, |array| {
-            (array.ndims() > 0).then(|| Datum::Int4(array.ndims() as i32)).unwrap_or(Datum::Null)
+        of_array(types, |array| match array.ndims() {
+            0 => Datum::Null,
+            ndims => Datum::Int4(ndims as i32),
         })
     }),
     ("cardinality(anyarray)", |types| of_array(types, |array| Datum::Int4(array.len() as i32))),

@@ -164,7 +164,7 @@ pub(crate) fn output(cx: &mut Cx<'_>, element: Oid, bytes: &[u8], out: &mut Stri
     }
     let mut held = String::new();
     let mut write = |at: usize, out: &mut String| -> Result<()> {
-        if at % 1024 == 0 {
+        if at.is_multiple_of(1024) {
             cx.go_on()?;
             cx.room(out.len())?;
         }

@@ -152,7 +152,7 @@ fn array_json(
     }
     let dims = array.dims();
     let mut write = |at: usize, out: &mut String| -> Result<()> {
-        if at % 1024 == 0 {
+        if at.is_multiple_of(1024) {
             cx.go_on()?;
         }
         put_json(cx, element, &array.get(at), false, out)

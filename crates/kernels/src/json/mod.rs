@@ -12,12 +12,14 @@ mod gather;
 mod make;
 pub(crate) mod order;
 pub(crate) mod path;
+mod populate;
 pub(crate) mod read;
 mod series;
 mod walk;
 pub(crate) mod write;
 
 pub use form::{Encoder, Items, Node, Pairs, node};
+pub use populate::{Field, Source, populate, populate_set};
 
 use crate::Entry;
 use crate::aggregate::AggregateEntry;

@@ -7,11 +7,12 @@ mod eval;
 mod lex;
 mod parse;
 mod print;
+mod scalar;
 mod tree;
 
 use onlap_pg::{Error, Result};
 
-use self::eval::Item;
+use self::scalar::Item;
 use self::tree::Path;
 use crate::json::form::{Encoder, Node, node};
 use crate::misc::rows::{boolean, bytes, strict, text};
