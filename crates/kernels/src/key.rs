@@ -191,7 +191,12 @@ fn ordered(catalog: &Catalog, form: Form, value: &Datum<'_>, out: &mut Vec<u8>) 
         }
         (Form::Jsonb, Datum::Bytes(v)) => jsonb::key(v, out),
         (Form::Address, Datum::Bytes(v)) => net::key(v, out),
-        (Form::Bits, Datum::Bytes(v)) => put_bytes(v, out),
+        (Form::Bits, Datum::Bytes(v)) => {
+            // How many bits there are stands before them.
+            let (length, bits) = v.split_at(4);
+            put_bytes(bits, out);
+            out.extend_from_slice(length);
+        }
         (Form::Record, Datum::Bytes(v)) => {
             for (oid, field) in Record::load(v).fields(catalog) {
                 key_bytes(catalog, oid, &field, out);

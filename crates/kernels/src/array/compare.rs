@@ -5,10 +5,11 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use onlap_pg::catalog::Catalog;
+use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{Error, Oid, Result};
 
 use super::form::Array;
+use super::packed;
 use super::record::Record;
 use super::search::equality;
 use super::{Element, of_element, own_array};
@@ -36,12 +37,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("record_le(record,record)", |types| records(types, false, Ordering::is_le)),
     ("record_gt(record,record)", |types| records(types, false, Ordering::is_gt)),
     ("record_ge(record,record)", |types| records(types, false, Ordering::is_ge)),
-    ("record_image_eq(record,record)", |types| {
-        strict(types, |args, _| Ok(Datum::Bool(image(&args[0]) == image(&args[1]))))
-    }),
-    ("record_image_ne(record,record)", |types| {
-        strict(types, |args, _| Ok(Datum::Bool(image(&args[0]) != image(&args[1]))))
-    }),
+    ("record_image_eq(record,record)", |types| images(types, true)),
+    ("record_image_ne(record,record)", |types| images(types, false)),
     ("arraycontains(anyarray,anyarray)", |types| contains(types, |a, b| (b, a), true)),
     ("arraycontained(anyarray,anyarray)", |types| contains(types, |a, b| (a, b), true)),
     ("arrayoverlap(anyarray,anyarray)", |types| contains(types, |a, b| (a, b), false)),
@@ -90,15 +87,24 @@ fn vectors(types: &Types, test: fn(Ordering) -> bool) -> Box<dyn Kernel> {
     })
 }
 
-/// The fields of a row as they lie.
-fn image<'a>(value: &'a Datum<'_>) -> (&'a [u8], &'a [u8]) {
-    Record::load(bytes(value)).image()
-}
-
 fn records(types: &Types, equal: bool, test: fn(Ordering) -> bool) -> Box<dyn Kernel> {
     strict(types, move |args, cx| {
         let order = compare_records(cx.catalog, bytes(&args[0]), bytes(&args[1]), equal)?;
         Ok(Datum::Bool(test(order)))
+    })
+}
+
+/// Whether rows have the same bytes in their fields, or have not.
+fn images(types: &Types, wanted: bool) -> Box<dyn Kernel> {
+    strict(types, move |args, cx| {
+        let same = |_: Oid, a: &Datum<'_>, b: &Datum<'_>| {
+            let (mut left, mut right) = (Vec::new(), Vec::new());
+            packed::put(a, &mut left);
+            packed::put(b, &mut right);
+            Ok(left.cmp(&right))
+        };
+        let order = walk(cx.catalog, bytes(&args[0]), bytes(&args[1]), same)?;
+        Ok(Datum::Bool(order.is_eq() == wanted))
     })
 }
 
@@ -107,27 +113,38 @@ fn records(types: &Types, equal: bool, test: fn(Ordering) -> bool) -> Box<dyn Ke
 /// # Errors
 /// `42804`: they have other fields; `42883`: fields have no equality, or no order.
 pub fn compare_records(catalog: &Catalog, a: &[u8], b: &[u8], equal: bool) -> Result<Ordering> {
+    walk(catalog, a, b, |oid, x, y| {
+        let comparer = match equal {
+            true => equality(catalog, oid)?,
+            false => ordering(catalog, oid)?,
+        };
+        match (x, y) {
+            (Datum::Bytes(x), Datum::Bytes(y)) if catalog.base_type(oid) == oids::RECORD => {
+                compare_records(catalog, x, y, equal)
+            }
+            (x, y) if x.is_null() || y.is_null() => Ok(Ordering::Equal),
+            (x, y) => Ok(comparer.compare(catalog, x, y)),
+        }
+    })
+}
+
+/// Goes over the fields of two rows until they differ.
+fn walk(
+    catalog: &Catalog,
+    a: &[u8],
+    b: &[u8],
+    compare: impl Fn(Oid, &Datum<'_>, &Datum<'_>) -> Result<Ordering>,
+) -> Result<Ordering> {
     let (a, b) = (Record::load(a).fields(catalog), Record::load(b).fields(catalog));
-    for (at, ((left_type, left), (right_type, right))) in a.iter().zip(&b).enumerate() {
-        if left_type != right_type {
-            let (x, y) = (catalog.shown(*left_type), catalog.shown(*right_type));
+    for (at, ((oid, left), (right_oid, right))) in a.iter().zip(&b).enumerate() {
+        if oid != right_oid {
+            let (x, y, n) = (catalog.shown(*oid), catalog.shown(*right_oid), at + 1);
             let message =
-                format!("cannot compare dissimilar column types {x} and {y} at record column {}", at + 1);
+                format!("cannot compare dissimilar column types {x} and {y} at record column {n}");
             return Err(Error::new("42804", message));
         }
-        let comparer = match equal {
-            true => equality(catalog, *left_type)?,
-            false => ordering(catalog, *left_type)?,
-        };
-        let order = match (left, right) {
-            (Datum::Null, Datum::Null) => Ordering::Equal,
-            (Datum::Null, _) => Ordering::Greater,
-            (_, Datum::Null) => Ordering::Less,
-            (Datum::Bytes(x), Datum::Bytes(y)) if catalog.base_type(*left_type) == 2249 => {
-                compare_records(catalog, x, y, equal)?
-            }
-            (x, y) => comparer.compare(catalog, x, y),
-        };
+        let order = compare(*oid, left, right)?;
+        let order = left.is_null().cmp(&right.is_null()).then(order);
         if order.is_ne() {
             return Ok(order);
         }

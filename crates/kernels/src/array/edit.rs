@@ -74,7 +74,11 @@ fn put(
     at.ok_or_else(no_integer)?;
     let grown = Dim { length: dim.length + 1, lower: dim.lower };
     // What is put before others moves them only afterwards.
-    let checked = if before { Dim { lower: dim.lower.min(grown.lower - i32::from(dim.length > 0)), ..grown } } else { grown };
+    let checked = if before {
+        Dim { lower: dim.lower.min(grown.lower - i32::from(dim.length > 0)), ..grown }
+    } else {
+        grown
+    };
     count(&[checked])?;
     let mut builder = Builder::new(element.repr);
     if before {
@@ -89,9 +93,8 @@ fn put(
 
 /// Two arrays that are not empty.
 fn cat(a: &Array<'_>, b: &Array<'_>) -> Result<Vec<u8>> {
-    let refused = |detail: &str| {
-        Error::new("2202E", "cannot concatenate incompatible arrays").detail(detail)
-    };
+    let refused =
+        |detail: &str| Error::new("2202E", "cannot concatenate incompatible arrays").detail(detail);
     let (left, right) = (a.dims(), b.dims());
     let mut dims;
     if left.len() == right.len() {
@@ -103,7 +106,8 @@ fn cat(a: &Array<'_>, b: &Array<'_>) -> Result<Vec<u8>> {
         dims = left.clone();
         dims[0].length = dims[0].length.saturating_add(right[0].length);
     } else {
-        let (inner, outer) = if left.len() < right.len() { (&left, &right) } else { (&right, &left) };
+        let (inner, outer) =
+            if left.len() < right.len() { (&left, &right) } else { (&right, &left) };
         if inner.len() + 1 != outer.len() {
             return Err(refused(&format!(
                 "Arrays of {} and {} dimensions are not compatible for concatenation.",
@@ -152,7 +156,8 @@ fn filled(element: &Element, args: &[Datum<'_>], cx: &mut Cx<'_>) -> Result<Datu
         return Err(Error::new("2202E", "wrong number of array subscripts").detail(detail));
     }
     let both = lengths.iter().zip(&lowers);
-    let dims: Vec<Dim> = both.map(|(length, lower)| Dim { length: *length, lower: *lower }).collect();
+    let dims: Vec<Dim> =
+        both.map(|(length, lower)| Dim { length: *length, lower: *lower }).collect();
     let items = count(&dims)?;
     if items == 0 {
         return Ok(Datum::bytes(shape::empty()));

@@ -30,7 +30,8 @@ pub fn collect<'a>(
         return Ok(builder.finish());
     }
     let uneven = || {
-        let message = "multidimensional arrays must have array expressions with matching dimensions";
+        let message =
+            "multidimensional arrays must have array expressions with matching dimensions";
         Error::new("2202E", message)
     };
     let mut inner: Option<Vec<Dim>> = None;

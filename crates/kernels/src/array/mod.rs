@@ -23,6 +23,7 @@ pub(crate) mod text;
 
 pub use compare::compare_records;
 pub use form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS};
+pub(crate) use gather::extreme;
 pub use make::{any, collect};
 pub use record::Record;
 pub use row_text::null_test;
@@ -68,10 +69,7 @@ pub(crate) fn of_element(types: &Types, at: usize) -> Result<Element> {
 ///
 /// # Panics
 /// It is none.
-pub(crate) fn own_array<'a>(
-    element: &Result<Element>,
-    value: &'a Datum<'_>,
-) -> Result<Array<'a>> {
+pub(crate) fn own_array<'a>(element: &Result<Element>, value: &'a Datum<'_>) -> Result<Array<'a>> {
     let element = element.as_ref().map_err(Clone::clone)?;
     match value {
         Datum::Bytes(bytes) => Ok(Array::load(bytes, element.repr)),

@@ -78,11 +78,6 @@ impl<'a> Record<'a> {
         (0..self.len()).map(|_| name()).collect()
     }
 
-    /// The fields as they lie.
-    pub(crate) fn image(&self) -> (&'a [u8], &'a [u8]) {
-        (self.fields, self.data)
-    }
-
     /// How many fields it has.
     pub fn len(&self) -> usize {
         self.fields.len() / 8

@@ -4,10 +4,11 @@
 
 use onlap_pg::{Error, Oid, Result};
 
+use super::compare::ordering;
 use super::form::{Array, Builder, Dim};
 use super::{Element, of_element};
 use crate::key::Comparer;
-use crate::misc::rows::{bytes, called, int4};
+use crate::misc::rows::{bytes, called, int4, strict};
 use crate::{Datum, Entry, Kernel, Repr, Types};
 
 /// Functions.
@@ -15,6 +16,13 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("array_position(anycompatiblearray,anycompatible)", position),
     ("array_position(anycompatiblearray,anycompatible,int4)", position),
     ("array_positions(anycompatiblearray,anycompatible)", positions),
+    ("width_bucket(anycompatible,anycompatiblearray)", |types| {
+        let element = of_element(types, 1);
+        strict(types, move |args, cx| {
+            let element = element.as_ref().map_err(Clone::clone)?;
+            bucket(element, &args[0], &Array::load(bytes(&args[1]), element.repr), cx.catalog)
+        })
+    }),
     ("array_remove(anycompatiblearray,anycompatible)", |types| {
         let element = of_element(types, 0);
         called(types, move |args, cx| {
@@ -137,4 +145,30 @@ fn positions(types: &Types) -> Box<dyn Kernel> {
         }
         Ok(Datum::bytes(builder.finish()))
     })
+}
+
+/// How many thresholds a value has reached, of those that an array has in order.
+fn bucket(
+    element: &Element,
+    value: &Datum<'_>,
+    thresholds: &Array<'_>,
+    catalog: &onlap_pg::catalog::Catalog,
+) -> Result<Datum<'static>> {
+    if thresholds.ndims() > 1 {
+        return Err(Error::new("2202E", "thresholds must be one-dimensional array"));
+    }
+    if thresholds.has_nulls() {
+        return Err(Error::new("22004", "thresholds array must not contain NULLs"));
+    }
+    let order = ordering(catalog, element.oid)?;
+    let (mut low, mut high) = (0, thresholds.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if order.compare(catalog, value, &thresholds.get(middle)).is_lt() {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Ok(Datum::Int4(low as i32))
 }

@@ -20,9 +20,10 @@ pub(super) const SERIES: &[SeriesEntry] = &[
             let Datum::Bytes(bytes) = &args[0] else { return Ok(none()) };
             let held = bytes.to_vec();
             let length = Array::load(&held, element.repr).len();
-            Ok(Box::new((0..length).map(move |at| {
-                Ok(vec![Array::load(&held, element.repr).get(at).into_owned()])
-            })))
+            Ok(Box::new(
+                (0..length)
+                    .map(move |at| Ok(vec![Array::load(&held, element.repr).get(at).into_owned()])),
+            ))
         })
     }),
     ("generate_subscripts(anyarray,int4)", subscripts),

@@ -14,13 +14,12 @@ use crate::{Datum, Entry, Kernel, Repr, Types};
 /// Functions.
 pub(super) const ENTRIES: &[Entry] = &[
     ("array_ndims(anyarray)", |types| {
-        of_array(types, |array| {
-            (array.ndims() > 0).then(|| Datum::Int4(array.ndims() as i32)).unwrap_or(Datum::Null)
+        of_array(types, |array| match array.ndims() {
+            0 => Datum::Null,
+            ndims => Datum::Int4(ndims as i32),
         })
     }),
-    ("cardinality(anyarray)", |types| {
-        of_array(types, |array| Datum::Int4(array.len() as i32))
-    }),
+    ("cardinality(anyarray)", |types| of_array(types, |array| Datum::Int4(array.len() as i32))),
     ("array_dims(anyarray)", |types| of_array(types, dims)),
     ("array_length(anyarray,int4)", |types| of_dimension(types, |dim| dim.length)),
     ("array_lower(anyarray,int4)", |types| of_dimension(types, |dim| dim.lower)),
@@ -31,8 +30,7 @@ pub(super) const ENTRIES: &[Entry] = &[
             let array = own_array(&element, &args[0])?;
             let (trimmed, length) = (int4(&args[1]), first_length(&array));
             if trimmed < 0 || trimmed > length {
-                let message =
-                    format!("number of elements to trim must be between 0 and {length}");
+                let message = format!("number of elements to trim must be between 0 and {length}");
                 return Err(Error::new("2202E", message));
             }
             if array.is_empty() {
@@ -110,10 +108,7 @@ fn position(array: &Array<'_>, subscripts: &[i32]) -> Option<usize> {
 ///
 /// # Errors
 /// `54000`: the part is too large, as the whole would be.
-pub fn slice(
-    array: &Array<'_>,
-    bounds: &[(Option<i32>, Option<i32>)],
-) -> Result<Vec<u8>> {
+pub fn slice(array: &Array<'_>, bounds: &[(Option<i32>, Option<i32>)]) -> Result<Vec<u8>> {
     if array.is_empty() || bounds.is_empty() || array.ndims() < bounds.len() {
         return Ok(empty());
     }
@@ -127,7 +122,11 @@ pub fn slice(
             return Ok(empty());
         }
         let start = (i64::from(lower) - i64::from(dim.lower)) as usize;
-        ranges.push((start, (i64::from(upper) - i64::from(lower) + 1) as usize, dim.length as usize));
+        ranges.push((
+            start,
+            (i64::from(upper) - i64::from(lower) + 1) as usize,
+            dim.length as usize,
+        ));
     }
     let mut builder = Builder::new(array.repr());
     copy(array, &ranges, 0, &mut builder)?;

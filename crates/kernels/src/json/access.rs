@@ -178,12 +178,7 @@ pub(crate) fn keys<'a>(array: &'a Datum<'_>) -> impl Iterator<Item = Datum<'a>> 
     Array::load(bytes(array), Repr::Text).iter().filter(|key| !key.is_null())
 }
 
-fn given(
-    whole: &str,
-    path: &[Step<'_>],
-    as_text: bool,
-    cx: &Cx<'_>,
-) -> Result<Datum<'static>> {
+fn given(whole: &str, path: &[Step<'_>], as_text: bool, cx: &Cx<'_>) -> Result<Datum<'static>> {
     Ok(match walk::find(whole, path, cx)? {
         None => Datum::Null,
         Some(part) if !as_text => Datum::text(part.text),

@@ -100,9 +100,7 @@ fn same(a: &Node<'_>, b: &Node<'_>) -> bool {
 /// `whole @> part`: a scalar is in an array that has it, too, at the top.
 fn contains(whole: &[u8], part: &[u8]) -> bool {
     match (node(whole), node(part)) {
-        (Node::Array(items), scalar)
-            if !matches!(scalar, Node::Array(_) | Node::Object(_)) =>
-        {
+        (Node::Array(items), scalar) if !matches!(scalar, Node::Array(_) | Node::Object(_)) => {
             items.iter().any(|item| same(&node(item), &scalar))
         }
         _ => inside(whole, part),
@@ -117,9 +115,9 @@ fn inside(whole: &[u8], part: &[u8]) -> bool {
             };
             whole.len() >= part.len() && part.iter().all(found)
         }
-        (Node::Array(whole), Node::Array(part)) => part
-            .iter()
-            .all(|wanted| whole.iter().any(|held| inside(held, wanted))),
+        (Node::Array(whole), Node::Array(part)) => {
+            part.iter().all(|wanted| whole.iter().any(|held| inside(held, wanted)))
+        }
         (a, b) => same(&a, &b),
     }
 }

@@ -213,17 +213,10 @@ fn set_lax(args: &[Datum<'_>]) -> Result<Datum<'static>> {
 }
 
 /// A value with a change at a path.
-fn at_path(
-    value: &[u8],
-    path: &Datum<'_>,
-    new: &[u8],
-    change: Change,
-) -> Result<Datum<'static>> {
+fn at_path(value: &[u8], path: &Datum<'_>, new: &[u8], change: Change) -> Result<Datum<'static>> {
     let path = Array::load(bytes(path), Repr::Text);
-    let steps: Vec<Option<String>> = path
-        .iter()
-        .map(|step| (!step.is_null()).then(|| text(&step).to_owned()))
-        .collect();
+    let steps: Vec<Option<String>> =
+        path.iter().map(|step| (!step.is_null()).then(|| text(&step).to_owned())).collect();
     let empty = match node(value) {
         Node::Array(items) => items.is_empty(),
         Node::Object(pairs) => pairs.is_empty(),

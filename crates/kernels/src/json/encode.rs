@@ -152,7 +152,7 @@ fn array_json(
     }
     let dims = array.dims();
     let mut write = |at: usize, out: &mut String| -> Result<()> {
-        if at % 1024 == 0 {
+        if at.is_multiple_of(1024) {
             cx.go_on()?;
         }
         put_json(cx, element, &array.get(at), false, out)
@@ -183,10 +183,7 @@ fn row_json(cx: &mut Cx<'_>, bytes: &[u8], pretty: bool, out: &mut String) -> Re
     Ok(())
 }
 
-fn fields<'a>(
-    cx: &Cx<'_>,
-    record: &Record<'a>,
-) -> Vec<(Cow<'a, str>, (Oid, Datum<'a>))> {
+fn fields<'a>(cx: &Cx<'_>, record: &Record<'a>) -> Vec<(Cow<'a, str>, (Oid, Datum<'a>))> {
     record.names().into_iter().zip(record.fields(cx.catalog)).collect()
 }
 

@@ -18,8 +18,8 @@ pub(super) const AGGREGATES: &[AggregateEntry] = &[
     ("json_agg(anyelement)", |types| {
         let oid = types.args[0].oid;
         let base = types.catalog.base_type(oid);
-        let is_row = base == 2249
-            || types.catalog.get_type(base).is_some_and(|t| t.kind == Kind::Composite);
+        let is_row =
+            base == 2249 || types.catalog.get_type(base).is_some_and(|t| t.kind == Kind::Composite);
         let breaks = is_row || types.catalog.element(base).is_some();
         made(types, Items { oid, breaks })
     }),

@@ -34,8 +34,8 @@ pub(super) const ENTRIES: &[Entry] = &[
     ("jsonb_build_array(any)", jsonb_array),
     ("jsonb_build_object()", jsonb_object),
     ("jsonb_build_object(any)", jsonb_object),
-    ("json_object(_text)", |types| strict(types, |args, cx| of_texts(args, cx))),
-    ("json_object(_text,_text)", |types| strict(types, |args, cx| of_texts(args, cx))),
+    ("json_object(_text)", |types| strict(types, of_texts)),
+    ("json_object(_text,_text)", |types| strict(types, of_texts)),
     ("jsonb_object(_text)", |types| strict(types, |args, _| of_texts_b(args))),
     ("jsonb_object(_text,_text)", |types| strict(types, |args, _| of_texts_b(args))),
 ];
@@ -84,9 +84,7 @@ fn even(count: usize, name: &str) -> Result<()> {
     if count.is_multiple_of(2) {
         return Ok(());
     }
-    let hint = format!(
-        "The arguments of {name}() must consist of alternating keys and values."
-    );
+    let hint = format!("The arguments of {name}() must consist of alternating keys and values.");
     Err(Error::new("22023", "argument list must have even number of elements").hint(hint))
 }
 

@@ -11,20 +11,23 @@ pub mod form;
 mod gather;
 mod make;
 pub(crate) mod order;
+pub(crate) mod path;
+mod populate;
 pub(crate) mod read;
 mod series;
 mod walk;
 pub(crate) mod write;
 
 pub use form::{Encoder, Items, Node, Pairs, node};
+pub use populate::{Field, Source, populate, populate_set};
 
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = 
-    &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES];
+pub const ENTRIES: &[&[Entry]] =
+    &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES, path::ENTRIES];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = gather::AGGREGATES;
 /// Functions that give sets.

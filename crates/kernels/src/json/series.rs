@@ -5,7 +5,7 @@
 use onlap_pg::{Error, Result};
 
 use super::form::{Node, node};
-use super::{walk, write};
+use super::{path, walk, write};
 use crate::misc::rows::{bytes, text};
 use crate::series::{Rows, Series, SeriesEntry};
 use crate::{Cx, Datum};
@@ -23,6 +23,8 @@ pub(super) const SERIES: &[SeriesEntry] = &[
             _ => Err(refused("cannot call jsonb_object_keys on a scalar")),
         })
     }),
+    ("jsonb_path_query(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows)),
+    ("jsonb_path_query_tz(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows)),
     ("json_array_elements(json)", |_| of(|args, cx| elements_text(args, false, cx))),
     ("json_array_elements_text(json)", |_| of(|args, cx| elements_text(args, true, cx))),
     ("json_each(json)", |_| of(|args, cx| each_text(args, false, cx))),
@@ -46,7 +48,7 @@ pub(super) const SERIES: &[SeriesEntry] = &[
 type Made = Vec<Vec<Datum<'static>>>;
 
 /// A series that is made at once; NULL makes none.
-pub(super) fn of(
+fn of(
     f: impl Fn(&[Datum<'_>], &mut Cx<'_>) -> Result<Made> + Send + Sync + 'static,
 ) -> Box<dyn Series> {
     Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
@@ -71,9 +73,7 @@ fn value(raw: &[u8], as_text: bool) -> Result<Datum<'static>> {
 
 fn elements(whole: &[u8], as_text: bool) -> Result<Made> {
     match node(whole) {
-        Node::Array(items) => {
-            items.iter().map(|item| Ok(vec![value(item, as_text)?])).collect()
-        }
+        Node::Array(items) => items.iter().map(|item| Ok(vec![value(item, as_text)?])).collect(),
         Node::Object(_) => Err(refused("cannot extract elements from an object")),
         _ => Err(refused("cannot extract elements from a scalar")),
     }

@@ -63,11 +63,11 @@ pub(crate) fn find<'a>(text: &'a str, path: &[Step<'_>], cx: &Cx<'_>) -> Result<
             }
             Event::EndArray | Event::EndObject => {
                 levels.pop();
-                if levels.len() == path.len() {
-                    if let Some(start) = begun.take() {
-                        let text = &text[start..reader.end()];
-                        found = Some(Part { text, meaning: Some(Cow::Borrowed(text)) });
-                    }
+                if levels.len() == path.len()
+                    && let Some(start) = begun.take()
+                {
+                    let text = &text[start..reader.end()];
+                    found = Some(Part { text, meaning: Some(Cow::Borrowed(text)) });
                 }
                 continue;
             }

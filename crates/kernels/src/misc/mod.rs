@@ -2,6 +2,7 @@
 //!
 //! Those that ask the session or the catalogs go through [`crate::Session::call`]; network addresses.
 
+mod address;
 pub(crate) mod gather;
 pub(crate) mod io;
 mod mac;
@@ -18,8 +19,8 @@ use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = &[session::ENTRIES, types::ENTRIES];
+pub const ENTRIES: &[&[Entry]] = &[session::ENTRIES, types::ENTRIES, address::ENTRIES];
 /// Aggregates.
-pub const AGGREGATES: &[AggregateEntry] = &[];
+pub const AGGREGATES: &[AggregateEntry] = address::AGGREGATES;
 /// Functions that give sets.
 pub const SERIES: &[SeriesEntry] = &[];

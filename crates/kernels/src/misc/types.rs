@@ -22,9 +22,7 @@ pub(super) const ENTRIES: &[Entry] = &[
 fn counted(nulls: bool) -> Box<dyn Kernel> {
     each(move |cols: &[Col], rows, cx| {
         cx.go_on()?;
-        let count = |row: usize| {
-            cols.iter().filter(|col| col.is_null(row) == nulls).count() as i32
-        };
+        let count = |row: usize| cols.iter().filter(|col| col.is_null(row) == nulls).count() as i32;
         Ok(Arc::new((0..rows).map(count).collect::<Int32Array>()))
     })
 }
