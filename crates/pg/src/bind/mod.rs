@@ -31,6 +31,7 @@ mod places;
 mod query;
 mod recursion;
 mod rows;
+mod same;
 mod sets;
 mod steps;
 mod subqueries;
