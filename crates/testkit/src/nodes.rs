@@ -17,7 +17,8 @@ fn split(text: &str) -> Vec<String> {
     let (mut words, mut word, mut escaped) = (Vec::new(), String::new(), false);
     for c in text.chars() {
         if escaped {
-            word.push(c);
+            // Long lines are broken at blanks, also at those of names.
+            word.push(if c == '\n' { ' ' } else { c });
             escaped = false;
             continue;
         }

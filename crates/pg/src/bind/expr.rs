@@ -326,6 +326,7 @@ impl Binder<'_> {
             single = others;
         }
         for item in single {
+            let left = self.copy_of_open(left);
             let both_rows = is_row && matches!(self.out.expr(item), Expr::Row(..));
             let compared = match both_rows {
                 true => self.compare_rows(name, left, item, place)?,
@@ -338,6 +339,20 @@ impl Binder<'_> {
         }
         let all = if not { Expr::And(made) } else { Expr::Or(made) };
         Ok(self.out.add(all, bool, place))
+    }
+
+    /// A parameter without a type gets one at each comparison; they must agree in the end.
+    fn copy_of_open(&mut self, id: ExprId) -> ExprId {
+        let (ty, place) = (self.out.ty(id), self.out.place(id));
+        let copy = match self.out.expr(id).clone() {
+            Expr::Row(fields, names) => {
+                let fields = fields.into_iter().map(|field| self.copy_of_open(field)).collect();
+                Expr::Row(fields, names)
+            }
+            Expr::Param(number) => Expr::Param(number),
+            _ => return id,
+        };
+        self.out.add(copy, ty, place)
     }
 
     fn like(
@@ -498,7 +513,7 @@ impl Binder<'_> {
         if op.set {
             return Err(Error::new("42804", "NULLIF must not return a set")).at(place);
         }
-        let ty = TypeRef::new(self.out.ty(op.args[0]).oid);
+        let ty = self.out.ty(op.args[0]);
         Ok(self.out.add(Expr::NullIf(op), ty, place))
     }
 

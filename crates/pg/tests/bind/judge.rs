@@ -10,7 +10,7 @@ use crate::schema::Mirror;
 use crate::{ours, theirs};
 
 /// So many differences are shown.
-const SHOWN: usize = 400;
+const SHOWN: usize = 15;
 
 /// A server, and what its schema looks like.
 pub struct Judge {
