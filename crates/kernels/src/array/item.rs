@@ -199,7 +199,8 @@ fn element(text: &str, start: usize) -> Result<(Item<'_>, usize)> {
 /// Writes an element of an array, in quotes if it would be read otherwise without them.
 pub(crate) fn quote(text: &str, out: &mut String) {
     let special = |byte: u8| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',') || is_space(byte);
-    let plain = !text.is_empty() && !text.eq_ignore_ascii_case("null") && !text.bytes().any(special);
+    let plain =
+        !text.is_empty() && !text.eq_ignore_ascii_case("null") && !text.bytes().any(special);
     if plain {
         out.push_str(text);
         return;

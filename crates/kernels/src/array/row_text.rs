@@ -30,8 +30,7 @@ pub(crate) fn output(cx: &mut Cx<'_>, bytes: &[u8], out: &mut String) -> Result<
 }
 
 fn quote(text: &str, out: &mut String) {
-    let special =
-        |byte: u8| matches!(byte, b'"' | b'\\' | b'(' | b')' | b',') || is_space(byte);
+    let special = |byte: u8| matches!(byte, b'"' | b'\\' | b'(' | b')' | b',') || is_space(byte);
     if !text.is_empty() && !text.bytes().any(special) {
         out.push_str(text);
         return;

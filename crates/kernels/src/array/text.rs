@@ -130,8 +130,9 @@ fn dimension(lower: i32, upper: i32) -> Result<Dim> {
 
 /// "number of array dimensions … exceeds the maximum allowed".
 pub(crate) fn too_many(dims: usize) -> Error {
-    let message =
-        format!("number of array dimensions ({dims}) exceeds the maximum allowed ({MAX_DIMENSIONS})");
+    let message = format!(
+        "number of array dimensions ({dims}) exceeds the maximum allowed ({MAX_DIMENSIONS})"
+    );
     Error::new("54000", message)
 }
 

@@ -60,7 +60,7 @@ enum Token {
 }
 
 /// Reads a text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     text: &'a str,
     /// Where the last event begins and where it ends.
@@ -113,7 +113,8 @@ impl<'a> Reader<'a> {
             let token = self.token()?;
             match (self.wanted, token) {
                 (Wanted::End, Token::End) => return Ok(None),
-                (Wanted::First, Token::Punctuation(b']')) | (Wanted::Next, Token::Punctuation(b']')) => {
+                (Wanted::First, Token::Punctuation(b']'))
+                | (Wanted::Next, Token::Punctuation(b']')) => {
                     self.close();
                     return Ok(Some(Event::EndArray));
                 }
@@ -240,7 +241,8 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Result<Token> {
         let bytes = self.text.as_bytes();
-        let digits = |at: usize| bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let digits =
+            |at: usize| bytes[at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let mut at = self.start + usize::from(bytes[self.start] == b'-');
         let mut good = true;
         match bytes.get(at) {
@@ -299,9 +301,7 @@ impl<'a> Reader<'a> {
             }
             Some(b'u') => match hex(self.text, at + 2) {
                 Some(_) => Ok(at + 6),
-                None => {
-                    Err(invalid("\"\\u\" must be followed by four hexadecimal digits.".into()))
-                }
+                None => Err(invalid("\"\\u\" must be followed by four hexadecimal digits.".into())),
             },
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(at + 2),
             Some(_) => {
@@ -368,9 +368,9 @@ fn unicode(rest: &str) -> Result<(char, usize)> {
                     let code = 0x10000 + ((first & 0x3ff) << 10) + (low & 0x3ff);
                     Ok((char::from_u32(code).expect("a pair of surrogates is a character"), 10))
                 }
-                Some(0xd800..=0xdbff) => Err(invalid(
-                    "Unicode high surrogate must not follow a high surrogate.".into(),
-                )),
+                Some(0xd800..=0xdbff) => {
+                    Err(invalid("Unicode high surrogate must not follow a high surrogate.".into()))
+                }
                 _ => Err(lone_low()),
             }
         }

@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
-use onlap_pg::value::numeric::Numeric;
 use onlap_pg::value::MAX_BYTES;
+use onlap_pg::value::numeric::Numeric;
 use onlap_pg::{Error, Result};
 
 use super::form::{Encoder, MAX_JSONB, Node, node};
@@ -142,7 +142,8 @@ pub(crate) fn quote(text: &str, out: &mut String) {
     out.reserve(text.len() + 2);
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\') {
+    while let Some(at) = rest.bytes().position(|byte| byte < b' ' || byte == b'"' || byte == b'\\')
+    {
         out.push_str(&rest[..at]);
         match rest.as_bytes()[at] {
             b'"' => out.push_str("\\\""),

@@ -97,9 +97,7 @@ pub(crate) fn recv(
         3802 => Datum::bytes(write::parse(versioned("jsonb")?, cx)?),
         869 | 650 => Datum::bytes(Address::recv(bytes, oid == 650)?.store()),
         829 | 774 => match bytes.len() {
-            6 if oid == 774 => {
-                Datum::bytes([&bytes[..3], &[0xff, 0xfe], &bytes[3..]].concat())
-            }
+            6 if oid == 774 => Datum::bytes([&bytes[..3], &[0xff, 0xfe], &bytes[3..]].concat()),
             length if length == if oid == 829 { 6 } else { 8 } => Datum::bytes(bytes),
             _ => return Err(Error::new("08P01", "insufficient data left in message")),
         },

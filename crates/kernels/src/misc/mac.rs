@@ -14,7 +14,8 @@ pub(crate) fn parse6(text: &str) -> Result<[u8; 6]> {
     let trimmed = text.trim_matches(|c: char| matches!(c, ' ' | '\t'..='\r'));
     let shape: String =
         trimmed.chars().map(|c| if c.is_ascii_hexdigit() { 'x' } else { c }).collect();
-    let grouped = ["xxxxxx:xxxxxx", "xxxxxx-xxxxxx", "xxxx.xxxx.xxxx", "xxxx-xxxx-xxxx", "xxxxxxxxxxxx"];
+    let grouped =
+        ["xxxxxx:xxxxxx", "xxxxxx-xxxxxx", "xxxx.xxxx.xxxx", "xxxx-xxxx-xxxx", "xxxxxxxxxxxx"];
     let digits: String = match grouped.contains(&shape.as_str()) {
         true => trimmed.chars().filter(char::is_ascii_hexdigit).collect(),
         false => pairs(trimmed, text)?,

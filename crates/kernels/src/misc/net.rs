@@ -257,7 +257,9 @@ fn host_6(bytes: &[u8; 16]) -> String {
     }
     let zeros = if best.1 >= 2 { best.0..best.0 + best.1 } else { 8..8 };
     let mapped = zeros.start == 0
-        && (zeros.len() == 6 || zeros.len() == 7 && groups[7] != 1 || zeros.len() == 5 && groups[5] == 0xffff);
+        && (zeros.len() == 6
+            || zeros.len() == 7 && groups[7] != 1
+            || zeros.len() == 5 && groups[5] == 0xffff);
     let mut out = String::new();
     for (at, group) in groups.iter().enumerate() {
         if zeros.contains(&at) {

@@ -31,9 +31,7 @@ pub const ENTRIES: &[Entry] = &[
             Ok(store(bits.length, bits.bytes.iter().map(|byte| !byte)))
         })
     }),
-    ("bitshiftleft(bit,int4)", |_| {
-        two::<Bytes, Int4, Bytes>(|a, n, _| Ok(shift(a, i64::from(n))))
-    }),
+    ("bitshiftleft(bit,int4)", |_| two::<Bytes, Int4, Bytes>(|a, n, _| Ok(shift(a, i64::from(n))))),
     ("bitshiftright(bit,int4)", |_| {
         two::<Bytes, Int4, Bytes>(|a, n, _| Ok(shift(a, -i64::from(n))))
     }),
@@ -42,9 +40,7 @@ pub const ENTRIES: &[Entry] = &[
     ("bit_length(bit)", |_| one::<Bytes, Int4>(|a, _| Ok(Bits::load(a).length as i32))),
     ("octet_length(bit)", |_| one::<Bytes, Int4>(|a, _| Ok(a.len() as i32 - 4))),
     ("bit_count(bit)", |_| {
-        one::<Bytes, Int8>(|a, _| {
-            Ok(a[4..].iter().map(|byte| i64::from(byte.count_ones())).sum())
-        })
+        one::<Bytes, Int8>(|a, _| Ok(a[4..].iter().map(|byte| i64::from(byte.count_ones())).sum()))
     }),
     ("bit(int4,int4)", |_| {
         two::<Int4, Int4, Bytes>(|a, modifier, cx| of_number(i64::from(a), modifier, cx))
@@ -56,9 +52,7 @@ pub const ENTRIES: &[Entry] = &[
             Ok(number as u32 as i32)
         })
     }),
-    ("int8(bit)", |_| {
-        one::<Bytes, Int8>(|a, _| Ok(number(a, 64, "bigint out of range")? as i64))
-    }),
+    ("int8(bit)", |_| one::<Bytes, Int8>(|a, _| Ok(number(a, 64, "bigint out of range")? as i64))),
     ("bit(bit,int4,bool)", |_| {
         three::<Bytes, Int4, Bool, Bytes>(|a, modifier, explicit, cx| {
             cx.room(modifier.max(0) as usize / 8)?;

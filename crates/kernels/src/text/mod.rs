@@ -13,9 +13,13 @@ mod codes;
 mod compare;
 mod encodings;
 mod like;
+mod matches;
 mod parts;
+mod patterns;
 mod quote;
+mod regex;
 mod shape;
+mod similar;
 mod unicode;
 
 use crate::Entry;
@@ -30,6 +34,10 @@ pub const ENTRIES: &[&[Entry]] = &[
     quote::ENTRIES,
     any::ENTRIES,
     like::ENTRIES,
+    similar::ENTRIES,
+    patterns::OPERATORS,
+    patterns::ENTRIES,
+    matches::ENTRIES,
     bytes::ENTRIES,
     codes::ENTRIES,
     encodings::ENTRIES,
@@ -51,4 +59,4 @@ pub const ENTRIES: &[&[Entry]] = &[
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = agg::AGGREGATES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = &[];
+pub const SERIES: &[SeriesEntry] = matches::SERIES;

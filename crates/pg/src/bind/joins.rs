@@ -187,8 +187,13 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let alias = join.alias.as_ref();
         if let Some(alias) = alias.filter(|alias| alias.columns.len() > columns.names.len()) {
-            let text = format!("column alias list for \"{}\" has too many entries", alias.name);
-            return Err(Error::new("42601", text));
+            let text = format!(
+                "join expression \"{}\" has {} columns available but {} columns specified",
+                alias.name,
+                columns.names.len(),
+                alias.columns.len()
+            );
+            return Err(Error::new("42P10", text));
         }
         let written = alias.map_or(&[][..], |alias| &alias.columns[..]);
         let rest = columns.names.into_iter().skip(written.len());

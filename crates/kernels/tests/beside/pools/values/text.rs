@@ -1,5 +1,7 @@
 //! Values for functions of texts and bytes that the general ones do not test well.
 
+mod patterns;
+
 use onlap_pg::Oid;
 use onlap_pg::catalog::{Catalog, Proc};
 
@@ -145,6 +147,9 @@ const CHARACTERS: &[&str] =
 
 /// Texts of values for an argument, if the general ones do not do.
 pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&'static str]> {
+    if let Some(pool) = patterns::pool(proc, at, oid) {
+        return Some(pool);
+    }
     let name = proc.name;
     let is_text = matches!(oid, 25 | 1042 | 19);
     if name.ends_with("like") && oid == 17 {
@@ -157,6 +162,22 @@ pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&
         return Some(BITS);
     }
     Some(match (name, at, oid) {
+        ("parse_ident", 0, _) => &[
+            "",
+            "a",
+            "A.b",
+            " \"A b\" . c ",
+            "a.",
+            ".a",
+            "\"\"",
+            "\"a",
+            "\"a\"\"b\"",
+            "a b",
+            "1a",
+            "ä.é$1",
+            "a . b . c",
+            "x.\"y\".z!",
+        ],
         ("bit" | "varbit", 1, 23) => &["-1", "0", "1", "4", "9", "33", "70"],
         ("bitshiftleft" | "bitshiftright", 1, _) => {
             &["0", "1", "-1", "3", "8", "-9", "17", "100", "-2147483648", "2147483647"]
