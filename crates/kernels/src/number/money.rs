@@ -4,7 +4,7 @@ use onlap_pg::value::money;
 use onlap_pg::{Error, Result};
 
 use super::decimal::{Dec, Made};
-use super::float::by_zero;
+use super::float::{Float, by_zero};
 use crate::{Entry, Float4, Float8, Int2, Int4, Int8, Text, check2, map2, one};
 
 /// An operation of amounts that may leave the range.
@@ -14,14 +14,27 @@ macro_rules! checked {
     };
 }
 
-/// A division, of which there is none by zero.
+/// A division by an integer.
 macro_rules! divided {
-    ($b:ident $f:expr, $zero:expr) => {
+    ($b:ident, $f:expr) => {
+        |_| check2::<Int8, $b, Int8, _>($f, |_, b| if b == 0 { by_zero() } else { out_of_range() })
+    };
+}
+
+/// An operation of floats that is rounded to cents: it may leave their range, or that of amounts.
+macro_rules! scaled {
+    ($a:ident $b:ident |$x:ident, $y:ident| $f:expr) => {
         |_| {
-            check2::<Int8, $b, Int8, _>(
-                $f,
-                |_, b| {
-                    if b == $zero { by_zero() } else { out_of_range() }
+            check2::<$a, $b, Int8, _>(
+                |$x, $y| {
+                    let (value, failed) = $f;
+                    let (cents, too_large) = whole(value);
+                    (cents, failed | too_large)
+                },
+                |$x, $y| match $f {
+                    (_, true) if $y as f64 == 0.0 => by_zero(),
+                    (value, true) => f64::why(value),
+                    _ => out_of_range(),
                 },
             )
         }
@@ -41,15 +54,15 @@ pub const OPERATORS: &[Entry] = &[
     ("int4_mul_cash(int4,money)", checked!(Int4 Int8 |a, b| b.overflowing_mul(i64::from(a)))),
     ("cash_mul_int2(money,int2)", checked!(Int8 Int2 |a, b| a.overflowing_mul(i64::from(b)))),
     ("int2_mul_cash(int2,money)", checked!(Int2 Int8 |a, b| b.overflowing_mul(i64::from(a)))),
-    ("cash_div_int8(money,int8)", divided!(Int8 divide, 0)),
-    ("cash_div_int4(money,int4)", divided!(Int4 | a, b | divide(a, i64::from(b)), 0)),
-    ("cash_div_int2(money,int2)", divided!(Int2 | a, b | divide(a, i64::from(b)), 0)),
-    ("cash_mul_flt8(money,float8)", checked!(Int8 Float8 |a, b| whole(a as f64 * b))),
-    ("flt8_mul_cash(float8,money)", checked!(Float8 Int8 |a, b| whole(a * b as f64))),
-    ("cash_mul_flt4(money,float4)", checked!(Int8 Float4 |a, b| whole(a as f64 * f64::from(b)))),
-    ("flt4_mul_cash(float4,money)", checked!(Float4 Int8 |a, b| whole(f64::from(a) * b as f64))),
-    ("cash_div_flt8(money,float8)", divided!(Float8 | a, b | quotient(a, b), 0.0)),
-    ("cash_div_flt4(money,float4)", divided!(Float4 | a, b | quotient(a, f64::from(b)), 0.0)),
+    ("cash_div_int8(money,int8)", divided!(Int8, divide)),
+    ("cash_div_int4(money,int4)", divided!(Int4, |a, b| divide(a, i64::from(b)))),
+    ("cash_div_int2(money,int2)", divided!(Int2, |a, b| divide(a, i64::from(b)))),
+    ("cash_mul_flt8(money,float8)", scaled!(Int8 Float8 |a, b| (a as f64).times(b))),
+    ("flt8_mul_cash(float8,money)", scaled!(Float8 Int8 |a, b| a.times(b as f64))),
+    ("cash_mul_flt4(money,float4)", scaled!(Int8 Float4 |a, b| (a as f64).times(f64::from(b)))),
+    ("flt4_mul_cash(float4,money)", scaled!(Float4 Int8 |a, b| f64::from(a).times(b as f64))),
+    ("cash_div_flt8(money,float8)", scaled!(Int8 Float8 |a, b| by(a, b))),
+    ("cash_div_flt4(money,float4)", scaled!(Int8 Float4 |a, b| by(a, f64::from(b)))),
     ("cashlarger(money,money)", |_| map2::<Int8, Int8, Int8, _>(i64::max)),
     ("cashsmaller(money,money)", |_| map2::<Int8, Int8, Int8, _>(i64::min)),
 ];
@@ -75,9 +88,8 @@ fn divide(a: i64, b: i64) -> (i64, bool) {
     if b == 0 { (0, true) } else { a.overflowing_div(b) }
 }
 
-fn quotient(a: i64, b: f64) -> (i64, bool) {
-    let (cents, failed) = whole(a as f64 / b);
-    (cents, failed | (b == 0.0))
+fn by(a: i64, b: f64) -> (f64, bool) {
+    (a as f64).by(b)
 }
 
 /// A float rounded to cents, and whether it does not fit.

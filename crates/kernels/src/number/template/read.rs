@@ -171,7 +171,7 @@ impl Reader<'_> {
         }
     }
 
-    /// S is looked for behind a digit that no other follows; other signs where no digit was found.
+    /// S is looked for behind a digit that no other follows; MI, PL and SG where no digit was found.
     fn sign_behind(&mut self, read: bool) {
         let next = self.text.get(self.at + 1);
         if self.shape.signed && read && next.is_some_and(|b| !b.is_ascii_digit()) {
@@ -179,7 +179,7 @@ impl Reader<'_> {
             if !self.sign_here(false) {
                 self.at -= 1;
             }
-        } else if !read && !self.shape.signed && !self.shape.plus && !self.shape.minus {
+        } else if !read && !self.shape.signed && (self.shape.plus || self.shape.minus) {
             self.sign_here(false);
         }
     }

@@ -102,13 +102,6 @@ impl Int {
     fn of8(value: i64) -> Int {
         Int { value, long: true }
     }
-
-    fn fit(&self, value: Option<i64>) -> Result<i64> {
-        let fits = |value: &i64| self.long || i32::try_from(*value).is_ok();
-        let name = if self.long { "bigint" } else { "integer" };
-        let none = || Error::new("22003", format!("{name} out of range"));
-        value.filter(fits).ok_or_else(none)
-    }
 }
 
 impl Number for Int {
@@ -125,12 +118,16 @@ impl Number for Int {
 
     fn plain(&self, shape: &mut Shape) -> Result<String> {
         let mut value = self.value;
-        if shape.shifts {
-            let power = 10_i64.checked_pow(shape.shift as u32);
-            let power = self.fit(power)?;
-            value = self.fit(value.checked_mul(power))?;
-            shape.before += shape.shift;
+        if shape.shifts && self.long {
+            let none = || Error::new("22003", "bigint out of range");
+            let power = 10_i64.checked_pow(shape.shift as u32).ok_or_else(none)?;
+            value = value.checked_mul(power).ok_or_else(none)?;
+        } else if shape.shifts {
+            // int4 wraps around here; a power that does not fit is the least number.
+            let power = 10_i32.checked_pow(shape.shift as u32).unwrap_or(i32::MIN);
+            value = i64::from((value as i32).wrapping_mul(power));
         }
+        shape.before += shape.shift;
         Ok(match shape.behind {
             0 => value.to_string(),
             behind => format!("{value}.{}", "0".repeat(behind as usize)),

@@ -299,3 +299,6 @@ impl Numeric {
         Small::new(if self.is_negative() { -mantissa } else { mantissa }, scale)
     }
 }
+
+#[cfg(test)]
+mod tests;
