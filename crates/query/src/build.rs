@@ -170,7 +170,7 @@ impl Compiler<'_> {
                 Some(_) => self.set_query(id)?,
                 None => self.select(id)?,
             };
-            Ok(rel)
+            Ok(self.sealed(rel))
         })
     }
 
@@ -180,6 +180,9 @@ impl Compiler<'_> {
         let mut plan = self.from(id)?;
         let is_grouped =
             query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
+        if query.has_sets && (is_grouped || query.has_windows) {
+            plan = self.sets_below(query, plan)?;
+        }
         if is_grouped || query.having.is_some() {
             plan = self.group(id, plan)?;
         }
@@ -213,8 +216,10 @@ impl Compiler<'_> {
             plan = self.distinct(query, plan)?;
         }
         let fetch = self.limits(query)?;
-        if !query.order.is_empty() && !(query.distinct_on && !query.distinct.is_empty()) {
-            plan = self.sort(query, plan, &query.order, fetch.sort_fetch())?;
+        let is_sorted = self.frame().sorted || query.distinct_on && !query.distinct.is_empty();
+        if !query.order.is_empty() && !is_sorted {
+            let most = if query.ties { None } else { fetch.sort_fetch() };
+            plan = self.sort(query, plan, &query.order, most)?;
         }
         plan = match query.ties {
             true => self.ties(query, plan, &fetch)?,
@@ -405,7 +410,8 @@ impl Fetch {
         self.fetch.map(|fetch| fetch.saturating_add(self.skip))
     }
 
-    fn apply(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    /// The rows that are left.
+    pub fn apply(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         match self {
             Fetch { skip: 0, fetch: None } => plan,
             Fetch { skip, fetch } => Arc::new(GlobalLimitExec::new(plan, *skip, *fetch)),

@@ -7,6 +7,7 @@ mod compare;
 mod decimal;
 mod float;
 mod fold;
+mod frame;
 pub mod hash;
 mod int;
 mod math;
@@ -47,6 +48,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     sizes::ENTRIES,
     template::ENTRIES,
     random::ENTRIES,
+    frame::ENTRIES,
 ];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = fold::ENTRIES;
