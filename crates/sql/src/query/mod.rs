@@ -122,6 +122,15 @@ impl Bound {
         &self.needs
     }
 
+    /// Its steps, for those who show them.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn plan(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
+        view.judge.must(&self.needs)?;
+        Ok(self.steps(view, &self.nulls(), text)?.0)
+    }
+
     fn nulls(&self) -> Vec<Datum<'static>> {
         vec![Datum::Null; self.tree.parameters.len()]
     }
