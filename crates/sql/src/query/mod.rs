@@ -168,7 +168,7 @@ impl Bound {
                 crate::types::Cell::Null => Datum::Null,
                 _ if *oid == 0 => Datum::Null,
                 cell => {
-                    let mut bytes = bytes::BytesMut::new();
+                    let mut bytes = Vec::new();
                     cell.write_text(value.ty, crate::types::Style::default(), &mut bytes);
                     let value = String::from_utf8_lossy(&bytes);
                     let value = input(&mut cx, TypeRef::new(*oid), &value);

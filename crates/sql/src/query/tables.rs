@@ -200,7 +200,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn next(&mut self) -> Result<Option<RecordBatch>, DataFusionError> {
+    fn next(&mut self) -> std::result::Result<Option<RecordBatch>, DataFusionError> {
         self.scope.plan_goes_on().map_err(external)?;
         let engine = |e: onlap::Error| external(e.into());
         let batch = match self.batch.take() {
