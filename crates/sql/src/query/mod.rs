@@ -255,7 +255,7 @@ fn needs(bound: &onlap_pg::bound::Bound, query: QueryId, tables: &Known) -> Vec<
             columns.dedup();
             let numbers = columns.iter().filter(|column| **column > 0);
             let numbers = numbers.map(|column| schema.columns[*column as usize - 1].id.0 + 1);
-            needs.push(ask::of_table(Action::Select, schema, numbers.collect()));
+            needs.push(ask::of_table(Action::Read, schema, numbers.collect()));
         }
         // Queries within, wherever they are.
         let mut parts = bound.parts(query);

@@ -26,7 +26,7 @@ use crate::plan::TableHandle;
 use crate::plan::access::{Access, Bound, BoundOp, choose};
 use crate::plan::scan::{external, scope_of};
 use crate::scope::Scope;
-use crate::types::PgType;
+use crate::types::{Cell, PgType, Style, oid};
 
 /// The tables of a statement, by OID.
 #[derive(Default)]
@@ -300,8 +300,14 @@ fn numerics(column: &Column, rows: usize, value: impl Fn(usize) -> onlap::Numeri
         let small = Small::new(numeric.mantissa, numeric.scale);
         let made = match small.filter(|_| !numeric.is_nan()) {
             Some(small) => Numeric::from(small),
-            // What is not small is NaN, or has up to 38 digits; its text says both.
-            None => Numeric::parse(&numeric.to_string()).unwrap_or_else(|_| Numeric::nan()),
+            // What is not small is NaN, or has more decimals; its text says both.
+            None => {
+                let mut text = Vec::new();
+                let cell = Cell::Numeric(numeric);
+                cell.write_text(PgType::new(oid::NUMERIC), Style::default(), &mut text);
+                let text = String::from_utf8_lossy(&text);
+                Numeric::parse(&text).unwrap_or_else(|_| Numeric::nan())
+            }
         };
         let mut bytes = Vec::with_capacity(16);
         made.store(&mut bytes);
