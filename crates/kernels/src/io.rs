@@ -36,6 +36,7 @@ pub fn input(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>>
             numeric::Numeric::parse_with(text, modifier)?.store(&mut bytes);
             Datum::bytes(bytes)
         }
+        790 => Datum::Int8(value::money::parse(text)?),
         25 | 705 | 2275 => Datum::text(text),
         1043 => Datum::text(chars::to_varchar(text, modifier, chars::Cast::Assignment)?),
         1042 => Datum::text(chars::to_bpchar(text, modifier, chars::Cast::Assignment)?),
@@ -90,6 +91,7 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
         (700, Datum::Float4(v)) => out.write_str(&float::print4(*v, settings.extra_float_digits)),
         (701, Datum::Float8(v)) => out.write_str(&float::print8(*v, settings.extra_float_digits)),
         (1700, Datum::Bytes(v)) => write!(out, "{}", numeric::Numeric::load(v)),
+        (790, Datum::Int8(v)) => out.write_str(&value::money::print(*v)),
         (17, Datum::Bytes(v)) => out.write_str(&bytea::print(v, settings)?),
         (1560 | 1562, Datum::Bytes(v)) => out.write_str(&bits::Bits::load(v).print()?),
         (2950, Datum::Bytes(v)) => {
@@ -142,6 +144,7 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
             numeric::Numeric::recv(bytes, modifier)?.store(&mut stored);
             Datum::bytes(stored)
         }
+        790 => Datum::Int8(value::money::recv(bytes)?),
         17 => Datum::bytes(bytes),
         1560 => Datum::bytes(bits::recv(bytes, modifier, bits::Kind::Fixed)?),
         1562 => Datum::bytes(bits::recv(bytes, modifier, bits::Kind::Varying)?),
@@ -157,7 +160,8 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
             let time = crate::time::with_precision(value.time, modifier);
             Datum::bytes(timetz::TimeTz { time, ..value }.send())
         }
-        _ if repr(cx.catalog, oid) == Some(Repr::Text) => {
+        // jsonpath has a version before its text.
+        _ if oid != 4072 && repr(cx.catalog, oid) == Some(Repr::Text) => {
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;
             return input(cx, ty, text);

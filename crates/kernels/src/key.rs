@@ -86,6 +86,11 @@ pub fn key_repr(catalog: &Catalog, oid: Oid) -> Option<Repr> {
     })
 }
 
+/// Whether the values of a type are their own keys.
+pub fn is_own_key(catalog: &Catalog, oid: Oid) -> bool {
+    form(catalog, oid) == Form::Same
+}
+
 /// The key of a value; NULL for NULL.
 ///
 /// # Panics
@@ -186,7 +191,12 @@ fn ordered(catalog: &Catalog, form: Form, value: &Datum<'_>, out: &mut Vec<u8>) 
         }
         (Form::Jsonb, Datum::Bytes(v)) => jsonb::key(v, out),
         (Form::Address, Datum::Bytes(v)) => net::key(v, out),
-        (Form::Bits, Datum::Bytes(v)) => put_bytes(v, out),
+        (Form::Bits, Datum::Bytes(v)) => {
+            // How many bits there are stands before them.
+            let (length, bits) = v.split_at(4);
+            put_bytes(bits, out);
+            out.extend_from_slice(length);
+        }
         (Form::Record, Datum::Bytes(v)) => {
             for (oid, field) in Record::load(v).fields(catalog) {
                 key_bytes(catalog, oid, &field, out);
@@ -277,6 +287,9 @@ impl Comparer {
             (_, Datum::Float8(a), Datum::Float8(b)) => float::key8(*a).cmp(&float::key8(*b)),
             (Form::Bpchar, Datum::Text(a), Datum::Text(b)) => chars::key(a).cmp(chars::key(b)),
             (Form::Same, a, b) => same(a, b),
+            (Form::Array(element), Datum::Bytes(a), Datum::Bytes(b)) => {
+                arrays(catalog, element, a, b)
+            }
             (form, a, b) => {
                 let (mut left, mut right) = (Vec::new(), Vec::new());
                 ordered(catalog, form, a, &mut left);
@@ -293,6 +306,30 @@ impl Comparer {
             (a, b) => a == b,
         }
     }
+}
+
+/// Element by element, NULL last; then the number of elements, of dimensions, lengths, lower bounds.
+fn arrays(catalog: &Catalog, element: Oid, a: &[u8], b: &[u8]) -> Ordering {
+    let Some(own) = repr(catalog, element) else { return a.cmp(b) };
+    let (a, b) = (Array::load(a, own), Array::load(b, own));
+    let comparer = Comparer::new(catalog, element);
+    for (x, y) in a.iter().zip(b.iter()) {
+        let order = match (x.is_null(), y.is_null()) {
+            (false, false) => comparer.compare(catalog, &x, &y),
+            (x, y) => x.cmp(&y),
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    let (left, right) = (a.dims(), b.dims());
+    let lengths = |dims: &[crate::array::Dim]| dims.iter().map(|d| d.length).collect::<Vec<_>>();
+    let lowers = |dims: &[crate::array::Dim]| dims.iter().map(|d| d.lower).collect::<Vec<_>>();
+    a.len()
+        .cmp(&b.len())
+        .then_with(|| left.len().cmp(&right.len()))
+        .then_with(|| lengths(&left).cmp(&lengths(&right)))
+        .then_with(|| lowers(&left).cmp(&lowers(&right)))
 }
 
 /// Values that are their own keys.

@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, new_null_array};
 use arrow_schema::DataType;
@@ -52,6 +53,8 @@ pub struct SubQuery {
     pub ask: Ask,
     /// The representations of its columns.
     pub columns: Vec<Repr>,
+    /// The rounds of recursive queries around it: in each it may give something else.
+    pub rounds: Vec<Arc<AtomicU64>>,
     plan: Arc<dyn ExecutionPlan>,
     slots: Slots,
     params: Vec<Node>,
@@ -64,6 +67,8 @@ pub struct SubQuery {
 struct Known {
     answers: HashMap<Vec<u8>, Arc<Given>>,
     bytes: usize,
+    /// In which round, of all rounds around it.
+    round: u64,
 }
 
 /// What a query gave.
@@ -87,7 +92,8 @@ impl SubQuery {
         ty: DataType,
     ) -> SubQuery {
         let known = Mutex::default();
-        SubQuery { ask: Ask::Exists, columns: Vec::new(), plan, slots, params, ty, known }
+        let (columns, rounds) = (Vec::new(), Vec::new());
+        SubQuery { ask: Ask::Exists, columns, rounds, plan, slots, params, ty, known }
     }
 
     /// What is calculated for the rows of the query around it.
@@ -156,8 +162,15 @@ impl SubQuery {
         for value in &values {
             raw_bytes(value, &mut key);
         }
-        if let Some(given) = self.known.lock().answers.get(&key) {
-            return Ok(Arc::clone(given));
+        let round = self.rounds.iter().map(|round| round.load(Ordering::Relaxed)).sum();
+        {
+            let mut known = self.known.lock();
+            if known.round != round {
+                *known = Known { round, ..Known::default() };
+            }
+            if let Some(given) = known.answers.get(&key) {
+                return Ok(Arc::clone(given));
+            }
         }
         *self.slots.lock() = values;
         let given = Arc::new(self.run(env)?);
@@ -166,7 +179,7 @@ impl SubQuery {
         let bytes = bytes + key.len() + 100;
         env.session.room(bytes)?;
         if known.bytes + bytes > KEPT_BYTES && known.bytes > 0 {
-            *known = Known::default();
+            *known = Known { round, ..Known::default() };
         }
         known.bytes += bytes;
         known.answers.insert(key, Arc::clone(&given));

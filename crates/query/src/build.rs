@@ -150,7 +150,7 @@ impl Compiler<'_> {
         let key = onlap_kernels::key_repr(&self.env.catalog, ty.oid);
         let key = key.ok_or_else(|| crate::node::unserved(&self.env, ty.oid))?;
         let key = onlap_kernels::arrow_type(key);
-        let is_same = key == own && !is_bpchar(&self.env, ty.oid);
+        let is_same = onlap_kernels::is_own_key(&self.env.catalog, ty.oid);
         Ok(if is_same { (node, own) } else { (Node::Key(Box::new(node), ty.oid), key) })
     }
 
@@ -170,7 +170,7 @@ impl Compiler<'_> {
                 Some(_) => self.set_query(id)?,
                 None => self.select(id)?,
             };
-            Ok(rel)
+            Ok(self.sealed(rel))
         })
     }
 
@@ -180,6 +180,9 @@ impl Compiler<'_> {
         let mut plan = self.from(id)?;
         let is_grouped =
             query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
+        if query.has_sets && (is_grouped || query.has_windows) {
+            plan = self.sets_below(query, plan)?;
+        }
         if is_grouped || query.having.is_some() {
             plan = self.group(id, plan)?;
         }
@@ -213,8 +216,10 @@ impl Compiler<'_> {
             plan = self.distinct(query, plan)?;
         }
         let fetch = self.limits(query)?;
-        if !query.order.is_empty() && !(query.distinct_on && !query.distinct.is_empty()) {
-            plan = self.sort(query, plan, &query.order, fetch.sort_fetch())?;
+        let is_sorted = self.frame().sorted || query.distinct_on && !query.distinct.is_empty();
+        if !query.order.is_empty() && !is_sorted {
+            let most = if query.ties { None } else { fetch.sort_fetch() };
+            plan = self.sort(query, plan, &query.order, most)?;
         }
         plan = match query.ties {
             true => self.ties(query, plan, &fetch)?,
@@ -391,11 +396,6 @@ impl Compiler<'_> {
     }
 }
 
-/// char(n), whose key is a text as it is, but another one.
-fn is_bpchar(env: &Env, oid: onlap_pg::Oid) -> bool {
-    env.catalog.base_type(oid) == 1042
-}
-
 /// LIMIT and OFFSET.
 pub struct Fetch {
     /// Rows that are left out first.
@@ -410,7 +410,8 @@ impl Fetch {
         self.fetch.map(|fetch| fetch.saturating_add(self.skip))
     }
 
-    fn apply(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    /// The rows that are left.
+    pub fn apply(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         match self {
             Fetch { skip: 0, fetch: None } => plan,
             Fetch { skip, fetch } => Arc::new(GlobalLimitExec::new(plan, *skip, *fetch)),

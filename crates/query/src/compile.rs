@@ -20,6 +20,7 @@ use crate::env::{Env, Tables};
 use crate::layout::{Layout, PRESENT, Var};
 use crate::logic::RowCompare;
 use crate::node::{Call, Node, Rows, Slots};
+use crate::recursion::{Shared, Working};
 
 /// A query that is being made into steps.
 pub struct Frame {
@@ -34,9 +35,13 @@ pub struct Frame {
     /// The position of the first column of the subquery that a test is about.
     pub sub_columns: Option<usize>,
     /// Queries of WITH that are shared, by name.
-    pub shared: Vec<(String, Rel)>,
+    pub shared: Vec<(String, Shared)>,
     /// The rows of the step before, in a recursive query: by the name of WITH.
-    pub working: Vec<(String, crate::sets::Working)>,
+    pub working: Vec<(String, Working)>,
+    /// Columns of queries around it that it uses: levels up, the column, its type.
+    pub outer: Vec<(u32, Var, TypeRef)>,
+    /// Whether the rows are in the order of ORDER BY already.
+    pub sorted: bool,
     /// What lateral items see of those before them, the innermost last.
     pub lateral: Vec<Lateral>,
 }
@@ -62,6 +67,8 @@ impl Frame {
             sub_columns: None,
             shared: Vec::new(),
             working: Vec::new(),
+            outer: Vec::new(),
+            sorted: false,
             lateral: Vec::new(),
         }
     }
@@ -264,7 +271,7 @@ impl Compiler<'_> {
     }
 
     /// The arguments in the order of the parameters.
-    fn arguments(&self, call: &onlap_pg::bound::Call) -> Result<Vec<ExprId>> {
+    pub fn arguments(&self, call: &onlap_pg::bound::Call) -> Result<Vec<ExprId>> {
         let proc = self.env.catalog.proc(call.proc).expect("the resolver has found it");
         let mut places: Vec<Option<ExprId>> = vec![None; proc.arguments.len().max(call.args.len())];
         for (n, (place, id)) in call.args.iter().enumerate() {
@@ -287,6 +294,7 @@ impl Compiler<'_> {
         if up == 0 && let Some(column) = self.frames[at].layout.vars.get(&var) {
             return Ok(Node::Column(*column));
         }
+        self.note_outer(owner, var, ty);
         // The query nearest to here that is run once per set of outer values, and is within the owner.
         let inner = (owner + 1..=at).rev().find(|n| self.frames[*n].boundary.is_some());
         if inner.is_none()
@@ -588,6 +596,7 @@ impl Compiler<'_> {
         let targets: Vec<&Target> = query.targets.iter().filter(|t| !t.hidden).collect();
         let columns: Vec<TypeRef> = targets.iter().map(|t| self.bound.ty(t.value)).collect();
         let mut made = crate::apply::SubQuery::new(rel.plan, slots, params, self.arrow(ty.oid)?);
+        made.rounds = self.rounds();
         made.columns = columns.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
         made.ask = match &sub.kind {
             SubKind::Exists => crate::apply::Ask::Exists,

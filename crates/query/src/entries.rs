@@ -144,7 +144,7 @@ impl Compiler<'_> {
     }
 
     /// A query in FROM, which sees what is around it as this one does.
-    fn inner_query(&mut self, query: QueryId) -> Result<Rel> {
+    pub fn inner_query(&mut self, query: QueryId) -> Result<Rel> {
         self.frames.push(Frame::new(query, None));
         let made = self.query(query);
         self.frames.pop();
@@ -270,9 +270,11 @@ impl Compiler<'_> {
         let cte = query.ctes.iter().find(|cte| &*cte.name == name);
         let cte = cte.expect("the binder has found it");
         let tail = self.frames.split_off(definer + 1);
-        let made = self.cte_rows(definer, cte);
+        let made = self.cte_rows(cte);
         self.frames.extend(tail);
-        made
+        let (rel, outer) = made?;
+        self.depend_on(definer, &outer);
+        Ok(rel)
     }
 
     /// VALUES.

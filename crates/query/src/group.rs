@@ -34,17 +34,18 @@ type Plan = Arc<dyn ExecutionPlan>;
 
 /// What a step of groups is made of.
 #[derive(Default)]
-struct Parts {
+pub struct Parts {
     /// Columns of the input: expressions with their types.
-    input: Vec<(Arc<Node>, DataType)>,
+    pub input: Vec<(Arc<Node>, DataType)>,
     /// Columns of the input that are keys.
-    keys: Vec<usize>,
+    pub keys: Vec<usize>,
     /// Calls: the states, the columns of their arguments, the column of FILTER, the result's type.
-    calls: Vec<(MakeStates, Vec<usize>, Option<usize>, DataType)>,
+    pub calls: Vec<(MakeStates, Vec<usize>, Option<usize>, DataType)>,
 }
 
 impl Parts {
-    fn add(&mut self, node: Node, ty: DataType) -> usize {
+    /// Adds a column of the input.
+    pub fn add(&mut self, node: Node, ty: DataType) -> usize {
         self.input.push((Arc::new(node), ty));
         self.input.len() - 1
     }
@@ -57,9 +58,22 @@ impl Parts {
 }
 
 /// Where a grouped value is found.
-enum Found {
+#[derive(Clone, Copy, Debug)]
+pub enum Found {
+    /// Among the keys.
     Key(usize),
+    /// Among the calls.
     Call(usize),
+}
+
+impl Found {
+    /// The column of the step of groups, which begins with so many keys.
+    pub fn at(self, keys: usize) -> usize {
+        match self {
+            Found::Key(at) => at,
+            Found::Call(at) => keys + at,
+        }
+    }
 }
 
 impl Compiler<'_> {
@@ -73,20 +87,8 @@ impl Compiler<'_> {
         for item in &query.groups {
             let target = self.target_of(query, item);
             let ty = bound.ty(target.value);
-            let node = self.node(target.value)?;
-            let own = self.arrow(ty.oid)?;
-            let (key, key_ty) = self.key_node(node, ty)?;
-            let is_own = !matches!(key, Node::Key(..));
-            let at = parts.add(key, key_ty);
-            parts.keys.push(at);
-            let place = match is_own {
-                true => Found::Key(parts.keys.len() - 1),
-                false => {
-                    let node = self.node(target.value)?;
-                    Found::Call(parts.first(node, own))
-                }
-            };
-            found.push((target.value, ty, place));
+            let (node, again) = (self.node(target.value)?, self.node(target.value)?);
+            found.push((target.value, ty, self.keyed(&mut parts, node, again, ty)?));
         }
         let mut aggregates = Vec::new();
         self.aggregates_of(query, &mut aggregates);
@@ -98,6 +100,25 @@ impl Compiler<'_> {
         let dependent = if query.depends_on_keys { self.dependent(&mut parts)? } else { Vec::new() };
         let (plan, set_at) = self.grouped(plan, &parts, sets.as_deref(), query)?;
         self.after(query, plan, &parts, found, dependent, sets, set_at)
+    }
+
+    /// Adds what is grouped by: the key, and where that is not the value itself, the first value, whose node is given again.
+    pub fn keyed(
+        &mut self,
+        parts: &mut Parts,
+        node: Node,
+        again: Node,
+        ty: TypeRef,
+    ) -> Result<Found> {
+        let own = self.arrow(ty.oid)?;
+        let (key, key_ty) = self.key_node(node, ty)?;
+        let is_own = !matches!(key, Node::Key(..));
+        let at = parts.add(key, key_ty);
+        parts.keys.push(at);
+        Ok(match is_own {
+            true => Found::Key(parts.keys.len() - 1),
+            false => Found::Call(parts.first(again, own)),
+        })
     }
 
     /// The layout of groups.
@@ -116,10 +137,7 @@ impl Compiler<'_> {
         let width = keys + parts.calls.len();
         let mut layout = Layout { types: vec![TypeRef::new(0); width], ..Layout::default() };
         for (id, ty, place) in found {
-            let at = match place {
-                Found::Key(at) => at,
-                Found::Call(at) => keys + at,
-            };
+            let at = place.at(keys);
             layout.types[at] = ty;
             layout.exprs.push((id, at));
         }
@@ -273,7 +291,7 @@ impl Compiler<'_> {
     }
 
     /// The step: its columns are the keys, the number of the set if there are sets, the calls.
-    fn grouped(
+    pub fn grouped(
         &mut self,
         plan: Plan,
         parts: &Parts,

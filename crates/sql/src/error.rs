@@ -229,7 +229,10 @@ fn of_planner(e: &DataFusionError) -> SqlError {
             Some(own) => own.clone(),
             None => match inner.downcast_ref::<onlap::Error>() {
                 Some(engine) => engine.clone().into(),
-                None => plain(state::INTERNAL, &inner.to_string()),
+                None => match inner.downcast_ref::<onlap_pg::Error>() {
+                    Some(bound) => crate::query::sql_error(bound, ""),
+                    None => plain(state::INTERNAL, &inner.to_string()),
+                },
             },
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {

@@ -5,7 +5,7 @@
 //! isolation forbid ([`cycles`]), a driver that cuts the power at every operation ([`crash`]), one that kills
 //! processes ([`kill`]), one that gives them little memory ([`mod@cgroup`]), files that behave otherwise ([`wrapped`]), a disk that takes its time ([`slow`]), a log of what was tried
 //! ([`record`]), a PostgreSQL to compare with ([`postgres`]), what it makes of
-//! statements ([`described`]) and of all operators, functions and casts ([`resolution`]), and a client of either ([`simple`]). The crate knows the file system seam
+//! statements ([`described`], [`nodes`]) and of all operators, functions and casts ([`resolution`]), and a client of either ([`simple`]). The crate knows the file system seam
 //! but neither values nor formats: rows are whatever type the test chooses. Tests of upper layers reach
 //! the doubles of that seam through it ([`vfs`]).
 
@@ -18,6 +18,7 @@ pub mod described;
 pub mod history;
 pub mod kill;
 pub mod model;
+pub mod nodes;
 pub mod postgres;
 pub mod programs;
 pub mod record;

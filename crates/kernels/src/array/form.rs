@@ -2,7 +2,7 @@
 //!
 //! | bytes | what |
 //! |---|---|
-//! | 1 | number of dimensions: 0 for an empty array, at most 6 |
+//! | 1 | number of dimensions: 0 for an empty array (1 for an empty vector), at most 6 |
 //! | 1 | 1 if there are NULLs among the elements, else 0 |
 //! | 8 each | per dimension its length and its lower bound, 32 bits each, little-endian |
 //! | (n + 7) / 8 | only with NULLs: a bit per element, the lowest first, set for NULL |
@@ -253,8 +253,18 @@ impl Builder {
     ///
     /// # Panics
     /// The dimensions are of another number of elements.
-    pub fn finish_as(mut self, dims: &[Dim]) -> Vec<u8> {
+    pub fn finish_as(self, dims: &[Dim]) -> Vec<u8> {
         let dims = if self.len == 0 { &[] } else { dims };
+        self.written(dims)
+    }
+
+    /// An int2vector or oidvector: one dimension that counts from 0, without elements too.
+    pub fn finish_vector(self) -> Vec<u8> {
+        let dims = [Dim { length: self.len as i32, lower: 0 }];
+        self.written(&dims)
+    }
+
+    fn written(mut self, dims: &[Dim]) -> Vec<u8> {
         let mut all = usize::from(!dims.is_empty());
         dims.iter().for_each(|dim| all *= dim.length as usize);
         assert_eq!(all, self.len, "dimensions are those of the elements");

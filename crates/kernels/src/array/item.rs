@@ -38,8 +38,11 @@ struct Braces<'a> {
     counts: Vec<usize>,
     /// How long each dimension was when it was first closed.
     lengths: [Option<usize>; MAX_DIMENSIONS],
-    /// How deep elements are, once there is one.
+    /// For each depth, the inner braces that were closed in the last brace there.
+    closed: [usize; MAX_DIMENSIONS + 1],
+    /// How deep elements are, once there is one; and whether others are elsewhere.
     depth: Option<usize>,
+    differ: bool,
     last: Last,
 }
 
@@ -49,7 +52,9 @@ pub(crate) fn split(text: &str, start: usize) -> Result<(Vec<usize>, Vec<Item<'_
         text,
         counts: vec![0],
         lengths: [None; MAX_DIMENSIONS],
+        closed: [0; MAX_DIMENSIONS + 1],
         depth: None,
+        differ: false,
         last: Last::Open,
     };
     let mut items = Vec::new();
@@ -80,10 +85,16 @@ pub(crate) fn split(text: &str, start: usize) -> Result<(Vec<usize>, Vec<Item<'_
     if !bytes[at..].iter().all(|byte| is_space(*byte)) {
         return Err(malformed(text, "Junk after closing right brace."));
     }
-    if items.is_empty() {
-        return Ok((Vec::new(), items));
+    let lengths: Vec<usize> = braces.lengths.iter().map_while(|length| *length).collect();
+    // PostgreSQL counts inner braces: where the last brace has elements in place of braces, there are none.
+    if items.is_empty() || braces.differ && braces.closed[..lengths.len() - 1].contains(&0) {
+        return Ok((Vec::new(), Vec::new()));
     }
-    Ok((braces.lengths.iter().map_while(|length| *length).collect(), items))
+    // It takes elements in too few braces, too, where their number is right.
+    if braces.differ && lengths.iter().product::<usize>() != items.len() {
+        return Err(braces.uneven());
+    }
+    Ok((lengths, items))
 }
 
 impl Braces<'_> {
@@ -104,6 +115,7 @@ impl Braces<'_> {
             return Err(too_many(self.counts.len() + 1));
         }
         *self.counts.last_mut().expect("a brace is open") += 1;
+        self.closed[self.counts.len()] = 0;
         self.counts.push(0);
         self.last = Last::Open;
         Ok(())
@@ -120,6 +132,9 @@ impl Braces<'_> {
             return Err(self.uneven());
         }
         *length = Some(count);
+        if let Some(outer) = self.counts.len().checked_sub(1) {
+            self.closed[outer] += 1;
+        }
         self.last = Last::Close;
         Ok(())
     }
@@ -138,9 +153,7 @@ impl Braces<'_> {
             return Err(malformed(self.text, "Unexpected array element."));
         }
         let depth = self.counts.len();
-        if *self.depth.get_or_insert(depth) != depth {
-            return Err(self.uneven());
-        }
+        self.differ |= *self.depth.get_or_insert(depth) != depth;
         *self.counts.last_mut().expect("a brace is open") += 1;
         self.last = Last::Item;
         Ok(())

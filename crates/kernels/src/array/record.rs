@@ -3,12 +3,15 @@
 //! | bytes | what |
 //! |---|---|
 //! | 2 | number of fields, little-endian |
-//! | 2 | depth: one more than that of the deepest row value in its fields, little-endian |
+//! | 2 | depth: one more than that of the deepest row value in its fields; bit 15 is set if fields have names; little-endian |
 //! | 8 each | per field the OID of its type; where it ends, counted from the first, with bit 31 set for NULL; little-endian |
+//! | 4 | only with names: how many bytes they take, little-endian |
+//! | 1, … | only with names: per field the length of its name; the name |
 //! | … | the fields, as [`super::packed`] has them |
 //!
 //! The depth is limited ([`MAX_DEPTH`]), so that whatever walks a row value may do so by recursion.
-//! Names of fields are not here: those of a named type are its own, others are what the query says.
+//! Rows of tables and queries have the names of their columns, since json shows them; those of `ROW(…)` have none, and are
+//! shown as f1, f2 and so on.
 //!
 //! ```
 //! use onlap_kernels::{Datum, array::record};
@@ -19,7 +22,7 @@
 //! Thread safety: plain data.
 
 use onlap_pg::catalog::{Catalog, oids};
-use onlap_pg::value::MAX_BYTES;
+use onlap_pg::value::{MAX_BYTES, chars};
 use onlap_pg::{Error, Oid, Result};
 
 use super::form::Array;
@@ -34,10 +37,13 @@ pub const MAX_DEPTH: usize = 1000;
 
 const NULL: u32 = 1 << 31;
 
+const NAMED: u16 = 1 << 15;
+
 /// A row value as it lies in a column.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     fields: &'a [u8],
+    names: &'a [u8],
     data: &'a [u8],
 }
 
@@ -48,8 +54,28 @@ impl<'a> Record<'a> {
     /// The bytes are none that [`build`] made.
     pub fn load(bytes: &'a [u8]) -> Record<'a> {
         let fields = usize::from(u16::from_le_bytes([bytes[0], bytes[1]]));
-        let (fields, data) = bytes[4..].split_at(fields * 8);
-        Record { fields, data }
+        let named = u16::from_le_bytes([bytes[2], bytes[3]]) & NAMED != 0;
+        let (fields, rest) = bytes[4..].split_at(fields * 8);
+        let (names, data) = match named {
+            true => rest[4..].split_at(u32_at(rest, 0) as usize),
+            false => rest.split_at(0),
+        };
+        Record { fields, names, data }
+    }
+
+    /// The names of the fields.
+    pub fn names(&self) -> Vec<std::borrow::Cow<'a, str>> {
+        if self.names.is_empty() {
+            return (1..=self.len()).map(|n| format!("f{n}").into()).collect();
+        }
+        let mut rest = self.names;
+        let mut name = || {
+            let (length, tail) = rest.split_first().expect("every field has a name");
+            let (name, tail) = tail.split_at(usize::from(*length));
+            rest = tail;
+            std::str::from_utf8(name).expect("a name is UTF-8").into()
+        };
+        (0..self.len()).map(|_| name()).collect()
     }
 
     /// How many fields it has.
@@ -102,6 +128,18 @@ impl<'a> Record<'a> {
 /// # Errors
 /// `54000`: there are more fields than a row may have, or they are too large together.
 pub fn build(fields: &[(Oid, Datum<'_>)]) -> Result<Vec<u8>> {
+    build_named(&[], fields)
+}
+
+/// A row value of fields with their types and names.
+///
+/// # Errors
+/// `54000`: there are more fields than a row may have, or they are too large together.
+///
+/// # Panics
+/// There are names, but not of all fields.
+pub fn build_named(names: &[&str], fields: &[(Oid, Datum<'_>)]) -> Result<Vec<u8>> {
+    assert!(names.is_empty() || names.len() == fields.len(), "every field has a name");
     if fields.len() > MAX_FIELDS {
         let message = format!("number of columns ({}) exceeds limit ({MAX_FIELDS})", fields.len());
         return Err(Error::new("54011", message));
@@ -116,9 +154,19 @@ pub fn build(fields: &[(Oid, Datum<'_>)]) -> Result<Vec<u8>> {
     }
     let mut out = Vec::with_capacity(4 + fields.len() * 16 + size);
     out.extend_from_slice(&(fields.len() as u16).to_le_bytes());
-    out.extend_from_slice(&(depth as u16).to_le_bytes());
-    let start = 4 + fields.len() * 8;
-    out.resize(start, 0);
+    let named = if names.is_empty() { 0 } else { NAMED };
+    out.extend_from_slice(&(depth as u16 | named).to_le_bytes());
+    out.resize(4 + fields.len() * 8, 0);
+    if named != 0 {
+        let size: usize = names.iter().map(|name| chars::to_name(name).len() + 1).sum();
+        out.extend_from_slice(&(size as u32).to_le_bytes());
+        for name in names {
+            let name = chars::to_name(name);
+            out.push(name.len() as u8);
+            out.extend_from_slice(name.as_bytes());
+        }
+    }
+    let start = out.len();
     for (at, (oid, value)) in fields.iter().enumerate() {
         packed::put(value, &mut out);
         let end = (out.len() - start) as u32 | if value.is_null() { NULL } else { 0 };
@@ -131,7 +179,7 @@ pub fn build(fields: &[(Oid, Datum<'_>)]) -> Result<Vec<u8>> {
 
 /// How deep row values in a field are nested. Types with names nest as often as they were declared, no deeper.
 fn depth_of(oid: Oid, value: &Datum<'_>) -> usize {
-    let of = |bytes: &[u8]| usize::from(u16::from_le_bytes([bytes[2], bytes[3]]));
+    let of = |bytes: &[u8]| usize::from(u16::from_le_bytes([bytes[2], bytes[3]]) & !NAMED);
     match (oid, value) {
         (oids::RECORD, Datum::Bytes(bytes)) => of(bytes),
         (oids::RECORD_ARRAY, Datum::Bytes(bytes)) => {

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
-use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS, count, too_large};
+use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS, count};
 use super::item::{self, Item};
 use crate::{Cx, Datum, Repr, repr};
 
@@ -41,7 +41,8 @@ pub(crate) fn input(cx: &mut Cx<'_>, element: TypeRef, text: &str) -> Result<Vec
     let dims = match declared {
         None => lengths.iter().map(|length| Dim::new(*length)).collect(),
         Some(dims) => {
-            let same = dims.iter().map(|dim| dim.length as usize).eq(lengths.iter().copied());
+            let declared = dims.iter().map(|dim| i64::from(dim.length));
+            let same = declared.eq(lengths.iter().map(|length| *length as i64));
             if !same {
                 let detail = "Specified array dimensions do not match array contents.";
                 return Err(malformed(text, detail));
@@ -118,14 +119,11 @@ fn bounds(text: &str) -> Result<(Option<Vec<Dim>>, usize)> {
 }
 
 fn dimension(lower: i32, upper: i32) -> Result<Dim> {
-    if upper == i32::MAX {
-        return Err(Error::new("54000", format!("array upper bound is too large: {upper}")));
-    }
     if upper < lower {
         return Err(Error::new("2202E", "upper bound cannot be less than lower bound"));
     }
-    let length = upper.checked_sub(lower).and_then(|length| length.checked_add(1));
-    Ok(Dim { length: length.ok_or_else(too_large)?, lower })
+    // What overflows is the length of no array.
+    Ok(Dim { length: upper.wrapping_sub(lower).wrapping_add(1), lower })
 }
 
 /// "number of array dimensions … exceeds the maximum allowed".
@@ -166,7 +164,7 @@ pub(crate) fn output(cx: &mut Cx<'_>, element: Oid, bytes: &[u8], out: &mut Stri
     }
     let mut held = String::new();
     let mut write = |at: usize, out: &mut String| -> Result<()> {
-        if at % 1024 == 0 {
+        if at.is_multiple_of(1024) {
             cx.go_on()?;
             cx.room(out.len())?;
         }
@@ -333,8 +331,21 @@ pub(crate) fn vector_input(element: Oid, text: &str) -> Result<Vec<u8>> {
         builder.push(&value)?;
         rest = rest[end..].trim_start_matches(|c: char| c.is_ascii() && is_space(c as u8));
     }
-    let dim = Dim { length: builder.len() as i32, lower: 0 };
-    Ok(builder.finish_as(&[dim]))
+    Ok(builder.finish_vector())
+}
+
+/// int2vectorrecv and oidvectorrecv.
+pub(crate) fn vector_recv(cx: &mut Cx<'_>, element: Oid, bytes: &[u8]) -> Result<Vec<u8>> {
+    let read = recv(cx, TypeRef::new(element), bytes)?;
+    let array = Array::load(&read, element_repr(cx, element)?);
+    let good = array.is_empty() || array.ndims() == 1 && array.dim(0).lower == 0;
+    if !good || array.has_nulls() {
+        let name = if element == 21 { "int2vector" } else { "oidvector" };
+        return Err(Error::new("22P03", format!("invalid {name} data")));
+    }
+    let mut builder = Builder::new(array.repr());
+    builder.extend(&array)?;
+    Ok(builder.finish_vector())
 }
 
 /// int2vectorout and oidvectorout.

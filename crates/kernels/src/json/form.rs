@@ -189,21 +189,21 @@ fn order(a: &str, b: &str) -> std::cmp::Ordering {
 }
 
 /// A container that is being written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     start: usize,
     depth: usize,
     parts: Parts,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Parts {
     Array(Vec<u32>),
     Object(Vec<[u32; 3]>),
 }
 
 /// Writes a value: scalars, and between `begin_…` and [`Encoder::end`] what a container has.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Encoder {
     out: Vec<u8>,
     open: Vec<Open>,
@@ -223,6 +223,9 @@ impl Encoder {
         let mut what = "array elements";
         if let Some(open) = self.open.last_mut() {
             open.depth = open.depth.max(depth + 1);
+            if open.depth > MAX_DEPTH {
+                return Err(too_deep());
+            }
             let end = (end - open.start) as u32;
             match &mut open.parts {
                 Parts::Array(ends) => {
@@ -235,7 +238,9 @@ impl Encoder {
                 }
             }
         }
-        if end + self.tables <= MAX_JSONB { Ok(()) } else { Err(too_large(what)) }
+        // With what ends the open containers: to end them does not make it too large.
+        let whole = end + self.tables + self.open.len() * 7;
+        if whole <= MAX_JSONB { Ok(()) } else { Err(too_large(what)) }
     }
 
     /// null
@@ -352,9 +357,6 @@ impl Encoder {
     /// None was begun.
     pub fn end(&mut self) -> Result<()> {
         let Open { start, depth, parts } = self.open.pop().expect("a container was begun");
-        if depth > MAX_DEPTH {
-            return Err(too_deep());
-        }
         let (count, kind) = match parts {
             Parts::Array(ends) => {
                 self.tables -= ends.len() * 4;

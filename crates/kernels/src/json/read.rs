@@ -60,7 +60,7 @@ enum Token {
 }
 
 /// Reads a text.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reader<'a> {
     text: &'a str,
     /// Where the last event begins and where it ends.

@@ -9,7 +9,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 use super::net::Address;
 use super::{mac, named};
 use crate::array::{row_text, text as array_text};
-use crate::json::{read, write};
+use crate::json::{path, read, write};
 use crate::{Cx, Datum};
 
 /// Whether values of a type are records.
@@ -29,6 +29,7 @@ pub(crate) fn input(
             Datum::text(text)
         }
         3802 => Datum::bytes(write::parse(text, cx)?),
+        4072 => Datum::text(path::canonical(text)?),
         869 | 650 => Datum::bytes(Address::parse(text, oid == 650)?.store()),
         829 => Datum::bytes(mac::parse6(text)?),
         774 => Datum::bytes(mac::parse8(text)?),
@@ -95,12 +96,15 @@ pub(crate) fn recv(
     };
     Ok(Some(match oid {
         3802 => Datum::bytes(write::parse(versioned("jsonb")?, cx)?),
+        4072 => Datum::text(path::canonical(versioned("jsonpath")?)?),
         869 | 650 => Datum::bytes(Address::recv(bytes, oid == 650)?.store()),
         829 | 774 => match bytes.len() {
             6 if oid == 774 => Datum::bytes([&bytes[..3], &[0xff, 0xfe], &bytes[3..]].concat()),
             length if length == if oid == 829 { 6 } else { 8 } => Datum::bytes(bytes),
             _ => return Err(Error::new("08P01", "insufficient data left in message")),
         },
+        22 => Datum::bytes(array_text::vector_recv(cx, 21, bytes)?),
+        30 => Datum::bytes(array_text::vector_recv(cx, 26, bytes)?),
         oids::RECORD => {
             let message = "input of anonymous composite types is not implemented";
             return Err(Error::new("0A000", message));
@@ -123,6 +127,11 @@ pub(crate) fn send(
 ) -> Result<bool> {
     let bytes = match value {
         Datum::Bytes(bytes) => bytes,
+        Datum::Text(text) if oid == 4072 => {
+            out.push(1);
+            out.extend_from_slice(text.as_bytes());
+            return Ok(true);
+        }
         _ => return Ok(false),
     };
     match oid {

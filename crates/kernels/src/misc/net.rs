@@ -101,10 +101,26 @@ impl Address {
     /// The address alone.
     pub(crate) fn host(&self) -> String {
         if self.v6 {
-            return host_6(&self.bytes);
+            return groups_6(&self.bytes, 8, 2);
         }
         let [a, b, c, d, ..] = self.bytes;
         format!("{a}.{b}.{c}.{d}")
+    }
+
+    /// A network without the bytes that its mask leaves out.
+    pub(crate) fn abbreviated(&self) -> String {
+        let bits = self.bits;
+        if self.v6 {
+            let groups = usize::from(bits).div_ceil(16).max(2);
+            let text = match bits {
+                0 => "::".to_owned(),
+                _ => groups_6(&self.bytes, groups, 1),
+            };
+            return format!("{text}/{bits}");
+        }
+        let count = usize::from(bits).div_ceil(8).max(1);
+        let bytes: Vec<String> = self.bytes[..count].iter().map(u8::to_string).collect();
+        format!("{}/{bits}", bytes.join("."))
     }
 
     /// inet_send and cidr_send.
@@ -165,8 +181,8 @@ pub(crate) fn key(form: &[u8], out: &mut Vec<u8>) {
 /// Bits after a slash.
 fn bits_of(text: &str, most: u8) -> Option<u8> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    // No zero before another digit.
-    let plain = digits && (text.len() == 1 || !text.starts_with('0'));
+    // Of version 6 no zero stands before another digit.
+    let plain = digits && (most == 32 || text.len() == 1 || !text.starts_with('0'));
     plain.then(|| text.parse().ok()).flatten().filter(|bits| *bits <= most)
 }
 
@@ -239,11 +255,11 @@ fn version_6(text: &str) -> Option<Address> {
     Some(Address { v6: true, bits, bytes: parsed.octets() })
 }
 
-/// Groups of four digits, the longest stretch of at least two zeros left out, and the last two as version 4 where the
-/// address is one of those mapped into version 6.
-fn host_6(bytes: &[u8; 16]) -> String {
-    let groups: Vec<u16> =
-        bytes.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+/// The first groups of four digits, the longest stretch of at least this number of zeros left out, and the last two as
+/// version 4 where the address is one of those mapped into version 6.
+fn groups_6(bytes: &[u8; 16], count: usize, least: usize) -> String {
+    let pairs = bytes.chunks_exact(2).take(count);
+    let groups: Vec<u16> = pairs.map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
     let (mut best, mut run) = ((0, 0), (0, 0));
     for (at, group) in groups.iter().enumerate() {
         run = match (*group, run.1) {
@@ -255,11 +271,15 @@ fn host_6(bytes: &[u8; 16]) -> String {
             best = run;
         }
     }
-    let zeros = if best.1 >= 2 { best.0..best.0 + best.1 } else { 8..8 };
-    let mapped = zeros.start == 0
-        && (zeros.len() == 6
-            || zeros.len() == 7 && groups[7] != 1
-            || zeros.len() == 5 && groups[5] == 0xffff);
+    let zeros = if best.1 >= least { best.0..best.0 + best.1 } else { count..count };
+    let mapped = count == 8
+        && zeros.start == 0
+        && match zeros.len() {
+            7 => groups[7] > 1,
+            6 => true,
+            5 => groups[5] == 0xffff,
+            _ => false,
+        };
     let mut out = String::new();
     for (at, group) in groups.iter().enumerate() {
         if zeros.contains(&at) {
@@ -278,7 +298,7 @@ fn host_6(bytes: &[u8; 16]) -> String {
         }
         write!(out, "{group:x}").expect("a String takes all");
     }
-    if zeros.end == 8 && !zeros.is_empty() {
+    if zeros.end == count && !zeros.is_empty() {
         out.push(':');
     }
     out

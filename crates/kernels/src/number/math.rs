@@ -340,11 +340,8 @@ fn bucket(value: f64, low: f64, high: f64, count: i32) -> Result<i32> {
     if behind {
         return count.checked_add(1).ok_or_else(|| Error::new("22003", "integer out of range"));
     }
-    let (way, width) = (value - low, high - low);
-    let part = match width.is_infinite() {
-        false => way / width,
-        true => (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0),
-    };
-    // A quotient that is rounded up to one is still in the last bucket.
-    Ok(((f64::from(count) * part) as i32).min(count - 1) + 1)
+    // Beyond the range of integers there is what a processor makes of such a float.
+    let bucket = f64::from(count) * (value - low).abs() / (high - low).abs() + 1.0;
+    let fits = bucket < -f64::from(i32::MIN);
+    Ok(if fits { bucket as i32 } else { i32::MIN })
 }

@@ -4,9 +4,19 @@
 
 mod cast;
 mod compare;
+mod decimal;
 mod float;
+mod fold;
+mod frame;
+pub mod hash;
 mod int;
 mod math;
+mod money;
+mod numeric;
+mod random;
+mod series;
+mod sizes;
+mod template;
 
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
@@ -29,8 +39,18 @@ pub const ENTRIES: &[&[Entry]] = &[
     cast::NARROWER,
     cast::ROUNDED,
     cast::OTHERS,
+    numeric::OPERATORS,
+    numeric::FUNCTIONS,
+    numeric::CASTS,
+    money::OPERATORS,
+    money::CASTS,
+    hash::ENTRIES,
+    sizes::ENTRIES,
+    template::ENTRIES,
+    random::ENTRIES,
+    frame::ENTRIES,
 ];
 /// Aggregates.
-pub const AGGREGATES: &[AggregateEntry] = &[];
+pub const AGGREGATES: &[AggregateEntry] = fold::ENTRIES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = &[];
+pub const SERIES: &[SeriesEntry] = series::SERIES;

@@ -3,15 +3,18 @@
 //! date, time, timetz, timestamp, timestamptz, interval; extract, date_trunc, to_char and their like.
 
 mod age;
+mod aggregates;
 mod casts;
 pub mod clock;
 mod compare;
 mod extract;
+mod format;
 mod general;
 mod hot;
 mod make;
 mod overlaps;
 mod parts;
+mod rows;
 mod shift;
 mod spans;
 mod timetz;
@@ -41,6 +44,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     compare::TIMESTAMP_TIMESTAMPTZ,
     compare::TIMESTAMPTZ_TIMESTAMP,
     extract::ENTRIES,
+    format::ENTRIES,
     make::ENTRIES,
     overlaps::TIMES,
     overlaps::TIMESTAMPS,
@@ -54,9 +58,9 @@ pub const ENTRIES: &[&[Entry]] = &[
     zones::ENTRIES,
 ];
 /// Aggregates.
-pub const AGGREGATES: &[AggregateEntry] = &[];
+pub const AGGREGATES: &[AggregateEntry] = aggregates::AGGREGATES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = &[];
+pub const SERIES: &[SeriesEntry] = rows::SERIES;
 
 /// A time or timestamp rounded to a type's precision, 0 to 6 decimals of a second; -1 for all.
 pub fn with_precision(value: i64, modifier: i32) -> i64 {

@@ -98,9 +98,9 @@ pub fn date_in_range(days: Option<i64>) -> Result<i32> {
     }
 }
 
-/// Whether PostgreSQL's calendar has a day: it goes on for some months after the last date.
+/// Whether PostgreSQL's calendar has a day: it begins before the first date and goes on for some months after the last.
 pub fn has_julian_day(days: i64) -> bool {
-    (i64::from(MIN_DATE)..calendar::days(5_874_898, 6, 1)).contains(&days)
+    (calendar::days(-4713, 11, 1)..calendar::days(5_874_898, 6, 1)).contains(&days)
 }
 
 /// What a clock of the session's zone shows; of a timestamp that is not infinite.

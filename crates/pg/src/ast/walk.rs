@@ -62,9 +62,9 @@ impl Expr {
             Expr::And(all) | Expr::Or(all) => all.iter().for_each(&mut one),
             Expr::Case(operand, arms, otherwise) => {
                 operand.iter().for_each(&mut one);
-                arms.iter().for_each(|(condition, result)| {
-                    one(condition);
-                    one(result);
+                arms.iter().for_each(|arm| {
+                    one(&arm.condition);
+                    one(&arm.result);
                 });
                 otherwise.iter().for_each(&mut one);
             }
@@ -158,7 +158,7 @@ impl From {
     pub(crate) fn parts(&self, see: &mut See<'_>) {
         match self {
             From::Relation(_) => {}
-            From::Sample(_, _, args, repeatable) => {
+            From::Sample(_, super::Sample { args, repeatable, .. }) => {
                 args.iter().chain(repeatable).for_each(|id| see(Part::Expr(*id)));
             }
             From::Query { query, .. } => see(Part::Query(*query)),

@@ -4,7 +4,7 @@ use super::level::Clause;
 use super::{At, Binder, calls};
 use crate::ast;
 use crate::bound::{Aggregate, Expr, ExprId, Part, Target};
-use crate::catalog::oids;
+use crate::catalog::{oids, procedure_signature};
 use crate::resolve::Call;
 use crate::{Error, Result, TypeRef};
 
@@ -29,15 +29,17 @@ impl Binder<'_> {
             return Err(Error::new("0A000", "aggregates cannot use named arguments")).at(place);
         }
         let kind = self.catalog.aggregate(found.proc).map_or(b'n', |aggregate| aggregate.kind);
+        if kind != b'n' {
+            self.check_direct(call, found, &args).at(place)?;
+        }
         let originals = args.clone();
         let mut args: Vec<ExprId> =
             self.arguments(found, &args, false)?.into_iter().map(|arg| arg.1).collect();
         if kind == b'h' {
             self.unify_hypothetical(found, call.order.len(), &mut args)?;
         }
-        let types = calls::types_of(self, &args);
         let (mut order, mut distinct) = (Vec::new(), Vec::new());
-        let direct = match kind {
+        let direct: Vec<ExprId> = match kind {
             b'n' => Vec::new(),
             _ => args.drain(..args.len() - call.order.len()).collect(),
         };
@@ -64,6 +66,9 @@ impl Binder<'_> {
                 self.add_sort(at, &mut targets, sort, &mut order)?;
             }
         }
+        let seen = targets.iter().filter(|target| !target.hidden).map(|target| target.value);
+        let all: Vec<ExprId> = direct.iter().copied().chain(seen).collect();
+        let types = calls::types_of(self, &all);
         let aggregate = Aggregate {
             proc: found.proc,
             kind,
@@ -81,6 +86,40 @@ impl Binder<'_> {
         aggregate.up = self.aggregate_level(&aggregate)?;
         self.check_aggregate_place(aggregate.up, true, place)?;
         Ok(self.out.add(Expr::Aggregate(aggregate), TypeRef::new(found.result), place))
+    }
+
+    /// An aggregate of an ordered set takes a certain number of arguments before WITHIN GROUP.
+    fn check_direct(&self, call: &ast::Call, found: &Call, args: &[ExprId]) -> Result<()> {
+        let Some(proc) = self.catalog.proc(found.proc) else { return Ok(()) };
+        let wanted = self.catalog.aggregate(found.proc).map_or(0, |aggregate| aggregate.direct);
+        let (ordered, name) = (call.order.len(), proc.name);
+        let direct = args.len() - ordered;
+        let elements = match proc.variadic {
+            0 => 0,
+            _ => args.len() + 1 - proc.arguments.len(),
+        };
+        let hint = if proc.variadic == 0 || wanted < proc.arguments.len() {
+            if direct == wanted {
+                return Ok(());
+            }
+            let s = if wanted == 1 { "" } else { "s" };
+            format!(
+                "There is an ordered-set aggregate {name}, but it requires {wanted} direct \
+                 argument{s}, not {direct}."
+            )
+        } else {
+            if elements == 2 * ordered {
+                return Ok(());
+            }
+            format!(
+                "To use the hypothetical-set aggregate {name}, the number of hypothetical direct \
+                 arguments (here {}) must match the number of ordering columns (here {ordered}).",
+                elements as i64 - ordered as i64
+            )
+        };
+        let given: Vec<_> = args.iter().map(|id| (None, self.out.ty(*id).oid)).collect();
+        let shown = procedure_signature(self.catalog, name, &given);
+        Err(Error::new("42883", format!("function {shown} does not exist")).hint(hint))
     }
 
     /// Arguments of a hypothetical row have the types of what they are compared with.
@@ -204,6 +243,8 @@ impl Binder<'_> {
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
             Clause::FromQuery => "FROM clause of their own query level",
             Clause::FromFunction => "functions in FROM",
+            Clause::IndexExpression => "index expressions",
+            Clause::IndexFilter => "index predicates",
             other => other.name(),
         };
         Err(Error::new("42803", format!("{what} are not allowed in {clause}"))).at(place)

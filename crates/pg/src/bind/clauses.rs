@@ -46,7 +46,6 @@ impl Binder<'_> {
                     return Ok(at);
                 }
             }
-            Raw::Literal(Literal::Bool(_)) => {}
             Raw::Literal(Literal::Int(number)) => {
                 let wanted = usize::try_from(*number).ok().filter(|wanted| *wanted > 0);
                 let mut seen = (0..targets.len()).filter(|at| !targets[*at].hidden);

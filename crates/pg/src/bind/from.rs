@@ -33,9 +33,7 @@ impl Binder<'_> {
     pub(super) fn from_item(&mut self, id: ast::FromId) -> Result<Made> {
         self.deeper(|b| match b.tree.from(id) {
             From::Relation(relation) => b.relation_item(relation),
-            From::Sample(relation, method, args, repeatable) => {
-                b.sample(relation, method, args, *repeatable)
-            }
+            From::Sample(relation, sample) => b.sample(relation, sample),
             From::Query { lateral, query, alias } => b.query_item(*lateral, *query, alias),
             From::Functions { lateral, rows_from, calls, ordinality, alias, columns } => {
                 let form = super::functions::Form {
@@ -121,13 +119,12 @@ impl Binder<'_> {
         let name = relation.name.last().expect("a name");
         if let Some(found) = self.schema.relation(&relation.name).at(place)? {
             let what = match found.kind {
-                b'i' | b'I' => "indexes",
-                b'c' => "composite types",
+                b'i' | b'I' => "an index",
+                b'c' => "a composite type",
                 _ => return Ok(found),
             };
-            let text = format!("cannot open relation \"{}\"", found.name);
-            let detail = format!("This operation is not supported for {what}.");
-            return Err(Error::new("42809", text).detail(detail)).at(place);
+            let text = format!("\"{}\" is {what}", found.name);
+            return Err(Error::new("42809", text)).at(place);
         }
         let text = format!("relation \"{}\" does not exist", relation.name.join("."));
         let error = Error::new("42P01", text);
@@ -149,9 +146,7 @@ impl Binder<'_> {
     fn sample(
         &mut self,
         relation: &ast::Relation,
-        method: &ast::Path,
-        args: &[ast::ExprId],
-        repeatable: Option<ast::ExprId>,
+        ast::Sample { method, args, repeatable, place }: &ast::Sample,
     ) -> Result<Made> {
         let number = match self.cte_entry(relation)? {
             Some(number) => number,
@@ -163,7 +158,7 @@ impl Binder<'_> {
         );
         if !is_table {
             let text = "TABLESAMPLE clause can only be applied to tables and materialized views";
-            return Err(Error::new("42809", text)).at(Some(relation.place));
+            return Err(Error::new("0A000", text).at(relation.place));
         }
         let name = method.last().expect("a name");
         let found = self.catalog.procs_named(name).find(|proc| {
@@ -172,11 +167,11 @@ impl Binder<'_> {
         });
         let Some(found) = found else {
             let text = format!("tablesample method {name} does not exist");
-            return Err(Error::new("42704", text));
+            return Err(Error::new("42704", text).at(*place));
         };
         if args.len() != 1 {
             let text = format!("tablesample method {name} requires 1 argument, not {}", args.len());
-            return Err(Error::new("2202H", text));
+            return Err(Error::new("2202H", text).at(*place));
         }
         let mut made_args = Vec::new();
         for arg in args {
@@ -185,7 +180,7 @@ impl Binder<'_> {
         }
         let repeatable = match repeatable {
             Some(seed) => {
-                let seed = self.expr_in(seed, Clause::FromFunction)?;
+                let seed = self.expr_in(*seed, Clause::FromFunction)?;
                 Some(self.specific(seed, 701, "REPEATABLE")?)
             }
             None => None,

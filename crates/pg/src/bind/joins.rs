@@ -90,7 +90,7 @@ impl Binder<'_> {
         if using.is_empty() {
             return Ok(None);
         }
-        let mut pairs = Vec::new();
+        let mut pairs: Vec<(ExprId, ExprId)> = Vec::new();
         for name in using {
             if columns.names.contains(name) {
                 let text = format!("column name \"{name}\" appears more than once in USING clause");
@@ -103,17 +103,17 @@ impl Binder<'_> {
             columns.names.push(name.clone());
             let one = self.var(left.columns[at], 0, None);
             let two = self.var(right.columns[other], 0, None);
-            pairs.push((one, two));
-        }
-        for (at, (one, two)) in pairs.iter().enumerate() {
-            let merged = self.merged(kind, *one, *two)?;
+            let merged = self.merged(kind, one, two)?;
             columns.values.push(merged);
-            let (l, r) = (columns.left[at] as usize - 1, columns.right[at] as usize - 1);
             columns.seen.push(match merged {
-                merged if merged == *one => left.columns[l],
-                merged if merged == *two => right.columns[r],
-                merged => Seen { entry: 0, column: at as i32 + 1, ty: self.out.ty(merged) },
+                merged if merged == one => left.columns[at],
+                merged if merged == two => right.columns[other],
+                merged => {
+                    let column = pairs.len() as i32 + 1;
+                    Seen { entry: 0, column, ty: self.out.ty(merged) }
+                }
             });
+            pairs.push((one, two));
         }
         let before = std::mem::replace(&mut self.level().clause, Clause::JoinUsing);
         let mut all = Vec::new();
@@ -144,7 +144,9 @@ impl Binder<'_> {
             JoinKind::Inner | JoinKind::Left => one,
             JoinKind::Right => two,
             JoinKind::Full => {
-                self.out.add(Expr::Coalesce(vec![one, two]), TypeRef::new(common), None)
+                let modifier = self.common_modifier(&[one, two], common);
+                let ty = TypeRef { oid: common, modifier };
+                self.out.add(Expr::Coalesce(vec![one, two]), ty, None)
             }
         })
     }
@@ -187,8 +189,13 @@ impl Binder<'_> {
     ) -> Result<Item> {
         let alias = join.alias.as_ref();
         if let Some(alias) = alias.filter(|alias| alias.columns.len() > columns.names.len()) {
-            let text = format!("column alias list for \"{}\" has too many entries", alias.name);
-            return Err(Error::new("42601", text));
+            let text = format!(
+                "join expression \"{}\" has {} columns available but {} columns specified",
+                alias.name,
+                columns.names.len(),
+                alias.columns.len()
+            );
+            return Err(Error::new("42P10", text));
         }
         let written = alias.map_or(&[][..], |alias| &alias.columns[..]);
         let rest = columns.names.into_iter().skip(written.len());

@@ -179,6 +179,8 @@ pub struct Level {
     pub rows: Vec<Oid>,
     /// The relations' keys, by entry.
     pub keys: Vec<Vec<i32>>,
+    /// The entry of the table that a statement changes, or 0.
+    pub target: usize,
     /// Queries that give rows to several columns of UPDATE.
     pub row_queries: Vec<ExprId>,
 }

@@ -10,6 +10,7 @@
 //! that are too deep are `54001`. Thread safety: a binding belongs to one thread.
 
 mod aggregates;
+mod assign;
 mod calls;
 mod clauses;
 mod convert;
@@ -21,7 +22,9 @@ mod grouping;
 mod hints;
 mod joins;
 mod level;
+mod literals;
 mod locks;
+mod modify;
 mod names;
 mod orders;
 mod places;
@@ -85,11 +88,17 @@ pub trait Schema {
     /// The columns of a composite type, by the type's OID.
     fn composite(&self, row: Oid) -> Option<Arc<Relation>>;
 
+    /// A table's constraint by its name.
+    fn constraint(&self, relation: Oid, name: &str) -> Option<Oid>;
+
+    /// Whether there is a schema of this name.
+    fn is_schema(&self, name: &str) -> bool;
+
     /// Whether this is the name of the database.
     fn is_database(&self, name: &str) -> bool;
 }
 
-/// Binds a query.
+/// Binds a query, or a statement that changes rows.
 ///
 /// `parameters` are the types that a client gave, 0 where it left one open.
 ///
@@ -110,6 +119,7 @@ pub fn bind(
         levels: Vec::new(),
         queries: HashMap::new(),
         casts: HashMap::new(),
+        cast_at: None,
         depth: 0,
     };
     let query = binder.statement(statement)?;
@@ -137,6 +147,8 @@ struct Binder<'a> {
     queries: HashMap<ast::ExprId, QueryId>,
     /// Arguments of aggregates before they were converted.
     casts: HashMap<ExprId, ExprId>,
+    /// Where the cast is written that is being bound.
+    cast_at: Option<u32>,
     depth: u32,
 }
 
@@ -167,14 +179,6 @@ impl<'a> Binder<'a> {
 
     fn level_ref(&self) -> &Level {
         self.levels.last().expect("a query is being bound")
-    }
-
-    /// A statement.
-    fn statement(&mut self, statement: &Statement) -> Result<QueryId> {
-        match statement {
-            Statement::Query(query) => self.query(*query, Around::default()),
-            _ => Err(unsupported("this statement")),
-        }
     }
 
     /// Every parameter must have a type in the end, and the same wherever it stands.

@@ -242,6 +242,11 @@ impl Binder<'_> {
     }
 }
 
+/// The number of a column of the system's.
+pub(super) fn system_number(name: &str) -> Option<i32> {
+    SYSTEM.iter().find(|(own, ..)| *own == name).map(|(_, number, _)| *number)
+}
+
 /// The name of a column of the system's.
 pub(super) fn system_name(number: i32) -> &'static str {
     SYSTEM.iter().find(|(_, own, _)| *own == number).map_or("", |(name, ..)| name)

@@ -151,7 +151,6 @@ impl Binder<'_> {
                 Some((name, true)) => Some((name, true)),
                 _ => ty.name.last().map(|name| (name.clone(), false)),
             },
-            Raw::Literal(ast::Literal::Bool(_)) => Some(("bool".into(), false)),
             Raw::Collate(value, _) => self.figured_name(*value),
             Raw::Grouping(_) => strong("grouping"),
             Raw::Exists(_) => strong("exists"),

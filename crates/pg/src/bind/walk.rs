@@ -163,11 +163,6 @@ impl Binder<'_> {
     pub(super) fn same(&self, one: ExprId, other: ExprId) -> bool {
         self.out.same(one, other)
     }
-
-    /// The same, where columns of the first are so many levels further in.
-    pub(super) fn same_shifted(&self, one: ExprId, shift: u32, other: ExprId) -> bool {
-        self.out.same_shifted(one, shift, other)
-    }
 }
 
 fn is_aggregate(expr: &Expr, level: u32) -> bool {

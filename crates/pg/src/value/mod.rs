@@ -16,6 +16,7 @@ pub mod datetime;
 pub mod float;
 pub mod int;
 pub mod interval;
+pub mod money;
 pub mod numeric;
 mod scan;
 mod settings;

@@ -99,6 +99,14 @@ impl Schema for Data {
         self.relations.values().find(|relation| relation.row == row).cloned()
     }
 
+    fn constraint(&self, _: Oid, _: &str) -> Option<Oid> {
+        None
+    }
+
+    fn is_schema(&self, name: &str) -> bool {
+        matches!(name, "public" | "pg_catalog")
+    }
+
     fn is_database(&self, name: &str) -> bool {
         name == "postgres"
     }

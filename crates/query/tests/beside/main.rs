@@ -19,7 +19,13 @@ pub enum Answer {
     Refused(String),
 }
 
-const FILES: [(&str, &str); 1] = [("basic", include_str!("statements/basic.sql"))];
+const FILES: [(&str, &str); 5] = [
+    ("basic", include_str!("statements/basic.sql")),
+    ("sets", include_str!("statements/sets.sql")),
+    ("functions", include_str!("statements/functions.sql")),
+    ("with", include_str!("statements/with.sql")),
+    ("windows", include_str!("statements/windows.sql")),
+];
 
 /// Whether the order of rows is that of the statement.
 fn is_ordered(statement: &str) -> bool {

@@ -323,11 +323,29 @@ impl Planner {
         })
     }
 
+    /// Where plans run.
+    pub fn handle(&self) -> &tokio::runtime::Handle {
+        self.runtime.handle()
+    }
+
     /// Runs a plan in a scope.
     ///
     /// # Errors
     /// Those of opening its scans.
     pub fn run(&self, plan: Steps, scope: &Arc<Scope>) -> Result<Batches> {
+        self.run_with(plan, scope, |_| {})
+    }
+
+    /// Runs a plan in a scope; what the plan runs with is shown before.
+    ///
+    /// # Errors
+    /// Those of opening its scans.
+    pub fn run_with(
+        &self,
+        plan: Steps,
+        scope: &Arc<Scope>,
+        show: impl FnOnce(&Arc<TaskContext>),
+    ) -> Result<Batches> {
         let _entered = self.runtime.enter();
         let config = self.state.config().clone().with_extension(Arc::clone(scope));
         let config = match deep::run(plan.depth(), || has_strings(&plan)) {
@@ -348,6 +366,7 @@ impl Planner {
             HashMap::new(),
             env,
         ));
+        show(&context);
         let guard = Guard::new(scope, &memory, plan.depth());
         let stream =
             guard::within(&guard, || execute_stream(Arc::clone(&plan), Arc::clone(&context)))?;

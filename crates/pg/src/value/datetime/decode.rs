@@ -2,6 +2,7 @@
 
 use chrono_tz::Tz;
 
+use super::numbers::fraction;
 use super::split::{Field, Look, split};
 use super::{DAY_US, calendar, zone};
 use crate::value::Settings;
@@ -84,6 +85,8 @@ pub(super) struct State<'a> {
     pub(super) afternoon: Option<bool>,
     pub(super) offset: Option<i32>,
     pub(super) zone: Option<Tz>,
+    /// DST was read, which stands behind an offset.
+    pub(super) summer: bool,
     pub(super) announced: Announced,
     pub(super) time_only: bool,
     pub(super) special: Option<Decoded>,
@@ -104,10 +107,11 @@ pub(super) fn decode_time(text: &str, type_name: &str, settings: &Settings) -> R
         let mut state = State { time_only: true, ..State::new(settings) };
         for (at, field) in fields.iter().enumerate() {
             // Without a date, digits alone are a time.
-            let bare = field.0 == Look::Number && at == 0 && !field.1.contains('.');
-            match field.1.len() {
+            let bare = field.0 == Look::Number && at == 0;
+            let (whole, rest) = field.1.split_once('.').unwrap_or((&field.1, ""));
+            match whole.len() {
                 _ if field.0 == Look::Date && fields.len() == 1 => state.named_zone(&field.1)?,
-                4 | 6 if bare => state.time_digits(&field.1, 0)?,
+                4 | 6 if bare => state.time_digits(whole, fraction(rest)?)?,
                 _ => state.field(field)?,
             }
         }
@@ -117,12 +121,14 @@ pub(super) fn decode_time(text: &str, type_name: &str, settings: &Settings) -> R
 }
 
 fn fields(text: &str) -> Decode<Vec<Field>> {
-    let known = |word: &str| {
-        month(word).is_some()
-            || matches!(word, "j" | "jd" | "julian" | "t" | "am" | "pm" | "ad" | "bc" | "z")
-            || zone::abbreviation(word).is_some()
-    };
-    split(text, known).ok_or(Bad::Format)
+    split(text, is_word).ok_or(Bad::Format)
+}
+
+/// Whether a word has a meaning of its own in dates, so that digits may stand right behind it.
+pub(super) fn is_word(word: &str) -> bool {
+    const WORDS: &str = "ad allballs am at bc d dow doy dst epoch h infinity isodow isoyear j jd julian m mm now on pm s \
+                         t today tomorrow y yesterday";
+    month(word).is_some() || is_weekday(word) || WORDS.split(' ').any(|known| known == word)
 }
 
 pub(super) fn month(word: &str) -> Option<i64> {
@@ -169,6 +175,7 @@ impl<'a> State<'a> {
             afternoon: None,
             offset: None,
             zone: None,
+            summer: false,
             announced: Announced::Nothing,
             time_only: false,
             special: None,
@@ -218,9 +225,13 @@ impl<'a> State<'a> {
 
     fn word(&mut self, text: &str) -> Decode<()> {
         match text {
-            "at" | "on" | "dst" => return Ok(()),
+            "at" | "on" => return Ok(()),
+            "dst" => {
+                self.summer = true;
+                self.offset = self.offset.map(|east| east + 3600);
+            }
             "j" | "jd" | "julian" => self.announced = Announced::Julian,
-            "t" if self.has_date() => self.announced = Announced::Time,
+            "t" if self.has_date() || self.time_only => self.announced = Announced::Time,
             "infinity" | "+infinity" => self.special = Some(Decoded::Infinity(false)),
             "-infinity" => self.special = Some(Decoded::Infinity(true)),
             "epoch" => self.special = Some(Decoded::Epoch),
@@ -350,6 +361,9 @@ impl<'a> State<'a> {
     }
 
     fn time_us(&self) -> Decode<i64> {
+        if self.summer && self.offset.is_none() {
+            return Err(Bad::Format);
+        }
         let [hours, minutes, seconds, fraction] = self.time.unwrap_or_default();
         let hours = match self.afternoon {
             Some(_) if hours > 12 => return Err(Bad::Range),

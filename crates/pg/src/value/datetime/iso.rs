@@ -48,9 +48,11 @@ impl Reader<'_> {
             end += if exponent > 0 { 1 + sign + exponent } else { 0 };
         }
         let value: f64 = self.rest[..end].parse().map_err(|_| Bad::Format)?;
-        let no_zero = self.rest[..end].bytes().any(|b| (b'1'..=b'9').contains(&b));
+        let mantissa = self.rest[..end].split(['e', 'E']).next().unwrap_or("");
+        let no_zero = mantissa.bytes().any(|b| (b'1'..=b'9').contains(&b));
         self.rest = &self.rest[end..];
-        if value.is_infinite() || (value == 0.0 && no_zero && whole == 0) {
+        // Too large or too small for the type is not a number to C.
+        if value.is_infinite() || value.is_subnormal() || (value == 0.0 && no_zero) {
             return Err(Bad::Format);
         }
         if !(-1e15..=1e15).contains(&value) {

@@ -15,7 +15,7 @@ mod split;
 mod zone;
 
 pub use place::{Place, displacement, find_place};
-pub use zone::{at as offset_and_name, find_zone, local_offset, offset_at};
+pub use zone::{ZoneNow, at as offset_and_name, find_zone, local_offset, offset_at, zones};
 
 use super::{Settings, bad_binary};
 use crate::{Error, Result};

@@ -16,7 +16,7 @@ fn integer(digits: &str) -> Decode<i64> {
 }
 
 /// Microseconds of the digits after a point.
-fn fraction(digits: &str) -> Decode<i64> {
+pub(super) fn fraction(digits: &str) -> Decode<i64> {
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(Bad::Format);
     }

@@ -86,7 +86,7 @@ fn last_unit(fields: Fields) -> usize {
 }
 
 fn decode(text: &str, range: Fields, settings: &Settings) -> Read<Sum> {
-    let fields = split(text, |word| unit(word).is_some() || word == "ago").ok_or(Bad::Format)?;
+    let fields = split(text, super::decode::is_word).ok_or(Bad::Format)?;
     let mut sum = Sum::default();
     let (mut current, mut ago) = (None, false);
     let signed = |text: &str| text.starts_with(['-', '+']);
@@ -215,8 +215,12 @@ impl Sum {
             return Ok(7);
         }
         let (digits, rest) = text.split_once('.').unwrap_or((text, ""));
-        let value: i64 = if digits.is_empty() { 0 } else { whole(digits)? };
-        let (value, rest) = (sign * value, fraction(rest)? * sign as f64);
+        let size: u64 = if digits.is_empty() { 0 } else { whole(digits)? };
+        let value = match negative {
+            true => 0_i64.checked_sub_unsigned(size).ok_or(Bad::Range)?,
+            false => i64::try_from(size).map_err(|_| Bad::Range)?,
+        };
+        let rest = fraction(rest)? * sign as f64;
         self.add(value, rest, UNITS.get(at).ok_or(Bad::Format)?.1)?;
         self.see(if at == 2 && rest != 0.0 { 0b111 } else { 1 << at })?;
         Ok(at)

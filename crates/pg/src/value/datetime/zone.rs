@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use chrono::offset::{LocalResult, Offset};
 use chrono::{DateTime, NaiveDateTime, TimeZone};
-use chrono_tz::{OffsetName, TZ_VARIANTS, Tz};
+use chrono_tz::{OffsetComponents, OffsetName, TZ_VARIANTS, Tz};
 
 use super::{DAY_US, calendar};
 
@@ -69,6 +69,29 @@ fn seconds(value: i64) -> i64 {
 pub fn offset_at(zone: Tz, utc: i64) -> i32 {
     let moment = DateTime::from_timestamp(seconds(utc), 0);
     moment.map_or(0, |m| zone.offset_from_utc_datetime(&m.naive_utc()).fix().local_minus_utc())
+}
+
+/// A zone, as it is at a moment.
+pub struct ZoneNow {
+    /// Its full name.
+    pub name: &'static str,
+    /// The letters of its offset.
+    pub letters: String,
+    /// Seconds east of UTC.
+    pub east: i32,
+    /// Whether it is summer time.
+    pub is_summer: bool,
+}
+
+/// All zones, as they are at a moment.
+pub fn zones(utc: i64) -> impl Iterator<Item = ZoneNow> + Send + 'static {
+    TZ_VARIANTS.iter().map(move |zone| {
+        let (east, letters) = at(*zone, utc);
+        let moment = DateTime::from_timestamp(seconds(utc), 0);
+        let offset = moment.map(|m| zone.offset_from_utc_datetime(&m.naive_utc()));
+        let is_summer = offset.is_some_and(|offset| !offset.dst_offset().is_zero());
+        ZoneNow { name: zone.name(), letters, east, is_summer }
+    })
 }
 
 /// Whether a zone has had one offset at all times.

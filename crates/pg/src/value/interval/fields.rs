@@ -90,8 +90,11 @@ impl Interval {
             0xffff => {}
             digits @ 0..=6 => {
                 let unit = 10_i64.pow(6 - digits as u32);
-                let half = unit / 2 * time.signum();
-                value.time = value.time.wrapping_add(half) / unit * unit;
+                let near = |time: i64| time.wrapping_add(unit / 2) / unit * unit;
+                value.time = match value.time < 0 {
+                    true => near(value.time.wrapping_neg()).wrapping_neg(),
+                    false => near(value.time),
+                };
             }
             digits => {
                 let text = format!("interval({digits}) precision must be between 0 and 6");

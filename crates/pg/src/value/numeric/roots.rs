@@ -67,6 +67,13 @@ impl Numeric {
         if base.class == Class::NaN || number.class == Class::NaN {
             return Ok(Numeric::nan());
         }
+        if !base.is_finite() || !number.is_finite() {
+            // A sign is looked for in both before zeros are.
+            [base, number]
+                .into_iter()
+                .filter(|v| v.sign() < 0)
+                .try_for_each(Numeric::check_logarithm)?;
+        }
         base.check_logarithm()?;
         number.check_logarithm()?;
         match (base.is_finite(), number.is_finite()) {

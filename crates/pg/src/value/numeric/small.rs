@@ -105,21 +105,21 @@ impl Small {
 
     /// numeric_add.
     #[inline]
-    pub fn add(self, other: Small) -> Option<Small> {
+    pub fn checked_add(self, other: Small) -> Option<Small> {
         let (a, b, scale) = self.align(other)?;
         Small::new(a.checked_add(b)?, scale)
     }
 
     /// numeric_sub.
     #[inline]
-    pub fn sub(self, other: Small) -> Option<Small> {
+    pub fn checked_sub(self, other: Small) -> Option<Small> {
         let (a, b, scale) = self.align(other)?;
         Small::new(a.checked_sub(b)?, scale)
     }
 
     /// numeric_mul.
     #[inline]
-    pub fn mul(self, other: Small) -> Option<Small> {
+    pub fn checked_mul(self, other: Small) -> Option<Small> {
         let product = match (i64::try_from(self.mantissa), i64::try_from(other.mantissa)) {
             (Ok(a), Ok(b)) => i128::from(a) * i128::from(b),
             _ => self.mantissa.checked_mul(other.mantissa)?,
@@ -128,7 +128,7 @@ impl Small {
     }
 
     /// numeric_div, unless the divisor is zero.
-    pub fn div(self, other: Small) -> Option<Small> {
+    pub fn checked_div(self, other: Small) -> Option<Small> {
         if other.mantissa == 0 {
             return None;
         }
@@ -142,7 +142,7 @@ impl Small {
     }
 
     /// numeric_mod, unless the divisor is zero.
-    pub fn rem(self, other: Small) -> Option<Small> {
+    pub fn checked_rem(self, other: Small) -> Option<Small> {
         let (a, b, scale) = self.align(other)?;
         Small::new(a.checked_rem(b)?, scale)
     }
@@ -299,3 +299,6 @@ impl Numeric {
         Small::new(if self.is_negative() { -mantissa } else { mantissa }, scale)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -96,4 +96,32 @@ impl Numeric {
             None => Numeric::load(bytes).key(out),
         }
     }
+
+    /// Bytes of its digits.
+    pub fn size(&self) -> usize {
+        self.digits.capacity() * size_of::<u16>() + size_of::<Numeric>()
+    }
+
+    /// Appends a value that need not fit PostgreSQL's format: a sum under way.
+    pub fn save(&self, out: &mut Vec<u8>) {
+        let class = CLASSES.iter().position(|class| *class == self.class);
+        out.push(class.expect("all classes are there") as u8);
+        for part in [self.dscale, self.weight, self.digits.len() as i32] {
+            out.extend(part.to_le_bytes());
+        }
+        out.extend(self.digits.iter().flat_map(|digit| digit.to_le_bytes()));
+    }
+
+    /// A value that [`Numeric::save`] wrote, and what follows it.
+    ///
+    /// # Panics
+    /// The bytes are none that it made.
+    pub fn restore(bytes: &[u8]) -> (Numeric, &[u8]) {
+        let part = |at: usize| i32::from_le_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let (digits, rest) = bytes[13..].split_at(part(9) as usize * 2);
+        let digits = digits.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+        let class = CLASSES[usize::from(bytes[0])];
+        let value = Numeric { class, dscale: part(1), weight: part(5), digits: digits.collect() };
+        (value, rest)
+    }
 }

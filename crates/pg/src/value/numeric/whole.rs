@@ -57,11 +57,8 @@ impl Numeric {
         }
         let counted = Numeric::from(i64::from(count));
         let (way, width) = (self.sub(low)?, high.sub(low)?);
-        // The quotient is rounded: it may reach the count.
+        // The quotient is rounded: it may reach the count, as in PostgreSQL.
         let quotient = way.abs().times(&counted).div(&width.abs())?;
-        if quotient >= counted {
-            return Ok(count);
-        }
         quotient.plus(&Numeric::from(1)).floor()?.to_int4()
     }
 
@@ -98,5 +95,20 @@ impl Numeric {
     /// Refuses what does not fit PostgreSQL's format.
     pub fn checked(self) -> Result<Numeric> {
         self.fit()
+    }
+
+    /// The digits to base 10,000 and the weight of the first; none of zero.
+    pub fn digits(&self) -> (&[u16], i32) {
+        (&self.digits, self.weight)
+    }
+
+    /// The decimal exponent of the first digit of a finite value, and the value divided by that power of ten, rounded to a
+    /// scale: ten or more if it is rounded up to that.
+    pub fn scientific_parts(&self, scale: i32) -> Result<(i32, Numeric)> {
+        let exponent = if self.digits.is_empty() { 0 } else { self.decimal_weight() };
+        let weight = exponent.div_euclid(super::DEC_DIGITS);
+        let first = 10_u16.pow(exponent.rem_euclid(super::DEC_DIGITS) as u32);
+        let power = Numeric::raw(false, weight, vec![first], 0);
+        Ok((exponent, self.quotient(&power, scale, true)?))
     }
 }

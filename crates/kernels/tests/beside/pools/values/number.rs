@@ -1,7 +1,11 @@
 //! Values for functions of numbers that the general ones do not test well.
 
+mod templates;
+
 use onlap_pg::Oid;
 use onlap_pg::catalog::{Catalog, Proc};
+
+use templates::{NUMBERS, TEMPLATES};
 
 const DEGREES: &[&str] = &[
     "0",
@@ -252,7 +256,6 @@ const LONGS: &[&str] = &[
     "-9223372036854775808",
 ];
 
-/// Money, without the one value whose quotient by -1 ends PostgreSQL.
 const MONEY: &[&str] = &[
     "0",
     "1",
@@ -264,11 +267,52 @@ const MONEY: &[&str] = &[
     "1000000",
     "92233720368547758.07",
     "-5555555.55",
+    "-92233720368547758.08",
+];
+
+fn is_number(oid: Oid) -> bool {
+    matches!(oid, 20 | 21 | 23 | 700 | 701 | 1700)
+}
+
+const SIZES: &[&str] = &[
+    "0",
+    "1",
+    " 12 ",
+    "-1",
+    "+1",
+    "1kB",
+    "1 kb",
+    "1.5 MB",
+    "-.5gb",
+    "1 TB ",
+    "1PB",
+    "10000 PB",
+    "1e3",
+    "1e3kB",
+    "1e",
+    "1 e",
+    "1.",
+    ".",
+    "",
+    " ",
+    "x",
+    "1 xB",
+    "1 bytes",
+    "1 B",
+    "1kBx",
+    "1 EB",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1e-5 MB",
+    "1.2.3",
+    "--1",
+    "NaN",
+    "12 3",
 ];
 
 /// Texts of values for an argument, if the general ones do not do.
-pub fn pool(_: &Catalog, proc: &Proc, _: usize, oid: Oid) -> Option<&'static [&'static str]> {
-    let name = proc.name.as_ref();
+pub fn pool(_: &Catalog, proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&'static str]> {
+    let name = proc.name;
     match name {
         "sind" | "cosd" | "tand" | "cotd" => return Some(DEGREES),
         "sin" | "cos" | "tan" | "cot" | "asin" | "acos" | "atan" | "atan2" | "sinh" | "cosh"
@@ -296,6 +340,139 @@ pub fn pool(_: &Catalog, proc: &Proc, _: usize, oid: Oid) -> Option<&'static [&'
                 "0.3333333",
                 "NaN",
                 "Infinity",
+            ]);
+        }
+        "to_char" if oid == 25 && is_number(proc.arguments[0]) => return Some(TEMPLATES),
+        "to_char" if oid == 700 || oid == 701 => {
+            return Some(&[
+                "0",
+                "-0",
+                "1",
+                "-1",
+                "0.1",
+                "-0.25",
+                "12.5",
+                "123.456",
+                "-1234.5678",
+                "1e6",
+                "99999.96",
+                "0.0004",
+                "485.8",
+                "3999",
+                "1e15",
+                "1.5e20",
+                "-1e-10",
+                "1e300",
+                "NaN",
+                "Infinity",
+                "-Infinity",
+            ]);
+        }
+        "to_char" if is_number(oid) && oid != 1700 => {
+            return Some(&[
+                "0",
+                "1",
+                "-1",
+                "2",
+                "3",
+                "11",
+                "12",
+                "21",
+                "101",
+                "113",
+                "485",
+                "-485",
+                "1234",
+                "3999",
+                "4000",
+                "12345",
+                "-99999",
+                "1234567",
+                "2147483647",
+                "-2147483648",
+            ]);
+        }
+        "to_char" if oid == 1700 => {
+            return Some(&[
+                "0",
+                "0.00",
+                "1",
+                "-1",
+                "0.1",
+                "-0.1",
+                "0.01",
+                "9.99",
+                "12.5",
+                "-12.345",
+                "485",
+                "1234.5678",
+                "-99999.96",
+                "1234567.891",
+                "3999.5",
+                "1e20",
+                "12345678901234567890.12345",
+                "1e-10",
+                "NaN",
+                "Infinity",
+                "-Infinity",
+            ]);
+        }
+        "to_number" => return Some(if at == 0 { NUMBERS } else { TEMPLATES }),
+        // For others the mathematical library that PostgreSQL calls is off by one in the last place.
+        "cbrt" | "dcbrt" => {
+            return Some(&[
+                "0",
+                "-0",
+                "1",
+                "-1",
+                "8",
+                "-1000",
+                "1e-300",
+                "1e15",
+                "NaN",
+                "Infinity",
+                "-Infinity",
+            ]);
+        }
+        "pg_size_bytes" => return Some(SIZES),
+        "pg_size_pretty" if oid == 20 => {
+            return Some(&[
+                "0",
+                "1",
+                "-1",
+                "10239",
+                "10240",
+                "-10240",
+                "10751",
+                "10752",
+                "20970495",
+                "20970496",
+                "20971520",
+                "123456789",
+                "21474836479",
+                "1099511627776",
+                "-9876543210987",
+                "9223372036854775807",
+                "-9223372036854775808",
+            ]);
+        }
+        "pg_size_pretty" => {
+            return Some(&[
+                "0",
+                "1.5",
+                "-1",
+                "10239.9",
+                "10240",
+                "-10240.1",
+                "10752",
+                "20971520",
+                "123456789.5",
+                "1e15",
+                "-1e17",
+                "1e30",
+                "NaN",
+                "Infinity",
+                "-Infinity",
             ]);
         }
         "factorial" => {

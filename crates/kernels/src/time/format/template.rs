@@ -1,0 +1,295 @@
+//! Which fields and which text has a template?
+
+/// What stands in a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part<'a> {
+    Field(Field),
+    /// A character that is written as it is. A text that is read may have another one there.
+    Char(&'a str),
+    /// A separator: a sign that is no letter or digit.
+    Separator(&'a str),
+    /// White space.
+    Space(&'a str),
+}
+
+/// A field with its modifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    pub kind: Kind,
+    /// As the template has it, for errors.
+    pub name: &'static str,
+    pub case: Case,
+    /// FM: no blanks and zeros are added.
+    pub fill: bool,
+    /// TM: names without blanks.
+    pub translated: bool,
+    /// TH or th behind it: whether in upper case.
+    pub ordinal: Option<bool>,
+}
+
+/// The case of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    Upper,
+    Title,
+    Lower,
+}
+
+/// Which calendar a field is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Calendar {
+    Any,
+    Gregorian,
+    Iso,
+}
+
+/// What a field shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// AD or BC, with dots or without.
+    Era(bool),
+    /// AM or PM, with dots or without.
+    Half(bool),
+    Century,
+    Day,
+    ShortDay,
+    DayOfYear,
+    IsoDayOfYear,
+    DayOfMonth,
+    DayOfWeek,
+    IsoDayOfWeek,
+    /// So many digits of a second's fraction.
+    Fraction(u32),
+    Millis,
+    Micros,
+    /// FX
+    Exact,
+    Hour24,
+    Hour12,
+    Minute,
+    Second,
+    SecondOfDay,
+    /// So many digits of a year.
+    Year(u32),
+    IsoYear(u32),
+    YearWithComma,
+    Julian,
+    Month,
+    MonthName,
+    ShortMonth,
+    Roman,
+    Quarter,
+    Week,
+    IsoWeek,
+    WeekOfMonth,
+    Zone,
+    ZoneHour,
+    ZoneMinute,
+    Offset,
+}
+
+impl Kind {
+    /// The calendar of the field; fields of two calendars cannot be read together.
+    pub fn calendar(self) -> Calendar {
+        match self {
+            Kind::DayOfYear
+            | Kind::DayOfMonth
+            | Kind::DayOfWeek
+            | Kind::Year(_)
+            | Kind::YearWithComma
+            | Kind::Month
+            | Kind::MonthName
+            | Kind::ShortMonth
+            | Kind::Roman
+            | Kind::Week
+            | Kind::WeekOfMonth => Calendar::Gregorian,
+            Kind::IsoDayOfYear | Kind::IsoDayOfWeek | Kind::IsoYear(_) | Kind::IsoWeek => {
+                Calendar::Iso
+            }
+            _ => Calendar::Any,
+        }
+    }
+
+    /// Whether it is read as digits.
+    pub fn is_digits(self) -> bool {
+        !matches!(
+            self,
+            Kind::Era(_)
+                | Kind::Half(_)
+                | Kind::Day
+                | Kind::ShortDay
+                | Kind::Fraction(_)
+                | Kind::Exact
+                | Kind::MonthName
+                | Kind::ShortMonth
+                | Kind::Roman
+                | Kind::Zone
+                | Kind::ZoneHour
+                | Kind::Offset
+        )
+    }
+}
+
+/// Fields by their spellings; where one begins with another, it stands before it.
+const FIELDS: &[(&str, Kind)] = &[
+    ("A.D.", Kind::Era(true)),
+    ("A.M.", Kind::Half(true)),
+    ("AD", Kind::Era(false)),
+    ("AM", Kind::Half(false)),
+    ("B.C.", Kind::Era(true)),
+    ("BC", Kind::Era(false)),
+    ("CC", Kind::Century),
+    ("DAY", Kind::Day),
+    ("DDD", Kind::DayOfYear),
+    ("DD", Kind::DayOfMonth),
+    ("DY", Kind::ShortDay),
+    ("D", Kind::DayOfWeek),
+    ("FF1", Kind::Fraction(1)),
+    ("FF2", Kind::Fraction(2)),
+    ("FF3", Kind::Fraction(3)),
+    ("FF4", Kind::Fraction(4)),
+    ("FF5", Kind::Fraction(5)),
+    ("FF6", Kind::Fraction(6)),
+    ("FX", Kind::Exact),
+    ("HH24", Kind::Hour24),
+    ("HH12", Kind::Hour12),
+    ("HH", Kind::Hour12),
+    ("IDDD", Kind::IsoDayOfYear),
+    ("ID", Kind::IsoDayOfWeek),
+    ("IW", Kind::IsoWeek),
+    ("IYYY", Kind::IsoYear(4)),
+    ("IYY", Kind::IsoYear(3)),
+    ("IY", Kind::IsoYear(2)),
+    ("I", Kind::IsoYear(1)),
+    ("J", Kind::Julian),
+    ("MI", Kind::Minute),
+    ("MM", Kind::Month),
+    ("MONTH", Kind::MonthName),
+    ("MON", Kind::ShortMonth),
+    ("MS", Kind::Millis),
+    ("OF", Kind::Offset),
+    ("P.M.", Kind::Half(true)),
+    ("PM", Kind::Half(false)),
+    ("Q", Kind::Quarter),
+    ("RM", Kind::Roman),
+    ("SSSSS", Kind::SecondOfDay),
+    ("SSSS", Kind::SecondOfDay),
+    ("SS", Kind::Second),
+    ("TZH", Kind::ZoneHour),
+    ("TZM", Kind::ZoneMinute),
+    ("TZ", Kind::Zone),
+    ("US", Kind::Micros),
+    ("WW", Kind::Week),
+    ("W", Kind::WeekOfMonth),
+    ("Y,YYY", Kind::YearWithComma),
+    ("YYYY", Kind::Year(4)),
+    ("YYY", Kind::Year(3)),
+    ("YY", Kind::Year(2)),
+    ("Y", Kind::Year(1)),
+];
+
+/// Fields whose spelling says the case of a name: with a capital letter.
+const TITLES: &[(&str, Kind)] = &[
+    ("Day", Kind::Day),
+    ("Dy", Kind::ShortDay),
+    ("Month", Kind::MonthName),
+    ("Mon", Kind::ShortMonth),
+];
+
+/// The spellings in lower case, in the same order.
+const LOWER: &[&str] = &[
+    "a.d.", "a.m.", "ad", "am", "b.c.", "bc", "cc", "day", "ddd", "dd", "dy", "d", "ff1", "ff2",
+    "ff3", "ff4", "ff5", "ff6", "fx", "hh24", "hh12", "hh", "iddd", "id", "iw", "iyyy", "iyy",
+    "iy", "i", "j", "mi", "mm", "month", "mon", "ms", "of", "p.m.", "pm", "q", "rm", "sssss",
+    "ssss", "ss", "tzh", "tzm", "tz", "us", "ww", "w", "y,yyy", "yyyy", "yyy", "yy", "y",
+];
+
+const _: () = assert!(FIELDS.len() == LOWER.len());
+
+/// The field that a text begins with, and how it is spelt. A spelling is of one case from its begin to its end.
+fn field(text: &str) -> Option<(Kind, &'static str, Case)> {
+    let title = TITLES.iter().find(|(name, _)| text.starts_with(name));
+    if let Some((name, kind)) = title {
+        return Some((*kind, name, Case::Title));
+    }
+    if let Some((name, kind)) = FIELDS.iter().find(|(name, _)| text.starts_with(name)) {
+        return Some((*kind, name, Case::Upper));
+    }
+    let at = LOWER.iter().position(|name| text.starts_with(name))?;
+    Some((FIELDS[at].1, LOWER[at], Case::Lower))
+}
+
+/// Printable ASCII that is no letter and no digit.
+pub fn is_separator(byte: u8) -> bool {
+    byte.is_ascii_punctuation()
+}
+
+/// C's isspace.
+pub fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
+}
+
+/// The first character of a text that is not empty, and the rest.
+fn first(text: &str) -> (&str, &str) {
+    text.split_at(text.chars().next().map_or(0, char::len_utf8))
+}
+
+/// The parts of a template.
+pub fn parse(template: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = template;
+    while !rest.is_empty() {
+        let (mut fill, mut translated) = (false, false);
+        match rest.get(..2) {
+            Some("FM" | "fm") => fill = true,
+            Some("TM" | "tm") => translated = true,
+            _ => {}
+        }
+        if fill || translated {
+            rest = &rest[2..];
+        }
+        if let Some((kind, name, case)) = field(rest) {
+            rest = &rest[name.len()..];
+            let ordinal = match rest.get(..2) {
+                Some("TH") => Some(true),
+                Some("th") => Some(false),
+                _ => None,
+            };
+            if ordinal.is_some() || rest.starts_with("SP") {
+                rest = &rest[2..];
+            }
+            parts.push(Part::Field(Field { kind, name, case, fill, translated, ordinal }));
+        } else if let Some(quoted) = rest.strip_prefix('"') {
+            rest = literal(quoted, &mut parts);
+        } else if !rest.is_empty() {
+            if rest.starts_with("\\\"") {
+                rest = &rest[1..];
+            }
+            let (char, after) = first(rest);
+            rest = after;
+            parts.push(match char.as_bytes()[0] {
+                byte if is_separator(byte) => Part::Separator(char),
+                byte if is_space(byte) => Part::Space(char),
+                _ => Part::Char(char),
+            });
+        }
+    }
+    parts
+}
+
+/// What stands in quotes; gives the rest behind them.
+fn literal<'a>(text: &'a str, parts: &mut Vec<Part<'a>>) -> &'a str {
+    let mut rest = text;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix('"') {
+            return after;
+        }
+        if rest.starts_with('\\') && rest.len() > 1 {
+            rest = &rest[1..];
+        }
+        let (char, after) = first(rest);
+        parts.push(Part::Char(char));
+        rest = after;
+    }
+    rest
+}
