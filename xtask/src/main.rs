@@ -2,8 +2,8 @@
 //!
 //! Chores that need no other tool: `cargo run -p xtask -- check` runs every check, `-- limits` writes
 //! `docs/limits.md` anew, `-- compatibility` the table of `docs/compatibility.md`,
-//! `-- catalog` PostgreSQL's facts for `crates/pg`, `-- guarantees` that of `docs/guarantees.md`. Each check is a pure function of the files it is given and returns findings;
-//! only this file reads, writes and prints. Not part of any release.
+//! `-- catalog` PostgreSQL's facts for `crates/pg`, `-- proofs` that of `docs/proofs.md`.
+//! Each check is a pure function of the files it is given and returns findings; only this file reads, writes and prints. Not part of any release.
 
 #![allow(clippy::disallowed_methods, reason = "reads the repository, not a database")]
 
@@ -12,10 +12,12 @@ use std::process::ExitCode;
 
 mod catalog;
 mod compatibility;
-mod guarantees;
+mod decisions;
 mod layers;
 mod limits;
+mod lints;
 mod paths;
+mod proofs;
 mod sources;
 
 /// A file of the repository: its path from the root, with `/` between the parts, and its text.
@@ -39,12 +41,10 @@ fn main() -> ExitCode {
         ["limits"] => write_limits(root),
         ["catalog", ref only @ ..] => catalog::write(root, only),
         ["compatibility"] => write(root, compatibility::PATH, compatibility::page),
-        ["guarantees"] => {
-            write(root, guarantees::PATH, |files| guarantees::page(files).map_err(|e| vec![e]))
-        }
+        ["proofs"] => write(root, proofs::PATH, |files| proofs::page(files).map_err(|e| vec![e])),
         _ => {
             eprintln!(
-                "usage: cargo run -p xtask -- check | limits | catalog | compatibility | guarantees"
+                "usage: cargo run -p xtask -- check | limits | catalog | compatibility | proofs"
             );
             ExitCode::from(2)
         }
@@ -93,9 +93,11 @@ fn check(root: &Path) -> ExitCode {
     }
     let checks = [
         ("layers follow ARCHITECTURE.md", layers::check(&files)),
+        ("unsafe is forbidden where it can be", lints::check(&files)),
         ("docs/limits.md is generated", limits::check(&files)),
         ("docs/compatibility.md is generated", compatibility::check(&files)),
-        ("docs/guarantees.md adds up", guarantees::check(&files)),
+        ("docs/proofs.md adds up", proofs::check(&files)),
+        ("decisions are listed", decisions::check(&files)),
         ("paths in Markdown exist", paths::check(&files, &paths)),
         ("files are short", sources::check_lengths(&files)),
         ("modules say their question", sources::check_openings(&files)),
