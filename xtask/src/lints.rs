@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use crate::SourceFile;
 
 /// Crates that call the system, a library in C, or are an allocator.
-const UNSAFE: [&str; 3] = ["cli", "lab", "testkit"];
+const UNSAFE: [&str; 4] = ["cli", "lab", "process", "testkit"];
 
 const FORBID: &str = "unsafe_code = \"forbid\"";
 

@@ -3,7 +3,6 @@
 //! A PostgreSQL and a MariaDB of the test's own, on loopback. Where the programs are missing, the tests
 //! say so and do nothing.
 
-#![cfg(feature = "server")]
 #![allow(clippy::disallowed_methods, reason = "a test of a program has the program's own seams")]
 
 use std::net::{TcpListener, TcpStream};
@@ -30,7 +29,7 @@ fn text(out: &Output) -> String {
 fn bench(workload: &str, url: &str, more: &[&str]) -> (Output, Value) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let json = dir.path().join("report.json");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_onlap"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onlap-lab"));
     command.args(["bench", workload, "--url", url, "--rows", "2k", "--seconds", "0.5"]);
     command.args(more).arg("--dir").arg(dir.path()).arg("--json").arg(&json);
     let out = command.output().expect("it runs");
