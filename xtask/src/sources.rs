@@ -58,7 +58,7 @@ fn is_source(path: &str) -> bool {
     [".rs", ".py", ".js"].iter().any(|end| path.ends_with(end))
 }
 
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/") || path.contains("/examples/")
 }
 
