@@ -130,7 +130,7 @@ fn going_back_to_a_savepoint_gives_up_the_keys_since() {
     tx.rollback_to(&savepoint).unwrap();
     assert_eq!(insert(&db, &table, 8999), Ok(()));
     assert_eq!(insert(&db, &table, 4000), Err(ErrorKind::LockNotAvailable));
-    // It can take them again, but for what another has taken.
+    // It can take them again, except for what another has taken.
     tx.insert_batch(&table, batch(5000..8000)).unwrap();
     assert_eq!(insert(&db, &table, 6000), Err(ErrorKind::LockNotAvailable));
     let taken = tx.insert_batch(&table, batch(8990..9000)).unwrap_err();
