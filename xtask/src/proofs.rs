@@ -1,7 +1,7 @@
 //! Is the table of figures in `docs/proofs.md` what the rigs' log adds up to?
 //!
 //! `benchmarks/proofs.jsonl` has a line for each run (`crates/testkit/src/record.rs` says which fields); the table
-//! has a row for each thing that is counted, summed over runs that found nothing, beside what the tests of every
+//! has a row for each thing that is counted, summed over runs that found nothing, next to what the tests of every
 //! change try and what is aimed at. The check compares the table byte for byte. Pure.
 
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ const ROWS: [(&str, &str, &str, &str, &str); 23] = [
     (
         "roles",
         "statements of roles",
-        "random statements of roles beside PostgreSQL",
+        "random statements of roles next to PostgreSQL",
         "2,000",
         "1,000,000",
     ),

@@ -10,11 +10,15 @@ const LINES_MAX: usize = 1000;
 /// ARCHITECTURE.md is read in one sitting.
 const ARCHITECTURE_LINES_MAX: usize = 400;
 
+/// README.md is read in a minute.
+const README_LINES_MAX: usize = 120;
+
 pub(crate) fn check_lengths(files: &[SourceFile]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files {
         let limit = match file.path.as_str() {
             "ARCHITECTURE.md" => ARCHITECTURE_LINES_MAX,
+            "README.md" => README_LINES_MAX,
             path if is_source(path) => LINES_MAX,
             _ => continue,
         };

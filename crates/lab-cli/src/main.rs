@@ -1,4 +1,4 @@
-//! How does Onlap fare beside other engines?
+//! How does Onlap fare next to other engines?
 //!
 //! Flags and wiring only: everything is in `onlap_lab`, here with the clients of other servers built in, which the
 //! `onlap` binary leaves out. Exit codes are those of `onlap`.

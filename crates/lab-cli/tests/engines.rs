@@ -26,7 +26,7 @@ fn installed() -> bool {
     has_onlap() && programs::are_there(&[POSTGRES, MARIADB, ROCKSDB])
 }
 
-/// Whether the server is built, which lies beside this program.
+/// Whether the server is built, which lies next to this program.
 fn has_onlap() -> bool {
     let onlap = Path::new(env!("CARGO_BIN_EXE_onlap-lab")).with_file_name("onlap");
     let onlap = onlap.to_str().expect("target directories are UTF-8");

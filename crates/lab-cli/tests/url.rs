@@ -1,4 +1,4 @@
-//! Does `--url` work with servers that somebody else runs, and leave them as they were?
+//! Does `--url` work with servers that another user runs, and leave them as they were?
 //!
 //! A PostgreSQL and a MariaDB of the test's own, on loopback. Where the programs are missing, the tests
 //! say so and do nothing.
@@ -67,7 +67,7 @@ fn somebody_elses_postgresql_is_measured() {
     let tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
     let left = server.psql().args(["-At", "-c", tables]).output().expect("psql is installed");
     assert_eq!(text(&left).trim(), "0");
-    // A table that is there already is somebody's.
+    // A table that is there already is the user's.
     let made = server.psql().args(["-c", "CREATE TABLE purchases (a int)"]).output();
     assert!(made.is_ok_and(|out| out.status.success()));
     let (out, _) = bench("ibench", &url, &["--steps", "l.i0"]);
