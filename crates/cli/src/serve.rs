@@ -17,7 +17,9 @@ use onlap_sql::settings::{Configuration, Id, Value};
 use onlap_sql::{Instance, Secret};
 
 use crate::config::{Flags, wrong};
-use crate::{Outcome, code, files, interrupt, version};
+use crate::version;
+use onlap_process::exit::Outcome;
+use onlap_process::{code, files, interrupt};
 
 /// Between two looks whether somebody wants us to stop.
 const LOOK: Duration = Duration::from_millis(50);
