@@ -7,13 +7,13 @@ use super::columns::{Declared, Default};
 use super::table::{Making, with_options};
 use crate::catalog::Name;
 use crate::catalog::names::fold;
+use crate::dml;
+use crate::dml::target::Target;
 use crate::error::{Result, SqlError, state};
 use crate::plan::Known;
 use crate::session::Session;
 use crate::types::PgType;
 use crate::view::View;
-use crate::dml;
-use crate::dml::target::Target;
 
 /// Makes a table of a query's columns and rows; the tag.
 ///
@@ -60,7 +60,8 @@ pub fn create_table_as(
     let alias = name.name.clone();
     let target = Target { name: name.clone(), schema: table.schema(), table, alias };
     // The role that makes the table fills it, whatever it may do with it.
-    let n = dml::fill(session, &session.view()?, &target, batches)?;
+    let view = session.view()?;
+    let n = dml::fill(session, &view, &target, batches)?;
     session.current()?.changed = true;
     Ok(format!("SELECT {n}"))
 }

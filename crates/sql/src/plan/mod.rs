@@ -46,6 +46,7 @@ mod memory;
 pub mod needs;
 mod operators;
 mod paced;
+mod parts;
 mod patience;
 mod per_row;
 mod provider;
@@ -207,6 +208,7 @@ impl Planner {
             .with_physical_optimizer_rule(Arc::new(rules::Rules))
             .with_physical_optimizer_rule(Arc::new(large_sorts::LargeSorts))
             .with_physical_optimizer_rule(Arc::new(paced::Paced))
+            .with_physical_optimizer_rule(Arc::new(parts::Parts))
             .with_physical_optimizer_rule(Arc::new(width::Widths))
             .with_physical_optimizer_rule(Arc::new(watch::Watch));
         crate::functions::register(&mut builder);

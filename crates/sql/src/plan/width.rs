@@ -73,7 +73,8 @@ pub fn widest(batch: &RecordBatch) -> u64 {
     batch.columns().iter().map(longest).sum()
 }
 
-fn longest(array: &ArrayRef) -> u64 {
+/// Bytes of the longest value of a column, at most.
+pub fn longest(array: &ArrayRef) -> u64 {
     match array.data_type() {
         DataType::Utf8 => of_offsets(array.as_bytes::<GenericStringType<i32>>().offsets()),
         DataType::LargeUtf8 => of_offsets(array.as_bytes::<GenericStringType<i64>>().offsets()),

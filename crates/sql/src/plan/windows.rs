@@ -21,8 +21,8 @@ use datafusion::logical_expr::utils::AggregateOrderSensitivity;
 use datafusion::logical_expr::window_state::WindowAggState;
 use datafusion::logical_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, Expr, LimitEffect, LogicalPlan,
-    PartitionEvaluator, ReversedUDAF, ReversedUDWF, SetMonotonicity, Signature, WindowFunctionDefinition,
-    WindowUDF, WindowUDFImpl,
+    PartitionEvaluator, ReversedUDAF, ReversedUDWF, SetMonotonicity, Signature,
+    WindowFunctionDefinition, WindowUDF, WindowUDFImpl,
 };
 use datafusion::physical_expr::PhysicalExpr;
 
@@ -268,11 +268,7 @@ impl PartitionEvaluator for Evaluator {
     fn evaluate(&mut self, values: &[ArrayRef], range: &Range<usize>) -> Result<ScalarValue> {
         self.looks.gave(self.inner.evaluate(values, range)?)
     }
-    fn evaluate_all_with_rank(
-        &self,
-        rows: usize,
-        ranks: &[Range<usize>],
-    ) -> Result<ArrayRef> {
+    fn evaluate_all_with_rank(&self, rows: usize, ranks: &[Range<usize>]) -> Result<ArrayRef> {
         self.inner.evaluate_all_with_rank(rows, ranks)
     }
     fn supports_bounded_execution(&self) -> bool {

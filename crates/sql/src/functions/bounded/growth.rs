@@ -225,10 +225,11 @@ fn tree(args: &[ColumnarValue], rows: usize) -> Result<(u64, u64)> {
     let constant = matches!(json, ColumnarValue::Scalar(_));
     let array = json.to_array(1)?;
     // One is taken apart after another.
-    let (_, longest) = each(rows, |row| match Cell::of_array(&array, if constant { 0 } else { row }) {
-        Cell::Text(text) => Some(tree_bytes(text)),
-        _ => None,
-    });
+    let (_, longest) =
+        each(rows, |row| match Cell::of_array(&array, if constant { 0 } else { row }) {
+            Cell::Text(text) => Some(tree_bytes(text)),
+            _ => None,
+        });
     Ok((all.0.saturating_add(longest), all.1))
 }
 
