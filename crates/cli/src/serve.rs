@@ -40,6 +40,10 @@ pub fn run(args: &Args) -> Result<Outcome> {
     let config = server_config(&settings)?;
     let level = Level::parse(settings.text(Id::LogLevel)).unwrap_or(Level::Info);
     let log = Log::stderr(level);
+    // Where a panic was, and no backtrace: the tables that one is printed from take more memory than a small server
+    // has, and are kept.
+    let told = log.clone();
+    std::panic::set_hook(Box::new(move |panic| told.error(format_args!("{panic}"))));
     let db = match Database::open(settings.text(Id::DataDir), options(&settings)?) {
         Ok(db) => db,
         Err(error) => return Ok(Outcome::NotOpened(error)),
