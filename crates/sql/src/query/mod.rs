@@ -117,11 +117,6 @@ impl Bound {
         &self.columns
     }
 
-    /// What it reads.
-    pub fn needs(&self) -> &[Need] {
-        &self.needs
-    }
-
     /// Its steps, for those who show them.
     ///
     /// # Errors
