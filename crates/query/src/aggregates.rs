@@ -170,11 +170,7 @@ impl GroupsAccumulator for States {
         self.states.merge(&values[0], groups, &mut env.cx()).map_err(external)
     }
 
-    fn convert_to_state(
-        &self,
-        _: &[ArrayRef],
-        _: Option<&BooleanArray>,
-    ) -> Result<Vec<ArrayRef>> {
+    fn convert_to_state(&self, _: &[ArrayRef], _: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         Err(DataFusionError::NotImplemented("states of single rows".into()))
     }
 
@@ -255,11 +251,7 @@ impl Aggregate for First {
         Ok(())
     }
 
-    fn finish(
-        &self,
-        groups: usize,
-        _: &mut onlap_kernels::Cx<'_>,
-    ) -> onlap_pg::Result<ArrayRef> {
+    fn finish(&self, groups: usize, _: &mut onlap_kernels::Cx<'_>) -> onlap_pg::Result<ArrayRef> {
         let arrays: Vec<&dyn Array> = self.kept.iter().map(|array| &**array).collect();
         let at: Vec<(usize, usize)> = self.at[..groups].iter().flatten().copied().collect();
         assert_eq!(at.len(), groups, "every group has a row");
@@ -341,8 +333,20 @@ impl Collected {
             );
             let nulls = (left.is_null(a.1 as usize), right.is_null(b.1 as usize));
             let order = match nulls {
-                (true, false) => if how.nulls_first { Ordering::Less } else { Ordering::Greater },
-                (false, true) => if how.nulls_first { Ordering::Greater } else { Ordering::Less },
+                (true, false) => {
+                    if how.nulls_first {
+                        Ordering::Less
+                    } else {
+                        Ordering::Greater
+                    }
+                }
+                (false, true) => {
+                    if how.nulls_first {
+                        Ordering::Greater
+                    } else {
+                        Ordering::Less
+                    }
+                }
                 _ => {
                     let order = compare_keys(left, a.1 as usize, right, b.1 as usize);
                     if how.descending { order.reverse() } else { order }
@@ -388,11 +392,7 @@ impl Aggregate for Collected {
         Ok(())
     }
 
-    fn finish(
-        &self,
-        groups: usize,
-        cx: &mut onlap_kernels::Cx<'_>,
-    ) -> onlap_pg::Result<ArrayRef> {
+    fn finish(&self, groups: usize, cx: &mut onlap_kernels::Cx<'_>) -> onlap_pg::Result<ArrayRef> {
         let mut inner = (self.inner)();
         inner.grow(groups);
         for group in 0..groups {

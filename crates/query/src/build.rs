@@ -178,8 +178,7 @@ impl Compiler<'_> {
         let bound = self.bound;
         let query = bound.query(id);
         let mut plan = self.from(id)?;
-        let is_grouped =
-            query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
+        let is_grouped = query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
         if query.has_sets && (is_grouped || query.has_windows) {
             plan = self.sets_below(query, plan)?;
         }

@@ -7,9 +7,7 @@ use arrow_schema::DataType;
 use onlap_kernels::time::clock;
 use onlap_kernels::{Col, Datum, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
-use onlap_pg::bound::{
-    Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind, Target,
-};
+use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind, Target};
 use onlap_pg::catalog::{Volatility, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
@@ -152,7 +150,8 @@ impl Compiler<'_> {
             Expr::Var { entry, column, up } => self.var((*entry, *column), *up, ty),
             Expr::Literal(literal) => self.literal(literal, ty, bound.place(id)),
             Expr::Param(number) => {
-                let value = usize::try_from(*number - 1).ok().and_then(|at| self.env.params.get(at));
+                let value =
+                    usize::try_from(*number - 1).ok().and_then(|at| self.env.params.get(at));
                 let missing = || Error::new("42P02", format!("there is no parameter ${number}"));
                 let value = value.cloned().ok_or_else(missing)?;
                 self.constant(ty.oid, &value)
@@ -291,7 +290,9 @@ impl Compiler<'_> {
         let owner = at - up as usize;
         let query = self.bound.query(self.frames[owner].query);
         let entry = &query.entries[var.0 - 1];
-        if up == 0 && let Some(column) = self.frames[at].layout.vars.get(&var) {
+        if up == 0
+            && let Some(column) = self.frames[at].layout.vars.get(&var)
+        {
             return Ok(Node::Column(*column));
         }
         self.note_outer(owner, var, ty);
@@ -322,7 +323,9 @@ impl Compiler<'_> {
                 _ => "this column here",
             }));
         }
-        let Some(inner) = inner else { return Err(unsupported("a reference to an outer query here")) };
+        let Some(inner) = inner else {
+            return Err(unsupported("a reference to an outer query here"));
+        };
         let levels = up - (at - inner) as u32;
         let boundary = self.frames[inner].boundary.as_mut().expect("it was looked for");
         let wanted = (levels, var, ty);
@@ -558,9 +561,7 @@ impl Compiler<'_> {
                 bytes.extend(zone.to_be_bytes());
                 Datum::bytes(bytes)
             }
-            SqlValue::CurrentTimestamp => {
-                Datum::Int8(clock::current_timestamp(settings, modifier))
-            }
+            SqlValue::CurrentTimestamp => Datum::Int8(clock::current_timestamp(settings, modifier)),
             SqlValue::LocalTime => Datum::Int8(clock::localtime(settings, modifier)),
             SqlValue::LocalTimestamp => Datum::Int8(clock::localtimestamp(settings, modifier)),
             SqlValue::CurrentRole | SqlValue::CurrentUser | SqlValue::User => {
@@ -574,10 +575,7 @@ impl Compiler<'_> {
     }
 
     /// Makes a query that is run once per set of outer values, and the nodes of these values.
-    pub fn within(
-        &mut self,
-        query: QueryId,
-    ) -> Result<(Rel, Slots, Vec<Node>)> {
+    pub fn within(&mut self, query: QueryId) -> Result<(Rel, Slots, Vec<Node>)> {
         self.frames.push(Frame::new(query, Some(Boundary::default())));
         let made = self.query(query);
         let frame = self.frames.pop().expect("it was pushed");
@@ -637,7 +635,8 @@ impl Compiler<'_> {
         for (n, part) in parts.iter().enumerate() {
             let Expr::Op(op) = self.bound.expr(*part) else { return Ok(None) };
             let operator = self.env.catalog.operator(op.operator);
-            let is_equal = operator.is_some_and(|o| o.name == "=" && o.can_hash && o.left == o.right);
+            let is_equal =
+                operator.is_some_and(|o| o.name == "=" && o.can_hash && o.left == o.right);
             let [left, right] = op.args[..] else { return Ok(None) };
             let is_column = matches!(self.bound.expr(right), Expr::SubColumn(at) if *at == n + 1);
             if !is_equal || !is_column {

@@ -38,7 +38,8 @@ impl ArrayOf {
         for row in 0..rows.count {
             let datums: Vec<Datum<'_>> =
                 values.iter().map(|v| Datum::at(&v.array, outer, v.at(row))).collect();
-            let bytes = if self.nested { nest(&datums, self.repr)? } else { flat(&datums, self.repr)? };
+            let bytes =
+                if self.nested { nest(&datums, self.repr)? } else { flat(&datums, self.repr)? };
             env.cx().room(bytes.len())?;
             out.push(Datum::bytes(bytes));
         }

@@ -136,7 +136,8 @@ impl Compiler<'_> {
         let Part { plan, layout, rows } = part;
         let before = std::mem::replace(&mut self.frame().layout, layout);
         let there = self.constant(oids::BOOL, &Datum::Bool(true));
-        let made = there.and_then(|there| self.extend(plan, vec![(there, TypeRef::new(oids::BOOL))]));
+        let made =
+            there.and_then(|there| self.extend(plan, vec![(there, TypeRef::new(oids::BOOL))]));
         let mut layout = std::mem::replace(&mut self.frame().layout, before);
         let (plan, at) = made?;
         layout.vars.insert((entry, PRESENT), at[0]);
@@ -320,7 +321,10 @@ impl Compiler<'_> {
             let batches = futures::stream::once(async move { batch().map_err(external) });
             Ok(stream_of(Arc::clone(&out), batches))
         };
-        Ok(Rel { plan: Step::new("Values", "", Vec::new(), schema, Arc::new(run)), types: types.to_vec() })
+        Ok(Rel {
+            plan: Step::new("Values", "", Vec::new(), schema, Arc::new(run)),
+            types: types.to_vec(),
+        })
     }
 
     /// A step whose right side is run for the values of each row of the left.
@@ -351,7 +355,9 @@ impl Compiler<'_> {
         let condition = self.condition_over(left_over, &layout)?;
         let types: Vec<DataType> = [&left.plan, &right.plan]
             .iter()
-            .flat_map(|plan| plan.schema().fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>())
+            .flat_map(|plan| {
+                plan.schema().fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>()
+            })
             .collect();
         let schema = schema_of(&types);
         let work = Arc::new(LateralRun {
@@ -369,7 +375,9 @@ impl Compiler<'_> {
             let work = Arc::clone(&work);
             let batches = input.map(move |batch| {
                 let made = batch.and_then(|batch| work.join(&batch).map_err(external));
-                made.map(|batches| futures::stream::iter(batches.into_iter().map(Ok::<_, DataFusionError>)))
+                made.map(|batches| {
+                    futures::stream::iter(batches.into_iter().map(Ok::<_, DataFusionError>))
+                })
             });
             Ok(stream_of(Arc::clone(&out), batches.try_flatten()))
         };

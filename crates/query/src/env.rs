@@ -89,7 +89,6 @@ pub trait Tables {
     /// What is known of a relation.
     fn facts(&self, relation: Oid) -> Facts;
 
-
     /// A step that reads columns of a relation, by their numbers from 1, in the representations of their types.
     ///
     /// # Errors

@@ -97,7 +97,8 @@ impl Compiler<'_> {
             let at = self.aggregate(call, bound.ty(*id), &mut parts)?;
             found.push((*id, bound.ty(*id), Found::Call(at)));
         }
-        let dependent = if query.depends_on_keys { self.dependent(&mut parts)? } else { Vec::new() };
+        let dependent =
+            if query.depends_on_keys { self.dependent(&mut parts)? } else { Vec::new() };
         let (plan, set_at) = self.grouped(plan, &parts, sets.as_deref(), query)?;
         self.after(query, plan, &parts, found, dependent, sets, set_at)
     }
@@ -174,7 +175,10 @@ impl Compiler<'_> {
                 references.iter().fold(0, |bits, r| bits << 1 | i32::from(!set.contains(r)))
             };
             let table = Arc::new(Int32Array::from_iter_values(sets.iter().map(bits)));
-            nodes.push((Node::Pick(Box::new(Node::Column(set_at)), table), TypeRef::new(oids::INT4)));
+            nodes.push((
+                Node::Pick(Box::new(Node::Column(set_at)), table),
+                TypeRef::new(oids::INT4),
+            ));
         }
         let (plan, at) = self.extend(plan, nodes)?;
         self.frame().layout.exprs.extend(ids.into_iter().zip(at));
@@ -363,7 +367,8 @@ impl Compiler<'_> {
         let called = Called::new(name.clone(), Arc::clone(states), ty.clone(), env);
         let function = Arc::new(AggregateUDF::new_from_impl(called));
         let args = at.iter().map(|at| column(*at)).collect();
-        let built = AggregateExprBuilder::new(function, args).schema(Arc::clone(schema)).alias(name);
+        let built =
+            AggregateExprBuilder::new(function, args).schema(Arc::clone(schema)).alias(name);
         built.build().map_err(ours)
     }
 
@@ -515,7 +520,8 @@ fn expand_one(set: &GroupSet) -> Vec<Vec<u32>> {
         GroupSet::Cube(sets) => {
             let parts = parts(sets);
             let chosen = |mask: usize| {
-                let part = |n: usize| if mask >> n & 1 == 1 { parts[n].clone() } else { Vec::new() };
+                let part =
+                    |n: usize| if mask >> n & 1 == 1 { parts[n].clone() } else { Vec::new() };
                 (0..parts.len()).flat_map(part).collect()
             };
             (0..1_usize << parts.len().min(12)).rev().map(chosen).collect()

@@ -372,7 +372,9 @@ impl Compiler<'_> {
     fn refuses_null(&self, id: ExprId, side: &BTreeSet<usize>) -> bool {
         let strict = |proc: onlap_pg::Oid| self.env.catalog.proc(proc).is_some_and(|p| p.strict);
         match self.bound.expr(id) {
-            Expr::Op(op) if strict(op.proc) => op.args.iter().any(|arg| self.is_null_with(*arg, side)),
+            Expr::Op(op) if strict(op.proc) => {
+                op.args.iter().any(|arg| self.is_null_with(*arg, side))
+            }
             Expr::ArrayOp(op, false) => self.is_null_with(op.args[0], side),
             Expr::NullTest(test) if test.not && !test.row => self.is_null_with(test.value, side),
             Expr::Or(all) => all.iter().all(|part| self.refuses_null(*part, side)),
@@ -399,7 +401,9 @@ impl Compiler<'_> {
             Expr::Relabel(one) | Expr::Collate(one, _) | Expr::ViaText(one) => {
                 self.is_null_with(*one, side)
             }
-            Expr::Op(op) if strict(op.proc) => op.args.iter().any(|arg| self.is_null_with(*arg, side)),
+            Expr::Op(op) if strict(op.proc) => {
+                op.args.iter().any(|arg| self.is_null_with(*arg, side))
+            }
             Expr::Call(call) if strict(call.proc) => {
                 call.args.iter().any(|(_, arg)| self.is_null_with(*arg, side))
             }
@@ -481,9 +485,9 @@ impl Compiler<'_> {
         let before = std::mem::replace(&mut self.frame().layout, layout);
         let filter = match rest.is_empty() {
             true => Ok(None),
-            false => self.conjunction(&rest).and_then(|node| {
-                self.join_filter(node, width, &left_plan, &right_plan).map(Some)
-            }),
+            false => self
+                .conjunction(&rest)
+                .and_then(|node| self.join_filter(node, width, &left_plan, &right_plan).map(Some)),
         };
         let layout = std::mem::replace(&mut self.frame().layout, before);
         let kind = match kind {
@@ -656,9 +660,8 @@ fn renamed(plan: &Plan, at: usize) -> Arc<dyn datafusion_physical_expr::Physical
 
 /// Takes the conditions that name these entries alone, each at least one of them.
 fn take(conditions: &mut Vec<Condition>, entries: &BTreeSet<usize>) -> Vec<Condition> {
-    let is_own = |c: &Condition| {
-        !c.volatile && !c.entries.is_empty() && c.entries.is_subset(entries)
-    };
+    let is_own =
+        |c: &Condition| !c.volatile && !c.entries.is_empty() && c.entries.is_subset(entries);
     let (own, rest) = conditions.drain(..).partition(is_own);
     *conditions = rest;
     own

@@ -37,7 +37,9 @@ pub fn key_bytes(column: &ArrayRef, row: usize, out: &mut Vec<u8>) {
         DataType::Int16 => out.extend(column.as_primitive::<Int16Type>().value(row).to_le_bytes()),
         DataType::Int32 => out.extend(column.as_primitive::<Int32Type>().value(row).to_le_bytes()),
         DataType::Int64 => out.extend(column.as_primitive::<Int64Type>().value(row).to_le_bytes()),
-        DataType::UInt32 => out.extend(column.as_primitive::<UInt32Type>().value(row).to_le_bytes()),
+        DataType::UInt32 => {
+            out.extend(column.as_primitive::<UInt32Type>().value(row).to_le_bytes())
+        }
         DataType::UInt8 => out.push(column.as_primitive::<UInt8Type>().value(row)),
         DataType::Float32 => {
             out.extend(column.as_primitive::<Float32Type>().value(row).to_bits().to_le_bytes());

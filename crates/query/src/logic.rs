@@ -146,12 +146,10 @@ pub fn coalesce(arms: &[Arm], ty: &DataType, rows: &Rows<'_>, env: &Env) -> Resu
 pub fn distinct(call: &Call, rows: &Rows<'_>, env: &Env) -> Result<Col> {
     let sides = call.values(rows, env)?;
     let equal = Col::new(call.kernel.eval(&sides, rows.count, &mut env.cx())?);
-    let differs = (0..rows.count).map(|row| {
-        match (sides[0].is_null(row), sides[1].is_null(row)) {
-            (true, true) => Some(false),
-            (false, false) => Some(truth(&equal, row) != Some(true)),
-            _ => Some(true),
-        }
+    let differs = (0..rows.count).map(|row| match (sides[0].is_null(row), sides[1].is_null(row)) {
+        (true, true) => Some(false),
+        (false, false) => Some(truth(&equal, row) != Some(true)),
+        _ => Some(true),
     });
     Ok(Col::new(Arc::new(differs.collect::<BooleanArray>())))
 }
@@ -172,13 +170,7 @@ pub fn null_if(call: &Call, rows: &Rows<'_>, env: &Env) -> Result<Col> {
 }
 
 /// GREATEST, LEAST: NULLs are left out.
-pub fn greatest(
-    values: &[Node],
-    least: bool,
-    ty: Oid,
-    rows: &Rows<'_>,
-    env: &Env,
-) -> Result<Col> {
+pub fn greatest(values: &[Node], least: bool, ty: Oid, rows: &Rows<'_>, env: &Env) -> Result<Col> {
     let mut arrays = Vec::with_capacity(values.len());
     let mut keys = Vec::with_capacity(values.len());
     for value in values {

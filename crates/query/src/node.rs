@@ -152,9 +152,7 @@ impl Node {
             Node::BoolTest(value, is, not) => {
                 crate::logic::bool_test(&value.eval(rows, env)?, *is, *not)
             }
-            Node::RowTest(value, not) => {
-                crate::containers::row_test(&value.eval(rows, env)?, *not)
-            }
+            Node::RowTest(value, not) => crate::containers::row_test(&value.eval(rows, env)?, *not),
             Node::Distinct(call) => crate::logic::distinct(call, rows, env)?,
             Node::NullIf(call) => crate::logic::null_if(call, rows, env)?,
             Node::Greatest(values, least, ty) => {

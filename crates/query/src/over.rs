@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, Int64Array, UInt32Array, new_null_array};
+use arrow_array::{
+    Array, ArrayRef, Float64Array, Int32Array, Int64Array, UInt32Array, new_null_array,
+};
 use arrow_schema::DataType;
 use onlap_kernels::Col;
 use onlap_pg::{Error, Result};
@@ -187,7 +189,8 @@ impl Over {
         };
         let distance = distance.as_ref().map(|column| column.as_primitive::<Int32Type>());
         let none = new_null_array(&self.ty, 1);
-        let (has_other, sign) = (otherwise.is_some(), if let What::Lag = self.what { -1 } else { 1 });
+        let (has_other, sign) =
+            (otherwise.is_some(), if let What::Lag = self.what { -1 } else { 1 });
         let mut at: Vec<(usize, usize)> = Vec::with_capacity(chunk.rows.count);
         chunk.each(|of, row| {
             let by = match distance {
@@ -363,7 +366,8 @@ fn per_frame(states: &MakeStates, taken: &Taken, chunk: &Chunk<'_>, env: &Env) -
     let mut last = None;
     for of in &chunk.partitions {
         for row in of.start..of.end {
-            let stretches = chunk.counted(of, row).map(|(from, to)| (taken.before[from], taken.before[to]));
+            let stretches =
+                chunk.counted(of, row).map(|(from, to)| (taken.before[from], taken.before[to]));
             if last != Some(stretches) {
                 if rows.len() >= FRAME_ROWS || open >= FRAME_ROWS {
                     env.cx().go_on()?;

@@ -148,7 +148,10 @@ fn results_are_bounded() {
         ("select format(repeat('%1$s', 100000), repeat('x', 100000))", "54000"),
         ("select format(repeat('%1$s', 1000), repeat('x', 100000))", "53200"),
         ("select array_to_string(array_repeat(1, 100000), repeat('x', 100000))", "54000"),
-        ("select array_to_string(array_agg(g), repeat('x', 2000)) from generate_series(1, 50000) g", "53200"),
+        (
+            "select array_to_string(array_agg(g), repeat('x', 2000)) from generate_series(1, 50000) g",
+            "53200",
+        ),
         ("select array_replace(array_repeat('a', 100000), 'a', repeat('x', 100000))", "54000"),
         ("select concat_ws(repeat('x', 9000000), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)", "53200"),
         ("select ('[' || repeat('1,', 4000000) || '1]')::jsonb", "53200"),

@@ -1,8 +1,7 @@
 //! Do two expressions mean the same, or two queries? Places do not count.
 
 use super::{
-    Bound, Cte, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId, Target,
-    Window,
+    Bound, Cte, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId, Target, Window,
 };
 
 /// The next level begins with so much stack left, or on a piece of its own.

@@ -152,12 +152,7 @@ impl Bound {
     }
 
     /// Visits the expressions of a query.
-    pub fn visit_query(
-        &self,
-        query: QueryId,
-        up: u32,
-        see: &mut dyn FnMut(ExprId, u32) -> bool,
-    ) {
+    pub fn visit_query(&self, query: QueryId, up: u32, see: &mut dyn FnMut(ExprId, u32) -> bool) {
         self.parts(query).into_iter().for_each(|part| self.visit_part(part, up, see));
     }
 }

@@ -37,7 +37,8 @@ impl Data {
         ask(SETUP);
         ask("set timezone = 'UTC'");
         let mut data = Data { relations: HashMap::new(), rows: HashMap::new() };
-        let tables = ask("select oid, relname, reltype from pg_class where relkind = 'r' and oid >= 16384");
+        let tables =
+            ask("select oid, relname, reltype from pg_class where relkind = 'r' and oid >= 16384");
         for table in tables {
             let cell = |n: usize| table[n].clone().expect("it is not NULL");
             let oid: Oid = cell(0).parse().expect("a number");

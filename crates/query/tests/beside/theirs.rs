@@ -10,7 +10,8 @@ pub struct Theirs(SimpleClient);
 
 impl Theirs {
     pub fn new(postgres: &Postgres) -> Theirs {
-        let mut client = SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
+        let mut client =
+            SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
         client.run("set timezone = 'UTC'").expect("it answers");
         Theirs(client)
     }

@@ -60,7 +60,12 @@ impl Encoder {
     ///
     /// # Errors
     /// The type has none.
-    pub fn binary(&self, batch: &RecordBatch, row: usize, column: usize) -> Result<Option<Vec<u8>>> {
+    pub fn binary(
+        &self,
+        batch: &RecordBatch,
+        row: usize,
+        column: usize,
+    ) -> Result<Option<Vec<u8>>> {
         match self.value(batch, row, column) {
             Datum::Null => Ok(None),
             value => {

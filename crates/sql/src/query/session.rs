@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use datafusion::common::ScalarValue;
 use datafusion::arrow::datatypes::Field;
+use datafusion::common::ScalarValue;
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_kernels::{Cx, Datum, Session, input};
@@ -138,7 +138,11 @@ impl Session for Asked {
             return Ok(Datum::Null);
         }
         let mut bytes = Vec::new();
-        cell.write_text(PgType::of_field(&Field::new("r", array.data_type().clone(), true)), Style::default(), &mut bytes);
+        cell.write_text(
+            PgType::of_field(&Field::new("r", array.data_type().clone(), true)),
+            Style::default(),
+            &mut bytes,
+        );
         let text = String::from_utf8_lossy(&bytes);
         let settings = settings(&self.view);
         let mut cx = Cx { catalog: catalog(), settings: &settings, session: self };

@@ -19,7 +19,9 @@ use onlap::{Column, DataType, RowBatch, Rows, Scan, TableSchema, Value, Vector, 
 use onlap_kernels::{Datum, Repr, arrow_type, repr};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
-use onlap_query::{Facts, Restriction, RestrictionKind, Step, Tables, View as BoundView, stream_of};
+use onlap_query::{
+    Facts, Restriction, RestrictionKind, Step, Tables, View as BoundView, stream_of,
+};
 
 use super::catalog;
 use crate::plan::TableHandle;
@@ -76,18 +78,26 @@ impl Tables for Known {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let table = self.0.get(&relation).expect("the binder has found it").handle.clone();
         let positions: Vec<usize> = columns.iter().map(|number| *number as usize - 1).collect();
-        let fields: Vec<Field> = positions.iter().enumerate().map(|(n, at)| {
-            let ty = PgType::of_engine(table.schema.columns[*at].ty);
-            let repr = repr(catalog(), ty.oid).expect("the engine's types have values");
-            Field::new(format!("c{n}"), arrow_type(repr), true)
-        }).collect();
+        let fields: Vec<Field> = positions
+            .iter()
+            .enumerate()
+            .map(|(n, at)| {
+                let ty = PgType::of_engine(table.schema.columns[*at].ty);
+                let repr = repr(catalog(), ty.oid).expect("the engine's types have values");
+                Field::new(format!("c{n}"), arrow_type(repr), true)
+            })
+            .collect();
         let schema = match fields.is_empty() {
             true => Schema::new(vec![Field::new("c0", arrow_type(Repr::Bool), true)]),
             false => Schema::new(fields),
         };
         let schema = Arc::new(schema);
         // Which index it is depends on the columns alone.
-        let bound = |r: &Restriction| Bound { column: r.column as usize - 1, op: op_of(r.kind), value: Value::Null };
+        let bound = |r: &Restriction| Bound {
+            column: r.column as usize - 1,
+            op: op_of(r.kind),
+            value: Value::Null,
+        };
         let bounds: Vec<Bound> = restrictions.iter().map(bound).collect();
         let shown = crate::rights::ask::shown(&table.schema);
         let (name, detail) = match choose(&table.schema, &bounds) {
@@ -177,7 +187,9 @@ fn engine_value(value: &Datum<'_>, ty: DataType) -> Option<Value> {
         (DataType::Int4, _) => Value::Int(i64::from(i32::try_from(int?).ok()?)),
         (DataType::Int8, _) => Value::Int(int?),
         (DataType::Bool, Datum::Bool(v)) => Value::Bool(*v),
-        (DataType::Text | DataType::Varchar(_), Datum::Text(text)) => Value::Text(text.as_ref().into()),
+        (DataType::Text | DataType::Varchar(_), Datum::Text(text)) => {
+            Value::Text(text.as_ref().into())
+        }
         (DataType::Bytea, Datum::Bytes(bytes)) => Value::Bytes(bytes.as_ref().into()),
         (DataType::Uuid, Datum::Bytes(bytes)) => Value::Uuid(bytes.as_ref().try_into().ok()?),
         (DataType::Date, Datum::Int4(days)) if !matches!(*days, i32::MIN | i32::MAX) => {
@@ -259,10 +271,9 @@ fn to_arrow(ty: DataType, column: &Column) -> ArrayRef {
             Value::Numeric(numeric) => numeric,
             _ => onlap::Numeric { mantissa: 0, scale: 0 },
         }),
-        (Vector::Numeric(mantissa, scale), _) => numerics(column, n, |i| onlap::Numeric {
-            mantissa: mantissa[i],
-            scale: scale[i],
-        }),
+        (Vector::Numeric(mantissa, scale), _) => {
+            numerics(column, n, |i| onlap::Numeric { mantissa: mantissa[i], scale: scale[i] })
+        }
         (Vector::Bytes(bytes), DataType::Bytea) => {
             let values = (0..n).map(|i| (!column.is_null(i)).then(|| bytes.get(i)));
             Arc::new(BinaryArray::from_iter(values))

@@ -74,7 +74,7 @@ impl Session {
                 columns: None,
                 query: None,
                 fast: None,
-            bound: None,
+                bound: None,
                 kept: None,
             });
         };
