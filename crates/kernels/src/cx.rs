@@ -20,6 +20,14 @@ pub trait Session: Send + Sync {
     /// Those of the function; `0A000` if it is not there.
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>>;
 
+    /// Asks whether the statement is still wanted.
+    ///
+    /// # Errors
+    /// `57014`; `53200` where it holds too much.
+    fn go_on(&self) -> Result<()> {
+        onlap_base::stop::check().map_err(|e| Error::new("57014", e.to_string()))
+    }
+
     /// The time now, in microseconds from 2000-01-01 UTC.
     fn clock(&self) -> i64;
 
@@ -58,6 +66,6 @@ impl Cx<'_> {
     /// # Errors
     /// `57014`.
     pub fn go_on(&self) -> Result<()> {
-        onlap_base::stop::check().map_err(|e| Error::new("57014", e.to_string()))
+        self.session.go_on()
     }
 }

@@ -139,7 +139,7 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
     match &**statement {
         Statement::Query(_)
             if parsed.as_of.is_none()
-                && let Some(bound) = Bound::new(view, &parsed.text, &[])? =>
+                && let Some(bound) = Bound::new(view, &parsed.text, parsed.depth, &[])? =>
         {
             let plan = bound.plan(view, &parsed.text)?;
             let text = displayable(plan.as_ref()).indent(false).to_string();

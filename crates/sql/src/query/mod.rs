@@ -20,7 +20,7 @@ use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Env, compile};
 
-use crate::deep::Deep;
+use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
 use crate::rights::{Action, Need, ask};
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
@@ -40,6 +40,7 @@ pub struct Bound {
     tables: Arc<Known>,
     needs: Arc<[Need]>,
     columns: Arc<[AnswerColumn]>,
+    depth: Depth,
 }
 
 impl std::fmt::Debug for Bound {
@@ -75,7 +76,12 @@ impl Bound {
     ///
     /// # Errors
     /// PostgreSQL's, with their places.
-    pub fn new(view: &View, text: &str, given: &[Option<PgType>]) -> Result<Option<Bound>> {
+    pub fn new(
+        view: &View,
+        text: &str,
+        depth: Depth,
+        given: &[Option<PgType>],
+    ) -> Result<Option<Bound>> {
         let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
         let [written] = &tree.statements[..] else { return Ok(None) };
         let names = Names::new(view);
@@ -97,7 +103,8 @@ impl Bound {
             AnswerColumn::new(name, PgType { oid: shown_type(ty.oid), modifier: ty.modifier })
         });
         let columns = columns.collect();
-        let made = Bound { tree: Arc::new(bound), query, tables, needs: needs.into(), columns };
+        let made =
+            Bound { tree: Arc::new(bound), query, tables, needs: needs.into(), columns, depth };
         // What has no kernel or no step is found out now, and not when rows are on their way.
         match made.steps(view, &made.nulls(), text) {
             Ok(_) => Ok(Some(made)),
@@ -193,7 +200,7 @@ impl Bound {
         let _entered = planner.handle().enter();
         let output = compile(&self.tree, self.query, &*self.tables, &env);
         let output = output.map_err(|e| sql_error(&e, text))?;
-        Ok((Deep::new(output.plan, crate::deep::Depth::default()), env))
+        Ok((Deep::new(output.plan, self.depth), env))
     }
 }
 

@@ -149,6 +149,10 @@ impl Session for Asked {
         input(&mut cx, TypeRef::new(proc.result), &text)
     }
 
+    fn go_on(&self) -> Result<()> {
+        self.view.scope.go_on().map_err(|e| of_sql(&e))
+    }
+
     fn clock(&self) -> i64 {
         SystemClock.unix_us() - EPOCH_US
     }

@@ -192,7 +192,7 @@ impl Session {
         if parsed.as_of.is_some() || run::is_locking(statement) {
             return Ok(None);
         }
-        self.in_view(|_, view| Bound::new(view, &parsed.text, given))
+        self.in_view(|_, view| Bound::new(view, &parsed.text, parsed.depth, given))
     }
 }
 

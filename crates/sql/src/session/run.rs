@@ -328,7 +328,7 @@ impl Session {
             return Ok(None);
         }
         let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-        match Bound::new(view, &parsed.text, &types)? {
+        match Bound::new(view, &parsed.text, parsed.depth, &types)? {
             Some(bound) => bound.run(view, values, &parsed.text).map(Some),
             None => Ok(None),
         }
