@@ -25,9 +25,13 @@ fn number(name: &str, otherwise: u64) -> u64 {
 /// A call: the function, and the texts of its arguments, `None` for NULL, with their types.
 #[derive(Clone, Debug)]
 pub struct Case {
+    /// Its row of pg_proc.
     pub proc: u32,
+    /// Types and texts of the arguments.
     pub args: Vec<(u32, Option<String>)>,
+    /// The type of the result.
     pub result: u32,
+    /// The call in SQL.
     pub text: String,
 }
 

@@ -1,6 +1,5 @@
 //! What does PostgreSQL give?
 
-use std::io::Write;
 use std::process::Stdio;
 
 use onlap_testkit::postgres::Postgres;
@@ -31,14 +30,12 @@ pub fn answers(postgres: &Postgres, cases: &[Case]) -> Vec<String> {
         script.push('\n');
     }
     script.push_str("\\.\ncopy (select answer(e) from q order by n) to stdout;\n");
+    // A file, since psql writes while it reads.
+    let file = postgres.folder().join("answers.sql");
+    std::fs::write(&file, script).expect("the folder takes a file");
     let mut psql = postgres.psql();
-    psql.args(["-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f", "-"]);
-    psql.stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut child = psql.spawn().expect("psql is installed");
-    let mut input = child.stdin.take().expect("it was asked for");
-    let writer = std::thread::spawn(move || input.write_all(script.as_bytes()));
-    let output = child.wait_with_output().expect("psql ends");
-    writer.join().expect("it writes").expect("psql reads");
+    psql.args(["-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-f"]).arg(&file);
+    let output = psql.stdin(Stdio::null()).output().expect("psql runs");
     assert!(output.status.success(), "psql failed");
     let out = String::from_utf8(output.stdout).expect("UTF-8");
     let answers: Vec<String> = out.lines().map(unescape).collect();
