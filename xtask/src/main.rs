@@ -3,7 +3,7 @@
 //! Chores that need no other tool: `cargo run -p xtask -- check` runs every check, `-- limits` writes
 //! `docs/limits.md` anew, `-- compatibility` the table of `docs/compatibility.md`,
 //! `-- catalog` PostgreSQL's facts for `crates/pg`, `-- proofs` that of `docs/proofs.md`,
-//! `-- ratchets` what became better.
+//! `-- ratchets` what became better, `-- release` the files of a release.
 //! Each check is a pure function of the files it is given and returns findings; only this file reads, writes and prints. Not part of any release.
 
 #![allow(clippy::disallowed_methods, reason = "reads the repository, not a database")]
@@ -21,6 +21,8 @@ mod lints;
 mod paths;
 mod proofs;
 mod ratchets;
+mod release;
+mod site;
 mod sources;
 mod words;
 
@@ -45,11 +47,13 @@ fn main() -> ExitCode {
         ["limits"] => write_limits(root),
         ["catalog", ref only @ ..] => catalog::write(root, only),
         ["compatibility"] => write(root, compatibility::PATH, compatibility::page),
+        ["release"] => release::make(root, None),
+        ["release", "--binary", binary] => release::make(root, Some(binary)),
         ["ratchets"] => write(root, ratchets::PATH, ratchets::page),
         ["proofs"] => write(root, proofs::PATH, |files| proofs::page(files).map_err(|e| vec![e])),
         _ => {
             eprintln!(
-                "usage: cargo run -p xtask -- check | limits | catalog | compatibility | proofs | ratchets"
+                "usage: cargo run -p xtask -- check | limits | catalog | compatibility | proofs | ratchets | release [--binary FILE]"
             );
             ExitCode::from(2)
         }
@@ -104,6 +108,7 @@ fn check(root: &Path) -> ExitCode {
         ("docs/proofs.md adds up", proofs::check(&files)),
         ("decisions are listed", decisions::check(&files)),
         ("paths in Markdown exist", paths::check(&files, &paths)),
+        ("the site of documents is whole", site::check(&files)),
         ("files are short", sources::check_lengths(&files)),
         ("modules say their question", sources::check_openings(&files)),
         ("ratchets hold", ratchets::check(&files)),

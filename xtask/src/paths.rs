@@ -27,7 +27,7 @@ pub(crate) fn check(files: &[SourceFile], paths: &[String]) -> Vec<String> {
 }
 
 /// Numbered lines outside fenced blocks.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter_map(move |(i, line)| {
         let fence = line.trim_start().starts_with("```");
@@ -37,7 +37,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// The targets of `[text](target)` that are files: no scheme, no bare anchor.
-fn links(line: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| {
         let target = rest.split(')').next()?.split('#').next()?.trim();
         (!target.is_empty() && !target.contains(':')).then_some(target)
@@ -106,7 +106,7 @@ fn resolves(document: &str, target: &str, paths: &[String]) -> bool {
 }
 
 /// `folder/target` without `.` and `..`; `None` when it leaves the repository.
-fn joined(folder: &str, target: &str) -> Option<String> {
+pub(crate) fn joined(folder: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(target.split('/')) {
         match part {

@@ -20,6 +20,8 @@ mod check;
 #[cfg(feature = "server")]
 mod config;
 mod demo;
+mod health;
+mod reference;
 #[cfg(feature = "server")]
 mod serve;
 #[cfg(feature = "server")]
@@ -52,6 +54,13 @@ enum Command {
     Bench(bench::Args),
     /// Tell what SMART data say of a drive, and how long it lasts at a rate of writes
     Wear(wear::Args),
+    /// Ask a server whether it is well; exit code 1 where it is not
+    Health(health::Args),
+    /// Print what a shell needs to complete commands and flags
+    Completions(reference::CompletionArgs),
+    /// Print the page of all commands, or write manual pages
+    #[command(hide = true)]
+    Reference(reference::Args),
     /// Serve a database to PostgreSQL clients
     #[cfg(feature = "server")]
     Serve(serve::Args),
@@ -79,6 +88,9 @@ fn main() -> ExitCode {
         Command::Restore(args) => backup::restore(&args),
         Command::Bench(args) => bench::run(&args, &PROGRAM),
         Command::Wear(args) => wear::run(&args),
+        Command::Health(args) => health::run(&args),
+        Command::Completions(args) => reference::completions(&args),
+        Command::Reference(args) => reference::run(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(&args),
         #[cfg(feature = "server")]

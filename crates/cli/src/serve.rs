@@ -21,7 +21,7 @@ use crate::version;
 use onlap_process::exit::Outcome;
 use onlap_process::{code, files, interrupt};
 
-/// Between two looks whether somebody wants us to stop.
+/// Between two looks whether the user wants us to stop.
 const LOOK: Duration = Duration::from_millis(50);
 /// The role that exists from the first start.
 const SUPERUSER: &str = "postgres";
@@ -156,7 +156,7 @@ fn print(settings: &Configuration, instance: &Instance, server: &Server) {
     println!("  memory     {}: {}", units::size(total), each.join(", "));
     match (instance.has_passwords(), settings.given(Id::TlsCert)) {
         (false, _) => println!(
-            "  security   no password is set: everybody on this machine is trusted; \
+            "  security   no password is set: every user of this machine is trusted; \
              ALTER ROLE postgres PASSWORD '...' changes that"
         ),
         (true, None) => println!("  security   passwords (SCRAM-SHA-256), no TLS"),

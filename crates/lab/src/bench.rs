@@ -1,7 +1,7 @@
 //! `onlap bench` and `onlap-lab bench`: which flags, and what runs what?
 //!
 //! Both programs have the same flags. `onlap` has the embedded engine alone; `onlap-lab` is built with the clients of
-//! other servers, and starts the `onlap` beside it as the engine `onlap-wire`.
+//! other servers, and starts the `onlap` next to it as the engine `onlap-wire`.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use onlap_process::exit::Outcome;
 
 use crate::names;
-use crate::report::{Comparison, compare, html, markdown};
+use crate::report::{Comparison, compare, html, markdown, svg};
 
 mod figures;
 mod process;
@@ -47,8 +47,8 @@ pub struct Args {
     /// What to run: ibench (the insert benchmark), six (six indexes over random UUIDs), linkbench (a
     /// social graph), sysbench (its tables: load, scans, points, ranges, updates), tsbs (time series),
     /// keyed (keys in random order), sync (how long synced writes take on the device), micro (all figures
-    /// beside their floors and targets), transactions (those of concurrent transactions, index builds and
-    /// odd tables), changes (those of deletes and updates that read no row), wire (the server beside
+    /// next to their floors and targets), transactions (those of concurrent transactions, index builds and
+    /// odd tables), changes (those of deletes and updates that read no row), wire (the server next to
     /// PostgreSQL 15); or what to do with reports: compare A.json B.json, report A.json…
     workload: String,
     /// Reports, for compare and report
@@ -79,7 +79,7 @@ pub struct Args {
     #[arg(long)]
     seconds: Option<f64>,
     /// Steps, separated by commas: l.i0 load with the key only, l.x create indexes, l.i1 load,
-    /// l.i2 load a tenth in small commits, settle, qN.M query beside N inserts per second (0, max),
+    /// l.i2 load a tenth in small commits, settle, qN.M query next to N inserts per second (0, max),
     /// c.M count through each index, u.M update by key, get, get.cold, scan.1, scan.all, scan.cold, recover, fdatasync;
     /// for linkbench load, 2013.M, 2017.M; for sysbench load, create, scan.M, update, points, ranges and more;
     /// for tsbs load, last, groups, top; for micro its sections: load, row, long, marginal, six, fsync,
@@ -121,6 +121,12 @@ pub struct Args {
     /// Write the report's main figures as Markdown to this file
     #[arg(long)]
     markdown: Option<PathBuf>,
+    /// With report: draw the first rate of one report as bars into this file
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// With --svg: what stands above the bars
+    #[arg(long, requires = "svg", default_value = "")]
+    title: String,
     /// Go on where an earlier command with the same --json was interrupted
     #[arg(long)]
     resume: bool,
@@ -188,15 +194,21 @@ fn run_report(args: &Args) -> Result<Outcome> {
     let text = reports.iter().map(markdown::table).collect::<Result<Vec<_>>>()?.join("\n");
     match &args.markdown {
         Some(path) => write_text(path, &text)?,
-        None if args.report.is_none() => print!("{text}"),
+        None if args.report.is_none() && args.svg.is_none() => print!("{text}"),
         None => {}
     }
+    if args.report.is_none() && args.svg.is_none() {
+        return Ok(Outcome::Good);
+    }
+    let [one] = &reports[..] else {
+        let text = "--report and --svg show one report";
+        return Err(Error::new(ErrorKind::InvalidInput, text));
+    };
     if let Some(path) = &args.report {
-        let [one] = &reports[..] else {
-            let text = "--report makes a page of one report";
-            return Err(Error::new(ErrorKind::InvalidInput, text));
-        };
         write_text(path, &html::page(one)?)?;
+    }
+    if let Some(path) = &args.svg {
+        write_text(path, &svg::picture(one, &args.title)?)?;
     }
     Ok(Outcome::Good)
 }

@@ -111,7 +111,7 @@ pub fn parse_rows(list: &str, workload: &str, memory: u64) -> Result<Vec<u64>> {
 /// With less around it no server starts.
 const CGROUP_MIN: u64 = 64 << 20;
 
-/// Room beside the data: logs, system tables, merges.
+/// Room next to the data: logs, system tables, merges.
 const ROOM_BYTES: u64 = 3 << 30;
 /// Share of the largest engine's size above PostgreSQL's.
 const ROOM_TIMES: u64 = 2;

@@ -1,6 +1,6 @@
 //! Does the build reach its figures?
 //!
-//! One command measures every figure of the write path and prints it beside its floor and target.
+//! One command measures every figure of the write path and prints it next to its floor and target.
 //! A [`Section`] is a group of runs that belong together; every run is one [`Plan`], which the caller
 //! executes, each in a process of its own. Peers alternate with the engine; medians count.
 
@@ -128,7 +128,7 @@ pub enum Better {
     Lower,
 }
 
-/// One figure beside its bounds.
+/// One figure compared with its bounds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// What was done and measured.
@@ -186,7 +186,7 @@ impl FigureReport {
     }
 }
 
-/// Figures beside their bounds.
+/// Figures compared with their bounds.
 pub(crate) fn table_of(figures: &[Figure]) -> String {
     let header = ["work", "value", "floor", "target", "unit", "reaches", "note"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];

@@ -113,7 +113,7 @@ impl Workload {
     }
 }
 
-/// What a generator costs per row, in nanoseconds: the best of several short runs, as it runs beside
+/// What a generator costs per row, in nanoseconds: the best of several short runs, as it runs next to
 /// an engine that leaves it warm caches.
 pub fn cost_ns_per_row(workload: Workload, commit_rows: usize, row_by_row: bool) -> f64 {
     const RUNS: usize = 5;

@@ -1,4 +1,4 @@
-//! How fast, how many bytes, against whom?
+//! How fast, how many bytes, against which engines?
 //!
 //! Workloads, drivers of engines, measuring and reports. A client of the engine crate like any
 //! other: it must not reach into storage. What it measures is the real machine, so time, threads

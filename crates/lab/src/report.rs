@@ -2,7 +2,7 @@
 //!
 //! [`StepReport`] is one step of one run, [`RunReport`] the run of one engine; [`Comparison`] is what
 //! `--json` writes: all runs of a command. Medians and ratios are made of it where they are shown: as text
-//! (`table`), for the README ([`markdown`]), as a page ([`html`]), beside another one ([`compare`]).
+//! (`table`), for the README ([`markdown`]), as a page ([`html`]), next to another one ([`compare`]).
 //! Everything "per insert" is divided by the rows of the step; nothing here measures.
 
 use std::collections::BTreeMap;
@@ -20,6 +20,7 @@ mod comparison;
 pub mod html;
 pub mod markdown;
 mod storage;
+pub mod svg;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! Do transactions, schema changes, odd tables, and writes that read nothing reach their figures?
 //!
-//! Each [`Trial`] is a small program on the embedded API, with RocksDB beside it where a figure is a
+//! Each [`Trial`] is a small program on the embedded API, with RocksDB next to it where a figure is a
 //! ratio. The caller runs each in a process of its own.
 
 use std::path::{Path, PathBuf};
@@ -46,7 +46,7 @@ pub enum Suite {
     Transactions,
     /// Deletes and updates that read no row, sets and groups.
     Changes,
-    /// The server beside PostgreSQL.
+    /// The server next to PostgreSQL.
     Wire,
 }
 

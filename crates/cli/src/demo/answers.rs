@@ -6,7 +6,7 @@
 use onlap::{BytesVec, Column, KeyRange, Result, Scan, Snapshot, Table, Value, Vector};
 use onlap_lab::units;
 
-/// An answer by index beside the one by scan.
+/// An answer by index next to the one by scan.
 pub struct Answer {
     /// In words.
     pub question: &'static str,

@@ -52,7 +52,7 @@ pub const FLIGHTS: Source = Source {
     key: &[],
 };
 
-/// The tables beside it.
+/// The tables next to it.
 pub const OTHERS: [Source; 4] = [
     Source { name: "airlines", columns: &[("carrier", TEXT), ("name", TEXT)], key: &["carrier"] },
     Source {

@@ -1,7 +1,7 @@
 //! `onlap demo`: the main job on real data, in under a minute.
 //!
 //! Loads a year of flights with six secondary indexes and answers a first question; measures what an
-//! index entry costs beside the same table without indexes; then keeps inserting rows of the same
+//! index entry costs compared with the same table without indexes; then keeps inserting rows of the same
 //! distribution while it queries by index, and ends with a table and with answers checked against a
 //! scan. Ctrl-C ends every step early; the table comes all the same.
 

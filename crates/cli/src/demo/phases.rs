@@ -1,6 +1,6 @@
 //! What does the demo do, step by step?
 //!
-//! Loading, the cost of index entries, and inserting beside queries. Every step ends early when the
+//! Loading, the cost of index entries, and inserting next to queries. Every step ends early when the
 //! user interrupts or its time is up, and leaves what it has.
 
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ pub fn load_flights(
     }
 }
 
-/// Loads the tables beside it.
+/// Loads the tables next to it.
 pub fn load_others(folder: Option<&PathBuf>, db: &Database, ticker: &Ticker) -> Result<()> {
     for source in &OTHERS {
         if interrupt::requested() {
@@ -131,7 +131,7 @@ pub fn entry_cost(db: &Database, rows: &Batch, ticker: &Ticker) -> Result<Option
     }))
 }
 
-/// Per row, but for the rate.
+/// Per row, except for the rate.
 struct Load {
     rate: f64,
     cpu_us: f64,

@@ -1,7 +1,7 @@
 //! How are the demo's results shown?
 //!
 //! As a table for people on stdout, and as JSON for programs. Bytes per inserted row are of the
-//! growing phase with its last flush; merges that are still owed stand beside them as debt.
+//! growing phase with its last flush; merges that are still owed stand next to them as debt.
 
 use std::path::Path;
 use std::time::Duration;

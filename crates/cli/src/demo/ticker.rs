@@ -3,7 +3,7 @@
 //! One line per second on stderr: what is being done, how many rows are in, at which rate, and how
 //! many queries were answered meanwhile. Plain lines, so that they can be kept in a file.
 //!
-//! Thread safety: counters are atomics, relaxed because they guide nobody.
+//! Thread safety: counters are atomics, relaxed because no decision depends on them.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -59,7 +59,7 @@ impl Shell {
         self.write(text.as_bytes());
     }
     fn write(&self, bytes: &[u8]) {
-        // Whoever reads may have seen enough (`| head`).
+        // The reader may have seen enough (`| head`).
         if std::io::stdout().lock().write_all(bytes).is_err() {
             std::process::exit(0);
         }

@@ -81,7 +81,7 @@ impl Client {
     /// Connects and begins a session.
     ///
     /// # Errors
-    /// Nobody is there, or refuses us.
+    /// No server is there, or it refuses us.
     pub fn connect(target: Target, password: &mut dyn FnMut() -> Option<String>) -> Result<Client> {
         let stream = target.connect()?;
         let mut client = Client {

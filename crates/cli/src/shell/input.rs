@@ -15,7 +15,7 @@ const HISTORY: usize = 5000;
 
 /// A source of lines.
 pub(super) enum Input {
-    /// Somebody types.
+    /// A person types.
     Terminal(Box<DefaultEditor>, Option<PathBuf>),
     /// A script.
     Script(Box<dyn BufRead>),
@@ -84,7 +84,7 @@ impl Input {
     /// Puts a statement into the history.
     pub(super) fn remember(&mut self, statement: &str) {
         if let Input::Terminal(editor, path) = self {
-            // A history that cannot be kept stops nobody.
+            // A history that cannot be kept stops no session.
             let _ = editor.add_history_entry(statement);
             if let Some(path) = path {
                 let _ = editor.save_history(path);

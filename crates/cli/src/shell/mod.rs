@@ -1,6 +1,6 @@
 //! `onlap shell`: statements by hand.
 //!
-//! A client of a server; for a directory the server is in this process and serves nobody else. At a
+//! A client of a server; for a directory the server is in this process and serves no other client. At a
 //! terminal: history, editing, boxes, psql's common commands, Ctrl-C cancels the statement. Otherwise
 //! quiet and plain: values with tabs between them, and the first error ends it. Exit codes: 0 success, 1 a
 //! statement failed, 2 nothing to connect to, 130 interrupted.
@@ -94,7 +94,7 @@ fn connect(target: Target) -> client::Result<Client> {
 /// A client with what its user chose.
 pub(crate) struct Shell {
     client: Client,
-    /// Whether somebody sits there.
+    /// Whether a person sits at the terminal.
     interactive: bool,
     expanded: bool,
     timing: bool,
@@ -237,7 +237,7 @@ fn describe_failure(failure: &Failure) -> String {
     }
 }
 
-/// Tells what the server notes beside its answer.
+/// Tells what the server notes next to its answer.
 fn print_notice(fields: &Fields) {
     let (severity, text) = (fields.get(b'S').unwrap_or("NOTICE"), fields.get(b'M'));
     eprintln!("{severity}: {}", text.unwrap_or_default());

@@ -1,6 +1,6 @@
 //! Where is the database?
 //!
-//! A URL of a server, or a directory, which is opened in this process and served to nobody else.
+//! A URL of a server, or a directory, which is opened in this process and served to no other client.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -117,7 +117,7 @@ impl Target {
     /// A new connection, encrypted where that is wanted.
     ///
     /// # Errors
-    /// Nobody is there.
+    /// No server is there.
     pub fn connect(&self) -> io::Result<Stream> {
         match &self.place {
             Place::Inside(server) => {
@@ -220,7 +220,7 @@ fn tls_config(mode: &TlsMode) -> io::Result<ClientConfig> {
     Ok(config.with_no_client_auth())
 }
 
-/// Takes every certificate, as sslmode=require means it: others cannot listen, but somebody could stand
+/// Takes every certificate, as sslmode=require means it: others cannot listen, but another machine could stand
 /// in for the server.
 #[derive(Debug)]
 struct AnyServer;

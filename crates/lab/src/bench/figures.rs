@@ -1,4 +1,4 @@
-//! Benches that are not a comparison of engines: figures beside their targets, trials, the device's syncs.
+//! Benches that are not a comparison of engines: figures compared with their targets, trials, the device's syncs.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

@@ -16,7 +16,7 @@ const PEER: &str = "rocksdb";
 /// Memory of the sections whose data must be cached or unflushed as a whole.
 const ROOMY_MEMORY: u64 = 1 << 30;
 
-/// Inserts per second of a load that queries run beside: about what the peer can take at most.
+/// Inserts per second of a load that queries run next to: about what the peer can take at most.
 const BESIDE_QUERIES: u64 = 100_000;
 
 /// Seconds of a stretch of synced commits, and how many of them are taken.
@@ -274,7 +274,7 @@ impl<'a, 'b> Bench<'a, 'b> {
         let bounds = Some((0.5, 0.25));
         self.against_peer("six", &pair, (3.0, 6.0), [None, bounds, None]);
         // Random UUIDs leave a settled peer near their entropy, so the bound is on what the load
-        // leaves; the settled ratio stands beside it.
+        // leaves; the settled ratio stands next to it.
         let disk = |step| {
             let of = |runs: &[RunReport]| of(runs, step, |s| s.disk_bytes_per_row);
             ratio(of(&pair.mine), of(&pair.peer))

@@ -1,6 +1,6 @@
 //! What can the disk itself do?
 //!
-//! The limits that an engine's figures stand beside, measured in the same run: how long a synced
+//! The limits that an engine's figures stand next to, measured in the same run: how long a synced
 //! write takes, and how fast sequential direct reads are.
 
 use std::fs::{File, OpenOptions};

@@ -38,7 +38,7 @@ fn text(value: Option<f64>, digits: usize) -> String {
 }
 
 /// `ips qps rps rmbps wps wmbps rpq rkbpq wpi wkbpi csps cpups cspq cpupq dbgb rss maxop p50 p99 tag`;
-/// `rpi`, of the fixed budget, beside `wpi`; sizes in GiB and MiB, times in µs but `maxop`, in seconds.
+/// `rpi`, of the fixed budget, next to `wpi`; sizes in GiB and MiB, times in µs but `maxop`, in seconds.
 fn insert_benchmark(step: &StepReport) -> Columns {
     let seconds = step.seconds;
     let queries = step.queries.unwrap_or(0) as f64;

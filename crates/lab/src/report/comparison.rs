@@ -1,4 +1,4 @@
-//! Which figures of which engines stand beside each other?
+//! Which figures of which engines stand next to each other?
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! How does a comparison look in a README?
 //!
-//! One row per step and figure that matters, the first engine beside the others, losses in bold.
+//! One row per step and figure that matters, the first engine next to the others, losses in bold.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! How much of its rate does each engine keep as storage slows?
 //!
-//! One table over all I/O limits of a comparison: the rates of the engines beside each other, and how many
+//! One table over all I/O limits of a comparison: the rates of the engines next to each other, and how many
 //! times as fast as each other one the first is. Where the gap grows as storage slows, the last columns
 //! grow from the last line of a step to its first.
 

@@ -142,7 +142,7 @@ impl Actor for Loader<'_> {
     }
 }
 
-/// Counts that stand beside the links are right, whatever ran at once.
+/// Counts that stand next to the links are right, whatever ran at once.
 fn check(stage: &Stage<'_>, report: &mut RunReport) -> Result<()> {
     let mut session = stage.session()?;
     let whole = stage.dialect().whole();

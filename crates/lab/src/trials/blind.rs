@@ -1,4 +1,4 @@
-//! Blind upserts of random keys over a table's rows, beside plain inserts into a table without the
+//! Blind upserts of random keys over a table's rows, next to plain inserts into a table without the
 //! promise, and what readers pay for keys that are not resolved yet.
 
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! Three indexes built in one scan, and the inserts beside it.
+//! Three indexes built in one scan, and the inserts next to it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;

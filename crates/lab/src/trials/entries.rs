@@ -1,7 +1,7 @@
 //! What an entry of an index takes, by how many different keys there are.
 //!
 //! The bound is H(key) + 1.44 bits: rows with one key lie as far apart as there are keys,
-//! so a row id beside the one before it takes H(key) bits, and log2(e) more because distances vary.
+//! so a row id next to the one before it takes H(key) bits, and log2(e) more because distances vary.
 
 use onlap::{Batch, Column, DataType, IndexSpec, TableSpec, Vector};
 use onlap_base::Result;

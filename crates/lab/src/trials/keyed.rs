@@ -1,4 +1,4 @@
-//! Random deletes and updates by key, beside RocksDB doing the same with its entries.
+//! Random deletes and updates by key, next to RocksDB doing the same with its entries.
 //!
 //! RocksDB has to get the row to know its entries, or to add one to a column; then it deletes the row and
 //! three entries, or puts the row. Both commit a hundred rows at a time, whose keys rise.

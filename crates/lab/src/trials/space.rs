@@ -1,4 +1,4 @@
-//! Space of a table whose rows are deleted, inserted and changed at random, beside that of its live rows.
+//! Space of a table whose rows are deleted, inserted and changed at random, next to that of its live rows.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Transactions of five updates by random key, four clients, beside RocksDB's TransactionDB.
+//! Transactions of five updates by random key, four clients, next to RocksDB's TransactionDB.
 //!
 //! The rows lie in the cache of either. An update adds one to a column; what RocksDB does is what a
 //! program on it has to: lock and read the row, write it, and of each index over the column delete the

@@ -1,4 +1,4 @@
-//! Onlap's server beside PostgreSQL: the same client, memory and durability, one after the other.
+//! Onlap's server next to PostgreSQL: the same client, memory and durability, one after the other.
 
 use std::io::Write;
 use std::time::Instant;

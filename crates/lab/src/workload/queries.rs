@@ -1,4 +1,4 @@
-//! How fast are queries beside a limited rate of inserts?
+//! How fast are queries next to a limited rate of inserts?
 //!
 //! Each client is two threads: one that queries as fast as possible, one that inserts at the given
 //! rate, if at any. The insert benchmark's queries read the first ten entries of one of three indexes from a

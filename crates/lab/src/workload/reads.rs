@@ -1,4 +1,4 @@
-//! How fast are reads, cached and cold, and updates by key, and how long does recovery take, beside
+//! How fast are reads, cached and cold, and updates by key, and how long does recovery take, next to
 //! what the device can do in the same run?
 
 use std::fs;
@@ -25,7 +25,7 @@ const WARM_SECONDS: f64 = 1.0;
 /// Seconds of updates.
 const UPDATE_SECONDS: f64 = 10.0;
 
-/// Cold reads: few beside the blocks of a table of millions of rows, so that hardly any meets a
+/// Cold reads: few compared with the blocks of a table of millions of rows, so that hardly any meets a
 /// block that an earlier one fetched.
 const COLD_GETS: usize = 300;
 
@@ -176,7 +176,7 @@ impl Session<'_> {
         Ok(start.elapsed())
     }
 
-    /// Loads without flushing, copies the files beside the open database, opens the copy.
+    /// Loads without flushing, copies the files next to the open database, opens the copy.
     pub fn recover(&mut self, step: Step) -> Result<StepReport> {
         let before = self.counted()?;
         let name = step.name();

@@ -4,7 +4,7 @@ use onlap_base::Result;
 
 use crate::names;
 
-/// How many rows each client inserts per second beside queries.
+/// How many rows each client inserts per second next to queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InsertRate {
     /// None.
@@ -28,7 +28,7 @@ pub enum Step {
     LoadSmall,
     /// `settle`: wait for background work.
     Settle,
-    /// `qN.M`: queries beside N inserts per second and client (0 for none, `max` for no limit), for
+    /// `qN.M`: queries next to N inserts per second and client (0 for none, `max` for no limit), for
     /// the M-th time.
     Query(InsertRate, u32),
     /// `c.M`: count all rows through each secondary index, for the M-th time.
@@ -43,7 +43,7 @@ pub enum Step {
     ScanOne,
     /// `scan.all`: all columns of all rows, cached as far as they fit.
     ScanAll,
-    /// `scan.cold`: the same after opening the database again, beside the device's own rate.
+    /// `scan.cold`: the same after opening the database again, next to the device's own rate.
     ScanCold,
     /// `recover`: load into the log only, copy the files as a crash would leave them, open them.
     Recover,

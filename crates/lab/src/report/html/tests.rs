@@ -131,7 +131,7 @@ fn keyboard_reaches_all(dir: &RunDir, file: &std::path::Path) {
     }
 }
 
-/// What the browser printed, and what it said beside it.
+/// What the browser printed, and what it said next to it.
 fn browse(dir: &RunDir, file: &std::path::Path, flags: &[&str]) -> (String, String) {
     let profile = format!("--user-data-dir={}", dir.path().join("profile").display());
     let mut command = Command::new(programs::find("chromium").unwrap());

@@ -102,7 +102,7 @@ impl Graph {
     }
 
     /// A node, popular ones more often: rank r comes in proportion to r to the power of `-skew`. Who is
-    /// popular has nothing to do with who has many links, but for the rest of `uncorrelated`.
+    /// popular has nothing to do with who has many links, except for the rest of `uncorrelated`.
     pub(super) fn pick(&self, rng: &mut Rng, skew: f64, uncorrelated: f64) -> u64 {
         let rank = (self.ids as f64 * rng.unit().powf(1.0 / (1.0 - skew))) as u64 % self.ids;
         match rng.chance(uncorrelated) {

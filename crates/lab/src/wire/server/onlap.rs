@@ -1,4 +1,4 @@
-//! Onlap's own server: the `onlap` beside this program.
+//! Onlap's own server: the `onlap` next to this program.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,7 +29,7 @@ pub(super) fn prepare(options: &ServerOptions<'_>) -> Result<Prepared> {
     })
 }
 
-/// Where the binary is: what the environment variable `ONLAP_PROGRAM` names, or the one beside this program.
+/// Where the binary is: what the environment variable `ONLAP_PROGRAM` names, or the one next to this program.
 pub(super) fn program() -> Result<PathBuf> {
     if let Some(path) = std::env::var_os("ONLAP_PROGRAM") {
         return Ok(PathBuf::from(path));
