@@ -26,8 +26,14 @@ pub(super) enum Key {
 
 type Layer = Arc<BTreeMap<Key, Value>>;
 
-/// Names with a dot that a session may set at most, so that they cannot fill memory.
+/// Names with a dot that a session may set at most, and bytes of what it sets, so that they cannot fill memory.
 const CUSTOM: usize = 1000;
+const CUSTOM_BYTES: usize = 1 << 20;
+/// Bytes of one value.
+const VALUE_BYTES: usize = 64 << 10;
+/// Bytes that a transaction's places to go back to may keep, and how many settings are too few to count.
+const MARKED_BYTES: usize = 4 << 20;
+const FEW: usize = 16;
 
 /// A session's settings.
 #[derive(Clone, Debug)]
@@ -38,6 +44,10 @@ pub struct Settings {
     local: Layer,
     /// What SET had changed when the transaction began.
     begun: Option<Layer>,
+    /// Whether a place to go back to has the layers as they are: the next change copies them.
+    marked: bool,
+    /// Bytes of such copies in the transaction.
+    marked_bytes: usize,
     /// Values of all layers together, by id.
     values: Arc<Vec<Value>>,
     /// What the client was told last, in the order of the registry.
@@ -60,6 +70,8 @@ impl Settings {
             session: Layer::default(),
             local: Layer::default(),
             begun: None,
+            marked: false,
+            marked_bytes: 0,
             values: Arc::default(),
             reported: vec![None; SETTINGS.len()],
         };
@@ -82,10 +94,8 @@ impl Settings {
     /// No such setting (42704), no such value (22023), not now (55P02), not by this role (42501).
     pub fn set(&mut self, name: &str, text: &str, local: bool) -> Result<()> {
         let (key, value) = changeable(name, text, self.flag(Id::IsSuperuser))?;
-        if matches!(key, Key::Custom(_)) && self.session.len() + self.local.len() >= CUSTOM {
-            return Err(SqlError::new("54000", "too many settings of the session's own"));
-        }
-        self.begin();
+        self.fits(&key, text)?;
+        self.begin()?;
         if local {
             Arc::make_mut(&mut self.local).insert(key, value);
         } else {
@@ -104,7 +114,7 @@ impl Settings {
         if let Key::Known(id) = key {
             check_context(id.setting(), self.flag(Id::IsSuperuser))?;
         }
-        self.begin();
+        self.begin()?;
         Arc::make_mut(&mut self.local).remove(&key);
         Arc::make_mut(&mut self.session).remove(&key);
         self.refresh();
@@ -112,7 +122,7 @@ impl Settings {
     }
     /// RESET ALL, and a part of DISCARD ALL.
     pub fn reset_all(&mut self) {
-        self.begin();
+        self.remember();
         self.local = Layer::default();
         self.session = Layer::default();
         self.refresh();
@@ -131,6 +141,7 @@ impl Settings {
 
     /// The transaction's changes stay, but for those of SET LOCAL.
     pub fn commit(&mut self) {
+        (self.marked, self.marked_bytes) = (false, 0);
         if self.begun.take().is_some() {
             self.local = Layer::default();
             self.refresh();
@@ -138,6 +149,7 @@ impl Settings {
     }
     /// Everything is as it was when the transaction began.
     pub fn rollback(&mut self) {
+        (self.marked, self.marked_bytes) = (false, 0);
         if let Some(session) = self.begun.take() {
             self.session = session;
             self.local = Layer::default();
@@ -145,11 +157,13 @@ impl Settings {
         }
     }
     /// A place to go back to inside the transaction.
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&mut self) -> Mark {
+        self.marked = true;
         Mark { session: Arc::clone(&self.session), local: Arc::clone(&self.local) }
     }
     /// Goes back to it.
     pub fn back_to(&mut self, mark: &Mark) {
+        self.marked = true;
         self.session = Arc::clone(&mark.session);
         self.local = Arc::clone(&mark.local);
         self.refresh();
@@ -224,9 +238,35 @@ impl Settings {
         let layers = [&self.local, &self.session, &self.client];
         layers.into_iter().find_map(|layer| layer.get(key)).map(text)
     }
-    fn begin(&mut self) {
+    fn remember(&mut self) {
         if self.begun.is_none() {
             self.begun = Some(Arc::clone(&self.session));
+        }
+    }
+    /// Begins a change, which a place to go back to may have to outlive.
+    fn begin(&mut self) -> Result<()> {
+        self.remember();
+        if !std::mem::take(&mut self.marked) || self.session.len() + self.local.len() <= FEW {
+            return Ok(());
+        }
+        self.marked_bytes += bytes_of(&self.session) + bytes_of(&self.local);
+        match self.marked_bytes > MARKED_BYTES {
+            true => Err(SqlError::new("54000", "too many settings between savepoints")),
+            false => Ok(()),
+        }
+    }
+    /// Fails for a value that is too long, or one too many.
+    fn fits(&self, key: &Key, text: &str) -> Result<()> {
+        if text.len() > VALUE_BYTES {
+            return Err(SqlError::new("54000", "the value of a setting is too long"));
+        }
+        if !matches!(key, Key::Custom(_)) {
+            return Ok(());
+        }
+        let bytes = bytes_of(&self.session) + bytes_of(&self.local) + text.len();
+        match self.session.len() + self.local.len() >= CUSTOM || bytes > CUSTOM_BYTES {
+            true => Err(SqlError::new("54000", "too many settings of the session's own")),
+            false => Ok(()),
         }
     }
     fn refresh(&mut self) {
@@ -241,6 +281,12 @@ impl Settings {
         }
         self.values = Arc::new(values);
     }
+}
+
+fn bytes_of(layer: &Layer) -> usize {
+    let value = |value: &Value| if let Value::Text(text) = value { text.len() } else { 0 };
+    let name = |key: &Key| if let Key::Custom(name) = key { name.len() } else { 0 };
+    layer.iter().map(|(k, v)| size_of::<(Key, Value)>() + name(k) + value(v)).sum()
 }
 
 fn key(name: &str) -> Result<Key> {

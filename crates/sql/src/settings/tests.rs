@@ -113,6 +113,35 @@ fn transactions_undo_what_they_set() {
 }
 
 #[test]
+fn what_a_session_sets_is_bounded() {
+    let mut s = settings();
+    let error = |set: Result<()>| set.expect_err("refused").state();
+    let long = "x".repeat(60_000);
+    assert_eq!(error(s.set("application_name", &"x".repeat(70_000), false)), "54000");
+    for i in 0..10 {
+        s.set(&format!("a.b{i}"), &long, false).expect("there is room");
+    }
+    let refused = (10..100).find_map(|i| s.set(&format!("a.b{i}"), &long, false).err());
+    assert_eq!(refused.expect("there is none left").state(), "54000");
+    s.rollback();
+    // Each place to go back to keeps what was set, as long as it is little.
+    for i in 0..900 {
+        s.set(&format!("a.b{i}"), "x", false).expect("there is room");
+    }
+    let mut marked = (0..1000).map(|i| {
+        let _mark = s.mark();
+        s.set(&format!("a.b{}", i % 900), "y", true)
+    });
+    assert_eq!(error(marked.find(Result::is_err).expect("refused")), "54000");
+    drop(marked);
+    s.rollback();
+    for _ in 0..100_000 {
+        let _mark = s.mark();
+        s.set("lock_timeout", "1s", true).expect("a few are not counted");
+    }
+}
+
+#[test]
 fn clients_are_told_once_and_of_changes() {
     let mut s = settings();
     let first = s.take_reported();
