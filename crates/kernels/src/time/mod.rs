@@ -4,6 +4,7 @@
 
 mod age;
 mod aggregates;
+mod by_row;
 mod casts;
 pub mod clock;
 mod compare;
@@ -31,6 +32,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     age::ENTRIES,
     casts::BETWEEN,
     casts::PRECISION,
+    casts::SENT,
     clock::ENTRIES,
     compare::DATES,
     compare::TIMES,

@@ -332,6 +332,9 @@ const FORMATS: &[&str] = &[
     "",
     " ",
     "no keys ere",
+    "\"\"",
+    "FM",
+    "\"a\\",
     "HH24HH24MIMISSSSS",
 ];
 
