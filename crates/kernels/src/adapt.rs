@@ -2,6 +2,12 @@
 //!
 //! By a loop over rows: rows with a NULL in an argument that is not asked for NULLs give NULL, for the others the
 //! function is called. `two::<Int4, Int4, Int4>(|a, b, _| …)` is the kernel of a function of two int4 that gives an int4.
+//!
+//! What is to be fast over plain numbers, arithmetic and comparison above all, is made by [`hot`] instead.
+
+mod hot;
+
+pub use hot::{Of, Plain, check1, check2, map1, map2, test_texts, test2};
 
 use arrow_array::ArrayRef;
 use onlap_pg::Result;
@@ -9,7 +15,7 @@ use onlap_pg::Result;
 use crate::{Col, Cx, Kernel, Ty};
 
 /// After so many rows a loop asks whether it is still wanted.
-const LOOK_EVERY: usize = 1024;
+pub(crate) const LOOK_EVERY: usize = 1024;
 
 /// Runs a loop over rows that may be NULL: `skip` says which, `value` gives the others.
 #[inline]

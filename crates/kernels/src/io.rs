@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 
-use onlap_pg::value::{bytea, chars, datetime, float, int, interval, numeric, timetz, uuid};
+use onlap_pg::value::{bits, bytea, chars, datetime, float, int, interval, numeric, timetz, uuid};
 use onlap_pg::{Error, Result, TypeRef, value};
 
 use crate::{Cx, Datum, Repr, repr};
@@ -36,11 +36,14 @@ pub fn input(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>>
             numeric::Numeric::parse_with(text, modifier)?.store(&mut bytes);
             Datum::bytes(bytes)
         }
+        790 => Datum::Int8(value::money::parse(text)?),
         25 | 705 | 2275 => Datum::text(text),
         1043 => Datum::text(chars::to_varchar(text, modifier, chars::Cast::Assignment)?),
         1042 => Datum::text(chars::to_bpchar(text, modifier, chars::Cast::Assignment)?),
         19 => Datum::text(chars::to_name(text)),
         17 => Datum::bytes(bytea::parse(text)?),
+        1560 => Datum::bytes(bits::parse(text, modifier, bits::Kind::Fixed)?),
+        1562 => Datum::bytes(bits::parse(text, modifier, bits::Kind::Varying)?),
         2950 => Datum::bytes(uuid::parse(text)?),
         1082 => Datum::Int4(datetime::parse_date(text, settings)?),
         1083 => Datum::Int8(crate::time::with_precision(
@@ -61,7 +64,10 @@ pub fn input(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>>
             let time = crate::time::with_precision(value.time, modifier);
             Datum::bytes(timetz::TimeTz { time, ..value }.send())
         }
-        _ => return Err(unserved(cx, oid, "input")),
+        _ => match crate::misc::io::input(cx, (oid, modifier), text)? {
+            Some(value) => value,
+            None => return Err(unserved(cx, oid, "input")),
+        },
     })
 }
 
@@ -85,7 +91,9 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
         (700, Datum::Float4(v)) => out.write_str(&float::print4(*v, settings.extra_float_digits)),
         (701, Datum::Float8(v)) => out.write_str(&float::print8(*v, settings.extra_float_digits)),
         (1700, Datum::Bytes(v)) => write!(out, "{}", numeric::Numeric::load(v)),
+        (790, Datum::Int8(v)) => out.write_str(&value::money::print(*v)),
         (17, Datum::Bytes(v)) => out.write_str(&bytea::print(v, settings)?),
+        (1560 | 1562, Datum::Bytes(v)) => out.write_str(&bits::Bits::load(v).print()?),
         (2950, Datum::Bytes(v)) => {
             let bytes = v.as_ref().try_into().expect("a uuid has 16 bytes");
             out.write_str(&uuid::print(&bytes))
@@ -103,6 +111,7 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
             out.write_str(&interval.print(settings))
         }
         (_, Datum::Text(v)) if repr(cx.catalog, oid) == Some(Repr::Text) => out.write_str(v),
+        _ if crate::misc::io::output(cx, oid, value, out)? => Ok(()),
         _ => return Err(unserved(cx, oid, "output")),
     };
     wrote.expect("a String takes all");
@@ -135,7 +144,10 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
             numeric::Numeric::recv(bytes, modifier)?.store(&mut stored);
             Datum::bytes(stored)
         }
+        790 => Datum::Int8(value::money::recv(bytes)?),
         17 => Datum::bytes(bytes),
+        1560 => Datum::bytes(bits::recv(bytes, modifier, bits::Kind::Fixed)?),
+        1562 => Datum::bytes(bits::recv(bytes, modifier, bits::Kind::Varying)?),
         2950 => Datum::bytes(uuid::recv(bytes)?),
         1082 => Datum::Int4(datetime::recv_date(bytes)?),
         1083 => Datum::Int8(crate::time::with_precision(datetime::recv_time(bytes)?, modifier)),
@@ -148,12 +160,16 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
             let time = crate::time::with_precision(value.time, modifier);
             Datum::bytes(timetz::TimeTz { time, ..value }.send())
         }
-        _ if repr(cx.catalog, oid) == Some(Repr::Text) => {
+        // jsonpath has a version before its text.
+        _ if oid != 4072 && repr(cx.catalog, oid) == Some(Repr::Text) => {
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;
             return input(cx, ty, text);
         }
-        _ => return Err(unserved(cx, oid, "binary input")),
+        _ => match crate::misc::io::recv(cx, (oid, modifier), bytes)? {
+            Some(value) => value,
+            None => return Err(unserved(cx, oid, "binary input")),
+        },
     })
 }
 
@@ -180,7 +196,8 @@ pub fn send(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut Vec<u8>) -> 
         (700, Datum::Float4(v)) => out.extend(v.to_be_bytes()),
         (701, Datum::Float8(v)) => out.extend(v.to_be_bytes()),
         (1700, Datum::Bytes(v)) => out.extend(numeric::Numeric::load(v).send()),
-        (17 | 2950 | 1186 | 1266, Datum::Bytes(v)) => out.extend_from_slice(v),
+        (17 | 1560 | 1562 | 2950 | 1186 | 1266, Datum::Bytes(v)) => out.extend_from_slice(v),
+        _ if crate::misc::io::send(cx, oid, value, out)? => {}
         (_, Datum::Text(v)) => out.extend_from_slice(v.as_bytes()),
         _ => return Err(unserved(cx, oid, "binary output")),
     }

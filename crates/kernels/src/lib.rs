@@ -17,6 +17,7 @@ mod cx;
 mod datum;
 mod io;
 mod kernel;
+mod key;
 mod list;
 mod repr;
 mod ty;
@@ -30,11 +31,14 @@ pub mod series;
 pub mod text;
 pub mod time;
 
-pub use adapt::{each, four, none, one, three, two};
+pub use adapt::{
+    Of, Plain, check1, check2, each, four, map1, map2, none, one, test_texts, test2, three, two,
+};
 pub use cx::{Cx, Session};
 pub use datum::Datum;
 pub use io::{input, output, recv, send};
 pub use kernel::{Col, Entry, Kernel, Make, Types};
+pub use key::{Comparer, compare, is_own_key, key, key_bytes, key_column, key_repr};
 pub use list::{find, find_aggregate, find_series, signature};
 pub use onlap_pg::{Error, Oid, Result, TypeRef};
 pub use repr::{Repr, arrow_type, repr};

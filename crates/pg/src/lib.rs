@@ -2,10 +2,8 @@
 //!
 //! PostgreSQL 15 is the judge of everything here: how a text is read ([`grammar`], [`ast`]), which types, operators, casts
 //! and functions there are and which of them a call means ([`catalog`], [`resolve`]), and what values are, how they
-//! are written, and which of them are equal ([`value`]). The tests of each room compare it with a PostgreSQL that runs beside them.
-//!
-//! It is what the binder of queries stands on that takes the place of the planner's own (decisions 0061 to 0063);
-//! until then its tests and `xtask catalog` alone use it.
+//! are written, and which of them are equal ([`value`]). [`bind`] makes of a statement's tree what it means, name by name and
+//! type by type ([`bound`]). The tests of each room compare it with a running PostgreSQL.
 //!
 //! The crate knows nothing of tables, of storage or of how a query is carried out. Everything is a pure function of
 //! its arguments; there are no threads and no I/O.
@@ -13,6 +11,8 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+pub mod bind;
+pub mod bound;
 pub mod catalog;
 mod error;
 pub mod grammar;

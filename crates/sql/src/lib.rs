@@ -20,6 +20,7 @@ mod functions;
 mod instance;
 mod parse;
 mod plan;
+mod query;
 mod rewrite;
 mod rights;
 mod scope;

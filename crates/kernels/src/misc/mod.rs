@@ -2,13 +2,25 @@
 //!
 //! Those that ask the session or the catalogs go through [`crate::Session::call`]; network addresses.
 
+mod address;
+pub(crate) mod gather;
+pub(crate) mod io;
+mod mac;
+mod named;
+pub(crate) mod net;
+pub(crate) mod rows;
+mod session;
+mod types;
+
+pub use session::asks_session;
+
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = &[];
+pub const ENTRIES: &[&[Entry]] = &[session::ENTRIES, types::ENTRIES, address::ENTRIES];
 /// Aggregates.
-pub const AGGREGATES: &[AggregateEntry] = &[];
+pub const AGGREGATES: &[AggregateEntry] = address::AGGREGATES;
 /// Functions that give sets.
 pub const SERIES: &[SeriesEntry] = &[];

@@ -1,16 +1,62 @@
 //! What do functions of texts and bytes give?
 //!
-//! text, varchar, char(n), name, bytea, uuid; patterns and regular expressions; encodings and digests.
+//! text, varchar, char(n), name, "char", bytea, uuid, bit; patterns and regular expressions; encodings and digests.
+//!
+//! The collation is C and the encoding UTF-8: texts are ordered by their bytes, and only ASCII has case.
 
+mod agg;
+mod any;
 mod basic;
+mod bits;
+mod bytes;
+mod codes;
+mod compare;
+mod encodings;
+mod like;
+mod matches;
+mod parts;
+mod patterns;
+mod quote;
+mod regex;
+mod shape;
+mod similar;
+mod unicode;
 
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = &[basic::ENTRIES];
+pub const ENTRIES: &[&[Entry]] = &[
+    basic::ENTRIES,
+    parts::ENTRIES,
+    shape::ENTRIES,
+    quote::ENTRIES,
+    any::ENTRIES,
+    like::ENTRIES,
+    similar::ENTRIES,
+    patterns::OPERATORS,
+    patterns::ENTRIES,
+    matches::ENTRIES,
+    bytes::ENTRIES,
+    codes::ENTRIES,
+    encodings::ENTRIES,
+    unicode::ENTRIES,
+    compare::TEXTS,
+    compare::TEXT_PATTERNS,
+    compare::NAMES,
+    compare::NAMES_AND_TEXTS,
+    compare::TEXTS_AND_NAMES,
+    compare::PADDED,
+    compare::PADDED_PATTERNS,
+    compare::CHARS,
+    compare::BYTES,
+    compare::UUIDS,
+    bits::ENTRIES,
+    bits::FIXED,
+    bits::VARYING,
+];
 /// Aggregates.
-pub const AGGREGATES: &[AggregateEntry] = &[];
+pub const AGGREGATES: &[AggregateEntry] = agg::AGGREGATES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = &[];
+pub const SERIES: &[SeriesEntry] = matches::SERIES;

@@ -11,7 +11,6 @@ mod compare;
 mod extract;
 mod format;
 mod general;
-mod hot;
 mod make;
 mod overlaps;
 mod parts;
@@ -34,8 +33,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     casts::PRECISION,
     casts::SENT,
     clock::ENTRIES,
-    compare::DATES,
-    compare::TIMES,
+    compare::SAME,
     compare::NUMBERS,
     compare::TIMETZ,
     compare::INTERVALS,

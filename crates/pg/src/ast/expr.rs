@@ -154,6 +154,17 @@ pub struct Call {
     pub sql_syntax: bool,
 }
 
+/// WHEN … THEN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arm {
+    /// The condition, or what the operand is compared with.
+    pub condition: ExprId,
+    /// What CASE then is.
+    pub result: ExprId,
+    /// Where it stands.
+    pub place: u32,
+}
+
 /// An expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expr {
@@ -208,8 +219,8 @@ pub enum Expr {
     Not(ExprId),
     /// NULLIF.
     NullIf(ExprId, ExprId),
-    /// CASE: its operand, arms of condition and result, ELSE.
-    Case(Option<ExprId>, Box<[(ExprId, ExprId)]>, Option<ExprId>),
+    /// CASE: its operand, arms, ELSE.
+    Case(Option<ExprId>, Box<[Arm]>, Option<ExprId>),
     /// COALESCE.
     Coalesce(Box<[ExprId]>),
     /// GREATEST.

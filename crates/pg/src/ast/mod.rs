@@ -6,17 +6,19 @@
 mod expr;
 mod query;
 mod statement;
+mod walk;
 
-pub use expr::{Arg, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
+pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
 pub use query::{
     Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,
     From, FunctionItem, GroupItem, Join, JoinKind, Lock, LockStrength, LockWait, On, Query,
-    Relation, Search, Select, Set, SetKind, Sort, SortOrder, Target, Using, Window, With,
+    Relation, Sample, Search, Select, Set, SetKind, Sort, SortOrder, Target, Using, Window, With,
 };
 pub use statement::{
     Assigned, Column, Conflict, ConflictAction, ConflictTarget, Delete, IndexElement, Insert, Into,
     Merge, MergeAction, MergeWhen, Overriding, Statement, Update, Written,
 };
+pub use walk::Part;
 
 /// A name of one part, folded as PostgreSQL folds it.
 pub type Name = Box<str>;

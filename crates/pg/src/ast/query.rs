@@ -139,7 +139,7 @@ pub struct Sort {
 }
 
 /// How strong a lock is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockStrength {
     /// FOR KEY SHARE
     KeyShare,
@@ -152,7 +152,7 @@ pub enum LockStrength {
 }
 
 /// What to do about rows that others have locked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LockWait {
     /// Wait.
     Block,
@@ -267,13 +267,26 @@ pub struct Join {
     pub alias: Option<Alias>,
 }
 
+/// TABLESAMPLE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The method.
+    pub method: Path,
+    /// Its arguments.
+    pub args: Box<[ExprId]>,
+    /// REPEATABLE.
+    pub repeatable: Option<ExprId>,
+    /// Where the method stands.
+    pub place: u32,
+}
+
 /// An item of FROM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum From {
     /// A table or view.
     Relation(Relation),
-    /// One of which only some rows are read: the method, its arguments, REPEATABLE.
-    Sample(Relation, Path, Box<[ExprId]>, Option<ExprId>),
+    /// One of which only some rows are read.
+    Sample(Relation, Sample),
     /// A query.
     Query {
         /// LATERAL.

@@ -87,6 +87,8 @@ pub struct Insert {
 pub struct Conflict {
     /// With what.
     pub target: Option<ConflictTarget>,
+    /// Where that stands.
+    pub target_place: u32,
     /// What then.
     pub action: ConflictAction,
     /// Where it stands.

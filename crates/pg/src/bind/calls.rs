@@ -1,16 +1,16 @@
 //! Calls of functions.
 
 use super::level::Clause;
-use super::{At, Binder, unsupported};
-use crate::ast::{self, Name, Path};
+use super::{At, Binder};
+use crate::ast::{self, Name};
 use crate::bound::{self, Expr, ExprId, WindowCall};
-use crate::catalog::{ProcKind, oids};
+use crate::catalog::{ProcKind, oids, procedure_signature};
 use crate::resolve::{self, Call, Called, Form};
 use crate::{Error, Oid, Result, TypeRef};
 
 impl Binder<'_> {
     pub(super) fn call(&mut self, call: &ast::Call, place: Option<u32>) -> Result<ExprId> {
-        let name = self.function_name(&call.name, place)?;
+        let last_set = self.level_ref().last_set;
         let mut args = Vec::with_capacity(call.args.len());
         for arg in &call.args {
             args.push(self.expr(arg.value)?);
@@ -20,27 +20,54 @@ impl Binder<'_> {
                 args.push(self.expr(sort.value)?);
             }
         }
-        let filter = match call.filter {
-            Some(filter) => {
-                let value = self.expr_in(filter, Clause::Filter)?;
-                Some(self.boolean(value, "FILTER")?)
-            }
-            None => None,
+        let filter = self.condition(call.filter, Clause::Filter, "FILTER")?;
+        let name = self.function_name(call, &args, place)?;
+        let found = match self.called(call, &name, &args, place)? {
+            Ok(found) => found,
+            Err(value) => return Ok(value),
         };
-        if let [arg] = args[..]
+        self.check_form(call, &found, &name, place)?;
+        match (found.kind, &call.over) {
+            (ProcKind::Aggregate, None) => {
+                return self.aggregate(call, &found, args, filter, place);
+            }
+            (_, Some(over)) => {
+                return self.window_call(call, over, &found, args, (filter, last_set), place);
+            }
+            _ => {}
+        }
+        if found.retset
+            && self.level_ref().clause == Clause::FromFunction
+            && let Some(inner) = self.new_set(last_set)
+        {
+            let text = "set-returning functions must appear at top level of FROM";
+            return Err(Error::new("0A000", text)).at(self.start_of(inner));
+        }
+        let named = call.args.iter().any(|arg| arg.name.is_some());
+        self.plain(&found, &args, named, place)
+    }
+
+    /// The function that a call means, or the field or cast that it is.
+    fn called(
+        &mut self,
+        call: &ast::Call,
+        name: &Name,
+        args: &[ExprId],
+        place: Option<u32>,
+    ) -> Result<std::result::Result<Call, ExprId>> {
+        let names: Vec<Option<&str>> = call.args.iter().map(|arg| arg.name.as_deref()).collect();
+        let named = names.iter().any(Option::is_some);
+        if let [arg] = *args
             && call.name.len() == 1
             && is_plain(call)
-            && call.args.iter().all(|arg| arg.name.is_none())
+            && !named
             && !call.sql_syntax
             && self.has_fields(arg)
-            && self.catalog.procs_named(&name).next().is_none()
-            && let Some(found) = self.field(arg, &name, place)?
+            && self.catalog.procs_named(name).next().is_none()
+            && let Some(found) = self.field(arg, name, place)?
         {
-            return Ok(found);
+            return Ok(Err(found));
         }
-        let names: Vec<Option<&str>> =
-            call.args.iter().map(|arg| arg.name.as_deref()).collect();
-        let named = names.iter().any(Option::is_some);
         let form = Form {
             names: if named { &names } else { &[] },
             variadic: call.variadic,
@@ -49,34 +76,56 @@ impl Binder<'_> {
             over: call.over.is_some(),
         };
         let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
-        let found = resolve::function(self.catalog, &name, &operands, form);
-        let found = match found {
-            // `f(row)` may be a field of the row.
-            Err(error) if error.state == "42883" && args.len() == 1 && is_plain(call) => {
-                match self.field(args[0], &name, place)? {
-                    Some(field) => return Ok(field),
-                    None => return Err(error).at(place),
+        match resolve::function(self.catalog, name, &operands, form) {
+            Ok(Called::Function(found)) => Ok(Ok(found)),
+            Ok(Called::Cast(conversion)) => {
+                self.check_plain_cast(call, name, place)?;
+                self.converted(args[0], &conversion).at(place).map(Err)
+            }
+            Err(error) => {
+                // `f(row)` may be a field of the row.
+                if error.state == "42883"
+                    && args.len() == 1
+                    && is_plain(call)
+                    && let Some(field) = self.field(args[0], name, place)?
+                {
+                    return Ok(Err(field));
                 }
+                Err(Self::resolution_error(self.call_error(error, call, name), place))
             }
-            other => other.at(place)?,
-        };
-        let found = match found {
-            Called::Cast(conversion) => {
-                self.check_plain_cast(call, &name, place)?;
-                let made = self.converted(args[0], &conversion).at(place)?;
-                return Ok(made);
-            }
-            Called::Function(found) => found,
-        };
-        self.check_form(call, &found, &name, place)?;
-        match (found.kind, &call.over) {
-            (ProcKind::Aggregate, None) => {
-                return self.aggregate(call, &found, args, filter, place);
-            }
-            (_, Some(over)) => return self.window_call(call, over, &found, args, filter, place),
-            _ => {}
         }
-        self.plain(&found, &args, named, place)
+    }
+
+    /// An error of resolution: what polymorphic types say is told without a place.
+    pub(super) fn resolution_error(error: Error, place: Option<u32>) -> Error {
+        let polymorphic = error.state == "42804" && !error.message.starts_with("VARIADIC");
+        match place.filter(|_| !polymorphic && error.position.is_none()) {
+            Some(place) => error.at(place),
+            None => error,
+        }
+    }
+
+    /// An error of a call, at the argument that it is about, and with the name as it was written.
+    fn call_error(&self, mut error: Error, call: &ast::Call, name: &str) -> Error {
+        if error.state == "42601" {
+            let named = call.args.iter().position(|arg| arg.name.is_some());
+            let wrong = call.args.iter().enumerate().skip(named.unwrap_or(0)).find(|(at, arg)| {
+                let before = &call.args[..*at];
+                arg.name.is_none() || before.iter().any(|other| other.name == arg.name)
+            });
+            return match wrong {
+                Some((_, arg)) => {
+                    let start = self.raw_start(arg.value).filter(|_| arg.name.is_none());
+                    error.at(start.unwrap_or(arg.place))
+                }
+                None => error,
+            };
+        }
+        if let [schema, _] = &call.name[..] {
+            let written = format!("function {schema}.{name}(");
+            error.message = error.message.replacen(&format!("function {name}("), &written, 1);
+        }
+        error
     }
 
     /// A function of this name in the system's schema, of bound arguments.
@@ -87,7 +136,8 @@ impl Binder<'_> {
         place: Option<u32>,
     ) -> Result<ExprId> {
         let operands: Vec<_> = args.iter().map(|arg| self.operand(*arg)).collect();
-        match resolve::function(self.catalog, name, &operands, Form::default()).at(place)? {
+        let found = resolve::function(self.catalog, name, &operands, Form::default());
+        match found.map_err(|error| Self::resolution_error(error, place))? {
             Called::Cast(conversion) => self.converted(args[0], &conversion),
             Called::Function(found) => self.plain(&found, &args, false, place),
         }
@@ -111,16 +161,31 @@ impl Binder<'_> {
         }
     }
 
-    fn function_name(&self, path: &Path, place: Option<u32>) -> Result<Name> {
-        match &path[..] {
+    fn function_name(&self, call: &ast::Call, args: &[ExprId], place: Option<u32>) -> Result<Name> {
+        match &call.name[..] {
             [name] => Ok(name.clone()),
             [schema, name] if &**schema == "pg_catalog" => Ok(name.clone()),
+            [schema, _] if !self.schema.is_schema(schema) => {
+                let text = format!("schema \"{schema}\" does not exist");
+                Err(Error::new("3F000", text)).at(place)
+            }
             // There are no functions in other schemas yet.
             [schema, name] => {
-                let text = format!("function {schema}.{name} does not exist");
-                Err(Error::new("42883", text)).at(place)
+                let given: Vec<_> = args
+                    .iter()
+                    .enumerate()
+                    .map(|(at, id)| {
+                        let named = call.args.get(at).and_then(|arg| arg.name.as_deref());
+                        (named, self.out.ty(*id).oid)
+                    })
+                    .collect();
+                let shown = procedure_signature(self.catalog, name, &given);
+                let text = format!("function {schema}.{shown} does not exist");
+                let hint = "No function matches the given name and argument types. You might need \
+                            to add explicit type casts.";
+                Err(Error::new("42883", text).hint(hint)).at(place)
             }
-            _ => {
+            path => {
                 let text = "improper qualified name (too many dotted names): ";
                 Err(Error::new("42601", format!("{text}{}", path.join(".")))).at(place)
             }
@@ -135,7 +200,9 @@ impl Binder<'_> {
     fn check_plain_cast(&self, call: &ast::Call, name: &str, place: Option<u32>) -> Result<()> {
         let wrong = |text: String| Err(Error::new("42809", text)).at(place);
         if call.within_group {
-            return wrong(format!("WITHIN GROUP specified, but {name} is not an aggregate function"));
+            return wrong(format!(
+                "WITHIN GROUP specified, but {name} is not an aggregate function"
+            ));
         }
         self.check_not_aggregate(call, name, place)?;
         match call.over.is_some() {
@@ -180,7 +247,10 @@ impl Binder<'_> {
                 let text = |what| format!("{what}, but {name} is not an aggregate function");
                 let wrong = |text: String, state| Err(Error::new(state, text)).at(place);
                 if call.within_group {
-                    return wrong(format!("window function {name} cannot have WITHIN GROUP"), "42809");
+                    return wrong(
+                        format!("window function {name} cannot have WITHIN GROUP"),
+                        "42809",
+                    );
                 }
                 if call.distinct && call.over.is_none() {
                     return wrong(text("DISTINCT specified"), "42809");
@@ -235,28 +305,37 @@ impl Binder<'_> {
 
     /// A call that gives a set stands here.
     pub(super) fn set_here(&mut self, made: ExprId) -> Result<()> {
+        let place = self.start_of(made);
         let level = self.level();
-        match level.clause {
+        let name = match level.clause {
             Clause::Targets
             | Clause::GroupBy
             | Clause::OrderBy
             | Clause::DistinctOn
-            | Clause::Values => {
+            | Clause::WindowPartition
+            | Clause::WindowOrder
+            | Clause::ValuesRow => {
                 level.has_sets = true;
-                Ok(())
+                level.last_set = Some(made);
+                return Ok(());
             }
-            Clause::FromFunction => Ok(()),
-            clause => {
-                let name = match clause {
-                    Clause::WindowPartition | Clause::WindowOrder | Clause::FrameRange
-                    | Clause::FrameRows | Clause::FrameGroups => "window definitions",
-                    Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
-                    other => other.name(),
-                };
-                let text = format!("set-returning functions are not allowed in {name}");
-                Err(Error::new("0A000", text)).at(self.out.place(made))
+            Clause::FromFunction => {
+                level.last_set = Some(made);
+                return Ok(());
             }
-        }
+            Clause::FrameRange | Clause::FrameRows | Clause::FrameGroups => "window definitions",
+            Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
+            Clause::IndexExpression => "index expressions",
+            Clause::IndexFilter => "index predicates",
+            other => other.name(),
+        };
+        let text = format!("set-returning functions are not allowed in {name}");
+        Err(Error::new("0A000", text)).at(place)
+    }
+
+    /// Sets within arguments are refused where the caller says so: the last one, if there is a new one.
+    fn new_set(&self, before: Option<ExprId>) -> Option<ExprId> {
+        self.level_ref().last_set.filter(|last| Some(*last) != before)
     }
 
     fn window_call(
@@ -265,17 +344,12 @@ impl Binder<'_> {
         over: &ast::Over,
         found: &Call,
         args: Vec<ExprId>,
-        filter: Option<ExprId>,
+        (filter, last_set): (Option<ExprId>, Option<ExprId>),
         place: Option<u32>,
     ) -> Result<ExprId> {
-        let name = call.name.last().expect("a name").clone();
         let wrong = |text: String| Err(Error::new("0A000", text)).at(place);
         if call.distinct {
             return wrong("DISTINCT is not implemented for window functions".into());
-        }
-        if call.star && found.kind == ProcKind::Window {
-            let text = format!("{name}(*) must be used to call a parameterless aggregate function");
-            return Err(Error::new("42809", text)).at(place);
         }
         if !call.order.is_empty() {
             return wrong("aggregate ORDER BY is not implemented for window functions".into());
@@ -286,9 +360,9 @@ impl Binder<'_> {
         let named = call.args.iter().any(|arg| arg.name.is_some());
         let args: Vec<ExprId> =
             self.arguments(found, &args, named)?.into_iter().map(|arg| arg.1).collect();
-        if args.iter().any(|arg| self.contains_set(*arg)) {
+        if let Some(inner) = self.new_set(last_set) {
             let text = "window function calls cannot contain set-returning function calls";
-            return wrong(text.into());
+            return Err(Error::new("0A000", text).hint(LATERAL_HINT)).at(self.start_of(inner));
         }
         self.check_window_place(place, &args)?;
         let window = self.window_of(over)?;
@@ -306,9 +380,9 @@ impl Binder<'_> {
     }
 
     fn check_window_place(&self, place: Option<u32>, args: &[ExprId]) -> Result<()> {
-        if args.iter().any(|arg| self.contains_window(*arg)) {
+        if let Some(inner) = args.iter().find_map(|arg| self.window_in(*arg)) {
             let text = "window function calls cannot be nested";
-            return Err(Error::new("42P20", text)).at(place);
+            return Err(Error::new("42P20", text)).at(self.out.place(inner));
         }
         let level = self.levels.last().expect("a query is being bound");
         let place_of = match level.clause {
@@ -320,28 +394,29 @@ impl Binder<'_> {
             | Clause::FrameGroups => "window definitions",
             Clause::FromFunction => "functions in FROM",
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
+            Clause::IndexExpression => "index expressions",
+            Clause::IndexFilter => "index predicates",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");
         Err(Error::new("42P20", text)).at(place)
     }
 
-    /// A value that a type's name as a function cannot be.
-    pub(super) fn no_sets_in(&self, ids: &[ExprId], construct: &str) -> Result<()> {
-        match ids.iter().find(|id| self.contains_set(**id)) {
+    /// No set may have come up in a construct since then.
+    pub(super) fn no_sets_since(&self, before: Option<ExprId>, construct: &str) -> Result<()> {
+        match self.new_set(before) {
             Some(id) => {
                 let text = format!("set-returning functions are not allowed in {construct}");
-                let hint = "You might be able to move the set-returning function into a LATERAL FROM item.";
-                Err(Error::new("0A000", text).hint(hint)).at(self.set_place(*id))
+                Err(Error::new("0A000", text).hint(LATERAL_HINT)).at(self.start_of(id))
             }
             None => Ok(()),
         }
     }
-
-    pub(super) fn unsupported_at<T>(&self, what: &str, place: Option<u32>) -> Result<T> {
-        Err(unsupported(what)).at(place)
-    }
 }
+
+/// What may help where a set cannot stand.
+pub(super) const LATERAL_HINT: &str =
+    "You might be able to move the set-returning function into a LATERAL FROM item.";
 
 fn is_plain(call: &ast::Call) -> bool {
     !call.star

@@ -1,6 +1,6 @@
 //! How do the conversions that [`crate::resolve`] found become nodes?
 
-use super::{At, Binder};
+use super::{At, Binder, literals};
 use crate::ast::Name;
 use crate::bound::{Expr, ExprId, Literal};
 use crate::catalog::oids;
@@ -22,6 +22,18 @@ impl Binder<'_> {
 
     /// An expression after a conversion.
     pub(super) fn converted(&mut self, id: ExprId, conversion: &Conversion) -> Result<ExprId> {
+        if let (Expr::Collate(inner, name), false) =
+            (self.out.expr(id), conversion.steps.is_empty())
+        {
+            // The collation stays outside, where what comes out has one.
+            let (inner, name) = (*inner, name.clone());
+            let made = self.stepped(inner, &conversion.steps)?;
+            let ty = self.out.ty(made);
+            return Ok(match self.is_collatable(ty.oid) {
+                true => self.out.add(Expr::Collate(made, name), ty, self.out.place(id)),
+                false => made,
+            });
+        }
         self.stepped(id, &conversion.steps)
     }
 
@@ -29,7 +41,13 @@ impl Binder<'_> {
         for step in steps {
             let place = self.out.place(id);
             let (expr, ty) = match step {
-                Step::Read(ty) => (self.out.expr(id).clone(), *ty),
+                Step::Read(ty) => {
+                    let literal = self.out.expr(id).clone();
+                    if let Expr::Literal(Literal::Text(text)) = &literal {
+                        literals::check(ty.oid, text).at(place)?;
+                    }
+                    (literal, *ty)
+                }
                 Step::Assume(oid) => {
                     self.assume(id, *oid)?;
                     continue;
@@ -83,8 +101,9 @@ impl Binder<'_> {
             _ => return Err(resolve::cast_error(self.catalog, oids::RECORD, target)).at(place),
         };
         let of = self.schema.composite(self.catalog.base_type(target));
+        let at = self.cast_at.or(place);
         let refuse = |detail: String| {
-            Err(resolve::cast_error(self.catalog, oids::RECORD, target).detail(detail)).at(place)
+            Err(resolve::cast_error(self.catalog, oids::RECORD, target).detail(detail)).at(at)
         };
         let Some(of) = of else { return refuse("Its columns are not known.".into()) };
         let mut given = fields.into_iter();
@@ -142,8 +161,9 @@ impl Binder<'_> {
                 resolve::convert(self.catalog, self.operand(id), bool, Context::Assignment)?;
             let Some(conversion) = found else {
                 let shown = self.catalog.shown(ty);
-                let text = format!("argument of {construct} must be type boolean, not type {shown}");
-                return Err(Error::new("42804", text)).at(self.out.place(id));
+                let text =
+                    format!("argument of {construct} must be type boolean, not type {shown}");
+                return Err(Error::new("42804", text)).at(self.start_of(id));
             };
             let made = self.converted(id, &conversion)?;
             self.no_set(made, construct)?;
@@ -157,7 +177,7 @@ impl Binder<'_> {
         match self.gives_set(id) {
             true => {
                 let text = format!("argument of {construct} must not return a set");
-                Err(Error::new("42804", text)).at(self.out.place(id))
+                Err(Error::new("42804", text)).at(self.start_of(id))
             }
             false => Ok(()),
         }
@@ -174,7 +194,7 @@ impl Binder<'_> {
             let Some(conversion) = found else {
                 let (to, from) = (self.catalog.shown(target), self.catalog.shown(ty));
                 let text = format!("argument of {construct} must be type {to}, not type {from}");
-                return Err(Error::new("42804", text)).at(self.out.place(id));
+                return Err(Error::new("42804", text)).at(self.start_of(id));
             };
             made = self.converted(id, &conversion)?;
         }
@@ -252,8 +272,10 @@ impl Binder<'_> {
                 let level = self.levels.len().checked_sub(1 + *up as usize)?;
                 let entry = &self.levels[level].entries[*entry - 1];
                 match *column {
-                    0 => Some(entry.names.iter().cloned().zip(entry.types.iter().copied()).collect()),
-                    column => self.fields_behind(entry, column),
+                    0 => {
+                        Some(entry.names.iter().cloned().zip(entry.types.iter().copied()).collect())
+                    }
+                    column => self.fields_behind(entry, column, self.levels.len() - 1 - level),
                 }
             }
             _ => None,

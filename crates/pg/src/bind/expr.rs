@@ -5,7 +5,7 @@ use super::{At, Binder};
 use crate::ast::{self, Expr as Raw, Like, Literal as Written, Name, OpName, Path, SqlValue};
 use crate::bound::{Expr, ExprId, Literal, NullTest, Op};
 use crate::catalog::oids;
-use crate::resolve::{self, Context, Operand};
+use crate::resolve::{self, Context};
 use crate::{Error, Oid, Result, TypeRef};
 
 /// bit
@@ -36,10 +36,7 @@ impl Binder<'_> {
             Raw::Literal(written) => Ok(self.written(written, place)),
             Raw::Param(number) => self.parameter(*number, place),
             Raw::Column(path) => self.column(path, place),
-            Raw::Star(_) => {
-                let text = "row expansion via \"*\" is not supported here";
-                Err(Error::new("0A000", text)).at(place)
-            }
+            Raw::Star(path) => self.row_of_star(path, place),
             Raw::Steps(base, steps) => self.steps(*base, steps, place),
             Raw::Cast(value, name) => self.cast(*value, name, place),
             Raw::Collate(value, name) => self.collate(*value, name, place),
@@ -71,9 +68,10 @@ impl Binder<'_> {
             Raw::NullIf(left, right) => self.null_if(*left, *right, place),
             Raw::Case(operand, arms, otherwise) => self.case(*operand, arms, *otherwise, place),
             Raw::Coalesce(values) => {
+                let last_set = self.level_ref().last_set;
                 let values = self.all(values)?;
                 let (values, ty) = self.common(&values, "COALESCE")?;
-                self.no_sets_in(&values, "COALESCE")?;
+                self.no_sets_since(last_set, "COALESCE")?;
                 Ok(self.out.add(Expr::Coalesce(values), ty, place))
             }
             Raw::Greatest(values) => self.greatest(values, false, place),
@@ -94,7 +92,10 @@ impl Binder<'_> {
             Raw::Call(call) => self.call(call, place),
             Raw::SqlValue(value, precision) => Ok(self.sql_value(*value, *precision, place)),
             Raw::Grouping(values) => self.grouping(values, place),
-            Raw::CurrentOf(_) => Err(super::unsupported("WHERE CURRENT OF")).at(place),
+            Raw::CurrentOf(name) => {
+                let current = Expr::CurrentOf(self.level_ref().target, name.clone());
+                Ok(self.out.add(current, TypeRef::new(oids::BOOL), place))
+            }
             Raw::Default => {
                 let text = "DEFAULT is not allowed in this context";
                 Err(Error::new("42601", text)).at(place)
@@ -160,7 +161,10 @@ impl Binder<'_> {
             return Ok(value);
         }
         let at = place.or(Some(name.place));
-        self.cast_to(value, target, Context::Explicit).at(at)
+        let before = std::mem::replace(&mut self.cast_at, at);
+        let made = self.cast_to(value, target, Context::Explicit).at(at);
+        self.cast_at = before;
+        made
     }
 
     /// A cast that must be there.
@@ -190,7 +194,7 @@ impl Binder<'_> {
         }
         let ty = self.out.ty(value);
         let name = name.last().expect("a name");
-        if !matches!(&**name, "C" | "POSIX" | "default" | "ucs_basic") {
+        if collation(name).is_none() {
             let text = format!("collation \"{name}\" for encoding \"UTF8\" does not exist");
             return Err(Error::new("42704", text)).at(place);
         }
@@ -256,7 +260,8 @@ impl Binder<'_> {
         place: Option<u32>,
     ) -> Result<(Op, Oid)> {
         let operands = (left.map(|left| self.operand(left)), self.operand(right));
-        let found = resolve::operator(self.catalog, name, operands.0, operands.1).at(place)?;
+        let found = resolve::operator(self.catalog, name, operands.0, operands.1)
+            .map_err(|error| Self::resolution_error(error, place))?;
         let mut args = Vec::new();
         for (arg, conversion) in left.into_iter().chain([right]).zip(&found.operands) {
             args.push(self.converted(arg, conversion)?);
@@ -274,15 +279,12 @@ impl Binder<'_> {
         place: Option<u32>,
     ) -> Result<ExprId> {
         let operands = (self.operand(left), self.operand(right));
-        let found = resolve::any_operator(self.catalog, name, operands.0, operands.1).at(place)?;
+        let found = resolve::any_operator(self.catalog, name, operands.0, operands.1)
+            .map_err(|error| Self::resolution_error(error, place))?;
         let left = self.converted(left, &found.operands[0])?;
         let right = self.converted(right, &found.operands[1])?;
-        let op = Op {
-            operator: found.operator,
-            proc: found.proc,
-            args: vec![left, right],
-            set: false,
-        };
+        let op =
+            Op { operator: found.operator, proc: found.proc, args: vec![left, right], set: false };
         Ok(self.out.add(Expr::ArrayOp(op, all), TypeRef::new(oids::BOOL), place))
     }
 
@@ -297,8 +299,8 @@ impl Binder<'_> {
         let is_row = matches!(self.tree.expr(left), Raw::Row(..));
         let left = self.expr(left)?;
         let (mut constants, mut others) = (Vec::new(), Vec::new());
-        for item in list {
-            let item = self.expr(*item)?;
+        let all = self.all(list)?;
+        for item in all.iter().copied() {
             match self.has_vars(item) {
                 true => others.push(item),
                 false => constants.push(item),
@@ -315,14 +317,16 @@ impl Binder<'_> {
         let array = common
             .filter(|common| *common != oids::RECORD)
             .and_then(|common| Some((common, self.catalog.array_of(common)?)));
-        let mut single = constants;
+        // Without an array all are compared in their order.
+        let mut single = all;
         if let Some((element, array)) = array {
-            let items = self.to_common(&single, element, "IN")?;
+            let items = self.to_common(&constants, element, "IN")?;
             let array = self.out.add(Expr::Array(items, false), TypeRef::new(array), None);
             made.push(self.array_op(name, left, array, not, place)?);
-            single = Vec::new();
+            single = others;
         }
-        for item in single.into_iter().chain(others) {
+        for item in single {
+            let left = self.copy_of_open(left);
             let both_rows = is_row && matches!(self.out.expr(item), Expr::Row(..));
             let compared = match both_rows {
                 true => self.compare_rows(name, left, item, place)?,
@@ -335,6 +339,20 @@ impl Binder<'_> {
         }
         let all = if not { Expr::And(made) } else { Expr::Or(made) };
         Ok(self.out.add(all, bool, place))
+    }
+
+    /// A parameter without a type gets one at each comparison; they must agree in the end.
+    fn copy_of_open(&mut self, id: ExprId) -> ExprId {
+        let (ty, place) = (self.out.ty(id), self.out.place(id));
+        let copy = match self.out.expr(id).clone() {
+            Expr::Row(fields, names) => {
+                let fields = fields.into_iter().map(|field| self.copy_of_open(field)).collect();
+                Expr::Row(fields, names)
+            }
+            Expr::Param(number) => Expr::Param(number),
+            _ => return id,
+        };
+        self.out.add(copy, ty, place)
     }
 
     fn like(
@@ -470,12 +488,7 @@ impl Binder<'_> {
         Ok(self.out.add(Expr::BoolTest(value, is, not), bool, place))
     }
 
-    fn connected(
-        &mut self,
-        ids: &[ast::ExprId],
-        name: &str,
-        place: Option<u32>,
-    ) -> Result<ExprId> {
+    fn connected(&mut self, ids: &[ast::ExprId], name: &str, place: Option<u32>) -> Result<ExprId> {
         let mut made = Vec::with_capacity(ids.len());
         for id in ids {
             let value = self.expr(*id)?;
@@ -500,17 +513,18 @@ impl Binder<'_> {
         if op.set {
             return Err(Error::new("42804", "NULLIF must not return a set")).at(place);
         }
-        let ty = TypeRef::new(self.out.ty(op.args[0]).oid);
+        let ty = self.out.ty(op.args[0]);
         Ok(self.out.add(Expr::NullIf(op), ty, place))
     }
 
     fn case(
         &mut self,
         operand: Option<ast::ExprId>,
-        arms: &[(ast::ExprId, ast::ExprId)],
+        arms: &[ast::Arm],
         otherwise: Option<ast::ExprId>,
         place: Option<u32>,
     ) -> Result<ExprId> {
+        let last_set = self.level_ref().last_set;
         let operand = operand.map(|operand| self.expr(operand)).transpose()?;
         let operand = match operand {
             Some(value) if self.out.ty(value).oid == oids::UNKNOWN => {
@@ -520,13 +534,12 @@ impl Binder<'_> {
             other => other,
         };
         let mut made = Vec::new();
-        for (condition, result) in arms {
-            let at = self.tree.place(*condition);
+        for ast::Arm { condition, result, place: at } in arms {
             let condition = match operand {
                 Some(value) => {
                     let placeholder = self.out.add(Expr::Placeholder, self.out.ty(value), None);
                     let compared = self.expr(*condition)?;
-                    self.operator("=", Some(placeholder), compared, at)?
+                    self.operator("=", Some(placeholder), compared, Some(*at))?
                 }
                 None => self.expr(*condition)?,
             };
@@ -548,12 +561,7 @@ impl Binder<'_> {
         let results: Vec<ExprId> =
             [otherwise].into_iter().chain(made.iter().map(|arm| arm.1)).collect();
         let modifier = self.common_modifier(&results, common);
-        let all: Vec<ExprId> = operand
-            .into_iter()
-            .chain(made.iter().flat_map(|arm| [arm.0, arm.1]))
-            .chain([otherwise])
-            .collect();
-        self.no_sets_in(&all, "CASE")?;
+        self.no_sets_since(last_set, "CASE")?;
         let ty = TypeRef { oid: common, modifier };
         Ok(self.out.add(Expr::Case(operand, made, otherwise), ty, place))
     }
@@ -605,7 +613,8 @@ impl Binder<'_> {
             _ => {
                 if values.is_empty() {
                     let text = "cannot determine type of empty array";
-                    let hint = "Explicitly cast to the desired type, for example ARRAY[]::integer[].";
+                    let hint =
+                        "Explicitly cast to the desired type, for example ARRAY[]::integer[].";
                     return Err(Error::new("42P18", text).hint(hint)).at(place);
                 }
                 let common = self.common_type(&values, "ARRAY")?;
@@ -614,8 +623,7 @@ impl Binder<'_> {
                         Some(_) => common,
                         None => {
                             let shown = self.catalog.shown(common);
-                            let text =
-                                format!("could not find element type for data type {shown}");
+                            let text = format!("could not find element type for data type {shown}");
                             return Err(Error::new("42704", text)).at(place);
                         }
                     },
@@ -653,12 +661,7 @@ impl Binder<'_> {
         Ok(self.out.add(Expr::Array(made, nested), ty, place))
     }
 
-    fn sql_value(
-        &mut self,
-        value: SqlValue,
-        precision: Option<i32>,
-        place: Option<u32>,
-    ) -> ExprId {
+    fn sql_value(&mut self, value: SqlValue, precision: Option<i32>, place: Option<u32>) -> ExprId {
         let precision = precision.map(|p| p.clamp(0, 6));
         let oid = match value {
             SqlValue::CurrentDate => 1082,
@@ -671,10 +674,16 @@ impl Binder<'_> {
         let ty = TypeRef { oid, modifier: precision.unwrap_or(-1) };
         self.out.add(Expr::SqlValue(value, precision), ty, place)
     }
+}
 
-    /// Whether a typed operand would do.
-    pub(super) fn typed(&self, id: ExprId) -> Operand {
-        Operand::typed(self.out.ty(id))
+/// The OID of a collation.
+pub(super) fn collation(name: &str) -> Option<Oid> {
+    match name {
+        "default" => Some(100),
+        "C" => Some(950),
+        "POSIX" => Some(951),
+        "ucs_basic" => Some(12_340),
+        _ => None,
     }
 }
 

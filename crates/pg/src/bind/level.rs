@@ -1,7 +1,7 @@
 //! What is known of a query while it is bound?
 
 use crate::ast::{Name, Window};
-use crate::bound::{self, Entry};
+use crate::bound::{self, Entry, ExprId};
 use crate::{Oid, TypeRef};
 
 /// A clause of a query.
@@ -46,8 +46,22 @@ pub enum Clause {
     Limit,
     /// OFFSET
     Offset,
-    /// VALUES
+    /// VALUES of several rows
     Values,
+    /// VALUES of one row of INSERT
+    ValuesRow,
+    /// What INSERT puts into columns
+    InsertTarget,
+    /// What UPDATE sets columns to
+    UpdateSource,
+    /// Parts of columns that UPDATE sets
+    UpdateTarget,
+    /// RETURNING
+    Returning,
+    /// What ON CONFLICT names
+    IndexExpression,
+    /// The condition of the index that ON CONFLICT names
+    IndexFilter,
 }
 
 impl Clause {
@@ -73,7 +87,12 @@ impl Clause {
             Clause::DistinctOn => "DISTINCT ON",
             Clause::Limit => "LIMIT",
             Clause::Offset => "OFFSET",
-            Clause::Values => "VALUES",
+            Clause::Values | Clause::ValuesRow => "VALUES",
+            Clause::InsertTarget => "INSERT",
+            Clause::UpdateSource | Clause::UpdateTarget => "UPDATE",
+            Clause::Returning => "RETURNING",
+            Clause::IndexExpression => "index expression",
+            Clause::IndexFilter => "index predicate",
         }
     }
 }
@@ -110,6 +129,8 @@ pub struct Item {
     pub lateral_ok: bool,
     /// Whether it is the name of a join's merged columns.
     pub merged: bool,
+    /// Whether it is the table that a statement changes.
+    pub target: bool,
 }
 
 /// A query that WITH names, as far as it is known.
@@ -119,6 +140,10 @@ pub struct KnownCte {
     pub cte: bound::Cte,
     /// Whether the query that is being bound is its own.
     pub under_way: bool,
+    /// Whether it changes rows and gives none.
+    pub gives_nothing: bool,
+    /// Where it stands.
+    pub place: u32,
 }
 
 /// A query that is being bound.
@@ -138,19 +163,26 @@ pub struct Level {
     pub lateral: bool,
     /// Windows as they were written.
     pub windows: Vec<(Option<Name>, Window)>,
-    /// What was found on the way.
+    /// Whether an aggregate belongs to it.
     pub has_aggregates: bool,
+    /// Whether a call over a window does.
     pub has_windows: bool,
+    /// Whether a target gives a set.
     pub has_sets: bool,
+    /// Whether it has queries in expressions.
     pub has_subqueries: bool,
     /// The next target's number.
     pub targets: usize,
-    /// Entries whose names were found through a join's columns.
-    pub keeps_unknown: bool,
+    /// The call that gave a set last.
+    pub last_set: Option<ExprId>,
     /// Types of the rows of relations, by entry.
     pub rows: Vec<Oid>,
     /// The relations' keys, by entry.
     pub keys: Vec<Vec<i32>>,
+    /// The entry of the table that a statement changes, or 0.
+    pub target: usize,
+    /// Queries that give rows to several columns of UPDATE.
+    pub row_queries: Vec<ExprId>,
 }
 
 impl Level {

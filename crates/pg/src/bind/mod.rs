@@ -10,16 +10,26 @@
 //! that are too deep are `54001`. Thread safety: a binding belongs to one thread.
 
 mod aggregates;
+mod assign;
 mod calls;
 mod clauses;
 mod convert;
 mod expr;
 mod from;
+mod functions;
+mod grouped;
 mod grouping;
+mod hints;
 mod joins;
 mod level;
+mod literals;
+mod locks;
+mod modify;
 mod names;
+mod orders;
+mod places;
 mod query;
+mod recursion;
 mod rows;
 mod sets;
 mod steps;
@@ -34,7 +44,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{self, Name, Statement, Tree};
-use crate::bound::{Bound, QueryId};
+use crate::bound::{Bound, EntryKind, Expr, ExprId, Part, QueryId};
 use crate::catalog::Catalog;
 use crate::{Error, Oid, Result, TypeRef};
 use level::Level;
@@ -77,9 +87,18 @@ pub trait Schema {
 
     /// The columns of a composite type, by the type's OID.
     fn composite(&self, row: Oid) -> Option<Arc<Relation>>;
+
+    /// A table's constraint by its name.
+    fn constraint(&self, relation: Oid, name: &str) -> Option<Oid>;
+
+    /// Whether there is a schema of this name.
+    fn is_schema(&self, name: &str) -> bool;
+
+    /// Whether this is the name of the database.
+    fn is_database(&self, name: &str) -> bool;
 }
 
-/// Binds a query.
+/// Binds a query, or a statement that changes rows.
 ///
 /// `parameters` are the types that a client gave, 0 where it left one open.
 ///
@@ -96,15 +115,14 @@ pub fn bind(
         tree,
         catalog,
         schema,
-        out: Bound { parameters: parameters.to_vec(), ..Bound::default() },
+        out: Bound::new(parameters),
         levels: Vec::new(),
         queries: HashMap::new(),
+        casts: HashMap::new(),
+        cast_at: None,
         depth: 0,
     };
-    let query = match statement {
-        Statement::Query(query) => binder.query(*query, Around::default())?,
-        _ => return Err(unsupported("this statement")),
-    };
+    let query = binder.statement(statement)?;
     binder.check_parameters(query)?;
     Ok((binder.out, query))
 }
@@ -112,10 +130,10 @@ pub fn bind(
 /// What a query is told by what it stands in.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
-    /// LATERAL.
-    lateral: bool,
     /// Literals whose type is open stay so: UNION decides.
     keeps_unknown: bool,
+    /// The recursive query of the level around it that this is.
+    cte: Option<usize>,
 }
 
 struct Binder<'a> {
@@ -127,6 +145,10 @@ struct Binder<'a> {
     levels: Vec<Level>,
     /// What queries in expressions were bound to.
     queries: HashMap<ast::ExprId, QueryId>,
+    /// Arguments of aggregates before they were converted.
+    casts: HashMap<ExprId, ExprId>,
+    /// Where the cast is written that is being bound.
+    cast_at: Option<u32>,
     depth: u32,
 }
 
@@ -155,14 +177,29 @@ impl<'a> Binder<'a> {
         self.levels.last_mut().expect("a query is being bound")
     }
 
-    /// Every parameter must have a type in the end.
+    fn level_ref(&self) -> &Level {
+        self.levels.last().expect("a query is being bound")
+    }
+
+    /// Every parameter must have a type in the end, and the same wherever it stands.
     fn check_parameters(&mut self, query: QueryId) -> Result<()> {
-        let _ = query;
-        match self.out.parameters.iter().position(|oid| *oid == crate::catalog::oids::UNKNOWN) {
-            Some(at) => {
-                let text = format!("could not determine data type of parameter ${}", at + 1);
-                Err(Error::new("42P18", text))
+        let mut open = None;
+        self.visit_part(Part::Query(query), 0, &mut |id, _| {
+            if let Expr::Param(number) = *self.out.expr(id)
+                && open.is_none()
+                && self.out.parameters[number as usize - 1] != self.out.ty(id).oid
+            {
+                open = Some((number, id));
             }
+            true
+        });
+        let text = |number| format!("could not determine data type of parameter ${number}");
+        if let Some((number, id)) = open {
+            return Err(Error::new("42P08", text(number))).at(self.out.place(id));
+        }
+        let unknown = |oid: &Oid| *oid == 0 || *oid == crate::catalog::oids::UNKNOWN;
+        match self.out.parameters.iter().position(unknown) {
+            Some(at) => Err(Error::new("42P18", text(at as i32 + 1))),
             None => Ok(()),
         }
     }

@@ -2,8 +2,8 @@
 
 use super::level::{Item, Seen};
 use super::{At, Binder};
-use crate::ast::{self, Name};
-use crate::bound::{EntryKind, Expr, ExprId};
+use crate::ast::{Name, Path};
+use crate::bound::{Entry, EntryKind, Expr, ExprId};
 use crate::catalog::oids;
 use crate::{Error, Result, TypeRef};
 
@@ -19,8 +19,8 @@ const SYSTEM: [(&str, i32, u32); 6] = [
 
 impl Binder<'_> {
     /// A column reference of one to four parts.
-    pub(super) fn column(&mut self, path: &[Name], place: Option<u32>) -> Result<ExprId> {
-        let (qualifier, column) = match path {
+    pub(super) fn column(&mut self, path: &Path, place: Option<u32>) -> Result<ExprId> {
+        let (qualifier, column) = match &path[..] {
             [column] => return self.column_alone(column, place),
             [relation, column] => (std::slice::from_ref(relation), column),
             [_, _, column] => (&path[..2], column),
@@ -30,8 +30,7 @@ impl Binder<'_> {
             }
             _ => {
                 let text = "improper qualified name (too many dotted names): ";
-                return Err(Error::new("42601", format!("{text}{}", path.join("."))))
-                    .at(place);
+                return Err(Error::new("42601", format!("{text}{}", path.join(".")))).at(place);
             }
         };
         let Some((up, at)) = self.item_named(qualifier, place)? else {
@@ -46,13 +45,7 @@ impl Binder<'_> {
             return Ok(found);
         }
         let relation = qualifier.last().expect("a name");
-        let text = format!("column {relation}.{column} does not exist");
-        Err(Error::new("42703", text)).at(place)
-    }
-
-    fn check_database(&self, path: &[Name], place: Option<u32>) -> Result<()> {
-        // The schema knows the current database's name; it refuses others.
-        self.schema.relation(&path[..3]).at(place).map(drop)
+        Err(self.missing_column(Some(relation), column).at(place)?).at(place)
     }
 
     fn column_alone(&mut self, column: &Name, place: Option<u32>) -> Result<ExprId> {
@@ -62,12 +55,30 @@ impl Binder<'_> {
         if let Some((up, at)) = self.item_named(std::slice::from_ref(column), place)? {
             return Ok(self.whole_row(up, at, place));
         }
-        Err(Error::new("42703", format!("column \"{column}\" does not exist"))).at(place)
+        Err(self.missing_column(None, column).at(place)?).at(place)
     }
 
     /// A column by its name alone, at the innermost level that has it.
     fn find_column(&mut self, column: &str, place: Option<u32>) -> Result<Option<ExprId>> {
-        for up in 0..self.levels.len() {
+        self.find_column_within(column, self.levels.len(), place)
+    }
+
+    /// A column by its name alone of the query that is being bound.
+    pub(super) fn find_column_here(
+        &mut self,
+        column: &str,
+        place: Option<u32>,
+    ) -> Result<Option<ExprId>> {
+        self.find_column_within(column, 1, place)
+    }
+
+    fn find_column_within(
+        &mut self,
+        column: &str,
+        levels: usize,
+        place: Option<u32>,
+    ) -> Result<Option<ExprId>> {
+        for up in 0..levels {
             let level = &self.levels[self.levels.len() - 1 - up];
             let mut found = None;
             for (at, item) in level.items.iter().enumerate() {
@@ -179,48 +190,6 @@ impl Binder<'_> {
         Ok(None)
     }
 
-    /// The error of a relation that is not in FROM, or not seen from there.
-    pub(super) fn missing_relation(&self, qualifier: &[Name]) -> Error {
-        let name = qualifier.last().expect("a name");
-        let relation = match qualifier.len() {
-            1 => None,
-            _ => self.schema.relation(qualifier).ok().flatten().map(|relation| relation.oid),
-        };
-        // An entry that is there but out of sight.
-        let mut hidden = None;
-        for level in self.levels.iter().rev() {
-            let is_it = |entry: &&crate::bound::Entry| match (qualifier.len(), relation, &entry.kind)
-            {
-                (1, _, EntryKind::Join { .. }) => entry.alias.is_some() && entry.name == *name,
-                (1, ..) => entry.name == *name,
-                (_, Some(wanted), EntryKind::Relation { oid, .. }) => *oid == wanted,
-                _ => false,
-            };
-            if let Some(found) = level.entries.iter().find(is_it) {
-                hidden = Some((found, level));
-                break;
-            }
-        }
-        let Some((entry, level)) = hidden else {
-            let text = format!("missing FROM-clause entry for table \"{name}\"");
-            return Error::new("42P01", text);
-        };
-        let text = format!("invalid reference to FROM-clause entry for table \"{name}\"");
-        let error = Error::new("42P01", text);
-        let number = level.entries.iter().position(|e| std::ptr::eq(e, entry)).map(|at| at + 1);
-        let seen = level.items.iter().any(|item| Some(item.entry) == number && item.name_seen);
-        if entry.alias.is_some() && entry.name != *name {
-            let text = format!("Perhaps you meant to reference the table alias \"{}\".", entry.name);
-            return error.hint(text);
-        }
-        let _ = seen;
-        error.hint(format!(
-            "There is an entry for table \"{}\", but it cannot be referenced from this part of \
-             the query.",
-            entry.name
-        ))
-    }
-
     /// The whole row of an item.
     pub(super) fn whole_row(&mut self, up: usize, at: usize, place: Option<u32>) -> ExprId {
         let level = &self.levels[self.levels.len() - 1 - up];
@@ -252,12 +221,7 @@ impl Binder<'_> {
     }
 
     /// What a star in front of which a relation may be stands for: names and columns.
-    pub(super) fn star(
-        &mut self,
-        up: usize,
-        at: usize,
-        place: Option<u32>,
-    ) -> Vec<(Name, ExprId)> {
+    pub(super) fn star(&mut self, up: usize, at: usize, place: Option<u32>) -> Vec<(Name, ExprId)> {
         let level = &self.levels[self.levels.len() - 1 - up];
         let item = &level.items[at];
         let all: Vec<(Name, Seen)> = item
@@ -270,13 +234,22 @@ impl Binder<'_> {
         all.into_iter().map(|(name, seen)| (name, self.var(seen, up, place))).collect()
     }
 
-    /// The last part of a reference that was a column, as messages and results call it.
-    pub(super) fn last_part(&self, id: ast::ExprId) -> Option<&Name> {
-        match self.tree.expr(id) {
-            ast::Expr::Column(path) => path.last(),
-            _ => None,
-        }
+    /// Whether an entry has this column of the system's.
+    pub(super) fn is_system_column(&self, entry: &Entry, column: &str) -> bool {
+        let table =
+            matches!(entry.kind, EntryKind::Relation { kind: b'r' | b'm' | b'p' | b't', .. });
+        table && SYSTEM.iter().any(|(name, ..)| *name == column)
     }
+}
+
+/// The number of a column of the system's.
+pub(super) fn system_number(name: &str) -> Option<i32> {
+    SYSTEM.iter().find(|(own, ..)| *own == name).map(|(_, number, _)| *number)
+}
+
+/// The name of a column of the system's.
+pub(super) fn system_name(number: i32) -> &'static str {
+    SYSTEM.iter().find(|(_, own, _)| *own == number).map_or("", |(name, ..)| name)
 }
 
 fn ambiguous(column: &str) -> Error {
@@ -288,6 +261,15 @@ fn check_lateral(item: &Item) -> Result<()> {
         return Ok(());
     }
     let text = format!("invalid reference to FROM-clause entry for table \"{}\"", item.name);
-    let detail = "The combining JOIN type must be INNER or LEFT for a LATERAL reference.";
-    Err(Error::new("42P10", text).detail(detail))
+    let error = Error::new("42P10", text);
+    Err(match item.target {
+        true => error.hint(format!(
+            "There is an entry for table \"{}\", but it cannot be referenced from this part of the \
+             query.",
+            item.name
+        )),
+        false => {
+            error.detail("The combining JOIN type must be INNER or LEFT for a LATERAL reference.")
+        }
+    })
 }

@@ -58,9 +58,8 @@ impl Binder<'_> {
             let (op, result) = self.operator_call(name, Some(*left), *right, place)?;
             if result != oids::BOOL {
                 let shown = self.catalog.shown(result);
-                let text = format!(
-                    "row comparison operator must yield type boolean, not type {shown}"
-                );
+                let text =
+                    format!("row comparison operator must yield type boolean, not type {shown}");
                 return Err(Error::new("42804", text)).at(place);
             }
             if op.set {
@@ -90,9 +89,8 @@ impl Binder<'_> {
             ">=" => RowOrder::GreaterEqual,
             ">" => RowOrder::Greater,
             _ => {
-                let text = format!(
-                    "could not determine interpretation of row comparison operator {name}"
-                );
+                let text =
+                    format!("could not determine interpretation of row comparison operator {name}");
                 let hint =
                     "Row comparison operators must be associated with btree operator families.";
                 return Err(Error::new("0A000", text).hint(hint)).at(place);
@@ -127,9 +125,7 @@ impl Binder<'_> {
         }
         Ok(match made {
             Some(made) => made,
-            None => {
-                self.literal(crate::bound::Literal::Bool(false), oids::BOOL, place)
-            }
+            None => self.literal(crate::bound::Literal::Bool(false), oids::BOOL, place),
         })
     }
 }

@@ -121,13 +121,7 @@ impl Binder<'_> {
             return Err(unsupported("a field of this type"));
         };
         let found = fields.iter().position(|(field, _)| **field == *name && !name.is_empty());
-        Ok(found.map(|at| {
-            let row = match self.catalog.base_type(ty) {
-                base if base == ty => row,
-                base => self.out.add(Expr::Relabel(row), TypeRef::new(base), None),
-            };
-            self.out.add(Expr::Field(row, at as i32 + 1), fields[at].1, place)
-        }))
+        Ok(found.map(|at| self.out.add(Expr::Field(row, at as i32 + 1), fields[at].1, place)))
     }
 
     /// The fields of a record in a column: those of the query's target that it comes from.
@@ -135,30 +129,23 @@ impl Binder<'_> {
         &self,
         entry: &Entry,
         column: i32,
+        up: usize,
     ) -> Option<Vec<(Name, TypeRef)>> {
         let at = usize::try_from(column - 1).ok()?;
         match &entry.kind {
-            EntryKind::Query(query) => {
-                let query = self.out.query(*query);
-                let target: &Target = query.targets.iter().filter(|t| !t.hidden).nth(at)?;
-                match self.out.expr(target.value) {
-                    Expr::Row(fields, names) => {
-                        let types = fields.iter().map(|field| self.out.ty(*field));
-                        Some(names.iter().cloned().zip(types).collect())
-                    }
-                    Expr::Var { entry, column, up: 0 } => {
-                        let entry = query.entries.get(*entry - 1)?;
-                        match *column {
-                            0 => {
-                                let types = entry.types.iter().copied();
-                                Some(entry.names.iter().cloned().zip(types).collect())
-                            }
-                            column => self.fields_behind(entry, column),
-                        }
-                    }
-                    _ => None,
-                }
+            EntryKind::Query(query) => self.fields_of_target(*query, at, up),
+            EntryKind::Cte { name, up: own, own: false } => {
+                let level = self.levels.len().checked_sub(1 + up + *own as usize)?;
+                let known = self.levels[level].ctes.iter().find(|known| known.cte.name == *name)?;
+                self.fields_of_target(known.cte.query, at, up + *own as usize)
             }
+            EntryKind::Join { columns, .. } => match *self.out.expr(*columns.get(at)?) {
+                Expr::Var { entry, column, up: 0 } => {
+                    let level = self.levels.len().checked_sub(1 + up)?;
+                    self.fields_behind(self.levels[level].entries.get(entry - 1)?, column, up)
+                }
+                _ => None,
+            },
             EntryKind::Values(rows) => match self.out.expr(*rows.first()?.get(at)?) {
                 Expr::Row(fields, names) => {
                     let types = fields.iter().map(|field| self.out.ty(*field));
@@ -170,9 +157,47 @@ impl Binder<'_> {
         }
     }
 
+    /// The fields of a target of a query that was bound.
+    fn fields_of_target(
+        &self,
+        query: crate::bound::QueryId,
+        at: usize,
+        up: usize,
+    ) -> Option<Vec<(Name, TypeRef)>> {
+        let query = self.out.query(query);
+        let target: &Target = query.output().iter().filter(|t| !t.hidden).nth(at)?;
+        match *self.out.expr(target.value) {
+            Expr::Row(ref fields, ref names) => {
+                let types = fields.iter().map(|field| self.out.ty(*field));
+                Some(names.iter().cloned().zip(types).collect())
+            }
+            Expr::Var { entry, column: 0, up: 0 } => {
+                let entry = query.entries.get(entry - 1)?;
+                let types = entry.types.iter().copied();
+                Some(entry.names.iter().cloned().zip(types).collect())
+            }
+            // What is behind a column of that query is found through its own WITH.
+            Expr::Var { entry, column, up: 0 } => match &query.entries.get(entry - 1)?.kind {
+                EntryKind::Cte { name, up: 0, .. } => {
+                    let cte = query.ctes.iter().find(|cte| cte.name == *name)?;
+                    self.fields_of_target(cte.query, usize::try_from(column - 1).ok()?, up)
+                }
+                EntryKind::Cte { up: own, .. } if *own as usize > 0 => {
+                    let name = query.entries[entry - 1].name.clone();
+                    let level = self.levels.len().checked_sub(up + *own as usize)?;
+                    let of = &self.levels[level].ctes;
+                    let known = of.iter().find(|known| known.cte.name == name)?;
+                    let at = usize::try_from(column - 1).ok()?;
+                    self.fields_of_target(known.cte.query, at, up)
+                }
+                _ => self.fields_behind(&query.entries[entry - 1], column, up),
+            },
+            _ => None,
+        }
+    }
+
     /// Subscripts of a container.
-    fn subscripted(&mut self, value: ExprId, steps: &[&Step]) -> Result<ExprId> {
-        let place = self.out.place(value);
+    pub(super) fn subscripted(&mut self, value: ExprId, steps: &[&Step]) -> Result<ExprId> {
         let ty = self.out.ty(value);
         let (base, modifier) = self.catalog.base(ty.oid, ty.modifier);
         let container = match base {
@@ -183,7 +208,8 @@ impl Binder<'_> {
         let element = self.catalog.get_type(container).map_or(0, |t| t.element);
         if container != JSONB && (element == 0 || !self.is_subscripted(container)) {
             let shown = self.catalog.shown(ty.oid);
-            let text = format!("cannot subscript type {shown} because it does not support subscripting");
+            let text =
+                format!("cannot subscript type {shown} because it does not support subscripting");
             return Err(Error::new("42804", text)).at(self.start_of(value));
         }
         let is_slice = steps.iter().any(|step| matches!(step, Step::Slice(..)));
@@ -215,7 +241,7 @@ impl Binder<'_> {
                 "number of array dimensions ({}) exceeds the maximum allowed (6)",
                 upper.len()
             );
-            return Err(Error::new("54000", text)).at(place);
+            return Err(Error::new("54000", text));
         }
         let ty = if is_slice { container } else { element };
         let subscript = Subscript {
@@ -227,7 +253,7 @@ impl Binder<'_> {
             assigned: None,
         };
         let expr = Expr::Subscript(Box::new(subscript));
-        Ok(self.out.add(expr, TypeRef { oid: ty, modifier }, place))
+        Ok(self.out.add(expr, TypeRef { oid: ty, modifier }, self.out.place(value)))
     }
 
     /// Arrays, and the few types of fixed length that have elements.
@@ -258,16 +284,19 @@ impl Binder<'_> {
     ) -> Result<ExprId> {
         if is_slice {
             let error = Error::new("42804", "jsonb subscript does not support slices");
-            return Err(error).at(self.start_of(value));
+            let bound = steps.iter().find_map(|step| match step {
+                Step::Slice(from, to) => to.or(*from),
+                _ => None,
+            });
+            return Err(error).at(bound.and_then(|bound| self.raw_start(bound)));
         }
         let mut upper = Vec::new();
         for step in steps {
             let Step::Index(at) = step else { continue };
             let at = self.expr(*at)?;
             let operand = self.operand(at);
-            let can = |to| {
-                resolve::can_convert(self.catalog, operand.ty.oid, to, Context::Implicit)
-            };
+            let can =
+                |to| resolve::can_convert(self.catalog, operand.ty.oid, to, Context::Implicit);
             let target = match operand.ty.oid {
                 oids::UNKNOWN => oids::TEXT,
                 _ => match (can(23), can(oids::TEXT)) {
@@ -275,12 +304,11 @@ impl Binder<'_> {
                     (false, true) => oids::TEXT,
                     (both, _) => {
                         let shown = self.catalog.shown(operand.ty.oid);
-                        let text = match both {
-                            true => format!("subscript type {shown} is not supported"),
-                            false => format!("subscript type {shown} is not supported"),
-                        };
+                        let text = format!("subscript type {shown} is not supported");
                         let hint = match both {
-                            true => "jsonb subscript must be coercible to only one type, integer or text.",
+                            true => {
+                                "jsonb subscript must be coercible to only one type, integer or text."
+                            }
                             false => "jsonb subscript must be coercible to either integer or text.",
                         };
                         return Err(Error::new("42804", text).hint(hint)).at(self.start_of(at));

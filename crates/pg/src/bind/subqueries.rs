@@ -1,6 +1,7 @@
 //! Queries within expressions.
 
-use super::{At, Around, Binder};
+use super::level::Clause;
+use super::{Around, At, Binder};
 use crate::ast::{self, Name};
 use crate::bound::{Expr, ExprId, QueryId, SubKind, SubQuery};
 use crate::catalog::oids;
@@ -8,11 +9,23 @@ use crate::{Error, Result, TypeRef};
 
 impl Binder<'_> {
     /// The query that an expression is asked of.
-    fn subquery(&mut self, id: ast::ExprId, query: ast::QueryId) -> Result<QueryId> {
+    pub(super) fn subquery(&mut self, id: ast::ExprId, query: ast::QueryId) -> Result<QueryId> {
+        self.check_subquery_place(id)?;
         self.level().has_subqueries = true;
         let bound = self.query(query, Around::default())?;
         self.queries.insert(id, bound);
         Ok(bound)
+    }
+
+    /// There are no queries in what ON CONFLICT says of an index.
+    fn check_subquery_place(&self, id: ast::ExprId) -> Result<()> {
+        let what = match self.level_ref().clause {
+            Clause::IndexExpression => "index expression",
+            Clause::IndexFilter => "index predicate",
+            _ => return Ok(()),
+        };
+        let text = format!("cannot use subquery in {what}");
+        Err(Error::new("0A000", text)).at(self.tree.place(id))
     }
 
     fn sub(&mut self, sub: SubQuery, ty: TypeRef, place: Option<u32>) -> ExprId {
@@ -32,7 +45,7 @@ impl Binder<'_> {
 
     /// The types of a query's columns.
     pub(super) fn columns_of_query(&self, query: QueryId) -> Vec<TypeRef> {
-        let targets = self.out.query(query).targets.iter().filter(|t| !t.hidden);
+        let targets = self.out.query(query).output().iter().filter(|t| !t.hidden);
         targets.map(|target| self.out.ty(target.value)).collect()
     }
 

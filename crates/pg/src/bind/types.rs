@@ -56,7 +56,7 @@ impl Binder<'_> {
         let known = [1042, 1043, 1560, 1562, 1700, 1083, 1266, 1114, 1184, oids::INTERVAL];
         if !known.contains(&oid) {
             let shown = self.catalog.shown(oid);
-            let text = format!("type modifier is not allowed for type \"{}\"", shown_name(&shown));
+            let text = format!("type modifier is not allowed for type \"{}\"", shown);
             return Err(Error::new("42601", text));
         }
         let mut values = Vec::new();
@@ -78,10 +78,34 @@ impl Binder<'_> {
         };
         crate::value::int::parse_int4(text)
     }
-}
 
-fn shown_name(shown: &str) -> &str {
-    shown
+    /// A type with its modifier, as format_type writes it.
+    pub(super) fn shown_type(&self, ty: TypeRef) -> String {
+        let shown = self.catalog.shown(ty.oid);
+        let (base, modifier) = (self.catalog.element(ty.oid), ty.modifier);
+        if modifier < 0 {
+            return shown;
+        }
+        let written = match base.unwrap_or(ty.oid) {
+            1042 | 1043 => format!("({})", modifier - 4),
+            1560 | 1562 => format!("({modifier})"),
+            1700 => {
+                let scale = ((modifier - 4) & 0x7ff ^ 1024) - 1024;
+                format!("({},{scale})", (modifier - 4) >> 16 & 0xffff)
+            }
+            1083 | 1266 | 1114 | 1184 => {
+                let name = self.catalog.shown(base.unwrap_or(ty.oid));
+                let (first, rest) = name.split_once(' ').unwrap_or((&name, ""));
+                let array = if base.is_some() { "[]" } else { "" };
+                return format!("{first}({modifier}) {rest}{array}");
+            }
+            _ => return shown,
+        };
+        match shown.strip_suffix("[]") {
+            Some(element) => format!("{element}{written}[]"),
+            None => format!("{shown}{written}"),
+        }
+    }
 }
 
 fn refuse<T>(text: String) -> Result<T> {

@@ -1,9 +1,9 @@
 //! Expressions that are bound.
 
 use super::{ExprId, QueryId, SortItem, Target};
+use crate::Oid;
 use crate::ast::{Exclude, FrameUnit, Is, Name, SqlValue};
 use crate::catalog::ProcKind;
-use crate::{Oid, TypeRef};
 
 /// A value that was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -244,8 +244,8 @@ pub enum Expr {
     Param(i32),
     /// A column of the query within the expression, from 1.
     SubColumn(usize),
-    /// A value of a row that a query gives to several columns of UPDATE.
-    RowColumn(usize),
+    /// A value of a row that a query gives to several columns of UPDATE: the query's number, the column, both from 1.
+    RowColumn(usize, usize),
     /// A function.
     Call(Call),
     /// An operator.
@@ -321,6 +321,3 @@ impl Expr {
         Expr::Call(Call { proc, args, set: false, variadic: false })
     }
 }
-
-/// The type of what is neither one value nor a row.
-pub(crate) const NO_TYPE: TypeRef = TypeRef::new(0);

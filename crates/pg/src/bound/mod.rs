@@ -7,16 +7,22 @@
 //! Nodes lie in lists and name each other by number, as those of [`crate::ast`]: a tree is freed without recursion.
 
 mod expr;
+mod modify;
 mod query;
+mod same;
+mod walk;
 
 pub use expr::{
     Aggregate, Arm, Call, Expr, Frame, FrameEdge, Literal, NullTest, Op, RowOrder, SubKind,
     SubQuery, Subscript, Window, WindowCall,
 };
+pub use modify::{ConflictElement, Modify, ModifyKind, OnConflict};
 pub use query::{
     Cte, CteKind, Entry, EntryKind, Function, GroupSet, JoinNode, JoinTree, Lock, Query, SetNode,
     SortItem, Target,
 };
+pub use walk::Part;
+pub(crate) use walk::parts_of;
 
 use crate::{Oid, TypeRef};
 
@@ -24,7 +30,14 @@ macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         $($(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name(pub(crate) u32);)*
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// Its place among those of a statement, from 0.
+            pub fn index(self) -> usize {
+                self.0 as usize
+            }
+        })*
     };
 }
 
@@ -33,6 +46,11 @@ ids! {
     ExprId,
     /// The number of a query.
     QueryId,
+}
+
+impl QueryId {
+    /// A query that is not bound yet.
+    pub(crate) const PENDING: QueryId = QueryId(u32::MAX);
 }
 
 #[derive(Clone, Debug)]
@@ -52,6 +70,10 @@ pub struct Bound {
 }
 
 impl Bound {
+    pub(crate) fn new(parameters: &[Oid]) -> Bound {
+        Bound { parameters: parameters.to_vec(), ..Bound::default() }
+    }
+
     /// An expression.
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.nodes[id.0 as usize].expr
@@ -90,12 +112,23 @@ impl Bound {
         self.nodes[id.0 as usize].ty = ty;
     }
 
-    pub(crate) fn set_place(&mut self, id: ExprId, place: Option<u32>) {
-        self.nodes[id.0 as usize].place = place;
+    pub(crate) fn set_expr(&mut self, id: ExprId, expr: Expr) {
+        self.nodes[id.0 as usize].expr = expr;
     }
 
-    /// How many expressions there are.
-    pub(crate) fn len(&self) -> usize {
+    /// How many expressions there are; [`ExprId::index`] is below it.
+    pub fn exprs(&self) -> usize {
         self.nodes.len()
+    }
+
+    /// How many queries there are; [`QueryId::index`] is below it.
+    pub fn queries(&self) -> usize {
+        self.queries.len()
+    }
+
+    /// The names and types of the columns that a query gives.
+    pub fn columns(&self, query: QueryId) -> Vec<(&str, TypeRef)> {
+        let seen = self.query(query).output().iter().filter(|target| !target.hidden);
+        seen.map(|t| (t.name.as_deref().unwrap_or_default(), self.ty(t.value))).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Queries that are bound.
 
-use super::{ExprId, QueryId, Window};
+use super::{ExprId, Modify, QueryId, Window};
 use crate::ast::{JoinKind, LockStrength, LockWait, Name, SetKind};
 use crate::{Oid, TypeRef};
 
@@ -50,6 +50,8 @@ pub enum GroupSet {
 /// A function in FROM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
+    /// The name that it is called by.
+    pub name: Name,
     /// The call.
     pub call: ExprId,
     /// How many columns it gives.
@@ -230,13 +232,17 @@ pub struct Query {
     pub ctes: Vec<Cte>,
     /// WITH RECURSIVE.
     pub recursive: bool,
+    /// Whether a statement of WITH changes rows.
+    pub changes_within: bool,
+    /// What it changes; none where it only reads.
+    pub modify: Option<Box<Modify>>,
     /// What columns come from.
     pub entries: Vec<Entry>,
     /// FROM.
     pub from: Vec<JoinTree>,
     /// WHERE.
     pub filter: Option<ExprId>,
-    /// What it gives.
+    /// What it gives; of a statement that changes rows what columns become, by their numbers.
     pub targets: Vec<Target>,
     /// GROUP BY.
     pub groups: Vec<SortItem>,
@@ -274,4 +280,14 @@ pub struct Query {
     pub has_subqueries: bool,
     /// Columns that are grouped by keys of these entries: the whole row follows from them.
     pub depends_on_keys: bool,
+}
+
+impl Query {
+    /// The columns of its result, hidden ones included.
+    pub fn output(&self) -> &[Target] {
+        match &self.modify {
+            Some(modify) => &modify.returning,
+            None => &self.targets,
+        }
+    }
 }

@@ -222,6 +222,7 @@ impl Parser<'_> {
             return Ok(None);
         }
         self.expect_word(K::Conflict)?;
+        let target_place = self.place();
         let target = if self.accept_char('(') {
             let mut elements = vec![self.index_element()?];
             while self.accept_char(',') {
@@ -237,13 +238,14 @@ impl Parser<'_> {
         };
         self.expect_word(K::Do)?;
         if self.accept_word(K::Nothing) {
-            return Ok(Some(Conflict { target, action: ConflictAction::Nothing, place }));
+            let action = ConflictAction::Nothing;
+            return Ok(Some(Conflict { target, target_place, action, place }));
         }
         self.expect_word(K::Update)?;
         self.expect_word(K::Set)?;
         let set = self.assignments()?;
         let action = ConflictAction::Update(set, self.filter()?);
-        Ok(Some(Conflict { target, action, place }))
+        Ok(Some(Conflict { target, target_place, action, place }))
     }
 
     /// WHERE, if it is there.

@@ -7,7 +7,7 @@ use super::token::Kind;
 use crate::Result;
 use crate::ast::{
     Alias, ColumnDef, From, FromId, FunctionItem, Join, JoinKind, Name, On, Path, QueryId,
-    Relation, Using,
+    Relation, Sample, Using,
 };
 
 /// A name for an item of FROM, with names or definitions of its columns.
@@ -203,6 +203,7 @@ impl Parser<'_> {
         if !self.accept_word(Keyword::Tablesample) {
             return Ok(self.tree.add_from(From::Relation(relation)));
         }
+        let place = self.place();
         let method = self.function_name()?;
         let args = self.exprs_in_parens()?;
         let mut repeatable = None;
@@ -211,7 +212,7 @@ impl Parser<'_> {
             repeatable = Some(self.expr()?);
             self.expect_char(')')?;
         }
-        Ok(self.tree.add_from(From::Sample(relation, method, args, repeatable)))
+        Ok(self.tree.add_from(From::Sample(relation, Sample { method, args, repeatable, place })))
     }
 
     /// A name, and names of columns, if they are there.

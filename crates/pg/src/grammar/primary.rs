@@ -6,7 +6,7 @@ use super::parser::Parser;
 use super::query::goes_on_as_query;
 use super::token::Kind;
 use super::types::{named, system_type};
-use crate::ast::{Expr, ExprId, Literal, NOWHERE, Path, QueryId, Step, TypeName};
+use crate::ast::{Arm, Expr, ExprId, Literal, NOWHERE, Path, QueryId, Step, TypeName};
 use crate::{Error, Result};
 
 /// What stands in parentheses.
@@ -413,11 +413,13 @@ impl Parser<'_> {
             false => Some(self.expr()?),
         };
         let mut arms = Vec::new();
+        let mut when = self.place();
         self.expect_word(K::When)?;
         loop {
             let condition = self.expr()?;
             self.expect_word(K::Then)?;
-            arms.push((condition, self.expr()?));
+            arms.push(Arm { condition, result: self.expr()?, place: when });
+            when = self.place();
             if !self.accept_word(K::When) {
                 break;
             }

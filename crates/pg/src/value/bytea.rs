@@ -13,7 +13,8 @@ pub fn parse(text: &str) -> Result<Vec<u8>> {
     }
 }
 
-fn parse_hex(text: &str) -> Result<Vec<u8>> {
+/// Hexadecimal digits in pairs, with white space between them.
+pub fn parse_hex(text: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 2);
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
@@ -35,7 +36,8 @@ fn hex_digit(c: char) -> Result<u32> {
     c.to_digit(16).ok_or_else(|| Error::new("22023", format!("invalid hexadecimal digit: \"{c}\"")))
 }
 
-fn parse_escape(text: &str) -> Result<Vec<u8>> {
+/// The escape form: `\\` and `\ooo` mean a byte, all else itself.
+pub fn parse_escape(text: &str) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {

@@ -8,6 +8,7 @@
 //! Values know nothing of columns, of Arrow or of statements. Nothing here panics on any text or bytes, and what
 //! a value may grow to is checked before memory is taken for it.
 
+pub mod bits;
 pub mod boolean;
 pub mod bytea;
 pub mod chars;
@@ -15,6 +16,7 @@ pub mod datetime;
 pub mod float;
 pub mod int;
 pub mod interval;
+pub mod money;
 pub mod numeric;
 mod scan;
 mod settings;

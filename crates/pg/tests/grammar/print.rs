@@ -280,7 +280,7 @@ impl Printer<'_> {
     fn from(&mut self, id: FromId) {
         match self.tree.from(id) {
             From::Relation(relation) => self.relation(relation),
-            From::Sample(relation, method, args, repeatable) => {
+            From::Sample(relation, Sample { method, args, repeatable, .. }) => {
                 self.relation(relation);
                 let _ = write!(self.out, " TABLESAMPLE {}", path(method));
                 self.list(args);
@@ -632,7 +632,7 @@ impl Printer<'_> {
                 if let Some(operand) = operand {
                     self.operand(*operand);
                 }
-                for (condition, result) in arms {
+                for Arm { condition, result, .. } in arms {
                     self.put(" WHEN ");
                     self.operand(*condition);
                     self.put(" THEN ");

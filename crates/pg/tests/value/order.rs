@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use onlap_base::Rng;
 use onlap_pg::value::numeric::Numeric;
 use onlap_pg::value::timetz::TimeTz;
-use onlap_pg::value::{Settings, chars, float};
+use onlap_pg::value::{Settings, bits, chars, float};
 use onlap_testkit::postgres::Postgres;
 
 use crate::oracle::{self, escape};
@@ -90,5 +90,19 @@ fn times_with_offsets_sort_alike() {
     compare("timetz", &texts, |text| {
         let key = TimeTz::parse(text, &Settings::default()).expect("a time").key();
         ((key as u128) ^ 1 << 127).to_be_bytes().to_vec()
+    });
+}
+
+#[test]
+fn bit_strings_sort_alike() {
+    let mut rng = Rng::new(14);
+    let pieces =
+        &["0", "1", "00000000", "11111111", "0101010101010101", "1000000000000000000000000"];
+    let texts: Vec<String> = (0..2000).map(|_| text(&mut rng, pieces, 9)).collect();
+    compare("varbit", &texts, |text| {
+        let stored = bits::parse(text, -1, bits::Kind::Varying).expect("zeros and ones");
+        let mut key = Vec::new();
+        bits::Bits::load(&stored).key(&mut key);
+        key
     });
 }

@@ -46,6 +46,7 @@ mod memory;
 pub mod needs;
 mod operators;
 mod paced;
+mod parts;
 mod patience;
 mod per_row;
 mod provider;
@@ -63,6 +64,8 @@ mod tuples;
 mod watch;
 mod weight;
 mod whole_rows;
+mod width;
+mod windows;
 
 pub use context::{Known, KnownRows, TARGET, reads_of_table};
 pub use held::Held;
@@ -205,6 +208,8 @@ impl Planner {
             .with_physical_optimizer_rule(Arc::new(rules::Rules))
             .with_physical_optimizer_rule(Arc::new(large_sorts::LargeSorts))
             .with_physical_optimizer_rule(Arc::new(paced::Paced))
+            .with_physical_optimizer_rule(Arc::new(parts::Parts))
+            .with_physical_optimizer_rule(Arc::new(width::Widths))
             .with_physical_optimizer_rule(Arc::new(watch::Watch));
         crate::functions::register(&mut builder);
         operators::first(builder.expr_planners());
@@ -323,11 +328,29 @@ impl Planner {
         })
     }
 
+    /// Where plans run.
+    pub fn handle(&self) -> &tokio::runtime::Handle {
+        self.runtime.handle()
+    }
+
     /// Runs a plan in a scope.
     ///
     /// # Errors
     /// Those of opening its scans.
     pub fn run(&self, plan: Steps, scope: &Arc<Scope>) -> Result<Batches> {
+        self.run_with(plan, scope, |_| {})
+    }
+
+    /// Runs a plan in a scope; what the plan runs with is shown before.
+    ///
+    /// # Errors
+    /// Those of opening its scans.
+    pub fn run_with(
+        &self,
+        plan: Steps,
+        scope: &Arc<Scope>,
+        show: impl FnOnce(&Arc<TaskContext>),
+    ) -> Result<Batches> {
         let _entered = self.runtime.enter();
         let config = self.state.config().clone().with_extension(Arc::clone(scope));
         let config = match deep::run(plan.depth(), || has_strings(&plan)) {
@@ -348,6 +371,7 @@ impl Planner {
             HashMap::new(),
             env,
         ));
+        show(&context);
         let guard = Guard::new(scope, &memory, plan.depth());
         let stream =
             guard::within(&guard, || execute_stream(Arc::clone(&plan), Arc::clone(&context)))?;
@@ -404,14 +428,20 @@ impl Batches {
     /// # Errors
     /// Those of the query.
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let batch = match self.try_next() {
-            Err(error) if self.may_begin_anew(&error) => {
-                self.begin_anew(error)?;
-                self.try_next()?
+        let batch = loop {
+            match self.try_next() {
+                Err(error) => match self.guard.take_too_wide() {
+                    Some(width) => self.begin_narrow(width)?,
+                    None if self.may_begin_anew(&error) => self.begin_anew(error)?,
+                    None => return Err(error),
+                },
+                Ok(batch) => break batch,
             }
-            tried => tried?,
         };
-        self.given |= batch.is_some();
+        if batch.is_some() {
+            self.given = true;
+            self.guard.has_given();
+        }
         Ok(batch)
     }
 

@@ -11,6 +11,7 @@ use onlap::{DataType, Row, RowBatch};
 
 use crate::error::Result;
 use crate::plan::Batches;
+use crate::query::Encoder;
 use crate::types::{Cell, PgType, Style};
 use crate::wire::{Client, Field, format_of, send_if_large};
 
@@ -31,15 +32,25 @@ pub enum Chunk {
     Engine(RowBatch, Arc<[usize]>),
     /// Whole rows, with the engine's types.
     Rows(Vec<Row>),
+    /// Of a bound query, with what writes its values.
+    Bound(RecordBatch, Arc<Encoder>),
 }
 
 impl Chunk {
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
-            Chunk::Arrow(batch) => batch.num_rows(),
+            Chunk::Arrow(batch) | Chunk::Bound(batch, _) => batch.num_rows(),
             Chunk::Engine(batch, _) => batch.len(),
             Chunk::Rows(rows) => rows.len(),
+        }
+    }
+
+    /// Bytes that the rows of a plan take; those of others are counted by who has them.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Chunk::Arrow(batch) => batch.get_array_memory_size(),
+            Chunk::Engine(..) | Chunk::Rows(_) => 0,
         }
     }
 
@@ -52,6 +63,7 @@ impl Chunk {
                 Cell::of_column(batch.types()[at], &batch.columns.columns[at], row)
             }
             Chunk::Rows(rows) => Cell::of_value(&rows[row][column]),
+            Chunk::Bound(..) => unreachable!("bound queries write their values themselves"),
         }
     }
 }
@@ -206,6 +218,22 @@ impl RowsAnswer {
         client: &mut dyn Client,
     ) -> Result<()> {
         let mut writer = client.reply().data_row(self.columns.len());
+        if let Chunk::Bound(batch, encoder) = chunk {
+            for i in 0..self.columns.len() {
+                match format_of(formats, i) {
+                    1 => match encoder.binary(batch, row, i)? {
+                        Some(value) => writer.value(|out| out.extend_from_slice(&value)),
+                        None => writer.null(),
+                    },
+                    _ => match encoder.text(batch, row, i)? {
+                        Some(value) => writer.value(|out| out.extend_from_slice(value.as_bytes())),
+                        None => writer.null(),
+                    },
+                }
+            }
+            writer.finish();
+            return send_if_large(client);
+        }
         for (i, column) in self.columns.iter().enumerate() {
             match chunk.cell(row, i) {
                 Cell::Null => writer.null(),
@@ -271,12 +299,16 @@ impl Chunk {
                 let row = |i: usize| (0..batch.num_columns()).map(|c| value(i, c)).collect();
                 (0..batch.num_rows()).map(row).collect()
             }
+            Chunk::Bound(batch, encoder) => encoder.rows(&batch),
         }
     }
     /// Rows `from..to`.
     pub fn slice(&self, from: usize, to: usize) -> Chunk {
         match self {
             Chunk::Arrow(batch) => Chunk::Arrow(batch.slice(from, to - from)),
+            Chunk::Bound(batch, encoder) => {
+                Chunk::Bound(batch.slice(from, to - from), Arc::clone(encoder))
+            }
             Chunk::Rows(rows) => Chunk::Rows(rows[from..to].to_vec()),
             Chunk::Engine(batch, columns) => {
                 let row = |i: usize| columns.iter().map(|&c| batch.value(i, c)).collect();

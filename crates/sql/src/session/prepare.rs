@@ -10,6 +10,7 @@ use crate::fast::Fast;
 use crate::parse::{Body, Parsed};
 use crate::plan::room::Kept;
 use crate::plan::{Known, Query};
+use crate::query::Bound;
 use crate::types::{PgType, oid};
 use crate::{dml, session::run};
 
@@ -32,6 +33,8 @@ pub struct Prepared {
     pub query: Option<(Stamp, Query)>,
     /// How it runs without a planner, and when it was bound and judged.
     pub fast: Option<(Stamp, Fast)>,
+    /// What it means as PostgreSQL binds it, and when it was bound.
+    pub bound: Option<(Stamp, Bound)>,
     /// What it takes of the room for long texts.
     pub kept: Option<Kept>,
 }
@@ -54,6 +57,7 @@ impl Prepared {
             columns: None,
             query: None,
             fast: None,
+            bound: None,
             kept: None,
         }
     }
@@ -70,6 +74,7 @@ impl Session {
                 columns: None,
                 query: None,
                 fast: None,
+                bound: None,
                 kept: None,
             });
         };
@@ -126,6 +131,13 @@ impl Session {
             return Ok(prepared);
         }
         match &**statement {
+            Statement::Query(_) if let Some(bound) = self.bound(parsed, given)? => {
+                for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
+                    *slot = ty;
+                }
+                prepared.columns = Some(Arc::clone(bound.columns()));
+                prepared.bound = Some((stamp, bound));
+            }
             Statement::Query(_) => {
                 let mut fields = fields_of(given);
                 fields.resize(count, None);
@@ -163,6 +175,24 @@ impl Session {
             _ => prepared.columns = run::columns_of_statement(self, statement)?,
         }
         Ok(prepared)
+    }
+}
+
+impl Session {
+    /// A query as PostgreSQL binds it, if it is of that class.
+    ///
+    /// # Errors
+    /// PostgreSQL's.
+    pub(super) fn bound(
+        &mut self,
+        parsed: &Parsed,
+        given: &[Option<PgType>],
+    ) -> Result<Option<Bound>> {
+        let Body::Sql(statement) = &parsed.body else { return Ok(None) };
+        if parsed.as_of.is_some() || run::is_locking(statement) {
+            return Ok(None);
+        }
+        self.in_view(|_, view| Bound::new(view, &parsed.text, given))
     }
 }
 

@@ -5,21 +5,14 @@
 
 use std::fmt::Write;
 
-/// A part of a printed tree.
-enum Part {
-    Word(String),
-    List(Vec<Part>),
-    Node(String, Vec<(String, Vec<Part>)>),
-}
+use crate::nodes::Part;
 
 /// The expression of the first target in short; `name` gives the number under which a type is known.
 ///
 /// # Panics
 /// The text is no tree, or has a node whose parts are not known here.
 pub fn short(tree: &str, name: &dyn Fn(u32) -> u32) -> String {
-    let words = split(tree);
-    let mut at = 0;
-    let root = part(&words, &mut at);
+    let root = Part::read(tree);
     let targets = root.field("targetList").expect("a query has targets");
     let Some(Part::List(targets)) = targets.first() else { return String::new() };
     let Some(expression) = targets.first().and_then(|t| t.node("expr")) else {
@@ -28,93 +21,6 @@ pub fn short(tree: &str, name: &dyn Fn(u32) -> u32) -> String {
     let mut out = String::new();
     Writer { out: &mut out, name }.node(expression);
     out
-}
-
-fn split(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut escaped) = (Vec::new(), String::new(), false);
-    for c in text.chars() {
-        if escaped {
-            word.push(c);
-            escaped = false;
-            continue;
-        }
-        match c {
-            '\\' => {
-                word.push(c);
-                escaped = true;
-            }
-            '(' | ')' | '{' | '}' | ' ' | '\n' => {
-                if !word.is_empty() {
-                    words.push(std::mem::take(&mut word));
-                }
-                if !matches!(c, ' ' | '\n') {
-                    words.push(c.to_string());
-                }
-            }
-            c => word.push(c),
-        }
-    }
-    words
-}
-
-fn part(words: &[String], at: &mut usize) -> Part {
-    let word = &words[*at];
-    *at += 1;
-    match word.as_str() {
-        "(" => {
-            let mut parts = Vec::new();
-            while words[*at] != ")" {
-                parts.push(part(words, at));
-            }
-            *at += 1;
-            Part::List(parts)
-        }
-        "{" => {
-            let name = words[*at].clone();
-            *at += 1;
-            let mut fields: Vec<(String, Vec<Part>)> = Vec::new();
-            while words[*at] != "}" {
-                match words[*at].strip_prefix(':') {
-                    Some(field) => {
-                        fields.push((field.to_owned(), Vec::new()));
-                        *at += 1;
-                    }
-                    None => {
-                        let value = part(words, at);
-                        fields.last_mut().expect("a field's name is first").1.push(value);
-                    }
-                }
-            }
-            *at += 1;
-            Part::Node(name, fields)
-        }
-        _ => Part::Word(word.clone()),
-    }
-}
-
-impl Part {
-    fn field(&self, name: &str) -> Option<&[Part]> {
-        let Part::Node(_, fields) = self else { return None };
-        fields.iter().find(|(field, _)| field == name).map(|(_, parts)| parts.as_slice())
-    }
-
-    fn word(&self, name: &str) -> &str {
-        match self.field(name).and_then(<[Part]>::first) {
-            Some(Part::Word(word)) => word,
-            _ => "",
-        }
-    }
-
-    fn node(&self, name: &str) -> Option<&Part> {
-        self.field(name).and_then(<[Part]>::first).filter(|part| matches!(part, Part::Node(..)))
-    }
-
-    fn list(&self, name: &str) -> &[Part] {
-        match self.field(name).and_then(<[Part]>::first) {
-            Some(Part::List(parts)) => parts,
-            _ => &[],
-        }
-    }
 }
 
 struct Writer<'a> {

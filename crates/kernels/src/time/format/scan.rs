@@ -91,7 +91,7 @@ impl<'a> Scan<'a> {
                 .get(..name.len())
                 .is_some_and(|b| b.eq_ignore_ascii_case(name.as_bytes()))
         };
-        if let Some(at) = names.iter().position(|name| begins(name)) {
+        if let Some(at) = names.iter().position(begins) {
             self.at += names[at].len();
             return Ok(at);
         }

@@ -2,8 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::{BASE, Class, DSCALE_MAX, MAX_RESULT_SCALE, Numeric, compare_sizes};
+use super::{BASE, Class, DEC_DIGITS, DSCALE_MAX, Numeric, WEIGHT_MAX, compare_sizes};
 use crate::Result;
+
+/// Decimals before the point beyond which every value is rounded to zero.
+const LEAST_SCALE: i32 = -(WEIGHT_MAX + 1) * DEC_DIGITS - 1;
 
 impl Numeric {
     /// numeric_uminus.
@@ -66,12 +69,12 @@ impl Numeric {
 
     /// numeric_round.
     pub fn round(&self, scale: i32) -> Result<Numeric> {
-        self.rounded(scale.clamp(-MAX_RESULT_SCALE, MAX_RESULT_SCALE)).fit()
+        self.rounded(scale.clamp(LEAST_SCALE, DSCALE_MAX)).fit()
     }
 
     /// numeric_trunc.
     pub fn trunc(&self, scale: i32) -> Result<Numeric> {
-        self.cut(scale.clamp(-MAX_RESULT_SCALE, MAX_RESULT_SCALE), false).fit()
+        self.cut(scale.clamp(LEAST_SCALE, DSCALE_MAX), false).fit()
     }
 
     /// numeric_ceil.

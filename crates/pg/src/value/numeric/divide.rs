@@ -53,7 +53,7 @@ impl Numeric {
     }
 
     /// select_div_scale.
-    fn quotient_scale(&self, other: &Numeric) -> i32 {
+    pub(super) fn quotient_scale(&self, other: &Numeric) -> i32 {
         let first = |v: &Numeric| (v.digits.first().copied().unwrap_or(0), v.weight);
         let ((a, weight_a), (b, weight_b)) = (first(self), first(other));
         let weight = weight_a - weight_b - i32::from(a <= b);

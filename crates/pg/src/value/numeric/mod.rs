@@ -5,7 +5,8 @@
 //! equality: 1.0 = 1.00. Finite values are kept without zero digits at either end; zero has no digits, weight 0.
 //!
 //! `arith` has PostgreSQL's operators with the scales of their results, `roots` what needs roots and logarithms,
-//! `convert` integers and floats, `text` and `binary` the two forms that travel.
+//! `convert` integers and floats, `text` and `binary` the two forms that travel. `stored` is the form in a column; `small`
+//! calculates with values of few digits.
 
 mod arith;
 mod binary;
@@ -13,8 +14,13 @@ mod convert;
 mod divide;
 mod key;
 mod roots;
+mod small;
 mod stored;
 mod text;
+mod whole;
+
+pub use small::Small;
+pub use whole::MAX_FACTORIAL;
 mod units;
 
 use std::cmp::Ordering;

@@ -21,9 +21,14 @@ impl Numeric {
         }
         let weight = (self.weight + 1) * 4 / 2 - 1;
         let scale = (MIN_SIG_DIGITS - weight).max(self.dscale).clamp(0, MAX_DISPLAY_SCALE);
+        Ok(self.root(scale))
+    }
+
+    /// The root of a value that is not negative, to a scale.
+    pub(super) fn root(&self, scale: i32) -> Numeric {
         // One decimal more than wanted is enough to round by: a root is never half way without being exact.
         let root = self.scaled(2 * (scale + 1)).sqrt();
-        Ok(Numeric::of_integer(&root, scale + 1).rounded(scale))
+        Numeric::of_integer(&root, scale + 1).rounded(scale)
     }
 
     /// numeric_exp.
@@ -61,6 +66,13 @@ impl Numeric {
     pub fn log(base: &Numeric, number: &Numeric) -> Result<Numeric> {
         if base.class == Class::NaN || number.class == Class::NaN {
             return Ok(Numeric::nan());
+        }
+        if !base.is_finite() || !number.is_finite() {
+            // A sign is looked for in both before zeros are.
+            [base, number]
+                .into_iter()
+                .filter(|v| v.sign() < 0)
+                .try_for_each(Numeric::check_logarithm)?;
         }
         base.check_logarithm()?;
         number.check_logarithm()?;

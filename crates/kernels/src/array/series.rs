@@ -1,0 +1,67 @@
+//! Which rows do arrays make?
+//!
+//! Thread safety: pure functions.
+
+use onlap_pg::Result;
+
+use super::form::Array;
+use super::join::parts;
+use super::{of_element, own_array};
+use crate::misc::rows::{boolean, int4};
+use crate::series::{Rows, Series, SeriesEntry};
+use crate::{Datum, Types};
+
+/// Functions that give sets.
+pub(super) const SERIES: &[SeriesEntry] = &[
+    ("unnest(anyarray)", |types| {
+        let element = of_element(types, 0);
+        Box::new(move |args: &[Datum<'_>], _: &mut crate::Cx<'_>| -> Result<Rows> {
+            let element = element.clone()?;
+            let Datum::Bytes(bytes) = &args[0] else { return Ok(none()) };
+            let held = bytes.to_vec();
+            let length = Array::load(&held, element.repr).len();
+            Ok(Box::new(
+                (0..length)
+                    .map(move |at| Ok(vec![Array::load(&held, element.repr).get(at).into_owned()])),
+            ))
+        })
+    }),
+    ("generate_subscripts(anyarray,int4)", subscripts),
+    ("generate_subscripts(anyarray,int4,bool)", subscripts),
+    ("string_to_table(text,text)", table),
+    ("string_to_table(text,text,text)", table),
+];
+
+fn none() -> Rows {
+    Box::new(std::iter::empty())
+}
+
+fn subscripts(types: &Types) -> Box<dyn Series> {
+    let element = of_element(types, 0);
+    Box::new(move |args: &[Datum<'_>], _: &mut crate::Cx<'_>| -> Result<Rows> {
+        if args.iter().any(Datum::is_null) {
+            return Ok(none());
+        }
+        let array = own_array(&element, &args[0])?;
+        let wanted = int4(&args[1]);
+        let dim = match usize::try_from(wanted) {
+            Ok(wanted @ 1..) if wanted <= array.ndims() => array.dim(wanted - 1),
+            _ => return Ok(none()),
+        };
+        let row = |at: i32| Ok(vec![Datum::Int4(at)]);
+        let all = dim.lower..=dim.upper();
+        Ok(match args.get(2).is_some_and(boolean) {
+            true => Box::new(all.rev().map(row)),
+            false => Box::new(all.map(row)),
+        })
+    })
+}
+
+fn table(_: &Types) -> Box<dyn Series> {
+    Box::new(|args: &[Datum<'_>], cx: &mut crate::Cx<'_>| -> Result<Rows> {
+        let Datum::Text(whole) = &args[0] else { return Ok(none()) };
+        cx.room(whole.len())?;
+        let rows: Vec<Datum<'static>> = parts(args).map(Datum::into_owned).collect();
+        Ok(Box::new(rows.into_iter().map(|part| Ok(vec![part]))))
+    })
+}

@@ -1,0 +1,122 @@
+//! Which rows do json and jsonb values make?
+//!
+//! Thread safety: pure functions.
+
+use onlap_pg::{Error, Result};
+
+use super::form::{Node, node};
+use super::{path, walk, write};
+use crate::misc::rows::{bytes, text};
+use crate::series::{Rows, Series, SeriesEntry};
+use crate::{Cx, Datum};
+
+/// Functions that give sets.
+pub(super) const SERIES: &[SeriesEntry] = &[
+    ("jsonb_array_elements(jsonb)", |_| of(|args, _| elements(bytes(&args[0]), false))),
+    ("jsonb_array_elements_text(jsonb)", |_| of(|args, _| elements(bytes(&args[0]), true))),
+    ("jsonb_each(jsonb)", |_| of(|args, _| each(bytes(&args[0]), false))),
+    ("jsonb_each_text(jsonb)", |_| of(|args, _| each(bytes(&args[0]), true))),
+    ("jsonb_object_keys(jsonb)", |_| {
+        of(|args, _| match node(bytes(&args[0])) {
+            Node::Object(pairs) => Ok(pairs.iter().map(|pair| vec![Datum::text(pair.0)]).collect()),
+            Node::Array(_) => Err(refused("cannot call jsonb_object_keys on an array")),
+            _ => Err(refused("cannot call jsonb_object_keys on a scalar")),
+        })
+    }),
+    ("jsonb_path_query(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows)),
+    ("jsonb_path_query_tz(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows)),
+    ("json_array_elements(json)", |_| of(|args, cx| elements_text(args, false, cx))),
+    ("json_array_elements_text(json)", |_| of(|args, cx| elements_text(args, true, cx))),
+    ("json_each(json)", |_| of(|args, cx| each_text(args, false, cx))),
+    ("json_each_text(json)", |_| of(|args, cx| each_text(args, true, cx))),
+    ("json_object_keys(json)", |_| {
+        of(|args, cx| {
+            let whole = text(&args[0]);
+            match walk::kind(whole) {
+                b'{' => {}
+                b'[' => return Err(refused("cannot call json_object_keys on an array")),
+                _ => return Err(refused("cannot call json_object_keys on a scalar")),
+            }
+            let parts = walk::parts(whole, true, cx)?;
+            let key = |key: Option<std::borrow::Cow<'_, str>>| key.unwrap_or_default().into_owned();
+            Ok(parts.into_iter().map(|part| vec![Datum::text(key(part.0))]).collect())
+        })
+    }),
+];
+
+/// Rows of values.
+type Made = Vec<Vec<Datum<'static>>>;
+
+/// A series that is made at once; NULL makes none.
+fn of(
+    f: impl Fn(&[Datum<'_>], &mut Cx<'_>) -> Result<Made> + Send + Sync + 'static,
+) -> Box<dyn Series> {
+    Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
+        if args.iter().any(Datum::is_null) {
+            return Ok(Box::new(std::iter::empty()));
+        }
+        cx.room(args[0].size().saturating_mul(2).min(onlap_pg::value::MAX_BYTES))?;
+        Ok(Box::new(f(args, cx)?.into_iter().map(Ok)))
+    })
+}
+
+fn refused(message: &str) -> Error {
+    Error::new("22023", message)
+}
+
+fn value(raw: &[u8], as_text: bool) -> Result<Datum<'static>> {
+    if !as_text {
+        return Ok(Datum::bytes(raw));
+    }
+    Ok(write::as_text(raw)?.map_or(Datum::Null, Datum::text))
+}
+
+fn elements(whole: &[u8], as_text: bool) -> Result<Made> {
+    match node(whole) {
+        Node::Array(items) => items.iter().map(|item| Ok(vec![value(item, as_text)?])).collect(),
+        Node::Object(_) => Err(refused("cannot extract elements from an object")),
+        _ => Err(refused("cannot extract elements from a scalar")),
+    }
+}
+
+fn each(whole: &[u8], as_text: bool) -> Result<Made> {
+    let name = if as_text { "jsonb_each_text" } else { "jsonb_each" };
+    let Node::Object(pairs) = node(whole) else {
+        return Err(refused(&format!("cannot call {name} on a non-object")));
+    };
+    pairs.iter().map(|(key, raw)| Ok(vec![Datum::text(key), value(raw, as_text)?])).collect()
+}
+
+fn part(part: walk::Part<'_>, as_text: bool) -> Datum<'static> {
+    match part.meaning {
+        _ if !as_text => Datum::text(part.text),
+        None => Datum::Null,
+        Some(meaning) => Datum::text(meaning.into_owned()),
+    }
+}
+
+fn elements_text(args: &[Datum<'_>], as_text: bool, cx: &mut Cx<'_>) -> Result<Made> {
+    let whole = text(&args[0]);
+    let name = if as_text { "json_array_elements_text" } else { "json_array_elements" };
+    match walk::kind(whole) {
+        b'[' => {}
+        b'{' => return Err(refused(&format!("cannot call {name} on a non-array"))),
+        _ => return Err(refused(&format!("cannot call {name} on a scalar"))),
+    }
+    let parts = walk::parts(whole, as_text, cx)?;
+    Ok(parts.into_iter().map(|found| vec![part(found.1, as_text)]).collect())
+}
+
+fn each_text(args: &[Datum<'_>], as_text: bool, cx: &mut Cx<'_>) -> Result<Made> {
+    let whole = text(&args[0]);
+    match walk::kind(whole) {
+        b'{' => {}
+        b'[' => return Err(refused("cannot deconstruct an array as an object")),
+        _ => return Err(refused("cannot deconstruct a scalar")),
+    }
+    let parts = walk::parts(whole, true, cx)?;
+    let row = |(key, found): (Option<std::borrow::Cow<'_, str>>, walk::Part<'_>)| {
+        vec![Datum::text(key.unwrap_or_default().into_owned()), part(found, as_text)]
+    };
+    Ok(parts.into_iter().map(row).collect())
+}

@@ -1,0 +1,153 @@
+//! How are arrays, rows, json, addresses and names of objects read and written?
+//!
+//! What [`crate::input`] and its like have no arm for comes here; `None` says that there is none here either.
+//! Thread safety: pure functions.
+
+use onlap_pg::catalog::{Kind, oids};
+use onlap_pg::{Error, Oid, Result, TypeRef};
+
+use super::net::Address;
+use super::{mac, named};
+use crate::array::{row_text, text as array_text};
+use crate::json::{path, read, write};
+use crate::{Cx, Datum};
+
+/// Whether values of a type are records.
+fn is_row(cx: &Cx<'_>, oid: Oid) -> bool {
+    oid == oids::RECORD || cx.catalog.get_type(oid).is_some_and(|t| t.kind == Kind::Composite)
+}
+
+/// Reads a text.
+pub(crate) fn input(
+    cx: &mut Cx<'_>,
+    (oid, modifier): (Oid, i32),
+    text: &str,
+) -> Result<Option<Datum<'static>>> {
+    Ok(Some(match oid {
+        114 => {
+            read::check(text)?;
+            Datum::text(text)
+        }
+        3802 => Datum::bytes(write::parse(text, cx)?),
+        4072 => Datum::text(path::canonical(text)?),
+        869 | 650 => Datum::bytes(Address::parse(text, oid == 650)?.store()),
+        829 => Datum::bytes(mac::parse6(text)?),
+        774 => Datum::bytes(mac::parse8(text)?),
+        22 => Datum::bytes(array_text::vector_input(21, text)?),
+        30 => Datum::bytes(array_text::vector_input(26, text)?),
+        oids::RECORD => {
+            let message = "input of anonymous composite types is not implemented";
+            return Err(Error::new("0A000", message));
+        }
+        oid if named::is_served(oid) => named::input(cx, oid, text)?,
+        oid => match cx.catalog.element(oid) {
+            Some(element) => {
+                Datum::bytes(array_text::input(cx, TypeRef { oid: element, modifier }, text)?)
+            }
+            None => return Ok(None),
+        },
+    }))
+}
+
+/// Writes a value that is not NULL; whether that is done here.
+pub(crate) fn output(
+    cx: &mut Cx<'_>,
+    oid: Oid,
+    value: &Datum<'_>,
+    out: &mut String,
+) -> Result<bool> {
+    let bytes = match value {
+        Datum::Bytes(bytes) => bytes,
+        Datum::Oid(value) if named::is_served(oid) => {
+            named::output(cx, oid, *value, out)?;
+            return Ok(true);
+        }
+        _ => return Ok(false),
+    };
+    match oid {
+        3802 => write::print(bytes, out)?,
+        869 => out.push_str(&Address::load(bytes).print(false)),
+        650 => out.push_str(&Address::load(bytes).print(true)),
+        829 | 774 => out.push_str(&mac::print(bytes)),
+        22 => array_text::vector_output(21, bytes, out),
+        30 => array_text::vector_output(26, bytes, out),
+        oid if is_row(cx, oid) => row_text::output(cx, bytes, out)?,
+        oid => match cx.catalog.element(oid) {
+            Some(element) => array_text::output(cx, element, bytes, out)?,
+            None => return Ok(false),
+        },
+    }
+    Ok(true)
+}
+
+/// Reads the binary form.
+pub(crate) fn recv(
+    cx: &mut Cx<'_>,
+    (oid, modifier): (Oid, i32),
+    bytes: &[u8],
+) -> Result<Option<Datum<'static>>> {
+    let versioned = |name: &str| match bytes.split_first() {
+        Some((1, rest)) => std::str::from_utf8(rest)
+            .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\"")),
+        Some((version, _)) => {
+            Err(Error::new("XX000", format!("unsupported {name} version number {version}")))
+        }
+        None => Err(Error::new("08P01", "no data left in message")),
+    };
+    Ok(Some(match oid {
+        3802 => Datum::bytes(write::parse(versioned("jsonb")?, cx)?),
+        4072 => Datum::text(path::canonical(versioned("jsonpath")?)?),
+        869 | 650 => Datum::bytes(Address::recv(bytes, oid == 650)?.store()),
+        829 | 774 => match bytes.len() {
+            6 if oid == 774 => Datum::bytes([&bytes[..3], &[0xff, 0xfe], &bytes[3..]].concat()),
+            length if length == if oid == 829 { 6 } else { 8 } => Datum::bytes(bytes),
+            _ => return Err(Error::new("08P01", "insufficient data left in message")),
+        },
+        22 => Datum::bytes(array_text::vector_recv(cx, 21, bytes)?),
+        30 => Datum::bytes(array_text::vector_recv(cx, 26, bytes)?),
+        oids::RECORD => {
+            let message = "input of anonymous composite types is not implemented";
+            return Err(Error::new("0A000", message));
+        }
+        oid => match cx.catalog.element(oid) {
+            Some(element) => {
+                Datum::bytes(array_text::recv(cx, TypeRef { oid: element, modifier }, bytes)?)
+            }
+            None => return Ok(None),
+        },
+    }))
+}
+
+/// Writes the binary form of a value that is not NULL; whether that is done here.
+pub(crate) fn send(
+    cx: &mut Cx<'_>,
+    oid: Oid,
+    value: &Datum<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let bytes = match value {
+        Datum::Bytes(bytes) => bytes,
+        Datum::Text(text) if oid == 4072 => {
+            out.push(1);
+            out.extend_from_slice(text.as_bytes());
+            return Ok(true);
+        }
+        _ => return Ok(false),
+    };
+    match oid {
+        3802 => {
+            let mut text = String::new();
+            write::print(bytes, &mut text)?;
+            out.push(1);
+            out.extend_from_slice(text.as_bytes());
+        }
+        869 | 650 => Address::load(bytes).send(oid == 650, out),
+        829 | 774 => out.extend_from_slice(bytes),
+        oid if is_row(cx, oid) => row_text::send(cx, bytes, out)?,
+        oid => match cx.catalog.element(oid) {
+            Some(element) => array_text::send(cx, element, bytes, out)?,
+            None => return Ok(false),
+        },
+    }
+    Ok(true)
+}

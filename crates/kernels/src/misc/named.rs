@@ -1,0 +1,78 @@
+//! How are OIDs written that stand for names: regclass, regtype and their like?
+//!
+//! What PostgreSQL's own catalogs name is found in [`Catalog`]; relations, schemas, roles and text search objects are asked of
+//! the session, with the input or output function of the type. Thread safety: pure functions.
+
+use onlap_pg::catalog::{Catalog, Proc};
+use onlap_pg::{Error, Oid, Result};
+
+use crate::{Cx, Datum};
+
+/// regproc, regprocedure, regoper, regoperator, regclass, regtype, regrole, regnamespace, regconfig, regdictionary,
+/// regcollation
+pub(crate) fn is_served(oid: Oid) -> bool {
+    matches!(oid, 24 | 2202..=2206 | 4096 | 4089 | 3734 | 3769 | 4191)
+}
+
+/// Calls the input or the output function of a type.
+fn ask(cx: &Cx<'_>, oid: Oid, way: &str, value: Datum<'_>) -> Result<Datum<'static>> {
+    let name = cx.catalog.get_type(oid).map_or_else(String::new, |t| format!("{}{way}", t.name));
+    match cx.catalog.procs_named(&name).next() {
+        Some(function) => cx.session.call(function.oid, &[value]),
+        None => Err(Error::new("0A000", format!("{name} is not supported"))),
+    }
+}
+
+/// Reads a name, or the number itself; a dash is 0.
+pub(crate) fn input(cx: &mut Cx<'_>, oid: Oid, text: &str) -> Result<Datum<'static>> {
+    if text == "-" {
+        return Ok(Datum::Oid(0));
+    }
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return onlap_pg::value::int::parse_oid(text).map(Datum::Oid);
+    }
+    if oid == 2206 {
+        let found = cx.catalog.types().find(|t| t.shown == text || t.name == text);
+        if let Some(found) = found {
+            return Ok(Datum::Oid(found.oid));
+        }
+    }
+    ask(cx, oid, "in", Datum::text(text))
+}
+
+/// Writes the name, or the number where there is none; 0 is a dash.
+pub(crate) fn output(cx: &mut Cx<'_>, oid: Oid, value: Oid, out: &mut String) -> Result<()> {
+    if value == 0 {
+        out.push('-');
+        return Ok(());
+    }
+    let known = match oid {
+        2206 => cx.catalog.get_type(value).map(|found| found.shown.to_string()),
+        24 => cx.catalog.proc(value).map(|proc| function(cx.catalog, proc)),
+        2202 => cx.catalog.proc(value).map(|proc| procedure(cx.catalog, proc)),
+        _ => None,
+    };
+    match known {
+        Some(name) => out.push_str(&name),
+        None if matches!(oid, 24 | 2202 | 2206) => out.push_str(&value.to_string()),
+        None => match ask(cx, oid, "out", Datum::Oid(value))? {
+            Datum::Text(name) => out.push_str(&name),
+            other => unreachable!("{other:?} is what an output function gives"),
+        },
+    }
+    Ok(())
+}
+
+/// regprocout: a name that several functions have is written with its schema.
+fn function(catalog: &Catalog, proc: &Proc) -> String {
+    match catalog.procs_named(proc.name).nth(1) {
+        Some(_) => format!("pg_catalog.{}", proc.name),
+        None => proc.name.to_owned(),
+    }
+}
+
+/// regprocedureout
+fn procedure(catalog: &Catalog, proc: &Proc) -> String {
+    let types: Vec<String> = proc.arguments.iter().map(|oid| catalog.shown(*oid)).collect();
+    format!("{}({})", proc.name, types.join(","))
+}

@@ -1,0 +1,260 @@
+//! Which functions does the session answer?
+//!
+//! Those that ask who the user is, what settings are, what the catalogs of the database have, what a role may do, and
+//! sequences. A kernel here passes values on to [`crate::Session::call`]: once for all rows if the arguments are constants and
+//! the answer may not change within a statement. Thread safety: as the session's.
+
+use std::sync::OnceLock;
+
+use onlap_pg::catalog::{Catalog, Proc, Volatility};
+use onlap_pg::{Oid, Result};
+
+use super::rows::representation;
+use crate::{Col, Datum, Entry, Kernel, Repr, Types, each, signature};
+
+macro_rules! asked {
+    ($($signature:literal,)*) => {
+        /// Functions.
+        pub(super) const ENTRIES: &[Entry] = &[$(($signature, |types| ask($signature, types))),*];
+    };
+}
+
+/// After this number of rows a loop asks whether it is still wanted.
+const LOOK_EVERY: usize = 256;
+
+/// Whether the session answers a function.
+pub fn asks_session(catalog: &Catalog, function: Oid) -> bool {
+    static ASKED: OnceLock<Vec<Oid>> = OnceLock::new();
+    let asked = ASKED.get_or_init(|| {
+        let mut oids: Vec<Oid> = ENTRIES.iter().map(|entry| row(catalog, entry.0).oid).collect();
+        oids.sort_unstable();
+        oids
+    });
+    asked.binary_search(&function).is_ok()
+}
+
+/// The row of pg_proc that a signature names.
+fn row(catalog: &Catalog, wanted: &str) -> &'static Proc {
+    let name = wanted.split('(').next().unwrap_or(wanted);
+    let mut found = catalog.procs_named(name);
+    found.find(|proc| signature(catalog, proc) == wanted).expect("it is a row of pg_proc")
+}
+
+fn ask(wanted: &'static str, types: &Types) -> Box<dyn Kernel> {
+    let proc = row(&types.catalog, wanted);
+    let args: Result<Vec<Repr>> =
+        types.args.iter().map(|arg| representation(types, arg.oid)).collect();
+    let result = representation(types, types.result.oid);
+    each(move |cols: &[Col], rows, cx| {
+        let (reprs, result) = (args.as_ref().map_err(Clone::clone)?, result.clone()?);
+        let answer = |row: usize, cx: &mut crate::Cx<'_>| {
+            if proc.strict && cols.iter().any(|col| col.is_null(row)) {
+                return Ok(Datum::Null);
+            }
+            let both = cols.iter().zip(reprs);
+            let values: Vec<Datum<'_>> =
+                both.map(|(col, repr)| Datum::at(&col.array, *repr, col.at(row))).collect();
+            cx.session.call(proc.oid, &values)
+        };
+        let once = proc.volatility != Volatility::Volatile && cols.iter().all(|col| col.is_const);
+        let mut out = Vec::with_capacity(rows);
+        for row in 0..rows {
+            if row % LOOK_EVERY == 0 {
+                cx.go_on()?;
+            }
+            let same = out.last().filter(|_| once).cloned();
+            out.push(match same {
+                Some(same) => same,
+                None => answer(row, cx)?,
+            });
+        }
+        Datum::column(result, out.iter())
+    })
+}
+
+asked! {
+    "acldefault(char,oid)",
+    "col_description(oid,int4)",
+    "current_database()",
+    "current_schema()",
+    "current_schemas(bool)",
+    "current_setting(text)",
+    "current_setting(text,bool)",
+    "current_user()",
+    "currval(regclass)",
+    "format_type(oid,int4)",
+    "getdatabaseencoding()",
+    "has_any_column_privilege(name,oid,text)",
+    "has_any_column_privilege(name,text,text)",
+    "has_any_column_privilege(oid,oid,text)",
+    "has_any_column_privilege(oid,text)",
+    "has_any_column_privilege(oid,text,text)",
+    "has_any_column_privilege(text,text)",
+    "has_column_privilege(name,oid,int2,text)",
+    "has_column_privilege(name,oid,text,text)",
+    "has_column_privilege(name,text,int2,text)",
+    "has_column_privilege(name,text,text,text)",
+    "has_column_privilege(oid,int2,text)",
+    "has_column_privilege(oid,oid,int2,text)",
+    "has_column_privilege(oid,oid,text,text)",
+    "has_column_privilege(oid,text,int2,text)",
+    "has_column_privilege(oid,text,text)",
+    "has_column_privilege(oid,text,text,text)",
+    "has_column_privilege(text,int2,text)",
+    "has_column_privilege(text,text,text)",
+    "has_database_privilege(name,oid,text)",
+    "has_database_privilege(name,text,text)",
+    "has_database_privilege(oid,oid,text)",
+    "has_database_privilege(oid,text)",
+    "has_database_privilege(oid,text,text)",
+    "has_database_privilege(text,text)",
+    "has_foreign_data_wrapper_privilege(name,oid,text)",
+    "has_foreign_data_wrapper_privilege(name,text,text)",
+    "has_foreign_data_wrapper_privilege(oid,oid,text)",
+    "has_foreign_data_wrapper_privilege(oid,text)",
+    "has_foreign_data_wrapper_privilege(oid,text,text)",
+    "has_foreign_data_wrapper_privilege(text,text)",
+    "has_function_privilege(name,oid,text)",
+    "has_function_privilege(name,text,text)",
+    "has_function_privilege(oid,oid,text)",
+    "has_function_privilege(oid,text)",
+    "has_function_privilege(oid,text,text)",
+    "has_function_privilege(text,text)",
+    "has_language_privilege(name,oid,text)",
+    "has_language_privilege(name,text,text)",
+    "has_language_privilege(oid,oid,text)",
+    "has_language_privilege(oid,text)",
+    "has_language_privilege(oid,text,text)",
+    "has_language_privilege(text,text)",
+    "has_parameter_privilege(name,text,text)",
+    "has_parameter_privilege(oid,text,text)",
+    "has_parameter_privilege(text,text)",
+    "has_schema_privilege(name,oid,text)",
+    "has_schema_privilege(name,text,text)",
+    "has_schema_privilege(oid,oid,text)",
+    "has_schema_privilege(oid,text)",
+    "has_schema_privilege(oid,text,text)",
+    "has_schema_privilege(text,text)",
+    "has_sequence_privilege(name,oid,text)",
+    "has_sequence_privilege(name,text,text)",
+    "has_sequence_privilege(oid,oid,text)",
+    "has_sequence_privilege(oid,text)",
+    "has_sequence_privilege(oid,text,text)",
+    "has_sequence_privilege(text,text)",
+    "has_server_privilege(name,oid,text)",
+    "has_server_privilege(name,text,text)",
+    "has_server_privilege(oid,oid,text)",
+    "has_server_privilege(oid,text)",
+    "has_server_privilege(oid,text,text)",
+    "has_server_privilege(text,text)",
+    "has_table_privilege(name,oid,text)",
+    "has_table_privilege(name,text,text)",
+    "has_table_privilege(oid,oid,text)",
+    "has_table_privilege(oid,text)",
+    "has_table_privilege(oid,text,text)",
+    "has_table_privilege(text,text)",
+    "has_tablespace_privilege(name,oid,text)",
+    "has_tablespace_privilege(name,text,text)",
+    "has_tablespace_privilege(oid,oid,text)",
+    "has_tablespace_privilege(oid,text)",
+    "has_tablespace_privilege(oid,text,text)",
+    "has_tablespace_privilege(text,text)",
+    "has_type_privilege(name,oid,text)",
+    "has_type_privilege(name,text,text)",
+    "has_type_privilege(oid,oid,text)",
+    "has_type_privilege(oid,text)",
+    "has_type_privilege(oid,text,text)",
+    "has_type_privilege(text,text)",
+    "inet_client_addr()",
+    "inet_client_port()",
+    "inet_server_addr()",
+    "inet_server_port()",
+    "lastval()",
+    "makeaclitem(oid,oid,text,bool)",
+    "nextval(regclass)",
+    "obj_description(oid)",
+    "obj_description(oid,name)",
+    "pg_backend_pid()",
+    "pg_blocking_pids(int4)",
+    "pg_cancel_backend(int4)",
+    "pg_client_encoding()",
+    "pg_collation_is_visible(oid)",
+    "pg_conf_load_time()",
+    "pg_conversion_is_visible(oid)",
+    "pg_current_xact_id()",
+    "pg_database_size(name)",
+    "pg_database_size(oid)",
+    "pg_function_is_visible(oid)",
+    "pg_get_constraintdef(oid)",
+    "pg_get_constraintdef(oid,bool)",
+    "pg_get_expr(pg_node_tree,oid)",
+    "pg_get_expr(pg_node_tree,oid,bool)",
+    "pg_get_function_arguments(oid)",
+    "pg_get_function_identity_arguments(oid)",
+    "pg_get_function_result(oid)",
+    "pg_get_function_sqlbody(oid)",
+    "pg_get_functiondef(oid)",
+    "pg_get_indexdef(oid)",
+    "pg_get_indexdef(oid,int4,bool)",
+    "pg_get_partition_constraintdef(oid)",
+    "pg_get_partkeydef(oid)",
+    "pg_get_ruledef(oid)",
+    "pg_get_ruledef(oid,bool)",
+    "pg_get_serial_sequence(text,text)",
+    "pg_get_statisticsobjdef(oid)",
+    "pg_get_statisticsobjdef_columns(oid)",
+    "pg_get_triggerdef(oid)",
+    "pg_get_triggerdef(oid,bool)",
+    "pg_get_userbyid(oid)",
+    "pg_get_viewdef(oid)",
+    "pg_get_viewdef(oid,bool)",
+    "pg_get_viewdef(oid,int4)",
+    "pg_get_viewdef(text)",
+    "pg_get_viewdef(text,bool)",
+    "pg_has_role(name,name,text)",
+    "pg_has_role(name,oid,text)",
+    "pg_has_role(name,text)",
+    "pg_has_role(oid,name,text)",
+    "pg_has_role(oid,oid,text)",
+    "pg_has_role(oid,text)",
+    "pg_indexes_size(regclass)",
+    "pg_is_in_recovery()",
+    "pg_is_other_temp_schema(oid)",
+    "pg_is_wal_replay_paused()",
+    "pg_my_temp_schema()",
+    "pg_opclass_is_visible(oid)",
+    "pg_operator_is_visible(oid)",
+    "pg_opfamily_is_visible(oid)",
+    "pg_postmaster_start_time()",
+    "pg_relation_is_publishable(regclass)",
+    "pg_relation_size(regclass)",
+    "pg_relation_size(regclass,text)",
+    "pg_statistics_obj_is_visible(oid)",
+    "pg_table_is_visible(oid)",
+    "pg_table_size(regclass)",
+    "pg_tablespace_location(oid)",
+    "pg_terminate_backend(int4,int8)",
+    "pg_total_relation_size(regclass)",
+    "pg_ts_config_is_visible(oid)",
+    "pg_ts_dict_is_visible(oid)",
+    "pg_ts_parser_is_visible(oid)",
+    "pg_ts_template_is_visible(oid)",
+    "pg_type_is_visible(oid)",
+    "regclass(text)",
+    "session_user()",
+    "set_config(text,text,bool)",
+    "setval(regclass,int8)",
+    "setval(regclass,int8,bool)",
+    "shobj_description(oid,name)",
+    "to_regclass(text)",
+    "to_regcollation(text)",
+    "to_regnamespace(text)",
+    "to_regoper(text)",
+    "to_regoperator(text)",
+    "to_regproc(text)",
+    "to_regprocedure(text)",
+    "to_regrole(text)",
+    "to_regtype(text)",
+    "txid_current()",
+    "version()",
+}

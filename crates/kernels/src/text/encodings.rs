@@ -1,0 +1,224 @@
+//! How do texts become bytes of another encoding, and bytes texts?
+//!
+//! UTF-8 is the server's; LATIN1 and SQL_ASCII are served beside it.
+
+use onlap_pg::{Error, Result};
+
+use crate::{Bytes, Cx, Entry, Int4, Text, three, two};
+
+/// Functions.
+pub const ENTRIES: &[Entry] = &[
+    ("convert_from(bytea,name)", |_| {
+        two::<Bytes, Text, Text>(|bytes, name, cx| {
+            let encoding = named(name, "source")?;
+            cx.room(bytes.len().saturating_mul(2))?;
+            from(bytes, encoding)
+        })
+    }),
+    ("convert_to(text,name)", |_| {
+        two::<Text, Text, Bytes>(|text, name, cx| {
+            let encoding = named(name, "destination")?;
+            cx.room(text.len())?;
+            to(text, encoding)
+        })
+    }),
+    ("convert(bytea,name,name)", |_| three::<Bytes, Text, Text, Bytes>(convert)),
+    ("length(bytea,name)", |_| {
+        two::<Bytes, Text, Int4>(|bytes, name, _| {
+            let Some(encoding) = find(name) else {
+                return Err(Error::new("22023", format!("invalid encoding name \"{name}\"")));
+            };
+            if encoding == Encoding::Ascii {
+                return without_zero(bytes, "SQL_ASCII").map(|()| bytes.len() as i32);
+            }
+            Ok(from(bytes, encoding)?.chars().count() as i32)
+        })
+    }),
+];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Encoding {
+    Utf8,
+    Latin1,
+    Ascii,
+    /// One that PostgreSQL converts and this does not.
+    Other(&'static str),
+}
+
+/// Names are compared without case and without what is neither a letter nor a digit.
+fn find(name: &str) -> Option<Encoding> {
+    let plain: String =
+        name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    Some(match plain.as_str() {
+        "utf8" | "unicode" => Encoding::Utf8,
+        "latin1" | "iso88591" => Encoding::Latin1,
+        "sqlascii" => Encoding::Ascii,
+        _ => {
+            const OTHERS: &[(&str, &str)] = &[
+                ("abc", "WIN1258"),
+                ("alt", "WIN866"),
+                ("big5", "BIG5"),
+                ("euccn", "EUC_CN"),
+                ("eucjis2004", "EUC_JIS_2004"),
+                ("eucjp", "EUC_JP"),
+                ("euckr", "EUC_KR"),
+                ("euctw", "EUC_TW"),
+                ("gb18030", "GB18030"),
+                ("gbk", "GBK"),
+                ("iso885910", "LATIN6"),
+                ("iso885913", "LATIN7"),
+                ("iso885914", "LATIN8"),
+                ("iso885915", "LATIN9"),
+                ("iso885916", "LATIN10"),
+                ("iso88592", "LATIN2"),
+                ("iso88593", "LATIN3"),
+                ("iso88594", "LATIN4"),
+                ("iso88595", "ISO_8859_5"),
+                ("iso88596", "ISO_8859_6"),
+                ("iso88597", "ISO_8859_7"),
+                ("iso88598", "ISO_8859_8"),
+                ("iso88599", "LATIN5"),
+                ("johab", "JOHAB"),
+                ("koi8", "KOI8R"),
+                ("koi8r", "KOI8R"),
+                ("koi8u", "KOI8U"),
+                ("latin10", "LATIN10"),
+                ("latin2", "LATIN2"),
+                ("latin3", "LATIN3"),
+                ("latin4", "LATIN4"),
+                ("latin5", "LATIN5"),
+                ("latin6", "LATIN6"),
+                ("latin7", "LATIN7"),
+                ("latin8", "LATIN8"),
+                ("latin9", "LATIN9"),
+                ("muleinternal", "MULE_INTERNAL"),
+                ("mskanji", "SJIS"),
+                ("shiftjis", "SJIS"),
+                ("shiftjis2004", "SHIFT_JIS_2004"),
+                ("sjis", "SJIS"),
+                ("tcvn", "WIN1258"),
+                ("tcvn5712", "WIN1258"),
+                ("uhc", "UHC"),
+                ("vscii", "WIN1258"),
+                ("win", "WIN1251"),
+                ("win1250", "WIN1250"),
+                ("win1251", "WIN1251"),
+                ("win1252", "WIN1252"),
+                ("win1253", "WIN1253"),
+                ("win1254", "WIN1254"),
+                ("win1255", "WIN1255"),
+                ("win1256", "WIN1256"),
+                ("win1257", "WIN1257"),
+                ("win1258", "WIN1258"),
+                ("win866", "WIN866"),
+                ("win874", "WIN874"),
+                ("win932", "SJIS"),
+                ("win936", "GBK"),
+                ("win949", "UHC"),
+                ("win950", "BIG5"),
+            ];
+            let at = OTHERS.binary_search_by_key(&plain.as_str(), |(known, _)| *known).ok()?;
+            Encoding::Other(OTHERS[at].1)
+        }
+    })
+}
+
+fn named(name: &str, which: &str) -> Result<Encoding> {
+    find(name)
+        .ok_or_else(|| Error::new("22023", format!("invalid {which} encoding name \"{name}\"")))
+}
+
+fn unserved(name: &str) -> Error {
+    Error::new("0A000", format!("encoding \"{name}\" is not supported"))
+}
+
+/// `0xe4 0xf6`, of a character that is cut off or wrong.
+fn shown(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("0x{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+fn invalid(encoding: &str, bytes: &[u8]) -> Error {
+    let message = format!("invalid byte sequence for encoding \"{encoding}\": {}", shown(bytes));
+    Error::new("22021", message)
+}
+
+fn without_zero(bytes: &[u8], encoding: &str) -> Result<()> {
+    if bytes.contains(&0) { Err(invalid(encoding, &[0])) } else { Ok(()) }
+}
+
+/// Bytes that are a text of an encoding.
+fn from(bytes: &[u8], encoding: Encoding) -> Result<String> {
+    if encoding == Encoding::Ascii {
+        without_zero(bytes, "SQL_ASCII")?;
+    }
+    match encoding {
+        Encoding::Latin1 => {
+            without_zero(bytes, "LATIN1")?;
+            Ok(bytes.iter().map(|byte| char::from(*byte)).collect())
+        }
+        // What is not ASCII is taken for what the server writes.
+        Encoding::Utf8 | Encoding::Ascii => match std::str::from_utf8(bytes) {
+            Ok(text) if !text.contains('\0') => Ok(text.into()),
+            Ok(_) => Err(invalid("UTF8", &[0])),
+            Err(e) => {
+                let good = &bytes[..e.valid_up_to()];
+                if good.contains(&0) {
+                    return Err(invalid("UTF8", &[0]));
+                }
+                let bad = &bytes[e.valid_up_to()..];
+                let length = match bad[0] {
+                    0xc0..0xe0 => 2,
+                    0xe0..0xf0 => 3,
+                    0xf0..0xf8 => 4,
+                    _ => 1,
+                };
+                Err(invalid("UTF8", &bad[..bad.len().min(length)]))
+            }
+        },
+        Encoding::Other(name) => Err(unserved(name)),
+    }
+}
+
+fn to(text: &str, encoding: Encoding) -> Result<Vec<u8>> {
+    match encoding {
+        Encoding::Utf8 | Encoding::Ascii => Ok(text.as_bytes().into()),
+        Encoding::Latin1 => text
+            .chars()
+            .map(|c| {
+                u8::try_from(u32::from(c)).map_err(|_| {
+                    let mut bytes = [0; 4];
+                    let message = format!(
+                        "character with byte sequence {} in encoding \"UTF8\" has no equivalent in \
+                         encoding \"LATIN1\"",
+                        shown(c.encode_utf8(&mut bytes).as_bytes())
+                    );
+                    Error::new("22P05", message)
+                })
+            })
+            .collect(),
+        Encoding::Other(name) => Err(unserved(name)),
+    }
+}
+
+fn convert(bytes: &[u8], source: &str, target: &str, cx: &mut Cx<'_>) -> Result<Vec<u8>> {
+    let (source, target) = (named(source, "source")?, named(target, "destination")?);
+    cx.room(bytes.len().saturating_mul(2))?;
+    for encoding in [source, target] {
+        if let Encoding::Other(name) = encoding {
+            return Err(unserved(name));
+        }
+    }
+    let plain = source == target || source == Encoding::Ascii || target == Encoding::Ascii;
+    match (plain, source) {
+        (false, _) => to(&from(bytes, source)?, target),
+        // What has no encoding is taken for what it becomes.
+        (true, Encoding::Ascii) => {
+            without_zero(bytes, "SQL_ASCII")?;
+            if target == Encoding::Utf8 {
+                from(bytes, target)?;
+            }
+            Ok(bytes.into())
+        }
+        (true, _) => from(bytes, source).map(|_| bytes.into()),
+    }
+}

@@ -1,0 +1,124 @@
+//! Which part of a text is meant, and where does one text lie in another?
+//!
+//! Positions count characters from 1.
+
+use onlap_pg::{Error, Result};
+
+use crate::{Cx, Entry, Int4, Text, four, three, two};
+
+/// Functions.
+pub const ENTRIES: &[Entry] = &[
+    ("substr(text,int4)", |_| two::<Text, Int4, Text>(|a, from, _| Ok(rest(a, from).into()))),
+    ("substring(text,int4)", |_| two::<Text, Int4, Text>(|a, from, _| Ok(rest(a, from).into()))),
+    ("substr(text,int4,int4)", |_| three::<Text, Int4, Int4, Text>(part)),
+    ("substring(text,int4,int4)", |_| three::<Text, Int4, Int4, Text>(part)),
+    ("overlay(text,text,int4)", |_| {
+        three::<Text, Text, Int4, Text>(|a, new, from, cx| {
+            overlay(a, new, from, new.chars().count() as i32, cx)
+        })
+    }),
+    ("overlay(text,text,int4,int4)", |_| four::<Text, Text, Int4, Int4, Text>(overlay)),
+    ("position(text,text)", |_| two::<Text, Text, Int4>(|a, b, _| Ok(position(a, b)))),
+    ("strpos(text,text)", |_| two::<Text, Text, Int4>(|a, b, _| Ok(position(a, b)))),
+    ("left(text,int4)", |_| two::<Text, Int4, Text>(|a, n, _| Ok(split(a, n).0.into()))),
+    ("right(text,int4)", |_| two::<Text, Int4, Text>(|a, n, _| Ok(right(a, n).into()))),
+    ("split_part(text,text,int4)", |_| three::<Text, Text, Int4, Text>(split_part)),
+];
+
+/// The offset of a character counted from 0; the length of the text if there is none.
+fn offset(text: &str, at: usize) -> usize {
+    if at >= text.len() {
+        return text.len();
+    }
+    text.char_indices().nth(at).map_or(text.len(), |(offset, _)| offset)
+}
+
+/// Which elements a substring takes of those that are there, counted from 0; `None` for none.
+///
+/// # Errors
+/// `22011`: a length below 0.
+pub(super) fn range(from: i32, length: i32) -> Result<Option<(usize, usize)>> {
+    if length < 0 {
+        return Err(Error::new("22011", "negative substring length not allowed"));
+    }
+    let end = match from.checked_add(length) {
+        Some(end) if end < 1 => return Ok(None),
+        Some(end) => end as usize - 1,
+        None => usize::MAX,
+    };
+    Ok(Some((from.max(1) as usize - 1, end)))
+}
+
+/// From a character on.
+pub(super) fn rest(text: &str, from: i32) -> &str {
+    &text[offset(text, from.max(1) as usize - 1)..]
+}
+
+fn part(text: &str, from: i32, length: i32, _: &mut Cx<'_>) -> Result<String> {
+    let Some((start, end)) = range(from, length)? else { return Ok(String::new()) };
+    let rest = &text[offset(text, start)..];
+    Ok(rest[..offset(rest, end.saturating_sub(start))].into())
+}
+
+/// Where an overlay begins and what it leaves of the rest, counted from 1.
+///
+/// # Errors
+/// `22011`: it begins before the first; `22003`.
+pub(super) fn laid(from: i32, length: i32) -> Result<(i32, i32)> {
+    if from <= 0 {
+        return Err(Error::new("22011", "negative substring length not allowed"));
+    }
+    let after =
+        from.checked_add(length).ok_or_else(|| Error::new("22003", "integer out of range"))?;
+    Ok((from, after))
+}
+
+fn overlay(text: &str, new: &str, from: i32, length: i32, cx: &mut Cx<'_>) -> Result<String> {
+    let (from, after) = laid(from, length)?;
+    let (before, after) = (&text[..offset(text, from as usize - 1)], rest(text, after));
+    cx.room(before.len().saturating_add(new.len()).saturating_add(after.len()))?;
+    Ok([before, new, after].concat())
+}
+
+/// Where a text begins in another, 0 if it is not there.
+fn position(text: &str, part: &str) -> i32 {
+    text.find(part).map_or(0, |at| text[..at].chars().count() as i32 + 1)
+}
+
+/// Splits after so many characters, or before so many of the last ones.
+fn split(text: &str, n: i32) -> (&str, &str) {
+    if n >= 0 {
+        return text.split_at(offset(text, n as usize));
+    }
+    let back = n.unsigned_abs() as usize;
+    let at = text.char_indices().rev().nth(back - 1).map_or(0, |(offset, _)| offset);
+    text.split_at(at)
+}
+
+/// The last characters, or all but some of the first ones.
+fn right(text: &str, n: i32) -> &str {
+    match n {
+        0 => "",
+        // As PostgreSQL, where this number has no opposite.
+        i32::MIN => text,
+        n => split(text, -n).1,
+    }
+}
+
+fn split_part(text: &str, by: &str, n: i32, _: &mut Cx<'_>) -> Result<String> {
+    if n == 0 {
+        return Err(Error::new("22023", "field position must not be zero"));
+    }
+    if by.is_empty() {
+        return Ok(if matches!(n, 1 | -1) { text.into() } else { String::new() });
+    }
+    let at = n.unsigned_abs() as usize - 1;
+    let found = if n > 0 { text.split(by).nth(at) } else { backwards(text, by, at) };
+    Ok(found.unwrap_or_default().into())
+}
+
+/// A field counted from the last one. Fields are those that are found from the beginning on.
+fn backwards<'a>(text: &'a str, by: &str, at: usize) -> Option<&'a str> {
+    let fields = text.split(by).count();
+    text.split(by).nth(fields.checked_sub(at + 1)?)
+}

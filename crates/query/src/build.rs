@@ -1,0 +1,419 @@
+//! In which steps is a query carried out?
+//!
+//! FROM and WHERE ([`crate::joins`]), groups and HAVING ([`crate::group`]), windows ([`crate::windows`]), targets with sets,
+//! DISTINCT, ORDER BY, LIMIT; or, for UNION and its like, [`crate::sets`]. Each step adds columns to the layout; the last one
+//! leaves the query's targets alone.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
+use datafusion_physical_plan::ExecutionPlan;
+use datafusion_physical_plan::filter::FilterExec;
+use datafusion_physical_plan::limit::GlobalLimitExec;
+use datafusion_physical_plan::projection::ProjectionExec;
+use datafusion_physical_plan::sorts::sort::SortExec;
+use onlap_kernels::Datum;
+use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SortItem, Target};
+use onlap_pg::catalog::Volatility;
+use onlap_pg::{Error, Result, TypeRef};
+
+use crate::compile::{Compiler, Frame, unsupported};
+use crate::env::{Env, Tables};
+use crate::error::ours;
+use crate::node::{Node, Rows};
+use crate::physical::Computed;
+
+/// A query's steps.
+#[derive(Clone)]
+pub struct Rel {
+    /// The last of them; its columns are the query's.
+    pub plan: Arc<dyn ExecutionPlan>,
+    /// Their types.
+    pub types: Vec<TypeRef>,
+}
+
+/// A column of the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: TypeRef,
+}
+
+/// A statement's steps and the columns of its answer.
+pub struct Output {
+    /// The steps.
+    pub plan: Arc<dyn ExecutionPlan>,
+    /// The columns.
+    pub columns: Vec<OutputColumn>,
+}
+
+/// The steps of a query.
+///
+/// # Errors
+/// `0A000` for what has no kernel or no step; errors of constants.
+pub fn compile(
+    bound: &Bound,
+    query: QueryId,
+    tables: &dyn Tables,
+    env: &Arc<Env>,
+) -> Result<Output> {
+    let mut compiler = Compiler { bound, env: Arc::clone(env), tables, frames: Vec::new() };
+    compiler.frames.push(Frame::new(query, None));
+    let rel = compiler.query(query)?;
+    let named = visible(bound.query(query)).zip(&rel.types).map(|(target, ty)| OutputColumn {
+        name: target.name.as_deref().unwrap_or("?column?").to_string(),
+        ty: *ty,
+    });
+    Ok(Output { columns: named.collect(), plan: rel.plan })
+}
+
+/// The targets that are part of the result.
+pub fn visible(query: &Query) -> impl Iterator<Item = &Target> {
+    query.targets.iter().filter(|target| !target.hidden)
+}
+
+/// Columns without names of these types.
+pub fn schema_of(types: &[DataType]) -> SchemaRef {
+    let field = |(n, ty): (usize, &DataType)| Field::new(format!("c{n}"), ty.clone(), true);
+    Arc::new(Schema::new(types.iter().enumerate().map(field).collect::<Vec<_>>()))
+}
+
+/// A column by its position.
+pub fn column(at: usize) -> Arc<dyn PhysicalExpr> {
+    Arc::new(Column::new(&format!("c{at}"), at))
+}
+
+impl Compiler<'_> {
+    /// An expression among steps that are not ours.
+    pub fn physical(&self, node: Node, ty: TypeRef) -> Result<Arc<dyn PhysicalExpr>> {
+        Ok(match node {
+            Node::Column(at) => column(at),
+            node => {
+                let (node, env) = (Arc::new(node), Arc::clone(&self.env));
+                Arc::new(Computed { node, env, ty: self.arrow(ty.oid)? })
+            }
+        })
+    }
+
+    /// A step that gives these expressions.
+    pub fn project(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        exprs: Vec<Arc<dyn PhysicalExpr>>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let named = exprs.into_iter().enumerate().map(|(n, expr)| (expr, format!("c{n}")));
+        let step = ProjectionExec::try_new(named.collect::<Vec<_>>(), plan).map_err(ours)?;
+        Ok(Arc::new(step))
+    }
+
+    /// Adds calculated columns behind those that there are, which the layout gets as hidden ones.
+    pub fn extend(
+        &mut self,
+        plan: Arc<dyn ExecutionPlan>,
+        nodes: Vec<(Node, TypeRef)>,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<usize>)> {
+        let width = self.frame().layout.width();
+        let mut exprs: Vec<Arc<dyn PhysicalExpr>> = (0..width).map(column).collect();
+        let mut at = Vec::with_capacity(nodes.len());
+        let before = exprs.len();
+        for (node, ty) in nodes {
+            if let Node::Column(known) = node {
+                at.push(known);
+                continue;
+            }
+            exprs.push(self.physical(node, ty)?);
+            at.push(self.frame().layout.add_hidden(ty));
+        }
+        match exprs.len() == before {
+            true => Ok((plan, at)),
+            false => Ok((self.project(plan, exprs)?, at)),
+        }
+    }
+
+    /// A step that keeps rows for which a condition is true.
+    pub fn filter(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        condition: Node,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let condition = self.physical(condition, TypeRef::new(onlap_pg::catalog::oids::BOOL))?;
+        Ok(Arc::new(FilterExec::try_new(condition, plan).map_err(ours)?))
+    }
+
+    /// A value's key as a node: what is compared for equality and order.
+    pub fn key_node(&self, node: Node, ty: TypeRef) -> Result<(Node, DataType)> {
+        let own = self.arrow(ty.oid)?;
+        let key = onlap_kernels::key_repr(&self.env.catalog, ty.oid);
+        let key = key.ok_or_else(|| crate::node::unserved(&self.env, ty.oid))?;
+        let key = onlap_kernels::arrow_type(key);
+        let is_same = onlap_kernels::is_own_key(&self.env.catalog, ty.oid);
+        Ok(if is_same { (node, own) } else { (Node::Key(Box::new(node), ty.oid), key) })
+    }
+
+    /// The steps of a query.
+    ///
+    /// # Errors
+    /// `0A000` for what has no kernel or no step; errors of constants.
+    pub fn query(&mut self, id: QueryId) -> Result<Rel> {
+        stacker::maybe_grow(128 << 10, 2 << 20, || {
+            let bound = self.bound;
+            let query = bound.query(id);
+            self.with_queries(id)?;
+            if !query.locks.is_empty() {
+                return Err(unsupported("FOR UPDATE here"));
+            }
+            let rel = match &query.set {
+                Some(_) => self.set_query(id)?,
+                None => self.select(id)?,
+            };
+            Ok(self.sealed(rel))
+        })
+    }
+
+    fn select(&mut self, id: QueryId) -> Result<Rel> {
+        let bound = self.bound;
+        let query = bound.query(id);
+        let mut plan = self.from(id)?;
+        let is_grouped = query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
+        if query.has_sets && (is_grouped || query.has_windows) {
+            plan = self.sets_below(query, plan)?;
+        }
+        if is_grouped || query.having.is_some() {
+            plan = self.group(id, plan)?;
+        }
+        if let Some(having) = query.having {
+            let node = self.node(having)?;
+            plan = self.filter(plan, node)?;
+        }
+        if query.has_windows {
+            plan = self.windows(id, plan)?;
+        }
+        if query.has_sets {
+            plan = self.sets_in_targets(id, plan)?;
+        }
+        self.finish(id, plan)
+    }
+
+    /// DISTINCT, ORDER BY, LIMIT, and the targets.
+    pub fn finish(&mut self, id: QueryId, plan: Arc<dyn ExecutionPlan>) -> Result<Rel> {
+        let bound = self.bound;
+        let query = bound.query(id);
+        let mut plan = plan;
+        // Targets that may differ at each call, or cost much, are calculated for the rows that are left alone.
+        let late = query.distinct.is_empty() && self.has_late_targets(query);
+        if !late {
+            plan = self.target_columns(query, plan, |_| true)?;
+        } else {
+            let sorted: Vec<u32> = query.order.iter().map(|item| item.reference).collect();
+            plan = self.target_columns(query, plan, |t| sorted.contains(&t.reference))?;
+        }
+        if !query.distinct.is_empty() {
+            plan = self.distinct(query, plan)?;
+        }
+        let fetch = self.limits(query)?;
+        let is_sorted = self.frame().sorted || query.distinct_on && !query.distinct.is_empty();
+        if !query.order.is_empty() && !is_sorted {
+            let most = if query.ties { None } else { fetch.sort_fetch() };
+            plan = self.sort(query, plan, &query.order, most)?;
+        }
+        plan = match query.ties {
+            true => self.ties(query, plan, &fetch)?,
+            false => fetch.apply(plan),
+        };
+        let mut exprs = Vec::new();
+        let mut types = Vec::new();
+        for target in visible(query) {
+            let ty = bound.ty(target.value);
+            let node = self.node(target.value)?;
+            exprs.push(self.physical(node, ty)?);
+            types.push(ty);
+        }
+        // A batch without columns has no rows to DataFusion's steps.
+        if exprs.is_empty() {
+            let none = self.constant(onlap_pg::catalog::oids::BOOL, &Datum::Null)?;
+            exprs.push(self.physical(none, TypeRef::new(onlap_pg::catalog::oids::BOOL))?);
+        }
+        Ok(Rel { plan: self.project(plan, exprs)?, types })
+    }
+
+    fn has_late_targets(&self, query: &Query) -> bool {
+        query.targets.iter().any(|target| {
+            let mut late = false;
+            self.bound.visit(target.value, 0, &mut |id, _| {
+                late |= self.is_late(id);
+                !late
+            });
+            late
+        })
+    }
+
+    fn is_late(&self, id: ExprId) -> bool {
+        let volatile = |proc: onlap_pg::Oid| {
+            let proc = self.env.catalog.proc(proc);
+            proc.is_some_and(|proc| proc.volatility == Volatility::Volatile)
+        };
+        match self.bound.expr(id) {
+            Expr::SubQuery(_) => true,
+            Expr::Call(call) => volatile(call.proc),
+            Expr::Op(op) => volatile(op.proc),
+            _ => false,
+        }
+    }
+
+    /// Calculates targets, which later steps then find as columns.
+    fn target_columns(
+        &mut self,
+        query: &Query,
+        plan: Arc<dyn ExecutionPlan>,
+        wanted: impl Fn(&Target) -> bool,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let mut nodes = Vec::new();
+        let mut ids = Vec::new();
+        for target in query.targets.iter().filter(|target| wanted(target)) {
+            let node = self.node(target.value)?;
+            if !matches!(node, Node::Column(_) | Node::Const(_)) {
+                nodes.push((node, self.bound.ty(target.value)));
+                ids.push(target.value);
+            }
+        }
+        let (plan, at) = self.extend(plan, nodes)?;
+        self.frame().layout.exprs.extend(ids.into_iter().zip(at));
+        Ok(plan)
+    }
+
+    /// The target that an item of ORDER BY and its like names.
+    pub fn target_of<'q>(&self, query: &'q Query, item: &SortItem) -> &'q Target {
+        let found = query.targets.iter().find(|target| target.reference == item.reference);
+        found.expect("the binder has numbered the targets that clauses name")
+    }
+
+    /// Whether an item goes down.
+    pub fn is_descending(&self, item: &SortItem) -> bool {
+        self.env.catalog.operator(item.less).is_some_and(|operator| operator.name == ">")
+    }
+
+    /// The order of some items, with the columns that it needs.
+    pub fn ordering(
+        &mut self,
+        query: &Query,
+        plan: Arc<dyn ExecutionPlan>,
+        items: &[SortItem],
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<PhysicalSortExpr>)> {
+        let mut nodes = Vec::new();
+        let mut how = Vec::new();
+        for item in items {
+            let target = self.target_of(query, item);
+            let ty = self.bound.ty(target.value);
+            let node = self.node(target.value)?;
+            if matches!(node, Node::Const(_)) {
+                continue;
+            }
+            let (key, _) = self.key_node(node, ty)?;
+            nodes.push((key, ty));
+            let descending = self.is_descending(item);
+            how.push(arrow_schema::SortOptions { descending, nulls_first: item.nulls_first });
+        }
+        let (plan, at) = self.extend_keys(plan, nodes)?;
+        let exprs = at.iter().zip(how);
+        let exprs = exprs.map(|(at, options)| PhysicalSortExpr { expr: column(*at), options });
+        Ok((plan, exprs.collect()))
+    }
+
+    /// Adds key columns, which have a type of their own.
+    pub fn extend_keys(
+        &mut self,
+        plan: Arc<dyn ExecutionPlan>,
+        nodes: Vec<(Node, TypeRef)>,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<usize>)> {
+        let width = self.frame().layout.width();
+        let mut exprs: Vec<Arc<dyn PhysicalExpr>> = (0..width).map(column).collect();
+        let mut at = Vec::with_capacity(nodes.len());
+        for (node, ty) in nodes {
+            if let Node::Column(known) = node {
+                at.push(known);
+                continue;
+            }
+            let arrow = match &node {
+                Node::Key(_, oid) => {
+                    let key = onlap_kernels::key_repr(&self.env.catalog, *oid);
+                    onlap_kernels::arrow_type(key.expect("the key was made"))
+                }
+                _ => self.arrow(ty.oid)?,
+            };
+            let env = Arc::clone(&self.env);
+            exprs.push(Arc::new(Computed { node: Arc::new(node), env, ty: arrow }));
+            at.push(self.frame().layout.add_hidden(ty));
+        }
+        match exprs.len() == width {
+            true => Ok((plan, at)),
+            false => Ok((self.project(plan, exprs)?, at)),
+        }
+    }
+
+    /// A sort by some items.
+    pub fn sort(
+        &mut self,
+        query: &Query,
+        plan: Arc<dyn ExecutionPlan>,
+        items: &[SortItem],
+        fetch: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let (plan, exprs) = self.ordering(query, plan, items)?;
+        Ok(match LexOrdering::new(exprs) {
+            Some(order) => Arc::new(SortExec::new(order, plan).with_fetch(fetch)),
+            None => plan,
+        })
+    }
+
+    /// The numbers of LIMIT and OFFSET.
+    fn limits(&mut self, query: &Query) -> Result<Fetch> {
+        let limit = self.count(query.limit, "LIMIT", "2201W")?;
+        let offset = self.count(query.offset, "OFFSET", "2201X")?;
+        Ok(Fetch { skip: offset.unwrap_or(0), fetch: limit })
+    }
+
+    fn count(
+        &mut self,
+        expr: Option<ExprId>,
+        clause: &str,
+        state: &'static str,
+    ) -> Result<Option<usize>> {
+        let Some(expr) = expr else { return Ok(None) };
+        let node = self.node(expr)?;
+        let value = node.eval(&Rows { columns: &[], count: 1 }, &self.env)?;
+        match Datum::at(&value.array, onlap_kernels::Repr::Int8, 0) {
+            Datum::Int8(n) if n < 0 => {
+                Err(Error::new(state, format!("{clause} must not be negative")))
+            }
+            Datum::Int8(n) => Ok(Some(usize::try_from(n).expect("it is not negative"))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// LIMIT and OFFSET.
+pub struct Fetch {
+    /// Rows that are left out first.
+    pub skip: usize,
+    /// Rows that are given then.
+    pub fetch: Option<usize>,
+}
+
+impl Fetch {
+    /// How many rows of a sort are needed.
+    fn sort_fetch(&self) -> Option<usize> {
+        self.fetch.map(|fetch| fetch.saturating_add(self.skip))
+    }
+
+    /// The rows that are left.
+    pub fn apply(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+        match self {
+            Fetch { skip: 0, fetch: None } => plan,
+            Fetch { skip, fetch } => Arc::new(GlobalLimitExec::new(plan, *skip, *fetch)),
+        }
+    }
+}

@@ -1,0 +1,663 @@
+//! How does a bound expression become a node?
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use onlap_kernels::time::clock;
+use onlap_kernels::{Col, Datum, Repr, Types, find, repr};
+use onlap_pg::ast::{Is, SqlValue};
+use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind, Target};
+use onlap_pg::catalog::{Volatility, oids};
+use onlap_pg::{Error, Oid, Result, TypeRef};
+use parking_lot::Mutex;
+
+use crate::build::Rel;
+use crate::containers::{ArrayOf, Elements, FieldOf, Part, RowOf};
+use crate::env::{Env, Tables};
+use crate::layout::{Layout, PRESENT, Var};
+use crate::logic::RowCompare;
+use crate::node::{Call, Node, Rows, Slots};
+use crate::recursion::{Shared, Working};
+
+/// A query that is being made into steps.
+pub struct Frame {
+    /// The query.
+    pub query: QueryId,
+    /// Where the columns of what is being calculated lie.
+    pub layout: Layout,
+    /// What the query is told by those around it, where it is run once per set of such values.
+    pub boundary: Option<Boundary>,
+    /// The position of the value that a placeholder stands for.
+    pub placeholders: Vec<usize>,
+    /// The position of the first column of the subquery that a test is about.
+    pub sub_columns: Option<usize>,
+    /// Queries of WITH that are shared, by name.
+    pub shared: Vec<(String, Shared)>,
+    /// The rows of the step before, in a recursive query: by the name of WITH.
+    pub working: Vec<(String, Working)>,
+    /// Columns of queries around it that it uses: levels up, the column, its type.
+    pub outer: Vec<(u32, Var, TypeRef)>,
+    /// Whether the rows are in the order of ORDER BY already.
+    pub sorted: bool,
+    /// What lateral items see of those before them, the innermost last.
+    pub lateral: Vec<Lateral>,
+}
+
+/// The left side of a lateral join, as its right side sees it.
+pub struct Lateral {
+    /// The columns of the left.
+    pub layout: Layout,
+    /// Where their values are put, row by row.
+    pub slots: Slots,
+    /// The columns that the right side uses, in the order of slots.
+    pub wanted: Vec<usize>,
+}
+
+impl Frame {
+    /// The frame of a query.
+    pub fn new(query: QueryId, boundary: Option<Boundary>) -> Frame {
+        Frame {
+            query,
+            layout: Layout::default(),
+            boundary,
+            placeholders: Vec::new(),
+            sub_columns: None,
+            shared: Vec::new(),
+            working: Vec::new(),
+            outer: Vec::new(),
+            sorted: false,
+            lateral: Vec::new(),
+        }
+    }
+}
+
+/// The outer values of a query.
+#[derive(Default)]
+pub struct Boundary {
+    /// Their values, while the query runs.
+    pub slots: Slots,
+    /// Whose: levels up from the query, the entry's column, its type.
+    pub wanted: Vec<(u32, Var, TypeRef)>,
+}
+
+/// Makes steps and nodes.
+pub struct Compiler<'a> {
+    /// The statement.
+    pub bound: &'a Bound,
+    /// What its expressions share.
+    pub env: Arc<Env>,
+    /// What it reads.
+    pub tables: &'a dyn Tables,
+    /// The queries that are being made, the outermost first.
+    pub frames: Vec<Frame>,
+}
+
+/// Stack that the next level of an expression needs, and pieces of it.
+const RED_ZONE: usize = 128 << 10;
+const MORE_STACK: usize = 2 << 20;
+
+/// What is not there yet, at its place.
+pub fn unsupported(what: impl Into<String>) -> Error {
+    Error::new("0A000", format!("{} is not supported yet", what.into()))
+}
+
+impl Compiler<'_> {
+    /// The query that is being made.
+    pub fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("a query is being made")
+    }
+
+    fn layout(&self) -> &Layout {
+        &self.frames.last().expect("a query is being made").layout
+    }
+
+    /// The representation of a type.
+    pub fn repr(&self, oid: Oid) -> Result<Repr> {
+        repr(&self.env.catalog, oid).ok_or_else(|| crate::node::unserved(&self.env, oid))
+    }
+
+    /// The Arrow type of a type.
+    pub fn arrow(&self, oid: Oid) -> Result<DataType> {
+        Ok(onlap_kernels::arrow_type(self.repr(oid)?))
+    }
+
+    /// The node of an expression over the columns that the frame's layout has.
+    ///
+    /// # Errors
+    /// `0A000` for what has no kernel; errors of literals, with their places.
+    pub fn node(&mut self, id: ExprId) -> Result<Node> {
+        let made = stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.node_here(id));
+        made.map_err(|e| match (e.position, self.bound.place(id)) {
+            (None, Some(place)) if e.state == "0A000" => e.at(place),
+            _ => e,
+        })
+    }
+
+    /// The nodes of several.
+    pub fn nodes(&mut self, ids: &[ExprId]) -> Result<Vec<Node>> {
+        ids.iter().map(|id| self.node(*id)).collect()
+    }
+
+    fn node_here(&mut self, id: ExprId) -> Result<Node> {
+        let known = &self.layout().exprs;
+        if let Some((_, at)) = known.iter().find(|(known, _)| self.bound.same(*known, id)) {
+            return Ok(Node::Column(*at));
+        }
+        let bound = self.bound;
+        let ty = bound.ty(id);
+        match bound.expr(id) {
+            Expr::Var { entry, column, up } => self.var((*entry, *column), *up, ty),
+            Expr::Literal(literal) => self.literal(literal, ty, bound.place(id)),
+            Expr::Param(number) => {
+                let value =
+                    usize::try_from(*number - 1).ok().and_then(|at| self.env.params.get(at));
+                let missing = || Error::new("42P02", format!("there is no parameter ${number}"));
+                let value = value.cloned().ok_or_else(missing)?;
+                self.constant(ty.oid, &value)
+            }
+            Expr::SubColumn(n) => {
+                let first = self.frame().sub_columns.expect("a test of a subquery is being made");
+                Ok(Node::Column(first + n - 1))
+            }
+            Expr::Placeholder => {
+                let at = self.frame().placeholders.last().copied();
+                Ok(Node::Column(at.expect("a value has been put in a placeholder's place")))
+            }
+            Expr::Call(call) => {
+                let args = self.arguments(call)?;
+                let types = self.types_of(&args);
+                let nodes = self.nodes(&args)?;
+                let call = self.call(call.proc, nodes, types, ty)?;
+                self.folded(Node::Call(call))
+            }
+            Expr::Op(op) => {
+                let call = self.operator(op, ty)?;
+                self.folded(Node::Call(call))
+            }
+            Expr::Distinct(op) => Ok(Node::Distinct(Box::new(self.operator(op, ty)?))),
+            Expr::NullIf(op) => {
+                Ok(Node::NullIf(Box::new(self.operator(op, TypeRef::new(oids::BOOL))?)))
+            }
+            Expr::ArrayOp(op, all) => {
+                let array = bound.ty(op.args[1]).oid;
+                let element = self.element(array)?;
+                let types = vec![bound.ty(op.args[0]), TypeRef::new(element)];
+                let nodes = self.nodes(&op.args)?;
+                let call = self.call(op.proc, nodes, types, TypeRef::new(oids::BOOL))?;
+                Ok(Node::ArrayOp(Box::new(call), *all, self.repr(element)?))
+            }
+            Expr::And(all) => Ok(Node::And(self.arms(all)?)),
+            Expr::Or(all) => Ok(Node::Or(self.arms(all)?)),
+            Expr::Not(one) => Ok(Node::Not(Box::new(self.node(*one)?))),
+            Expr::Case(operand, arms, otherwise) => self.case(*operand, arms, *otherwise, ty),
+            Expr::Coalesce(all) => {
+                let ty = self.arrow(ty.oid)?;
+                Ok(Node::Coalesce(self.arms(all)?, ty))
+            }
+            Expr::Greatest(all, least) => Ok(Node::Greatest(self.nodes(all)?, *least, ty.oid)),
+            Expr::SqlValue(value, precision) => self.sql_value(*value, *precision, ty),
+            Expr::NullTest(test) => {
+                let value = Box::new(self.node(test.value)?);
+                Ok(match test.row {
+                    true => Node::RowTest(value, test.not),
+                    false => Node::NullTest(value, test.not),
+                })
+            }
+            Expr::BoolTest(value, is, not) => {
+                let is = match is {
+                    Is::True => Some(true),
+                    Is::False => Some(false),
+                    Is::Unknown | Is::Null => None,
+                };
+                Ok(Node::BoolTest(Box::new(self.node(*value)?), is, *not))
+            }
+            Expr::Relabel(one) | Expr::Collate(one, _) => self.relabelled(*one, ty),
+            Expr::ViaText(one) => {
+                let from = bound.ty(*one).oid;
+                let value = Box::new(self.node(*one)?);
+                self.folded(Node::ViaText(value, from, ty.oid))
+            }
+            Expr::Elements(array, each) => self.elements(*array, *each, ty),
+            Expr::Array(all, nested) => {
+                let element = self.element(ty.oid)?;
+                let types = self.types_of(all);
+                let _ = types;
+                Ok(Node::Array(Box::new(ArrayOf {
+                    values: self.nodes(all)?,
+                    nested: *nested,
+                    element,
+                    repr: self.repr(element)?,
+                })))
+            }
+            Expr::Row(all, _) => {
+                let types: Vec<Oid> = self.types_of(all).iter().map(|ty| ty.oid).collect();
+                let reprs = types.iter().map(|oid| self.repr(*oid)).collect::<Result<_>>()?;
+                Ok(Node::Row(Box::new(RowOf { values: self.nodes(all)?, types, reprs })))
+            }
+            Expr::Field(row, field) => {
+                let repr = self.repr(ty.oid)?;
+                Ok(Node::Field(Box::new(FieldOf { row: self.node(*row)?, field: *field, repr })))
+            }
+            Expr::Subscript(part) => self.part(part, ty),
+            Expr::RowCompare(order, operators, left, right) => {
+                self.row_compare(*order, operators, left, right)
+            }
+            Expr::SubQuery(sub) => self.subquery(sub, ty),
+            Expr::Domain(one) => self.node(*one),
+            Expr::Grouping(..) => Err(unsupported("GROUPING here")),
+            Expr::Aggregate(_) => Err(unsupported("an aggregate here")),
+            Expr::WindowCall(_) => Err(unsupported("a call over a window here")),
+            Expr::ConvertRow(_) | Expr::StoreFields(..) => Err(unsupported("a conversion of rows")),
+            Expr::RowColumn(..) | Expr::Default | Expr::CurrentOf(..) => {
+                Err(unsupported("this expression"))
+            }
+        }
+    }
+
+    fn arms(&mut self, ids: &[ExprId]) -> Result<Vec<crate::node::Arm>> {
+        Ok(self.nodes(ids)?.into_iter().map(Node::into_arm).collect())
+    }
+
+    fn types_of(&self, ids: &[ExprId]) -> Vec<TypeRef> {
+        ids.iter().map(|id| self.bound.ty(*id)).collect()
+    }
+
+    /// The type of an array's elements.
+    pub fn element(&self, array: Oid) -> Result<Oid> {
+        let element = self.env.catalog.base_element(array);
+        element.ok_or_else(|| crate::node::unserved(&self.env, array))
+    }
+
+    /// The arguments in the order of the parameters.
+    pub fn arguments(&self, call: &onlap_pg::bound::Call) -> Result<Vec<ExprId>> {
+        let proc = self.env.catalog.proc(call.proc).expect("the resolver has found it");
+        let mut places: Vec<Option<ExprId>> = vec![None; proc.arguments.len().max(call.args.len())];
+        for (n, (place, id)) in call.args.iter().enumerate() {
+            places[place.unwrap_or(n)] = Some(*id);
+        }
+        places.truncate(places.iter().rposition(Option::is_some).map_or(0, |at| at + 1));
+        let all: Option<Vec<ExprId>> = places.iter().copied().collect();
+        match all {
+            Some(all) if all.len() + proc.defaults >= proc.arguments.len() => Ok(all),
+            _ => Err(unsupported(format!("{}() with defaults", proc.name))),
+        }
+    }
+
+    /// A column, of this query or of one around it.
+    pub fn var(&mut self, var: Var, up: u32, ty: TypeRef) -> Result<Node> {
+        let at = self.frames.len() - 1;
+        let owner = at - up as usize;
+        let query = self.bound.query(self.frames[owner].query);
+        let entry = &query.entries[var.0 - 1];
+        if up == 0
+            && let Some(column) = self.frames[at].layout.vars.get(&var)
+        {
+            return Ok(Node::Column(*column));
+        }
+        self.note_outer(owner, var, ty);
+        // The query nearest to here that is run once per set of outer values, and is within the owner.
+        let inner = (owner + 1..=at).rev().find(|n| self.frames[*n].boundary.is_some());
+        if inner.is_none()
+            && let Some(node) = self.of_left(owner, var)
+        {
+            return Ok(node);
+        }
+        if up == 0 && var.1 == 0 {
+            return self.whole_row(var.0);
+        }
+        if let EntryKind::Join { columns, .. } = &entry.kind
+            && var.1 > 0
+            && inner.is_none()
+        {
+            let column = columns[var.1 as usize - 1];
+            return match (up, self.bound.expr(column)) {
+                (0, _) => self.node(column),
+                (_, Expr::Var { entry, column, up: 0 }) => self.var((*entry, *column), up, ty),
+                _ => Err(unsupported("a merged column of a join in a lateral query")),
+            };
+        }
+        if up == 0 {
+            return Err(unsupported(match var.1 {
+                ..0 => "a system column",
+                _ => "this column here",
+            }));
+        }
+        let Some(inner) = inner else {
+            return Err(unsupported("a reference to an outer query here"));
+        };
+        let levels = up - (at - inner) as u32;
+        let boundary = self.frames[inner].boundary.as_mut().expect("it was looked for");
+        let wanted = (levels, var, ty);
+        let position = boundary.wanted.iter().position(|known| known.0 == levels && known.1 == var);
+        let position = position.unwrap_or_else(|| {
+            boundary.wanted.push(wanted);
+            boundary.wanted.len() - 1
+        });
+        Ok(Node::Outer(Arc::clone(&boundary.slots), position))
+    }
+
+    /// A column of the left side of a lateral join of a query.
+    fn of_left(&mut self, owner: usize, var: Var) -> Option<Node> {
+        let lateral = self.frames[owner].lateral.iter_mut().rev();
+        let (lateral, column) = lateral
+            .filter_map(|lateral| lateral.layout.vars.get(&var).copied().map(|at| (lateral, at)))
+            .next()?;
+        let known = lateral.wanted.iter().position(|at| *at == column);
+        let at = known.unwrap_or_else(|| {
+            lateral.wanted.push(column);
+            lateral.wanted.len() - 1
+        });
+        Some(Node::Outer(Arc::clone(&lateral.slots), at))
+    }
+
+    /// All columns of an entry as a row.
+    fn whole_row(&mut self, entry: usize) -> Result<Node> {
+        let at = self.frames.len() - 1;
+        let query = self.bound.query(self.frames[at].query);
+        let types = query.entries[entry - 1].types.clone();
+        let mut values = Vec::with_capacity(types.len());
+        let mut reprs = Vec::with_capacity(types.len());
+        for (n, ty) in types.iter().enumerate() {
+            values.push(self.var((entry, n as i32 + 1), 0, *ty)?);
+            reprs.push(self.repr(ty.oid)?);
+        }
+        let types = types.iter().map(|ty| ty.oid).collect();
+        let row = Node::Row(Box::new(RowOf { values, types, reprs }));
+        match self.frames[at].layout.vars.get(&(entry, PRESENT)) {
+            None => Ok(row),
+            Some(present) => {
+                let there = Node::BoolTest(Box::new(Node::Column(*present)), Some(true), false);
+                let none = self.constant(oids::RECORD, &Datum::Null)?;
+                let arm = (there.into_arm(), row.into_arm());
+                let ty = self.arrow(oids::RECORD)?;
+                Ok(Node::Case(vec![arm], Box::new(none.into_arm()), ty))
+            }
+        }
+    }
+
+    /// A constant of a type.
+    pub fn constant(&self, oid: Oid, value: &Datum<'_>) -> Result<Node> {
+        Ok(Node::Const(self.single(oid, value)?))
+    }
+
+    fn single(&self, oid: Oid, value: &Datum<'_>) -> Result<ArrayRef> {
+        Datum::column(self.repr(oid)?, [value.clone()].iter())
+    }
+
+    fn literal(&self, literal: &Literal, ty: TypeRef, place: Option<u32>) -> Result<Node> {
+        let mut cx = self.env.cx();
+        let value = match literal {
+            Literal::Null => Ok(Datum::Null),
+            Literal::Bool(value) => Ok(Datum::Bool(*value)),
+            Literal::Int(value) if self.repr(ty.oid)? == Repr::Int4 => Ok(Datum::Int4(*value)),
+            Literal::Int8(value) if self.repr(ty.oid)? == Repr::Int8 => Ok(Datum::Int8(*value)),
+            Literal::Int(value) => onlap_kernels::input(&mut cx, ty, &value.to_string()),
+            Literal::Int8(value) => onlap_kernels::input(&mut cx, ty, &value.to_string()),
+            Literal::Numeric(text) | Literal::Text(text) => onlap_kernels::input(&mut cx, ty, text),
+            Literal::Bits(digits, hex) => {
+                let text = format!("{}{digits}", if *hex { 'x' } else { 'b' });
+                onlap_kernels::input(&mut cx, ty, &text)
+            }
+        };
+        let value = value.map_err(|e| match (e.position, place) {
+            (None, Some(place)) => e.at(place),
+            _ => e,
+        })?;
+        self.constant(ty.oid, &value)
+    }
+
+    /// The call of a function.
+    pub fn call(
+        &self,
+        proc: Oid,
+        args: Vec<Node>,
+        types: Vec<TypeRef>,
+        result: TypeRef,
+    ) -> Result<Call> {
+        let row = self.env.catalog.proc(proc).expect("the resolver has found it");
+        let Some(make) = find(proc) else {
+            let shown = onlap_kernels::signature(&self.env.catalog, row);
+            return Err(unsupported(format!("function {shown}")));
+        };
+        let volatile = row.volatility == Volatility::Volatile;
+        let ty = self.arrow(result.oid)?;
+        let types = Types { args: types, result, catalog: Arc::clone(&self.env.catalog) };
+        Ok(Call { kernel: make(&types), args, volatile, ty })
+    }
+
+    fn operator(&mut self, op: &Op, result: TypeRef) -> Result<Call> {
+        let types = self.types_of(&op.args);
+        let args = self.nodes(&op.args)?;
+        self.call(op.proc, args, types, result)
+    }
+
+    /// The same bits as another type: of another representation where the types differ so.
+    fn relabelled(&mut self, one: ExprId, ty: TypeRef) -> Result<Node> {
+        let from = self.bound.ty(one).oid;
+        let node = self.node(one)?;
+        match self.repr(from)? == self.repr(ty.oid)? {
+            true => Ok(node),
+            // Integers of one width are one bit pattern to PostgreSQL; here oid and int4 have types of their own.
+            false => Ok(Node::ViaText(Box::new(node), from, ty.oid)),
+        }
+    }
+
+    /// The node as a constant, if it is one already and can be calculated.
+    fn folded(&self, node: Node) -> Result<Node> {
+        let is_const = match &node {
+            Node::Call(call) if call.volatile => false,
+            node => node.children().iter().all(|child| matches!(child, Node::Const(_))),
+        };
+        if !is_const {
+            return Ok(node);
+        }
+        match node.eval(&Rows { columns: &[], count: 1 }, &self.env) {
+            Ok(Col { array, .. }) => Ok(Node::Const(array)),
+            // It may be that no row reaches it.
+            Err(_) => Ok(node),
+        }
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<ExprId>,
+        arms: &[(ExprId, ExprId)],
+        otherwise: ExprId,
+        ty: TypeRef,
+    ) -> Result<Node> {
+        let value = operand.map(|operand| self.node(operand)).transpose()?;
+        let at = self.layout().width() + self.frame().placeholders.len() + 64;
+        if value.is_some() {
+            self.frame().placeholders.push(at);
+        }
+        let made = self.case_arms(arms, otherwise, ty);
+        if value.is_some() {
+            self.frame().placeholders.pop();
+        }
+        let body = made?;
+        Ok(match value {
+            Some(value) => Node::With { at, value: Box::new(value), body: Box::new(body) },
+            None => body,
+        })
+    }
+
+    fn case_arms(
+        &mut self,
+        arms: &[(ExprId, ExprId)],
+        otherwise: ExprId,
+        ty: TypeRef,
+    ) -> Result<Node> {
+        let mut made = Vec::with_capacity(arms.len());
+        for (when, then) in arms {
+            made.push((self.node(*when)?.into_arm(), self.node(*then)?.into_arm()));
+        }
+        let otherwise = Box::new(self.node(otherwise)?.into_arm());
+        Ok(Node::Case(made, otherwise, self.arrow(ty.oid)?))
+    }
+
+    fn elements(&mut self, array: ExprId, each: ExprId, ty: TypeRef) -> Result<Node> {
+        let from = self.element(self.bound.ty(array).oid)?;
+        let to = self.element(ty.oid)?;
+        let array = self.node(array)?;
+        self.frame().placeholders.push(0);
+        let each = self.node(each);
+        self.frame().placeholders.pop();
+        let (from, to) = (self.repr(from)?, (to, self.repr(to)?));
+        Ok(Node::Elements(Box::new(Elements { array, each: each?, from, to })))
+    }
+
+    fn part(&mut self, part: &onlap_pg::bound::Subscript, ty: TypeRef) -> Result<Node> {
+        if part.assigned.is_some() {
+            return Err(unsupported("a part that is written to"));
+        }
+        let container = self.node(part.container)?;
+        let bounds = |compiler: &mut Self, ids: &[Option<ExprId>]| {
+            let node = |id: &Option<ExprId>| id.map(|id| compiler.node(id)).transpose();
+            ids.iter().map(node).collect::<Result<Vec<_>>>()
+        };
+        let (upper, lower) = (bounds(self, &part.upper)?, bounds(self, &part.lower)?);
+        let made = Part {
+            container,
+            container_type: part.container_type,
+            upper,
+            lower,
+            element: part.element,
+            repr: self.repr(ty.oid)?,
+        };
+        Ok(Node::Part(Box::new(made)))
+    }
+
+    fn row_compare(
+        &mut self,
+        order: onlap_pg::bound::RowOrder,
+        operators: &[Oid],
+        left: &[ExprId],
+        right: &[ExprId],
+    ) -> Result<Node> {
+        let bool = TypeRef::new(oids::BOOL);
+        let mut columns = Vec::with_capacity(operators.len());
+        for ((operator, left), right) in operators.iter().zip(left).zip(right) {
+            let types = vec![self.bound.ty(*left), self.bound.ty(*right)];
+            let less = self.env.catalog.operator(*operator).expect("the resolver has found it");
+            let equal = self.env.catalog.operator_exact("=", less.left, less.right);
+            let equal = equal.ok_or_else(|| unsupported("this comparison of rows"))?;
+            // `<=` decides as `<` does where two columns differ.
+            let less = self.call(less.proc, Vec::new(), types.clone(), bool)?;
+            let args = vec![self.node(*left)?, self.node(*right)?];
+            columns.push((less, self.call(equal.proc, args, types, bool)?));
+        }
+        Ok(Node::RowCompare(Box::new(RowCompare { order, columns })))
+    }
+
+    fn sql_value(&mut self, value: SqlValue, precision: Option<i32>, ty: TypeRef) -> Result<Node> {
+        let modifier = precision.unwrap_or(-1);
+        let settings = &self.env.settings;
+        let now = match value {
+            SqlValue::CurrentDate => Datum::Int4(clock::current_date(settings)),
+            SqlValue::CurrentTime => {
+                let (time, zone) = clock::current_time(settings, modifier);
+                let mut bytes = time.to_be_bytes().to_vec();
+                bytes.extend(zone.to_be_bytes());
+                Datum::bytes(bytes)
+            }
+            SqlValue::CurrentTimestamp => Datum::Int8(clock::current_timestamp(settings, modifier)),
+            SqlValue::LocalTime => Datum::Int8(clock::localtime(settings, modifier)),
+            SqlValue::LocalTimestamp => Datum::Int8(clock::localtimestamp(settings, modifier)),
+            SqlValue::CurrentRole | SqlValue::CurrentUser | SqlValue::User => {
+                self.env.session.call(CURRENT_USER, &[])?
+            }
+            SqlValue::SessionUser => self.env.session.call(SESSION_USER, &[])?,
+            SqlValue::CurrentCatalog => self.env.session.call(CURRENT_DATABASE, &[])?,
+            SqlValue::CurrentSchema => self.env.session.call(CURRENT_SCHEMA, &[])?,
+        };
+        self.constant(ty.oid, &now)
+    }
+
+    /// Makes a query that is run once per set of outer values, and the nodes of these values.
+    pub fn within(&mut self, query: QueryId) -> Result<(Rel, Slots, Vec<Node>)> {
+        self.frames.push(Frame::new(query, Some(Boundary::default())));
+        let made = self.query(query);
+        let frame = self.frames.pop().expect("it was pushed");
+        let boundary = frame.boundary.expect("it has one");
+        let rel = made?;
+        let mut params = Vec::with_capacity(boundary.wanted.len());
+        for (levels, var, ty) in boundary.wanted {
+            params.push(self.var(var, levels - 1, ty)?);
+        }
+        Ok((rel, boundary.slots, params))
+    }
+
+    fn subquery(&mut self, sub: &onlap_pg::bound::SubQuery, ty: TypeRef) -> Result<Node> {
+        let (rel, slots, params) = self.within(sub.query)?;
+        let query = self.bound.query(sub.query);
+        let targets: Vec<&Target> = query.targets.iter().filter(|t| !t.hidden).collect();
+        let columns: Vec<TypeRef> = targets.iter().map(|t| self.bound.ty(t.value)).collect();
+        let mut made = crate::apply::SubQuery::new(rel.plan, slots, params, self.arrow(ty.oid)?);
+        made.rounds = self.rounds();
+        made.columns = columns.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
+        made.ask = match &sub.kind {
+            SubKind::Exists => crate::apply::Ask::Exists,
+            SubKind::Value => crate::apply::Ask::Value,
+            SubKind::Array => {
+                let element = columns[0].oid;
+                crate::apply::Ask::Array(element, self.env.catalog.element(element).is_some())
+            }
+            SubKind::Any(_) | SubKind::All(_) | SubKind::Row(_) => {
+                let test = sub.test.expect("a comparison has a test");
+                let at = self.layout().width() + 128;
+                let before = self.frame().sub_columns.replace(at);
+                let node = self.node(test);
+                self.frame().sub_columns = before;
+                let kind = match &sub.kind {
+                    SubKind::Any(_) => crate::apply::Quantor::Any,
+                    SubKind::All(_) => crate::apply::Quantor::All,
+                    _ => crate::apply::Quantor::Row,
+                };
+                let hashed = match kind {
+                    crate::apply::Quantor::Any => self.hashed(test, at)?,
+                    _ => None,
+                };
+                crate::apply::Ask::Test(kind, Box::new(node?), at, hashed)
+            }
+            SubKind::Several(_) => return Err(unsupported("a subquery for several columns")),
+        };
+        Ok(Node::Query(Box::new(made)))
+    }
+
+    /// The left sides of a test that is nothing but equality with the subquery's columns in their order.
+    fn hashed(&mut self, test: ExprId, _: usize) -> Result<Option<Vec<(Node, Oid)>>> {
+        let parts: Vec<ExprId> = match self.bound.expr(test) {
+            Expr::And(all) => all.clone(),
+            _ => vec![test],
+        };
+        let mut sides = Vec::with_capacity(parts.len());
+        for (n, part) in parts.iter().enumerate() {
+            let Expr::Op(op) = self.bound.expr(*part) else { return Ok(None) };
+            let operator = self.env.catalog.operator(op.operator);
+            let is_equal =
+                operator.is_some_and(|o| o.name == "=" && o.can_hash && o.left == o.right);
+            let [left, right] = op.args[..] else { return Ok(None) };
+            let is_column = matches!(self.bound.expr(right), Expr::SubColumn(at) if *at == n + 1);
+            if !is_equal || !is_column {
+                return Ok(None);
+            }
+            sides.push((self.node(left)?, self.bound.ty(left).oid));
+        }
+        Ok(Some(sides))
+    }
+}
+
+/// current_user()
+const CURRENT_USER: Oid = 745;
+/// session_user()
+const SESSION_USER: Oid = 746;
+/// current_database()
+const CURRENT_DATABASE: Oid = 861;
+/// current_schema()
+const CURRENT_SCHEMA: Oid = 1402;
+
+/// A slot for outer values, without any yet.
+pub fn slots() -> Slots {
+    Arc::new(Mutex::new(Vec::new()))
+}

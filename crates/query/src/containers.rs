@@ -1,0 +1,414 @@
+//! Arrays and rows: how are they made, and how are their parts taken?
+
+use std::sync::Arc;
+
+use arrow_array::{Array as _, ArrayRef, BooleanArray};
+use onlap_kernels::array::record::build;
+use onlap_kernels::array::{Array, Builder, Dim, Record};
+use onlap_kernels::{Col, Datum, Repr, repr};
+use onlap_pg::{Error, Oid, Result};
+
+use crate::env::Env;
+use crate::node::{Call, Node, Rows, Spread, truth};
+
+/// ARRAY[…]
+pub struct ArrayOf {
+    /// The elements, or arrays of one dimension less.
+    pub values: Vec<Node>,
+    /// Whether they are arrays.
+    pub nested: bool,
+    /// The type of elements.
+    pub element: Oid,
+    /// Their representation.
+    pub repr: Repr,
+}
+
+impl ArrayOf {
+    /// What is calculated for the same rows.
+    pub fn children(&self) -> Vec<&Node> {
+        self.values.iter().collect()
+    }
+
+    /// An array per row.
+    pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+        let values: Vec<Col> =
+            self.values.iter().map(|v| v.eval(rows, env)).collect::<Result<_>>()?;
+        let mut out = Vec::with_capacity(rows.count);
+        let outer = if self.nested { Repr::Bytes } else { self.repr };
+        for row in 0..rows.count {
+            let datums: Vec<Datum<'_>> =
+                values.iter().map(|v| Datum::at(&v.array, outer, v.at(row))).collect();
+            let bytes =
+                if self.nested { nest(&datums, self.repr)? } else { flat(&datums, self.repr)? };
+            env.cx().room(bytes.len())?;
+            out.push(Datum::bytes(bytes));
+        }
+        Ok(Col::new(Datum::column(Repr::Bytes, out.iter())?))
+    }
+}
+
+fn flat(values: &[Datum<'_>], repr: Repr) -> Result<Vec<u8>> {
+    let mut builder = Builder::new(repr);
+    for value in values {
+        builder.push(value)?;
+    }
+    Ok(builder.finish())
+}
+
+/// Arrays of the same form as one of one more dimension.
+fn nest(values: &[Datum<'_>], repr: Repr) -> Result<Vec<u8>> {
+    let differs = || {
+        let text = "multidimensional arrays must have array expressions with matching dimensions";
+        Error::new("2202E", text)
+    };
+    let mut builder = Builder::new(repr);
+    let mut inner: Option<Vec<Dim>> = None;
+    let mut count = 0;
+    for value in values {
+        // NULL counts as an array without elements.
+        let dims = match value {
+            Datum::Bytes(bytes) => {
+                let array = Array::load(bytes, repr);
+                builder.extend(&array)?;
+                array.dims()
+            }
+            _ => Vec::new(),
+        };
+        count += 1;
+        match &inner {
+            None => inner = Some(dims),
+            Some(known) if *known == dims => {}
+            Some(_) => return Err(differs()),
+        }
+    }
+    let inner = inner.unwrap_or_default();
+    if inner.is_empty() {
+        return Ok(Builder::new(repr).finish());
+    }
+    if inner.len() >= 6 {
+        let text = format!(
+            "number of array dimensions ({}) exceeds the maximum allowed (6)",
+            inner.len() + 1
+        );
+        return Err(Error::new("54000", text));
+    }
+    let dims: Vec<Dim> = [Dim::new(count)].into_iter().chain(inner).collect();
+    Ok(builder.finish_as(&dims))
+}
+
+/// The values of a column as one array, of one row; arrays become one of one more dimension.
+pub fn array_of_column(
+    column: &ArrayRef,
+    own: Repr,
+    element: Oid,
+    nested: bool,
+    env: &Env,
+) -> Result<ArrayRef> {
+    let values: Vec<Datum<'_>> = (0..column.len()).map(|row| Datum::at(column, own, row)).collect();
+    env.cx().room(values.iter().map(|value| value.size() + 8).sum())?;
+    let bytes = if nested {
+        let inner = env.catalog.base_element(element).expect("an array has elements");
+        nest(&values, repr(&env.catalog, inner).expect("its values were made"))?
+    } else {
+        flat(&values, own)?
+    };
+    Datum::column(Repr::Bytes, [Datum::bytes(bytes)].iter())
+}
+
+/// ROW(…)
+pub struct RowOf {
+    /// The fields.
+    pub values: Vec<Node>,
+    /// Their types.
+    pub types: Vec<Oid>,
+    /// Their representations.
+    pub reprs: Vec<Repr>,
+}
+
+impl RowOf {
+    /// What is calculated for the same rows.
+    pub fn children(&self) -> Vec<&Node> {
+        self.values.iter().collect()
+    }
+
+    /// A record per row.
+    pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+        let values: Vec<Col> =
+            self.values.iter().map(|v| v.eval(rows, env)).collect::<Result<_>>()?;
+        let mut out = Vec::with_capacity(rows.count);
+        for row in 0..rows.count {
+            let fields: Vec<(Oid, Datum<'_>)> = values
+                .iter()
+                .zip(self.types.iter().zip(&self.reprs))
+                .map(|(v, (oid, repr))| (*oid, Datum::at(&v.array, *repr, v.at(row))))
+                .collect();
+            out.push(Datum::bytes(build(&fields)?));
+        }
+        Ok(Col::new(Datum::column(Repr::Bytes, out.iter())?))
+    }
+}
+
+/// A field of a row.
+pub struct FieldOf {
+    /// The row.
+    pub row: Node,
+    /// Which, from 1.
+    pub field: i32,
+    /// The field's representation.
+    pub repr: Repr,
+}
+
+impl FieldOf {
+    /// A value per row.
+    pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+        let value = self.row.eval(rows, env)?;
+        let at = usize::try_from(self.field - 1).expect("fields count from 1");
+        let field = |row: usize| match Datum::at(&value.array, Repr::Bytes, row) {
+            Datum::Bytes(bytes) => {
+                let record = Record::load(&bytes);
+                if at < record.len() { record.get(at, self.repr).into_owned() } else { Datum::Null }
+            }
+            _ => Datum::Null,
+        };
+        let out: Vec<Datum<'static>> = (0..value.array.len()).map(field).collect();
+        Ok(Col { array: Datum::column(self.repr, out.iter())?, is_const: value.is_const })
+    }
+}
+
+/// IS NULL of a row: all fields are; IS NOT NULL: none is.
+pub fn row_test(value: &Col, not: bool) -> Col {
+    let test = |row: usize| match Datum::at(&value.array, Repr::Bytes, row) {
+        Datum::Bytes(bytes) => {
+            let record = Record::load(&bytes);
+            (0..record.len()).all(|at| record.is_null(at) != not)
+        }
+        _ => !not,
+    };
+    let tested = (0..value.array.len()).map(|row| Some(test(row)));
+    Col { array: Arc::new(tested.collect::<BooleanArray>()), is_const: value.is_const }
+}
+
+/// Each element of an array converted.
+pub struct Elements {
+    /// The array.
+    pub array: Node,
+    /// How an element, which is the only column, is converted.
+    pub each: Node,
+    /// The representation of elements.
+    pub from: Repr,
+    /// The type and representation of the results.
+    pub to: (Oid, Repr),
+}
+
+impl Elements {
+    /// What is calculated for the same rows.
+    pub fn children(&self) -> Vec<&Node> {
+        vec![&self.array]
+    }
+
+    /// An array per row.
+    pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+        let value = self.array.eval(rows, env)?;
+        let mut out = Vec::with_capacity(value.array.len());
+        for row in 0..value.array.len() {
+            let Datum::Bytes(bytes) = Datum::at(&value.array, Repr::Bytes, row) else {
+                out.push(Datum::Null);
+                continue;
+            };
+            let array = Array::load(&bytes, self.from);
+            let elements: Vec<Datum<'_>> = array.iter().collect();
+            let count = elements.len();
+            let columns = [Datum::column(self.from, elements.iter())?];
+            let made = self.each.eval(&Rows { columns: &columns, count }, env)?.spread(count)?;
+            let mut builder = Builder::new(self.to.1);
+            for at in 0..count {
+                builder.push(&Datum::at(&made, self.to.1, at))?;
+            }
+            out.push(Datum::bytes(builder.finish_as(&array.dims())));
+        }
+        Ok(Col { array: Datum::column(Repr::Bytes, out.iter())?, is_const: value.is_const })
+    }
+}
+
+/// Parts of a container.
+pub struct Part {
+    /// The container.
+    pub container: Node,
+    /// Its type.
+    pub container_type: Oid,
+    /// Upper bounds, or indexes.
+    pub upper: Vec<Option<Node>>,
+    /// Lower bounds; none where an element is taken.
+    pub lower: Vec<Option<Node>>,
+    /// The type of elements.
+    pub element: Oid,
+    /// The representation of the result.
+    pub repr: Repr,
+}
+
+/// jsonb
+const JSONB: Oid = 3802;
+
+impl Part {
+    /// What is calculated for the same rows.
+    pub fn children(&self) -> Vec<&Node> {
+        let bounds = self.upper.iter().chain(&self.lower).flatten();
+        [&self.container].into_iter().chain(bounds).collect()
+    }
+
+    /// A part per row.
+    pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+        if self.container_type == JSONB {
+            return Err(crate::compile::unsupported("a subscript of jsonb"));
+        }
+        let container = self.container.eval(rows, env)?;
+        let values = |nodes: &[Option<Node>]| {
+            let value = |node: &Option<Node>| node.as_ref().map(|n| n.eval(rows, env)).transpose();
+            nodes.iter().map(value).collect::<Result<Vec<_>>>()
+        };
+        let (upper, lower) = (values(&self.upper)?, values(&self.lower)?);
+        let element = repr(&env.catalog, self.element).expect("its values were made");
+        let mut out = Vec::with_capacity(rows.count);
+        for row in 0..rows.count {
+            let array = Datum::at(&container.array, Repr::Bytes, container.at(row));
+            let bound = |col: &Option<Col>| col.as_ref().map(|col| index(col, row));
+            let uppers: Vec<_> = upper.iter().map(bound).collect();
+            let lowers: Vec<_> = lower.iter().map(bound).collect();
+            let Datum::Bytes(bytes) = &array else {
+                out.push(Datum::Null);
+                continue;
+            };
+            let array = Array::load(bytes, element);
+            out.push(match self.lower.is_empty() {
+                true => one(&array, &uppers),
+                false => slice(&array, element, &uppers, &lowers)?,
+            });
+        }
+        Ok(Col::new(Datum::column(self.repr, out.iter())?))
+    }
+}
+
+/// An index; `None` for NULL.
+fn index(col: &Col, row: usize) -> Option<i64> {
+    match Datum::at(&col.array, Repr::Int4, col.at(row)) {
+        Datum::Int4(at) => Some(i64::from(at)),
+        _ => None,
+    }
+}
+
+fn one(array: &Array<'_>, at: &[Option<Option<i64>>]) -> Datum<'static> {
+    if at.len() != array.ndims() {
+        return Datum::Null;
+    }
+    let mut position = 0_usize;
+    for (n, index) in at.iter().enumerate() {
+        let dim = array.dim(n);
+        let Some(Some(index)) = index else { return Datum::Null };
+        let offset = index - i64::from(dim.lower);
+        if !(0..i64::from(dim.length)).contains(&offset) {
+            return Datum::Null;
+        }
+        position = position * dim.length as usize + offset as usize;
+    }
+    array.get(position).into_owned()
+}
+
+/// A slice: what lies outside is left out, and bounds count from 1 again.
+fn slice(
+    array: &Array<'_>,
+    repr: Repr,
+    upper: &[Option<Option<i64>>],
+    lower: &[Option<Option<i64>>],
+) -> Result<Datum<'static>> {
+    if upper.iter().chain(lower).flatten().any(Option::is_none) {
+        return Ok(Datum::Null);
+    }
+    let empty = || Ok(Datum::bytes(Builder::new(repr).finish()));
+    if upper.len() > array.ndims() || array.is_empty() {
+        return empty();
+    }
+    let mut ranges = Vec::with_capacity(array.ndims());
+    for n in 0..array.ndims() {
+        let dim = array.dim(n);
+        let first = i64::from(dim.lower);
+        let last = first + i64::from(dim.length) - 1;
+        let given = |list: &[Option<Option<i64>>]| list.get(n).copied().flatten().flatten();
+        let from = given(lower).map_or(first, |at| at.max(first));
+        let to = given(upper).map_or(last, |at| at.min(last));
+        if from > to {
+            return empty();
+        }
+        ranges.push((from - first, to - first, dim.length as usize));
+    }
+    let mut builder = Builder::new(repr);
+    let mut at: Vec<i64> = ranges.iter().map(|range| range.0).collect();
+    loop {
+        let position = at.iter().zip(&ranges).fold(0, |sum, (at, r)| sum * r.2 + *at as usize);
+        builder.push(&array.get(position))?;
+        // The next index, the last dimension first.
+        let Some(n) = (0..at.len()).rev().find(|n| at[*n] < ranges[*n].1) else { break };
+        at[n] += 1;
+        for (at, range) in at[n + 1..].iter_mut().zip(&ranges[n + 1..]) {
+            *at = range.0;
+        }
+    }
+    let dims: Vec<Dim> = ranges.iter().map(|r| Dim::new((r.1 - r.0 + 1) as usize)).collect();
+    Ok(Datum::bytes(builder.finish_as(&dims)))
+}
+
+/// `op ANY (array)`, `op ALL (array)`.
+pub fn array_op(call: &Call, all: bool, repr: Repr, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+    let sides = call.values(rows, env)?;
+    let constant = if sides[1].is_const { Some(elements(&sides[1], 0, repr)?) } else { None };
+    if let Some(elements) = &constant {
+        return by_element(call, all, elements.as_ref(), &sides[0], rows, env);
+    }
+    let mut found = Vec::with_capacity(rows.count);
+    for row in 0..rows.count {
+        let elements = elements(&sides[1], row, repr)?;
+        let at = sides[0].at(row);
+        let left = Col { array: sides[0].array.slice(at, 1), is_const: true };
+        let one = Rows { columns: &[], count: 1 };
+        let answer = by_element(call, all, elements.as_ref(), &left, &one, env)?;
+        found.push(truth(&answer, 0));
+    }
+    Ok(Col::new(Arc::new(BooleanArray::from(found))))
+}
+
+fn elements(array: &Col, row: usize, repr: Repr) -> Result<Option<ArrayRef>> {
+    match Datum::at(&array.array, Repr::Bytes, array.at(row)) {
+        Datum::Bytes(bytes) => {
+            let elements: Vec<Datum<'_>> = Array::load(&bytes, repr).iter().collect();
+            Datum::column(repr, elements.iter()).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Each element with all rows that are still open.
+fn by_element(
+    call: &Call,
+    all: bool,
+    elements: Option<&ArrayRef>,
+    left: &Col,
+    rows: &Rows<'_>,
+    env: &Env,
+) -> Result<Col> {
+    let Some(elements) = elements else {
+        return Ok(Col::new(Arc::new(BooleanArray::new_null(rows.count))));
+    };
+    let mut found: Vec<Option<bool>> = vec![Some(all); rows.count];
+    for at in 0..elements.len() {
+        let right = Col::constant(elements.slice(at, 1));
+        let holds = call.kernel.eval(&[left.clone(), right], rows.count, &mut env.cx())?;
+        let holds = Col::new(holds);
+        for (row, found) in found.iter_mut().enumerate() {
+            match truth(&holds, row) {
+                Some(value) if value != all => *found = Some(!all),
+                None if *found == Some(all) => *found = None,
+                _ => {}
+            }
+        }
+    }
+    Ok(Col::new(Arc::new(BooleanArray::from(found))))
+}

@@ -1,0 +1,108 @@
+//! What does a plan know of the statement, of the session and of what there is to read?
+
+use std::sync::Arc;
+
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::ExecutionPlan;
+use onlap_kernels::{Cx, Datum, Session};
+use onlap_pg::bound::{Bound, QueryId};
+use onlap_pg::catalog::Catalog;
+use onlap_pg::value::Settings;
+use onlap_pg::{Oid, Result};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+
+/// What all expressions of a plan share.
+pub struct Env {
+    /// Types, functions.
+    pub catalog: Arc<Catalog>,
+    /// How values are read and written.
+    pub settings: Settings,
+    /// The session.
+    pub session: Arc<dyn Session>,
+    /// The values of parameters, from `$1` on, in the representations of their types.
+    pub params: Vec<Datum<'static>>,
+    /// Where subqueries run.
+    pub handle: Handle,
+    /// What they run with; set before the plan is run.
+    pub context: Mutex<Option<Arc<TaskContext>>>,
+}
+
+impl Env {
+    /// What kernels are called with.
+    pub fn cx(&self) -> Cx<'_> {
+        Cx { catalog: &self.catalog, settings: &self.settings, session: &*self.session }
+    }
+}
+
+impl std::fmt::Debug for Env {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Env")
+    }
+}
+
+/// A view's query.
+pub type View = Arc<(Bound, QueryId)>;
+
+/// A value that is known when a step starts: a constant, a parameter, or an outer query's.
+pub type Value = Arc<dyn Fn() -> Result<Datum<'static>> + Send + Sync>;
+
+/// How a column is restricted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestrictionKind {
+    /// `=`
+    Equal,
+    /// `<`
+    Less,
+    /// `<=`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+}
+
+/// A condition on a column that every wanted row meets. Rows that do not may come all the same: a filter stands above.
+#[derive(Clone)]
+pub struct Restriction {
+    /// The column, from 1.
+    pub column: i32,
+    /// How it is compared, by the order of its type.
+    pub kind: RestrictionKind,
+    /// With which value of the column's type; NULL restricts to nothing.
+    pub value: Value,
+}
+
+/// What is known of a relation.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// How many rows it has, about.
+    pub rows: f64,
+    /// Columns, by number, each of which is a unique key.
+    pub unique: Vec<i32>,
+    /// Columns, by number, with which an index begins.
+    pub indexed: Vec<i32>,
+}
+
+/// What a plan reads.
+pub trait Tables {
+    /// What is known of a relation.
+    fn facts(&self, relation: Oid) -> Facts;
+
+    /// A step that reads columns of a relation, by their numbers from 1, in the representations of their types.
+    ///
+    /// # Errors
+    /// There is no such relation any more.
+    fn scan(
+        &self,
+        relation: Oid,
+        columns: &[i32],
+        restrictions: Vec<Restriction>,
+    ) -> Result<Arc<dyn ExecutionPlan>>;
+
+    /// The query of a view; `None` if the relation is none.
+    ///
+    /// # Errors
+    /// Its text cannot be bound any more.
+    fn view(&self, relation: Oid) -> Result<Option<View>>;
+}

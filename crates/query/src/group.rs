@@ -1,0 +1,531 @@
+//! How are rows grouped, and aggregates calculated?
+//!
+//! Groups are told apart by keys; the values that are shown are those of a group's first row. GROUPING SETS, ROLLUP and CUBE
+//! become copies of each row, one per set, with the number of the set as one more key. What is calculated for groups becomes
+//! columns that the targets, HAVING and ORDER BY find by the expressions that they are.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::{Array, ArrayRef, Int32Array, RecordBatch, new_null_array};
+use arrow_schema::{DataType, SortOptions};
+use datafusion_execution::TaskContext;
+use datafusion_expr::AggregateUDF;
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr::aggregate::{AggregateExprBuilder, AggregateFunctionExpr};
+use datafusion_physical_plan::ExecutionPlan;
+use datafusion_physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
+use futures::{StreamExt, TryStreamExt};
+use onlap_kernels::{Types, find_aggregate};
+use onlap_pg::bound::{Aggregate, Expr, ExprId, GroupSet, Query, QueryId};
+use onlap_pg::catalog::oids;
+use onlap_pg::{Result, TypeRef};
+
+use crate::aggregates::{Called, Collected, First, MakeStates, Within};
+use crate::build::{column, schema_of};
+use crate::compile::{Compiler, unsupported};
+use crate::error::ours;
+use crate::layout::Layout;
+use crate::node::{Node, arrow};
+use crate::physical::Computed;
+use crate::step::{Step, stream_of};
+
+type Plan = Arc<dyn ExecutionPlan>;
+
+/// What a step of groups is made of.
+#[derive(Default)]
+pub struct Parts {
+    /// Columns of the input: expressions with their types.
+    pub input: Vec<(Arc<Node>, DataType)>,
+    /// Columns of the input that are keys.
+    pub keys: Vec<usize>,
+    /// Calls: the states, the columns of their arguments, the column of FILTER, the result's type.
+    pub calls: Vec<(MakeStates, Vec<usize>, Option<usize>, DataType)>,
+}
+
+impl Parts {
+    /// Adds a column of the input.
+    pub fn add(&mut self, node: Node, ty: DataType) -> usize {
+        self.input.push((Arc::new(node), ty));
+        self.input.len() - 1
+    }
+
+    fn first(&mut self, node: Node, ty: DataType) -> usize {
+        let at = self.add(node, ty.clone());
+        self.calls.push((Arc::new(|| Box::new(First::default())), vec![at], None, ty));
+        self.calls.len() - 1
+    }
+}
+
+/// Where a grouped value is found.
+#[derive(Clone, Copy, Debug)]
+pub enum Found {
+    /// Among the keys.
+    Key(usize),
+    /// Among the calls.
+    Call(usize),
+}
+
+impl Found {
+    /// The column of the step of groups, which begins with so many keys.
+    pub fn at(self, keys: usize) -> usize {
+        match self {
+            Found::Key(at) => at,
+            Found::Call(at) => keys + at,
+        }
+    }
+}
+
+impl Compiler<'_> {
+    /// Groups and aggregates of a query.
+    pub fn group(&mut self, id: QueryId, plan: Plan) -> Result<Plan> {
+        let bound = self.bound;
+        let query = bound.query(id);
+        let mut parts = Parts::default();
+        let sets = expand(&query.sets, query);
+        let mut found = Vec::new();
+        for item in &query.groups {
+            let target = self.target_of(query, item);
+            let ty = bound.ty(target.value);
+            let (node, again) = (self.node(target.value)?, self.node(target.value)?);
+            found.push((target.value, ty, self.keyed(&mut parts, node, again, ty)?));
+        }
+        let mut aggregates = Vec::new();
+        self.aggregates_of(query, &mut aggregates);
+        for id in &aggregates {
+            let Expr::Aggregate(call) = bound.expr(*id) else { continue };
+            let at = self.aggregate(call, bound.ty(*id), &mut parts)?;
+            found.push((*id, bound.ty(*id), Found::Call(at)));
+        }
+        let dependent =
+            if query.depends_on_keys { self.dependent(&mut parts)? } else { Vec::new() };
+        let (plan, set_at) = self.grouped(plan, &parts, sets.as_deref(), query)?;
+        self.after(query, plan, &parts, found, dependent, sets, set_at)
+    }
+
+    /// Adds what is grouped by: the key, and where that is not the value itself, the first value, whose node is given again.
+    pub fn keyed(
+        &mut self,
+        parts: &mut Parts,
+        node: Node,
+        again: Node,
+        ty: TypeRef,
+    ) -> Result<Found> {
+        let own = self.arrow(ty.oid)?;
+        let (key, key_ty) = self.key_node(node, ty)?;
+        let is_own = !matches!(key, Node::Key(..));
+        let at = parts.add(key, key_ty);
+        parts.keys.push(at);
+        Ok(match is_own {
+            true => Found::Key(parts.keys.len() - 1),
+            false => Found::Call(parts.first(again, own)),
+        })
+    }
+
+    /// The layout of groups.
+    #[expect(clippy::too_many_arguments, reason = "all that the groups are made of")]
+    fn after(
+        &mut self,
+        query: &Query,
+        plan: Plan,
+        parts: &Parts,
+        found: Vec<(ExprId, TypeRef, Found)>,
+        dependent: Vec<((usize, i32), TypeRef, usize)>,
+        sets: Option<Vec<Vec<u32>>>,
+        set_at: Option<usize>,
+    ) -> Result<Plan> {
+        let keys = parts.keys.len() + usize::from(set_at.is_some());
+        let width = keys + parts.calls.len();
+        let mut layout = Layout { types: vec![TypeRef::new(0); width], ..Layout::default() };
+        for (id, ty, place) in found {
+            let at = place.at(keys);
+            layout.types[at] = ty;
+            layout.exprs.push((id, at));
+        }
+        for (var, ty, call) in dependent {
+            layout.types[keys + call] = ty;
+            layout.vars.insert(var, keys + call);
+        }
+        self.frame().layout = layout;
+        let Some((sets, set_at)) = sets.zip(set_at) else { return Ok(plan) };
+        self.grouping_calls(query, plan, &sets, set_at)
+    }
+
+    /// GROUPING(…): which of its arguments a row's set leaves out.
+    fn grouping_calls(
+        &mut self,
+        query: &Query,
+        plan: Plan,
+        sets: &[Vec<u32>],
+        set_at: usize,
+    ) -> Result<Plan> {
+        let bound = self.bound;
+        let mut ids = Vec::new();
+        self.roots(query, &mut |id, inside| {
+            if let Expr::Grouping(.., up) = bound.expr(id)
+                && *up == inside
+            {
+                ids.push(id);
+            }
+        });
+        let mut nodes = Vec::new();
+        for id in &ids {
+            let Expr::Grouping(_, references, _) = bound.expr(*id) else { continue };
+            let bits = |set: &Vec<u32>| {
+                references.iter().fold(0, |bits, r| bits << 1 | i32::from(!set.contains(r)))
+            };
+            let table = Arc::new(Int32Array::from_iter_values(sets.iter().map(bits)));
+            nodes.push((
+                Node::Pick(Box::new(Node::Column(set_at)), table),
+                TypeRef::new(oids::INT4),
+            ));
+        }
+        let (plan, at) = self.extend(plan, nodes)?;
+        self.frame().layout.exprs.extend(ids.into_iter().zip(at));
+        Ok(plan)
+    }
+
+    /// Visits all that is calculated behind the groups.
+    fn roots(&self, query: &Query, see: &mut dyn FnMut(ExprId, u32)) {
+        let roots = query.targets.iter().map(|target| target.value).chain(query.having);
+        for root in roots {
+            self.bound.visit(root, 0, &mut |id, inside| {
+                see(id, inside);
+                true
+            });
+        }
+    }
+
+    /// The aggregates of a query, each once.
+    fn aggregates_of(&self, query: &Query, out: &mut Vec<ExprId>) {
+        self.roots(query, &mut |id, inside| {
+            if let Expr::Aggregate(call) = self.bound.expr(id)
+                && call.up == inside
+                && !out.iter().any(|known| self.bound.same(*known, id))
+            {
+                out.push(id);
+            }
+        });
+    }
+
+    /// Columns that the groups' keys decide.
+    fn dependent(&mut self, parts: &mut Parts) -> Result<Vec<((usize, i32), TypeRef, usize)>> {
+        let layout = self.frame().layout.clone();
+        let mut out = Vec::new();
+        for (var, at) in &layout.vars {
+            let ty = layout.types[*at];
+            let arrow = self.arrow(ty.oid)?;
+            out.push((*var, ty, parts.first(Node::Column(*at), arrow)));
+        }
+        Ok(out)
+    }
+
+    /// A call of an aggregate.
+    fn aggregate(&mut self, call: &Aggregate, result: TypeRef, parts: &mut Parts) -> Result<usize> {
+        let bound = self.bound;
+        let row = self.env.catalog.proc(call.proc).expect("the resolver has found it");
+        let Some(make) = find_aggregate(call.proc) else {
+            let shown = onlap_kernels::signature(&self.env.catalog, row);
+            return Err(unsupported(format!("aggregate {shown}")));
+        };
+        let mut types = Vec::new();
+        let mut at = Vec::new();
+        let given = call.args.iter().filter(|target| !target.hidden).map(|target| target.value);
+        for id in call.direct.iter().copied().chain(given) {
+            let ty = bound.ty(id);
+            types.push(ty);
+            let node = self.node(id)?;
+            at.push(parts.add(node, self.arrow(ty.oid)?));
+        }
+        if at.is_empty() {
+            // count(*) counts rows, of which it needs a column.
+            let one = self.constant(oids::BOOL, &onlap_kernels::Datum::Bool(true))?;
+            at.push(parts.add(one, DataType::Boolean));
+        }
+        let kept = Types { args: types, result, catalog: Arc::clone(&self.env.catalog) };
+        let mut states: MakeStates = Arc::new(move || make(&kept));
+        let order = if call.distinct.is_empty() { &call.order } else { &call.distinct };
+        if !order.is_empty() {
+            let within = self.order_within(call, order, at.len(), &mut at, parts)?;
+            let inner = Arc::clone(&states);
+            states = Arc::new(move || Box::new(Collected::new(Arc::clone(&inner), within.clone())));
+        }
+        let filter = match call.filter {
+            Some(filter) => {
+                let node = self.node(filter)?;
+                Some(parts.add(node, DataType::Boolean))
+            }
+            None => None,
+        };
+        parts.calls.push((states, at, filter, self.arrow(result.oid)?));
+        Ok(parts.calls.len() - 1)
+    }
+
+    /// The order of a call's rows; adds its keys to the arguments.
+    fn within_order(
+        &mut self,
+        call: &Aggregate,
+        item: &onlap_pg::bound::SortItem,
+        parts: &mut Parts,
+    ) -> Result<(usize, SortOptions)> {
+        let target = call.args.iter().find(|target| target.reference == item.reference);
+        let value = target.expect("the binder has numbered them").value;
+        let node = self.node(value)?;
+        let (key, ty) = self.key_node(node, self.bound.ty(value))?;
+        let descending = self.is_descending(item);
+        let how = SortOptions { descending, nulls_first: item.nulls_first };
+        Ok((parts.add(key, ty), how))
+    }
+
+    fn order_within(
+        &mut self,
+        call: &Aggregate,
+        order: &[onlap_pg::bound::SortItem],
+        args: usize,
+        at: &mut Vec<usize>,
+        parts: &mut Parts,
+    ) -> Result<Within> {
+        let mut within = Within { args, order: Vec::new(), distinct: !call.distinct.is_empty() };
+        for item in order {
+            let (column, how) = self.within_order(call, item, parts)?;
+            at.push(column);
+            within.order.push(how);
+        }
+        Ok(within)
+    }
+
+    /// The step: its columns are the keys, the number of the set if there are sets, the calls.
+    pub fn grouped(
+        &mut self,
+        plan: Plan,
+        parts: &Parts,
+        sets: Option<&[Vec<u32>]>,
+        query: &Query,
+    ) -> Result<(Plan, Option<usize>)> {
+        let mut exprs: Vec<Arc<dyn PhysicalExpr>> = Vec::new();
+        for (node, ty) in &parts.input {
+            exprs.push(self.shared(node, ty));
+        }
+        let mut plan = match exprs.is_empty() {
+            true => plan,
+            false => self.project(plan, exprs)?,
+        };
+        let mut keys = parts.keys.clone();
+        let mut set_at = None;
+        if let Some(sets) = sets {
+            plan = self.copies(plan, parts, sets, query)?;
+            set_at = Some(keys.len());
+            keys.push(parts.input.len());
+        }
+        let schema = plan.schema();
+        let named = keys.iter().enumerate().map(|(n, at)| (column(*at), format!("g{n}")));
+        let groups = PhysicalGroupBy::new_single(named.collect());
+        let mut calls = Vec::new();
+        let mut filters: Vec<Option<Arc<dyn PhysicalExpr>>> = Vec::new();
+        for (states, at, filter, ty) in &parts.calls {
+            calls.push(Arc::new(self.library_call(states, at, ty, &schema)?));
+            filters.push(filter.map(column));
+        }
+        let mode = AggregateMode::Single;
+        let input_schema = plan.schema();
+        let step = AggregateExec::try_new(mode, groups, calls, filters, plan, input_schema);
+        let plan: Plan = Arc::new(step.map_err(ours)?);
+        let plan = match sets.map(|sets| sets.iter().position(Vec::is_empty)) {
+            Some(Some(set)) => self.never_empty(plan, parts, set)?,
+            _ => plan,
+        };
+        let renamed = (0..plan.schema().fields().len()).map(|at| {
+            let name = plan.schema().field(at).name().clone();
+            let column = datafusion_physical_expr::expressions::Column::new(&name, at);
+            Arc::new(column) as Arc<dyn PhysicalExpr>
+        });
+        let renamed = renamed.collect();
+        Ok((self.project(plan, renamed)?, set_at))
+    }
+
+    /// An expression that several places own.
+    fn shared(&self, node: &Arc<Node>, ty: &DataType) -> Arc<dyn PhysicalExpr> {
+        match **node {
+            Node::Column(at) => column(at),
+            _ => {
+                let (node, env) = (Arc::clone(node), Arc::clone(&self.env));
+                Arc::new(Computed { node, env, ty: ty.clone() })
+            }
+        }
+    }
+
+    fn library_call(
+        &self,
+        states: &MakeStates,
+        at: &[usize],
+        ty: &DataType,
+        schema: &arrow_schema::SchemaRef,
+    ) -> Result<AggregateFunctionExpr> {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let name = format!("a{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        let env = Arc::clone(&self.env);
+        let called = Called::new(name.clone(), Arc::clone(states), ty.clone(), env);
+        let function = Arc::new(AggregateUDF::new_from_impl(called));
+        let args = at.iter().map(|at| column(*at)).collect();
+        let built =
+            AggregateExprBuilder::new(function, args).schema(Arc::clone(schema)).alias(name);
+        built.build().map_err(ours)
+    }
+
+    /// A copy of each row per set, in which what the set leaves out is NULL, and the number of the set.
+    fn copies(&self, plan: Plan, parts: &Parts, sets: &[Vec<u32>], query: &Query) -> Result<Plan> {
+        let mut types: Vec<DataType> = parts.input.iter().map(|(_, ty)| ty.clone()).collect();
+        types.push(DataType::Int32);
+        let schema = schema_of(&types);
+        // Columns of a reference: its key, and the first value where that is another.
+        let columns: Vec<(u32, Vec<usize>)> = query
+            .groups
+            .iter()
+            .zip(&parts.keys)
+            .map(|(item, key)| {
+                let own = matches!(*parts.input[*key].0, Node::Key(..)).then_some(key + 1);
+                (item.reference, [*key].into_iter().chain(own).collect())
+            })
+            .collect();
+        let sets: Arc<Vec<Vec<u32>>> = Arc::new(sets.to_vec());
+        let out = Arc::clone(&schema);
+        let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
+            let (sets, columns) = (Arc::clone(&sets), columns.clone());
+            let schema = Arc::clone(&out);
+            let input = inputs[0].execute(0, context)?;
+            let copies = input.map_ok(move |batch| {
+                let made: Vec<_> = (0..sets.len())
+                    .map(|set| copy_of(&batch, set, &sets[set], &columns, &schema))
+                    .collect();
+                futures::stream::iter(made)
+            });
+            Ok(stream_of(Arc::clone(&out), copies.try_flatten()))
+        };
+        Ok(Step::new("Grouping Sets", "", vec![plan], schema, Arc::new(run)))
+    }
+
+    /// Gives the row of the empty set where there are no rows at all.
+    fn never_empty(&self, plan: Plan, parts: &Parts, set: usize) -> Result<Plan> {
+        let schema = plan.schema();
+        let states: Vec<MakeStates> =
+            parts.calls.iter().map(|(states, ..)| Arc::clone(states)).collect();
+        let (keys, env) = (parts.keys.len(), Arc::clone(&self.env));
+        let out = Arc::clone(&schema);
+        let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
+            let (states, env) = (states.clone(), Arc::clone(&env));
+            let (schema, mut rows) = (Arc::clone(&out), 0);
+            let input = inputs[0].execute(0, context)?;
+            let input = input.map_ok(Some).chain(futures::stream::once(async { Ok(None) }));
+            let batches = input.try_filter_map(move |batch| {
+                let made = match batch {
+                    Some(batch) => {
+                        rows += batch.num_rows();
+                        Ok(Some(batch))
+                    }
+                    None if rows > 0 => Ok(None),
+                    None => {
+                        let row = empty_row(&states, keys, set, &schema, &env);
+                        row.map(Some).map_err(crate::error::external)
+                    }
+                };
+                futures::future::ready(made)
+            });
+            Ok(stream_of(Arc::clone(&out), batches))
+        };
+        Ok(Step::new("Empty Group", "", vec![plan], schema, Arc::new(run)))
+    }
+}
+
+fn copy_of(
+    batch: &RecordBatch,
+    number: usize,
+    set: &[u32],
+    columns: &[(u32, Vec<usize>)],
+    schema: &arrow_schema::SchemaRef,
+) -> datafusion_common::Result<RecordBatch> {
+    let mut copied = batch.columns().to_vec();
+    for (_, at) in columns.iter().filter(|(reference, _)| !set.contains(reference)) {
+        for at in at {
+            copied[*at] = new_null_array(copied[*at].data_type(), batch.num_rows());
+        }
+    }
+    let numbers = Int32Array::from_value(number as i32, batch.num_rows());
+    copied.push(Arc::new(numbers) as ArrayRef);
+    Ok(RecordBatch::try_new(Arc::clone(schema), copied)?)
+}
+
+/// The row of a group without rows.
+fn empty_row(
+    states: &[MakeStates],
+    keys: usize,
+    set: usize,
+    schema: &arrow_schema::SchemaRef,
+    env: &crate::env::Env,
+) -> Result<RecordBatch> {
+    let mut columns: Vec<ArrayRef> = Vec::new();
+    for field in &schema.fields()[..keys] {
+        columns.push(new_null_array(field.data_type(), 1));
+    }
+    columns.push(Arc::new(Int32Array::from(vec![set as i32])));
+    for (states, field) in states.iter().zip(&schema.fields()[keys + 1..]) {
+        let mut states = states();
+        states.grow(1);
+        let made = states.finish(1, &mut env.cx());
+        // What is the first of no rows is NULL.
+        let made = made.unwrap_or_else(|_| new_null_array(field.data_type(), 1));
+        columns.push(made);
+    }
+    RecordBatch::try_new(Arc::clone(schema), columns).map_err(arrow)
+}
+
+/// The most sets of a GROUP BY: PostgreSQL's limit.
+const MAX_SETS: usize = 4096;
+
+/// The sets of references of GROUPING SETS, ROLLUP and CUBE; `None` where there are none.
+fn expand(sets: &[GroupSet], query: &Query) -> Option<Vec<Vec<u32>>> {
+    if sets.is_empty() {
+        return None;
+    }
+    let mut all: Vec<Vec<u32>> = vec![Vec::new()];
+    for set in sets {
+        let one = expand_one(set);
+        all = all
+            .iter()
+            .flat_map(|first| one.iter().map(move |second| [&first[..], &second[..]].concat()))
+            .take(MAX_SETS)
+            .collect();
+    }
+    for set in &mut all {
+        set.sort_unstable();
+        set.dedup();
+    }
+    if query.groups_distinct {
+        all.sort();
+        all.dedup();
+    }
+    Some(all)
+}
+
+fn expand_one(set: &GroupSet) -> Vec<Vec<u32>> {
+    let parts = |sets: &[GroupSet]| -> Vec<Vec<u32>> {
+        sets.iter().map(|set| expand_one(set).concat()).collect()
+    };
+    match set {
+        GroupSet::Empty => vec![Vec::new()],
+        GroupSet::Simple(references) => vec![references.clone()],
+        GroupSet::Rollup(sets) => {
+            let parts = parts(sets);
+            (0..=parts.len()).rev().map(|n| parts[..n].concat()).collect()
+        }
+        GroupSet::Cube(sets) => {
+            let parts = parts(sets);
+            let chosen = |mask: usize| {
+                let part =
+                    |n: usize| if mask >> n & 1 == 1 { parts[n].clone() } else { Vec::new() };
+                (0..parts.len()).flat_map(part).collect()
+            };
+            (0..1_usize << parts.len().min(12)).rev().map(chosen).collect()
+        }
+        GroupSet::Sets(sets) => sets.iter().flat_map(expand_one).collect(),
+    }
+}

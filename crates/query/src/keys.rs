@@ -1,0 +1,99 @@
+//! Which rows of key columns are equal, and which comes first?
+//!
+//! Key columns are those of `onlap_kernels::key_column`: equality and order of their values as they stand are PostgreSQL's.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt32Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use onlap_kernels::key_column;
+use onlap_pg::{Oid, Result};
+
+use crate::env::Env;
+
+/// The key column of a column, which may be the column itself.
+pub fn keys(env: &Env, oid: Oid, column: &ArrayRef) -> Result<ArrayRef> {
+    Ok(key_column(&env.catalog, oid, column)?.unwrap_or_else(|| Arc::clone(column)))
+}
+
+/// Appends a key so that equal keys, and no others, give equal bytes, whatever follows. NULL equals NULL.
+pub fn key_bytes(column: &ArrayRef, row: usize, out: &mut Vec<u8>) {
+    if column.is_null(row) {
+        out.push(0);
+        return;
+    }
+    out.push(1);
+    let mut sized = |bytes: &[u8]| {
+        out.extend((bytes.len() as u32).to_le_bytes());
+        out.extend_from_slice(bytes);
+    };
+    match column.data_type() {
+        DataType::Boolean => out.push(u8::from(column.as_boolean().value(row))),
+        DataType::Int16 => out.extend(column.as_primitive::<Int16Type>().value(row).to_le_bytes()),
+        DataType::Int32 => out.extend(column.as_primitive::<Int32Type>().value(row).to_le_bytes()),
+        DataType::Int64 => out.extend(column.as_primitive::<Int64Type>().value(row).to_le_bytes()),
+        DataType::UInt32 => {
+            out.extend(column.as_primitive::<UInt32Type>().value(row).to_le_bytes())
+        }
+        DataType::UInt8 => out.push(column.as_primitive::<UInt8Type>().value(row)),
+        DataType::Float32 => {
+            out.extend(column.as_primitive::<Float32Type>().value(row).to_bits().to_le_bytes());
+        }
+        DataType::Float64 => {
+            out.extend(column.as_primitive::<Float64Type>().value(row).to_bits().to_le_bytes());
+        }
+        DataType::Utf8 => sized(column.as_string::<i32>().value(row).as_bytes()),
+        DataType::Binary => sized(column.as_binary::<i32>().value(row)),
+        DataType::FixedSizeBinary(_) => sized(column.as_fixed_size_binary().value(row)),
+        other => unreachable!("no key column is of {other}"),
+    }
+}
+
+/// The order of two keys of one type; NULL comes last, equal to itself.
+pub fn compare_keys(a: &ArrayRef, row: usize, b: &ArrayRef, other: usize) -> Ordering {
+    match (a.is_null(row), b.is_null(other)) {
+        (true, true) => return Ordering::Equal,
+        (true, false) => return Ordering::Greater,
+        (false, true) => return Ordering::Less,
+        (false, false) => {}
+    }
+    macro_rules! primitive {
+        ($ty:ty) => {
+            a.as_primitive::<$ty>().value(row).cmp(&b.as_primitive::<$ty>().value(other))
+        };
+    }
+    match a.data_type() {
+        DataType::Boolean => a.as_boolean().value(row).cmp(&b.as_boolean().value(other)),
+        DataType::Int16 => primitive!(Int16Type),
+        DataType::Int32 => primitive!(Int32Type),
+        DataType::Int64 => primitive!(Int64Type),
+        DataType::UInt32 => primitive!(UInt32Type),
+        DataType::UInt8 => primitive!(UInt8Type),
+        DataType::Utf8 => a.as_string::<i32>().value(row).cmp(b.as_string::<i32>().value(other)),
+        DataType::Binary => a.as_binary::<i32>().value(row).cmp(b.as_binary::<i32>().value(other)),
+        DataType::FixedSizeBinary(_) => {
+            a.as_fixed_size_binary().value(row).cmp(b.as_fixed_size_binary().value(other))
+        }
+        other => unreachable!("no key column is of {other}"),
+    }
+}
+
+/// Integers of any width as those of 64 bits.
+pub fn wide(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Int16 => {
+            let column = column.as_primitive::<Int16Type>();
+            Arc::new(column.unary::<_, Int64Type>(i64::from))
+        }
+        DataType::Int32 => {
+            let column = column.as_primitive::<Int32Type>();
+            Arc::new(column.unary::<_, Int64Type>(i64::from))
+        }
+        _ => Arc::clone(column),
+    }
+}

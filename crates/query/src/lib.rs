@@ -1,0 +1,45 @@
+//! How does a bound query become rows?
+//!
+//! [`compile`] turns a query of a [`Bound`] tree into an [`ExecutionPlan`]: steps of DataFusion for joins, aggregation and
+//! sorting, steps of our own ([`step`]) for the rest, over columns in the representations of `onlap_kernels`. Expressions
+//! are [`node`]s that call kernels. Nothing here looks up a name or converts a type: both are done when a plan is made.
+//!
+//! What the plan reads comes from [`Tables`]; what differs between sessions comes with [`Env`]. Every subquery is carried
+//! out once per distinct set of the outer values that it uses ([`apply`]); that is always right, and nothing else is needed.
+//!
+//! Thread safety: a plan is made by one thread and run once; its steps may run on any thread, one at a time.
+
+#![forbid(unsafe_code)]
+
+mod aggregates;
+mod apply;
+mod build;
+mod compile;
+mod containers;
+mod distinct;
+mod entries;
+mod env;
+mod error;
+mod frames;
+mod functions;
+mod group;
+mod joins;
+mod keys;
+mod layout;
+mod logic;
+mod node;
+mod over;
+mod physical;
+mod recursion;
+mod saved;
+mod series;
+mod sets;
+mod shared;
+mod step;
+mod windows;
+
+pub use build::{Output, OutputColumn, compile};
+pub use env::{Env, Facts, Restriction, RestrictionKind, Tables, Value, View};
+pub use error::{external, of_external};
+pub use node::{Node, Rows};
+pub use step::{Step, stream_of};

@@ -1,0 +1,105 @@
+-- Functions in FROM
+select * from generate_series(1, 3)
+select g + 1 from generate_series(1, 3) g
+select g from generate_series(1, 3) as x(g)
+select * from generate_series(3, 1)
+select * from generate_series(3, 1, -1)
+select * from generate_series(1, null)
+select * from generate_series(1, 5, 0)
+select * from generate_series(1.5, 3)
+select * from generate_series(1, 3) with ordinality
+select * from generate_series(1, 3) with ordinality as x(a, n) where n > 1
+select * from rows from (generate_series(1, 3), generate_series(1, 2)) as x(a, b)
+select * from rows from (generate_series(1, 3), generate_series(1, 2), abs(-7)) with ordinality as x(a, b, c, n)
+select * from rows from (generate_series(1, 0), generate_series(1, 0))
+select * from unnest(array[1, null, 3])
+select * from unnest(array['a', 'b'], array[1, 2, 3]) as x(a, b)
+select * from unnest(array['a', 'b'], array[1, 2, 3]) with ordinality
+select * from unnest(array[]::int[])
+select * from unnest(null::int[])
+select * from unnest(array[array[1, 2], array[3, 4]])
+select * from abs(-3)
+select * from upper('x') as u
+select * from abs(null::int)
+select t.id, g from t, generate_series(1, t.a) g
+select t.id, g from t left join generate_series(1, t.a) g on true
+select t.id, g from t left join generate_series(1, t.a) g on g > 1
+select t.id, g.* from t cross join lateral generate_series(t.id, t.id + 1) with ordinality g(x, n)
+select t.id, x from t, unnest(array[t.b, t.v]) x
+select t.id, x from t, unnest(string_to_array(t.b, 'a')) x
+select id, (select sum(g) from generate_series(1, t.id) g) from t
+select id, (select count(*) from generate_series(1, t.a) g where g <> t.id) from t
+select id from t where exists (select from generate_series(1, t.a) g where g = 2)
+select count(*) from generate_series(1, 100000)
+select sum(g), min(g), max(g) from generate_series(1, 20000) g
+select g from generate_series(1, 1000000000) g limit 3
+select g from generate_series(1, 1000000000) g where g % 1000 = 0 limit 2
+select * from json_each('{"a": 1, "b": null}')
+select key from json_each('{"a": 1, "b": null}') where value is not null
+select * from jsonb_each_text('{"a": 1, "b": null}') with ordinality
+select * from json_array_elements('[1, 2]') x
+select t.id, j.value from t, jsonb_array_elements(to_jsonb(array[t.id, t.a])) j
+select * from generate_series(1, 2) a, generate_series(1, a) b
+select * from generate_series(1, 2) a join generate_series(2, 3) b on a = b
+select a.n, b.n from generate_series(1, 3) with ordinality a(x, n) full join generate_series(2, 5) with ordinality b(x, n) on a.x = b.x
+select x from generate_series(1, 3) x order by x desc -- ordered
+select x.x from generate_series(1, 3) x group by x.x
+select x from generate_series('2024-01-01'::timestamp, '2024-01-03', '1 day') x
+select * from current_date
+select * from generate_subscripts(array[5, 6], 1)
+select s, (array[5, 6])[s] from generate_subscripts(array[5, 6], 1) s
+select * from regexp_split_to_table('a b', ' ')
+select * from string_to_table('a,b', ',')
+select x from unnest(array[row(1, 'a')]) as x(p int, q text)
+select * from unnest(array[row(1, 'a'::text), null]) as x(p int, q text)
+select * from unnest(array[row(1, 'a')]) as x(p int, q int)
+select * from unnest(array[row(1, 2)]) as x(p int)
+-- Sets in targets
+select generate_series(1, 3)
+select generate_series(1, 3), generate_series(1, 2)
+select generate_series(1, 3), 'x'
+select id, generate_series(1, a) from t
+select id, generate_series(1, a), generate_series(1, 2) from t
+select generate_series(1, 2) + 10, generate_series(1, 2)
+select generate_series(1, generate_series(1, 3))
+select generate_series(1, 3), generate_series(1, generate_series(1, 2))
+select generate_series(1, generate_series(1, 2)), generate_series(5, 7), generate_series(1, 2)
+select unnest(array[1, 2]), unnest(array['a', 'b', 'c'])
+select unnest(null::int[])
+select id, unnest(null::int[]) from t
+select id, unnest(array[a, id]) from t order by id -- ordered
+select id, unnest(array[a, id]) from t order by id desc limit 3 -- ordered
+select id, unnest(array[3, 1, 2]) from t where id < 3 order by id desc -- ordered
+select id, unnest(array[3, 1, 2]) x from t where id < 3 order by x, id -- ordered
+select id, unnest(array[3, 1, 2]) x from t where id < 3 order by 2 desc, 1 limit 2 offset 1 -- ordered
+select count(*), generate_series(1, 2) from t
+select a, count(*), generate_series(1, count(*)) from t group by a
+select generate_series(1, 2) g, count(*) from t group by g
+select generate_series(1, 2) g, sum(id) from t group by 1 order by 1 -- ordered
+select generate_series(1, max(id)) from t
+select unnest(array_agg(a order by id)) from t
+select generate_series(1, 3) from e
+select generate_series(1, 2) from t limit 3
+select generate_series(1, 2) limit 1 offset 1
+select json_each('{"a": 1, "b": null}')
+select (json_each('{"a": 1, "b": null}')).key
+select (json_each('{"a": 1, "b": null}')).*
+select (jsonb_each_text('{"a": 1, "b": null}')).value is null
+select row_number() over (order by id), generate_series(1, 2) from t
+select generate_series(1, row_number() over (order by id)) from t where id < 4
+select (select generate_series(1, 1)), id from t
+select id from t where id in (select generate_series(2, 3))
+select array(select generate_series(1, 3))
+select x, generate_series(1, x) from (select generate_series(1, 3) x) s
+select max(x) from (select generate_series(1, 50000) x) s
+select generate_series(1, 1000000000) limit 2
+select distinct generate_series(1, 3) % 2
+select generate_series(1, 2) union select generate_series(2, 3)
+select case when id > 1 then 1 else 0 end, generate_series(1, 2) from t
+select generate_series(1, 3, 0)
+select abs(generate_series(-1, 1))
+select generate_series(1, 2) as a, generate_series(1, 2) as a
+select id, generate_series(1, 2) from t fetch first 1 row only
+select id, a, generate_series(1, 2) from t order by a nulls first fetch first 1 row with ties
+select row(generate_series(1, 2), id) from t where id < 3
+select coalesce(a, 0), unnest(array[id]) from t where b is not null

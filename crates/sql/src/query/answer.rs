@@ -1,0 +1,99 @@
+//! How do the rows of a bound query reach the client?
+
+use std::sync::Arc;
+
+use datafusion::arrow::array::RecordBatch;
+use onlap::{Row, Value};
+use onlap_kernels::{Datum, Repr, output, repr, send};
+use onlap_pg::Oid;
+use onlap_query::Env;
+
+use super::catalog;
+use crate::error::Result;
+use crate::plan::Batches;
+use crate::session::answer::{Chunk, Source};
+
+/// Writes values of a query's columns.
+pub struct Encoder {
+    env: Arc<Env>,
+    columns: Vec<(Oid, Repr)>,
+}
+
+impl Encoder {
+    /// For columns of these types.
+    pub fn new(env: Arc<Env>, types: Vec<Oid>) -> Encoder {
+        let own = |oid: Oid| (oid, repr(catalog(), oid).unwrap_or(Repr::Text));
+        Encoder { env, columns: types.into_iter().map(own).collect() }
+    }
+
+    fn value<'a>(&self, batch: &'a RecordBatch, row: usize, column: usize) -> Datum<'a> {
+        Datum::at(batch.column(column), self.columns[column].1, row)
+    }
+
+    /// A value as text; `None` for NULL.
+    ///
+    /// # Errors
+    /// The text would be too long.
+    pub fn text(&self, batch: &RecordBatch, row: usize, column: usize) -> Result<Option<String>> {
+        match self.value(batch, row, column) {
+            Datum::Null => Ok(None),
+            value => {
+                let mut out = String::new();
+                let written = output(&mut self.env.cx(), self.columns[column].0, &value, &mut out);
+                written.map_err(|e| super::sql_error(&e, ""))?;
+                Ok(Some(out))
+            }
+        }
+    }
+
+    /// Rows as texts.
+    pub fn rows(&self, batch: &RecordBatch) -> Vec<Row> {
+        let value = |row: usize, column: usize| match self.text(batch, row, column) {
+            Ok(Some(text)) => Value::Text(text.into()),
+            _ => Value::Null,
+        };
+        let row = |row: usize| (0..self.columns.len()).map(|n| value(row, n)).collect();
+        (0..batch.num_rows()).map(row).collect()
+    }
+
+    /// A value in binary form; `None` for NULL.
+    ///
+    /// # Errors
+    /// The type has none.
+    pub fn binary(
+        &self,
+        batch: &RecordBatch,
+        row: usize,
+        column: usize,
+    ) -> Result<Option<Vec<u8>>> {
+        match self.value(batch, row, column) {
+            Datum::Null => Ok(None),
+            value => {
+                let mut out = Vec::new();
+                let written = send(&mut self.env.cx(), self.columns[column].0, &value, &mut out);
+                written.map_err(|e| super::sql_error(&e, ""))?;
+                Ok(Some(out))
+            }
+        }
+    }
+}
+
+/// The batches of a bound query.
+pub struct Encoded {
+    batches: Batches,
+    encoder: Arc<Encoder>,
+}
+
+impl Encoded {
+    /// With what writes their values.
+    pub fn new(batches: Batches, encoder: Arc<Encoder>) -> Encoded {
+        Encoded { batches, encoder }
+    }
+}
+
+impl Source for Encoded {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        let batch = self.batches.next()?;
+        Ok(batch.map(|batch| Chunk::Bound(batch, Arc::clone(&self.encoder))))
+    }
+}

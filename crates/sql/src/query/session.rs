@@ -1,0 +1,169 @@
+//! What does a query ask the session?
+//!
+//! Settings, times, and functions that know the session or the catalogs of the database: those that the planner's library
+//! is given too, called with one row.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::Field;
+use datafusion::common::ScalarValue;
+use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
+use onlap_base::clock::{Clock, SystemClock};
+use onlap_kernels::{Cx, Datum, Session, input};
+use onlap_pg::catalog::Proc;
+use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
+use onlap_pg::{Error, Oid, Result, TypeRef};
+
+use super::catalog;
+use crate::error::SqlError;
+use crate::functions;
+use crate::types::{Cell, PgType, Style};
+use crate::view::View;
+
+/// Microseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's count begins.
+const EPOCH_US: i64 = 946_684_800_000_000;
+
+/// The settings that values depend on, of a session.
+pub fn settings(view: &View) -> Settings {
+    let text = |name: &str| (view.settings)(name).unwrap_or_default();
+    let mut settings = Settings { now: view.began_us - EPOCH_US, ..Settings::default() };
+    if let Some(zone) = onlap_pg::value::datetime::find_zone(&text("TimeZone")) {
+        settings.zone = zone;
+    }
+    for word in text("DateStyle").split(',') {
+        match word.trim().to_ascii_lowercase().as_str() {
+            "sql" => settings.date_style = DateStyle::Sql,
+            "postgres" => settings.date_style = DateStyle::Postgres,
+            "german" => {
+                settings.date_style = DateStyle::German;
+                settings.date_order = DateOrder::Dmy;
+            }
+            "dmy" => settings.date_order = DateOrder::Dmy,
+            "ymd" => settings.date_order = DateOrder::Ymd,
+            "mdy" => settings.date_order = DateOrder::Mdy,
+            _ => {}
+        }
+    }
+    settings.interval_style = match text("IntervalStyle").to_ascii_lowercase().as_str() {
+        "postgres_verbose" => IntervalStyle::PostgresVerbose,
+        "sql_standard" => IntervalStyle::SqlStandard,
+        "iso_8601" => IntervalStyle::Iso8601,
+        _ => IntervalStyle::Postgres,
+    };
+    settings.bytea_hex = !text("bytea_output").eq_ignore_ascii_case("escape");
+    settings.extra_float_digits = text("extra_float_digits").parse().unwrap_or(1);
+    settings
+}
+
+/// The session as kernels ask it.
+pub struct Asked {
+    view: View,
+    began: i64,
+}
+
+impl Asked {
+    /// The session of a statement.
+    pub fn new(view: &View) -> Asked {
+        Asked { view: view.clone(), began: SystemClock.unix_us() - EPOCH_US }
+    }
+}
+
+/// The function of the planner's library that answers a function of PostgreSQL.
+fn found(view: &View, function: Oid) -> Option<(&'static Proc, Arc<ScalarUDF>)> {
+    let proc = catalog().proc(function)?;
+    let udf = functions::of_session(view, proc.name)?;
+    Some((proc, udf))
+}
+
+/// Whether the session answers a function.
+pub fn serves(view: &View, function: Oid) -> bool {
+    found(view, function).is_some()
+}
+
+fn of_sql(error: &SqlError) -> Error {
+    let mut made = Error::new(error.state(), error.message());
+    for (field, text) in error.fields() {
+        match field {
+            b'D' => made = made.detail(text),
+            b'H' => made = made.hint(text),
+            _ => {}
+        }
+    }
+    made
+}
+
+fn scalar(value: &Datum<'_>) -> ScalarValue {
+    match value {
+        Datum::Null => ScalarValue::Utf8(None),
+        Datum::Bool(v) => ScalarValue::Boolean(Some(*v)),
+        Datum::Int2(v) => ScalarValue::Int16(Some(*v)),
+        Datum::Int4(v) => ScalarValue::Int32(Some(*v)),
+        Datum::Int8(v) => ScalarValue::Int64(Some(*v)),
+        Datum::Oid(v) => ScalarValue::Int64(Some(i64::from(*v))),
+        Datum::Char(v) => ScalarValue::Utf8(Some(char::from(*v).to_string())),
+        Datum::Float4(v) => ScalarValue::Float32(Some(*v)),
+        Datum::Float8(v) => ScalarValue::Float64(Some(*v)),
+        Datum::Text(v) => ScalarValue::Utf8(Some(v.to_string())),
+        Datum::Bytes(v) => ScalarValue::Binary(Some(v.to_vec())),
+    }
+}
+
+impl Session for Asked {
+    fn room(&self, bytes: usize) -> Result<()> {
+        let room = self.view.scope.room();
+        room.check(bytes as u64).map_err(|e| of_sql(&e))?;
+        self.view.scope.go_on().map_err(|e| of_sql(&e))
+    }
+
+    fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {
+        let unserved = || Error::new("0A000", format!("function {function} is not supported yet"));
+        let (proc, udf) = found(&self.view, function).ok_or_else(unserved)?;
+        let scalars: Vec<ScalarValue> = args.iter().map(scalar).collect();
+        let types: Vec<_> = scalars.iter().map(ScalarValue::data_type).collect();
+        let failed = |e: datafusion::common::DataFusionError| of_sql(&SqlError::from(e));
+        let ty = udf.return_type(&types).map_err(failed)?;
+        let field = |(n, ty): (usize, &datafusion::arrow::datatypes::DataType)| {
+            Arc::new(Field::new(format!("a{n}"), ty.clone(), true))
+        };
+        let made = udf.invoke_with_args(ScalarFunctionArgs {
+            args: scalars.into_iter().map(ColumnarValue::Scalar).collect(),
+            arg_fields: types.iter().enumerate().map(field).collect(),
+            number_rows: 1,
+            return_field: Arc::new(Field::new("r", ty, true)),
+            config_options: Arc::default(),
+        });
+        let array = made.and_then(|made| made.into_array(1)).map_err(failed)?;
+        let cell = Cell::of_array(&array, 0);
+        if matches!(cell, Cell::Null) {
+            return Ok(Datum::Null);
+        }
+        let mut bytes = Vec::new();
+        cell.write_text(
+            PgType::of_field(&Field::new("r", array.data_type().clone(), true)),
+            Style::default(),
+            &mut bytes,
+        );
+        let text = String::from_utf8_lossy(&bytes);
+        let settings = settings(&self.view);
+        let mut cx = Cx { catalog: catalog(), settings: &settings, session: self };
+        input(&mut cx, TypeRef::new(proc.result), &text)
+    }
+
+    fn clock(&self) -> i64 {
+        SystemClock.unix_us() - EPOCH_US
+    }
+
+    fn statement_began(&self) -> i64 {
+        self.began
+    }
+
+    fn random(&self) -> u64 {
+        let mut bytes = [0; 8];
+        let random = ring::rand::SystemRandom::new();
+        match ring::rand::SecureRandom::fill(&random, &mut bytes) {
+            Ok(()) => u64::from_le_bytes(bytes),
+            // The system has no randomness to give; the clock differs at least.
+            Err(_) => SystemClock.monotonic_ns(),
+        }
+    }
+}
