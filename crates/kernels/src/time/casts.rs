@@ -3,11 +3,12 @@
 use onlap_pg::value::Settings;
 use onlap_pg::value::datetime::{DAY_US, END_TIMESTAMP, local_offset, offset_at, today};
 use onlap_pg::value::interval::Interval as Span;
+use onlap_pg::value::timetz;
 use onlap_pg::{Error, Result};
 
 use super::parts::{from_local, is_finite, to_local};
 use super::with_precision;
-use crate::{Date, Entry, Int4, Interval, Null, Time, TimeTz, Timestamp, one, two};
+use crate::{Bytes, Date, Entry, Int4, Interval, Null, Time, TimeTz, Timestamp, one, two};
 
 /// A date's midnight.
 ///
@@ -128,4 +129,18 @@ pub const PRECISION: &[Entry] = &[
         two::<TimeTz, Int4, TimeTz>(|(time, west), b, _| Ok((with_precision(time, b), west)))
     }),
     ("interval(interval,int4)", |_| two::<Interval, Int4, Interval>(|a, b, _| a.with_modifier(b))),
+];
+
+/// In binary.
+pub const SENT: &[Entry] = &[
+    ("date_send(date)", |_| one::<Date, Bytes>(|a, _| Ok(a.to_be_bytes().to_vec()))),
+    ("time_send(time)", |_| one::<Time, Bytes>(|a, _| Ok(a.to_be_bytes().to_vec()))),
+    ("timestamp_send(timestamp)", |_| one::<Timestamp, Bytes>(|a, _| Ok(a.to_be_bytes().to_vec()))),
+    ("timestamptz_send(timestamptz)", |_| {
+        one::<Timestamp, Bytes>(|a, _| Ok(a.to_be_bytes().to_vec()))
+    }),
+    ("timetz_send(timetz)", |_| {
+        one::<TimeTz, Bytes>(|(time, west), _| Ok(timetz::TimeTz { time, west }.send().to_vec()))
+    }),
+    ("interval_send(interval)", |_| one::<Interval, Bytes>(|a, _| Ok(a.send().to_vec()))),
 ];

@@ -5,14 +5,12 @@
 
 use std::cmp::Ordering;
 
-use arrow_array::types::{Int32Type, Int64Type};
 use onlap_pg::value::Settings;
 use onlap_pg::value::datetime::{DAY_US, local_offset};
 
-use super::hot::compare;
 use super::parts::{is_finite, is_finite_date};
 use super::timetz::order;
-use crate::{Bool, Date, Entry, Int4, Interval, TimeTz, Timestamp, two};
+use crate::{Bool, Date, Entry, Int4, Interval, Time, TimeTz, Timestamp, map2, test2, two};
 
 /// A moment that may lie beyond the range of timestamps; infinities are at the ends.
 fn moment(value: i64) -> i128 {
@@ -44,13 +42,13 @@ fn in_zone(local: i128, settings: &Settings) -> i128 {
 
 /// The six comparisons of one type.
 macro_rules! same {
-    ($arrow:ty, $($name:literal $args:literal),*) => { &[$(
-        (concat!($name, "_eq", $args), |_| compare::<$arrow>(|a, b| a == b)),
-        (concat!($name, "_ne", $args), |_| compare::<$arrow>(|a, b| a != b)),
-        (concat!($name, "_lt", $args), |_| compare::<$arrow>(|a, b| a < b)),
-        (concat!($name, "_le", $args), |_| compare::<$arrow>(|a, b| a <= b)),
-        (concat!($name, "_gt", $args), |_| compare::<$arrow>(|a, b| a > b)),
-        (concat!($name, "_ge", $args), |_| compare::<$arrow>(|a, b| a >= b)),
+    ($($name:literal $args:literal $ty:ident),*) => { &[$(
+        (concat!($name, "_eq", $args), |_| test2::<$ty, $ty, _>(|a, b| a == b)),
+        (concat!($name, "_ne", $args), |_| test2::<$ty, $ty, _>(|a, b| a != b)),
+        (concat!($name, "_lt", $args), |_| test2::<$ty, $ty, _>(|a, b| a < b)),
+        (concat!($name, "_le", $args), |_| test2::<$ty, $ty, _>(|a, b| a <= b)),
+        (concat!($name, "_gt", $args), |_| test2::<$ty, $ty, _>(|a, b| a > b)),
+        (concat!($name, "_ge", $args), |_| test2::<$ty, $ty, _>(|a, b| a >= b)),
     )*] };
 }
 
@@ -83,18 +81,16 @@ macro_rules! ordered {
     };
 }
 
-/// Dates.
-pub const DATES: &[Entry] = same!(Int32Type, "date" "(date,date)");
-/// Times of day and timestamps.
-pub const TIMES: &[Entry] = same!(
-    Int64Type,
-    "time" "(time,time)",
-    "timestamp" "(timestamp,timestamp)",
-    "timestamptz" "(timestamptz,timestamptz)"
+/// Dates, times of day and timestamps.
+pub const SAME: &[Entry] = same!(
+    "date" "(date,date)" Date,
+    "time" "(time,time)" Time,
+    "timestamp" "(timestamp,timestamp)" Timestamp,
+    "timestamptz" "(timestamptz,timestamptz)" Timestamp
 );
 /// Comparisons of these that give a number.
 pub const NUMBERS: &[Entry] = &[
-    ("date_cmp(date,date)", |_| two::<Date, Date, Int4>(|a, b, _| Ok(a.cmp(&b) as i32))),
+    ("date_cmp(date,date)", |_| map2::<Date, Date, Int4, _>(|a, b| a.cmp(&b) as i32)),
     ("time_cmp(time,time)", number),
     ("timestamp_cmp(timestamp,timestamp)", number),
     ("timestamptz_cmp(timestamptz,timestamptz)", number),
@@ -105,7 +101,7 @@ pub const NUMBERS: &[Entry] = &[
 ];
 
 fn number(_: &crate::Types) -> Box<dyn crate::Kernel> {
-    two::<Timestamp, Timestamp, Int4>(|a, b, _| Ok(a.cmp(&b) as i32))
+    map2::<Timestamp, Timestamp, Int4, _>(|a, b| a.cmp(&b) as i32)
 }
 
 type Span = onlap_pg::value::interval::Interval;
@@ -141,7 +137,7 @@ pub const TIMESTAMPTZ_DATE: &[Entry] = ordered!(
 /// timestamp with timestamptz.
 pub const TIMESTAMP_TIMESTAMPTZ: &[Entry] = ordered!(
     "timestamp" "_timestamptz" "(timestamp,timestamptz)", Timestamp, Timestamp,
-    |a, b, settings| by_zone(a, b, settings)
+    by_zone
 );
 /// timestamptz with timestamp.
 pub const TIMESTAMPTZ_TIMESTAMP: &[Entry] = ordered!(

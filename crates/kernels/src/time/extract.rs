@@ -5,13 +5,14 @@ use onlap_pg::value::datetime::{DAY_US, calendar, offset_at};
 use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::value::numeric::Numeric;
 
+use super::by_row::prepared;
 use super::casts::date_to_timestamp;
 use super::parts::{
     EPOCH_JULIAN, HOUR_US, MINUTE_US, Parts, SECOND_US, UNIX_EPOCH, is_finite, is_finite_date,
     iso_week, iso_year, to_local,
 };
-use super::units::{Field, Unit, field, lower, unknown, unsupported};
-use crate::{Date, Entry, Float8, Interval, Null, Num, Text, Time, TimeTz, Timestamp, two};
+use super::units::{Field, Unit, Word, unknown, unsupported};
+use crate::{Date, Entry, Float8, Interval, Null, Num, Time, TimeTz, Timestamp};
 
 const TIME: &str = "time without time zone";
 const TIMETZ: &str = "time with time zone";
@@ -128,15 +129,14 @@ fn of_infinity(what: Field, negative: bool) -> Option<Value> {
     }
 }
 
-fn of_timestamp(text: &str, value: i64) -> Result<Value> {
-    let word = lower(text);
-    let what = field(&word).ok_or_else(|| unknown(&word, TIMESTAMP))?;
+fn of_timestamp(word: &Word, value: i64) -> Result<Value> {
+    let what = word.field.ok_or_else(|| unknown(word, TIMESTAMP))?;
     let found = match what {
         _ if !is_finite(value) => of_infinity(what, value == i64::MIN),
         Field::Epoch => Some(epoch(value)),
         what => of_local(what, value),
     };
-    found.ok_or_else(|| unsupported(&word, TIMESTAMP))
+    found.ok_or_else(|| unsupported(word, TIMESTAMP))
 }
 
 fn of_local(what: Field, local: i64) -> Option<Value> {
@@ -167,9 +167,8 @@ fn zone_field(unit: Unit, east: i32) -> Option<Value> {
     }))
 }
 
-fn of_timestamptz(text: &str, value: i64, cx: &crate::Cx<'_>) -> Result<Value> {
-    let word = lower(text);
-    let what = field(&word).ok_or_else(|| unknown(&word, TIMESTAMPTZ))?;
+fn of_timestamptz(word: &Word, value: i64, cx: &crate::Cx<'_>) -> Result<Value> {
+    let what = word.field.ok_or_else(|| unknown(word, TIMESTAMPTZ))?;
     let found = match what {
         _ if !is_finite(value) => of_infinity(what, value == i64::MIN),
         Field::Epoch => Some(epoch(value)),
@@ -178,12 +177,11 @@ fn of_timestamptz(text: &str, value: i64, cx: &crate::Cx<'_>) -> Result<Value> {
         }
         what => of_local(what, to_local(value, cx.settings)),
     };
-    found.ok_or_else(|| unsupported(&word, TIMESTAMPTZ))
+    found.ok_or_else(|| unsupported(word, TIMESTAMPTZ))
 }
 
-fn of_date(text: &str, value: i32) -> Result<Value> {
-    let word = lower(text);
-    let what = field(&word).ok_or_else(|| unknown(&word, "date"))?;
+fn of_date(word: &Word, value: i32) -> Result<Value> {
+    let what = word.field.ok_or_else(|| unknown(word, "date"))?;
     let days = i64::from(value);
     let found = match what {
         Field::Unit(
@@ -204,41 +202,36 @@ fn of_date(text: &str, value: i32) -> Result<Value> {
             date_field(what, &Parts { year, month, day, time: 0 })
         }
     };
-    found.ok_or_else(|| unsupported(&word, "date"))
+    found.ok_or_else(|| unsupported(word, "date"))
 }
 
-fn of_time(text: &str, time: i64) -> Result<Value> {
-    let word = lower(text);
-    match field(&word) {
+fn of_time(word: &Word, time: i64) -> Result<Value> {
+    match word.field {
         Some(Field::Epoch) => Ok(Value::Seconds(i128::from(time), time as f64 / 1e6)),
-        Some(Field::Unit(unit)) => clock_field(unit, time).ok_or_else(|| unsupported(&word, TIME)),
-        Some(Field::Weekday | Field::IsoWeekday | Field::DayOfYear) => {
-            Err(unsupported(&word, TIME))
-        }
-        Some(Field::IsoYear | Field::Julian) => Err(unsupported(&word, TIME)),
-        _ => Err(unknown(&word, TIME)),
+        Some(Field::Unit(unit)) => clock_field(unit, time).ok_or_else(|| unsupported(word, TIME)),
+        Some(Field::Weekday | Field::IsoWeekday | Field::DayOfYear) => Err(unsupported(word, TIME)),
+        Some(Field::IsoYear | Field::Julian) => Err(unsupported(word, TIME)),
+        _ => Err(unknown(word, TIME)),
     }
 }
 
-fn of_timetz(text: &str, (time, west): (i64, i32)) -> Result<Value> {
-    let word = lower(text);
-    match field(&word) {
+fn of_timetz(word: &Word, (time, west): (i64, i32)) -> Result<Value> {
+    match word.field {
         Some(Field::Epoch) => {
             let micros = time + i64::from(west) * SECOND_US;
             Ok(Value::Seconds(i128::from(micros), time as f64 / 1e6 + f64::from(west)))
         }
         Some(Field::Unit(unit)) => clock_field(unit, time)
-            .or_else(|| zone_field(unit, -west))
-            .ok_or_else(|| unsupported(&word, TIMETZ)),
-        None | Some(Field::Other) => Err(unknown(&word, TIMETZ)),
-        Some(_) => Err(unsupported(&word, TIMETZ)),
+            .or_else(|| zone_field(unit, west.wrapping_neg()))
+            .ok_or_else(|| unsupported(word, TIMETZ)),
+        None | Some(Field::Other) => Err(unknown(word, TIMETZ)),
+        Some(_) => Err(unsupported(word, TIMETZ)),
     }
 }
 
-fn of_interval(text: &str, value: Span) -> Result<Value> {
-    let word = lower(text);
+fn of_interval(word: &Word, value: Span) -> Result<Value> {
     let (years, months) = (i64::from(value.months / 12), i64::from(value.months % 12));
-    match field(&word) {
+    match word.field {
         Some(Field::Epoch) => {
             // A year has 365.25 days; a quarter of a day is whole.
             let quarters = years * 1461 + months * 120 + i64::from(value.days) * 4;
@@ -257,47 +250,61 @@ fn of_interval(text: &str, value: Span) -> Result<Value> {
             Unit::Decade => Value::Int(years / 10),
             Unit::Century => Value::Int(years / 100),
             Unit::Millennium => Value::Int(years / 1000),
-            unit => clock_field(unit, value.time).ok_or_else(|| unsupported(&word, "interval"))?,
+            unit => clock_field(unit, value.time).ok_or_else(|| unsupported(word, "interval"))?,
         }),
-        None | Some(Field::Other) => Err(unknown(&word, "interval")),
-        Some(_) => Err(unsupported(&word, "interval")),
+        None | Some(Field::Other) => Err(unknown(word, "interval")),
+        Some(_) => Err(unsupported(word, "interval")),
     }
 }
 
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
-    ("extract(text,date)", |_| two::<Text, Date, Null<Num>>(|a, b, _| of_date(a, b)?.numeric())),
-    ("extract(text,time)", |_| two::<Text, Time, Null<Num>>(|a, b, _| of_time(a, b)?.numeric())),
+    ("extract(text,date)", |_| {
+        prepared::<Word, Date, Null<Num>>(0, Word::new, |a, b, _| of_date(a, b)?.numeric())
+    }),
+    ("extract(text,time)", |_| {
+        prepared::<Word, Time, Null<Num>>(0, Word::new, |a, b, _| of_time(a, b)?.numeric())
+    }),
     ("extract(text,timetz)", |_| {
-        two::<Text, TimeTz, Null<Num>>(|a, b, _| of_timetz(a, b)?.numeric())
+        prepared::<Word, TimeTz, Null<Num>>(0, Word::new, |a, b, _| of_timetz(a, b)?.numeric())
     }),
     ("extract(text,timestamp)", |_| {
-        two::<Text, Timestamp, Null<Num>>(|a, b, _| of_timestamp(a, b)?.numeric())
+        prepared::<Word, Timestamp, Null<Num>>(0, Word::new, |a, b, _| {
+            of_timestamp(a, b)?.numeric()
+        })
     }),
     ("extract(text,timestamptz)", |_| {
-        two::<Text, Timestamp, Null<Num>>(|a, b, cx| of_timestamptz(a, b, cx)?.numeric())
+        prepared::<Word, Timestamp, Null<Num>>(0, Word::new, |a, b, cx| {
+            of_timestamptz(a, b, cx)?.numeric()
+        })
     }),
     ("extract(text,interval)", |_| {
-        two::<Text, Interval, Null<Num>>(|a, b, _| of_interval(a, b)?.numeric())
+        prepared::<Word, Interval, Null<Num>>(0, Word::new, |a, b, _| of_interval(a, b)?.numeric())
     }),
     ("date_part(text,date)", |_| {
-        two::<Text, Date, Null<Float8>>(|a, b, _| {
+        prepared::<Word, Date, Null<Float8>>(0, Word::new, |a, b, _| {
             Ok(of_timestamp(a, date_to_timestamp(b)?)?.float())
         })
     }),
     ("date_part(text,time)", |_| {
-        two::<Text, Time, Null<Float8>>(|a, b, _| Ok(of_time(a, b)?.float()))
+        prepared::<Word, Time, Null<Float8>>(0, Word::new, |a, b, _| Ok(of_time(a, b)?.float()))
     }),
     ("date_part(text,timetz)", |_| {
-        two::<Text, TimeTz, Null<Float8>>(|a, b, _| Ok(of_timetz(a, b)?.float()))
+        prepared::<Word, TimeTz, Null<Float8>>(0, Word::new, |a, b, _| Ok(of_timetz(a, b)?.float()))
     }),
     ("date_part(text,timestamp)", |_| {
-        two::<Text, Timestamp, Null<Float8>>(|a, b, _| Ok(of_timestamp(a, b)?.float()))
+        prepared::<Word, Timestamp, Null<Float8>>(0, Word::new, |a, b, _| {
+            Ok(of_timestamp(a, b)?.float())
+        })
     }),
     ("date_part(text,timestamptz)", |_| {
-        two::<Text, Timestamp, Null<Float8>>(|a, b, cx| Ok(of_timestamptz(a, b, cx)?.float()))
+        prepared::<Word, Timestamp, Null<Float8>>(0, Word::new, |a, b, cx| {
+            Ok(of_timestamptz(a, b, cx)?.float())
+        })
     }),
     ("date_part(text,interval)", |_| {
-        two::<Text, Interval, Null<Float8>>(|a, b, _| Ok(of_interval(a, b)?.float()))
+        prepared::<Word, Interval, Null<Float8>>(0, Word::new, |a, b, _| {
+            Ok(of_interval(a, b)?.float())
+        })
     }),
 ];

@@ -7,15 +7,13 @@ use onlap_pg::value::datetime::{
 use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::{Error, Result};
 
+use super::by_row::by_row;
 use super::general::general;
 use super::parts::{
     HOUR_US, MINUTE_US, SECOND_US, UNIX_EPOCH, date_in_range, from_local, has_julian_day, in_range,
     interval_range, timestamp_range,
 };
-use crate::{
-    Col, Cx, Date, Entry, Float8, Int4, Interval, Kernel, Text, Time, Timestamp, Ty, each, one,
-    three,
-};
+use crate::{Col, Date, Entry, Float8, Int4, Interval, Text, Time, Timestamp, Ty, one, three};
 
 /// Year, month and day; years below zero are before Christ.
 type Ymd = (i32, i32, i32);
@@ -128,25 +126,6 @@ fn from_epoch(seconds: f64) -> Result<i64> {
     }
     let value = ((seconds + epoch) * 1e6).round_ties_even();
     in_range(Some(value as i64)).map_err(|_| refused())
-}
-
-/// A kernel of more arguments than adapters have: rows with NULL are NULL.
-fn by_row<R: Ty>(
-    value: impl Fn(&[Col], usize, &mut Cx<'_>) -> Result<R::Owned> + Send + Sync + 'static,
-) -> Box<dyn Kernel> {
-    each(move |args, rows, cx| {
-        let mut out = R::builder(rows);
-        for row in 0..rows {
-            if row % 1024 == 0 {
-                cx.go_on()?;
-            }
-            match args.iter().any(|arg| arg.is_null(row)) {
-                true => R::push_null(&mut out),
-                false => R::push(&mut out, value(args, row, cx)?)?,
-            }
-        }
-        Ok(R::finish(out))
-    })
 }
 
 fn int(args: &[Col], at: usize, row: usize) -> i32 {

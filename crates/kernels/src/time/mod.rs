@@ -4,13 +4,13 @@
 
 mod age;
 mod aggregates;
+mod by_row;
 mod casts;
 pub mod clock;
 mod compare;
 mod extract;
 mod format;
 mod general;
-mod hot;
 mod make;
 mod overlaps;
 mod parts;
@@ -31,9 +31,9 @@ pub const ENTRIES: &[&[Entry]] = &[
     age::ENTRIES,
     casts::BETWEEN,
     casts::PRECISION,
+    casts::SENT,
     clock::ENTRIES,
-    compare::DATES,
-    compare::TIMES,
+    compare::SAME,
     compare::NUMBERS,
     compare::TIMETZ,
     compare::INTERVALS,

@@ -5,13 +5,12 @@ use std::cmp::Ordering;
 use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::{Error, Result};
 
+use super::by_row::by_row;
 use super::casts::date_to_timestamp;
 use super::shift::{plus, turned};
 use super::spans;
 use super::timetz::{Pair, order};
-use crate::{
-    Bool, Col, Cx, Date, Entry, Interval, Kernel, Null, Time, TimeTz, Timestamp, Ty, each, four,
-};
+use crate::{Bool, Cx, Date, Entry, Interval, Kernel, Null, Time, TimeTz, Timestamp, Ty, four};
 
 /// A period: its earlier end, and the later one if it is known. `None`: neither is.
 fn period<T: Copy>(
@@ -129,29 +128,15 @@ fn size_error() -> Error {
 fn in_range<T: Ty>(
     test: for<'x> fn(Frame<T::Value<'x>>, &Cx<'_>) -> Result<bool>,
 ) -> Box<dyn Kernel> {
-    each(move |args: &[Col], rows, cx| {
-        let (value, base) = (T::column(&args[0].array), T::column(&args[1].array));
-        let offset = Interval::column(&args[2].array);
-        let (back, less) = (Bool::column(&args[3].array), Bool::column(&args[4].array));
-        let mut out = Bool::builder(rows);
-        for row in 0..rows {
-            if row % 1024 == 0 {
-                cx.go_on()?;
-            }
-            if args.iter().any(|arg| arg.is_null(row)) {
-                Bool::push_null(&mut out);
-                continue;
-            }
-            let frame = Frame {
-                value: T::get(&value, args[0].at(row)),
-                base: T::get(&base, args[1].at(row)),
-                offset: Interval::get(&offset, args[2].at(row)),
-                back: Bool::get(&back, args[3].at(row)),
-                less: Bool::get(&less, args[4].at(row)),
-            };
-            Bool::push(&mut out, test(frame, cx)?)?;
-        }
-        Ok(Bool::finish(out))
+    by_row::<Bool>(move |args, row, cx| {
+        let frame = Frame {
+            value: T::get(&T::column(&args[0].array), args[0].at(row)),
+            base: T::get(&T::column(&args[1].array), args[1].at(row)),
+            offset: Interval::get(&Interval::column(&args[2].array), args[2].at(row)),
+            back: Bool::get(&Bool::column(&args[3].array), args[3].at(row)),
+            less: Bool::get(&Bool::column(&args[4].array), args[4].at(row)),
+        };
+        test(frame, cx)
     })
 }
 

@@ -80,6 +80,11 @@ pub fn timestamp_range() -> Error {
     Error::new("22008", "timestamp out of range")
 }
 
+/// "date out of range".
+pub fn date_range() -> Error {
+    Error::new("22008", "date out of range")
+}
+
 /// "interval out of range".
 pub fn interval_range() -> Error {
     Error::new("22008", "interval out of range")
@@ -94,7 +99,7 @@ pub fn in_range(value: Option<i64>) -> Result<i64> {
 pub fn date_in_range(days: Option<i64>) -> Result<i32> {
     match days {
         Some(days) if (i64::from(MIN_DATE)..i64::from(END_DATE)).contains(&days) => Ok(days as i32),
-        _ => Err(Error::new("22008", "date out of range")),
+        _ => Err(date_range()),
     }
 }
 

@@ -4,15 +4,13 @@
 //! its clock.
 
 use onlap_pg::value::Settings;
-use onlap_pg::value::datetime::{DAY_US, calendar};
+use onlap_pg::value::datetime::{DAY_US, END_DATE, MIN_DATE, calendar};
 use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::{Error, Result};
 
 use super::casts::date_to_timestamp;
-use super::parts::{
-    Parts, date_in_range, from_local, in_range, is_finite, is_finite_date, to_local,
-};
-use crate::{Date, Entry, Int4, Interval, Time, TimeTz, Timestamp, two};
+use super::parts::{Parts, date_range, from_local, in_range, is_finite, is_finite_date, to_local};
+use crate::{Date, Entry, Int4, Interval, Time, TimeTz, Timestamp, check2, two};
 
 /// With the sign of each field turned; the least number stays, as in PostgreSQL.
 pub fn turned(span: Span) -> Span {
@@ -56,11 +54,24 @@ fn turn(time: i64, by: i64) -> i64 {
     time.wrapping_add(by).rem_euclid(DAY_US)
 }
 
-fn date_plus(days: i32, more: i64) -> Result<i32> {
-    if !is_finite_date(days) {
-        return Ok(days);
+/// A date plus a number of days, and whether that is no date.
+#[inline]
+fn date_plus(days: i32, more: i32) -> (i32, bool) {
+    let (sum, wraps) = days.overflowing_add(more);
+    match is_finite_date(days) {
+        true => (sum, wraps || !(MIN_DATE..END_DATE).contains(&sum)),
+        false => (days, false),
     }
-    date_in_range(Some(i64::from(days) + more))
+}
+
+/// A date less a number of days, and whether that is no date.
+#[inline]
+fn date_minus(days: i32, less: i32) -> (i32, bool) {
+    let (rest, wraps) = days.overflowing_sub(less);
+    match is_finite_date(days) {
+        true => (rest, wraps || !(MIN_DATE..END_DATE).contains(&rest)),
+        false => (days, false),
+    }
 }
 
 fn date_span(days: i32, span: Span) -> Result<i64> {
@@ -94,16 +105,16 @@ fn difference(a: i64, b: i64) -> Result<Span> {
 
 /// Dates.
 pub const DATES: &[Entry] = &[
-    ("date_pli(date,int4)", |_| two::<Date, Int4, Date>(|a, b, _| date_plus(a, i64::from(b)))),
-    ("date_mii(date,int4)", |_| two::<Date, Int4, Date>(|a, b, _| date_plus(a, -i64::from(b)))),
+    ("date_pli(date,int4)", |_| check2::<Date, Int4, Date, _>(date_plus, |_, _| date_range())),
+    ("date_mii(date,int4)", |_| check2::<Date, Int4, Date, _>(date_minus, |_, _| date_range())),
     ("integer_pl_date(int4,date)", |_| {
-        two::<Int4, Date, Date>(|a, b, _| date_plus(b, i64::from(a)))
+        check2::<Int4, Date, Date, _>(|a, b| date_plus(b, a), |_, _| date_range())
     }),
     ("date_mi(date,date)", |_| {
-        two::<Date, Date, Int4>(|a, b, _| match is_finite_date(a) && is_finite_date(b) {
-            true => Ok(a.wrapping_sub(b)),
-            false => Err(Error::new("22008", "cannot subtract infinite dates")),
-        })
+        check2::<Date, Date, Int4, _>(
+            |a, b| (a.wrapping_sub(b), !is_finite_date(a) || !is_finite_date(b)),
+            |_, _| Error::new("22008", "cannot subtract infinite dates"),
+        )
     }),
     ("date_pl_interval(date,interval)", |_| {
         two::<Date, Interval, Timestamp>(|a, b, _| date_span(a, b))

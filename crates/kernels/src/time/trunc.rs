@@ -4,11 +4,12 @@ use onlap_pg::value::datetime::{DAY_US, Place, calendar, find_place};
 use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::{Error, Result};
 
+use super::by_row::prepared;
 use super::parts::{
     HOUR_US, MINUTE_US, Parts, SECOND_US, in_range, interval_range, is_finite, timestamp_range,
 };
-use super::units::{Unit, lower, parse, unsupported};
-use crate::{Entry, Interval, Text, Timestamp, three, two};
+use super::units::{Unit, Word, unknown, unsupported};
+use crate::{Entry, Interval, Text, Timestamp, three};
 
 /// The first year of a span of years, the last of which can be divided by its length.
 fn first(year: i64, length: i64) -> i64 {
@@ -48,25 +49,23 @@ impl Parts {
     }
 }
 
-fn timestamp(text: &str, value: i64) -> Result<i64> {
+fn timestamp(word: &Word, value: i64) -> Result<i64> {
     if !is_finite(value) {
         return Ok(value);
     }
     const NAME: &str = "timestamp without time zone";
-    let word = lower(text);
-    let unit = parse(&word, NAME)?;
-    let parts = cut(Parts::of(value), unit).ok_or_else(|| unsupported(&word, NAME))?;
+    let unit = word.unit.ok_or_else(|| unknown(word, NAME))?;
+    let parts = cut(Parts::of(value), unit).ok_or_else(|| unsupported(word, NAME))?;
     in_range(parts.local())
 }
 
 /// On the clock of a zone. Units below a day keep the offset of the moment.
-fn timestamptz(text: &str, value: i64, place: Place) -> Result<i64> {
+fn timestamptz(word: &Word, value: i64, place: Place) -> Result<i64> {
     const NAME: &str = "timestamp with time zone";
-    let word = lower(text);
-    let unit = parse(&word, NAME)?;
+    let unit = word.unit.ok_or_else(|| unknown(word, NAME))?;
     let east = place.offset_at(value);
     let parts = Parts::of(value + i64::from(east) * SECOND_US);
-    let cut = cut(parts, unit).ok_or_else(|| unsupported(&word, NAME))?;
+    let cut = cut(parts, unit).ok_or_else(|| unsupported(word, NAME))?;
     let local = cut.local().ok_or_else(timestamp_range)?;
     let within_day =
         matches!(unit, Unit::Micros | Unit::Millis | Unit::Second | Unit::Minute | Unit::Hour);
@@ -74,9 +73,8 @@ fn timestamptz(text: &str, value: i64, place: Place) -> Result<i64> {
     in_range(local.checked_sub(i64::from(east) * SECOND_US))
 }
 
-fn interval(text: &str, value: Span) -> Result<Span> {
-    let word = lower(text);
-    let unit = parse(&word, "interval")?;
+fn interval(word: &Word, value: Span) -> Result<Span> {
+    let unit = word.unit.ok_or_else(|| unknown(word, "interval"))?;
     let months = |length: i32| Span { months: value.months / length * length, days: 0, time: 0 };
     let clock = |us: i64| Span { time: value.time / us * us, ..value };
     Ok(match unit {
@@ -94,11 +92,11 @@ fn interval(text: &str, value: Span) -> Result<Span> {
         Unit::Millennium => months(12_000),
         Unit::Week => {
             return Err(
-                unsupported(&word, "interval").detail("Months usually have fractional weeks.")
+                unsupported(word, "interval").detail("Months usually have fractional weeks.")
             );
         }
         Unit::Zone | Unit::ZoneHour | Unit::ZoneMinute => {
-            return Err(unsupported(&word, "interval"));
+            return Err(unsupported(word, "interval"));
         }
     })
 }
@@ -131,21 +129,23 @@ fn bin(stride: Span, value: i64, origin: i64) -> Result<i64> {
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
     ("date_trunc(text,timestamp)", |_| {
-        two::<Text, Timestamp, Timestamp>(|a, b, _| timestamp(a, b))
+        prepared::<Word, Timestamp, Timestamp>(0, Word::new, |a, b, _| timestamp(a, b))
     }),
     ("date_trunc(text,timestamptz)", |_| {
-        two::<Text, Timestamp, Timestamp>(|a, b, cx| match is_finite(b) {
+        prepared::<Word, Timestamp, Timestamp>(0, Word::new, |a, b, cx| match is_finite(b) {
             true => timestamptz(a, b, Place::Named(cx.settings.zone)),
             false => Ok(b),
         })
     }),
     ("date_trunc(text,timestamptz,text)", |_| {
         three::<Text, Timestamp, Text, Timestamp>(|a, b, zone, _| match is_finite(b) {
-            true => timestamptz(a, b, find_place(zone)?),
+            true => timestamptz(&Word::new(a), b, find_place(zone)?),
             false => Ok(b),
         })
     }),
-    ("date_trunc(text,interval)", |_| two::<Text, Interval, Interval>(|a, b, _| interval(a, b))),
+    ("date_trunc(text,interval)", |_| {
+        prepared::<Word, Interval, Interval>(0, Word::new, |a, b, _| interval(a, b))
+    }),
     ("date_bin(interval,timestamp,timestamp)", |_| {
         three::<Interval, Timestamp, Timestamp, Timestamp>(|a, b, c, _| bin(a, b, c))
     }),

@@ -1,6 +1,6 @@
 //! Which unit does a text name?
 
-use onlap_pg::{Error, Result};
+use onlap_pg::Error;
 
 /// A unit of extract and date_trunc.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,20 @@ pub enum Field {
     Other,
 }
 
+/// A text that names a unit, as errors show it, and what it means.
+pub struct Word {
+    pub lower: String,
+    pub unit: Option<Unit>,
+    pub field: Option<Field>,
+}
+
+impl Word {
+    pub fn new(text: &str) -> Word {
+        let lower = lower(text);
+        Word { unit: unit(&lower), field: field(&lower), lower }
+    }
+}
+
 /// Spellings, each cut to ten letters as PostgreSQL cuts them.
 const UNITS: [(&str, Unit); 16] = [
     ("microsecon us usec usecs useconds", Unit::Micros),
@@ -71,7 +85,7 @@ const FIELDS: [(&str, Field); 7] = [
 const RESERVED: &str = "allballs -infinity +infinity infinity now today tomorrow yesterday";
 
 /// A text as errors and lookups have it: in lower case, cut to the length of a name.
-pub fn lower(text: &str) -> String {
+fn lower(text: &str) -> String {
     let mut end = text.len().min(63);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -92,13 +106,13 @@ fn has(names: &str, word: &str) -> bool {
 }
 
 /// The unit of a text in lower case.
-pub fn unit(lower: &str) -> Option<Unit> {
+fn unit(lower: &str) -> Option<Unit> {
     let word = key(lower);
     UNITS.iter().find(|(names, _)| has(names, word)).map(|(_, unit)| *unit)
 }
 
 /// What extract takes a text in lower case for.
-pub fn field(lower: &str) -> Option<Field> {
+fn field(lower: &str) -> Option<Field> {
     let word = key(lower);
     let other = || FIELDS.iter().find(|(names, _)| has(names, word)).map(|(_, field)| *field);
     let reserved = || has(RESERVED, word).then_some(Field::Other);
@@ -106,19 +120,11 @@ pub fn field(lower: &str) -> Option<Field> {
 }
 
 /// A unit that a type does not have.
-pub fn unsupported(lower: &str, type_name: &str) -> Error {
+pub fn unsupported(Word { lower, .. }: &Word, type_name: &str) -> Error {
     Error::new("0A000", format!("unit \"{lower}\" not supported for type {type_name}"))
 }
 
 /// A word that is no unit.
-pub fn unknown(lower: &str, type_name: &str) -> Error {
+pub fn unknown(Word { lower, .. }: &Word, type_name: &str) -> Error {
     Error::new("22023", format!("unit \"{lower}\" not recognized for type {type_name}"))
-}
-
-/// The unit of a text.
-///
-/// # Errors
-/// `22023`
-pub fn parse(lower: &str, type_name: &str) -> Result<Unit> {
-    unit(lower).ok_or_else(|| unknown(lower, type_name))
 }

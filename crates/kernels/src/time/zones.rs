@@ -5,8 +5,12 @@ use onlap_pg::value::datetime::{DAY_US, Place, find_place};
 use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::{Error, Result};
 
+use super::by_row::prepared;
 use super::parts::{SECOND_US, in_range, is_finite};
-use crate::{Entry, Interval, Text, TimeTz, Timestamp, two};
+use crate::{Entry, Interval, TimeTz, Timestamp, two};
+
+/// What a text names, if it does.
+type Zone = Result<Place>;
 
 /// The offset that an interval is.
 fn offset(zone: Span, settings: &Settings) -> Result<Place> {
@@ -44,13 +48,15 @@ fn moved((time, west): (i64, i32), place: Place, settings: &Settings) -> (i64, i
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
     ("timezone(text,timestamptz)", |_| {
-        two::<Text, Timestamp, Timestamp>(|a, b, _| shown(b, || find_place(a)))
+        prepared::<Zone, Timestamp, Timestamp>(0, find_place, |a, b, _| shown(b, || a.clone()))
     }),
     ("timezone(text,timestamp)", |_| {
-        two::<Text, Timestamp, Timestamp>(|a, b, _| moment(b, || find_place(a)))
+        prepared::<Zone, Timestamp, Timestamp>(0, find_place, |a, b, _| moment(b, || a.clone()))
     }),
     ("timezone(text,timetz)", |_| {
-        two::<Text, TimeTz, TimeTz>(|a, b, cx| Ok(moved(b, find_place(a)?, cx.settings)))
+        prepared::<Zone, TimeTz, TimeTz>(0, find_place, |a, b, cx| {
+            Ok(moved(b, a.clone()?, cx.settings))
+        })
     }),
     ("timezone(interval,timestamptz)", |_| {
         two::<Interval, Timestamp, Timestamp>(|a, b, cx| shown(b, || offset(a, cx.settings)))

@@ -49,9 +49,10 @@ pub fn run(postgres: &Postgres, script: String) -> Vec<String> {
     psql.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = psql.spawn().expect("psql is installed");
     let mut input = child.stdin.take().expect("it was asked for");
-    let writer = std::thread::spawn(move || input.write_all(script.as_bytes()));
+    // It reads to the end before it writes much.
+    input.write_all(script.as_bytes()).expect("psql reads");
+    drop(input);
     let output = child.wait_with_output().expect("psql ends");
-    writer.join().expect("it writes").expect("psql reads");
     assert!(output.status.success(), "psql failed");
     let out = String::from_utf8(output.stdout).expect("UTF-8");
     let plain = |line: &str| line.replace("\\t", "\t").replace("\\n", "\n").replace("\\\\", "\\");

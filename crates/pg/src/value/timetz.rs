@@ -28,7 +28,7 @@ impl TimeTz {
 
     /// timetz_out.
     pub fn print(&self) -> String {
-        datetime::print_timetz(self.time, -self.west)
+        datetime::print_timetz(self.time, self.west.wrapping_neg())
     }
 
     /// timetz_send.
@@ -57,9 +57,9 @@ impl TimeTz {
         Ok(value)
     }
 
-    /// The time in UTC, which may lie beyond the day.
+    /// The time in UTC, which may lie beyond the day; of a time that frames of windows move, with PostgreSQL's wrapping.
     pub fn utc(&self) -> i64 {
-        self.time + i64::from(self.west) * 1_000_000
+        self.time.wrapping_add(i64::from(self.west) * 1_000_000)
     }
 
     /// The key: the time in UTC, then the offset.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use onlap_base::Rng;
 use onlap_pg::value::numeric::Numeric;
-use onlap_pg::value::{bits, chars, float};
+use onlap_pg::value::timetz::TimeTz;
+use onlap_pg::value::{Settings, bits, chars, float};
 use onlap_testkit::postgres::Postgres;
 
 use crate::oracle::{self, escape};
@@ -75,6 +76,21 @@ fn padded_texts_sort_alike() {
     let letters = &["a", " ", "b", "é", "A"];
     let texts: Vec<String> = (0..1000).map(|_| text(&mut rng, letters, 4)).collect();
     compare("char(9)", &texts, |text| chars::key(text).as_bytes().to_vec());
+}
+
+#[test]
+fn times_with_offsets_sort_alike() {
+    let mut rng = Rng::new(14);
+    let texts: Vec<String> = (0..2000)
+        .map(|_| {
+            let (hour, east) = (rng.below(25), rng.below(31) as i64 - 15);
+            format!("{hour:02}:00{east:+03}:{:02}", rng.below(2) * 30)
+        })
+        .collect();
+    compare("timetz", &texts, |text| {
+        let key = TimeTz::parse(text, &Settings::default()).expect("a time").key();
+        ((key as u128) ^ 1 << 127).to_be_bytes().to_vec()
+    });
 }
 
 #[test]

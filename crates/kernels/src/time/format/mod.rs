@@ -14,32 +14,46 @@ mod write;
 use onlap_pg::value::datetime::offset_and_name;
 use onlap_pg::{Error, Result};
 
+use super::by_row::prepared;
 use super::parts::{from_local, in_range, is_finite};
 use super::with_precision;
-use crate::{Cx, Date, Entry, Interval, Null, Text, Timestamp, two};
+use crate::{Cx, Date, Entry, Interval, Null, Text, Timestamp};
 
-use template::parse;
+use template::{Part, parse};
 use write::Shown;
 
-/// A text that is to be written takes at most so many bytes for a byte of its template.
-const MOST_PER_BYTE: usize = 24;
+/// A part of a template is written in at most so many bytes.
+const MOST_PER_PART: usize = 24;
 
-fn written(shown: &Shown, template: &str, cx: &Cx<'_>) -> Result<Option<String>> {
-    if template.is_empty() {
-        return Ok(None);
-    }
-    cx.room(template.len().saturating_mul(MOST_PER_BYTE))?;
-    write::write(shown, &parse(template)).map(Some)
+/// What a template has.
+struct Template {
+    parts: Vec<Part>,
+    /// An empty text; others may have no parts, too.
+    is_empty: bool,
 }
 
-fn of_timestamp(value: i64, template: &str, cx: &Cx<'_>) -> Result<Option<String>> {
+impl Template {
+    fn new(text: &str) -> Template {
+        Template { parts: parse(text), is_empty: text.is_empty() }
+    }
+}
+
+fn written(shown: &Shown, template: &Template, cx: &Cx<'_>) -> Result<Option<String>> {
+    if template.is_empty {
+        return Ok(None);
+    }
+    cx.room(template.parts.len().saturating_mul(MOST_PER_PART))?;
+    write::write(shown, &template.parts).map(Some)
+}
+
+fn of_timestamp(value: i64, template: &Template, cx: &Cx<'_>) -> Result<Option<String>> {
     match is_finite(value) {
         true => written(&Shown::moment(value, 0, None), template, cx),
         false => Ok(None),
     }
 }
 
-fn of_timestamptz(value: i64, template: &str, cx: &Cx<'_>) -> Result<Option<String>> {
+fn of_timestamptz(value: i64, template: &Template, cx: &Cx<'_>) -> Result<Option<String>> {
     if !is_finite(value) {
         return Ok(None);
     }
@@ -48,17 +62,17 @@ fn of_timestamptz(value: i64, template: &str, cx: &Cx<'_>) -> Result<Option<Stri
     written(&Shown::moment(local, east, Some(name)), template, cx)
 }
 
-fn read(text: &str, template: &str) -> Result<settle::Read> {
-    settle::settle(read::read(text, &parse(template))?, text)
+fn read(text: &str, template: &Template) -> Result<settle::Read> {
+    settle::settle(read::read(text, &template.parts)?, text)
 }
 
-fn to_date(text: &str, template: &str) -> Result<i32> {
+fn to_date(text: &str, template: &Template) -> Result<i32> {
     read(text, template)?
         .date()
         .ok_or_else(|| Error::new("22008", format!("date out of range: \"{text}\"")))
 }
 
-fn to_timestamp(text: &str, template: &str, cx: &Cx<'_>) -> Result<i64> {
+fn to_timestamp(text: &str, template: &Template, cx: &Cx<'_>) -> Result<i64> {
     let read = read(text, template)?;
     let value = match read.east {
         Some(east) => {
@@ -72,16 +86,24 @@ fn to_timestamp(text: &str, template: &str, cx: &Cx<'_>) -> Result<i64> {
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
     ("to_char(timestamp,text)", |_| {
-        two::<Timestamp, Text, Null<Text>>(|a, b, cx| of_timestamp(a, b, cx))
+        prepared::<Template, Timestamp, Null<Text>>(1, Template::new, |t, a, cx| {
+            of_timestamp(a, t, cx)
+        })
     }),
     ("to_char(timestamptz,text)", |_| {
-        two::<Timestamp, Text, Null<Text>>(|a, b, cx| of_timestamptz(a, b, cx))
+        prepared::<Template, Timestamp, Null<Text>>(1, Template::new, |t, a, cx| {
+            of_timestamptz(a, t, cx)
+        })
     }),
     ("to_char(interval,text)", |_| {
-        two::<Interval, Text, Null<Text>>(|a, b, cx| written(&Shown::interval(a), b, cx))
+        prepared::<Template, Interval, Null<Text>>(1, Template::new, |t, a, cx| {
+            written(&Shown::interval(a), t, cx)
+        })
     }),
-    ("to_date(text,text)", |_| two::<Text, Text, Date>(|a, b, _| to_date(a, b))),
+    ("to_date(text,text)", |_| {
+        prepared::<Template, Text, Date>(1, Template::new, |t, a, _| to_date(a, t))
+    }),
     ("to_timestamp(text,text)", |_| {
-        two::<Text, Text, Timestamp>(|a, b, cx| to_timestamp(a, b, cx))
+        prepared::<Template, Text, Timestamp>(1, Template::new, |t, a, cx| to_timestamp(a, t, cx))
     }),
 ];

@@ -66,7 +66,7 @@ fn full_year(year: i32) -> i32 {
 ///
 /// # Errors
 /// `22007`, `22008`; `0A000`: a field that is only written.
-pub fn read(text: &str, parts: &[Part<'_>]) -> Result<Fields> {
+pub fn read(text: &str, parts: &[Part]) -> Result<Fields> {
     let mut reader =
         Reader { scan: Scan { text, at: 0 }, fields: Fields::default(), exact: false, extra: 0 };
     for (at, part) in parts.iter().enumerate() {
@@ -139,7 +139,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn field(&mut self, field: &Field, next: Option<&Part<'_>>) -> Result<()> {
+    fn field(&mut self, field: &Field, next: Option<&Part>) -> Result<()> {
         let width = match field.kind {
             Kind::Hour24 | Kind::Hour12 => 2,
             Kind::ZoneHour | Kind::ZoneMinute => 2,
@@ -244,7 +244,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn year(&mut self, field: &Field, width: usize, next: Option<&Part<'_>>) -> Result<()> {
+    fn year(&mut self, field: &Field, width: usize, next: Option<&Part>) -> Result<()> {
         let (Kind::Year(digits) | Kind::IsoYear(digits)) = field.kind else { return Ok(()) };
         let (value, length) = self.scan.number(width, field, next)?;
         set(&mut self.fields.year, value, field)?;
@@ -280,7 +280,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn zone(&mut self, field: &Field, width: usize, next: Option<&Part<'_>>) -> Result<()> {
+    fn zone(&mut self, field: &Field, width: usize, next: Option<&Part>) -> Result<()> {
         if field.kind == Kind::ZoneMinute {
             if self.fields.zone_sign == 0 {
                 self.fields.zone_sign = 1;

@@ -45,7 +45,7 @@ impl<'a> Scan<'a> {
         &mut self,
         width: usize,
         field: &Field,
-        next: Option<&Part<'_>>,
+        next: Option<&Part>,
     ) -> Result<(i32, usize)> {
         let begin = self.at;
         self.spaces();
@@ -91,7 +91,7 @@ impl<'a> Scan<'a> {
                 .get(..name.len())
                 .is_some_and(|b| b.eq_ignore_ascii_case(name.as_bytes()))
         };
-        if let Some(at) = names.iter().position(|name| begins(name)) {
+        if let Some(at) = names.iter().position(begins) {
             self.at += names[at].len();
             return Ok(at);
         }
@@ -126,13 +126,13 @@ fn leading_number(bytes: &[u8]) -> (Option<i64>, usize) {
 }
 
 /// Whether what follows a field cannot be a digit of it.
-fn may_run_on(field: &Field, next: Option<&Part<'_>>) -> bool {
+fn may_run_on(field: &Field, next: Option<&Part>) -> bool {
     field.ordinal.is_some()
         || match next {
             None => true,
             Some(Part::Field(next)) => !next.kind.is_digits(),
-            Some(Part::Char(text) | Part::Separator(text) | Part::Space(text)) => {
-                !text.as_bytes()[0].is_ascii_digit()
+            Some(Part::Char(char) | Part::Separator(char) | Part::Space(char)) => {
+                !char.is_ascii_digit()
             }
         }
 }

@@ -2,14 +2,14 @@
 
 /// What stands in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part<'a> {
+pub enum Part {
     Field(Field),
     /// A character that is written as it is. A text that is read may have another one there.
-    Char(&'a str),
+    Char(char),
     /// A separator: a sign that is no letter or digit.
-    Separator(&'a str),
+    Separator(char),
     /// White space.
-    Space(&'a str),
+    Space(char),
 }
 
 /// A field with its modifiers.
@@ -229,13 +229,8 @@ pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
 }
 
-/// The first character of a text that is not empty, and the rest.
-fn first(text: &str) -> (&str, &str) {
-    text.split_at(text.chars().next().map_or(0, char::len_utf8))
-}
-
 /// The parts of a template.
-pub fn parse(template: &str) -> Vec<Part<'_>> {
+pub fn parse(template: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut rest = template;
     while !rest.is_empty() {
@@ -261,35 +256,30 @@ pub fn parse(template: &str) -> Vec<Part<'_>> {
             parts.push(Part::Field(Field { kind, name, case, fill, translated, ordinal }));
         } else if let Some(quoted) = rest.strip_prefix('"') {
             rest = literal(quoted, &mut parts);
-        } else if !rest.is_empty() {
-            if rest.starts_with("\\\"") {
-                rest = &rest[1..];
-            }
-            let (char, after) = first(rest);
-            rest = after;
-            parts.push(match char.as_bytes()[0] {
-                byte if is_separator(byte) => Part::Separator(char),
-                byte if is_space(byte) => Part::Space(char),
+        } else {
+            let quote = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
+            let mut chars = quote.unwrap_or(rest).chars();
+            parts.extend(chars.next().map(|char| match u8::try_from(char) {
+                Ok(byte) if is_separator(byte) => Part::Separator(char),
+                Ok(byte) if is_space(byte) => Part::Space(char),
                 _ => Part::Char(char),
-            });
+            }));
+            rest = chars.as_str();
         }
     }
     parts
 }
 
 /// What stands in quotes; gives the rest behind them.
-fn literal<'a>(text: &'a str, parts: &mut Vec<Part<'a>>) -> &'a str {
-    let mut rest = text;
-    while !rest.is_empty() {
-        if let Some(after) = rest.strip_prefix('"') {
-            return after;
-        }
-        if rest.starts_with('\\') && rest.len() > 1 {
-            rest = &rest[1..];
-        }
-        let (char, after) = first(rest);
+fn literal<'a>(text: &'a str, parts: &mut Vec<Part>) -> &'a str {
+    let mut chars = text.chars();
+    while let Some(char) = chars.next() {
+        let char = match char {
+            '"' => break,
+            '\\' => chars.next().unwrap_or(char),
+            char => char,
+        };
         parts.push(Part::Char(char));
-        rest = after;
     }
-    rest
+    chars.as_str()
 }

@@ -135,11 +135,11 @@ fn cased(name: &str, case: Case) -> String {
 ///
 /// # Errors
 /// `22007`: a field that intervals do not have; `22P02`.
-pub fn write(shown: &Shown, parts: &[Part<'_>]) -> Result<String> {
+pub fn write(shown: &Shown, parts: &[Part]) -> Result<String> {
     let mut out = String::new();
     for part in parts {
         match part {
-            Part::Char(text) | Part::Separator(text) | Part::Space(text) => out.push_str(text),
+            Part::Char(char) | Part::Separator(char) | Part::Space(char) => out.push(*char),
             Part::Field(field) => {
                 if shown.is_interval && !is_of_intervals(field.kind) {
                     let text = "invalid format specification for an interval value";

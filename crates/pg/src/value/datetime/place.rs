@@ -202,7 +202,7 @@ pub fn displacement(text: &str) -> Option<Result<i32>> {
             rest.is_empty().then_some(())?;
             (value / 100, value % 100, 0)
         }
-        [ref parts @ ..] if parts.len() <= 3 => {
+        ref parts if parts.len() <= 3 => {
             let mut values = [0; 3];
             for (value, part) in values.iter_mut().zip(parts) {
                 let (read, rest) = number(part, 0, i64::MAX)?;
