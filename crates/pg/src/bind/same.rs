@@ -2,8 +2,7 @@
 
 use super::Binder;
 use crate::bound::{
-    Cte, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId, Target,
-    Window,
+    Cte, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId, Target, Window,
 };
 
 impl Binder<'_> {
