@@ -46,14 +46,7 @@ impl Binder<'_> {
         for (made, original) in args.iter().zip(&originals) {
             self.note_uncast(*made, *original);
         }
-        let target = |(at, value): (usize, &ExprId)| Target {
-            value: *value,
-            number: at + 1,
-            name: None,
-            reference: 0,
-            hidden: false,
-        };
-        let mut targets: Vec<Target> = args.iter().enumerate().map(target).collect();
+        let mut targets = arguments_as_targets(&args);
         if kind == b'n' {
             let before = std::mem::replace(&mut self.level().targets, targets.len() + 1);
             order = self.sort_clause(&call.order, &mut targets, Clause::OrderBy, true)?;
@@ -266,16 +259,7 @@ impl Binder<'_> {
             kind: b'n',
             types: Vec::new(),
             direct: Vec::new(),
-            args: args
-                .iter()
-                .map(|value| Target {
-                    value: *value,
-                    number: 0,
-                    name: None,
-                    reference: 0,
-                    hidden: false,
-                })
-                .collect(),
+            args: arguments_as_targets(&args),
             order: Vec::new(),
             distinct: Vec::new(),
             filter: None,
@@ -288,4 +272,16 @@ impl Binder<'_> {
         let grouping = Expr::Grouping(args, Vec::new(), up);
         Ok(self.out.add(grouping, TypeRef::new(oids::INT4), place))
     }
+}
+
+/// Arguments as the targets that ORDER BY and DISTINCT name.
+fn arguments_as_targets(args: &[ExprId]) -> Vec<Target> {
+    let target = |(at, value): (usize, &ExprId)| Target {
+        value: *value,
+        number: at + 1,
+        name: None,
+        reference: 0,
+        hidden: false,
+    };
+    args.iter().enumerate().map(target).collect()
 }

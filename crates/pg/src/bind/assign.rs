@@ -43,7 +43,7 @@ impl Binder<'_> {
         }
         let before = std::mem::replace(&mut self.level().clause, clause);
         let made = match goal.steps.is_empty() {
-            true => self.to_column(value, &goal.name, ty),
+            true => self.column_value(value, &goal.name, ty),
             false => {
                 let base = match clause {
                     Clause::InsertTarget => self.out.add(Expr::Literal(Literal::Null), ty, None),
@@ -60,7 +60,7 @@ impl Binder<'_> {
         made
     }
 
-    fn to_column(&mut self, value: ExprId, name: &str, ty: TypeRef) -> Result<ExprId> {
+    fn column_value(&mut self, value: ExprId, name: &str, ty: TypeRef) -> Result<ExprId> {
         let operand = self.operand(value);
         match resolve::convert(self.catalog, operand, ty, Context::Assignment)? {
             Some(conversion) => self.converted(value, &conversion),
@@ -85,7 +85,7 @@ impl Binder<'_> {
     ) -> Result<ExprId> {
         let count = steps.iter().take_while(|s| matches!(s, Step::Index(_) | Step::Slice(..)));
         match (count.count(), steps.first()) {
-            (_, None) => self.to_part(value, name, ty, place, of_container),
+            (_, None) => self.part_value(value, name, ty, place, of_container),
             (0, Some(Step::Field(field))) => {
                 self.field_part(base, name, ty, (field, &steps[1..]), value, place)
             }
@@ -100,7 +100,7 @@ impl Binder<'_> {
         }
     }
 
-    fn to_part(
+    fn part_value(
         &mut self,
         value: ExprId,
         name: &str,
@@ -147,7 +147,7 @@ impl Binder<'_> {
         };
         let inner = of.columns[number as usize - 1].ty;
         let value = match rest.is_empty() {
-            true => self.to_part(value, field, inner, place, false)?,
+            true => self.part_value(value, field, inner, place, false)?,
             false => {
                 let placeholder = self.out.add(Expr::Placeholder, inner, None);
                 self.part(placeholder, field, inner, rest, value, place, false)?
@@ -174,7 +174,7 @@ impl Binder<'_> {
         let made = self.subscripted(base, &steps)?;
         let wanted = self.out.ty(made);
         let value = match rest.is_empty() {
-            true => self.to_part(value, name, wanted, place, true)?,
+            true => self.part_value(value, name, wanted, place, true)?,
             false => {
                 let placeholder = self.out.add(Expr::Placeholder, wanted, None);
                 self.part(placeholder, name, wanted, rest, value, place, true)?

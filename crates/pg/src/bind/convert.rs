@@ -209,7 +209,7 @@ impl Binder<'_> {
         construct: &str,
     ) -> Result<(Vec<ExprId>, TypeRef)> {
         let common = self.common_type(ids, construct)?;
-        let made = self.to_common(ids, common, construct)?;
+        let made = self.all_common(ids, common, construct)?;
         let modifier = self.common_modifier(&made, common);
         Ok((made, TypeRef { oid: common, modifier }))
     }
@@ -224,7 +224,7 @@ impl Binder<'_> {
         Err(error).at(at.and_then(|n| self.start_of(ids[n - 1])))
     }
 
-    pub(super) fn to_common(
+    pub(super) fn all_common(
         &mut self,
         ids: &[ExprId],
         common: Oid,

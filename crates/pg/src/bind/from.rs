@@ -17,10 +17,10 @@ pub(super) struct Made {
 
 impl Binder<'_> {
     /// FROM: what is joined, with the names of all items seen in the end.
-    pub(super) fn from_clause(&mut self, list: &[ast::FromId]) -> Result<Vec<JoinTree>> {
+    pub(super) fn whole_from(&mut self, list: &[ast::FromId]) -> Result<Vec<JoinTree>> {
         let mut trees = Vec::with_capacity(list.len());
         for id in list {
-            let mut made = self.from_item(*id)?;
+            let mut made = self.item_of_from(*id)?;
             self.check_conflicts(&self.level_ref().items, &made.items)?;
             lateral_only(&mut made.items, true, true);
             trees.push(made.tree);
@@ -30,7 +30,7 @@ impl Binder<'_> {
         Ok(trees)
     }
 
-    pub(super) fn from_item(&mut self, id: ast::FromId) -> Result<Made> {
+    pub(super) fn item_of_from(&mut self, id: ast::FromId) -> Result<Made> {
         self.deeper(|b| match b.tree.from(id) {
             From::Relation(relation) => b.relation_item(relation),
             From::Sample(relation, sample) => b.sample(relation, sample),

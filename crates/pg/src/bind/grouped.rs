@@ -84,10 +84,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         let Some(sets) = grouping::expanded(&made.sets, made.groups_distinct) else {
-            let first = made.groups.first();
-            let at = first.map(|item| by_reference(&made.targets, item.reference).value);
             let text = "too many grouping sets present (maximum 4096)";
-            let _ = at;
             return Err(Error::new("54001", text));
         };
         let mut common = sets[0].clone();

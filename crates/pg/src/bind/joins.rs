@@ -22,12 +22,12 @@ struct Columns {
 
 impl Binder<'_> {
     pub(super) fn join(&mut self, join: &ast::Join) -> Result<Made> {
-        let mut left = self.from_item(join.left)?;
+        let mut left = self.item_of_from(join.left)?;
         let lateral_ok = matches!(join.kind, JoinKind::Inner | JoinKind::Left);
         lateral_only(&mut left.items, true, lateral_ok);
         let before = self.level().items.len();
         self.level().items.extend(left.items.iter().cloned());
-        let right = self.from_item(join.right);
+        let right = self.item_of_from(join.right);
         self.level().items.truncate(before);
         let mut right = right?;
         self.check_conflicts(&left.items, &right.items)?;

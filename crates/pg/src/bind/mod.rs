@@ -13,6 +13,7 @@ mod aggregates;
 mod assign;
 mod calls;
 mod clauses;
+mod constructs;
 mod convert;
 mod expr;
 mod from;

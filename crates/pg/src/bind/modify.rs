@@ -334,7 +334,7 @@ impl Binder<'_> {
         self.with(update.with.as_ref(), &mut made)?;
         let of = self.table(&update.table, true)?;
         made.from.push(JoinTree::Entry(self.level_ref().target));
-        made.from.extend(self.from_clause(&update.from)?);
+        made.from.extend(self.whole_from(&update.from)?);
         made.filter = self.condition(update.filter, Clause::Where, "WHERE")?;
         let returning = self.returning(&update.returning)?;
         made.targets = self.set_columns_of(&update.set, &of)?;
@@ -353,7 +353,7 @@ impl Binder<'_> {
         self.with(delete.with.as_ref(), &mut made)?;
         self.table(&delete.table, true)?;
         made.from.push(JoinTree::Entry(self.level_ref().target));
-        made.from.extend(self.from_clause(&delete.using)?);
+        made.from.extend(self.whole_from(&delete.using)?);
         made.filter = self.condition(delete.filter, Clause::Where, "WHERE")?;
         let returning = self.returning(&delete.returning)?;
         let modify = Modify {

@@ -44,7 +44,7 @@ impl Binder<'_> {
         }
         self.level().windows =
             select.windows.iter().map(|(name, w)| (Some(name.clone()), w.clone())).collect();
-        made.from = self.from_clause(&select.from)?;
+        made.from = self.whole_from(&select.from)?;
         let mut targets = self.targets(&select.targets, Clause::Targets)?;
         made.filter = self.condition(select.filter, Clause::Where, "WHERE")?;
         made.having = self.condition(select.having, Clause::Having, "HAVING")?;

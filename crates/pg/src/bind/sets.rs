@@ -222,8 +222,8 @@ impl Binder<'_> {
             true => one.place,
             false => other.place,
         };
-        let one = self.to_set_type(one, common, name)?;
-        let other = self.to_set_type(other, common, name)?;
+        let one = self.set_type_of(one, common, name)?;
+        let other = self.set_type_of(other, common, name)?;
         let modifier = resolve::common_modifier(&[one, other], common);
         let ty = TypeRef { oid: common, modifier };
         let column = Column { source: None, value: None, ty, place };
@@ -241,7 +241,7 @@ impl Binder<'_> {
     }
 
     /// Whether a column can become the common type, and the type that it has then; open literals and parameters become it.
-    fn to_set_type(&mut self, column: Column, common: u32, name: &str) -> Result<TypeRef> {
+    fn set_type_of(&mut self, column: Column, common: u32, name: &str) -> Result<TypeRef> {
         let open = column.ty.oid == oids::UNKNOWN;
         let value = column.value.filter(|value| {
             !open || matches!(self.out.expr(*value), Expr::Literal(_) | Expr::Param(_))

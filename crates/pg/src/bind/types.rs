@@ -84,7 +84,13 @@ impl Binder<'_> {
         let shown = self.catalog.shown(ty.oid);
         let (base, modifier) = (self.catalog.element(ty.oid), ty.modifier);
         if modifier < 0 {
-            return shown;
+            // Without a length these words would mean a length of one.
+            let array = if base.is_some() { "[]" } else { "" };
+            return match base.unwrap_or(ty.oid) {
+                1042 => format!("bpchar{array}"),
+                1560 => format!("\"bit\"{array}"),
+                _ => shown,
+            };
         }
         let written = match base.unwrap_or(ty.oid) {
             1042 | 1043 => format!("({})", modifier - 4),

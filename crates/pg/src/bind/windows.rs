@@ -51,8 +51,7 @@ impl Binder<'_> {
                 window.partition.iter().map(|id| GroupItem::Expr(*id)).collect();
             let clause = Clause::WindowPartition;
             let (partition, _) = self.group_clause(&items, targets, &order, clause, true)?;
-            let frame = window.frame.as_ref();
-            made.push(self.window(name, &window, base, partition, order, frame, targets)?);
+            made.push(self.window(name, &window, base, partition, order)?);
         }
         Ok(made)
     }
@@ -64,9 +63,8 @@ impl Binder<'_> {
         base: Option<Window>,
         partition: Vec<SortItem>,
         order: Vec<SortItem>,
-        frame: Option<&ast::Frame>,
-        targets: &[Target],
     ) -> Result<Window> {
+        let frame = written.frame.as_ref();
         let place = written.place;
         let (mut partition, mut order, mut copied_order) = (partition, order, false);
         if let Some(base) = base {
@@ -96,7 +94,7 @@ impl Binder<'_> {
                 copied_order = true;
             }
         }
-        let frame = self.frame(frame, &order, targets, place)?;
+        let frame = self.frame(frame, &order, place)?;
         Ok(Window { name, base: written.base.clone(), partition, order, frame, copied_order })
     }
 
@@ -104,7 +102,6 @@ impl Binder<'_> {
         &mut self,
         frame: Option<&ast::Frame>,
         order: &[SortItem],
-        targets: &[Target],
         place: u32,
     ) -> Result<Frame> {
         let mut made = Frame {
@@ -134,7 +131,6 @@ impl Binder<'_> {
                     "RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column",
                 );
             };
-            let _ = targets;
             column = self.catalog.operator(item.less).map_or(0, |operator| operator.left);
             made.ascending = self.order_of_operator(item.less).is_some_and(|(_, down)| !down);
             made.nulls_first = item.nulls_first;

@@ -472,3 +472,7 @@ update types set ia = null, ia[1] = 2
 insert into t1 (id) values (1) on conflict (id) do update set a = 1, (b, a) = ('x', 2)
 select '1x'::int, 'x'::float8
 select a from t1 where a = 'x' or c = '1.5e' or b = 5
+with recursive w as (select 'a'::char(2) n union all select 'b'::bpchar from w) select * from w
+with recursive w as (select b'1'::bit(1) n union all select n & n from w) select * from w
+with recursive w as (select '{}'::numeric(5,2)[] n union all select n || 1.5 from w) select * from w
+with recursive w as (select '12:00'::time(2) n union all select localtime from w) select * from w
