@@ -603,7 +603,10 @@ impl Compiler<'_> {
         left: &Plan,
         right: &Plan,
     ) -> Result<JoinFilter> {
-        let used = node.columns();
+        // Columns beyond those of both sides are the expression's own.
+        let width = left_width + right.schema().fields().len();
+        let mut used = node.columns();
+        used.retain(|at| *at < width);
         let (mut indices, mut fields) = (Vec::new(), Vec::new());
         for (n, at) in used.iter().enumerate() {
             let (side, index, schema) = match *at < left_width {

@@ -138,7 +138,8 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
     }
     match &**statement {
         Statement::Query(_)
-            if parsed.as_of.is_none()
+            if session.binds_itself()
+                && parsed.as_of.is_none()
                 && let Some(bound) = Bound::new(view, &parsed.text, parsed.depth, &[])? =>
         {
             let plan = bound.plan(view, &parsed.text)?;

@@ -49,7 +49,7 @@ impl Chunk {
     /// Bytes that the rows of a plan take; those of others are counted by who has them.
     pub fn bytes(&self) -> usize {
         match self {
-            Chunk::Arrow(batch) => batch.get_array_memory_size(),
+            Chunk::Arrow(batch) | Chunk::Bound(batch, _) => batch.get_array_memory_size(),
             Chunk::Engine(..) | Chunk::Rows(_) => 0,
         }
     }

@@ -189,7 +189,7 @@ impl Session {
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
         let Body::Sql(statement) = &parsed.body else { return Ok(None) };
-        if parsed.as_of.is_some() || run::is_locking(statement) {
+        if !self.binds_itself() || parsed.as_of.is_some() || run::is_locking(statement) {
             return Ok(None);
         }
         self.in_view(|_, view| Bound::new(view, &parsed.text, parsed.depth, given))

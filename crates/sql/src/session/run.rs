@@ -300,6 +300,11 @@ impl Session {
         self.uses_fast_path() || locks_rows(body)
     }
 
+    /// Whether queries are bound by PostgreSQL's rules and not the planner's library's.
+    pub(crate) fn binds_itself(&self) -> bool {
+        self.settings.text(Id::Binder) == "postgres"
+    }
+
     /// Whether statements may go the short way.
     pub(crate) fn uses_fast_path(&self) -> bool {
         self.settings.flag(Id::FastPath)
@@ -314,7 +319,7 @@ impl Session {
         values: &[Parameter],
     ) -> Result<Option<Answer>> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
-        if is_locking(statement) || parsed.as_of.is_some() {
+        if !self.binds_itself() || is_locking(statement) || parsed.as_of.is_some() {
             return Ok(None);
         }
         let block = self.block.as_ref();
