@@ -245,11 +245,11 @@ impl SubQuery {
             columns.resize_with(at, filler);
             columns.extend(given.columns.iter().cloned());
             let holds = test.eval(&Rows { columns: &columns, count: given.rows }, env)?;
-            let all = (0..given.rows).map(|row| truth(&holds, row));
+            let mut all = (0..given.rows).map(|row| truth(&holds, row));
             found.push(match quantor {
                 Quantor::Any => any(all, true),
                 Quantor::All => any(all, false),
-                Quantor::Row => all.last().flatten(),
+                Quantor::Row => all.next_back().flatten(),
             });
         }
         Ok(Col::new(Arc::new(BooleanArray::from(found))))

@@ -80,7 +80,7 @@ impl Compiler<'_> {
             let batches = input.map(move |batch| first_of_each(&batch?, &keys, &mut last));
             Ok(stream_of(Arc::clone(&out), batches))
         };
-        Ok(Step::new("Unique", "", vec![plan], schema, Arc::new(run)))
+        Ok(Step::make("Unique", "", vec![plan], schema, Arc::new(run)))
     }
 
     /// The columns of the keys of items, without constants.
@@ -124,7 +124,7 @@ impl Compiler<'_> {
             });
             Ok(stream_of(Arc::clone(&out), batches))
         };
-        Ok(Step::new("Limit With Ties", "", vec![plan], schema, Arc::new(run)))
+        Ok(Step::make("Limit With Ties", "", vec![plan], schema, Arc::new(run)))
     }
 }
 

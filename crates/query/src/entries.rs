@@ -322,7 +322,7 @@ impl Compiler<'_> {
             Ok(stream_of(Arc::clone(&out), batches))
         };
         Ok(Rel {
-            plan: Step::new("Values", "", Vec::new(), schema, Arc::new(run)),
+            plan: Step::make("Values", "", Vec::new(), schema, Arc::new(run)),
             types: types.to_vec(),
         })
     }
@@ -382,7 +382,7 @@ impl Compiler<'_> {
             Ok(stream_of(Arc::clone(&out), batches.try_flatten()))
         };
         let rows = left.rows * right.rows.min(10.0);
-        let plan = Step::new("Nested Loop", "", vec![left.plan], schema, Arc::new(run));
+        let plan = Step::make("Nested Loop", "", vec![left.plan], schema, Arc::new(run));
         Ok(Part { plan, layout, rows })
     }
 }
@@ -463,5 +463,5 @@ fn given(name: &'static str, columns: Vec<ArrayRef>) -> Result<Plan> {
         let batches = futures::stream::once(async move { Ok(batch) });
         Ok(stream_of(Arc::clone(&out), batches))
     };
-    Ok(Step::new(name, "", Vec::new(), schema, Arc::new(run)))
+    Ok(Step::make(name, "", Vec::new(), schema, Arc::new(run)))
 }

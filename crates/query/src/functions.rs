@@ -90,7 +90,7 @@ impl Compiler<'_> {
             });
             Ok(stream_of(Arc::clone(&out), batches))
         };
-        let plan = Step::new("Function Scan", "", Vec::new(), schema, Arc::new(run));
+        let plan = Step::make("Function Scan", "", Vec::new(), schema, Arc::new(run));
         Ok(Rel { plan, types })
     }
 

@@ -401,7 +401,7 @@ impl Compiler<'_> {
             });
             Ok(stream_of(Arc::clone(&out), copies.try_flatten()))
         };
-        Ok(Step::new("Grouping Sets", "", vec![plan], schema, Arc::new(run)))
+        Ok(Step::make("Grouping Sets", "", vec![plan], schema, Arc::new(run)))
     }
 
     /// Gives the row of the empty set where there are no rows at all.
@@ -432,7 +432,7 @@ impl Compiler<'_> {
             });
             Ok(stream_of(Arc::clone(&out), batches))
         };
-        Ok(Step::new("Empty Group", "", vec![plan], schema, Arc::new(run)))
+        Ok(Step::make("Empty Group", "", vec![plan], schema, Arc::new(run)))
     }
 }
 

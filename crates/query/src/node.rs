@@ -177,8 +177,8 @@ impl Node {
             }
             Node::Moved(value, at) => {
                 let most = at.last().map_or(0, |most| most + 1);
-                let mut columns: Vec<ArrayRef> =
-                    vec![Arc::new(BooleanArray::new_null(rows.count)); most];
+                let none: ArrayRef = Arc::new(BooleanArray::new_null(rows.count));
+                let mut columns: Vec<ArrayRef> = vec![none; most];
                 for (column, at) in rows.columns.iter().zip(at) {
                     columns[*at] = Arc::clone(column);
                 }

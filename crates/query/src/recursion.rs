@@ -187,7 +187,7 @@ impl Compiler<'_> {
             let batches = futures::stream::iter(rows.lock().clone()).map(Ok);
             Ok(stream_of(Arc::clone(&out), batches))
         };
-        let step = Step::new("WorkTable Scan", "", Vec::new(), working.schema, Arc::new(run));
+        let step = Step::make("WorkTable Scan", "", Vec::new(), working.schema, Arc::new(run));
         Ok(Rel { plan: step, types: working.types })
     }
 
@@ -257,7 +257,7 @@ impl Compiler<'_> {
             });
             Ok(stream_of(schema, batches))
         };
-        Step::new("Recursive Union", "", vec![first, next], schema, Arc::new(run))
+        Step::make("Recursive Union", "", vec![first, next], schema, Arc::new(run))
     }
 }
 

@@ -218,7 +218,7 @@ impl Compiler<'_> {
             });
             Ok(stream_of(schema, batches.try_flatten()))
         };
-        Ok(Step::new("Project Set", "", vec![plan], schema, Arc::new(run)))
+        Ok(Step::make("Project Set", "", vec![plan], schema, Arc::new(run)))
     }
 }
 

@@ -273,7 +273,7 @@ fn append(plans: Vec<Plan>, types: &[DataType]) -> Plan {
         });
         Ok(stream_of(Arc::clone(&out), batches))
     };
-    Step::new("Append", "", plans, schema, Arc::new(run))
+    Step::make("Append", "", plans, schema, Arc::new(run))
 }
 
 /// How many rows of either side are equal.
@@ -336,7 +336,7 @@ fn repeated(plan: Plan, at: Vec<usize>, copies: usize, schema: SchemaRef) -> Pla
         });
         Ok(stream_of(Arc::clone(&out), batches.try_flatten()))
     };
-    Step::new("Set Operation", "", vec![plan], schema, Arc::new(run))
+    Step::make("Set Operation", "", vec![plan], schema, Arc::new(run))
 }
 
 /// The next copies of rows, from a row on; `left` has how many of each are still to come.

@@ -81,7 +81,7 @@ impl Store {
             });
             Ok(stream_of(Arc::clone(&out), batches))
         };
-        Step::new("CTE Scan", "", Vec::new(), schema, Arc::new(run))
+        Step::make("CTE Scan", "", Vec::new(), schema, Arc::new(run))
     }
 
     fn poll(
@@ -155,5 +155,5 @@ pub fn with_stores(plan: Plan, stores: Vec<Arc<Store>>) -> Plan {
         stores.iter().for_each(|store| store.reset());
         inputs[0].execute(0, context)
     };
-    Step::new("With", "", vec![plan], schema, Arc::new(run))
+    Step::make("With", "", vec![plan], schema, Arc::new(run))
 }

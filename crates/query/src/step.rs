@@ -35,7 +35,7 @@ pub struct Step {
 
 impl Step {
     /// A step that reads inputs and gives columns.
-    pub fn new(
+    pub fn make(
         name: &'static str,
         detail: impl Into<String>,
         inputs: Vec<Arc<dyn ExecutionPlan>>,

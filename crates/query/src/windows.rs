@@ -260,7 +260,7 @@ impl Work {
             });
             Ok(stream_of(schema, batches.try_flatten()))
         };
-        Step::new("WindowAgg", "", vec![plan], schema, Arc::new(run))
+        Step::make("WindowAgg", "", vec![plan], schema, Arc::new(run))
     }
 
     /// Takes rows, or the end of them; gives those whose partitions have ended, when they are many.

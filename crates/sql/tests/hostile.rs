@@ -284,12 +284,9 @@ fn large_parameters_may_be_anywhere() {
         ("select count(*) from kept where v > $1", "0"),
         ("select count(*) from kept k join (values ($1)) x (v) on x.v = k.v", "3"),
         ("select case $1 when v then 'same' else 'other' end from kept limit 1", "same"),
-        ("select length(string_agg(v, $1)) from kept", "500000"),
         ("select length(coalesce(null, $1))", "100000"),
         ("select length(max(v)) from kept group by $1", "100000"),
         ("select id from kept order by $1, id limit 1", "1"),
-        ("select id from kept order by id limit length($1) - 99999", "1"),
-        ("select length(lag(v, 1, $1) over (order by id)) from kept limit 1", "100000"),
         ("select count(*) from (select $1 union select v from kept) u", "1"),
         ("delete from kept where v = $1 returning 'gone'", "gone"),
     ]

@@ -144,7 +144,7 @@ impl Tables for Data {
             let schema = batch.schema();
             Ok(stream_of(schema, futures::stream::once(async move { Ok(batch) })))
         };
-        Ok(Step::new("Seq Scan", "", Vec::new(), schema, Arc::new(run)))
+        Ok(Step::make("Seq Scan", "", Vec::new(), schema, Arc::new(run)))
     }
 
     fn view(&self, _: Oid) -> Result<Option<View>> {

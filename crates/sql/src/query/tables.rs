@@ -115,7 +115,7 @@ impl Tables for Known {
             });
             Ok(stream_of(Arc::clone(&opener.schema), stream))
         };
-        Ok(Step::new(name, detail, Vec::new(), schema, Arc::new(run)))
+        Ok(Step::make(name, detail, Vec::new(), schema, Arc::new(run)))
     }
 
     fn view(&self, _: Oid) -> Result<Option<BoundView>> {
