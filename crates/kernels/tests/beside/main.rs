@@ -5,6 +5,8 @@
 //! the same. `ONLAP_ONLY` names functions (`int4pl`, or a part of a signature); `ONLAP_SEED` and `ONLAP_CASES` make runs
 //! different and longer.
 
+#![allow(clippy::disallowed_methods, reason = "a test writes its own files")]
+
 mod call;
 mod oracle;
 mod pools;

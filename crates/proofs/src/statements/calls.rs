@@ -67,13 +67,14 @@ const FIELDS: &str = "\
 /// One of a list.
 fn one<'a>(rng: &mut Rng, list: &'a str) -> &'a str {
     let all: Vec<&str> = list.split(" | ").collect();
-    *rng.pick(&all)
+    let chosen: &&str = rng.pick(&all);
+    chosen
 }
 
 /// A statement with calls.
 pub fn draw(rng: &mut Rng) -> String {
     let expression = match rng.below(8) {
-        0 | 1 | 2 => function(rng),
+        0..=2 => function(rng),
         3 => operation(rng),
         4 => cast(rng),
         5 => special(rng),

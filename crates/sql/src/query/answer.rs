@@ -49,7 +49,7 @@ impl Encoder {
     /// Rows as texts.
     pub fn rows(&self, batch: &RecordBatch) -> Vec<Row> {
         let value = |row: usize, column: usize| match self.text(batch, row, column) {
-            Ok(Some(text)) => Value::Text(text.into()),
+            Ok(Some(text)) => Value::Text(text),
             _ => Value::Null,
         };
         let row = |row: usize| (0..self.columns.len()).map(|n| value(row, n)).collect();
