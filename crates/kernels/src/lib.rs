@@ -1,7 +1,7 @@
 //! What do PostgreSQL's functions, operators and aggregates calculate?
 //!
 //! A **kernel** is one row of pg_proc, carried out over columns ([`Kernel`]). It gets Arrow arrays and gives one. How values of
-//! a type lie in an array is their representation ([`repr`]); a value outside of columns is a [`Datum`]. [`find`] gives the
+//! a type lie in an array is their representation ([`repr()`]); a value outside of columns is a [`Datum`]. [`find`] gives the
 //! kernel of a function by its OID; what is not there is `0A000` to whoever builds a plan.
 //!
 //! Kernels know nothing of statements, plans, tables or sessions: what differs between sessions comes with [`Cx`]. Their

@@ -1,8 +1,8 @@
 //! How does a bound query become rows?
 //!
-//! [`compile`] turns a query of a [`Bound`] tree into an [`ExecutionPlan`]: steps of DataFusion for joins, aggregation and
-//! sorting, steps of our own ([`step`]) for the rest, over columns in the representations of `onlap_kernels`. Expressions
-//! are [`node`]s that call kernels. Nothing here looks up a name or converts a type: both are done when a plan is made.
+//! `compile` turns a query of a `Bound` tree into an `ExecutionPlan`: steps of DataFusion for joins, aggregation and
+//! sorting, steps of our own (`step`) for the rest, over columns in the representations of `onlap_kernels`. Expressions
+//! are `node`s that call kernels. Nothing here looks up a name or converts a type: both are done when a plan is made.
 //!
 //! What the plan reads comes from [`Tables`]; what differs between sessions comes with [`Env`]. Every subquery is carried
 //! out once per distinct set of the outer values that it uses ([`apply`]); that is always right, and nothing else is needed.

@@ -1,7 +1,7 @@
 //! How does a kernel get numerics without memory for their digits?
 //!
-//! Most are [`Small`] in their column; only others become a [`Numeric`]. [`Dec`] is the marker for adapters of rows,
-//! [`arithmetic`] and [`test`] are loops over columns.
+//! Most are `Small` in their column; only others become a `Numeric`. `Dec` is the marker for adapters of rows,
+//! `arithmetic` and `test` are loops over columns.
 
 use std::sync::Arc;
 

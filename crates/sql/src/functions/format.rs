@@ -16,7 +16,7 @@ pub fn format(arguments: &[Datum]) -> Result<Datum> {
     Ok(if fill(arguments, &mut out)? { out.into() } else { Datum::Null })
 }
 
-/// How many bytes [`format`] makes of the same, without making them. It stops counting where they are too many for
+/// How many bytes `format` makes of the same, without making them. It stops counting where they are too many for
 /// any value.
 ///
 /// # Errors

@@ -228,7 +228,7 @@ fn write(value: &Datum<'_>, out: &mut Vec<u8>) {
     out[start..start + 4].copy_from_slice(&length.to_le_bytes());
 }
 
-/// A value that [`write`] wrote, and what follows it.
+/// A value that `write` wrote, and what follows it.
 fn read(repr: Repr, bytes: &[u8]) -> (Datum<'static>, &[u8]) {
     let (length, rest) = bytes.split_at(4);
     let length = u32::from_le_bytes(length.try_into().expect("a length has 4 bytes")) as usize;

@@ -1,7 +1,7 @@
 //! How are numbers written and read by a template, as to_char and to_number do?
 //!
-//! A template is a list of patterns with text between them. [`parse`] reads it and counts its places ([`Shape`]); [`write`]
-//! writes digits by it, [`read`] finds them; [`values`] makes the digits of a number. Symbols are those of locale C.
+//! A template is a list of patterns with text between them. `parse` reads it and counts its places (`Shape`); `write`
+//! writes digits by it, `read` finds them; `values` makes the digits of a number. Symbols are those of locale C.
 
 mod parse;
 mod read;

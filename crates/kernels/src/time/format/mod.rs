@@ -1,6 +1,6 @@
 //! What do the templates of to_char, to_date and to_timestamp mean?
 //!
-//! [`template`] reads them, [`write`] writes moments and intervals by them, [`read`] reads texts by them and [`settle`] makes
+//! `template` reads them, `write` writes moments and intervals by them, `read` reads texts by them and `settle` makes
 //! moments of what was read. Month names are English: messages in other languages are not served.
 
 mod names;
