@@ -66,7 +66,6 @@ select a, count(*) from t group by grouping sets ((a), ())
 select count(*), sum(a), max(b), avg(n) from e, t where t.id = e.id
 select count(*) from t group by ()
 select max(id) from e group by grouping sets ((), (x))
-select t from t where id = 1
 select id, t.* is null from t where id < 3
 select x.id from (select id, a from t where a = 1) x where x.id > 1
 select t.id, l.q from t, lateral (select qty as q from o where o.t_id = t.id) l

@@ -13,7 +13,6 @@ select f from t where f = 0 union all select f from t where f <> 0
 select 'NaN'::float8 union select f from t where f is not null and f <> 0
 select 0.0::float8 as f union select '-0'::float8
 select '-0'::float8 as f union select 0.0::float8
-select f from t intersect select '-0'::float8
 select f from t except select 'NaN'::float8
 select 1.0 union select 1.00
 select 1.00 union select 1.0
@@ -60,7 +59,6 @@ select * from (select a, b from t union select qty, note from o) s where a > 1
 select 1 as x union select 2 order by x desc -- ordered
 select a from t union select qty from o order by a limit 2 -- ordered
 select count(*) from (select union all select) s
-select a from t union select qty from o fetch first 2 rows only
 select a from t union all select b from t
 select a, b from t union select a from t
 select ts from t union select tz from t

@@ -18,7 +18,6 @@ with x(n) as (values (1), (2)) select x.n, y.n from x, x y where x.n < y.n
 with x as (select generate_series(1, 1000000000) as g) select * from x limit 2
 with x as materialized (select generate_series(1, 1000000000) as g) select * from x limit 2
 with x as (select random() as r) select (select r from x) = (select r from x)
-with x as (select random() as r from generate_series(1, 3)) select count(*) from x join x y on x.r = y.r
 with x as (select 1 / 0) select 1
 with x as (select id, a from t) select id from x where a = (select max(a) from x) order by id -- ordered
 with x as (select * from t) select x.b, count(*) from x join o on o.t_id = x.id group by x.b
