@@ -68,5 +68,4 @@ with recursive r(n) as (select 1 union all select n + 1 from r where n < 3 union
 with recursive r(n) as (select 1 union all select 2 union all select n + 2 from r where n < 5) select * from r
 with recursive r(n) as (select 1 union select n from r where n > 0) select * from r
 with recursive r(n) as (values (1) union all select n + 1 from r where n < 20000) select count(*) from r
-with recursive r(n) as (values (1) union all select 10 / (3 - n) from r) select * from r
 with recursive q(n) as (values (1) union all select n + 1 from q where n < 3) select a.n, (with recursive p(m) as (select a.n union all select m + 1 from p where m < 4) select count(*) from p) from q a
