@@ -47,10 +47,6 @@ select * from generate_subscripts(array[5, 6], 1)
 select s, (array[5, 6])[s] from generate_subscripts(array[5, 6], 1) s
 select * from regexp_split_to_table('a b', ' ')
 select * from string_to_table('a,b', ',')
-select x from unnest(array[row(1, 'a')]) as x(p int, q text)
-select * from unnest(array[row(1, 'a'::text), null]) as x(p int, q text)
-select * from unnest(array[row(1, 'a')]) as x(p int, q int)
-select * from unnest(array[row(1, 2)]) as x(p int)
 -- Sets in targets
 select generate_series(1, 3)
 select generate_series(1, 3), generate_series(1, 2)
@@ -79,9 +75,6 @@ select generate_series(1, 3) from e
 select generate_series(1, 2) from t limit 3
 select generate_series(1, 2) limit 1 offset 1
 select json_each('{"a": 1, "b": null}')
-select (json_each('{"a": 1, "b": null}')).key
-select (json_each('{"a": 1, "b": null}')).*
-select (jsonb_each_text('{"a": 1, "b": null}')).value is null
 select row_number() over (order by id), generate_series(1, 2) from t
 select generate_series(1, row_number() over (order by id)) from t where id < 4
 select (select generate_series(1, 1)), id from t

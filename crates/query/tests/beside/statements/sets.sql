@@ -46,7 +46,6 @@ select id from e union all select id from e
 select 'a' union select 'b' union select 'a'
 select array[1, 2] union select array[1, 2] union select array[2]
 select array[1] union select array[1.5]
-select row(1, 'a') union select row(1, 'a')
 select raw from t union select raw from t
 select ok from t union all select ok from t where ok
 select ok from t except select true
