@@ -45,7 +45,7 @@ fn first(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<Vec<u8>
         }
     })?;
     let text = row.text(0);
-    let found = known.get(row.text(1), flags)?.find(text, 0, cx)?;
+    let found = known.get(row.text(1), flags, cx)?.find(text, 0, cx)?;
     found.map(|found| parts(text, &found)).transpose()
 }
 
@@ -56,7 +56,7 @@ fn split(
     known: &mut Known,
     cx: &Cx<'_>,
 ) -> Result<Vec<Span>> {
-    let mut matches = Matches::between(text, known.get(pattern, flags)?);
+    let mut matches = Matches::between(text, known.get(pattern, flags, cx)?);
     let mut spans = Vec::new();
     let mut begin = 0;
     while let Some(found) = matches.next(cx)? {
@@ -109,7 +109,7 @@ fn matches(args: &[&str], cx: &mut Cx<'_>) -> Result<Rows> {
     let (flags, all) = options(option(args))?;
     let text = args[0].to_owned();
     let mut known = Known::default();
-    let mut matches = Matches::new(&text, known.get(args[1], flags)?, 1, all);
+    let mut matches = Matches::new(&text, known.get(args[1], flags, cx)?, 1, all);
     let mut found = Vec::new();
     while let Some(spans) = matches.next(cx)? {
         cx.room(size_of_val(spans.as_slice()))?;

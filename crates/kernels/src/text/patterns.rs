@@ -61,24 +61,24 @@ pub const ENTRIES: &[Entry] = &[
 pub(super) struct Known(Vec<(String, Flags, Regex)>);
 
 impl Known {
-    /// The most expressions that are kept: columns of patterns mostly repeat a few.
+    /// The most expressions that are kept, and the most bytes of them: columns of patterns mostly repeat a few.
     const MOST: usize = 16;
+    const MOST_BYTES: usize = 32 << 20;
 
     /// An expression, read if it is not known.
-    pub(super) fn get(&mut self, pattern: &str, flags: Flags) -> Result<&Regex> {
+    pub(super) fn get(&mut self, pattern: &str, flags: Flags, cx: &Cx<'_>) -> Result<&Regex> {
         let known = self.0.iter().rposition(|(text, with, _)| text == pattern && *with == flags);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let regex = Regex::new(pattern, flags)?;
-                if self.0.len() == Known::MOST {
-                    self.0.remove(0);
-                }
-                self.0.push((pattern.into(), flags, regex));
-                self.0.len() - 1
-            }
-        };
-        Ok(&self.0[at].2)
+        if let Some(at) = known {
+            return Ok(&self.0[at].2);
+        }
+        let regex = Regex::new(pattern, flags)?;
+        cx.room(regex.size())?;
+        let bytes = |known: &Known| known.0.iter().map(|(.., regex)| regex.size()).sum::<usize>();
+        while self.0.len() >= Known::MOST || bytes(self) > Known::MOST_BYTES {
+            self.0.remove(0);
+        }
+        self.0.push((pattern.into(), flags, regex));
+        Ok(&self.0.last().expect("it was added").2)
     }
 }
 
@@ -133,7 +133,7 @@ pub(super) fn calls<R: Ty>(f: Call<R>) -> Box<dyn Kernel> {
 fn tests<const ANY_CASE: bool, const WANTED: bool>() -> Box<dyn Kernel> {
     calls::<Bool>(|row, known, cx| {
         let flags = if ANY_CASE { INSENSITIVE } else { Flags::PLAIN };
-        let regex = known.get(row.text(1), flags)?;
+        let regex = known.get(row.text(1), flags, cx)?;
         Ok(Some(regex.is_in(row.text(0), cx)? == WANTED))
     })
 }
@@ -193,7 +193,7 @@ fn on(text: &str, at: usize) -> Option<usize> {
 
 fn like(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<bool>> {
     let flags = options_of("regexp_like()", row.text_or(2, ""))?;
-    known.get(row.text(1), flags)?.is_in(row.text(0), cx).map(Some)
+    known.get(row.text(1), flags, cx)?.is_in(row.text(0), cx).map(Some)
 }
 
 fn substring(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<String>> {
@@ -203,7 +203,7 @@ fn substring(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<Str
         // One of SIMILAR TO, with its escape character.
         _ => Cow::Owned(translate(row.text(1), character(row.text(2))?, cx)?),
     };
-    let regex = known.get(&pattern, Flags::PLAIN)?;
+    let regex = known.get(&pattern, Flags::PLAIN, cx)?;
     let Some(found) = regex.find(text, 0, cx)? else { return Ok(None) };
     let span = found[usize::from(regex.groups() > 0)];
     Ok(span.map(|(from, to)| text[from..to].into()))
@@ -256,7 +256,7 @@ fn count(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<i32>> {
         return Err(invalid("start", start));
     }
     let flags = options_of("regexp_count()", row.text_or(3, ""))?;
-    let regex = known.get(row.text(1), flags)?;
+    let regex = known.get(row.text(1), flags, cx)?;
     let mut matches = Matches::new(row.text(0), regex, start, true);
     let mut count = 0;
     while matches.next(cx)?.is_some() {
@@ -303,7 +303,7 @@ fn instr(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<i32>> {
     }
     let flags = options_of("regexp_instr()", row.text_or(5, ""))?;
     let text = row.text(0);
-    let regex = known.get(row.text(1), flags)?;
+    let regex = known.get(row.text(1), flags, cx)?;
     let span = nth((text, regex), (start, n, group), cx)?;
     let at = span.map(|(from, to)| if end == 1 { to } else { from });
     Ok(Some(at.map_or(0, |at| text[..at].chars().count() as i32 + 1)))
@@ -317,7 +317,7 @@ fn substr(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<String
     }
     let flags = options_of("regexp_substr()", row.text_or(4, ""))?;
     let text = row.text(0);
-    let regex = known.get(row.text(1), flags)?;
+    let regex = known.get(row.text(1), flags, cx)?;
     let span = nth((text, regex), (start, n, group), cx)?;
     Ok(span.map(|(from, to)| text[from..to].into()))
 }
@@ -332,7 +332,7 @@ fn replace(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<Strin
         return Err(Error::new("22023", message).hint(hint));
     }
     let (flags, all) = options(letters)?;
-    let regex = known.get(row.text(1), flags)?;
+    let regex = known.get(row.text(1), flags, cx)?;
     replaced(row.text(0), regex, row.text(2), 1, i32::from(!all), cx).map(Some)
 }
 
@@ -346,7 +346,7 @@ fn replace_from(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<
         return Err(invalid("n", n));
     }
     let (flags, _) = options(row.text_or(5, ""))?;
-    let regex = known.get(row.text(1), flags)?;
+    let regex = known.get(row.text(1), flags, cx)?;
     replaced(row.text(0), regex, row.text(2), start, n, cx).map(Some)
 }
 

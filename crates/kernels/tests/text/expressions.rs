@@ -116,6 +116,25 @@ fn call(world: &World, name: &str, texts: &[&str]) -> Result<bool, onlap_pg::Err
     Ok(Datum::at(&*found, Repr::Bool, 0) == Datum::Bool(true))
 }
 
+/// What a group has of the first match.
+fn group(
+    world: &World,
+    pattern: &str,
+    subject: &str,
+    group: i32,
+) -> Result<Option<String>, onlap_pg::Error> {
+    let oid = function(&world.catalog, "regexp_substr(text,text,int4,int4,text,int4)");
+    let kernel = find(oid).expect("it has a kernel")(&world.types(&[25, 25, 23, 23, 25, 23], TEXT));
+    let text = |text: &str| Datum::column(Repr::Text, [Datum::text(text)].iter()).expect("small");
+    let int = |n| Datum::column(Repr::Int4, [Datum::Int4(n)].iter()).expect("small");
+    let columns = [text(subject), text(pattern), int(1), int(1), text(""), int(group)];
+    let found = kernel.eval(&columns.map(Col::new), 1, &mut world.cx())?;
+    match Datum::at(&*found, Repr::Text, 0) {
+        Datum::Text(text) => Ok(Some(text.into_owned())),
+        _ => Ok(None),
+    }
+}
+
 /// What other machines need ages for, or all memory.
 #[test]
 fn no_expression_takes_ages_or_all_memory() {
@@ -131,6 +150,12 @@ fn no_expression_takes_ages_or_all_memory() {
         assert_eq!(e.state, "2201B");
         assert_eq!(e.message, "invalid regular expression: regular expression is too complex");
     };
+    let deep = format!("{}b?a{}", "(".repeat(240), ")?".repeat(240));
+    let flat = format!("^{}$", "(a)".repeat(500));
+    let referring = format!("^{}\\1$", "(a+)".repeat(100));
+    assert_eq!(group(&world, &deep, "a", 240), Ok(Some("a".into())));
+    assert_eq!(group(&world, &flat, &"a".repeat(500), 500), Ok(Some("a".into())));
+    assert_eq!(group(&world, &referring, &"a".repeat(101), 100), Ok(Some("a".into())));
     complex("((a{200}){200}){200}");
     complex(&"(".repeat(100_000));
     complex(&"(?=".repeat(10_000));

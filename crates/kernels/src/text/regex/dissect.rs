@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use onlap_pg::Result;
 
 use super::tree::{Kind, Tree};
-use super::{Span, run};
+use super::{Span, deeper, run};
 use crate::Cx;
 
 /// A text that is shared out.
@@ -36,6 +36,10 @@ impl<'a, 'c> Dissect<'a, 'c> {
 
     /// Fills in what groups have of a place that a tree's program describes; false if back references say otherwise.
     pub fn try_fill(&self, tree: &Tree, span: Span, found: &mut Found) -> Result<bool> {
+        deeper(|| self.share_out(tree, span, found))
+    }
+
+    fn share_out(&self, tree: &Tree, span: Span, found: &mut Found) -> Result<bool> {
         forget(tree, found);
         let mut tree = tree;
         let mut span = span;

@@ -25,6 +25,12 @@ pub struct Fast {
 impl Fast {
     /// `None` if it has what these machines do not know, or is too large for them.
     pub fn new(tree: &Tree) -> Option<Fast> {
+        // Their makers go as deep as an expression does.
+        const STACK: usize = 4 << 20;
+        stacker::maybe_grow(STACK / 2, STACK, || Fast::made(tree))
+    }
+
+    fn made(tree: &Tree) -> Option<Fast> {
         if tree.has_back_references() {
             return None;
         }

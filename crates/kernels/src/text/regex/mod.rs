@@ -77,6 +77,13 @@ pub type Span = (usize, usize);
 const LONG: usize = 256;
 const OFTEN: u32 = 8;
 
+/// Goes a level deeper, on more stack where little of it is left.
+fn deeper<T>(f: impl FnOnce() -> T) -> T {
+    const LEFT: usize = 64 << 10;
+    const MORE: usize = 1 << 20;
+    stacker::maybe_grow(LEFT, MORE, f)
+}
+
 /// An expression.
 pub struct Regex {
     tree: Tree,
@@ -109,6 +116,12 @@ impl Regex {
     /// The number of its groups.
     pub fn groups(&self) -> usize {
         self.groups
+    }
+
+    /// About as many bytes as it takes, with the programs of its parts.
+    pub fn size(&self) -> usize {
+        const STATE: usize = 64;
+        self.tree.sizes.all.saturating_mul(STATE)
     }
 
     fn fast(&self, text: &str) -> Option<&Fast> {

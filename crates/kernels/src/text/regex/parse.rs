@@ -4,7 +4,7 @@ use super::lex::{Bounds, Lexer, PARENTHESES, QUANTIFIER, REFERENCE, Refusal, Tok
 use super::tree::{
     Ast, GROUPS, Kind, LONGER, MESSY, MIXED, REFERS, SHORTER, Tree, combine, preference, repeat, up,
 };
-use super::{Flags, Syntax};
+use super::{Flags, Syntax, deeper};
 
 /// An expression that was read.
 pub struct Parsed {
@@ -81,6 +81,16 @@ impl Parser {
         if self.depth > MAX_DEPTH {
             return Err(TOO_COMPLEX);
         }
+        let tree = deeper(|| self.branches(open))?;
+        self.depth -= 1;
+        let sizes = tree.sizes;
+        if sizes.depth > MAX_TREE || sizes.all > MAX_STATES {
+            return Err(TOO_COMPLEX);
+        }
+        Ok(tree)
+    }
+
+    fn branches(&mut self, open: bool) -> Result<Tree, Refusal> {
         let mut branches = vec![self.branch(open)?];
         while *self.peek()? == Token::Or {
             self.take()?;
@@ -91,25 +101,15 @@ impl Parser {
             Token::End if !open => {}
             _ => return Err(PARENTHESES),
         }
-        self.depth -= 1;
-        let tree = self.joined(branches);
-        let sizes = tree.sizes;
-        if sizes.depth > MAX_TREE || sizes.all > MAX_STATES {
-            return Err(TOO_COMPLEX);
-        }
-        Ok(tree)
-    }
-
-    fn joined(&self, mut branches: Vec<Tree>) -> Tree {
         if branches.len() == 1 {
-            return branches.remove(0);
+            return Ok(branches.remove(0));
         }
         let flags = branches.iter().fold(LONGER, |all, branch| all | up(all | branch.flags));
         if flags & MESSY == 0 {
             let parts = branches.iter().map(Tree::ast).collect();
-            return Tree::new(Kind::Plain(Ast::Alt(parts)), flags);
+            return Ok(Tree::new(Kind::Plain(Ast::Alt(parts)), flags));
         }
-        Tree::new(Kind::Either(branches), flags)
+        Ok(Tree::new(Kind::Either(branches), flags))
     }
 
     /// Atoms one after the other. Those that are plain lie together before the next one that is not.

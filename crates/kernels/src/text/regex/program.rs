@@ -1,5 +1,6 @@
 //! Which states follow each other?
 
+use super::deeper;
 use super::set::Set;
 use super::tree::{Ast, Place};
 
@@ -103,6 +104,10 @@ impl Maker {
 
     /// Adds what describes these texts; it goes on with the step that comes next.
     fn put(&mut self, ast: &Ast) -> Result<(), &'static str> {
+        deeper(|| self.put_here(ast))
+    }
+
+    fn put_here(&mut self, ast: &Ast) -> Result<(), &'static str> {
         match ast {
             Ast::Empty => {}
             Ast::Set(set) => {

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 
+use super::deeper;
 use super::program::Program;
 use super::set::Set;
 
@@ -135,6 +136,10 @@ impl Tree {
 
     /// Which texts it describes, back references taken for their groups' expressions.
     pub fn ast(&self) -> Ast {
+        deeper(|| self.ast_here())
+    }
+
+    fn ast_here(&self) -> Ast {
         match &self.kind {
             Kind::Plain(ast) => ast.clone(),
             Kind::Reference { least, most, like, .. } => repeat(like.clone(), *least, *most),
