@@ -63,7 +63,7 @@ pub(crate) fn too_large() -> Error {
 /// How many elements dimensions have together: ArrayGetNItems and ArrayCheckBounds.
 ///
 /// # Errors
-/// `54000`: too many; `22003`... as PostgreSQL has it: a bound outside of 32 bits is `54000`, too.
+/// `54000`: too many, or an upper bound that does not fit 32 bits.
 pub(crate) fn count(dims: &[Dim]) -> Result<usize> {
     let mut all = 1_usize;
     for dim in dims {

@@ -6,6 +6,7 @@ use onlap_pg::Result;
 
 use super::form::{Array, Builder};
 use super::{Element, of_element, shape};
+use crate::misc::growth::Growth;
 use crate::misc::rows::{called, text};
 use crate::{Cx, Datum, Entry, Kernel, Repr, Types};
 
@@ -39,12 +40,13 @@ fn join(
     let mark = text(&args[1]);
     let mut out = String::new();
     let mut begun = false;
+    let mut growth = Growth::new();
     for (at, value) in Array::load(bytes, element.repr).iter().enumerate() {
         if at % 1024 == 0 {
             cx.go_on()?;
         }
         let more = mark.len() + value.size().max(null.map_or(0, str::len));
-        cx.room(out.len().saturating_add(more))?;
+        growth.value(cx, out.len().saturating_add(more))?;
         match (value, null) {
             (Datum::Null, None) => continue,
             (value, null) => {
@@ -68,8 +70,12 @@ fn split(types: &Types) -> Box<dyn Kernel> {
             return Ok(Datum::Null);
         }
         let mut builder = Builder::new(Repr::Text);
-        cx.room(text(&args[0]).len().saturating_mul(5).min(onlap_pg::value::MAX_BYTES))?;
-        for part in parts(args) {
+        let mut growth = Growth::new();
+        for (at, part) in parts(args).enumerate() {
+            if at % 1024 == 0 {
+                cx.go_on()?;
+                growth.memory(cx, builder.size())?;
+            }
             builder.push(&part)?;
         }
         Ok(Datum::bytes(if builder.is_empty() { shape::empty() } else { builder.finish() }))

@@ -1,8 +1,8 @@
 //! What do functions of arrays and rows give?
 //!
-//! The forms of arrays and records as bytes, their texts, their order and operators; subscripts, unnest, array_agg. Whoever
-//! carries out `ARRAY[…]`, `ROW(…)`, subscripts or `= ANY` finds what is needed here, too: `collect`, `record::build`,
-//! `element`, `slice`, `assign`, `any`.
+//! The forms of arrays and records as bytes, their texts, their order and operators; unnest, array_agg. What an executor
+//! needs for `ARRAY[…]`, `ROW(…)`, subscripts or `= ANY` is here, too: `collect`, `record::build`, `element`, `slice`,
+//! `assign`, `any`.
 //!
 //! The type of the elements of an array is known from the call (`crate::Types`). Thread safety: pure functions.
 

@@ -1,6 +1,6 @@
 //! Which dimensions does an array have, and which part of it is asked for?
 //!
-//! Subscripts and slices are for whoever carries out an expression, too. Thread safety: pure functions.
+//! An executor takes subscripts and slices from here, too. Thread safety: pure functions.
 
 use std::fmt::Write as _;
 

@@ -11,6 +11,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, MAX_ITEMS, count};
 use super::item::{self, Item};
+use crate::misc::growth::Growth;
 use crate::{Cx, Datum, Repr, repr};
 
 /// White space between the parts of an array.
@@ -35,8 +36,8 @@ pub(crate) fn element_repr(cx: &Cx<'_>, element: Oid) -> Result<Repr> {
 pub(crate) fn input(cx: &mut Cx<'_>, element: TypeRef, text: &str) -> Result<Vec<u8>> {
     let own = element_repr(cx, element.oid)?;
     let (declared, start) = bounds(text)?;
-    // An item takes 24 bytes and at least two of the text.
-    cx.room(text.len().saturating_mul(12).min(onlap_pg::value::MAX_BYTES))?;
+    let commas = text.bytes().filter(|byte| *byte == b',').count();
+    Growth::new().memory(cx, text.len().saturating_add(commas * size_of::<Item<'_>>()))?;
     let (lengths, items) = item::split(text, start)?;
     let dims = match declared {
         None => lengths.iter().map(|length| Dim::new(*length)).collect(),
@@ -163,10 +164,11 @@ pub(crate) fn output(cx: &mut Cx<'_>, element: Oid, bytes: &[u8], out: &mut Stri
         out.push('=');
     }
     let mut held = String::new();
+    let mut growth = Growth::new();
     let mut write = |at: usize, out: &mut String| -> Result<()> {
         if at.is_multiple_of(1024) {
             cx.go_on()?;
-            cx.room(out.len())?;
+            growth.value(cx, out.len())?;
         }
         match array.get(at) {
             Datum::Null => out.push_str("NULL"),

@@ -64,11 +64,7 @@ pub(super) const ENTRIES: &[Entry] = &[
         strict(types, |args, cx| strip_text(text(&args[0]), cx).map(Datum::text))
     }),
     ("jsonb_pretty(jsonb)", |types| {
-        strict(types, |args, _| {
-            let mut out = String::new();
-            write::pretty(bytes(&args[0]), 0, &mut out)?;
-            Ok(Datum::text(out))
-        })
+        strict(types, |args, cx| write::pretty(bytes(&args[0]), cx).map(Datum::text))
     }),
 ];
 

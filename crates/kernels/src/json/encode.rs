@@ -13,6 +13,7 @@ use super::form::Encoder;
 use super::{read, write};
 use crate::array::text::{element_repr, nested};
 use crate::array::{Array, Record};
+use crate::misc::growth::fits;
 use crate::misc::rows::{bytes, text};
 use crate::{Cx, Datum};
 
@@ -114,7 +115,7 @@ pub(crate) fn put_json(
     pretty: bool,
     out: &mut String,
 ) -> Result<()> {
-    cx.room(out.len().saturating_add(value.size()))?;
+    fits(out.len().saturating_add(value.size()))?;
     if value.is_null() {
         out.push_str("null");
         return Ok(());

@@ -94,7 +94,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("a jsonb string is UTF-8")
 }
 
-/// What is in a container, and where: entries of so many bytes.
+/// What is in a container, and where: entries of a given width.
 fn split(body: &[u8], entry: usize) -> (&[u8], &[u8]) {
     let (body, count) = body.split_at(body.len() - 6);
     body.split_at(body.len() - u32_at(count, 0) as usize * entry)

@@ -8,6 +8,7 @@ use super::encode::{key_text, put_json, put_jsonb};
 use super::form::Encoder;
 use super::write;
 use crate::array::Array;
+use crate::misc::growth::Growth;
 use crate::misc::rows::{boolean, bytes, called, strict, text};
 use crate::{Cx, Datum, Entry, Kernel, Repr, Types};
 
@@ -165,11 +166,13 @@ fn no_null_key() -> Error {
 
 fn of_texts(args: &[Datum<'_>], cx: &mut Cx<'_>) -> Result<Datum<'static>> {
     let mut out = String::from("{");
+    let mut growth = Growth::new();
     for (at, (key, value)) in pairs(args)?.iter().enumerate() {
         if key.is_null() {
             return Err(no_null_key());
         }
-        cx.room(out.len().saturating_add((key.size() + value.size()).saturating_mul(6)))?;
+        growth
+            .value(cx, out.len().saturating_add((key.size() + value.size()).saturating_mul(6)))?;
         out.push_str(if at > 0 { ", " } else { "" });
         write::quote(text(key), &mut out);
         out.push_str(" : ");

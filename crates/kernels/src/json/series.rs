@@ -6,22 +6,22 @@ use onlap_pg::{Error, Result};
 
 use super::form::{Node, node};
 use super::{path, walk, write};
-use crate::misc::rows::{bytes, text};
+use crate::misc::rows::text;
 use crate::series::{Rows, Series, SeriesEntry};
 use crate::{Cx, Datum};
 
 /// Functions that give sets.
 pub(super) const SERIES: &[SeriesEntry] = &[
-    ("jsonb_array_elements(jsonb)", |_| of(|args, _| elements(bytes(&args[0]), false))),
-    ("jsonb_array_elements_text(jsonb)", |_| of(|args, _| elements(bytes(&args[0]), true))),
-    ("jsonb_each(jsonb)", |_| of(|args, _| each(bytes(&args[0]), false))),
-    ("jsonb_each_text(jsonb)", |_| of(|args, _| each(bytes(&args[0]), true))),
+    ("jsonb_array_elements(jsonb)", |_| {
+        Box::new(|args: &[Datum<'_>], _: &mut Cx<'_>| elements(args, false))
+    }),
+    ("jsonb_array_elements_text(jsonb)", |_| {
+        Box::new(|args: &[Datum<'_>], _: &mut Cx<'_>| elements(args, true))
+    }),
+    ("jsonb_each(jsonb)", |_| Box::new(|args: &[Datum<'_>], _: &mut Cx<'_>| each(args, false))),
+    ("jsonb_each_text(jsonb)", |_| Box::new(|args: &[Datum<'_>], _: &mut Cx<'_>| each(args, true))),
     ("jsonb_object_keys(jsonb)", |_| {
-        of(|args, _| match node(bytes(&args[0])) {
-            Node::Object(pairs) => Ok(pairs.iter().map(|pair| vec![Datum::text(pair.0)]).collect()),
-            Node::Array(_) => Err(refused("cannot call jsonb_object_keys on an array")),
-            _ => Err(refused("cannot call jsonb_object_keys on a scalar")),
-        })
+        Box::new(|args: &[Datum<'_>], _: &mut Cx<'_>| object_keys(args))
     }),
     ("jsonb_path_query(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows)),
     ("jsonb_path_query_tz(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows)),
@@ -55,7 +55,6 @@ fn of(
         if args.iter().any(Datum::is_null) {
             return Ok(Box::new(std::iter::empty()));
         }
-        cx.room(args[0].size().saturating_mul(2).min(onlap_pg::value::MAX_BYTES))?;
         Ok(Box::new(f(args, cx)?.into_iter().map(Ok)))
     })
 }
@@ -71,20 +70,54 @@ fn value(raw: &[u8], as_text: bool) -> Result<Datum<'static>> {
     Ok(write::as_text(raw)?.map_or(Datum::Null, Datum::text))
 }
 
-fn elements(whole: &[u8], as_text: bool) -> Result<Made> {
-    match node(whole) {
-        Node::Array(items) => items.iter().map(|item| Ok(vec![value(item, as_text)?])).collect(),
-        Node::Object(_) => Err(refused("cannot extract elements from an object")),
-        _ => Err(refused("cannot extract elements from a scalar")),
-    }
+/// The rows of what a value has inside, one after the other: the value is kept, rows are made as they are asked for.
+fn rows(
+    held: &[u8],
+    length: usize,
+    row: impl Fn(&[u8], usize) -> Result<Vec<Datum<'static>>> + Send + 'static,
+) -> Rows {
+    let held = held.to_vec();
+    Box::new((0..length).map(move |at| row(&held, at)))
 }
 
-fn each(whole: &[u8], as_text: bool) -> Result<Made> {
+fn elements(args: &[Datum<'_>], as_text: bool) -> Result<Rows> {
+    let Datum::Bytes(whole) = &args[0] else { return Ok(Box::new(std::iter::empty())) };
+    let items = match node(whole) {
+        Node::Array(items) => items,
+        Node::Object(_) => return Err(refused("cannot extract elements from an object")),
+        _ => return Err(refused("cannot extract elements from a scalar")),
+    };
+    Ok(rows(whole, items.len(), move |held, at| {
+        let Node::Array(items) = node(held) else { unreachable!("it is an array") };
+        let item = items.raw(at).expect("it is one of the elements");
+        Ok(vec![value(item, as_text)?])
+    }))
+}
+
+fn each(args: &[Datum<'_>], as_text: bool) -> Result<Rows> {
+    let Datum::Bytes(whole) = &args[0] else { return Ok(Box::new(std::iter::empty())) };
     let name = if as_text { "jsonb_each_text" } else { "jsonb_each" };
     let Node::Object(pairs) = node(whole) else {
         return Err(refused(&format!("cannot call {name} on a non-object")));
     };
-    pairs.iter().map(|(key, raw)| Ok(vec![Datum::text(key), value(raw, as_text)?])).collect()
+    Ok(rows(whole, pairs.len(), move |held, at| {
+        let Node::Object(pairs) = node(held) else { unreachable!("it is an object") };
+        let (key, raw) = pairs.pair(at);
+        Ok(vec![Datum::text(key), value(raw, as_text)?])
+    }))
+}
+
+fn object_keys(args: &[Datum<'_>]) -> Result<Rows> {
+    let Datum::Bytes(whole) = &args[0] else { return Ok(Box::new(std::iter::empty())) };
+    let pairs = match node(whole) {
+        Node::Object(pairs) => pairs,
+        Node::Array(_) => return Err(refused("cannot call jsonb_object_keys on an array")),
+        _ => return Err(refused("cannot call jsonb_object_keys on a scalar")),
+    };
+    Ok(rows(whole, pairs.len(), |held, at| {
+        let Node::Object(pairs) = node(held) else { unreachable!("it is an object") };
+        Ok(vec![Datum::text(pairs.pair(at).0)])
+    }))
 }
 
 fn part(part: walk::Part<'_>, as_text: bool) -> Datum<'static> {

@@ -9,6 +9,7 @@ use onlap_pg::Result;
 
 use super::read::{Event, Reader};
 use crate::Cx;
+use crate::misc::growth::Growth;
 
 /// What a step of a path asks for.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +140,8 @@ pub(crate) fn parts<'a>(
     cx: &Cx<'_>,
 ) -> Result<Vec<(Option<Cow<'a, str>>, Part<'a>)>> {
     let mut reader = Reader::new(text, unescape);
-    let mut out = Vec::new();
+    let mut out: Vec<(Option<Cow<'a, str>>, Part<'a>)> = Vec::new();
+    let mut growth = Growth::new();
     let mut key = None;
     let mut begun = 0;
     let mut looked = 0_u32;
@@ -147,6 +149,7 @@ pub(crate) fn parts<'a>(
         looked = looked.wrapping_add(1);
         if looked.is_multiple_of(1024) {
             cx.go_on()?;
+            growth.memory(cx, out.len() * size_of::<(Option<Cow<'_, str>>, Part<'_>)>())?;
         }
         let depth = reader.depth();
         match event {
@@ -169,6 +172,15 @@ pub(crate) fn parts<'a>(
         }
     }
     Ok(out)
+}
+
+/// How many elements the array has that a text is.
+pub(crate) fn count(text: &str) -> Result<i64> {
+    let mut reader = Reader::new(text, false);
+    reader.next()?;
+    let count = length(&reader)?;
+    while reader.next()?.is_some() {}
+    Ok(count)
 }
 
 /// Whether a text is an object, an array, or neither: by its first character.

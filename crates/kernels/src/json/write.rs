@@ -8,14 +8,13 @@ use onlap_pg::value::MAX_BYTES;
 use onlap_pg::value::numeric::Numeric;
 use onlap_pg::{Error, Result};
 
-use super::form::{Encoder, MAX_JSONB, Node, node};
+use super::form::{Encoder, Node, node};
 use super::read::{Event, Reader};
 use crate::Cx;
+use crate::misc::growth::Growth;
 
 /// jsonb_in.
 pub(crate) fn parse(text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
-    // A digit and a comma take twelve bytes at most.
-    cx.room(text.len().saturating_mul(6).min(MAX_JSONB))?;
     let mut out = Encoder::new();
     put_text(text, &mut out, cx)?;
     Ok(out.finish())
@@ -25,10 +24,12 @@ pub(crate) fn parse(text: &str, cx: &Cx<'_>) -> Result<Vec<u8>> {
 pub(crate) fn put_text(text: &str, out: &mut Encoder, cx: &Cx<'_>) -> Result<()> {
     let mut reader = Reader::new(text, true);
     let mut looked = 0;
+    let mut growth = Growth::new();
     while let Some(event) = reader.next()? {
         looked += 1;
         if looked % 1024 == 0 {
             cx.go_on()?;
+            growth.memory(cx, out.size())?;
         }
         match event {
             Event::Null => out.null()?,
@@ -79,7 +80,21 @@ pub(crate) fn print(bytes: &[u8], out: &mut String) -> Result<()> {
 }
 
 /// jsonb_pretty.
-pub(crate) fn pretty(bytes: &[u8], level: usize, out: &mut String) -> Result<()> {
+pub(crate) fn pretty(value: &[u8], cx: &Cx<'_>) -> Result<String> {
+    let mut out = String::new();
+    put_pretty(value, 0, &mut out, &mut Growth::new(), cx)?;
+    Ok(out)
+}
+
+/// Blanks before deep values may be most of the text: room is taken as it grows.
+fn put_pretty(
+    bytes: &[u8],
+    level: usize,
+    out: &mut String,
+    growth: &mut Growth,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    growth.value(cx, out.len())?;
     let new_line = |level: usize, out: &mut String| {
         out.push('\n');
         (0..level).for_each(|_| out.push_str("    "));
@@ -90,7 +105,7 @@ pub(crate) fn pretty(bytes: &[u8], level: usize, out: &mut String) -> Result<()>
             for (at, item) in items.iter().enumerate() {
                 out.push_str(if at > 0 { "," } else { "" });
                 new_line(level + 1, out);
-                pretty(item, level + 1, out)?;
+                put_pretty(item, level + 1, out, growth, cx)?;
             }
             new_line(level, out);
             out.push(']');
@@ -102,7 +117,7 @@ pub(crate) fn pretty(bytes: &[u8], level: usize, out: &mut String) -> Result<()>
                 new_line(level + 1, out);
                 quote(key, out);
                 out.push_str(": ");
-                pretty(value, level + 1, out)?;
+                put_pretty(value, level + 1, out, growth, cx)?;
             }
             new_line(level, out);
             out.push('}');

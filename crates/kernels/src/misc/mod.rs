@@ -4,6 +4,7 @@
 
 mod address;
 pub(crate) mod gather;
+pub(crate) mod growth;
 pub(crate) mod io;
 mod mac;
 mod named;

@@ -15,20 +15,27 @@ use super::scalar::{Halt, Item, Walk, double, encoded, holds, number, soft, vari
 use super::tree::{Expr, Head, Method, Operator, Path, Step};
 use crate::Cx;
 use crate::json::form::{Node, node};
+use crate::misc::growth::Growth;
 
 /// What takes items.
-pub(super) struct Sink<'a> {
-    pub(super) items: Vec<Item<'a>>,
+struct Sink<'a> {
+    items: Vec<Item<'a>>,
     /// Whether the first is enough.
     first: bool,
+    /// Bytes that the items take.
+    size: usize,
+    growth: Growth,
 }
 
 impl<'a> Sink<'a> {
-    fn all() -> Sink<'a> {
-        Sink { items: Vec::new(), first: false }
+    fn new(first: bool) -> Sink<'a> {
+        Sink { items: Vec::new(), first, size: 0, growth: Growth::new() }
     }
 
-    fn put(&mut self, item: Item<'a>) -> Walk<()> {
+    fn put(&mut self, item: Item<'a>, cx: &Cx<'_>) -> Walk<()> {
+        let own = if let Cow::Owned(bytes) = &item { bytes.len() } else { 0 };
+        self.size += size_of::<Item<'_>>() + own;
+        self.growth.memory(cx, self.size).map_err(Halt::Hard)?;
         self.items.push(item);
         if self.first { Err(Halt::Done) } else { Ok(()) }
     }
@@ -65,7 +72,7 @@ pub(super) fn find<'a>(
     cx: &Cx<'_>,
 ) -> Result<(Vec<Item<'a>>, Option<Error>)> {
     let walker = Walker { strict: path.strict, lenient: Cell::new(!path.strict), root, vars, cx };
-    let mut sink = Sink { items: Vec::new(), first: first && !path.strict };
+    let mut sink = Sink::new(first && !path.strict);
     let current = Cow::Borrowed(root);
     let place = Place { current: &current, last: -1 };
     match walker.expr(&path.expr, place, &mut sink) {
@@ -128,7 +135,7 @@ impl<'a> Walker<'a, '_> {
 
     /// The items of an expression; in lax mode the elements of those that are arrays.
     fn opened(&self, expr: &Expr, place: Place<'a, '_>, open: bool) -> Walk<Vec<Item<'a>>> {
-        let mut sink = Sink::all();
+        let mut sink = Sink::new(false);
         self.expr(expr, place, &mut sink)?;
         if self.strict || !open {
             return Ok(sink.items);
@@ -188,7 +195,7 @@ impl<'a> Walker<'a, '_> {
 
     /// What steps find in an item.
     fn steps(&self, steps: &[Step], item: Item<'a>, open: bool, sink: &mut Sink<'a>) -> Walk<()> {
-        let Some((step, rest)) = steps.split_first() else { return sink.put(item) };
+        let Some((step, rest)) = steps.split_first() else { return sink.put(item, self.cx) };
         self.cx.go_on().map_err(Halt::Hard)?;
         let opens = match step {
             Step::Key(_) | Step::AnyKey | Step::Filter(_) => true,
@@ -291,7 +298,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     fn subscript(&self, expr: &Expr, place: Place<'a, '_>) -> Walk<i64> {
-        let mut sink = Sink::all();
+        let mut sink = Sink::new(false);
         self.expr(expr, place, &mut sink)?;
         let number = match sink.items.as_slice() {
             [item] => match node(item) {
@@ -448,7 +455,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     fn exists(&self, operand: &Expr, place: Place<'a, '_>) -> Walk<Option<bool>> {
-        let mut sink = Sink { items: Vec::new(), first: !self.strict };
+        let mut sink = Sink::new(!self.strict);
         match self.expr(operand, place, &mut sink) {
             Ok(()) | Err(Halt::Done) => Ok(Some(!sink.items.is_empty())),
             Err(Halt::Soft(_)) => Ok(None),
