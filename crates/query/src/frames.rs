@@ -110,9 +110,8 @@ impl Frame {
             let Datum::Int8(count) = Datum::at(&value.array, Repr::Int8, 0) else {
                 unreachable!("the binder has made an int8 of it")
             };
-            let negative = || {
-                Error::new("22013", format!("frame {end} offset must not be negative"))
-            };
+            let negative =
+                || Error::new("22013", format!("frame {end} offset must not be negative"));
             Ok(Some(Known::Count(usize::try_from(count).map_err(|_| negative())?)))
         };
         Ok([known(&self.from, "starting")?, known(&self.to, "ending")?])
@@ -288,7 +287,8 @@ impl Search<'_> {
                 let rows = UInt32Array::from_iter_values(rows.map(|row| row as u32));
                 arrow_select::take::take(self.values, &rows, None).map(Col::new).map_err(arrow)
             };
-            let flag = |flag: bool| Col::constant(std::sync::Arc::new(BooleanArray::from(vec![flag])));
+            let flag =
+                |flag: bool| Col::constant(std::sync::Arc::new(BooleanArray::from(vec![flag])));
             let args = [
                 take(&mut middles.iter().copied())?,
                 take(&mut left.iter().map(|n| first + n))?,

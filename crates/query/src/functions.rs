@@ -65,12 +65,7 @@ impl Compiler<'_> {
     ///
     /// # Errors
     /// `0A000`: a function has no kernel.
-    pub fn functions(
-        &mut self,
-        entry: usize,
-        calls: &[Function],
-        ordinality: bool,
-    ) -> Result<Rel> {
+    pub fn functions(&mut self, entry: usize, calls: &[Function], ordinality: bool) -> Result<Rel> {
         let bound = self.bound;
         let types = bound.query(self.frame().query).entries[entry - 1].types.clone();
         let before = std::mem::take(&mut self.frame().layout);

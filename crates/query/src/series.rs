@@ -243,7 +243,11 @@ impl ProjectSet {
         let rows = Rows { columns: batch.columns(), count: batch.num_rows() };
         let args = match rows.count {
             0 => Vec::new(),
-            _ => self.calls.iter().map(|call| call.values(&rows, &self.env)).collect::<Result<_>>()?,
+            _ => self
+                .calls
+                .iter()
+                .map(|call| call.values(&rows, &self.env))
+                .collect::<Result<_>>()?,
         };
         Ok(Open { batch, args, row: 0, running: None })
     }

@@ -108,7 +108,8 @@ impl Compiler<'_> {
         for side in [left, right] {
             let same = match &**side {
                 SetNode::Both { kind: SetKind::Union, all, types: own, .. } => {
-                    let oids = |types: &[TypeRef]| types.iter().map(|ty| ty.oid).collect::<Vec<_>>();
+                    let oids =
+                        |types: &[TypeRef]| types.iter().map(|ty| ty.oid).collect::<Vec<_>>();
                     (*all || !keeps_all) && oids(own) == oids(types)
                 }
                 _ => false,
@@ -310,9 +311,9 @@ fn counts(kind: SetKind, all: bool) -> Box<dyn Aggregate> {
         (SetKind::Except, false) => fold::<Counts, Bool, Int8>(step, |counts, _| {
             Ok(Some(i64::from(counts.0[0] > 0 && counts.0[1] == 0)))
         }),
-        (_, true) => fold::<Counts, Bool, Int8>(step, |counts, _| {
-            Ok(Some(counts.0[0].min(counts.0[1])))
-        }),
+        (_, true) => {
+            fold::<Counts, Bool, Int8>(step, |counts, _| Ok(Some(counts.0[0].min(counts.0[1]))))
+        }
         (_, false) => fold::<Counts, Bool, Int8>(step, |counts, _| {
             Ok(Some(i64::from(counts.0[0] > 0 && counts.0[1] > 0)))
         }),

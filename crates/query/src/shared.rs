@@ -109,7 +109,10 @@ impl Store {
                     let polled = stream.poll_next_unpin(&mut Context::from_waker(&waker));
                     let Poll::Ready(next) = polled else { return Poll::Pending };
                     let others = std::mem::take(&mut *self.waiting.0.lock());
-                    others.iter().filter(|other| !other.will_wake(cx.waker())).for_each(Waker::wake_by_ref);
+                    others
+                        .iter()
+                        .filter(|other| !other.will_wake(cx.waker()))
+                        .for_each(Waker::wake_by_ref);
                     match next.map(|batch| kept.add(batch?)) {
                         None => kept.source = Source::Ended,
                         Some(Ok(())) => {}

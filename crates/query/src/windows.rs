@@ -99,8 +99,10 @@ impl Compiler<'_> {
         let (mut plan, at) = self.extend_keys(plan, nodes)?;
         if !sorted.starts_with(&wanted) {
             let exprs = at.iter().zip(&wanted);
-            let exprs =
-                exprs.map(|(at, (_, options))| PhysicalSortExpr { expr: column(*at), options: *options });
+            let exprs = exprs.map(|(at, (_, options))| PhysicalSortExpr {
+                expr: column(*at),
+                options: *options,
+            });
             if let Some(order) = LexOrdering::new(exprs) {
                 plan = Arc::new(SortExec::new(order, plan));
             }

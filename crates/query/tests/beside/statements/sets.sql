@@ -13,7 +13,7 @@ select f from t where f = 0 union all select f from t where f <> 0
 select 'NaN'::float8 union select f from t where f is not null and f <> 0
 select 0.0::float8 as f union select '-0'::float8
 select '-0'::float8 as f union select 0.0::float8
-select f from t intersect select '-0'::float8
+select '-0'::float8 intersect select f from t
 select f from t except select 'NaN'::float8
 select 1.0 union select 1.00
 select 1.00 union select 1.0
@@ -47,7 +47,8 @@ select id from e union all select id from e
 select 'a' union select 'b' union select 'a'
 select array[1, 2] union select array[1, 2] union select array[2]
 select array[1] union select array[1.5]
-select row(1, 'a') union select row(1, 'a')
+select row(1, 'a'::text) union select row(1, 'a'::text)
+select row(1, 2.0) intersect select row(1, 2.00)
 select raw from t union select raw from t
 select ok from t union all select ok from t where ok
 select ok from t except select true
@@ -60,7 +61,7 @@ select * from (select a, b from t union select qty, note from o) s where a > 1
 select 1 as x union select 2 order by x desc -- ordered
 select a from t union select qty from o order by a limit 2 -- ordered
 select count(*) from (select union all select) s
-select a from t union select qty from o fetch first 2 rows only
+select a from t union select qty from o order by 1 fetch first 2 rows only -- ordered
 select a from t union all select b from t
 select a, b from t union select a from t
 select ts from t union select tz from t

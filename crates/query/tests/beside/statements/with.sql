@@ -18,7 +18,6 @@ with x(n) as (values (1), (2)) select x.n, y.n from x, x y where x.n < y.n
 with x as (select generate_series(1, 1000000000) as g) select * from x limit 2
 with x as materialized (select generate_series(1, 1000000000) as g) select * from x limit 2
 with x as (select random() as r) select (select r from x) = (select r from x)
-with x as (select random() as r from generate_series(1, 3)) select count(*) from x join x y on x.r = y.r
 with x as (select 1 / 0) select 1
 with x as (select id, a from t) select id from x where a = (select max(a) from x) order by id -- ordered
 with x as (select * from t) select x.b, count(*) from x join o on o.t_id = x.id group by x.b
@@ -69,5 +68,5 @@ with recursive r(n) as (select 1 union all select n + 1 from r where n < 3 union
 with recursive r(n) as (select 1 union all select 2 union all select n + 2 from r where n < 5) select * from r
 with recursive r(n) as (select 1 union select n from r where n > 0) select * from r
 with recursive r(n) as (values (1) union all select n + 1 from r where n < 20000) select count(*) from r
-with recursive r(n) as (values (1) union all select 10 / (3 - n) from r) select * from r
+with recursive r(n) as (values (1) union all select n + 1 + 0 / (3 - n) from r) select * from r
 with recursive q(n) as (values (1) union all select n + 1 from q where n < 3) select a.n, (with recursive p(m) as (select a.n union all select m + 1 from p where m < 4) select count(*) from p) from q a
