@@ -10,7 +10,7 @@ use crate::SourceFile;
 
 const DOCUMENT: &str = "ARCHITECTURE.md";
 
-/// Whom a crate may depend on, by folder name.
+/// What a crate may depend on, by folder name.
 type Layers = BTreeMap<String, BTreeSet<String>>;
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {

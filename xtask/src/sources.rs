@@ -10,11 +10,15 @@ const LINES_MAX: usize = 1000;
 /// ARCHITECTURE.md is read in one sitting.
 const ARCHITECTURE_LINES_MAX: usize = 400;
 
+/// README.md is read in a minute.
+const README_LINES_MAX: usize = 120;
+
 pub(crate) fn check_lengths(files: &[SourceFile]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files {
         let limit = match file.path.as_str() {
             "ARCHITECTURE.md" => ARCHITECTURE_LINES_MAX,
+            "README.md" => README_LINES_MAX,
             path if is_source(path) => LINES_MAX,
             _ => continue,
         };
@@ -58,7 +62,7 @@ fn is_source(path: &str) -> bool {
     [".rs", ".py", ".js"].iter().any(|end| path.ends_with(end))
 }
 
-fn is_test(path: &str) -> bool {
+pub(crate) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/") || path.contains("/examples/")
 }
 

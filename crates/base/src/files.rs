@@ -4,7 +4,7 @@ use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Resource, getrlimit};
 use std::os::fd::AsRawFd as _;
 
-/// How many descriptors of this process are taken, about, and how many it may have; `None` where nobody says.
+/// How many descriptors of this process are taken, about, and how many it may have; `None` where the system does not say.
 ///
 /// A new descriptor is the lowest that is free: as processes close what they opened last or all of it, its
 /// number tells how many there are.

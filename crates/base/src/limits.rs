@@ -48,7 +48,7 @@ pub const CHECKS: usize = 64;
 pub const FOREIGN_KEYS: usize = 64;
 
 /// Most parts of one expression: a list of a thousand values, and conditions around it. The largest
-/// takes some 100 KiB in memory, small beside a table's header times the columns it may have.
+/// takes some 100 KiB in memory, small compared with a table's header times the columns it may have.
 pub const EXPR_NODES: usize = 2048;
 
 /// Deepest nesting of an expression. It is walked by recursion, a frame of at most 1 KiB a level;
@@ -99,7 +99,7 @@ pub const BLOCK_ROWS_MAX: usize = 4096;
 /// would otherwise make each block larger than [`BLOCK_BYTES`] many times over.
 pub const INLINE_VALUE_BYTES: usize = (2 * KIB) as usize;
 
-/// Most bytes of long values, all columns together, that the rows of one segment block have, but for
+/// Most bytes of long values, all columns together, that the rows of one segment block have, except for
 /// a single row: a reader that takes a block whole holds no more, and reads them at once. With
 /// values of a little over 2 KiB that is 500 rows, whose other columns and references are worth a
 /// block.

@@ -1,11 +1,11 @@
 //! Who may hold how much memory, and who holds it now?
 //!
 //! One [`Memory`] per database splits `memory_limit` into six parts that add up to it (I7). Each part
-//! counts its own bytes; whoever allocates charges first or at once after, and whoever finds its part
+//! counts its own bytes; code that allocates charges first or at once after, and code that finds its part
 //! over the limit acts on it (a memtable flushes, a cache evicts, a merge waits). Nothing here blocks
 //! or frees anything. Counters are relaxed atomics: they guide, they guard no data. Safe to share.
 //!
-//! The largest part is empty while nobody writes. What memtables leave free the cache may have until
+//! The largest part is empty while no client writes. What memtables leave free the cache may have until
 //! they want it back ([`Memory::lend`]); memtables keep their limit, so what is lent must fit what they
 //! leave.
 

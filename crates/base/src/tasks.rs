@@ -46,7 +46,7 @@ pub trait Tasks: Send + Sync {
     }
 
     /// Starts `body` as a task that gives way to others where the scheduler can tell them apart:
-    /// nobody waits for it.
+    /// no task waits for it.
     ///
     /// # Panics
     /// As [`Tasks::spawn`].
@@ -99,7 +99,7 @@ impl Event {
     }
 
     /// The event happens: every task that waits with an older epoch goes on. Whatever was written
-    /// before is visible to them. Cheap when nobody waits; never blocks, never switches tasks.
+    /// before is visible to them. Cheap when no task waits; never blocks, never switches tasks.
     pub fn notify(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         match &self.waiting {
@@ -212,7 +212,7 @@ impl TaskHandle {
     /// The message of the panic that ended the task.
     pub fn join(self) -> Outcome {
         let outcome = self.shared.event.wait_for(|| lock(&self.shared.outcome).take());
-        // Ending::run was the thread's last act but for the scheduler's bookkeeping, so this does
+        // Ending::run was the thread's last act except for the scheduler's bookkeeping, so this does
         // not wait for any other task; it makes sure that the thread's stack and locals are gone.
         self.thread.join().map_err(|panic| message_of(&*panic))?;
         outcome

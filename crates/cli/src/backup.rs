@@ -13,7 +13,9 @@ use onlap::{
 use onlap_lab::units;
 use serde_json::json;
 
-use crate::{Outcome, check, interrupt};
+use crate::check;
+use onlap_process::exit::Outcome;
+use onlap_process::interrupt;
 
 /// Flags of `onlap backup`.
 #[derive(clap::Args)]

@@ -9,7 +9,7 @@ use onlap_base::clock::{Clock, SystemClock};
 use onlap_lab::units;
 use serde_json::json;
 
-use crate::Outcome;
+use onlap_process::exit::Outcome;
 
 /// Flags of `onlap check`.
 #[derive(clap::Args)]

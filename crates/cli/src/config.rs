@@ -10,7 +10,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use onlap_sql::SqlError;
 use onlap_sql::settings::{Configuration, Id, Kind, SETTINGS, default_file};
 
-use crate::Outcome;
+use onlap_process::exit::Outcome;
 
 /// Flags of `onlap config`.
 #[derive(clap::Args)]

@@ -11,19 +11,15 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use onlap_base::{Error, ErrorKind, Result};
+use onlap_lab::bench;
+use onlap_process::exit::{self, Outcome};
+use onlap_process::{allocator, interrupt};
 
-mod allocator;
 mod backup;
-mod bench;
 mod check;
-#[cfg(feature = "server")]
-mod code;
 #[cfg(feature = "server")]
 mod config;
 mod demo;
-#[cfg(feature = "server")]
-mod files;
-mod interrupt;
 #[cfg(feature = "server")]
 mod serve;
 #[cfg(feature = "server")]
@@ -52,7 +48,7 @@ enum Command {
     Backup(backup::BackupArgs),
     /// Make a database from a backup, and check it
     Restore(backup::RestoreArgs),
-    /// Measure how fast rows are inserted and read, and compare with other engines
+    /// Measure how fast rows are inserted and read; onlap-lab compares with other engines
     Bench(bench::Args),
     /// Tell what SMART data say of a drive, and how long it lasts at a rate of writes
     Wear(wear::Args),
@@ -67,15 +63,8 @@ enum Command {
     Config(config::Args),
 }
 
-/// How a subcommand ended that did not fail.
-pub enum Outcome {
-    /// All is well.
-    Good,
-    /// It ended as it should and found something wrong.
-    Finding,
-    /// The named directory could not be opened as a database.
-    NotOpened(Error),
-}
+/// What reports of benches say of this program.
+const PROGRAM: bench::Program = bench::Program { name: "onlap", commit: version::COMMIT };
 
 fn main() -> ExitCode {
     allocator::configure();
@@ -88,7 +77,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(&args),
         Command::Backup(args) => backup::backup(&args),
         Command::Restore(args) => backup::restore(&args),
-        Command::Bench(args) => bench::run(&args),
+        Command::Bench(args) => bench::run(&args, &PROGRAM),
         Command::Wear(args) => wear::run(&args),
         #[cfg(feature = "server")]
         Command::Serve(args) => serve::run(&args),
@@ -97,31 +86,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "server")]
         Command::Config(args) => config::run(&args),
     };
-    match result {
-        Ok(Outcome::Good) => ExitCode::SUCCESS,
-        Ok(Outcome::Finding) => ExitCode::from(1),
-        Ok(Outcome::NotOpened(error)) => {
-            eprintln!("onlap: {error}");
-            ExitCode::from(2)
-        }
-        Err(error) => {
-            eprintln!("onlap: {error}");
-            ExitCode::from(exit_code(&error))
-        }
-    }
-}
-
-/// 2 where the arguments or what they name cannot be used, 130 where the user interrupted, else 1.
-fn exit_code(error: &Error) -> u8 {
-    match error.kind() {
-        ErrorKind::Cancelled => 130,
-        ErrorKind::InvalidInput
-        | ErrorKind::Unsupported
-        | ErrorKind::NotFound
-        | ErrorKind::Locked
-        | ErrorKind::NewerFormat => 2,
-        _ => 1,
-    }
+    exit::end("onlap", result)
 }
 
 /// Writes a report to a file of the user's.

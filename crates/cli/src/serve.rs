@@ -17,7 +17,9 @@ use onlap_sql::settings::{Configuration, Id, Value};
 use onlap_sql::{Instance, Secret};
 
 use crate::config::{Flags, wrong};
-use crate::{Outcome, code, files, interrupt, version};
+use crate::version;
+use onlap_process::exit::Outcome;
+use onlap_process::{code, files, interrupt};
 
 /// Between two looks whether somebody wants us to stop.
 const LOOK: Duration = Duration::from_millis(50);
@@ -38,6 +40,10 @@ pub fn run(args: &Args) -> Result<Outcome> {
     let config = server_config(&settings)?;
     let level = Level::parse(settings.text(Id::LogLevel)).unwrap_or(Level::Info);
     let log = Log::stderr(level);
+    // Where a panic was, and no backtrace: the tables that one is printed from take more memory than a small server
+    // has, and are kept.
+    let told = log.clone();
+    std::panic::set_hook(Box::new(move |panic| told.error(format_args!("{panic}"))));
     let db = match Database::open(settings.text(Id::DataDir), options(&settings)?) {
         Ok(db) => db,
         Err(error) => return Ok(Outcome::NotOpened(error)),

@@ -9,7 +9,7 @@ use onlap::{Database, IndexStats, Options, Result, Stats, TableStats};
 use onlap_lab::units;
 use serde_json::{Value, json};
 
-use crate::Outcome;
+use onlap_process::exit::Outcome;
 
 /// Flags of `onlap stats`.
 #[derive(clap::Args)]

@@ -7,7 +7,7 @@ use onlap_base::{Error, ErrorKind, Result};
 use onlap_lab::report::Comparison;
 use onlap_lab::{units, wear};
 
-use crate::Outcome;
+use onlap_process::exit::Outcome;
 
 /// Flags of `onlap wear`
 #[derive(clap::Args)]

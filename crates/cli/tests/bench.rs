@@ -26,7 +26,7 @@ fn wrong_usage_names_the_nearest_and_exits_with_2() {
         (&["bench", "six", "--secondary", "7"], "this workload has 6"),
         (&["bench", "six", "--engine", "onlap,myrock"], "did you mean 'myrocks'"),
         (&["bench", "six", "--io-limit", "1000x16Kib"], "did you mean 'KiB'"),
-        (&["bench", "linkbench", "--engine", "onlap"], "onlap-wire"),
+        (&["bench", "linkbench", "--engine", "onlap"], "onlap-"),
         (&["bench", "ibench", "--memory", "4000G"], "the machine has"),
         (&["bench", "ibench", "--memory", "10"], "too little"),
         (&["bench", "ibench", "--cgroup-memory", "10M"], "too little"),

@@ -75,7 +75,7 @@ pub(crate) struct Part {
     pub indexes: Option<IndexChange>,
 }
 
-/// What the record says beside the adopted files.
+/// What the record says next to the adopted files.
 #[derive(Default)]
 pub(crate) struct Further<'a> {
     /// Edits before those of the files.
@@ -143,6 +143,7 @@ fn adopt(
     reserve_note(shared, leader)?;
     shared.sync_log().map_err(|e| shared.poison("syncing the log", e))?;
     let csn = leader.next_csn;
+    assert!(csn > shared.snapshots.published(), "a new commit is not visible yet (I2)");
     let mut edits = std::mem::take(&mut further.edits);
     let mut bases = Vec::with_capacity(ready.len());
     for r in ready.iter_mut() {
@@ -166,7 +167,7 @@ fn adopt(
     drop(installing);
     let undone = |e: &Error| matches!(e.kind(), ErrorKind::Conflict | ErrorKind::DiskFull);
     if adopted.as_ref().err().is_none_or(|e| !undone(e)) {
-        // The table's, or perhaps the table's.
+        // Committed, or possibly committed, where the manifest's write failed midway: the files must stay.
         for part in ready.iter_mut().map(|r| &mut r.part) {
             part.spill.keep();
             part.indexes.iter_mut().for_each(IndexChange::keep);
@@ -220,6 +221,7 @@ fn publish(shared: &Shared, r: &Ready, base: RowId, csn: Csn, changed: &[Changed
     let Part { state, schema, spill, indexes, .. } = &r.part;
     let version = version_of(changed, schema.id);
     let end = base + spill.end();
+    assert_eq!(version.flushed_rows, end, "the files have every row of the transaction");
     state.change_view(|old| {
         let (schema, landing) = match indexes {
             Some(_) => (Arc::clone(&version.schema), Arc::clone(&version.schema)),
@@ -241,6 +243,7 @@ fn publish(shared: &Shared, r: &Ready, base: RowId, csn: Csn, changed: &[Changed
         writer.highs.retain(|h| version.schema.index(h.0).is_some());
         writer.highs.extend(r.highs.iter().cloned());
     }
+    assert!(writer.next_row == base && writer.last_csn <= csn, "no commit came meanwhile");
     writer.next_row = end;
     writer.last_csn = csn;
     r.validated.highs().for_each(|(index, max)| unique::raise(&mut writer.highs, index, max));

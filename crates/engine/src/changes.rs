@@ -10,7 +10,7 @@
 //! [`FixedColumns`]. A transaction that had changed the column before and commits later has its rows
 //! replaced ([`replace`]).
 //!
-//! Thread safety: pure, but for the guard.
+//! Thread safety: pure, except for the guard.
 
 use std::ops::Range;
 use std::sync::Arc;

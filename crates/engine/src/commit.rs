@@ -394,6 +394,8 @@ impl<'a> Leading<'a> {
             }
             while !self.group.is_empty() {
                 let results = leader.run_group(self.shared, &self.group);
+                assert!(!results.is_empty(), "a round decides the first request at least");
+                assert!(results.len() <= self.group.len(), "one outcome per request");
                 let decided = self.group.drain(..results.len());
                 decided.zip(results).for_each(|(request, result)| request.finish(result));
             }
@@ -422,6 +424,11 @@ impl Drop for Leading<'_> {
 fn encode(writes: &[TableWrite]) -> Result<CommitBody> {
     let mut body = CommitBody::new();
     for w in writes {
+        let rows = w.rows.rows as u64;
+        assert!(w.gone.iter().all(|&i| u64::from(i) < rows), "rows of this transaction are gone");
+        assert!(w.blind.max().is_none_or(|i| i < rows), "rows of this transaction are blind");
+        debug_assert!(w.marks.is_sorted_by(|a, b| a.row < b.row), "a row is marked once (I1)");
+        debug_assert!(w.kept.is_sorted_by(|a, b| a.0 < b.0), "ordinals rise");
         let own = |&i: &u32| LoggedMark { row: PROVISIONAL_BASE + RowId::from(i), successor: None };
         let landed = w.marks.iter().map(|m| LoggedMark { row: m.row, successor: m.successor });
         let marks: Vec<LoggedMark> = landed.chain(w.gone.iter().map(own)).collect();
@@ -487,6 +494,8 @@ impl Leader {
         if admitted.is_empty() {
             return results;
         }
+        let numbers = admitted.iter().rev().zip((0..self.next_csn).rev());
+        assert!(numbers.clone().all(|(a, csn)| a.csn == csn), "commit numbers have no gap (I2)");
         if let Err(e) = self.log.append(&self.buffer, self.next_csn - 1) {
             let e = shared.poison("writing the log", e);
             results.iter_mut().filter(|r| r.is_ok()).for_each(|r| *r = Err(e.clone().into()));
@@ -501,7 +510,7 @@ impl Leader {
         results
     }
 
-    /// Step 2. Where there is no room but for deletes, what all others get.
+    /// Step 2. Where there is no room except for deletes, what all others get.
     fn make_room(&mut self, shared: &Shared, requests: &[Request]) -> Result<Option<Error>> {
         let bytes = |r: &Request| r.body.record_bytes(true);
         let poisoned = |e: Error| match e.kind() {
@@ -545,10 +554,15 @@ impl Leader {
             }
             let base = writer.next_row;
             writer.next_row += w.rows.rows as RowId;
+            assert!(
+                writer.next_row < PROVISIONAL_BASE,
+                "row ids of tables stay below provisional ones"
+            );
             base
         };
         let bases = request.writes.iter().map(admit).collect();
         let csn = self.next_csn;
+        assert!(csn > shared.snapshots.published(), "a new commit is not visible yet (I2)");
         self.next_csn += 1;
         Ok(Admitted { request, csn, bases })
     }
@@ -556,10 +570,16 @@ impl Leader {
 
 /// Step 5 for one transaction: rows and marks go into the memtables.
 fn apply(shared: &Shared, a: &Admitted<'_>) {
+    assert!(
+        a.csn > shared.snapshots.published(),
+        "commits are applied before they are visible (I2)"
+    );
+    assert_eq!(a.request.writes.len(), a.bases.len(), "a base for each table");
     for (w, &base) in a.request.writes.iter().zip(&a.bases) {
         let view = w.state.view_now();
         if w.rows.rows > 0 {
-            view.active.append(&w.rows, a.csn);
+            let landed = view.active.append(&w.rows, a.csn);
+            assert_eq!(landed, base, "rows get the ids that they were admitted with (I1)");
         }
         let gone = |&i: &u32| Mark { row: base + RowId::from(i), csn: a.csn, successor: None };
         view.active.mark_sorted(w.gone.iter().map(gone).collect());
@@ -579,6 +599,7 @@ fn apply(shared: &Shared, a: &Admitted<'_>) {
         w.state.locks.follow(replaced.map(|(row, ordinal)| (row, base + RowId::from(ordinal))));
         let mut writer = w.state.writer.lock();
         writer.active_since.get_or_insert(a.csn);
+        assert!(writer.last_csn <= a.csn, "commits of a table rise (I2)");
         writer.last_csn = a.csn;
         drop(writer);
         w.state.counts.push(a.csn, base + w.rows.rows as RowId, &shared.snapshots);

@@ -45,7 +45,7 @@ pub(crate) struct SnapshotDebt {
     next_us: AtomicI64,
 }
 
-/// Time between two looks in microseconds: short beside any age limit that makes sense.
+/// Time between two looks in microseconds: short compared with any age limit that makes sense.
 const LOOK_EVERY_US: i64 = 250_000;
 
 /// Quarters of histories that one look gives up at most.

@@ -89,6 +89,7 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
     }
     let since = state.writer.lock().active_since.take();
     let Some(since) = since else { return };
+    assert!(since <= csn, "a memtable's first commit is not above its last");
     let mut bytes = 0;
     state.change_view(|old| {
         old.active.freeze();
@@ -96,6 +97,10 @@ pub(crate) fn freeze(shared: &Shared, state: &TableState, csn: Csn) {
         let mut frozen = old.frozen.clone();
         let memtable = Arc::clone(&old.active);
         let resolved = state.pending.resolved().min(old.active.end_row());
+        assert!(
+            frozen.last().is_none_or(|f| f.memtable.end_row() <= memtable.first_row()),
+            "memtables follow each other in row-id order"
+        );
         frozen.push(Frozen { memtable, csns: (since, csn), bytes, resolved });
         TableView {
             active: state.new_memtable(&old.landing, old.active.end_row()),
@@ -180,9 +185,12 @@ fn write_files(
     if (frozen.rows() as u64) > dead.len() as u64 {
         let progress = |work| progress.add(work);
         let segment = write_rows(shared, schema, frozen, dead, Some(csn), &progress)?;
+        let rows = (frozen.rows() - dead.len()) as u64;
+        assert_eq!(segment.count, rows, "a flush writes each row that lives");
         edits.push(Edit::AddSegment(table, segment));
         for index in &schema.indexes {
             let run = write_index(shared, schema, index, frozen, dead, true, &progress)?;
+            assert_eq!(run.entries(), rows, "an index has an entry for each row (I4)");
             edits.push(Edit::AddRun(table, index.id, run));
         }
     }
@@ -245,6 +253,10 @@ fn install(
     }
     shared.commit_edits(&now, |changed| {
         let version = changed[0].1.clone().expect("a flushed table has a version");
+        assert!(
+            version.flushed_rows >= frozen.end_row(),
+            "the files have every row that leaves memory"
+        );
         let others = |m: &&Frozen| !Arc::ptr_eq(&m.memtable, frozen);
         state.change_view(|old| TableView {
             version,
@@ -274,7 +286,7 @@ pub(crate) fn write_rows(
         schema_version: schema.version,
         columns: schema.columns.iter().map(|c| (c.id, c.ty.physical())).collect(),
         row_ids: frozen.first_row()..frozen.end_row(),
-        // Changes of these rows lie beside them, even those that came before the flush.
+        // Changes of these rows lie next to them, even those that came before the flush.
         folded_csn: 0,
         compress: false,
         block_rows: shared.options.tuning.block_rows,
@@ -350,6 +362,8 @@ pub(crate) fn run_spec(
 /// Ends a run as flushed.
 pub(crate) fn run_meta(shared: &Shared, writer: RunWriter, rows: Range<RowId>) -> Result<RunMeta> {
     let files = writer.finish()?;
+    let in_order = files.windows(2).all(|pair| pair[0].last_key <= pair[1].first_key);
+    assert!(in_order, "files of a run come in key order");
     let id = files.first().map_or_else(|| shared.storage.new_file_id().0, |f| f.file.0);
     Ok(RunMeta { id, level: 0, rows, files, trim: None, group: None })
 }

@@ -93,6 +93,7 @@ impl LogSync {
         state.named = state.named.max(named);
         state.unsynced.retain(|(number, _)| *number >= written.file());
         state.durable = state.durable.max(written);
+        assert!(state.durable <= state.written, "no more is durable than was written");
         Ok(())
     }
 
@@ -235,6 +236,8 @@ impl LogWriter {
     pub(crate) fn append(&mut self, records: &[u8], last_csn: Csn) -> Result<()> {
         let offset = self.at.offset();
         assert!(offset + records.len() as u64 <= self.capacity, "space was reserved");
+        assert!(last_csn >= self.last_csn, "the log is in commit order (I2)");
+        debug_assert!(!records.is_empty(), "a group has records");
         self.file.write_at(records, offset)?;
         self.storage.written.add(Purpose::Log, records.len() as u64);
         self.at = self.at.forward(records.len());
@@ -283,6 +286,7 @@ impl LogWriter {
         }
         let oldest = self.closed.front().map_or(self.at.file(), |c| c.number);
         self.sync.state.lock().unsynced.retain(|(number, _)| *number >= oldest);
+        assert!(oldest <= self.at.file(), "the current file is needed");
         (files, oldest)
     }
 
@@ -310,6 +314,8 @@ impl LogWriter {
     /// Takes files back on the list that [`LogWriter::take_flushed`] took off it.
     pub(crate) fn take_back(&mut self, files: Vec<ObsoleteFile>) {
         for ObsoleteFile(file) in files.into_iter().rev() {
+            let first = self.closed.front();
+            assert!(first.is_none_or(|c| file.number < c.number), "files stand in their order");
             self.closed.push_front(file);
         }
     }
@@ -418,6 +424,12 @@ impl LogWriter {
         let begun = self.begin(&*file, number, capacity, durably)?;
         let closed =
             ClosedFile { number: self.at.file(), last_csn: self.last_csn, bytes: self.capacity };
+        assert!(
+            self.closed
+                .back()
+                .is_none_or(|c| c.number < closed.number && c.last_csn <= closed.last_csn),
+            "files and their commits rise"
+        );
         self.closed.push_back(closed);
         self.capacity = capacity;
         self.go_on(file, begun, durably);
@@ -478,6 +490,8 @@ impl LogWriter {
 
     /// The next record goes into a file that was begun.
     fn go_on(&mut self, file: Arc<dyn File>, begun: LogBegun, durably: bool) {
+        assert!(begun.bytes >= format::HEADER_BYTES as u64, "a file has room for its header");
+        assert!(begun.file > self.at.file() || self.closed.is_empty(), "numbers of files rise");
         self.file = file;
         self.stamp = begun.stamp;
         let before = self.at.file();

@@ -46,7 +46,7 @@ const KEEP_NS: u64 = 1_000_000_000;
 /// How long nothing is lent to jobs when it was not enough for one.
 const REST_NS: u64 = 30_000_000_000;
 
-/// The margin of an open database, but for the parts that the log and the manifest have.
+/// The margin of an open database, except for the parts that the log and the manifest have.
 #[derive(Debug, Default)]
 pub(crate) struct Margin {
     /// Bytes of the room for jobs.

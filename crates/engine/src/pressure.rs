@@ -50,7 +50,7 @@ const KEPT_SHARE_NEXT: f64 = 0.5;
 const CATCH_UP_NS: u64 = 4_000_000;
 /// Writers sleep when they are ahead of what they have paid for by this much.
 const STEP_NS: u64 = 500_000;
-/// A writer never waits longer than this for one commit, but for a flush at the hard limit, and for its
+/// A writer never waits longer than this for one commit, except for a flush at the hard limit, and for its
 /// own bytes where merges are behind.
 const DELAY_MAX_NS: u64 = 20_000_000;
 /// At its worst, merge debt leaves writers this share of the rate of flushes: merges read a byte that
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!(share(5000, 1 << 20, 0), 0);
     }
 
-    /// Writers beside merges that read `merged` bytes a second, each byte of memtable `depth` times: the
+    /// Writers next to merges that read `merged` bytes a second, each byte of memtable `depth` times: the
     /// most that merges owe in ten minutes, as a share of the limit.
     fn worst_debt(commit: u64, drain_rate: u64, merged: u64, depth: u64) -> f64 {
         let limit = 1u64 << 30;

@@ -14,7 +14,7 @@ use onlap_storage::merge::Calm;
 use crate::database::Shared;
 use crate::{flush, relog};
 
-/// Silence after which memtables are flushed: long beside the pauses of a busy client, short beside
+/// Silence after which memtables are flushed: long compared with the pauses of a busy client, short compared with
 /// what a person waits for.
 const QUIET_US: i64 = 2_000_000;
 

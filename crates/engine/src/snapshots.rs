@@ -86,7 +86,7 @@ impl Snapshots {
 
     /// Makes commits up to `csn` visible; called in CSN order after they are applied (I2).
     pub(crate) fn publish(&self, csn: Csn) {
-        debug_assert!(csn >= self.published());
+        assert!(csn >= self.published(), "what was visible stays visible (I2)");
         self.published.store(csn, Ordering::Release);
     }
 
@@ -123,7 +123,9 @@ impl Snapshots {
             let past = past.map_or(Csn::MAX, |h| h.csn);
             horizon = horizon.min(begin.min(past).max(least));
         }
-        floor.fetch_max(horizon, Ordering::AcqRel);
+        let before = floor.fetch_max(horizon, Ordering::AcqRel);
+        debug_assert!(begin.is_none() || horizon >= before, "a history's floor does not fall");
+        assert!(horizon <= self.published(), "no horizon lies above what is visible");
         horizon
     }
 
@@ -200,6 +202,7 @@ impl Snapshots {
                 kept += 1;
             }
         }
+        assert!(kept > 0, "the newest count stays");
         counts.truncate(kept);
     }
 }
@@ -250,6 +253,7 @@ impl RowCounts {
             Some(last) if last.0 > published => *last = (csn, count),
             _ => list.push((csn, count)),
         }
+        debug_assert!(list.is_sorted_by(|a, b| a.0 < b.0), "commits rise (I2)");
         if list.len() >= PRUNE_AT && list.len().is_power_of_two() {
             snapshots.prune(&mut list);
         }

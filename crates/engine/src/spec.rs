@@ -124,7 +124,7 @@ impl TableSpec {
     /// Takes blind writes: rows that come or go by their primary key without a look at the row before
     /// ([`crate::Transaction::upsert`], [`crate::Transaction::delete_blind`]). Such a table has a primary
     /// key and no other unique index, no foreign key and no child table; its other indexes store the
-    /// columns of the primary key beside their own.
+    /// columns of the primary key next to their own.
     #[must_use]
     pub fn blind_writes(mut self) -> TableSpec {
         self.blind = true;
@@ -253,7 +253,7 @@ impl IndexSpec {
         self.key.iter_mut().filter(|(c, _)| c == column).for_each(|(_, d)| *d = true);
         self
     }
-    /// Stores further columns beside the key, so that reads of them need no row.
+    /// Stores further columns next to the key, so that reads of them need no row.
     #[must_use]
     pub fn include<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> IndexSpec {
         self.include = columns.into_iter().map(Into::into).collect();

@@ -354,7 +354,7 @@ impl Spill {
         Ok(Arc::clone(self.seen.insert(seen)))
     }
 
-    /// The files, which are complete and synced but for their names.
+    /// The files, which are complete and synced except for their names.
     pub(crate) fn files(&mut self) -> Result<&PrivateFiles> {
         self.complete()?;
         Ok(&self.files)

@@ -2,7 +2,7 @@
 //!
 //! Plain numbers for people and programs: files, forms of runs, debts, bytes written, memory, and
 //! the order in which keys arrive at each index. Everything comes from the manifest and from
-//! counters, but for the insert pattern, which is found by looking at the newest rows.
+//! counters, except for the insert pattern, which is found by looking at the newest rows.
 //!
 //! Thread safety: may be called at any time; the numbers are of about the same moment.
 

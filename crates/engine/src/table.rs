@@ -65,6 +65,19 @@ pub(crate) struct TableView {
 }
 
 impl TableView {
+    /// What a reader relies on: files, frozen memtables and the active one follow each other in row-id order, and a
+    /// row is in one of them.
+    fn assert_order(&self) {
+        let mut end = self.version.flushed_rows;
+        let mut csn = self.version.flushed_csn;
+        for frozen in &self.frozen {
+            assert!(frozen.memtable.first_row() >= end, "memtables follow the files");
+            assert!(frozen.csns.0 <= frozen.csns.1 && csn <= frozen.csns.1, "commits rise");
+            (end, csn) = (frozen.memtable.end_row(), frozen.csns.1);
+        }
+        assert!(self.active.first_row() >= end, "the active memtable comes last");
+    }
+
     /// Memtables from the newest to the oldest.
     pub(crate) fn memtables_newest_first(&self) -> impl Iterator<Item = &Arc<Memtable>> {
         std::iter::once(&self.active).chain(self.frozen.iter().rev().map(|f| &f.memtable))
@@ -378,7 +391,10 @@ impl TableState {
     pub(crate) fn change_view(&self, f: impl FnOnce(&TableView) -> TableView) {
         let serial = self.change.lock();
         let old = self.view.load_full();
-        self.view.store(Arc::new(f(&old)));
+        let new = f(&old);
+        new.assert_order();
+        assert!(new.version.flushed_rows >= old.version.flushed_rows, "flushed rows stay flushed");
+        self.view.store(Arc::new(new));
         drop(serial);
         self.count_memory();
     }

@@ -27,7 +27,7 @@ pub(crate) struct UniqueKeys {
     how: Claim,
     /// The keys, once they had to be written out.
     keys: Option<Keys>,
-    /// Of the rows below this id, only those in `hits` live and have a key, but for rows that this
+    /// Of the rows below this id, only those in `hits` live and have a key, except for rows that this
     /// transaction itself deletes.
     searched_below: RowId,
     hits: Vec<(usize, RowId)>,
@@ -249,6 +249,7 @@ pub(crate) fn blind_claims(
 
 /// Keys of the first and the last row.
 fn ends(def: &KeyDef, columns: &[&Column], rows: usize) -> (Vec<u8>, Vec<u8>) {
+    assert!(rows > 0, "there is a first and a last row");
     let (mut min, mut max) = (Vec::new(), Vec::new());
     def.encode_row(columns, 0, &mut min);
     def.encode_row(columns, rows - 1, &mut max);
@@ -281,6 +282,7 @@ fn claim(
     }
     let max = get(*order.last().expect("there is a key")).to_vec();
     let min = get(order[0]).to_vec();
+    debug_assert!(min <= max, "keys are in order");
     let how = match rising {
         true => Claim::Rising { min, max },
         false => Claim::Any { max: Some(max) },

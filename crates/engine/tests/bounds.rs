@@ -2,10 +2,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -16,33 +14,13 @@ use onlap::{
 };
 use onlap_base::memory::Part;
 use onlap_base::rng::Rng;
+use onlap_testkit::heap::{self, CountingAllocator};
 
 const MIB: u64 = 1 << 20;
 
-/// Counts what the tests of this file have allocated; they run one after the other.
-struct Counting;
-
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let live = LIVE.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
-        PEAK.fetch_max(live, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
+/// The tests of this file run one after the other.
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
@@ -115,15 +93,14 @@ fn keys_of_a_large_transaction_take_bounded_memory() {
     let dir = tempfile::tempdir().unwrap();
     let db = open(&dir);
     let table = keys_table(&db);
-    let before = LIVE.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
+    let before = heap::begin();
     let rows = 400_000;
     let mut tx = db.begin().unwrap();
     for first in (0..rows).step_by(5000) {
         tx.insert_batch(&table, batch(first..first + 5000)).unwrap();
         assert!(used(&db) <= limit(&db), "{} of {} bytes", used(&db), limit(&db));
     }
-    let peak = PEAK.load(Ordering::Relaxed) - before;
+    let peak = heap::peak() - before;
     assert!(peak < 80 << 20, "{} MiB at a limit of 64", peak >> 20);
     // Every key is its own still: in memory, in files, known by its hash or by a filter.
     for n in [0, 1, 100, rows / 2, rows - 1] {
@@ -153,7 +130,7 @@ fn going_back_to_a_savepoint_gives_up_the_keys_since() {
     tx.rollback_to(&savepoint).unwrap();
     assert_eq!(insert(&db, &table, 8999), Ok(()));
     assert_eq!(insert(&db, &table, 4000), Err(ErrorKind::LockNotAvailable));
-    // It can take them again, but for what another has taken.
+    // It can take them again, except for what another has taken.
     tx.insert_batch(&table, batch(5000..8000)).unwrap();
     assert_eq!(insert(&db, &table, 6000), Err(ErrorKind::LockNotAvailable));
     let taken = tx.insert_batch(&table, batch(8990..9000)).unwrap_err();

@@ -1,6 +1,6 @@
 //! Do updates that read nothing say the same as those that read?
 //!
-//! Each test keeps the values that rows should have beside the table, in memory, in files, folded or
+//! Each test keeps the values that rows should have next to the table, in memory, in files, folded or
 //! not, across flushes, merges, compactions and reopens, and at snapshots in between.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]

@@ -72,7 +72,7 @@ fn key(rng: &mut Rng, index: &str, ids: i64) -> Vec<Value> {
 /// An end of an interval: leading values of a key, and whether keys that begin with them belong to it.
 type End = Option<(Vec<Value>, bool)>;
 
-/// A predicate, and beside it what it says, judged by values.
+/// A predicate, and next to it what it says, judged by values.
 #[derive(Clone)]
 enum Model {
     All,

@@ -285,7 +285,7 @@ fn a_scan_outlives_its_snapshot_and_the_rows_that_were_there() {
     assert!(db.snapshot().unwrap().scan(&table, Scan::all()).unwrap().next().is_none());
 }
 
-/// Readers beside a writer, flushes and merges: every snapshot holds whole transactions, and all ways
+/// Readers next to a writer, flushes and merges: every snapshot holds whole transactions, and all ways
 /// of reading agree on it.
 #[test]
 fn readers_beside_a_writer_see_whole_transactions() {

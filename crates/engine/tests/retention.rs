@@ -1,7 +1,7 @@
 //! Do exactly the rows below a bound go, and cheaply?
 //!
 //! Against a model, over values that rise, that rise roughly and that come in any order, with NULLs, gaps
-//! and other types; beside writers that move rows over the bound; and what is left of the files.
+//! and other types; next to writers that move rows over the bound; and what is left of the files.
 
 #![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 

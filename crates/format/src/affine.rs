@@ -1,6 +1,6 @@
 //! How does an index on keys that arrive in consecutive stretches cost nearly nothing?
 //!
-//! A serial key rises by one with the row id, whoever inserts: the whole run is a list of pieces (first
+//! A serial key rises by one with the row id, whichever client inserts: the whole run is a list of pieces (first
 //! key, first row id, length), exact and small enough to stay in memory. Entries are in (key, row id)
 //! order like in every other form; where stretches overlap, pieces end early. One integer key column,
 //! ascending, without NULL and without INCLUDE columns. Plain data, safe to share; knows nothing of
@@ -37,7 +37,7 @@ use crate::wire::{self, Reader};
 #[cfg(test)]
 mod tests;
 
-/// Most pieces of a run file: at 24 bytes each in memory, 1.5 MiB beside a file of 32 MiB.
+/// Most pieces of a run file: at 24 bytes each in memory, 1.5 MiB next to a file of 32 MiB.
 pub const PIECES_MAX: usize = 1 << 16;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Where do long values of a segment lie?
 //!
 //! A value longer than [`INLINE_VALUE_BYTES`] leaves its [block](crate::block) for a *blob frame* of
-//! the same file, and the empty string stands in its column. So whoever does not want the column
+//! the same file, and the empty string stands in its column. So a reader that does not want the column
 //! reads none of it. A frame holds one long value, or several of one column and block, neighbours
 //! among the long ones, that together take no more than [`BLOCK_BYTES`]. The block ends in
 //! [lists](list) of which rows that concerns and where their frames lie. Long values of a block take
-//! at most [`BLOCK_BLOB_BYTES`] together, but for those of a single row.
+//! at most [`BLOCK_BLOB_BYTES`] together, except for those of a single row.
 //!
 //! Nothing here knows of files or caches. Frames are immutable and safe to share.
 //!

@@ -90,7 +90,7 @@ pub enum Operation {
     Remainder,
 }
 
-/// A function; NULL for a NULL argument, but for [`Function::Coalesce`].
+/// A function; NULL for a NULL argument, except for [`Function::Coalesce`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Function {
     /// Characters of a text, bytes of a bytea

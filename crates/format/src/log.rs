@@ -252,7 +252,7 @@ struct Frame<'a> {
     body_len: usize,
 }
 
-/// Bytes of a record with so many bases and body bytes.
+/// Bytes of a record with this number of bases and of body bytes.
 fn record_bytes(bases: usize, body: usize, group: bool) -> usize {
     FRAME_BYTES + if group { GROUP_BYTES } else { 0 } + bases * BASE_BYTES + body
 }

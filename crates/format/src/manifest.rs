@@ -22,7 +22,7 @@
 //! | 12 | | body: number of edits (varint), edits (see `codec`) |
 //!
 //! Every record is synced before the next is written, so a valid record behind a hole means damage,
-//! and a hole without one is a torn tail, whose edit nobody relied on (I3). Zeros behind the last
+//! and a hole without one is a torn tail, whose edit no client relied on (I3). Zeros behind the last
 //! record are space allocated ahead.
 //!
 //! Must not know of files, syncing or open readers. Pure functions; thread safety: plain data.

@@ -2,7 +2,7 @@
 //!
 //! A mark run is a file of deletes and column changes: a [header](crate::frame), blocks of marks, of
 //! dead rows and of changes, and a footer. A [`Mark`] says that a row was deleted at a CSN, and which row took its place if an update
-//! did it. Below the horizon nobody asks when a row died: a merge leaves one dead bit per row. Knows
+//! did it. Below the horizon no reader asks when a row died: a merge leaves one dead bit per row. Knows
 //! nothing of snapshots; finished files are never modified (I5). Pure.
 //!
 //! * A **mark block** is a [block](crate::block) whose row ids are the marked rows and whose columns

@@ -6,7 +6,7 @@
 //! | type | form | mapping |
 //! |---|---|---|
 //! | bool, int2, int4, int8 | `Int` | the number |
-//! | float4, float8 | `Int` | IEEE bits of the float8, flipped so that integers sort as floats do; every NaN is one value above infinity; -0 is kept beside 0 and made equal in keys |
+//! | float4, float8 | `Int` | IEEE bits of the float8, flipped so that integers sort as floats do; every NaN is one value above infinity; -0 is kept next to 0 and made equal in keys |
 //! | date, time, timestamp, timestamptz | `Int` | days or microseconds since 1970-01-01 (UTC) or midnight |
 //! | uuid | `Wide` | big-endian 128 bits with the top bit flipped |
 //! | numeric(p, s) | `Wide` | value x 10^s; NaN is `i128::MAX` |

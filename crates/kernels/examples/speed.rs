@@ -47,7 +47,7 @@ fn value(oid: Oid, n: usize) -> Datum<'static> {
     match oid {
         21 => Datum::Int2(n as i16 % 1000),
         23 => Datum::Int4(n as i32),
-        20 | 1114 => Datum::Int8(n as i64 * 1_000_003),
+        20 | 1114 => Datum::Int8(n as i64 * 10_007),
         701 => Datum::Float8(n as f64 * 0.25 + 1.0),
         1700 => {
             let text = format!("{}.{:02}", n * 31, n % 100);

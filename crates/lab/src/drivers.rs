@@ -45,8 +45,12 @@ pub fn takes_sql(name: &str) -> bool {
 pub fn check(name: &str) -> Result<()> {
     let name = names::choose("engine", name, &ENGINES)?;
     if !is_built_in(name) {
-        let feature = if is_server(name) { "server" } else { name };
-        let text = format!("engine {name} is not built in; build with --features {feature}");
+        let text = match is_server(name) {
+            true => format!("engine {name} is measured by onlap-lab: onlap-lab bench"),
+            false => {
+                format!("engine {name} is not built in; build onlap-lab with --features {name}")
+            }
+        };
         return Err(Error::new(ErrorKind::Unsupported, text));
     }
     #[cfg(feature = "wire")]

@@ -6,6 +6,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "the real machine is what is measured")]
 
+pub mod bench;
 pub mod campaign;
 pub mod cleaner;
 pub mod confine;

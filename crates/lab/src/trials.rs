@@ -239,7 +239,7 @@ fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
 
 #[cfg(not(feature = "wire"))]
 fn over_the_wire(_: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
-    let text = format!("trial {} needs a build with the server", trial.name());
+    let text = format!("trial {} needs a server: onlap-lab bench", trial.name());
     Err(Error::new(ErrorKind::Unsupported, text))
 }
 

@@ -36,7 +36,7 @@ const DIR: &str = "/db";
 /// Bytes of the small file system, and of it what only comes back at the end of a cycle.
 const CAPACITY: u64 = 3 << 20;
 const BALLAST: u64 = 2 << 20;
-/// What is left beside it, at first.
+/// What is left next to it, at first.
 const ROOM: u64 = 256 << 10;
 /// Seconds that merges may take to give room back.
 const PATIENCE: u64 = 20;
@@ -47,10 +47,10 @@ const CYCLES: u64 = 5;
 /// What the slow disk does in a second, and for how long.
 const RATE: u32 = 100;
 const SLOW_SECONDS: u64 = 120;
-/// Sixteen letters so many times are what makes rows of the slow disk large beside their log and index
+/// Sixteen letters so many times are what makes rows of the slow disk large compared with their log and index
 /// entries.
 const WIDE: usize = 20;
-/// The longest that a read of what is in memory may take, but for one in a hundred.
+/// The longest that a read of what is in memory may take, except for one in a hundred.
 const READ_NS: u64 = 100_000_000;
 
 type Model = BTreeMap<i64, Row>;
@@ -283,7 +283,7 @@ impl Filler {
     }
 }
 
-/// Writes to a slow disk, and reads beside.
+/// Writes to a slow disk, and reads next to.
 ///
 /// # Errors
 /// A part of the memory above its limit, or reads that wait for the disk.

@@ -1,7 +1,7 @@
 //! How fast and how frugal is the server where it once stood still?
 //!
 //! `onlap-proofs figures` prints what issues ask for and no rig judges, since it depends on the machine: UPDATE of an
-//! indexed column beside PostgreSQL, the peak of memory of large sorts, and how long a superuser waits beside
+//! indexed column next to PostgreSQL, the peak of memory of large sorts, and how long a superuser waits next to
 //! connections that say nothing. Ratios are of medians of runs in turn; both servers acknowledge before a sync.
 
 use std::net::TcpStream;

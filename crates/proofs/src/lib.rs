@@ -71,7 +71,7 @@ pub const SLOW: Rig = Rig { name: "slow", run: disk::run_slow };
 pub const CGROUP: Rig = Rig { name: "cgroup", run: cgroup::run };
 /// Upserts that are lost.
 pub const UPSERTS: Rig = Rig { name: "upserts", run: upserts::run };
-/// Statements of roles beside PostgreSQL.
+/// Statements of roles next to PostgreSQL.
 pub const ROLES: Rig = Rig { name: "roles", run: roles::run };
 /// Statements that mean to hurt a server.
 pub const STATEMENTS: Rig = Rig { name: "statements", run: statements::run };

@@ -1,4 +1,4 @@
-//! Which server do rigs of statements attack, and who stands beside it?
+//! Which server do rigs of statements attack, and who stands next to it?
 //!
 //! [`Served`] runs the real `onlap serve` as a child process with a directory of its own, so that a death, a peak of
 //! memory or a kill is the server's and not the rig's. [`Postgres`] is a private PostgreSQL 15: the same statements, as
@@ -14,13 +14,13 @@ use onlap_testkit::programs;
 use postgres::{Client, Config, NoTls};
 use tempfile::TempDir;
 
-/// Names the `onlap` binary to attack, in place of the one beside this program.
+/// Names the `onlap` binary to attack, in place of the one next to this program.
 pub const PROGRAM: &str = "ONLAP_PROGRAM";
 
 /// How long a server may take to open its directory and to say where it listens.
 const START: Duration = Duration::from_secs(60);
 
-/// Where the `onlap` binary is: what [`PROGRAM`] names, or the one that cargo built beside this program.
+/// Where the `onlap` binary is: what [`PROGRAM`] names, or the one that cargo built next to this program.
 ///
 /// # Errors
 /// There is none; says how to build it.
@@ -63,7 +63,7 @@ pub struct Served {
 }
 
 impl Served {
-    /// Starts `onlap serve` with these flags beside `--listen` and `--dir`, on a free port of loopback.
+    /// Starts `onlap serve` with these flags next to `--listen` and `--dir`, on a free port of loopback.
     ///
     /// # Errors
     /// There is no binary, or it did not start.

@@ -210,7 +210,7 @@ impl Compiler<'_> {
         };
         for (column, value, kind) in [(left, right, kind), (right, left, turned)] {
             let Some(number) = self.column_of(entry, column) else { continue };
-            if !self.entries_of(value).is_empty() || self.has_subquery(value) {
+            if !self.is_known(value) || self.has_subquery(value) {
                 continue;
             }
             let (of, ty) = (bound.ty(column), bound.ty(value));
@@ -234,7 +234,7 @@ impl Compiler<'_> {
     }
 
     /// The number of the entry's column that an expression is, perhaps as another text type.
-    fn column_of(&self, entry: usize, id: ExprId) -> Option<i32> {
+    pub fn column_of(&self, entry: usize, id: ExprId) -> Option<i32> {
         match self.bound.expr(id) {
             Expr::Var { entry: of, column, up: 0 } if *of == entry && *column > 0 => Some(*column),
             Expr::Var { entry: of, column, up: 0 } if *column > 0 => {
@@ -249,6 +249,16 @@ impl Compiler<'_> {
             Expr::Relabel(one) if is_text(self.bound.ty(*one).oid) => self.column_of(entry, *one),
             _ => None,
         }
+    }
+
+    /// Whether an expression's columns are known when the scan starts: those of outer queries, and of the left side of a
+    /// lateral join.
+    fn is_known(&self, id: ExprId) -> bool {
+        let lateral = &self.frames.last().expect("a query is being made").lateral;
+        let of_left = |entry: &usize| {
+            lateral.iter().any(|left| left.layout.vars.keys().any(|var| var.0 == *entry))
+        };
+        self.entries_of(id).iter().all(of_left)
     }
 
     fn has_subquery(&self, id: ExprId) -> bool {
@@ -324,15 +334,21 @@ impl Compiler<'_> {
         if !matches!(kind, JoinKind::Inner | JoinKind::Left) {
             return Err(unsupported("this kind of lateral join"));
         }
+        // The conditions are part of what is looked up, where the right side is a table.
+        let asked_within = matches!(tree, JoinTree::Entry(_));
         let slots = slots();
         let lateral =
             Lateral { layout: left.layout.clone(), slots: Arc::clone(&slots), wanted: Vec::new() };
         self.frame().lateral.push(lateral);
-        let right = self.lateral_tree(tree);
+        let right = match asked_within {
+            true => self.lateral_tree(tree, conditions),
+            false => self.lateral_tree(tree, &[]),
+        };
         let lateral = self.frame().lateral.pop().expect("it was pushed");
         let right = right?;
         let layout = left.layout.clone().beside(&right.layout);
-        let condition = self.condition_over(conditions, &layout)?;
+        let left_over = if asked_within { &[] } else { conditions };
+        let condition = self.condition_over(left_over, &layout)?;
         let types: Vec<DataType> = [&left.plan, &right.plan]
             .iter()
             .flat_map(|plan| plan.schema().fields().iter().map(|f| f.data_type().clone()).collect::<Vec<_>>())

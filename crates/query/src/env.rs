@@ -80,6 +80,8 @@ pub struct Facts {
     pub rows: f64,
     /// Columns, by number, each of which is a unique key.
     pub unique: Vec<i32>,
+    /// Columns, by number, with which an index begins.
+    pub indexed: Vec<i32>,
 }
 
 /// What a plan reads.

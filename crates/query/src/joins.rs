@@ -54,6 +54,8 @@ struct Item<'t> {
     needs: BTreeSet<usize>,
 }
 
+/// Up to this number of rows of the left, those of the right are looked up by an index.
+const FEW: f64 = 100.0;
 /// A share of rows that a condition leaves, where nothing else is known.
 const SELECTIVITY: f64 = 0.2;
 
@@ -215,11 +217,6 @@ impl Compiler<'_> {
         for tree in trees {
             self.flatten(tree, &mut items, &mut conditions);
         }
-        if let [item] = &items[..]
-            && !item.needs.is_empty()
-        {
-            // What it names is outside of this set of items: in the slots of the query.
-        }
         let mut joined: Option<(Part, BTreeSet<usize>)> = None;
         while !items.is_empty() {
             let at = self.next_item(&items, joined.as_ref(), &conditions);
@@ -232,6 +229,12 @@ impl Compiler<'_> {
                 Some((left, entries)) if !item.needs.is_disjoint(&entries) => {
                     let both: BTreeSet<usize> = entries.union(&item.entries).copied().collect();
                     let on = take(&mut conditions, &both);
+                    (self.lateral(left, &item, JoinKind::Inner, on)?, both)
+                }
+                Some((left, entries)) if self.is_lookup(&left, &entries, &item, &conditions) => {
+                    let both: BTreeSet<usize> = entries.union(&item.entries).copied().collect();
+                    let mut on = take(&mut conditions, &item.entries);
+                    on.extend(take(&mut conditions, &both));
                     (self.lateral(left, &item, JoinKind::Inner, on)?, both)
                 }
                 Some((left, entries)) => {
@@ -269,6 +272,36 @@ impl Compiler<'_> {
         };
         let first = || items.iter().position(may);
         items.iter().position(|item| may(item) && linked(item)).or_else(first).unwrap_or(0)
+    }
+
+    /// Whether an item is a table whose rows are best looked up by an index, for each of few rows.
+    fn is_lookup(
+        &self,
+        left: &Part,
+        there: &BTreeSet<usize>,
+        item: &Item<'_>,
+        conditions: &[Condition],
+    ) -> bool {
+        let JoinTree::Entry(entry) = item.tree else { return false };
+        let query = self.bound.query(self.frames.last().expect("a query is being made").query);
+        let EntryKind::Relation { oid, .. } = &query.entries[*entry - 1].kind else { return false };
+        if left.rows > FEW {
+            return false;
+        }
+        let facts = self.tables.facts(*oid);
+        facts.rows > left.rows * 10.0
+            && conditions.iter().any(|condition| {
+                let Expr::Op(op) = self.bound.expr(condition.id) else { return false };
+                let [a, b] = op.args[..] else { return false };
+                let is_indexed = |column: ExprId, other: ExprId| {
+                    let number = self.column_of(*entry, column);
+                    number.is_some_and(|number| facts.indexed.contains(&number))
+                        && self.entries_of(other).is_subset(there)
+                };
+                self.is_equality(condition.id)
+                    && condition.entries.contains(entry)
+                    && (is_indexed(a, b) || is_indexed(b, a))
+            })
     }
 
     fn is_equality(&self, id: ExprId) -> bool {
@@ -594,9 +627,14 @@ impl Compiler<'_> {
         self.lateral_join(left, item.tree, kind, &ids)
     }
 
-    /// The right side of a lateral join.
-    pub fn lateral_tree(&mut self, tree: &JoinTree) -> Result<Part> {
-        self.inner(&[tree], Vec::new())
+    /// The right side of a lateral join, with conditions that may name columns of the left.
+    pub fn lateral_tree(&mut self, tree: &JoinTree, conditions: &[ExprId]) -> Result<Part> {
+        let mut own = Vec::new();
+        conditions.iter().for_each(|id| self.split(*id, &mut own));
+        match tree {
+            JoinTree::Entry(_) => self.item(tree, own),
+            tree => self.inner(&[tree], own),
+        }
     }
 
     /// A conjunction over the columns of a layout.

@@ -56,6 +56,11 @@ impl Step {
 }
 
 impl Step {
+    /// What it says of itself beside its name.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
     fn with_inputs(&self, inputs: Vec<Arc<dyn ExecutionPlan>>) -> Arc<dyn ExecutionPlan> {
         let (run, properties) = (Arc::clone(&self.run), Arc::clone(&self.properties));
         let detail = self.detail.clone();

@@ -102,6 +102,16 @@ struct Parts {
     position: Option<usize>,
     context: Option<String>,
     about: Option<About>,
+    key: Option<Key>,
+}
+
+/// Whose values the detail shows, and what stands there for those who may not read them.
+#[derive(Clone, PartialEq, Eq)]
+struct Key {
+    /// The engine's form of the table's name.
+    table: String,
+    columns: Vec<String>,
+    without: Option<String>,
 }
 
 /// What an error is about, for programs.
@@ -124,6 +134,7 @@ impl SqlError {
             position: None,
             context: None,
             about: None,
+            key: None,
         }))
     }
     /// A row that the statement is about was changed by another transaction.
@@ -162,6 +173,19 @@ impl SqlError {
     /// The SQLSTATE.
     pub fn state(&self) -> &'static str {
         self.0.state
+    }
+    /// The table and the columns of it whose values the detail shows: the engine knows no rights, so that who answers
+    /// a client asks whether it may read them.
+    pub fn shows(&self) -> Option<(&str, &[String])> {
+        self.0.key.as_ref().map(|key| (key.table.as_str(), &key.columns[..]))
+    }
+    /// The same without these values.
+    #[must_use]
+    pub fn without_values(mut self) -> SqlError {
+        if let Some(key) = self.0.key.take() {
+            self.0.detail = key.without;
+        }
+        self
     }
     /// The sentence.
     pub fn message(&self) -> &str {

@@ -27,8 +27,6 @@ pub struct View {
     pub objects: Arc<Objects>,
     /// The current database.
     pub database: String,
-    /// The schema in which the statement has made the table that it fills: it asks for no right to look into it.
-    pub fills: Option<String>,
     /// Schemas that are looked at, in order.
     pub search_path: Vec<String>,
     /// The name of the role whose rights count.

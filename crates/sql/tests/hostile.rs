@@ -143,6 +143,15 @@ fn results_are_bounded() {
         ("select regexp_replace(repeat('x', 1000000), 'x', repeat('y', 500), 'g')", "53200"),
         ("select array_agg(g) from generate_series(1, 100000000) g", "53200"),
         ("select string_agg(repeat('x', 1000), ',') from generate_series(1, 1000000)", "53200"),
+        // A template says its arguments and widths as often as it likes.
+        ("select format(repeat('%1$1000000s', 100000), 'x')", "54000"),
+        ("select format(repeat('%1$s', 100000), repeat('x', 100000))", "54000"),
+        ("select format(repeat('%1$s', 1000), repeat('x', 100000))", "53200"),
+        ("select array_to_string(array_repeat(1, 100000), repeat('x', 100000))", "54000"),
+        ("select array_to_string(array_agg(g), repeat('x', 2000)) from generate_series(1, 50000) g", "53200"),
+        ("select array_replace(array_repeat('a', 100000), 'a', repeat('x', 100000))", "54000"),
+        ("select concat_ws(repeat('x', 9000000), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)", "53200"),
+        ("select ('[' || repeat('1,', 4000000) || '1]')::jsonb", "53200"),
     ];
     for (sql, expected) in refused {
         assert_eq!(state(&mut talk, sql).as_deref(), Some(expected), "{sql}");
@@ -155,6 +164,9 @@ fn results_are_bounded() {
         ("select max(length(repeat('x', 100000))) from generate_series(1, 5000)", "100000"),
         ("select count(*) from generate_series(1, 3) a, generate_series(1, 2) b", "6"),
         ("select count(*) from generate_series(1, null::int)", "0"),
+        ("select length(format('%1$s%1$5s%-3s|', 'é', 'x'))", "10"),
+        ("select array_to_string(array[1, null, 3], ', ', '-')", "1, -, 3"),
+        ("select length(('[' || repeat('1,', 1000000) || '1]')::json::text)", "2000003"),
     ];
     for (sql, expected) in answered {
         assert_eq!(talk.rows(sql)[0], [Some(expected.to_string())], "{sql}");

@@ -5,7 +5,7 @@
 //! and no check. The cache knows nothing of what blocks mean: it keeps them behind `Any`.
 //!
 //! Memory (I7): the capacity is the limit of [`Part::Cache`]. It grows, as misses come in, into what
-//! memtables have left free for a while, and is back in its part before they need the room: whoever
+//! memtables have left free for a while, and is back in its part before they need the room: the task that
 //! fills them calls [`BlockCache::make_way`]. Each block carries its charge and
 //! gives it back when the last reader lets go, so the part's counter also covers blocks that were
 //! evicted while being read. Files are never modified (I5) and ids never reused, so nothing is
@@ -39,13 +39,13 @@ const SHARDS_MAX: u64 = 16;
 /// A shard smaller than this would hold too few blocks of 16 KiB to choose among.
 const SHARD_BYTES_MIN: u64 = 1 << 20;
 
-/// The cache takes and gives back room in steps of this share of the memtables' part, or of so many bytes
+/// The cache takes and gives back room in steps of this share of the memtables' part, or of [`STEP_BYTES_MAX`]
 /// where that is less: each looks at every shard, and a step back evicts while a commit waits, some hundred
 /// blocks at most.
 const STEPS: u64 = 16;
 const STEP_BYTES_MAX: u64 = 8 << 20;
 
-/// The cache asks for more room whenever it took in so much of its capacity.
+/// The cache asks for more room whenever it took in this share of its capacity.
 const TAKEN_SHARE: u64 = 8;
 
 /// What the most that memtables held loses each time the cache asks: they fill and empty many times a
@@ -95,7 +95,7 @@ pub struct BlockCache {
     taken: AtomicU64,
     /// The most that memtables held lately.
     memtables: AtomicU64,
-    /// Held by whoever changes the capacity.
+    /// Held by the task that changes the capacity.
     resizing: Mutex<()>,
 }
 
@@ -156,6 +156,7 @@ impl BlockCache {
         let memtables = memtables.max(self.memory.used(Part::Memtables));
         let step = (self.memory.limit(Part::Memtables) / STEPS).clamp(1, STEP_BYTES_MAX);
         let lent = self.memory.lendable(memtables) / step * step;
+        assert!(lent <= self.memory.lendable(memtables), "no more is lent than is idle");
         if lent != self.memory.lent() {
             self.memory.lend(lent);
             self.slots.set_capacity(self.capacity());
@@ -184,6 +185,7 @@ impl BlockCache {
         self.misses.fetch_add(1, Relaxed);
         let loaded = self.charged(block, bytes);
         let weight = (bytes + ENTRY_OVERHEAD_BYTES) as u64;
+        debug_assert!(weight < u64::from(u32::MAX), "a block is near 16 KiB");
         let slot = Slot { weight, block: loaded.clone() };
         self.slots.insert(BlockKey { file, offset }, slot);
         if self.taken.fetch_add(weight, Relaxed) > self.capacity() / TAKEN_SHARE {
@@ -217,7 +219,7 @@ impl BlockCache {
         self.memory.used(Part::Cache) + bytes as u64 <= room
     }
 
-    /// Lets a block go whose file nobody will read again.
+    /// Lets a block go whose file no reader will need again.
     pub fn remove(&self, file: FileId, offset: u64) {
         self.slots.remove(&BlockKey { file, offset });
     }

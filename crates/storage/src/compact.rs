@@ -84,6 +84,7 @@ pub fn choose(
             Some((_, dead)) => dead,
             None => dead_rows_stored(version, entry, horizon)?,
         };
+        assert!(dead <= entry.meta.count, "no more rows are dead than there are");
         *entry.dead.lock() = Some((key, dead));
         if dead > 0 && dead as f64 >= dead_share * count {
             offer(Candidate { segment: entry.meta.clone(), dead, changes });
@@ -155,7 +156,7 @@ pub fn compact(editor: &dyn Editor, table: TableId, candidate: &Candidate) -> Re
     }
 }
 
-/// Writes the survivors. `None`: asked to stop; `Some(None)`: nobody survived.
+/// Writes the survivors. `None`: asked to stop; `Some(None)`: no row survived.
 fn rewrite(
     editor: &dyn Editor,
     table: TableId,
@@ -196,9 +197,11 @@ fn rewrite(
         for (id, column) in projection.iter().zip(&mut batch.columns) {
             version.lay_changes(*id, fold, &ids, column, 0, false, &mut scratch)?;
         }
+        assert_eq!(batch.rows, ids.len(), "one id per survivor");
         writer.push(&batch, &ids)?;
         kept += ids.len();
     }
+    assert!(kept as u64 <= entry.meta.count, "a compaction makes no rows");
     if kept == 0 {
         return Ok(Some(None));
     }

@@ -59,7 +59,7 @@ impl StorageContext {
         })
     }
 
-    /// A file id that nobody else has.
+    /// A file id that no other file has.
     pub fn new_file_id(&self) -> FileId {
         FileId(self.next_file.fetch_add(1, Relaxed))
     }

@@ -83,6 +83,7 @@ impl EntryBatch {
         }
         self.row_ids.extend_from_slice(&other.row_ids[range.clone()]);
         self.columns.extend_range(&other.columns, range);
+        debug_assert!(self.keys.is_empty() || self.keys.len() == self.row_ids.len());
     }
     /// Appends all entries of a batch of the same shape in reverse order.
     pub fn extend_reversed(&mut self, other: &EntryBatch) {
@@ -92,6 +93,7 @@ impl EntryBatch {
         self.row_ids.extend(other.row_ids.iter().rev());
         let positions: Vec<u32> = (0..other.len() as u32).rev().collect();
         self.columns.extend_selected(&other.columns, &positions);
+        debug_assert!(self.keys.is_empty() || self.keys.len() == self.row_ids.len());
     }
     /// Keeps the first `n` entries.
     pub fn truncate(&mut self, n: usize) {
@@ -169,7 +171,7 @@ impl KeyBounds {
 pub trait EntryCursor: Send {
     /// Empties `out` and fills it with the next entries, at most `max` (which is above 0). A cursor
     /// may return fewer than `max` while there are more, so that nothing is decoded beyond a block
-    /// that nobody may ask for; it never returns true with an empty batch. False: the end, `out` is
+    /// that may not be asked for; it never returns true with an empty batch. False: the end, `out` is
     /// empty, and stays so.
     fn next(&mut self, max: usize, out: &mut EntryBatch) -> Result<bool>;
 }

@@ -100,10 +100,12 @@ impl FileWriter {
             self.flush()?;
         }
         self.buffer.extend_from_slice(bytes);
+        debug_assert!(self.buffer.len() < WRITE_CHUNK_BYTES, "a full buffer is written");
         Ok(())
     }
 
     fn flush(&mut self) -> Result<()> {
+        assert!(!self.finished, "a finished file is never modified (I5)");
         self.file.write_at(&self.buffer, self.flushed)?;
         self.context.written.add(self.purpose, self.buffer.len() as u64);
         self.flushed += self.buffer.len() as u64;
@@ -117,6 +119,7 @@ impl FileWriter {
         if !self.buffer.is_empty() {
             self.flush()?;
         }
+        assert!(self.buffer.is_empty(), "every byte is in the file before it is synced");
         self.file.sync_data()?;
         // The block cache is the only cache: what was just written must not fill the page cache.
         self.file.drop_cache();
@@ -149,6 +152,8 @@ pub struct FileReader {
 /// the other. Ids of files stay far below.
 const ADOPTED_BIT: u64 = 1 << 62;
 const PRIVATE_BIT: u64 = 1 << 63;
+const _: () = assert!(ADOPTED_BIT & PRIVATE_BIT == 0);
+const _: () = assert!(TAIL_BYTES as usize > HEADER_BYTES + TRAILER_BYTES, "a tail has the trailer");
 
 impl FileReader {
     /// Opens a finished file.
@@ -171,6 +176,7 @@ impl FileReader {
     /// A reader of a file whose row ids count from `base`.
     #[must_use]
     pub fn counting_from(mut self, base: RowId) -> FileReader {
+        assert!(self.id.0 & (ADOPTED_BIT | PRIVATE_BIT) == 0, "ids of files stay below the bits");
         self.cache_id = match base {
             0 => self.id,
             PROVISIONAL_BASE.. => FileId(self.id.0 | PRIVATE_BIT),
@@ -313,6 +319,7 @@ impl SpanReader {
 
     /// A range that [`SpanReader::holds`].
     pub fn get(&self, offset: u64, len: usize) -> &[u8] {
+        assert!(self.holds(offset, len), "the range was read");
         let from = (offset - self.at) as usize;
         &self.span[from..from + len]
     }

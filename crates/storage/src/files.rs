@@ -61,7 +61,7 @@ impl Files {
     pub fn kept_bytes(&self) -> u64 {
         self.kept_bytes.load(Ordering::Relaxed)
     }
-    /// Removes the files that nobody refers to any more, and returns how many those were.
+    /// Removes the files that no version and no reader refers to any more, and returns how many those were.
     pub fn sweep(&self) -> Result<usize> {
         let _sweeping = self.sweeping.lock();
         let doomed = std::mem::take(&mut *self.doomed.lock());
@@ -108,7 +108,8 @@ struct Pinned {
 impl Drop for Pinned {
     fn drop(&mut self) {
         if *self.doomed.get_mut() {
-            self.files.kept_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+            let kept = self.files.kept_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+            debug_assert!(kept >= self.bytes, "a doomed file was counted");
             self.files.doomed.lock().push(self.kind);
         }
     }

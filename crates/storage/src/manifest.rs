@@ -41,7 +41,7 @@ mod tests;
 const TURNOVER_BYTES: u64 = 256 << 10;
 /// With this ratio a byte of edits costs at most half a byte of snapshots.
 const TURNOVER_RATIO: u64 = 2;
-/// Bytes allocated ahead of the records: some hundred edits per call, and nothing beside a table.
+/// Bytes allocated ahead of the records: some hundred edits per call, and nothing compared with a table.
 const AHEAD_BYTES: u64 = 32 << 10;
 /// Bytes of them that only records may use which give files up: a hundred drops, flushes and merges on a
 /// full disk.
@@ -119,6 +119,10 @@ impl Manifest {
         let length = file.len()?;
         let bytes = file.read_at(0, length as usize)?;
         let loaded = format::load(&name, number, &bytes)?;
+        assert!(
+            loaded.snapshot_end <= loaded.end && loaded.end <= length,
+            "what was read is there"
+        );
         // A torn tail would stand in the way of the next record's torn tail check. Room that was allocated
         // ahead stays: an open on a full disk has a record to write.
         let allocated = length.min(loaded.end + AHEAD_BYTES + KEPT_BYTES);
@@ -172,6 +176,7 @@ impl Manifest {
             return Err(Error::new(ErrorKind::ReadOnly, text));
         }
         let record = format::encode_record(inner.number, inner.end, edits);
+        assert!(inner.end >= inner.snapshot_bytes, "records come behind the snapshot");
         let needed = inner.end + record.len() as u64;
         let kept = if edits.iter().any(Edit::gives_up) { 0 } else { KEPT_BYTES };
         inner.make_room(needed + KEPT_BYTES, needed + kept)?;
@@ -185,6 +190,7 @@ impl Manifest {
     }
 
     fn append(&self, inner: &mut Inner, record: &[u8]) -> Result<()> {
+        assert!(inner.broken.is_none(), "a manifest that failed takes no record (I6)");
         inner.file.write_at(record, inner.end)?;
         inner.file.sync_data()?;
         inner.end += record.len() as u64;

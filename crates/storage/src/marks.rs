@@ -1,7 +1,7 @@
 //! Which landed rows are dead, and since when?
 //!
 //! A [`MarkRun`] answers from a finished file of marks: when a row was deleted and which row took its
-//! place, or only that it is dead, where no snapshot is old enough to ask when. Whoever reads asks
+//! place, or only that it is dead, where no snapshot is old enough to ask when. A reader asks
 //! all mark runs whose row ids overlap, and the memtables; here is one file. The changes of columns
 //! that it has, too, are [`changes`]' matter.
 //!

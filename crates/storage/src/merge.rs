@@ -1,7 +1,7 @@
 //! How do the runs of an index become fewer?
 //!
 //! [`policy`] says which runs to join next, as a pure function of their shapes; [`worker`] carries it
-//! out, slice by slice, and knows no reasons; [`dead`] tells both which entries nobody needs.
+//! out, slice by slice, and knows no reasons; [`dead`] tells both which entries are not needed.
 //! [`marks`] does the same for mark runs. Merging never touches rows.
 //!
 //! Must not know of memtables, nor who schedules it. Thread safety: one worker per index at a time;

@@ -224,6 +224,7 @@ impl Run {
             Some((prefix, inclusive)) => self.place(prefix, *inclusive)?,
             None => (self.files.len().checked_sub(1)?, self.files.last()?.units() - 1),
         };
+        debug_assert!(last.0 < self.files.len(), "a unit of this run");
         (first <= last).then_some((first, last))
     }
 

@@ -1,7 +1,7 @@
 //! Which files does a reader see, together?
 //!
 //! A [`TableVersion`] is an immutable set of segments, index runs and mark runs of one table, open
-//! and ready to be read. Whoever holds its `Arc` holds all its files (I5): a change makes a new
+//! and ready to be read. A reader that holds its `Arc` holds all its files (I5): a change makes a new
 //! version, and a file goes when the last version with it goes. [`Versions`] keeps the newest version
 //! of every table in step with the manifest: a change is first made durable there, then becomes a
 //! version.
@@ -141,6 +141,30 @@ impl TableVersion {
         };
         version.sort_changed();
         Ok(version)
+    }
+
+    /// What must hold of every version that is about to be made durable: a reader finds a row by the order of the
+    /// segments, and an entry by the order of the runs.
+    fn assert_order(&self) {
+        let rows = |s: &SegmentEntry| s.meta.rows.clone();
+        let apart = |pair: &[SegmentEntry]| rows(&pair[0]).end <= rows(&pair[1]).start;
+        assert!(
+            self.segments.windows(2).all(apart),
+            "segments come in row-id order and share no row"
+        );
+        for entry in &self.segments {
+            let ids = entry.meta.rows.end - entry.meta.rows.start;
+            assert!(entry.meta.count <= ids, "a segment has no more rows than ids");
+        }
+        let by_commit = |pair: &[MarksEntry]| pair[0].meta.csns.start <= pair[1].meta.csns.start;
+        assert!(self.marks.windows(2).all(by_commit), "mark runs come in commit order");
+        assert_eq!(self.indexes.len(), self.schema.indexes.len(), "every index has its runs");
+        for index in &self.indexes {
+            let by_row = |p: &[Arc<RunEntry>]| p[0].meta.rows.start <= p[1].meta.rows.start;
+            assert!(index.runs.windows(2).all(by_row), "runs come in row-id order");
+            let whole = |r: &Arc<RunEntry>| r.files.len() == r.meta.files.len();
+            assert!(index.runs.iter().all(whole), "a run keeps each of its files");
+        }
     }
 
     /// All its file references.

@@ -30,7 +30,7 @@ pub enum Purpose {
     Merge(IndexId),
     /// Marks, at flush and merge.
     Marks,
-    /// The manifest and what stands beside it.
+    /// The manifest and what stands next to it.
     Manifest,
 }
 

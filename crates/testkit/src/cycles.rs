@@ -1,7 +1,7 @@
 //! Does a history contain what its levels of isolation forbid?
 //!
 //! Clients note what each transaction did to registers, lists, sets and slots ([`Op`]), whose values tell
-//! their versions, but for slots, whose versions follow in the order of commits. [`check`] finds reads of what was never committed, and then draws the graph of who
+//! their versions, except for slots, whose versions follow in the order of commits. [`check`] finds reads of what was never committed, and then draws the graph of who
 //! depends on whom: *ww* where one overwrote what the other wrote, *wr* where it read it, *rw* where it
 //! overwrote what the other had read; *time* where one had ended before the other began, and *order*
 //! where one has the lower commit number. A cycle is an anomaly, which one follows from its edges.

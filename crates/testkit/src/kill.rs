@@ -1,6 +1,6 @@
 //! What must be there after `kill -9`?
 //!
-//! A child process writes into a database and keeps an [`Expected`] file beside it: a line before each
+//! A child process writes into a database and keeps an [`Expected`] file next to it: a line before each
 //! commit, one after. The parent kills it at a random moment ([`run_and_kill`]), reads the file, opens
 //! the database and compares. The kernel survives, so the file needs no sync; its last line may be cut.
 

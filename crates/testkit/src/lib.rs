@@ -3,7 +3,7 @@
 //! Tools for tests of any layer: a model of tables that is right because it is simple
 //! ([`ModelTable`]), a checker of what concurrent clients saw ([`History`]), one of what their levels of
 //! isolation forbid ([`cycles`]), a driver that cuts the power at every operation ([`crash`]), one that kills
-//! processes ([`kill`]), one that gives them little memory ([`mod@cgroup`]), files that behave otherwise ([`wrapped`]), a disk that takes its time ([`slow`]), a log of what was tried
+//! processes ([`kill`]), one that gives them little memory ([`mod@cgroup`]), files that behave otherwise ([`wrapped`]), a disk that takes its time ([`slow`]), an allocator that counts ([`heap`]), a log of what was tried
 //! ([`record`]), a PostgreSQL to compare with ([`postgres`]), what it makes of
 //! statements ([`described`], [`nodes`]) and of all operators, functions and casts ([`resolution`]), and a client of either ([`simple`]). The crate knows the file system seam
 //! but neither values nor formats: rows are whatever type the test chooses. Tests of upper layers reach
@@ -15,6 +15,7 @@ pub mod cgroup;
 pub mod crash;
 pub mod cycles;
 pub mod described;
+pub mod heap;
 pub mod history;
 pub mod kill;
 pub mod model;

@@ -1,7 +1,7 @@
 //! What was tried, so that figures add up over many runs?
 //!
 //! The log is a file of lines of JSON, committed with the repository; `cargo run -p xtask -- guarantees` makes the
-//! table of `docs/guarantees.md` from it. A line:
+//! table of `docs/proofs.md` from it. A line:
 //!
 //! | field | what |
 //! |---|---|

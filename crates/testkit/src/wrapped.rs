@@ -12,7 +12,7 @@ use onlap_vfs::{Access, File, Fs, IoCounters, LockGuard};
 /// Gives a file of the engine, or one that stands before it.
 pub type Wrap = dyn Fn(FileKind, Arc<dyn File>) -> Arc<dyn File> + Send + Sync;
 
-/// Passes everything on to a file system, but for files that `wrap` stands before.
+/// Passes everything on to a file system, except for files that `wrap` stands before.
 pub struct WrappedFs {
     inner: Arc<dyn Fs>,
     wrap: Box<Wrap>,

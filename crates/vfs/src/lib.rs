@@ -63,7 +63,7 @@ pub trait Fs: Send + Sync {
     /// Opens a file that exists.
     fn open(&self, path: &Path, access: Access) -> Result<Arc<dyn File>>;
 
-    /// Removes a name. Whoever has the file open goes on using it.
+    /// Removes a name. A task that has the file open goes on using it.
     fn remove(&self, path: &Path) -> Result<()>;
 
     /// Gives a file another name, atomically replacing what had it.
@@ -108,7 +108,7 @@ pub trait Fs: Send + Sync {
 ///
 /// # Errors
 /// Every operation: `Io`, naming the operation and the path; `DiskFull` when there is no space.
-#[expect(clippy::len_without_is_empty, reason = "a length can fail; nobody asks for emptiness")]
+#[expect(clippy::len_without_is_empty, reason = "a length can fail; no caller asks for emptiness")]
 pub trait File: Send + Sync {
     /// Exactly `len` bytes from `offset`. Any alignment: direct files round outwards inside.
     ///

@@ -37,7 +37,7 @@ impl OsFs {
     fn file(&self, path: &Path, flags: OFlags, access: Access) -> Result<Arc<dyn File>> {
         let (fd, direct) = match access {
             Access::ReadWrite => (open(path, flags | OFlags::RDWR)?, false),
-            // A file just made is written by whoever made it, whatever way it will be read.
+            // A file just made is written by the task that made it, whatever way it will be read.
             _ if flags.contains(OFlags::CREATE) => (open(path, flags | OFlags::RDWR)?, false),
             Access::Read => (open(path, flags | OFlags::RDONLY)?, false),
             Access::ReadDirect => match try_open(path, flags | OFlags::RDONLY | OFlags::DIRECT) {
@@ -131,7 +131,7 @@ impl Fs for OsFs {
 
     fn hard_link(&self, from: &Path, to: &Path) -> Result<()> {
         again(|| rustix::fs::link(from, to)).map_err(|e| match e {
-            // Another file system; one without links; too many links; files of somebody else's.
+            // Another file system; one without links; too many links; files of another user.
             Errno::XDEV | Errno::OPNOTSUPP | Errno::MLINK | Errno::PERM => {
                 Error::new(ErrorKind::Unsupported, failed("link", to, e).message())
             }

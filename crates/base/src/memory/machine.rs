@@ -18,7 +18,7 @@ pub fn machine_bytes() -> u64 {
     bytes_from(&read)
 }
 
-/// Bytes of memory that are this process's own, those of files left out; `None` where nobody says.
+/// Bytes of memory that are this process's own, those of files left out; `None` where the system does not say.
 pub fn resident_bytes() -> Option<u64> {
     resident_from(&read_text(Path::new("/proc/self/statm"))?)
 }

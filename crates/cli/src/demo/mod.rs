@@ -13,7 +13,9 @@ use onlap_lab::measure::environment::Environment;
 use onlap_lab::measure::process::Resident;
 use onlap_lab::units;
 
-use crate::{Outcome, interrupt, version};
+use crate::version;
+use onlap_process::exit::Outcome;
+use onlap_process::interrupt;
 
 mod answers;
 mod data;

@@ -18,7 +18,7 @@ use super::answers::worst_delays;
 use super::data::{self, FLIGHTS, OTHERS};
 use super::ticker::{Phase, Ticker};
 use super::{COMMIT_ROWS, INDEXES};
-use crate::interrupt;
+use onlap_process::interrupt;
 
 /// Rows of each table from which the cost of an index entry is told, and the longest time for one.
 const COST_ROWS: usize = 1_000_000;

@@ -12,7 +12,7 @@ use onlap_sql::scram;
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::target::{Stream, Target};
-use crate::interrupt;
+use onlap_process::interrupt;
 
 /// How often a wait for the server looks for Ctrl-C.
 pub const LOOK: Duration = Duration::from_millis(100);

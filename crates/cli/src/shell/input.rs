@@ -8,7 +8,7 @@ use onlap_base::{Error, ErrorKind};
 use rustyline::error::ReadlineError;
 use rustyline::{Config, DefaultEditor};
 
-use crate::interrupt;
+use onlap_process::interrupt;
 
 /// Statements that are remembered.
 const HISTORY: usize = 5000;

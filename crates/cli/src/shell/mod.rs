@@ -16,9 +16,10 @@ use onlap_server::{Config, Level, Log, Server};
 use onlap_sql::Instance;
 
 use crate::config::wrong;
-use crate::{Outcome, interrupt};
 use client::{Client, Failure, Fields};
 use input::{Input, Line};
+use onlap_process::exit::Outcome;
+use onlap_process::interrupt;
 use target::Target;
 
 mod answer;

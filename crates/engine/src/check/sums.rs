@@ -1,7 +1,7 @@
 //! How are an index and its table compared without sorting either?
 //!
 //! Both sides add up a hash of (row id, key, INCLUDE values) over live rows, per stretch of row ids. Equal sums
-//! mean equal sets but for a chance of 2^-64; unequal ones name the stretch. Hashes are made a column at a time, of
+//! mean equal sets except for a chance of 2^-64; unequal ones name the stretch. Hashes are made a column at a time, of
 //! values as keys see them: an index cannot tell 1.0 from 1.00.
 //!
 //! Pure data.

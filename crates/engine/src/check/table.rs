@@ -402,7 +402,7 @@ impl Look<'_> {
         Ok(())
     }
 
-    /// No key of a unique index stands twice among live rows, but for keys with a NULL.
+    /// No key of a unique index stands twice among live rows, except for keys with a NULL.
     fn unique(&mut self, at: usize) -> Result<()> {
         let index = &self.schema.indexes[at];
         let wants = EntryWants {
@@ -447,7 +447,7 @@ impl Look<'_> {
     }
 }
 
-/// Entries beside those before them, over all batches of a cursor.
+/// Entries next to those before them, over all batches of a cursor.
 #[derive(Default)]
 struct Neighbours {
     last: Option<(Batch, RowId)>,

@@ -115,7 +115,7 @@ fn a_segment_that_claims_changes_which_were_never_flushed_is_found() {
     }
 }
 
-/// A run of index `at` in the place of those that a table has, or beside them, made from other rows than its own.
+/// A run of index `at` in the place of those that a table has, or next to them, made from other rows than its own.
 fn planted(db: &Database, table: &Table, at: usize, rows: &[[i64; 2]], beside: bool) -> Vec<Edit> {
     let schema = table.schema();
     let index = &schema.indexes[at];

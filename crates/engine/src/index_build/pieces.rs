@@ -38,7 +38,7 @@ const STRETCH_ROWS: usize = 1 << 20;
 const STEP: usize = 1 << 13;
 /// Bytes of a string, as long as none was seen.
 const STRING_BYTES: usize = 24;
-/// Bytes that a row takes beside its columns while an index is sorted: its id, a key, its place in the
+/// Bytes that a row takes next to its columns while an index is sorted: its id, a key, its place in the
 /// order, and two numbers of the sort.
 const SORT_BYTES: usize = 8 + 16 + 4 + 2 * 8;
 

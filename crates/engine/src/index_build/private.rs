@@ -9,7 +9,7 @@
 //! The transaction's own rows get entries as they are spilled, or when they were spilled before
 //! ([`fill`]).
 //!
-//! Maintaining such an index in memtables, as builds beside writers do, was left out: flushes would
+//! Maintaining such an index in memtables, as builds next to writers do, was left out: flushes would
 //! write runs for it that a rollback has to take back, for the sake of transactions that should be short.
 //!
 //! Thread safety: belongs to its transaction.

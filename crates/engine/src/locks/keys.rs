@@ -297,7 +297,7 @@ mod tests {
     }
 
     /// Nothing that was packed is ever free for another, whatever the room; and what is kept stays in
-    /// the room but for the smallest filter.
+    /// the room except for the smallest filter.
     #[test]
     fn no_key_is_lost_and_memory_is_bounded() {
         for (seed, room) in [(1, 0), (2, 4 << 10), (3, 64 << 10), (4, 1 << 20)] {

@@ -38,7 +38,7 @@ impl Commits {
     pub(crate) fn push(&mut self, end: RowId, csn: Csn) {
         if let Some(piece) = self.pieces.last_mut() {
             let (last_end, last_csn) = piece.last();
-            debug_assert!(end >= last_end && csn >= last_csn, "commits are applied in order");
+            assert!(end >= last_end && csn >= last_csn, "commits are applied in order (I2)");
             let near = |a: u64, b: u64| u32::try_from(a - b).ok();
             if let (Some(row), Some(csn_offset)) = (near(end, piece.row), near(csn, piece.csn)) {
                 if last_csn == csn {
@@ -52,6 +52,7 @@ impl Commits {
                 }
             }
         }
+        debug_assert!(self.pieces.iter().all(|p| !p.list.is_empty()), "pieces are never empty");
         self.pieces.push(Piece { row: end, csn, list: vec![(0, 0)] });
     }
 

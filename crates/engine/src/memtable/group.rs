@@ -5,7 +5,7 @@
 //! that index, or the background job that joins it, so that a commit pays for no index at all. Groups
 //! grow eightfold by merging permutations; the columns stay where they are.
 //!
-//! Immutable but for orders that are filled in once; safe to share.
+//! Immutable except for orders that are filled in once; safe to share.
 
 use std::cmp::Ordering;
 use std::ops::Range;

@@ -4,7 +4,7 @@
 //! to an open piece of at most [`Tuning::piece_rows`] plain columns; a full piece is sealed into a
 //! chunk that never changes again. What happens to a row then:
 //!
-//! 1. `append` copies columns under the write lock; no index is touched, but for what unique
+//! 1. `append` copies columns under the write lock; no index is touched, except for what unique
 //!    indexes note: where keys rise, and a hash of keys that come in no order.
 //! 2. A sealed piece is a source of its own ([`group`]), sorted for an index by whoever first reads
 //!    it through that index.
@@ -22,7 +22,7 @@
 //! the log.
 //!
 //! Thread safety: one writer at a time (append, mark, adopt, truncate, freeze), any number of
-//! readers and of background works beside it. Readers hold the lock to copy or compare the rows of
+//! readers and of background works next to it. Readers hold the lock to copy or compare the rows of
 //! the open piece at most; everything else they read is immutable. Lock order: rows before marks,
 //! never both; nothing else with changes. No wait happens inside (I9).
 //!
@@ -336,6 +336,7 @@ impl Memtable {
             row += 1;
             newest = newest.max(mark.csn);
         }
+        debug_assert!(row >= prefix.0 && newest >= prefix.1, "the dead prefix only grows");
         *prefix = (row, newest);
         row
     }

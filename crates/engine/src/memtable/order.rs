@@ -56,7 +56,7 @@ impl Order {
 
 /// Bits of a packed element that hold the row.
 const ROW_BITS: u32 = 16;
-/// Leading bits of a prefix that fit beside it.
+/// Leading bits of a prefix that fit next to it.
 const HEAD_BITS: u32 = 64 - ROW_BITS;
 
 /// Stable argsort of prefixes of `bits` bits, rows with equal prefixes by `compare` unless `exact`.

@@ -110,6 +110,7 @@ impl Rows {
         }
         *self.tail.get_mut() = None;
         let next = self.end();
+        debug_assert!(self.open_first >= self.groups_end(), "the open piece comes last");
         let fresh = Batch::new(shape.forms.iter().copied());
         let rows = std::mem::replace(&mut self.open, fresh);
         self.expected = Some(rows.columns.iter().map(string_bytes).collect());
@@ -123,6 +124,7 @@ impl Rows {
         self.sealed_rows += group.rows();
         self.sealed_heap += group.heap_bytes();
         self.open_first = self.open_first.max(group.end());
+        debug_assert!(group.rows() > 0, "a group has rows");
         let mut groups = Vec::with_capacity(self.groups.len() + 1);
         groups.extend(self.groups.iter().cloned());
         groups.push(Arc::new(group));
@@ -219,6 +221,7 @@ impl Rows {
             }
         }
         let first = self.noted.max(self.open_first);
+        debug_assert!(first <= self.end(), "no more rows are noted than there are");
         let from = (first - self.open_first) as usize;
         self.note(shape, None, from..self.open.rows, first);
         self.noted = self.end();
@@ -360,6 +363,10 @@ impl Rows {
     fn set_groups(&mut self, list: Vec<Arc<Group>>) {
         self.sealed_heap = list.iter().map(|g| g.heap_bytes()).sum();
         self.sealed_rows = list.iter().map(|g| g.rows()).sum();
+        debug_assert!(
+            list.windows(2).all(|w| w[0].end() <= w[1].first()),
+            "groups in row-id order"
+        );
         self.groups = Arc::new(list);
     }
 
@@ -387,6 +394,7 @@ impl Rows {
         } else {
             self.open_first = end;
         }
+        assert!(self.end() <= end, "rows from there on are gone");
         self.note_all(shape);
     }
 
@@ -435,6 +443,7 @@ impl Shared {
         let mut rows = self.rows.write();
         assert!(!rows.frozen, "a frozen memtable takes no rows");
         let first = rows.end();
+        debug_assert!(commits.last().is_none_or(|c| c.0 == batch.rows), "a commit for each row");
         if large {
             rows.seal(&self.shape);
             let mut at = first;
@@ -454,6 +463,7 @@ impl Shared {
         if batch.rows <= NOTED_ROWS {
             rows.note_unique(&self.shape, batch, 0..batch.rows, first);
         }
+        assert_eq!(rows.end(), first + batch.rows as RowId, "row ids have no gap (I1)");
         self.count_rows(&rows);
         first
     }

@@ -44,6 +44,7 @@ impl Memtable {
     pub fn without_dead(&self) -> (Memtable, Renumbering) {
         let first = self.first_row();
         let dead = self.dead_rows(first..RowId::MAX, Csn::MAX);
+        debug_assert!(dead.is_sorted_by(|a, b| a < b), "each dead row once");
         let numbers = Renumbering { first, dead };
         let out = Memtable::new(self.schema().clone(), first, self.shared.tuning);
         let shape = &self.shared.shape;
@@ -85,6 +86,8 @@ impl Memtable {
             let gone = numbers.dead.partition_point(|&d| d < end) as RowId;
             to.commits.push(end - gone, csn);
         }
+        let left = self.rows() - numbers.dead.len();
+        assert_eq!(to.count(), left, "what is not dead is kept");
         out.shared.count_rows(&to);
         drop(to);
         (out, numbers)
@@ -159,6 +162,8 @@ impl Shared {
         if end > first {
             rows.commits.push(end, csn);
         }
+        let adopted: usize = groups.iter().map(|g| g.rows()).sum::<usize>() + open.rows;
+        assert_eq!(end, first + adopted as RowId, "each row of the buffer gets the next id (I1)");
         self.count_rows(&rows);
         first
     }

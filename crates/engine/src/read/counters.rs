@@ -40,7 +40,7 @@ pub(crate) struct ReadTotals {
 }
 
 impl ReadTotals {
-    /// Each sum beside what counts towards it.
+    /// Each sum next to what counts towards it.
     fn each<'a>(&'a self, read: &'a ReadCounters) -> [(&'a AtomicU64, u64); 5] {
         [
             (&self.index_entries_read, read.index_entries_read),

@@ -96,7 +96,7 @@ pub(super) struct DeadPages(Vec<Page>);
 
 enum Page {
     Unknown,
-    /// Nobody is dead.
+    /// No row is dead.
     Clear,
     Bits(Box<[u64; PAGE_WORDS]>),
 }

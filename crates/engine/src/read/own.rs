@@ -4,7 +4,7 @@
 //! last in row order, some of them in files where memory had no room ([`crate::spill`]); its marks lie there too, numbered in the order of its statements. A statement
 //! sees the rows and marks that were there when it began, and so never meets its own output.
 //!
-//! Thread safety: immutable but for the memtable, which grows at its end.
+//! Thread safety: immutable except for the memtable, which grows at its end.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -113,7 +113,7 @@ fn rewrite_segment(
     let mut scan = SegmentScan::new(&entry.segment, entry.segment.row_ids(), Direction::Forward);
     let mut scratch = ChangeScratch::default();
     while scan.next(&projection, &mut batch, &mut ids)? {
-        // The new column begins without changes; the others keep theirs beside the segment.
+        // The new column begins without changes; the others keep theirs next to the segment.
         let converted = outputs.iter().zip(&mut batch.columns).filter(|(o, _)| o.cast.is_some());
         for (output, column) in converted {
             let (from, version) = (output.from, &view.version);

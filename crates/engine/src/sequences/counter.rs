@@ -24,6 +24,7 @@ pub(super) struct Block {
 /// Up to `wanted` values from `next` on.
 pub(super) fn plan(schema: &SequenceSchema, next: i64, wanted: u32) -> Block {
     let step = i128::from(schema.increment);
+    assert!(step != 0 && schema.min <= schema.max, "the description was checked");
     let (end, again) = if step > 0 { (schema.max, schema.min) } else { (schema.min, schema.max) };
     let left = (i128::from(end) - i128::from(next)) / step + 1;
     let count = left.clamp(1, i128::from(wanted.max(1))) as u32;
@@ -32,6 +33,7 @@ pub(super) fn plan(schema: &SequenceSchema, next: i64, wanted: u32) -> Block {
         Ok(v) if (schema.min..=schema.max).contains(&v) => Some(v),
         _ => schema.cycle.then_some(again),
     };
+    assert!(count > 0 && count <= wanted.max(1), "a block has values, and no more than wanted");
     Block { first: next, count, after }
 }
 

@@ -176,6 +176,7 @@ impl SequenceState {
             false => shared.commit_edits(&[Edit::SequenceNext(self.id, next)], |_| ()),
         };
         let mut standing = self.standing.lock();
+        assert!(standing.recording, "one caller records at a time");
         standing.recording = false;
         if recorded.is_ok() {
             then(&mut standing);

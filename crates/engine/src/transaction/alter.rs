@@ -193,7 +193,7 @@ impl Transaction {
     }
 
     /// Replaces all rows by such that have values of columns in another form too, in columns of their
-    /// own beside them.
+    /// own next to them.
     fn convert(&mut self, table: &Table, before: &TableSchema, plan: &Plan) -> Result<()> {
         let committed = table.state.writer.lock().last_csn;
         if self.options.isolation != Isolation::ReadCommitted && committed > self.snapshot.csn() {

@@ -169,7 +169,7 @@ impl Transaction {
     }
 
     /// Rows, the table's and own ones, that own rows of a table with blind writes replace, ascending. Own rows
-    /// that are not blind have the table's row marked already, but for one that another transaction has put
+    /// that are not blind have the table's row marked already, except for one that another transaction has put
     /// under their key blindly since, with which this one cannot commit.
     pub(super) fn replaced_by_own(buffer: &Buffer, view: &ReadView) -> Result<Vec<RowId>> {
         let Some(primary) = buffer.schema.primary().filter(|_| buffer.schema.blind) else {

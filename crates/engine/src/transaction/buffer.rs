@@ -90,7 +90,7 @@ pub(super) enum Event {
 /// Own rows, dead or not, by the keys of one unique index.
 pub(super) struct OwnKeys {
     index: IndexId,
-    /// The newest row in memory with a key, by the key's hash, half of which stands beside the row.
+    /// The newest row in memory with a key, by the key's hash, half of which stands next to the row.
     newest: HashTable<(u32, u32)>,
     /// How many rows were looked at.
     rows: usize,
@@ -391,7 +391,7 @@ impl Buffer {
         self.recall_rows(to);
     }
 
-    /// The same but for spilled rows from after the mark that lie in one file with some from before it:
+    /// The same except for spilled rows from after the mark that lie in one file with some from before it:
     /// of these [`Buffer::recall_rows`] reads back those that stay, in the schema of the mark.
     pub(super) fn undo(&mut self, to: BufferMark) {
         if to.events < self.first_event {

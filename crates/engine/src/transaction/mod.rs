@@ -1,6 +1,6 @@
 //! What has a transaction done so far?
 //!
-//! A private buffer per table ([`buffer`]), which nobody else sees before the commit; locks on what it
+//! A private buffer per table ([`buffer`]), which no other transaction sees before the commit; locks on what it
 //! changes ([`rows`]) and on the keys it brings ([`reserve`]); what it has read, where that matters
 //! ([`reads`]). Values are checked as they come in ([`incoming`]).
 //!
@@ -50,7 +50,7 @@ pub(crate) use parents::{Parent, no_parent};
 pub(crate) use reads::{ReadSet, TransactionCounters};
 use schema::SchemaSteps;
 
-/// What a transaction sees of others, and what it may do beside them: PostgreSQL's levels.
+/// What a transaction sees of others, and what it may do next to them: PostgreSQL's levels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Isolation {
     /// Each statement sees everything committed before it began. A row that another transaction

@@ -136,7 +136,7 @@ impl Transaction {
         let shared = &self.shared;
         let go_on = may_wait(shared, &self.cancel);
         let context = wait_context(shared, &self.options, &go_on);
-        // Beside others that are as large, and the rows themselves.
+        // Next to others that are as large, and the rows themselves.
         let memory = &shared.storage.memory;
         let held = self.locks.heap_bytes() as u64;
         let room = held + memory.free(Part::Transactions) / 2;

@@ -6,7 +6,7 @@
 //! successor, which is locked and asked in turn, until there is none or none is left; whether the
 //! newest version is still wanted is the caller's to say.
 //!
-//! What is locked is there: at READ COMMITTED a statement sees, beside what its snapshot shows, the rows that
+//! What is locked is there: at READ COMMITTED a statement sees, in addition to what its snapshot shows, the rows that
 //! its transaction has locked. So a change of rows that were locked is a change of exactly these, however
 //! old the statement is.
 

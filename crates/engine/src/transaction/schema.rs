@@ -230,7 +230,7 @@ impl Transaction {
         all
     }
 
-    /// Creates a table with its indexes, which nobody else sees before the commit. Tables that its
+    /// Creates a table with its indexes, which no other transaction sees before the commit. Tables that its
     /// foreign keys refer to are nobody else's to change until then.
     ///
     /// # Errors

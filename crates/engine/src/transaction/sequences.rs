@@ -81,7 +81,7 @@ impl Transaction {
         all.into_iter().map(|state| Sequence::new(&self.shared, state)).collect()
     }
 
-    /// Creates a sequence, which nobody else sees before the commit.
+    /// Creates a sequence, which no other transaction sees before the commit.
     ///
     /// # Errors
     /// As [`crate::Database::create_sequence`]; [`ErrorKind::LockNotAvailable`] when another schema

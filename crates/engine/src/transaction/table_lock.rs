@@ -1,6 +1,6 @@
 //! Who may write to a table while its form changes?
 //!
-//! Whoever writes to a table, locks rows of it or relies on its keys shares the table until the
+//! A transaction that writes to a table, locks rows of it or relies on its keys shares the table until the
 //! transaction ends. A transaction that changes the form of a table (its columns, rules and names) has
 //! it alone: it waits for those who share it, and from then on no row comes to the table but its own.
 //! Readers take no such lock: they see the table as it was until the commit.

@@ -171,7 +171,7 @@ pub fn read(world: &World, mut rng: Rng, looks: usize) {
     for _ in 0..looks {
         let snapshot = world.db.snapshot().unwrap();
         if rng.chance(0.5) {
-            // A short range beside the whole.
+            // A short range next to the whole.
             let a = Value::Int(rng.below(12) as i64);
             let range = KeyRange::eq([a.clone()]);
             let scan = Scan::all().columns(["a", "id"]);

@@ -1,4 +1,4 @@
-//! Blind writes beside the model, alone and mixed with statements that read.
+//! Blind writes next to the model, alone and mixed with statements that read.
 
 use onlap::{Batch, DataType, Isolation, TransactionOptions, convert};
 

@@ -2,7 +2,7 @@
 //!
 //! Nobody waits: with a lock timeout of zero, a call that would have to wait is refused, and the model
 //! foretells which ones are. What it cannot know in advance it accepts either way: keys that rise are
-//! reserved as intervals, so an insert of a free key may be refused beside others that insert; and a
+//! reserved as intervals, so an insert of a free key may be refused next to others that insert; and a
 //! row that came and went between a transaction's snapshot and its commit may have left no trace.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ enum Held {
 /// What a rollback to a savepoint takes back.
 #[derive(Clone, Debug, Default)]
 struct Done {
-    /// Own rows that are alive. One may stand beside a row of the snapshot with the same key, where
+    /// Own rows that are alive. One may stand next to a row of the snapshot with the same key, where
     /// that was deleted by another transaction since.
     own: BTreeMap<i64, Row>,
     /// Rows of others that are deleted or replaced.

@@ -1,4 +1,4 @@
-//! Statements on whatever rows a predicate names, beside the model: changes of columns that no index has,
+//! Statements on whatever rows a predicate names, next to the model: changes of columns that no index has,
 //! changes of keys, and deletes.
 
 use onlap::{Change, Predicate};

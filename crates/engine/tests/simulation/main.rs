@@ -1,7 +1,7 @@
 //! The whole engine, one task at a time, interleaved by a seed.
 //!
 //! Writers at all levels of isolation, readers and one task that flushes, settles and changes the
-//! schema run beside the engine's own tasks under `SimTasks`: virtual time, files in memory, and at
+//! schema run next to the engine's own tasks under `SimTasks`: virtual time, files in memory, and at
 //! every wait and every write or sync of a file the seed picks who goes on. So a seed replays a run to
 //! the last step. `ONLAP_SEED=n cargo test -p onlap --test simulation` does.
 //!

@@ -1,12 +1,12 @@
 //! What does a column change do to a value?
 //!
 //! An update that need not read its row appends a [`Change`]: of the rows of a stretch of ids, one
-//! column is set to a value, or a number is added to it. Whoever reads a row applies the changes of its
+//! column is set to a value, or a number is added to it. A reader of a row applies the changes of its
 //! columns in the order of their commits, from the first that is not folded into the segment up to its
-//! snapshot ([`apply`]). Two changes of a row that nobody can look between become one
+//! snapshot ([`apply`]). Two changes of a row that no snapshot lies between become one
 //! ([`ChangeOp::then`]).
 //!
-//! Numbers are added in physical form, integers modulo 2^64: whoever appends a change has ruled out
+//! Numbers are added in physical form, integers modulo 2^64: the code that appends a change has ruled out
 //! that the outcome leaves its type, so that the order in which changes are joined does not matter.
 //! Pure; knows nothing of snapshots.
 

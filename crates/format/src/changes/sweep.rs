@@ -39,7 +39,7 @@ impl Sweep {
     /// Hands out the pieces by row id, and of each piece its changes by commit; the sweep is empty then.
     /// `horizon`: no snapshot tells apart what came at or below it. `folded` says up to which commit
     /// the rows of a range that begins with the one given have their changes already, and where that
-    /// range ends; `None` for both: nobody needs any.
+    /// range ends; `None` for both: none are needed.
     pub fn finish(
         &mut self,
         horizon: Csn,

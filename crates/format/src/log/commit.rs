@@ -14,7 +14,7 @@
 //! parts plus 1 (varint), then what [`crate::changes`] says; then 0.
 //!
 //! Ids of the commit's own rows are ordinals, since their base is only known when the commit's place
-//! in the order is. Marked rows are landed rows, whose ids stand for ever (I1); but for a row of the
+//! in the order is. Marked rows are landed rows, whose ids stand for ever (I1); except for a row of the
 //! commit's own that only says that its key is gone (a blind delete), marked as 2^63 + ordinal.
 
 use onlap_base::{Csn, Result, RowId, TableId};

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | number of rows, table id, schema version, first row id | varints |
 //! | commits | varint, then per commit that added rows: CSN (varint, minus the one before), row id behind its last row (varint, minus the one before; the first minus the first row id) |
-//! | gaps | 1 byte: whether ids are missing (rows that nobody can see any more); then the ids as varint differences, minus 1 |
+//! | gaps | 1 byte: whether ids are missing (rows that no snapshot can see any more); then the ids as varint differences, minus 1 |
 //! | rows | see `rows` |
 //! | marks | varint, then per mark: CSN (signed varint of the difference), row id (the same), successor (varint: 0 none, or id + 1) |
 //! | column changes | not there in older records: varint, then per commit: CSN (varint), what [`crate::changes`] says |

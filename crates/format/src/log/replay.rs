@@ -106,7 +106,7 @@ pub fn replay(
     for file in needed.iter().filter(|file| file.number > end.end.file()) {
         load(file.number, usize::MAX, &mut bytes)?;
         let durable = durable_behind(LogPosition::new(file.number, 0), &bytes);
-        // Files before the oldest one were durable once, and nobody needs them any more.
+        // Files before the oldest one were durable once, and are not needed any more.
         if durable > end.end.max(LogPosition::new(oldest, 0)) {
             return Err(damage(&file.name, end.end, durable));
         }

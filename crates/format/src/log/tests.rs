@@ -330,7 +330,7 @@ fn a_file_whose_name_was_lost_ends_the_log() {
     // Also where nothing is left before it.
     let (seen, end) = run(&vec![(3, three)], 2).unwrap();
     assert_eq!((seen, end.end, end.void), (vec![], start, vec![3]));
-    // Nor does it matter that files which nobody needs were durable.
+    // Nor does it matter that files which are not needed were durable.
     let before = FileHeader { previous_end: LogPosition::new(2, 500), ..third };
     let (mut three, _) = file(before, &[LogPosition::new(2, 500)]);
     three[..HEADER_BYTES].fill(0);

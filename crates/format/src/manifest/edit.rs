@@ -24,7 +24,7 @@ pub struct SegmentMeta {
     pub file: FileId,
     /// Its length.
     pub bytes: u64,
-    /// Row ids it stands for; rows that nobody could see any more when it was written are missing.
+    /// Row ids it stands for; rows that no snapshot could see any more when it was written are missing.
     pub rows: Range<RowId>,
     /// Rows that are there.
     pub count: u64,

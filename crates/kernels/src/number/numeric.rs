@@ -100,11 +100,9 @@ pub const CASTS: &[Entry] = &[
     }),
     ("float4(numeric)", |_| one::<Num, Float4>(|a, _| a.to_float4())),
     ("float8(numeric)", |_| {
-        one::<Dec, Float8>(|a, _| match a {
-            Decimal::Small(small) if small.to_float8().is_some() => {
-                Ok(small.to_float8().unwrap_or_default())
-            }
-            _ => a.numeric().to_float8(),
+        one::<Dec, Float8>(|a, _| {
+            let fast = if let Decimal::Small(small) = a { small.to_float8() } else { None };
+            fast.map_or_else(|| a.numeric().to_float8(), Ok)
         })
     }),
 ];

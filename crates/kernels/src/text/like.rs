@@ -79,8 +79,8 @@ fn bytes(wanted: bool) -> Box<dyn Kernel> {
 fn width(first: u8) -> usize {
     match first {
         ..0xc0 => 1,
-        ..0xe0 => 2,
-        ..0xf0 => 3,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
         _ => 4,
     }
 }
@@ -141,7 +141,7 @@ fn matches(text: &[u8], pattern: &[u8], width: impl Fn(u8) -> usize, cx: &Cx<'_>
     let mut steps = 0_u32;
     loop {
         steps = steps.wrapping_add(1);
-        if steps % 4096 == 0 {
+        if steps.is_multiple_of(4096) {
             cx.go_on()?;
         }
         if t == text.len() {

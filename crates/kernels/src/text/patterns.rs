@@ -1,11 +1,14 @@
 //! What do functions of regular expressions give?
 
+use std::borrow::Cow;
+
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use onlap_pg::{Error, Result};
 
 use crate::text::regex::{Flags, Regex, Span, set_option};
+use crate::text::similar::{character, translate};
 use crate::{Bool, Col, Cx, Entry, Int4, Kernel, Text, Ty, each};
 
 const INSENSITIVE: Flags = Flags { any_case: true, ..Flags::PLAIN };
@@ -31,6 +34,7 @@ pub const ENTRIES: &[Entry] = &[
     ("regexp_like(text,text)", |_| calls::<Bool>(like)),
     ("regexp_like(text,text,text)", |_| calls::<Bool>(like)),
     ("substring(text,text)", |_| calls::<Text>(substring)),
+    ("substring(text,text,text)", |_| calls::<Text>(substring)),
     ("regexp_replace(text,text,text)", |_| calls::<Text>(replace)),
     ("regexp_replace(text,text,text,text)", |_| calls::<Text>(replace)),
     ("regexp_replace(text,text,text,int4)", |_| calls::<Text>(replace_from)),
@@ -57,7 +61,7 @@ pub const ENTRIES: &[Entry] = &[
 pub(super) struct Known(Vec<(String, Flags, Regex)>);
 
 impl Known {
-    /// As many expressions are kept as a pattern of a join or of CASE has.
+    /// The most expressions that are kept: columns of patterns mostly repeat a few.
     const MOST: usize = 16;
 
     /// An expression, read if it is not known.
@@ -194,7 +198,12 @@ fn like(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<bool>> {
 
 fn substring(row: &Row<'_>, known: &mut Known, cx: &Cx<'_>) -> Result<Option<String>> {
     let text = row.text(0);
-    let regex = known.get(row.text(1), Flags::PLAIN)?;
+    let pattern = match row.args.len() {
+        2 => Cow::Borrowed(row.text(1)),
+        // One of SIMILAR TO, with its escape character.
+        _ => Cow::Owned(translate(row.text(1), character(row.text(2))?, cx)?),
+    };
+    let regex = known.get(&pattern, Flags::PLAIN)?;
     let Some(found) = regex.find(text, 0, cx)? else { return Ok(None) };
     let span = found[usize::from(regex.groups() > 0)];
     Ok(span.map(|(from, to)| text[from..to].into()))

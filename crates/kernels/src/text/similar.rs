@@ -20,7 +20,10 @@ pub const ENTRIES: &[Entry] = &[
 ];
 
 /// The escape character; none if it is empty.
-fn character(escape: &str) -> Result<Option<char>> {
+///
+/// # Errors
+/// `22025`: it is longer.
+pub(super) fn character(escape: &str) -> Result<Option<char>> {
     let mut chars = escape.chars();
     match (chars.next(), chars.next()) {
         (c, None) => Ok(c),
@@ -33,7 +36,11 @@ fn character(escape: &str) -> Result<Option<char>> {
 /// may be, and a group of the second.
 const SEPARATORS: [&str; 2] = ["){1,1}?(", "){1,1}(?:"];
 
-fn translate(pattern: &str, escape: Option<char>, cx: &mut Cx<'_>) -> Result<String> {
+/// The regular expression of a pattern.
+///
+/// # Errors
+/// `2200C`: there are more than two separators; `54000`, `53200`.
+pub(super) fn translate(pattern: &str, escape: Option<char>, cx: &Cx<'_>) -> Result<String> {
     cx.room(pattern.len().saturating_mul(3))?;
     let mut out = String::from("^(?:");
     let (mut escaped, mut in_brackets, mut quotes) = (false, false, 0);

@@ -65,7 +65,7 @@ fn subject(draw: &mut Draw) -> String {
 fn expressions_find_what_postgresql_finds() {
     let postgres = Postgres::start();
     let world = World::new();
-    let (seed, cases) = (number("ONLAP_SEED", 1), number("ONLAP_CASES", 2000));
+    let (seed, cases) = (number("ONLAP_SEED", 1), number("ONLAP_CASES", 1000));
     let mut draw = Draw(seed);
     let replace = function(&world.catalog, "regexp_replace(text,text,text,text)");
     let mut asked = Vec::new();
@@ -182,7 +182,7 @@ fn no_expression_panics() {
         "#",
         "***",
     ];
-    for _ in 0..number("ONLAP_CASES", 2000) * 5 {
+    for _ in 0..number("ONLAP_CASES", 1000) * 5 {
         let pattern: String = (0..draw.below(12)).map(|_| draw.one(&pieces)).collect();
         let flags = draw.one(&["", "i", "n", "x", "q", "b", "e"]);
         // Whether it is one does not matter here.

@@ -1,7 +1,9 @@
 //! Do regular expressions, sets and aggregates of texts give what PostgreSQL gives?
 //!
 //! Expressions and texts come by chance from a seed (`ONLAP_SEED`, `ONLAP_CASES`), so that groups, preferences and looks meet
-//! in ways that nobody thinks of. A PostgreSQL 15 runs beside the test.
+//! in ways that no list of cases has. A PostgreSQL 15 runs beside the test.
+
+#![allow(clippy::disallowed_methods, reason = "a test writes to psql from a thread")]
 
 mod aggregates;
 #[path = "../beside/call.rs"]

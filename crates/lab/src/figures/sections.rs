@@ -182,7 +182,7 @@ impl<'a, 'b> Bench<'a, 'b> {
         }
         if pair.peer.is_empty() {
             let n = 1 + rest.iter().flatten().count();
-            self.note(n, "the peer needs --features rocksdb");
+            self.note(n, "the peer needs onlap-lab with --features rocksdb");
         }
     }
 

@@ -52,7 +52,10 @@ fn beside(
     own.close()?;
     let value = if ratios.is_empty() { f64::NAN } else { median(&mut ratios) };
     let note = match peers.is_empty() {
-        true => format!("{:.0} rows/s; the peer needs --features rocksdb", median(&mut owns)),
+        true => format!(
+            "{:.0} rows/s; the peer needs onlap-lab with --features rocksdb",
+            median(&mut owns)
+        ),
         false => format!("{:.0} against {:.0} rows/s", median(&mut owns), median(&mut peers)),
     };
     if let Some(peer) = peer {

@@ -67,7 +67,7 @@ pub(super) fn run(stage: &Stage<'_>) -> Result<Vec<Figure>> {
         let work = format!("4 clients, 5 updates of a column in {indexes} index(es): / RocksDB");
         let value = if ratios.is_empty() { f64::NAN } else { median(&mut ratios) };
         let note = match peers.is_empty() {
-            true => "the peer needs --features rocksdb".to_owned(),
+            true => "the peer needs onlap-lab with --features rocksdb".to_owned(),
             false => {
                 format!("{:.0} against {:.0} transactions/s", median(&mut own), median(&mut peers))
             }

@@ -91,7 +91,8 @@ impl Kind {
     /// Fails with what to install where its programs are missing.
     pub(crate) fn check(self) -> Result<()> {
         match self {
-            Kind::Onlap | Kind::Sqlite | Kind::OtherPostgres | Kind::OtherMysql => Ok(()),
+            Kind::Onlap => onlap::program().map(drop),
+            Kind::Sqlite | Kind::OtherPostgres | Kind::OtherMysql => Ok(()),
             Kind::Postgres => postgres::bin().map(drop),
             kind => mariadb::check(kind),
         }

@@ -1,6 +1,7 @@
 //! Does any text or any bytes make a reader panic?
 
 use onlap_base::Rng;
+use onlap_pg::value::bits;
 use onlap_pg::value::numeric::Numeric;
 
 use crate::case::Case;
@@ -24,6 +25,8 @@ fn readers_take_any_text_and_any_bytes() {
         "time",
         "interval",
         "bytea",
+        "varbit",
+        "bit(5)",
     ];
     let (mut read, mut refused) = (0, 0);
     for _ in 0..20_000 {
@@ -43,6 +46,9 @@ fn readers_take_any_text_and_any_bytes() {
                 true => read += 1,
                 false => refused += 1,
             }
+        }
+        if let Ok(value) = bits::recv(&bytes, -1, bits::Kind::Varying) {
+            assert_eq!(bits::recv(&value, -1, bits::Kind::Varying), Ok(value));
         }
         if let Ok(value) = Numeric::recv(&bytes, -1) {
             assert_eq!(

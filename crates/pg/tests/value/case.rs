@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use onlap_pg::value::numeric::{Numeric, precision_and_scale};
 use onlap_pg::value::{
-    DateOrder, DateStyle, IntervalStyle, Settings, boolean, bytea, chars, datetime, float, int,
-    interval, uuid,
+    DateOrder, DateStyle, IntervalStyle, Settings, bits, boolean, bytea, chars, datetime, float,
+    int, interval, uuid,
 };
 use onlap_pg::{Error, Result};
 
@@ -173,6 +173,9 @@ fn read_and_write(type_name: &str, text: &str, settings: &Settings) -> Result<St
         "float4" => float::print4(float::parse4(text)?, digits),
         "numeric" => Numeric::parse(text)?.to_string(),
         "uuid" => uuid::print(&uuid::parse(text)?),
+        "varbit" => bits::Bits::load(&bits::parse(text, -1, bits::Kind::Varying)?).print()?,
+        "varbit(7)" => bit_string(text, 7, bits::Kind::Varying)?,
+        "bit(5)" => bit_string(text, 5, bits::Kind::Fixed)?,
         "bytea" => bytea::print(&bytea::parse(text)?, settings)?,
         "date" => datetime::print_date(datetime::parse_date(text, settings)?, settings),
         "timestamp" => {
@@ -189,6 +192,12 @@ fn read_and_write(type_name: &str, text: &str, settings: &Settings) -> Result<St
     })
 }
 
+/// A bit string, cast to a length.
+fn bit_string(text: &str, modifier: i32, kind: bits::Kind) -> Result<String> {
+    let stored = bits::cast(&bits::parse(text, -1, kind)?, modifier, true, kind)?;
+    bits::Bits::load(&stored).print()
+}
+
 /// The binary form, read back and sent again.
 fn send(type_name: &str, text: &str) -> Result<Vec<u8>> {
     let bytes = match type_name {
@@ -199,6 +208,7 @@ fn send(type_name: &str, text: &str) -> Result<Vec<u8>> {
         "float4" => float::parse4(text)?.to_be_bytes().to_vec(),
         "numeric" => Numeric::parse(text)?.send(),
         "uuid" => uuid::parse(text)?.to_vec(),
+        "varbit" => bits::parse(text, -1, bits::Kind::Varying)?,
         _ => panic!("no type {type_name}"),
     };
     let again = match type_name {
@@ -208,6 +218,7 @@ fn send(type_name: &str, text: &str) -> Result<Vec<u8>> {
         "float8" => float::recv8(&bytes)?.to_be_bytes().to_vec(),
         "float4" => float::recv4(&bytes)?.to_be_bytes().to_vec(),
         "numeric" => Numeric::recv(&bytes, -1)?.send(),
+        "varbit" => bits::recv(&bytes, -1, bits::Kind::Varying)?,
         _ => uuid::recv(&bytes)?.to_vec(),
     };
     assert_eq!(bytes, again, "{type_name} {text}");

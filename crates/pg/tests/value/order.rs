@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use onlap_base::Rng;
 use onlap_pg::value::numeric::Numeric;
-use onlap_pg::value::{chars, float};
+use onlap_pg::value::{bits, chars, float};
 use onlap_testkit::postgres::Postgres;
 
 use crate::oracle::{self, escape};
@@ -75,4 +75,18 @@ fn padded_texts_sort_alike() {
     let letters = &["a", " ", "b", "é", "A"];
     let texts: Vec<String> = (0..1000).map(|_| text(&mut rng, letters, 4)).collect();
     compare("char(9)", &texts, |text| chars::key(text).as_bytes().to_vec());
+}
+
+#[test]
+fn bit_strings_sort_alike() {
+    let mut rng = Rng::new(14);
+    let pieces =
+        &["0", "1", "00000000", "11111111", "0101010101010101", "1000000000000000000000000"];
+    let texts: Vec<String> = (0..2000).map(|_| text(&mut rng, pieces, 9)).collect();
+    compare("varbit", &texts, |text| {
+        let stored = bits::parse(text, -1, bits::Kind::Varying).expect("zeros and ones");
+        let mut key = Vec::new();
+        bits::Bits::load(&stored).key(&mut key);
+        key
+    });
 }

@@ -193,6 +193,10 @@ fn texts_of_bytes_and_words_are_read_alike() {
             .collect();
         cases.push(Case::new("uuid", "", &[&dashed]));
         cases.push(Case::new("send uuid", "", &[&format!("{{{}}}", plain.to_uppercase())]));
+        let digits = text(&mut rng, &["0", "1", "10", "11", "0", "1", "x", "B", "f", "2"], 6);
+        for kind in ["varbit", "bit(5)", "varbit(7)", "send varbit"] {
+            cases.push(Case::new(kind, "", &[&digits]));
+        }
         cases.push(Case::new("bool", "", &[&text(&mut rng, words, 3)]));
         let settings = ["", "bytea_output=escape"][rng.below(2) as usize];
         cases.push(Case::new("bytea", settings, &[&text(&mut rng, bytes, 5)]));

@@ -29,7 +29,7 @@ fn step(world: &World, rng: &mut Rng) -> Result<()> {
     }
 }
 
-/// Builds an index of the first table beside its writers, or in a transaction, or drops it.
+/// Builds an index of the first table next to its writers, or in a transaction, or drops it.
 fn toggle_index(world: &World, rng: &mut Rng) -> Result<()> {
     let spec = || IndexSpec::new("extra", ["a", "u"]);
     if world.first.schema().indexes.iter().any(|i| i.name == "extra") {

@@ -3,7 +3,7 @@
 //! The corpus are whole encodings of every format, committed in `tests/__fuzz__`: golden files, and what
 //! [`corpus`] takes out of a database. An execution changes a few bytes of one, cuts it, or lays a part
 //! over another, makes its checksums fit most of the time (see [`seal`]), so that decoders see what lies behind
-//! them, decodes it and reads everything that came of it. An error is right, and so is any value, but for one
+//! them, decodes it and reads everything that came of it. An error is right, and so is any value, except for one
 //! that was taken in spite of its checksum; a panic is not, nor is a decoder that does not end (I8). A seed is
 //! 100,000 executions.
 //!

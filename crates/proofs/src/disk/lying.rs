@@ -10,7 +10,7 @@ use onlap_base::{ErrorKind, Result};
 use onlap_testkit::WrappedFs;
 use onlap_vfs::{File, MemFs, ReadBuf};
 
-/// Passes everything on, but for so many allocations of logs that fail, and what is written behind their ends.
+/// Passes everything on, except for so many allocations of logs that fail, and what is written behind their ends.
 pub fn disk(disk: MemFs, lies: u32) -> WrappedFs {
     let lies = Arc::new(AtomicU32::new(lies));
     WrappedFs::new(Arc::new(disk), move |kind, inner| match kind {

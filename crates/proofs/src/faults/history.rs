@@ -2,7 +2,7 @@
 //!
 //! Every commit inserts a row that says its number into one table and does something to others, so that a look
 //! tells which commits are there; replayed, they say what else must be. A refused commit may be there after a
-//! reopen, but for one that found the disk full: nothing of it landed.
+//! reopen, except for one that found the disk full: nothing of it landed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ const BLIND: &str = "blind";
 /// Rows of `rows` by id: `a` and `n`.
 type Model = BTreeMap<i64, (i64, i64)>;
 
-/// A change that a commit makes beside noting its number.
+/// A change that a commit makes next to noting its number.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Insert(i64, i64),

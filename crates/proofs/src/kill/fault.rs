@@ -40,7 +40,7 @@ impl FromStr for Word {
     }
 }
 
-/// The operating system's files, but for logs, whose writes stay in this process until they are synced.
+/// The operating system's files, except for logs, whose writes stay in this process until they are synced.
 pub(super) fn holding_back() -> WrappedFs {
     WrappedFs::new(Arc::new(OsFs::new()), |kind, inner| match kind {
         FileKind::Log(_) => Arc::new(Held { inner, writes: Mutex::default() }),

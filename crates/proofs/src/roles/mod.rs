@@ -1,6 +1,6 @@
 //! Does a role ever do what it may not, or is it refused what it may?
 //!
-//! Random statements by random roles ([`statements`]) run in the real server and in a PostgreSQL 15 beside it: changes
+//! Random statements by random roles ([`statements`]) run in the real server and in a PostgreSQL 15 next to it: changes
 //! of roles, memberships, grants and their options, defaults, owners and names, everything that makes and drops objects,
 //! and statements that read and write rows, alone and in transactions that are rolled back. After each statement the
 //! outcomes are compared: the tag and rows, or the SQLSTATE. Now and then everything that the systems say about rights

@@ -10,7 +10,7 @@ use super::world::{Kind, UNSPENT, World, bare, schema_of};
 
 /// Names of roles.
 const ROLES: [&str; 7] = ["ada", "bob", "cyd", "dan", "eve", "fay", "gus"];
-/// Names of schemas beside `public`.
+/// Names of schemas next to `public`.
 const SCHEMAS: [&str; 3] = ["north", "south", "west"];
 /// Names of relations, before the ending of their kind.
 const NAMES: [&str; 6] = ["one", "two", "three", "four", "five", "six"];

@@ -45,7 +45,7 @@ impl World {
         &self.now.roles
     }
 
-    /// Schemas beside `public`.
+    /// Schemas next to `public`.
     pub fn schemas(&self) -> &[String] {
         &self.now.schemas
     }

@@ -1,9 +1,12 @@
 //! Which statements are meant to hurt a server?
 //!
-//! Five families: depth, width, size, allocation and time, said in the simple and in the extended protocol. Each
-//! statement is drawn from a seed; most are valid, and would be answered by a machine without limits.
+//! Six families: depth, width, size, allocation, time, and calls with values at the edges of their types
+//! ([`super::calls`]), said in the simple and in the extended protocol. Each statement is drawn from a seed; most
+//! are valid, and would be answered by a machine without limits.
 
 use onlap_base::rng::Rng;
+
+use super::calls;
 
 /// A statement, and how it is sent.
 #[derive(Clone, Debug)]
@@ -12,25 +15,36 @@ pub enum Hostile {
     Simple(String),
     /// With values for its parameters, as text.
     Extended(String, Vec<String>),
+    /// So many portals at a time, each with a value of so many bytes.
+    Portals(usize, usize),
+    /// So many prepared statements at a time, with texts of so many bytes.
+    Prepared(usize, usize),
 }
 
 impl Hostile {
     /// The text, shortened for a report.
     pub fn shown(&self) -> String {
-        let (Hostile::Simple(text) | Hostile::Extended(text, _)) = self;
-        let cut: String = text.chars().take(300).collect();
-        format!("{cut} … ({} bytes)", text.len())
+        match self {
+            Hostile::Simple(text) | Hostile::Extended(text, _) => {
+                let cut: String = text.chars().take(300).collect();
+                format!("{cut} … ({} bytes)", text.len())
+            }
+            Hostile::Portals(n, bytes) => format!("{n} portals of {bytes} bytes"),
+            Hostile::Prepared(n, bytes) => format!("{n} prepared statements of {bytes} bytes"),
+        }
     }
 }
 
 /// Draws a statement.
 pub fn draw(rng: &mut Rng) -> Hostile {
-    let text = match rng.below(6) {
+    let text = match rng.below(10) {
         0 | 1 => deep(rng),
         2 => wide(rng),
         3 => large(rng),
         4 => slow(rng),
-        _ => return extended(rng),
+        5 => return extended(rng),
+        6 => return kept(rng),
+        _ => calls::draw(rng),
     };
     let wrapped = match rng.below(8) {
         0 if text.starts_with("select") => format!("explain {text}"),
@@ -39,6 +53,27 @@ pub fn draw(rng: &mut Rng) -> Hostile {
         _ => text,
     };
     Hostile::Simple(wrapped)
+}
+
+/// What a session keeps between its statements.
+fn kept(rng: &mut Rng) -> Hostile {
+    let rows = 1u64 << rng.below(20);
+    let query = format!("select repeat('x', 1000), g from generate_series(1, {rows}) g");
+    match rng.below(6) {
+        0 => Hostile::Portals(many(rng, 2000), many(rng, 1 << 20)),
+        1 => Hostile::Prepared(many(rng, 5000), many(rng, 8 << 10)),
+        2 => {
+            let name = rng.below(50);
+            Hostile::Simple(format!("declare c{name} cursor with hold for {query}"))
+        }
+        3 => Hostile::Simple(format!("begin; declare d cursor for {query}; fetch all from d; end")),
+        4 => Hostile::Simple("close all".into()),
+        _ => {
+            let n = many(rng, 5000);
+            let savepoints = list(n, "; ", |i| format!("savepoint s{i}; set local a.b{i} = 'x'"));
+            Hostile::Simple(format!("begin; {savepoints}; rollback"))
+        }
+    }
 }
 
 /// A number from a few to very many, all orders of magnitude alike.

@@ -1,7 +1,7 @@
 //! Does a server outlive what any role may say to it?
 //!
 //! A real server with little memory and a short statement_timeout is sent statements that mean to hurt it
-//! ([`grammar`]): too deep, too wide, too large, too slow. It must answer each, with rows or with an error, soon
+//! ([`grammar`]): too deep, too wide, too large, too slow, at the edges of their types. It must answer each, with rows or with an error, soon
 //! after the timeout; its peak of resident memory must stay near its limit; and a neighbour, who reads rows by key
 //! all the while, must be served. A seed is one server and a number of statements; it repeats them.
 //!
@@ -9,6 +9,7 @@
 //!
 //! Threads: the neighbour has its own.
 
+mod calls;
 pub mod grammar;
 
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use onlap_base::rng::Rng;
 use postgres::Client;
 use postgres::fallible_iterator::FallibleIterator as _;
-use postgres::types::ToSql;
+use postgres::types::{ToSql, Type};
 
 use crate::served::{Served, state};
 use crate::{Counts, Verdict};
@@ -141,15 +142,37 @@ fn assault(
 /// Sends a statement, and lets go of its rows as they come.
 fn send(client: &mut Client, hostile: &Hostile) -> Result<(), postgres::Error> {
     match hostile {
-        Hostile::Simple(text) => client.batch_execute(text),
+        Hostile::Simple(text) => {
+            let outcome = client.batch_execute(text);
+            if outcome.is_err() && text.starts_with("begin") {
+                // The next statement is to be asked, not refused in a failed transaction.
+                let _ = client.batch_execute("rollback");
+            }
+            outcome
+        }
         Hostile::Extended(text, values) => {
-            let types = vec![postgres::types::Type::TEXT; values.len()];
+            let types = vec![Type::TEXT; values.len()];
             let statement = client.prepare_typed(text, &types)?;
             let values: Vec<&(dyn ToSql + Sync)> =
                 values.iter().map(|value| value as &(dyn ToSql + Sync)).collect();
             let mut rows = client.query_raw(&statement, values)?;
             while rows.next()?.is_some() {}
             Ok(())
+        }
+        Hostile::Portals(n, bytes) => {
+            let mut transaction = client.transaction()?;
+            let statement = transaction.prepare_typed("select length($1)", &[Type::TEXT])?;
+            let value = "x".repeat(*bytes);
+            let bind = |_| transaction.bind(&statement, &[&value]);
+            let portals = (0..*n).map(bind).collect::<Result<Vec<_>, _>>()?;
+            drop(portals);
+            transaction.rollback()
+        }
+        Hostile::Prepared(n, bytes) => {
+            let value = "x".repeat(*bytes);
+            let prepare =
+                |i| client.prepare(&format!("select id + {i} from t where b = '{value}'"));
+            (0..*n).map(prepare).collect::<Result<Vec<_>, _>>().map(drop)
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Is all there that was acknowledged, once, and nothing else?
 //!
 //! A last reader looks at everything when the clients have ended. The history with it goes to the checker of cycles;
-//! beside that counters have to be as high as committed transactions raised them, lists to have each committed append
+//! next to that counters have to be as high as committed transactions raised them, lists to have each committed append
 //! once and no other, in an order in which no append comes after one that began when it had ended, and keys written
 //! blindly to have what their client put there last.
 

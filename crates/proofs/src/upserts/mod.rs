@@ -6,7 +6,7 @@
 //! judges what they noted, and [`judge`] whether all that was acknowledged is there once. Then the same clients
 //! raise counters by single statements alone, which must neither be lost nor refused.
 //!
-//! PostgreSQL 15 does the same beside it: what the rig takes for granted, PostgreSQL has to do as well.
+//! PostgreSQL 15 does the same next to it: what the rig takes for granted, PostgreSQL has to do as well.
 //!
 //! The controls: a client that claims an append which it rolled back, one that raises a counter by what it read
 //! before, and one that sends an acknowledged append again.

@@ -3,6 +3,7 @@
 //! Says in which tier a statement runs and which index it reads; with ANALYZE also what it read, for which
 //! it runs. Without ANALYZE nothing runs.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
@@ -17,6 +18,7 @@ use crate::fast::Fast;
 use crate::parse::{self, Body, Parsed};
 use crate::plan::access::Access;
 use crate::plan::{Known, scan};
+use crate::query::Bound;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Prepared, Session};
 use crate::types::{PgType, oid};
@@ -135,6 +137,15 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
         return Ok(Found { tier: "native", index, lines });
     }
     match &**statement {
+        Statement::Query(_)
+            if parsed.as_of.is_none()
+                && let Some(bound) = Bound::new(view, &parsed.text, &[])? =>
+        {
+            let plan = bound.plan(view, &parsed.text)?;
+            let text = displayable(plan.as_ref()).indent(false).to_string();
+            let lines = text.lines().map(str::to_string).collect();
+            Ok(Found { tier: "planner", index: index_of(&plan), lines })
+        }
         Statement::Query(_) => {
             let planner = &session.instance.planner;
             let query = planner.plan(view, statement.clone(), Vec::new(), &Known::default())?;
@@ -162,6 +173,12 @@ fn index_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
         && let Access::Index { name, .. } = scan.access()
     {
         return Some(name.clone());
+    }
+    if let Some(step) = (plan.as_ref() as &dyn Any).downcast_ref::<onlap_query::Step>()
+        && let Some(used) = step.detail().strip_prefix(" using ")
+        && let Some((index, _)) = used.split_once(" on ")
+    {
+        return Some(index.to_string());
     }
     plan.children().into_iter().find_map(index_of)
 }

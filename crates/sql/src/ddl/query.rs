@@ -6,15 +6,14 @@ use onlap::{DataType, TableSpec};
 use super::columns::{Declared, Default};
 use super::table::{Making, with_options};
 use crate::catalog::Name;
-use crate::catalog::names::{fold, quote};
+use crate::catalog::names::fold;
+use crate::dml;
+use crate::dml::target::Target;
 use crate::error::{Result, SqlError, state};
 use crate::plan::Known;
 use crate::session::Session;
-use crate::session::answer::Answer;
 use crate::types::PgType;
 use crate::view::View;
-use crate::wire::Client;
-use crate::{dml, parse};
 
 /// Makes a table of a query's columns and rows; the tag.
 ///
@@ -26,7 +25,6 @@ pub fn create_table_as(
     create: &CreateTable,
     name: &Name,
     query: &Query,
-    client: &mut dyn Client,
 ) -> Result<String> {
     let statement = Statement::Query(Box::new(query.clone()));
     let plan = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
@@ -54,13 +52,16 @@ pub fn create_table_as(
     }
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.table_options)?;
+    // What the query reads was found, and is judged, before the table is there: its name may be one of the query's.
+    let physical = session.instance.planner.physical(view, &plan)?;
     Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
-    let text = format!("INSERT INTO {}.{} {query}", quote(&name.schema), quote(&name.name));
-    // The role that makes the table fills it; a view made now sees that it is its own.
-    let insert = parse::one(&text)?;
-    let view = View { fills: Some(name.schema.clone()), ..session.view()? };
-    match dml::run(session, &view, &insert, None, &[], client)? {
-        Answer::Done(tag) => Ok(tag.replace("INSERT 0", "SELECT")),
-        Answer::Rows(_) => Ok("SELECT 0".into()),
-    }
+    let batches = session.instance.planner.run(physical, &view.scope)?;
+    let table = view.scope.tx()?.table(&name.engine(&view.database))?;
+    let alias = name.name.clone();
+    let target = Target { name: name.clone(), schema: table.schema(), table, alias };
+    // The role that makes the table fills it, whatever it may do with it.
+    let view = session.view()?;
+    let n = dml::fill(session, &view, &target, batches)?;
+    session.current()?.changed = true;
+    Ok(format!("SELECT {n}"))
 }

@@ -42,7 +42,7 @@ pub fn create(
         return Err(error);
     }
     if let Some(query) = &create.query {
-        return query::create_table_as(session, view, create, &name, query, client);
+        return query::create_table_as(session, view, create, &name, query);
     }
     let mut columns = match &create.like {
         Some(like) => like_columns(view, like)?,

@@ -5,10 +5,8 @@ use onlap::{RowLock, Value};
 
 use super::Described;
 use super::returning::{self, Written};
-use super::target::{Target, ids_of};
-use crate::catalog::names::quote;
+use super::target::{Asked, Target, ids_of};
 use crate::error::{Result, SqlError};
-use crate::plan::needs::OWN;
 use crate::rights::{Action, Need};
 use crate::session::answer::Answer;
 use crate::session::{Parameter, Session};
@@ -23,25 +21,12 @@ fn target(view: &View, delete: &Delete) -> Result<Target> {
     }
 }
 
-fn query(target: &Target, delete: &Delete) -> String {
-    let columns = match delete.returning {
-        Some(_) => all_columns(target),
-        None => Vec::new(),
-    };
+fn query(target: &Target, delete: &Delete) -> Asked {
     let using = |tables: &Vec<TableWithJoins>| {
         tables.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     };
     let from = delete.using.as_ref().map(using).unwrap_or_default();
-    target.query(&columns, &from, delete.selection.as_ref(), "")
-}
-
-/// All columns of the target, as items of its query that are there for RETURNING: that is judged by itself.
-pub fn all_columns(target: &Target) -> Vec<String> {
-    let own = |c: &onlap::ColumnSchema| quote(&format!("{OWN}{}", c.name));
-    let item = |c: &onlap::ColumnSchema| {
-        format!("{}.{} AS {}", quote(&target.alias), quote(&c.name), own(c))
-    };
-    target.schema.columns.iter().map(item).collect()
+    target.query(&[], delete.returning.is_some(), &from, delete.selection.as_ref(), "")
 }
 
 /// What is known before it runs.
@@ -88,8 +73,8 @@ pub fn run(
 ) -> Result<Answer> {
     let target = target(view, delete)?;
     view.must(&own_needs(&target, delete)?)?;
-    let text = query(&target, delete);
-    let found = target.find(session, view, &text, values, RowLock::Update)?;
+    let asked = query(&target, delete);
+    let found = target.find(session, view, &asked, values, RowLock::Update)?;
     let ids = ids_of(&found.batches);
     let n = view.scope.tx()?.delete_rows(&target.table, &ids)?;
     if n != ids.len() as u64 {

@@ -15,7 +15,7 @@ use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Overriding, literal_text};
-use crate::plan::Known;
+use crate::plan::{Batches, Known};
 use crate::rights::ask::sequences;
 use crate::rights::{Action, Need};
 use crate::session::answer::Answer;
@@ -255,8 +255,7 @@ pub fn run(
     returning::answer(session, view, &target, insert.returning.as_deref(), written, values)
 }
 
-/// Inserts the rows of a query as they come, and says how many. The query sees none of them: it sees what was
-/// there when the statement began.
+/// Inserts the rows of a query as they come, and says how many.
 fn stream(
     session: &Session,
     view: &View,
@@ -266,14 +265,35 @@ fn stream(
     (query, values): (&str, &[Parameter]),
 ) -> Result<u64> {
     let columns = columns(target, insert)?;
-    let (given, mut batches) = ask::begin(session, view, query, values, &Known::default())?;
+    let (given, batches) = ask::begin(session, view, query, values, &Known::default())?;
     if given.len() > columns.len() {
         return Err(too_many());
     }
+    pour(session, view, target, &columns, overriding, batches)
+}
+
+/// Inserts the rows of a query into all columns of a table, and says how many.
+///
+/// # Errors
+/// Those of the query; values that do not fit.
+pub fn fill(session: &Session, view: &View, target: &Target, batches: Batches) -> Result<u64> {
+    let columns: Vec<usize> = (0..target.schema.columns.len()).collect();
+    pour(session, view, target, &columns, None, batches)
+}
+
+/// The query sees none of its rows: it sees what was there when the statement began.
+fn pour(
+    session: &Session,
+    view: &View,
+    target: &Target,
+    columns: &[usize],
+    overriding: Option<Overriding>,
+    mut batches: Batches,
+) -> Result<u64> {
     let mut n = 0;
     while let Some(batch) = batches.next()? {
-        let given = of_batch(target, &columns, &batch)?;
-        let rows = completed(session, view, target, &columns, overriding, given)?;
+        let given = of_batch(target, columns, &batch)?;
+        let rows = completed(session, view, target, columns, overriding, given)?;
         write(view, target, &rows)?;
         n += rows.len() as u64;
     }

@@ -12,7 +12,7 @@ mod returning;
 pub mod target;
 mod update;
 
-pub use insert::placeholder;
+pub use insert::{fill, placeholder};
 
 use std::sync::Arc;
 

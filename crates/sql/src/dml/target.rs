@@ -36,6 +36,16 @@ pub struct Target {
     pub alias: String,
 }
 
+/// A query of [`Target::query`].
+pub struct Asked {
+    text: String,
+    /// How many of its last columns the statement needs for itself.
+    own: usize,
+}
+
+/// How such columns are called, so that they are not taken for others of the query.
+const OWN: &str = "onlap own ";
+
 /// Rows to change: their ids, and what the query computed beside each.
 pub struct Found {
     /// Batches whose first column is the row's id; each id once.
@@ -73,18 +83,25 @@ impl Target {
         Ok(Target { name: found, schema: handle.schema(), table: handle, alias })
     }
 
-    /// The query of rows and values: `items` beside the id, `from` other tables.
+    /// The query of rows and values: `items` beside the id, `from` other tables; `whole`: behind the items all
+    /// columns of the target, for RETURNING, which is judged by itself.
     pub fn query(
         &self,
         items: &[String],
+        whole: bool,
         from: &str,
         selection: Option<&Expr>,
         tail: &str,
-    ) -> String {
+    ) -> Asked {
         let mut text = format!("SELECT {}.{}", quote(&self.alias), quote(ROW_ID));
         for item in items {
             text += ", ";
             text += item;
+        }
+        let own = if whole { &self.schema.columns[..] } else { &[] };
+        for column in own {
+            let (alias, name) = (quote(&self.alias), quote(&column.name));
+            text += &format!(", {alias}.{name} AS {}", quote(&format!("{OWN}{}", column.name)));
         }
         text += &format!(" FROM {} AS {}", quote(TARGET), quote(&self.alias));
         if !from.is_empty() {
@@ -93,7 +110,7 @@ impl Target {
         if let Some(selection) = selection {
             text += &format!(" WHERE {selection}");
         }
-        text + tail
+        Asked { text: text + tail, own: own.len() }
     }
 
     /// Plans a query of [`Target::query`].
@@ -104,23 +121,23 @@ impl Target {
         &self,
         session: &Session,
         view: &View,
-        text: &str,
+        asked: &Asked,
         types: &[Option<PgType>],
     ) -> Result<Query> {
         let handle = TableHandle { table: self.table.clone(), schema: Arc::clone(&self.schema) };
-        let known = Known { target: Some(handle), ..Known::default() };
-        session.instance.planner.plan(view, parse::one(text)?, fields_of(types), &known)
+        let known = Known { target: Some(handle), own: asked.own, ..Known::default() };
+        session.instance.planner.plan(view, parse::one(&asked.text)?, fields_of(types), &known)
     }
 
     fn ask(
         &self,
         session: &Session,
         view: &View,
-        text: &str,
+        asked: &Asked,
         values: &[Parameter],
     ) -> Result<Held> {
         let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
-        let query = self.plan(session, view, text, &types)?.with_values(values)?;
+        let query = self.plan(session, view, asked, &types)?.with_values(values)?;
         let planner = &session.instance.planner;
         planner.run(planner.physical(view, &query)?, &view.scope)?.all()
     }
@@ -133,11 +150,11 @@ impl Target {
         &self,
         session: &Session,
         view: &View,
-        text: &str,
+        asked: &Asked,
         values: &[Parameter],
         mode: RowLock,
     ) -> Result<Found> {
-        let mut batches = self.ask(session, view, text, values)?.keep(once_each)?;
+        let mut batches = self.ask(session, view, asked, values)?.keep(once_each)?;
         let ids = ids_of(&batches);
         if ids.is_empty() {
             return Ok(Found { batches });
@@ -157,7 +174,7 @@ impl Target {
         }
         // Somebody was faster: what they committed is seen now, and the rows stay as they are.
         view.scope.tx()?.begin_statement()?;
-        let batches = self.ask(session, view, text, values)?.keep(once_each)?;
+        let batches = self.ask(session, view, asked, values)?.keep(once_each)?;
         let mut locked = locked;
         locked.sort_unstable();
         let wanted = |id| locked.binary_search(&id).is_ok();

@@ -7,9 +7,9 @@ use datafusion::sql::sqlparser::ast::{
 use onlap::{RowId, RowLock, Value};
 
 use super::Described;
-use super::delete::{all_columns, parameters};
+use super::delete::parameters;
 use super::returning::{self, Written};
-use super::target::{Target, ids_of};
+use super::target::{Asked, Target, ids_of};
 use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
@@ -81,15 +81,12 @@ fn expression(value: &Expr, ty: onlap::DataType) -> Option<String> {
     }
 }
 
-fn query(target: &Target, update: &Update, set: &[(usize, Option<String>)]) -> Result<String> {
-    let mut items: Vec<String> = set
+fn query(target: &Target, update: &Update, set: &[(usize, Option<String>)]) -> Result<Asked> {
+    let items: Vec<String> = set
         .iter()
         .enumerate()
         .map(|(i, (_, e))| format!("{} AS \"set {i}\"", e.as_deref().unwrap_or("NULL")))
         .collect();
-    if update.returning.is_some() {
-        items.extend(all_columns(target));
-    }
     let from = match &update.from {
         None => String::new(),
         Some(UpdateTableFromKind::AfterSet(tables)) => {
@@ -99,7 +96,7 @@ fn query(target: &Target, update: &Update, set: &[(usize, Option<String>)]) -> R
             return Err(SqlError::new(state::SYNTAX, "FROM comes after SET"));
         }
     };
-    Ok(target.query(&items, &from, update.selection.as_ref(), ""))
+    Ok(target.query(&items, update.returning.is_some(), &from, update.selection.as_ref(), ""))
 }
 
 /// What is known before it runs.
@@ -146,8 +143,8 @@ pub fn run(
     let target = Target::of(view, &update.table)?;
     let set = assignments(view, &target, &update.assignments)?;
     view.must(&own_needs(&target, update, &set)?)?;
-    let text = query(&target, update, &set)?;
-    let found = target.find(session, view, &text, values, lock_mode(&target, &set))?;
+    let asked = query(&target, update, &set)?;
+    let found = target.find(session, view, &asked, values, lock_mode(&target, &set))?;
     let set = Setting::of(session, view, &target, &set, &found.batches)?;
     set.write(view)?;
     let rows = if update.returning.is_some() { set.whole_rows()? } else { Vec::new() };

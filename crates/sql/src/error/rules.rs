@@ -6,7 +6,7 @@
 
 use onlap::{Error, ErrorKind, OtherEnd, Subject};
 
-use super::{About, SqlError, state};
+use super::{About, Key, SqlError, state};
 use crate::catalog::names::Name;
 
 /// The error of a broken rule.
@@ -19,6 +19,7 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
         OtherEnd::Parent(name) | OtherEnd::Child(name) => Name::of_engine(name).1,
     });
     let mut owner = relation.clone();
+    let mut without = None;
     let (text, detail) = match (e.kind(), &subject.other, other) {
         (ErrorKind::NotNull, ..) => (
             format!(
@@ -35,31 +36,38 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
             format!("new row for relation \"{table}\" violates check constraint \"{constraint}\""),
             None,
         ),
-        (_, Some(OtherEnd::Parent(_)), Some(parent)) => (
-            format!(
-                "insert or update on table \"{table}\" violates foreign key constraint \
-                 \"{constraint}\""
-            ),
-            Some(format!("{} is not present in table \"{}\".", key(subject), parent.name)),
-        ),
+        (_, Some(OtherEnd::Parent(_)), Some(parent)) => {
+            let end = format!("is not present in table \"{}\".", parent.name);
+            without = Some(format!("Key {end}"));
+            (
+                format!(
+                    "insert or update on table \"{table}\" violates foreign key constraint \
+                     \"{constraint}\""
+                ),
+                Some(format!("{} {end}", key(subject))),
+            )
+        }
         (_, Some(OtherEnd::Child(_)), Some(child)) => {
             owner = child;
+            let end = format!("is still referenced from table \"{}\".", owner.name);
+            without = Some(format!("Key {end}"));
             (
                 format!(
                     "update or delete on table \"{table}\" violates foreign key constraint \
                      \"{constraint}\" on table \"{}\"",
                     owner.name
                 ),
-                Some(format!(
-                    "{} is still referenced from table \"{}\".",
-                    key(subject),
-                    owner.name
-                )),
+                Some(format!("{} {end}", key(subject))),
             )
         }
         _ => (e.to_string(), None),
     };
     let mut error = SqlError::new(e.kind().sqlstate(), text);
+    error.0.key = detail.is_some().then(|| Key {
+        table: subject.table.clone(),
+        columns: subject.key.iter().map(|(name, _)| name.clone()).collect(),
+        without,
+    });
     error.0.detail = detail;
     error.0.about = Some(About {
         schema: owner.schema,

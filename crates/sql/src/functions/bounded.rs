@@ -10,11 +10,8 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{Array, ArrayRef, AsArray, Int64Array};
-use datafusion::arrow::compute::cast;
-use datafusion::arrow::compute::kernels::length::length;
-use datafusion::arrow::datatypes::{DataType, FieldRef, Int64Type};
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::arrow::datatypes::{DataType, FieldRef};
+use datafusion::common::{Result, exec_err};
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
 };
@@ -24,6 +21,10 @@ use crate::error::{SqlError, state};
 use crate::plan::guard;
 use crate::plan::scan::external;
 
+mod growth;
+
+pub use growth::Growth;
+
 /// Results of a batch that are smaller are not charged: batches on their way have room set aside.
 const SMALL_BYTES: u64 = 256 << 10;
 /// A larger constant is calculated while the query runs: the planner's library keeps several copies of constants, in
@@ -32,49 +33,49 @@ const CONSTANT_BYTES: u64 = 16 << 10;
 /// Arrow counts the bytes of a batch's texts in 31 bits.
 const BATCH_BYTES: u64 = i32::MAX as u64;
 
-/// How long a result is at most, by the arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Growth {
-    /// All arguments together.
-    Sum,
-    /// `repeat(text, n)` and `array_repeat(value, n)`.
-    Repeat,
-    /// `lpad(text, n, fill)`.
-    Pad,
-    /// `replace(text, from, to)`.
-    Replace,
-    /// `regexp_replace(text, pattern, to, flags)`.
-    Pattern,
-    /// `generate_series(start, stop, step)` as a list.
-    Series,
-    /// `array_resize(list, n, value)`.
-    Resize,
-}
-
 /// Functions of the planner and of ours that make texts and lists.
 const KNOWN: &[(&str, Growth)] = &[
     ("array_append", Growth::Sum),
     ("array_concat", Growth::Sum),
     ("array_prepend", Growth::Sum),
     ("array_repeat", Growth::Repeat),
-    ("array_replace_all", Growth::Sum),
+    ("array_replace", Growth::Items),
+    ("array_replace_all", Growth::Items),
+    ("array_replace_n", Growth::Items),
     ("array_resize", Growth::Resize),
-    ("array_to_string", Growth::Sum),
+    ("array_to_string", Growth::Joined),
     ("concat", Growth::Sum),
-    ("concat_ws", Growth::Sum),
+    ("concat_ws", Growth::Separated),
     ("decode", Growth::Sum),
     ("encode", Growth::Sum),
-    ("format", Growth::Sum),
+    ("format", Growth::Template),
     ("generate_series", Growth::Series),
     ("initcap", Growth::Sum),
+    ("json_array_elements", Growth::Tree),
+    ("json_array_elements_text", Growth::Tree),
+    ("json_array_length", Growth::Tree),
     ("json_build_array", Growth::Sum),
     ("json_build_object", Growth::Sum),
+    ("json_object_keys", Growth::Tree),
+    ("json_typeof", Growth::Tree),
+    ("jsonb_array_elements", Growth::Tree),
+    ("jsonb_array_elements_text", Growth::Tree),
+    ("jsonb_array_length", Growth::Tree),
     ("jsonb_build_array", Growth::Sum),
     ("jsonb_build_object", Growth::Sum),
+    ("jsonb_object_keys", Growth::Tree),
+    ("jsonb_typeof", Growth::Tree),
     ("left", Growth::Sum),
     ("lower", Growth::Sum),
     ("lpad", Growth::Pad),
     ("make_array", Growth::Sum),
+    ("onlap_get", Growth::Tree),
+    ("onlap_get_b", Growth::Tree),
+    ("onlap_get_text", Growth::Tree),
+    ("onlap_jsonb", Growth::Tree),
+    ("onlap_path", Growth::Tree),
+    ("onlap_path_b", Growth::Tree),
+    ("onlap_path_text", Growth::Tree),
     ("onlap_to_list", Growth::Sum),
     ("overlay", Growth::Sum),
     ("quote_literal", Growth::Sum),
@@ -126,7 +127,7 @@ pub fn of<T: ScalarUDFImpl>(function: &ScalarUDF) -> Option<&T> {
 /// Whether a function makes much of little.
 pub fn is_growing(function: &ScalarUDF) -> bool {
     let bounded = function.inner().downcast_ref::<Bounded>();
-    bounded.is_some_and(|bounded| bounded.growth != Growth::Sum)
+    bounded.is_some_and(|bounded| !matches!(bounded.growth, Growth::Sum | Growth::Tree))
 }
 
 /// A function whose result is bounded.
@@ -189,211 +190,5 @@ impl ScalarUDFImpl for Bounded {
         };
         guard::hold(call, took)?;
         Ok(made)
-    }
-}
-
-/// A number for each row.
-enum Numbers {
-    Same(Option<u64>),
-    Each(Int64Array),
-}
-
-impl Numbers {
-    /// None for NULL; a negative one is 0.
-    fn at(&self, row: usize) -> Option<u64> {
-        match self {
-            Numbers::Same(n) => *n,
-            Numbers::Each(all) => all.is_valid(row).then(|| all.value(row).max(0) as u64),
-        }
-    }
-
-    fn counts(argument: Option<&ColumnarValue>, otherwise: u64) -> Result<Numbers> {
-        Ok(match argument {
-            None => Numbers::Same(Some(otherwise)),
-            Some(ColumnarValue::Scalar(value)) => match value.cast_to(&DataType::Int64)? {
-                ScalarValue::Int64(n) => Numbers::Same(n.map(|n| n.max(0) as u64)),
-                _ => Numbers::Same(None),
-            },
-            Some(ColumnarValue::Array(array)) => {
-                let array = cast(array, &DataType::Int64)?;
-                Numbers::Each(array.as_primitive::<Int64Type>().clone())
-            }
-        })
-    }
-
-    /// Bytes of texts; of other values, what one takes on average.
-    fn lengths(argument: Option<&ColumnarValue>, otherwise: u64) -> Result<Numbers> {
-        Ok(match argument {
-            None => Numbers::Same(Some(otherwise)),
-            Some(ColumnarValue::Scalar(value)) => Numbers::Same(length_of(value)),
-            Some(ColumnarValue::Array(array)) => match is_text(array.data_type()) {
-                true => {
-                    let all = cast(&length(array)?, &DataType::Int64)?;
-                    Numbers::Each(all.as_primitive::<Int64Type>().clone())
-                }
-                false => Numbers::Same(Some(bytes_of(array) / array.len().max(1) as u64 + 1)),
-            },
-        })
-    }
-}
-
-fn is_text(ty: &DataType) -> bool {
-    ty.is_string() || matches!(ty, DataType::Binary | DataType::LargeBinary)
-}
-
-fn length_of(value: &ScalarValue) -> Option<u64> {
-    match value {
-        ScalarValue::Utf8(text) | ScalarValue::LargeUtf8(text) | ScalarValue::Utf8View(text) => {
-            text.as_ref().map(|text| text.len() as u64)
-        }
-        ScalarValue::Binary(bytes) | ScalarValue::LargeBinary(bytes) => {
-            bytes.as_ref().map(|bytes| bytes.len() as u64)
-        }
-        ScalarValue::List(list) => Some(bytes_of(&(Arc::clone(list) as ArrayRef))),
-        other => (!other.is_null()).then_some(16),
-    }
-}
-
-fn bytes_of(array: &ArrayRef) -> u64 {
-    let data = array.to_data();
-    data.get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size()) as u64
-}
-
-impl Growth {
-    /// An upper bound of all results of a batch together, and of the longest.
-    fn bound(self, args: &[ColumnarValue], rows: usize) -> Result<(u64, u64)> {
-        let text = |at: usize, otherwise| Numbers::lengths(args.get(at), otherwise);
-        let count = |at: usize, otherwise| Numbers::counts(args.get(at), otherwise);
-        match self {
-            Growth::Sum => Ok(sum(args, rows)),
-            Growth::Repeat => {
-                let (one, n) = (text(0, 0)?, count(1, 0)?);
-                Ok(each(rows, |row| Some(one.at(row)?.max(1).saturating_mul(n.at(row)?))))
-            }
-            Growth::Resize => {
-                let (list, n, one) = (text(0, 0)?, count(1, 0)?, text(2, 16)?);
-                let grown = |row| n.at(row).map(|n| n.saturating_mul(one.at(row).unwrap_or(16)));
-                Ok(each(rows, |row| Some(list.at(row)?.saturating_add(grown(row)?))))
-            }
-            Growth::Pad => {
-                let (text, n, fill) = (text(0, 0)?, count(1, 0)?, text(2, 1)?);
-                let width = |row| fill.at(row).map(|bytes| bytes.min(4));
-                Ok(each(rows, |row| {
-                    let n = n.at(row)?;
-                    let kept = text.at(row)?.min(n.saturating_mul(4));
-                    Some(kept.saturating_add(n.saturating_mul(width(row)?)))
-                }))
-            }
-            Growth::Replace => {
-                let (text, from, to) = (text(0, 0)?, text(1, 1)?, text(2, 0)?);
-                Ok(each(rows, |row| {
-                    let (text, from) = (text.at(row)?, from.at(row)?.max(1));
-                    Some(text.saturating_add((text / from + 1).saturating_mul(to.at(row)?)))
-                }))
-            }
-            Growth::Pattern => {
-                let (text, to) = (text(0, 0)?, text(2, 0)?);
-                // Each match is replaced by the text, in which each backslash may stand for all of the match.
-                let slashes = match args.get(2) {
-                    Some(ColumnarValue::Scalar(ScalarValue::Utf8(Some(to)))) => {
-                        Some(to.matches('\\').count() as u64)
-                    }
-                    _ => None,
-                };
-                let every = args.len() > 3;
-                Ok(each(rows, |row| {
-                    let (text, to) = (text.at(row)?, to.at(row)?);
-                    let matches = if every { text + 1 } else { 1 };
-                    let copies = slashes.unwrap_or(to / 2) + 1;
-                    Some(matches.saturating_mul(to).saturating_add(text.saturating_mul(copies)))
-                }))
-            }
-            Growth::Series => series(args, rows),
-        }
-    }
-}
-
-/// All arguments together: a constant is part of each row's result.
-fn sum(args: &[ColumnarValue], rows: usize) -> (u64, u64) {
-    let (mut all, mut one) = (0u64, 0u64);
-    for argument in args {
-        match argument {
-            ColumnarValue::Scalar(value) => one = one.saturating_add(length_of(value).unwrap_or(0)),
-            ColumnarValue::Array(array) => all = all.saturating_add(bytes_of(array)),
-        }
-    }
-    (all.saturating_add(one.saturating_mul(rows as u64)), one)
-}
-
-fn each(rows: usize, bytes: impl Fn(usize) -> Option<u64>) -> (u64, u64) {
-    let all = (0..rows).filter_map(bytes);
-    all.fold((0, 0), |(sum, longest), one| (sum.saturating_add(one), longest.max(one)))
-}
-
-/// Eight bytes for each value of a series of numbers, days or moments.
-fn series(args: &[ColumnarValue], rows: usize) -> Result<(u64, u64)> {
-    let number = |at: usize| -> Result<Option<Numbers>> {
-        let Some(argument) = args.get(at) else { return Ok(None) };
-        let ty = argument.data_type();
-        if !ty.is_integer() && !matches!(ty, DataType::Date32 | DataType::Timestamp(..)) {
-            return Ok(None);
-        }
-        Ok(Some(match argument {
-            ColumnarValue::Scalar(value) => {
-                let array = cast(&value.to_array()?, &DataType::Int64)?;
-                match array.is_valid(0) {
-                    true => Numbers::Each(Int64Array::from(vec![
-                        array
-                            .as_primitive::<Int64Type>()
-                            .value(0);
-                        rows
-                    ])),
-                    false => Numbers::Same(None),
-                }
-            }
-            ColumnarValue::Array(array) => {
-                Numbers::Each(cast(array, &DataType::Int64)?.as_primitive::<Int64Type>().clone())
-            }
-        }))
-    };
-    let value = |numbers: &Numbers, row: usize| match numbers {
-        Numbers::Each(all) => all.is_valid(row).then(|| i128::from(all.value(row))),
-        Numbers::Same(_) => None,
-    };
-    let (Some(first), Some(second)) = (number(0)?, number(1)?) else { return Ok(sum(args, rows)) };
-    let step = number(2)?;
-    let shortest = shortest_step(args);
-    Ok(each(rows, |row| {
-        let (from, to) = (value(&first, row)?, value(&second, row)?);
-        let step = match &step {
-            Some(step) => value(step, row)?.abs(),
-            None => shortest,
-        };
-        let values = (to - from).abs() / step.max(1) + 1;
-        u64::try_from(values.saturating_mul(8)).ok().or(Some(u64::MAX))
-    }))
-}
-
-/// The least that a step of days or moments is long, in what these count; 1 where there is none.
-fn shortest_step(args: &[ColumnarValue]) -> i128 {
-    let Some(ColumnarValue::Scalar(ScalarValue::IntervalMonthDayNano(Some(step)))) = args.get(2)
-    else {
-        return 1;
-    };
-    let days = i128::from(step.months).abs() * 28 + i128::from(step.days).abs();
-    let nanos = days * 86_400_000_000_000 + i128::from(step.nanoseconds).abs();
-    match args[0].data_type() {
-        DataType::Date32 => days,
-        DataType::Timestamp(unit, _) => {
-            use datafusion::arrow::datatypes::TimeUnit;
-            nanos
-                / match unit {
-                    TimeUnit::Second => 1_000_000_000,
-                    TimeUnit::Millisecond => 1_000_000,
-                    TimeUnit::Microsecond => 1000,
-                    TimeUnit::Nanosecond => 1,
-                }
-        }
-        _ => 1,
     }
 }

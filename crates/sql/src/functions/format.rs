@@ -1,5 +1,7 @@
 //! `format(template, …)`: which text does a template make?
 
+use onlap_base::limits::COMPUTED_BYTES;
+
 use super::texts::literal;
 use crate::catalog::names::quote;
 use crate::error::{Result, SqlError};
@@ -10,19 +12,73 @@ use crate::system::rows::Datum;
 /// # Errors
 /// A kind that is none; too few arguments; NULL as a name.
 pub fn format(arguments: &[Datum]) -> Result<Datum> {
+    let mut out = String::new();
+    Ok(if fill(arguments, &mut out)? { out.into() } else { Datum::Null })
+}
+
+/// How many bytes [`format`] makes of the same, without making them. It stops counting where they are too many for
+/// any value.
+///
+/// # Errors
+/// The same.
+pub fn length(arguments: &[Datum]) -> Result<u64> {
+    let mut length = Length(0);
+    fill(arguments, &mut length)?;
+    Ok(length.0)
+}
+
+/// What a template's text goes to.
+trait Out {
+    /// Whether it may become longer.
+    fn has_room(&self) -> bool;
+    fn text(&mut self, text: &str);
+    fn blanks(&mut self, n: usize);
+}
+
+impl Out for String {
+    fn has_room(&self) -> bool {
+        true
+    }
+    fn text(&mut self, text: &str) {
+        self.push_str(text);
+    }
+    fn blanks(&mut self, n: usize) {
+        self.extend(std::iter::repeat_n(' ', n));
+    }
+}
+
+/// Bytes alone.
+struct Length(u64);
+
+impl Out for Length {
+    fn has_room(&self) -> bool {
+        self.0 <= COMPUTED_BYTES as u64
+    }
+    fn text(&mut self, text: &str) {
+        self.0 += text.len() as u64;
+    }
+    fn blanks(&mut self, n: usize) {
+        self.0 += n as u64;
+    }
+}
+
+/// Whether there is a template.
+fn fill(arguments: &[Datum], out: &mut impl Out) -> Result<bool> {
     let template = match arguments.first() {
-        None | Some(Datum::Null) => return Ok(Datum::Null),
+        None | Some(Datum::Null) => return Ok(false),
         Some(template) => template.text(),
     };
     let mut reader = Reader { rest: &template, arguments, next: 1 };
-    let mut out = String::new();
     while let Some((before, after)) = reader.rest.split_once('%') {
-        out += before;
+        out.text(before);
         reader.rest = after;
-        reader.field(&mut out)?;
+        reader.field(out)?;
+        if !out.has_room() {
+            break;
+        }
     }
-    out += reader.rest;
-    Ok(out.into())
+    out.text(reader.rest);
+    Ok(true)
 }
 
 struct Reader<'a> {
@@ -60,9 +116,9 @@ impl Reader<'_> {
         let found = self.arguments.get(at).cloned();
         found.ok_or_else(|| SqlError::new("22023", "too few arguments for format()"))
     }
-    fn field(&mut self, out: &mut String) -> Result<()> {
+    fn field(&mut self, out: &mut impl Out) -> Result<()> {
         if self.accept('%') {
-            out.push('%');
+            out.text("%");
             return Ok(());
         }
         let (mut position, mut width) = (None, None);
@@ -108,10 +164,16 @@ impl Reader<'_> {
             ('L', value) => literal(&value.text()),
             (_, value) => value.text(),
         };
-        let blanks = " ".repeat(width.unwrap_or(0).saturating_sub(text.chars().count()));
-        match left {
-            true => out.extend([text, blanks]),
-            false => out.extend([blanks, text]),
+        let blanks = match width {
+            Some(width) => width.saturating_sub(text.chars().count()),
+            None => 0,
+        };
+        if !left {
+            out.blanks(blanks);
+        }
+        out.text(&text);
+        if left {
+            out.blanks(blanks);
         }
         Ok(())
     }

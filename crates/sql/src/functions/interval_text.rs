@@ -3,7 +3,7 @@
 //! PostgreSQL's own form (`1 year 2 mons -3 days 04:05:06`, with units of any spelling and `ago`), and ISO's
 //! with letters (`P1Y2M3DT4H5M6S`).
 
-use super::intervals::{Parts, times};
+use super::intervals::{Parts, negative, times};
 use crate::error::{Result, SqlError};
 
 /// Reads one.
@@ -44,7 +44,11 @@ fn unit(name: &str) -> Option<Parts> {
 
 fn add(a: Parts, b: Parts) -> Result<Parts> {
     let sum = || Some((a.0.checked_add(b.0)?, a.1.checked_add(b.1)?, a.2.checked_add(b.2)?));
-    sum().ok_or_else(|| SqlError::new("22015", "interval field value out of range"))
+    sum().ok_or_else(out_of_range)
+}
+
+fn out_of_range() -> SqlError {
+    SqlError::new("22015", "interval field value out of range")
 }
 
 /// `None` where it is no interval.
@@ -77,7 +81,10 @@ fn words(text: &str) -> Result<Option<Parts>> {
         }
         any = true;
     }
-    Ok(any.then(|| if ago.is_some() { (-sum.0, -sum.1, -sum.2) } else { sum }))
+    if ago.is_some() {
+        sum = negative(sum).ok_or_else(out_of_range)?;
+    }
+    Ok(any.then_some(sum))
 }
 
 /// `[-]hh:mm[:ss[.ffffff]]`

@@ -196,6 +196,11 @@ pub fn times((months, days, us): Parts, by: f64) -> SqlResult<Parts> {
     Ok((whole(m)?, days, long(us as f64 * by + rest_seconds * 1e6)?))
 }
 
+/// The same the other way; `None` where that is out of range.
+pub fn negative((months, days, us): Parts) -> Option<Parts> {
+    Some((months.checked_neg()?, days.checked_neg()?, us.checked_neg()?))
+}
+
 fn span((months, days, us): Parts) -> i128 {
     (i128::from(months) * 30 + i128::from(days)) * i128::from(DAY_US) + i128::from(us)
 }
@@ -204,8 +209,7 @@ fn span((months, days, us): Parts) -> i128 {
 fn age(a: i64, b: i64) -> Option<Parts> {
     use chrono::{DateTime, Datelike, Days, Months};
     if a < b {
-        let (m, d, us) = age_up(b, a)?;
-        return Some((-m, -d, -us));
+        return age_up(b, a).and_then(negative);
     }
     fn age_up(a: i64, b: i64) -> Option<Parts> {
         let (later, earlier) =

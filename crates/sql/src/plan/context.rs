@@ -45,6 +45,9 @@ pub const TARGET: &str = "onlap target";
 pub struct Known {
     /// The table that an UPDATE or DELETE changes; found under [`TARGET`], with its row ids.
     pub target: Option<TableHandle>,
+    /// How many of the query's last columns the statement needs for itself: reading them is judged where it uses
+    /// them. They are told by their place, since any name may be a client's.
+    pub own: usize,
     /// Rows by name: those that were written, for RETURNING; those that clash, for ON CONFLICT.
     pub rows: Vec<KnownRows>,
 }

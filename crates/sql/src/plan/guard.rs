@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 use datafusion::common::Result;
@@ -23,6 +23,7 @@ use onlap_base::stop;
 use parking_lot::Mutex;
 
 use super::scan::external;
+use super::width;
 use crate::deep::{self, Depth};
 use crate::scope::Scope;
 
@@ -35,6 +36,10 @@ pub struct Guard {
     held: Mutex<HashMap<usize, MemoryReservation>>,
     /// Bytes of the widest row that a call has given, on average over a batch.
     widest: AtomicU64,
+    /// Bytes of a row that is too wide for batches of as many rows as there are; 0 for none.
+    too_wide: AtomicU64,
+    /// Whether the query has given rows, and cannot begin anew.
+    given: AtomicBool,
 }
 
 thread_local! {
@@ -46,8 +51,19 @@ impl Guard {
     /// Of a query in this scope, which takes its memory from this pool.
     pub fn new(scope: &Arc<Scope>, memory: &Arc<dyn MemoryPool>, depth: Depth) -> Arc<Guard> {
         let (scope, memory) = (Arc::clone(scope), Arc::clone(memory));
-        let (held, widest) = (Mutex::default(), AtomicU64::new(0));
-        Arc::new(Guard { scope, memory, depth, held, widest })
+        let (held, widest, too_wide) = (Mutex::default(), AtomicU64::new(0), AtomicU64::new(0));
+        let given = AtomicBool::new(false);
+        Arc::new(Guard { scope, memory, depth, held, widest, too_wide, given })
+    }
+
+    /// Notes that the query has given rows.
+    pub fn has_given(&self) {
+        self.given.store(true, Ordering::Relaxed);
+    }
+
+    /// Bytes of the row for which the query has ended, if that was what it ended for; asked once.
+    pub fn take_too_wide(&self) -> Option<u64> {
+        Some(self.too_wide.swap(0, Ordering::Relaxed)).filter(|width| *width > 0)
     }
 
     /// Charges the result of a call, `bytes` long, in the place of the same call's last one: a step asks for its
@@ -103,6 +119,35 @@ pub fn go_on() -> Result<()> {
     CURRENT.with_borrow(|guard| match guard {
         Some(guard) => guard.scope.go_on().map_err(external),
         None => Ok(()),
+    })
+}
+
+/// The same for what a planned query holds, which ends where the process has no room for it.
+///
+/// # Errors
+/// `57014`; `53200`.
+pub fn plan_goes_on() -> Result<()> {
+    CURRENT.with_borrow(|guard| match guard {
+        Some(guard) => guard.scope.plan_goes_on().map_err(external),
+        None => Ok(()),
+    })
+}
+
+/// Ends the query, for it to begin anew with smaller batches, where so many rows of this width are too much for one.
+///
+/// # Errors
+/// `53200`.
+pub fn repeats(width: u64, rows: u64) -> Result<()> {
+    CURRENT.with_borrow(|guard| match guard {
+        Some(guard)
+            if width.saturating_mul(rows) > width::BATCH_BYTES
+                && rows > 1
+                && !guard.given.load(Ordering::Relaxed) =>
+        {
+            guard.too_wide.fetch_max(width, Ordering::Relaxed);
+            Err(external(guard.scope.room().refusal()))
+        }
+        _ => Ok(()),
     })
 }
 

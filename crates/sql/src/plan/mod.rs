@@ -46,6 +46,7 @@ mod memory;
 pub mod needs;
 mod operators;
 mod paced;
+mod parts;
 mod patience;
 mod per_row;
 mod provider;
@@ -63,6 +64,8 @@ mod tuples;
 mod watch;
 mod weight;
 mod whole_rows;
+mod width;
+mod windows;
 
 pub use context::{Known, KnownRows, TARGET, reads_of_table};
 pub use held::Held;
@@ -205,6 +208,8 @@ impl Planner {
             .with_physical_optimizer_rule(Arc::new(rules::Rules))
             .with_physical_optimizer_rule(Arc::new(large_sorts::LargeSorts))
             .with_physical_optimizer_rule(Arc::new(paced::Paced))
+            .with_physical_optimizer_rule(Arc::new(parts::Parts))
+            .with_physical_optimizer_rule(Arc::new(width::Widths))
             .with_physical_optimizer_rule(Arc::new(watch::Watch));
         crate::functions::register(&mut builder);
         operators::first(builder.expr_planners());
@@ -423,14 +428,20 @@ impl Batches {
     /// # Errors
     /// Those of the query.
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
-        let batch = match self.try_next() {
-            Err(error) if self.may_begin_anew(&error) => {
-                self.begin_anew(error)?;
-                self.try_next()?
+        let batch = loop {
+            match self.try_next() {
+                Err(error) => match self.guard.take_too_wide() {
+                    Some(width) => self.begin_narrow(width)?,
+                    None if self.may_begin_anew(&error) => self.begin_anew(error)?,
+                    None => return Err(error),
+                },
+                Ok(batch) => break batch,
             }
-            tried => tried?,
         };
-        self.given |= batch.is_some();
+        if batch.is_some() {
+            self.given = true;
+            self.guard.has_given();
+        }
         Ok(batch)
     }
 

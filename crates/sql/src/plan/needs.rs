@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, Result};
+use datafusion::common::{Column, DataFusionError, Result, plan_datafusion_err};
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{
     Distinct, Expr, JoinType, LogicalPlan, LogicalPlanBuilder, TableScan, TableSource,
@@ -18,10 +18,6 @@ use datafusion::logical_expr::{
 use super::context::Known;
 use super::provider::{EngineTable, ViewTable};
 use crate::rights::{Action, Class, Key, Need};
-
-/// A prefix of names of columns that a statement needs for itself: reading them is judged where they are
-/// used.
-pub const OWN: &str = "onlap own ";
 
 /// What reading a relation's columns is, for rights.
 #[derive(Clone, Debug)]
@@ -46,8 +42,13 @@ pub struct Reads {
 /// # Errors
 /// A column that is not there: a defect.
 pub fn collect(plan: &LogicalPlan, known: &Known) -> Result<Vec<Need>> {
-    let mut collector = Collector { known, found: Vec::new() };
-    collector.query(plan, &mut Vec::new())?;
+    let mut is_lateral = false;
+    plan.apply_with_subqueries(|node| {
+        is_lateral |= matches!(node, LogicalPlan::Subquery(_));
+        Ok(if is_lateral { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })?;
+    let mut collector = Collector { known, is_lateral, found: Vec::new() };
+    collector.query(plan, &mut Vec::new(), known.own)?;
     let need = |(_, reads, columns): (_, Reads, BTreeSet<u32>)| Need {
         by: reads.by,
         columns: columns.into_iter().collect(),
@@ -75,30 +76,48 @@ pub fn expand(plan: LogicalPlan) -> Result<LogicalPlan> {
     Ok(expanded.data)
 }
 
+fn missing(column: &Column) -> DataFusionError {
+    plan_datafusion_err!("where column {column} comes from is not known")
+}
+
 struct Collector<'a> {
     known: &'a Known,
+    /// Whether a join may have a side that names columns of the other.
+    is_lateral: bool,
     /// Scans by their sources, what each is, and the numbers of the columns that are read.
     found: Vec<(Arc<dyn TableSource>, Reads, BTreeSet<u32>)>,
 }
 
 impl Collector<'_> {
-    /// A query with those that it stands in: all columns that it gives are read, and all that it names.
-    fn query(&mut self, plan: &LogicalPlan, outer: &mut Vec<LogicalPlan>) -> Result<()> {
+    /// A query with those that it stands in: all columns that it gives are read, and all that it names, but for
+    /// the last `own` ones, which the statement asks for itself and judges where it uses them.
+    fn query(
+        &mut self,
+        plan: &LogicalPlan,
+        outer: &mut Vec<LogicalPlan>,
+        own: usize,
+    ) -> Result<()> {
         (0..plan.schema().fields().len()).for_each(|at| self.follow(plan, at));
-        self.node(plan, outer)
+        self.node(plan, outer, own)
     }
 
-    fn node(&mut self, plan: &LogicalPlan, outer: &mut Vec<LogicalPlan>) -> Result<()> {
+    fn node(&mut self, plan: &LogicalPlan, outer: &mut Vec<LogicalPlan>, own: usize) -> Result<()> {
         if let LogicalPlan::TableScan(scan) = plan {
             self.scan(scan);
         }
-        for expr in plan.expressions() {
-            let own = |name: &str| name.starts_with(OWN);
-            if !matches!(&expr, Expr::Alias(alias) if own(&alias.name)) {
-                self.expression(plan, &expr, outer)?;
-            }
+        let named = plan.expressions();
+        for expr in named.iter().take(named.len().saturating_sub(own)) {
+            self.expression(plan, expr, outer)?;
         }
-        plan.inputs().into_iter().try_for_each(|input| self.node(input, outer))
+        let around = self.is_lateral && matches!(plan, LogicalPlan::Join(_));
+        if around {
+            outer.push(plan.clone());
+        }
+        plan.inputs().into_iter().try_for_each(|input| self.node(input, outer, 0))?;
+        if around {
+            outer.pop();
+        }
+        Ok(())
     }
 
     fn expression(
@@ -110,12 +129,13 @@ impl Collector<'_> {
         expr.apply(|expr| {
             let subquery = match expr {
                 Expr::Column(column) => {
-                    self.column(plan, column);
+                    self.column(plan, column)?;
                     None
                 }
                 Expr::OuterReferenceColumn(_, column) => {
                     let plans: Vec<LogicalPlan> = outer.iter().rev().cloned().collect();
-                    let _ = plans.iter().any(|plan| self.column(plan, column));
+                    let found = plans.iter().any(|plan| self.column(plan, column).is_ok());
+                    found.then_some(()).ok_or_else(|| missing(column))?;
                     None
                 }
                 Expr::ScalarSubquery(subquery) => Some(subquery),
@@ -126,7 +146,7 @@ impl Collector<'_> {
             };
             if let Some(subquery) = subquery {
                 outer.push(plan.clone());
-                self.query(&subquery.subquery, outer)?;
+                self.query(&subquery.subquery, outer, 0)?;
                 outer.pop();
             }
             Ok(TreeNodeRecursion::Continue)
@@ -134,12 +154,12 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Notes a column that an expression of a node names; false where none of its inputs has it.
-    fn column(&mut self, plan: &LogicalPlan, column: &Column) -> bool {
+    /// Notes a column that an expression of a node names. One that is not found must not pass as read by nobody.
+    fn column(&mut self, plan: &LogicalPlan, column: &Column) -> Result<()> {
         for input in plan.inputs() {
             if let Some(at) = input.schema().maybe_index_of_column(column) {
                 self.follow(input, at);
-                return true;
+                return Ok(());
             }
         }
         // Conditions that a scan was given itself.
@@ -147,9 +167,9 @@ impl Collector<'_> {
             && let Some(at) = plan.schema().maybe_index_of_column(column)
         {
             self.follow(plan, at);
-            return true;
+            return Ok(());
         }
-        false
+        Err(missing(column))
     }
 
     /// Notes the column that a field of a plan comes from.

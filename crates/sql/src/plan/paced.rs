@@ -2,7 +2,7 @@
 //!
 //! A batch has thousands of rows; `repeat(x, 100000)` makes a gigabyte of it. [`PacedExec`] below a step with such a
 //! function hands on few rows at first, and then as many as fit into [`STEP_BYTES`] by what the rows so far came
-//! to (`super::guard`).
+//! to (`super::guard`). One with patterns of regular expressions that differ from row to row gets a row at a time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::Literal;
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::expressions::{BinaryExpr, Literal};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::execution_plan::ReplaceChildrenOptions;
@@ -29,6 +30,8 @@ use crate::functions::bounded::is_growing;
 const STEP_BYTES: u64 = 1 << 20;
 /// Bytes of constants from which on a step that has them is paced.
 const LONG: u64 = 4 << 10;
+/// Bytes of a compiled pattern, at most.
+const PATTERN_BYTES: u64 = 10 << 20;
 /// Each batch has at most this multiple of the rows of the last.
 const FASTER: usize = 16;
 
@@ -73,6 +76,17 @@ fn growth(plan: &dyn ExecutionPlan) -> Result<(bool, u64)> {
             let part = part.as_ref() as &dyn std::any::Any;
             if let Some(call) = part.downcast_ref::<ScalarFunctionExpr>() {
                 grows |= is_growing(call.fun());
+                let pattern = call.args().get(1).filter(|_| call.name().starts_with("regexp_"));
+                constants += pattern.map_or(0, pattern_bytes);
+            } else if let Some(binary) = part.downcast_ref::<BinaryExpr>() {
+                let is_match = matches!(
+                    binary.op(),
+                    Operator::RegexMatch
+                        | Operator::RegexIMatch
+                        | Operator::RegexNotMatch
+                        | Operator::RegexNotIMatch
+                );
+                constants += if is_match { pattern_bytes(binary.right()) } else { 0 };
             } else if let Some(literal) = part.downcast_ref::<Literal>() {
                 constants += literal.value().size() as u64;
             }
@@ -80,6 +94,13 @@ fn growth(plan: &dyn ExecutionPlan) -> Result<(bool, u64)> {
         })
     })?;
     Ok((grows, constants))
+}
+
+/// What a pattern may take in each row: nothing where it is the same in all, else what the library lets one take, which
+/// keeps all of a batch.
+fn pattern_bytes(pattern: &Arc<dyn PhysicalExpr>) -> u64 {
+    let pattern = pattern.as_ref() as &dyn std::any::Any;
+    if pattern.is::<Literal>() { 0 } else { PATTERN_BYTES }
 }
 
 /// Hands on batches of as many rows as go well.
@@ -140,6 +161,9 @@ impl ExecutionPlan for PacedExec {
         let schema = input.schema();
         let (begun, constants) = ((input, None, 1), self.constants);
         let paced = futures::stream::unfold(begun, move |(mut input, left, rows)| async move {
+            if let Err(e) = guard::go_on() {
+                return Some((Err(e), (input, None, rows)));
+            }
             let batch: RecordBatch = match left {
                 Some(batch) => batch,
                 None => match input.next().await? {

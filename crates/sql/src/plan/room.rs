@@ -183,7 +183,7 @@ struct Taken {
     running: usize,
     /// Their bytes.
     bytes: u64,
-    /// Bytes of prepared statements.
+    /// Bytes of prepared statements, portals and cursors.
     kept: u64,
 }
 
@@ -353,16 +353,26 @@ impl Room {
         self.most.min(own.unwrap_or(u64::MAX))
     }
 
-    /// Counts what a prepared statement takes.
+    /// Bytes that sessions keep between their statements, at most: where the process has limits of its own, two
+    /// thirds of what statements have, so that queries still run beside it.
+    fn most_kept(&self) -> u64 {
+        let own = self.own.get().map(|own| Marks::of_heap(own.limit, 0).last - PROCESS_BYTES);
+        own.map_or(self.total, |own| self.total.min(own / 3 * 2))
+    }
+
+    /// Counts what a prepared statement, a portal's values or a cursor's rows take.
     ///
     /// # Errors
     /// `53200`: all of them together take more than there is room for.
     pub fn keep(self: &Arc<Room>, bytes: u64) -> Result<Kept> {
         let mut taken = self.taken.lock();
-        if taken.kept.saturating_add(bytes) > self.total {
-            let text = format!("prepared statements take {} MiB of memory", taken.kept >> 20);
+        if taken.kept.saturating_add(bytes) > self.most_kept() {
+            let text = format!(
+                "prepared statements, portals and cursors take {} MiB of memory",
+                taken.kept >> 20
+            );
             return Err(SqlError::new(state::OUT_OF_MEMORY, text)
-                .hint("Deallocate some, or give the server more memory."));
+                .hint("Deallocate or close some, or give the server more memory."));
         }
         taken.kept += bytes;
         Ok(Kept { room: Arc::clone(self), bytes })
@@ -468,7 +478,7 @@ impl Drop for Running {
     }
 }
 
-/// What a prepared statement takes while it waits to be executed.
+/// What a prepared statement, a portal or a cursor takes between statements.
 #[derive(Debug)]
 pub struct Kept {
     room: Arc<Room>,

@@ -17,7 +17,7 @@ use datafusion::physical_expr::create_physical_expr;
 use datafusion::physical_plan::ExecutionPlan;
 use tokio::runtime::Handle;
 
-use super::guard;
+use super::{guard, windows};
 
 /// The steps of a query. The thread must be one that may wait for the runtime.
 ///
@@ -31,6 +31,7 @@ pub fn of(
     let simple = guard::planning(|| state.optimize(plan))?;
     let ready = simple.transform_up_with_subqueries(|node| match node {
         LogicalPlan::Values(_) => node.map_expressions(|expr| calculated(state, expr)),
+        LogicalPlan::Window(_) => windows::looking(node),
         node => Ok(Transformed::no(node)),
     })?;
     let planner = state.query_planner();

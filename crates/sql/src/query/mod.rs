@@ -117,9 +117,13 @@ impl Bound {
         &self.columns
     }
 
-    /// What it reads.
-    pub fn needs(&self) -> &[Need] {
-        &self.needs
+    /// Its steps, for those who show them.
+    ///
+    /// # Errors
+    /// `42501`.
+    pub fn plan(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
+        view.judge.must(&self.needs)?;
+        Ok(self.steps(view, &self.nulls(), text)?.0)
     }
 
     fn nulls(&self) -> Vec<Datum<'static>> {
@@ -159,7 +163,7 @@ impl Bound {
                 crate::types::Cell::Null => Datum::Null,
                 _ if *oid == 0 => Datum::Null,
                 cell => {
-                    let mut bytes = bytes::BytesMut::new();
+                    let mut bytes = Vec::new();
                     cell.write_text(value.ty, crate::types::Style::default(), &mut bytes);
                     let value = String::from_utf8_lossy(&bytes);
                     let value = input(&mut cx, TypeRef::new(*oid), &value);
@@ -246,7 +250,7 @@ fn needs(bound: &onlap_pg::bound::Bound, query: QueryId, tables: &Known) -> Vec<
             columns.dedup();
             let numbers = columns.iter().filter(|column| **column > 0);
             let numbers = numbers.map(|column| schema.columns[*column as usize - 1].id.0 + 1);
-            needs.push(ask::of_table(Action::Select, schema, numbers.collect()));
+            needs.push(ask::of_table(Action::Read, schema, numbers.collect()));
         }
         // Queries within, wherever they are.
         let mut parts = bound.parts(query);

@@ -100,8 +100,8 @@ fn relation(handle: &TableHandle) -> Relation {
         }
     };
     let key = schema.indexes.iter().find(|index| index.primary).map(|index| {
-        let number = |part: &onlap::KeyPart| schema.position(part.column).map(|at| at as i32 + 1);
-        index.key.iter().filter_map(number).collect()
+        let columns = index.key.iter().filter_map(|part| schema.position(part.column));
+        columns.map(|at| at as i32 + 1).collect()
     });
     Relation {
         oid: oids::of_table(schema.id),

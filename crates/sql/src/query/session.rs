@@ -137,7 +137,7 @@ impl Session for Asked {
         if matches!(cell, Cell::Null) {
             return Ok(Datum::Null);
         }
-        let mut bytes = bytes::BytesMut::new();
+        let mut bytes = Vec::new();
         cell.write_text(PgType::of_field(&Field::new("r", array.data_type().clone(), true)), Style::default(), &mut bytes);
         let text = String::from_utf8_lossy(&bytes);
         let settings = settings(&self.view);

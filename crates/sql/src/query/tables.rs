@@ -26,7 +26,7 @@ use crate::plan::TableHandle;
 use crate::plan::access::{Access, Bound, BoundOp, choose};
 use crate::plan::scan::{external, scope_of};
 use crate::scope::Scope;
-use crate::types::PgType;
+use crate::types::{Cell, PgType, Style, oid};
 
 /// The tables of a statement, by OID.
 #[derive(Default)]
@@ -63,7 +63,9 @@ impl Tables for Known {
         let unique = schema.indexes.iter().filter(|index| index.unique && index.key.len() == 1);
         let number = |column| schema.position(column).map(|at| at as i32 + 1);
         let unique = unique.filter_map(|index| number(index.key[0].column)).collect();
-        Facts { rows: ROWS, unique }
+        let ready = schema.indexes.iter().filter(|index| index.ready);
+        let indexed = ready.filter_map(|index| number(index.key[0].column)).collect();
+        Facts { rows: ROWS, unique, indexed }
     }
 
     fn scan(
@@ -84,8 +86,14 @@ impl Tables for Known {
             false => Schema::new(fields),
         };
         let schema = Arc::new(schema);
-        let detail = format!(" on {}", crate::rights::ask::shown(&table.schema));
-        let name = if restrictions.is_empty() { "Seq Scan" } else { "Scan" };
+        // Which index it is depends on the columns alone.
+        let bound = |r: &Restriction| Bound { column: r.column as usize - 1, op: op_of(r.kind), value: Value::Null };
+        let bounds: Vec<Bound> = restrictions.iter().map(bound).collect();
+        let shown = crate::rights::ask::shown(&table.schema);
+        let (name, detail) = match choose(&table.schema, &bounds) {
+            Access::Table => ("Seq Scan", format!(" on {shown}")),
+            Access::Index { name, .. } => ("Index Scan", format!(" using {name} on {shown}")),
+        };
         let opener = Opener { table, positions, restrictions, schema: Arc::clone(&schema) };
         let opener = Arc::new(opener);
         let run = move |_: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
@@ -142,14 +150,17 @@ impl Opener {
         let ty = self.table.schema.columns[column].ty;
         let value = (restriction.value)().map_err(|e| super::sql_error(&e, ""))?;
         let Some(value) = engine_value(&value, ty) else { return Ok(None) };
-        let op = match restriction.kind {
-            RestrictionKind::Equal => BoundOp::Equal,
-            RestrictionKind::Less => BoundOp::Less,
-            RestrictionKind::LessOrEqual => BoundOp::LessOrEqual,
-            RestrictionKind::Greater => BoundOp::Greater,
-            RestrictionKind::GreaterOrEqual => BoundOp::GreaterOrEqual,
-        };
-        Ok(Some(Bound { column, op, value }))
+        Ok(Some(Bound { column, op: op_of(restriction.kind), value }))
+    }
+}
+
+fn op_of(kind: RestrictionKind) -> BoundOp {
+    match kind {
+        RestrictionKind::Equal => BoundOp::Equal,
+        RestrictionKind::Less => BoundOp::Less,
+        RestrictionKind::LessOrEqual => BoundOp::LessOrEqual,
+        RestrictionKind::Greater => BoundOp::Greater,
+        RestrictionKind::GreaterOrEqual => BoundOp::GreaterOrEqual,
     }
 }
 
@@ -189,7 +200,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn next(&mut self) -> Result<Option<RecordBatch>, DataFusionError> {
+    fn next(&mut self) -> std::result::Result<Option<RecordBatch>, DataFusionError> {
         self.scope.plan_goes_on().map_err(external)?;
         let engine = |e: onlap::Error| external(e.into());
         let batch = match self.batch.take() {
@@ -289,8 +300,14 @@ fn numerics(column: &Column, rows: usize, value: impl Fn(usize) -> onlap::Numeri
         let small = Small::new(numeric.mantissa, numeric.scale);
         let made = match small.filter(|_| !numeric.is_nan()) {
             Some(small) => Numeric::from(small),
-            // What is not small is NaN, or has up to 38 digits; its text says both.
-            None => Numeric::parse(&numeric.to_string()).unwrap_or_else(|_| Numeric::nan()),
+            // What is not small is NaN, or has more decimals; its text says both.
+            None => {
+                let mut text = Vec::new();
+                let cell = Cell::Numeric(numeric);
+                cell.write_text(PgType::new(oid::NUMERIC), Style::default(), &mut text);
+                let text = String::from_utf8_lossy(&text);
+                Numeric::parse(&text).unwrap_or_else(|_| Numeric::nan())
+            }
         };
         let mut bytes = Vec::with_capacity(16);
         made.store(&mut bytes);

@@ -81,7 +81,6 @@ impl View {
     /// `42501`.
     pub fn must_look_in(&self, schema: &str) -> Result<()> {
         match self.schema_key(schema) {
-            _ if self.fills.as_deref() == Some(schema) => Ok(()),
             Some(key) => self.must_one(Action::LookIn, Class::Schema, key, schema),
             None => Ok(()),
         }

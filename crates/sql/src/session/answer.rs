@@ -46,6 +46,14 @@ impl Chunk {
         }
     }
 
+    /// Bytes that the rows of a plan take; those of others are counted by who has them.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Chunk::Arrow(batch) => batch.get_array_memory_size(),
+            Chunk::Engine(..) | Chunk::Rows(_) => 0,
+        }
+    }
+
     /// One value.
     pub fn cell(&self, row: usize, column: usize) -> Cell<'_> {
         match self {

@@ -67,11 +67,14 @@ impl Session {
             _ => return Err(SqlError::new(state::SYNTAX, "a cursor needs a query")),
         };
         let mut rows = self.rows_of_cursor(view, statement, values, hold)?;
+        let mut bytes = 0;
         if hold {
             let chunks = rows.take(usize::MAX)?;
+            bytes = chunks.iter().map(Chunk::bytes).sum();
             let columns = Arc::clone(&rows.columns);
             rows = RowsAnswer::new(columns, Box::new(Ready::new(chunks)), "FETCH");
         }
+        let kept = self.keep_portal(&name, bytes)?;
         let portal = Portal {
             prepared: Arc::new(Prepared {
                 columns: Some(Arc::clone(&rows.columns)),
@@ -83,6 +86,7 @@ impl Session {
             cursor: true,
             hold,
             fresh: true,
+            _kept: kept,
         };
         self.portals.insert(name, portal);
         Ok(Answer::Done("DECLARE CURSOR".into()))

@@ -86,9 +86,10 @@ impl Session {
         let Some(body) = query.body.as_select() else { return Ok(None) };
         let [table] = &body.from[..] else { return Ok(None) };
         let target = Target::of(view, table)?;
-        let text = target.query(&[], "", body.selection.as_ref(), &select.order_text());
+        let order = select.order_text();
+        let asked = target.query(&[], false, "", body.selection.as_ref(), &order);
         let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
-        let query = target.plan(self, view, &text, &types)?.with_values(values)?;
+        let query = target.plan(self, view, &asked, &types)?.with_values(values)?;
         let planner = &self.instance.planner;
         let mut batches = planner.run(planner.physical(view, &query)?, &view.scope)?;
         let mut ids = Vec::new();

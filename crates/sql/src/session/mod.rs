@@ -19,7 +19,7 @@ use crate::functions::sequences::Taken;
 use crate::functions::set_config::Asked;
 use crate::instance::{Instance, Presence, SessionKey};
 use crate::parse;
-use crate::plan::room::Running;
+use crate::plan::room::{Kept, Running};
 use crate::rights::ask::database_oid;
 use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::secrets::without_passwords;
@@ -121,6 +121,8 @@ pub(crate) struct Portal {
     hold: bool,
     /// Made in the transaction under way.
     fresh: bool,
+    /// What it takes of the room.
+    _kept: Option<Kept>,
 }
 
 /// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
@@ -301,7 +303,7 @@ impl Session {
             return Err(SqlError::new(state::SYNTAX, text));
         }
         let mut prepared = self.prepare(all.pop(), types)?;
-        prepared.kept = self.keep_room(sql)?;
+        prepared.kept = self.keep_room(name, sql)?;
         self.statements.insert(name.to_string(), Arc::new(prepared));
         Ok(())
     }
@@ -355,6 +357,8 @@ impl Session {
             let text = format!("cursor \"{portal}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
         }
+        let bytes = values.iter().flatten().map(|value| value.len()).sum();
+        let kept = self.keep_portal(portal, bytes)?;
         let mut given = Vec::with_capacity(values.len());
         for (i, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
             given.push(parameter(*ty, *value, format_of(formats, i))?);
@@ -367,6 +371,7 @@ impl Session {
             cursor: false,
             hold: false,
             fresh: true,
+            _kept: kept,
         };
         self.portals.insert(portal.to_string(), made);
         Ok(())

@@ -131,7 +131,7 @@ impl Session {
             return Ok(prepared);
         }
         match &**statement {
-            Statement::Query(_) if let Some(bound) = self.bind(parsed, given)? => {
+            Statement::Query(_) if let Some(bound) = self.bound(parsed, given)? => {
                 for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
                     *slot = ty;
                 }
@@ -183,7 +183,7 @@ impl Session {
     ///
     /// # Errors
     /// PostgreSQL's.
-    pub(super) fn bind(
+    pub(super) fn bound(
         &mut self,
         parsed: &Parsed,
         given: &[Option<PgType>],

@@ -43,7 +43,7 @@ impl Session {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not prepared"));
         }
         let mut prepared = self.prepare(Some(parsed), &types)?;
-        prepared.kept = self.keep_room(words.rest())?;
+        prepared.kept = self.keep_room(&name, words.rest())?;
         self.statements.insert(name, Arc::new(prepared));
         Ok(Answer::Done("PREPARE".into()))
     }

@@ -19,6 +19,11 @@ use crate::settings::Id;
 /// Where the allocator does not count: which part of what a statement was expected to take its plan has at the end.
 const KEPT_OF_EXPECTED: u64 = 4;
 
+/// What a prepared statement or a portal takes at least.
+const LEAST_KEPT: u64 = 1 << 10;
+/// Bytes of the values of the portal without a name that are not counted: a session has one.
+const SMALL_VALUES: usize = 8 << 10;
+
 impl Session {
     /// Waits until there is room for a text.
     pub(super) fn make_room(&mut self, sql: &str) -> Result<()> {
@@ -55,20 +60,32 @@ impl Session {
         })
     }
 
-    /// Ends what a text had room for, but for what its prepared statement takes.
+    /// Ends what a text had room for, but for what its prepared statement takes. A session has one statement without
+    /// a name, and as many with names as it likes.
     ///
     /// # Errors
     /// `53200`: prepared statements have all the room.
-    pub(super) fn keep_room(&mut self, sql: &str) -> Result<Option<Kept>> {
+    pub(super) fn keep_room(&mut self, name: &str, sql: &str) -> Result<Option<Kept>> {
         let expected = expected_bytes(sql);
-        if expected == 0 {
-            return Ok(None);
-        }
-        let bytes = match growth::bytes() {
-            0 => expected / KEPT_OF_EXPECTED,
-            bytes => bytes.min(expected),
+        let bytes = match (growth::bytes(), expected) {
+            (_, 0) if name.is_empty() => return Ok(None),
+            (0, 0) => sql.len() as u64 + LEAST_KEPT,
+            (bytes, 0) => bytes.max(LEAST_KEPT),
+            (0, expected) => expected / KEPT_OF_EXPECTED,
+            (bytes, expected) => bytes.min(expected),
         };
         self.room = None;
         self.instance.planner.room().keep(bytes).map(Some)
+    }
+
+    /// Counts what a portal keeps: its values, and what a session needs to know of it.
+    ///
+    /// # Errors
+    /// `53200`: there is no room for it.
+    pub(super) fn keep_portal(&self, name: &str, bytes: usize) -> Result<Option<Kept>> {
+        if name.is_empty() && bytes < SMALL_VALUES {
+            return Ok(None);
+        }
+        self.instance.planner.room().keep(bytes as u64 + LEAST_KEPT).map(Some)
     }
 }

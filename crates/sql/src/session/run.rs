@@ -183,6 +183,7 @@ impl Session {
     /// statement says so.
     fn ended<T>(&mut self, result: Result<T>) -> Result<T> {
         result.map_err(|e| {
+            let e = self.with_values_to_see(e);
             self.failed();
             let late = self.block.as_ref().is_some_and(|block| block.scope.is_late());
             if late && e.state() == "55P03" { too_late() } else { e }

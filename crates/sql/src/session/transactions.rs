@@ -7,8 +7,8 @@ use onlap::{Isolation, TransactionOptions};
 use super::Session;
 use super::block::{Block, isolation_of};
 use crate::error::{Result, SqlError, state};
-use crate::rights::Judge;
-use crate::rights::ask::database_oid;
+use crate::rights::ask::{database_oid, numbers, of_table};
+use crate::rights::{Action, Judge};
 use crate::settings::Id;
 use crate::types::Style;
 use crate::view::View;
@@ -48,7 +48,33 @@ impl Session {
             return Ok(());
         }
         self.end_settings(true);
-        block.commit(&self.instance)
+        let ended = block.commit(&self.instance);
+        ended.map_err(|e| self.with_values_to_see(e))
+    }
+
+    /// An error without the values of a key that the role may not read, as in PostgreSQL.
+    pub(super) fn with_values_to_see(&self, error: SqlError) -> SqlError {
+        match error.shows() {
+            Some((table, columns)) if !self.may_read(table, columns) => error.without_values(),
+            _ => error,
+        }
+    }
+
+    /// Whether the role may read columns of a table, which may be one of the transaction's own.
+    fn may_read(&self, table: &str, columns: &[String]) -> bool {
+        let objects = self.instance.objects();
+        let objects = match &self.block {
+            Some(block) if !block.pending.is_empty() => Arc::new(objects.with(&block.pending)),
+            _ => objects,
+        };
+        let own = self.block.as_ref().and_then(|block| block.scope.tx().ok()?.table(table).ok());
+        let Some(found) = own.or_else(|| self.instance.db.table(table).ok()) else { return false };
+        let schema = found.schema();
+        let places = columns.iter().map(|name| schema.position_by_name(name));
+        let Some(places) = places.collect::<Option<Vec<usize>>>() else { return false };
+        let database = database_oid(&objects, &self.database);
+        let judge = Judge::new(objects.rights(), self.roles.current, database);
+        judge.may(&of_table(Action::Read, &schema, numbers(&schema, places)))
     }
 
     /// Whether the transaction is one that ends well.
@@ -69,7 +95,8 @@ impl Session {
             return Ok("ROLLBACK");
         }
         self.end_settings(true);
-        block.commit(&self.instance)?;
+        let ended = block.commit(&self.instance);
+        ended.map_err(|e| self.with_values_to_see(e))?;
         Ok("COMMIT")
     }
 
@@ -112,7 +139,6 @@ impl Session {
             scope: Arc::clone(&block.scope),
             objects,
             database,
-            fills: None,
             user,
             pid,
             began_us: block.scope.began_us(),

@@ -1,6 +1,6 @@
 //! What do the changes of a mark run do to rows that were read?
 //!
-//! Whoever reads a column of rows lays the changes over it, file by file from the oldest on
+//! A reader of a column lays the changes over it, file by file from the oldest on
 //! ([`MarkRun::apply_changes`]). A walk over many rows unpacks each block of changes once
 //! ([`ChangeScratch`]).
 //!
@@ -113,7 +113,7 @@ impl MarkRun {
             return Ok(());
         }
         if rows.ids.len() <= SINGLE_LOOKUPS {
-            // Where all changes apply nobody asks when each of them came.
+            // Where all changes apply it does not matter when each of them came.
             let all = changes.start > folded && changes.end <= csn.saturating_add(1);
             let between = (!all).then_some((folded, csn));
             return self.apply_single(column, between, rows);
@@ -259,7 +259,7 @@ impl MarkRun {
     }
 }
 
-/// Applies those of the changes of a block that are of rows at hand and of commits in between.
+/// Applies those of the changes of a block that are of the given rows and of commits in between.
 fn lay_over(block: &Unpacked, (folded, csn): (Csn, Csn), rows: &mut Patched<'_>) {
     let values = block.values.as_ref().expect("unpacked with its values");
     let (first, last) = (rows.ids[0] as i64, rows.ids[rows.ids.len() - 1] as i64);

@@ -1,6 +1,6 @@
 //! Which rows do the blocks of a mark run name?
 //!
-//! Whoever reads few rows asks each file about each of them, mostly in vain. A stretch of blocks that
+//! A reader of few rows asks each file about each of them, mostly in vain. A stretch of blocks that
 //! was asked as often as it has blocks is read once, and from then on a set of its rows answers, exactly:
 //! most questions end here, without a block. Sets are charged as filters are, and left out where there
 //! is no room for them.
@@ -18,7 +18,7 @@ use roaring::RoaringBitmap;
 
 /// Blocks of a stretch: some 32,000 rows, read in about a millisecond.
 const STRETCH_BLOCKS: usize = 16;
-/// Bytes of a set beside its content, about.
+/// Bytes of a set next to its content, about.
 const SET_BYTES: u64 = 256;
 
 /// Sets of the rows that stretches of blocks name.

@@ -74,6 +74,7 @@ impl MarkRunWriter {
         frame::put_header(Kind::Marks, MARKS_VERSION, &mut bytes);
         file.write(&bytes)?;
         let MarkRunSpec { table, rows, csns } = spec;
+        assert!(rows.start < rows.end && csns.start < csns.end, "a run may have a mark");
         let next_row = rows.start;
         let footer = MarkFooter {
             table,
@@ -110,6 +111,7 @@ impl MarkRunWriter {
     }
 
     fn write_marks(&mut self) -> Result<()> {
+        assert!(!self.pending.is_empty(), "a block has marks");
         self.bytes.clear();
         encode_mark_block(&self.pending, &mut self.bytes);
         let entry = self.entry(self.pending[0].row, self.pending.len() as u32);
@@ -156,6 +158,10 @@ impl MarkRunWriter {
                 false => csns.start.min(change.csn)..csns.end.max(change.csn + 1),
             };
             let Changes { of, pending, bytes, piece } = &mut self.changes;
+            debug_assert!(
+                pending.last().is_none_or(|last| last.first <= change.first),
+                "changes come by row id"
+            );
             let (_, _, bounds) = of.as_mut().expect("a column was begun");
             let these = ChangeBounds::of(&change.op);
             *piece = match piece.0 == change.first {

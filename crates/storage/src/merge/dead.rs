@@ -1,4 +1,4 @@
-//! Which index entries does nobody need any more?
+//! Which index entries are not needed any more?
 //!
 //! Entries of rows that are dead at the horizon. Row ids are dense and a row has one entry per index,
 //! so a run whose row-id range has more dead rows than missing entries still holds entries of dead
@@ -60,7 +60,7 @@ pub(super) struct DeadRows<'a> {
 
 enum Page {
     Unknown,
-    /// Nobody is dead.
+    /// No row is dead.
     Clear,
     Bits(Box<[u64; PAGE_WORDS]>),
 }
@@ -83,6 +83,7 @@ impl<'a> DeadRows<'a> {
     /// Whether a row of the range is dead.
     #[inline]
     pub(super) fn contains(&mut self, row: RowId) -> Result<bool> {
+        debug_assert!(row >= self.rows.start, "a row of the range");
         let at = row - self.rows.start;
         let page = (at / PAGE_ROWS) as usize;
         match self.pages.get(page) {
@@ -118,6 +119,7 @@ impl<'a> DeadRows<'a> {
                 dead += bits.iter().map(|w| u64::from(w.count_ones())).sum::<u64>();
             }
         }
+        assert!(dead <= self.rows.end - self.rows.start, "no more rows are dead than there are");
         Ok(dead)
     }
 }

@@ -98,6 +98,7 @@ fn write(
     table: TableId,
     entries: &[&MarksEntry],
 ) -> Result<Option<(MarkRunMeta, bool)>> {
+    assert!(!entries.is_empty(), "a merge has inputs");
     let spec = MarkRunSpec {
         table,
         rows: union(entries.iter().map(|e| e.meta.rows.clone())),
@@ -120,6 +121,7 @@ fn write(
         marks.sort_unstable_by_key(|m| m.row);
         marks.dedup_by_key(|m| m.row);
         marks.retain(|m| !dead.contains((m.row % DEAD_BLOCK_ROWS) as u32));
+        debug_assert!(marks.iter().all(|m| m.csn > horizon), "marks below the horizon are bits");
         writer.push(&marks)?;
         writer.push_dead(number, &dead)?;
     }
@@ -130,6 +132,8 @@ fn write(
     let changes = writer.has_changes();
     let meta = writer.finish()?;
     let empty = meta.marks == 0 && !changes;
+    let before: u64 = entries.iter().map(|e| e.meta.marks).sum();
+    assert!(meta.marks <= before, "a merge makes no marks");
     Ok(Some((MarkRunMeta { level, ..meta }, empty)))
 }
 

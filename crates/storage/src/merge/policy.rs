@@ -55,7 +55,7 @@ pub enum Calm {
     /// Writes have fallen quiet: runs above the bottom become one, and join the bottom where that is
     /// not more than [`QUIET_RATIO`] times their size. A short pause does not rewrite a large bottom.
     Quiet,
-    /// Somebody waits for everything to be done.
+    /// A caller waits for everything to be done.
     Settle,
 }
 

@@ -99,6 +99,7 @@ impl Merger {
         runs: &[Arc<Run>],
         packing: &Arc<Packing>,
     ) -> Merger {
+        assert!(!runs.is_empty(), "a merge has inputs");
         let source = |run: &Arc<Run>| Source {
             input: Input::new(version, run),
             raw: empty(shape, packing),
@@ -138,17 +139,21 @@ impl Merger {
         self.joined.clear();
         let mut parts = 0;
         for (source, cut) in self.sources.iter_mut().zip(cuts) {
+            debug_assert!(source.ended || cut >= source.taken && cut <= source.block.len());
             if cut > source.taken {
                 self.joined.extend_range(&source.block, source.taken..cut);
                 source.taken = cut;
                 parts += 1;
             }
         }
+        assert!(parts > 0, "a round takes the block that ends first, so that rounds end");
         if parts == 1 {
             std::mem::swap(out, &mut self.joined);
         } else {
             out.extend_selected(&self.joined, &sort_permutation(&self.joined.keys));
+            debug_assert_eq!(out.len(), self.joined.len(), "a sort loses no entry");
         }
+        debug_assert!(out.is_sorted(), "entries come in order");
         Ok(Round::Entries)
     }
 
@@ -181,6 +186,8 @@ impl Source {
         }
         self.block.row_ids.extend_from_slice(&self.raw.row_ids);
         self.block.include.extend_range(&self.raw.include, 0..rows);
+        assert_eq!(self.block.len(), rows, "repacking loses no entry");
+        debug_assert_eq!(self.block.include.rows, rows, "included columns for every entry");
         Ok(true)
     }
 

@@ -13,7 +13,7 @@
 //!    because a trim names a key; a key with more entries than a file takes makes a slice longer.
 //! 3. The last edit removes the inputs.
 //!
-//! A crash loses the slice at hand: its files are in no edit and go at the next open; the trims say
+//! A crash loses the current slice: its files are in no edit and go at the next open; the trims say
 //! where to go on. The same holds when the worker is asked to stop, or leaves for a more pressing
 //! merge. The simpler way, one edit at the end, needs the inputs' space twice and starts from the
 //! beginning after each crash.
@@ -136,6 +136,9 @@ impl<'a> Job<'a> {
         if output.is_none() && choice.reason != Reason::Dead {
             inputs.drain(..leave_out(&inputs, options));
         }
+        assert!(!inputs.is_empty() && options.slices > 0, "a merge has something to do");
+        let neighbours = |pair: &[&Arc<RunEntry>]| pair[0].meta.rows.end <= pair[1].meta.rows.start;
+        assert!(inputs.windows(2).all(neighbours), "inputs come in row-id order and share no row");
         Some(Job { editor, version, index, options, inputs, output })
     }
 
@@ -165,6 +168,11 @@ impl<'a> Job<'a> {
 
     /// The output's description with these files.
     fn output_meta(&self, files: Vec<RunFileMeta>, group: bool) -> RunMeta {
+        assert!(!files.is_empty(), "a run has files");
+        assert!(
+            files.iter().all(|f| f.entries > 0 && f.first_key <= f.last_key),
+            "files have keys"
+        );
         let id = self.editor.context().new_file_id().0;
         let level = self.inputs.iter().map(|r| r.meta.level).max().unwrap_or(0) + 1;
         let group = group.then_some(id);
@@ -248,13 +256,17 @@ struct Rewrite<'a> {
     finished: Unclaimed<'a>,
     /// The output, once an edit has added it.
     output: Option<u64>,
+    /// Below this key, entries count in the output; rises with each slice.
+    trim: Option<Vec<u8>>,
     slices: usize,
 }
 
 impl<'a> Rewrite<'a> {
     fn new(job: &'a Job<'a>) -> Rewrite<'a> {
         let finished = Unclaimed { context: job.editor.context(), files: Vec::new() };
-        Rewrite { finished, output: job.output.map(|r| r.meta.id), slices: 0, job }
+        let output = job.output.map(|r| r.meta.id);
+        let trim = job.inputs.iter().filter_map(|r| r.meta.trim.clone()).max();
+        Rewrite { finished, output, trim, slices: 0, job }
     }
 
     /// `None`: some key does not fit the packing, and nothing was done.
@@ -302,6 +314,8 @@ impl<'a> Rewrite<'a> {
     fn finish_slice(&mut self, next: Option<Vec<u8>>) -> Result<bool> {
         let last = self.finished.files.last().expect("a slice has files");
         let Some(next) = next.filter(|next| last.last_key < *next) else { return Ok(false) };
+        assert!(self.trim.as_ref().is_none_or(|trim| *trim < next), "trims rise");
+        self.trim = Some(next.clone());
         let job = self.job;
         let (table, index) = (job.table(), job.index.id);
         let mut edits = Vec::new();
@@ -336,6 +350,8 @@ impl<'a> Rewrite<'a> {
     fn add_files(&mut self, edits: &mut Vec<Edit>, group: bool) -> u64 {
         let (table, index) = (self.job.table(), self.job.index.id);
         let files = self.finished.files.clone();
+        let in_order = |pair: &[RunFileMeta]| pair[0].last_key <= pair[1].first_key;
+        assert!(files.windows(2).all(in_order), "files come in key order");
         match self.output {
             Some(output) => {
                 edits.push(Edit::ExtendRun(table, index, output, files));
@@ -387,7 +403,7 @@ impl Drop for Unclaimed<'_> {
     fn drop(&mut self) {
         for file in &self.files {
             let path = self.context.dir.join(FileKind::Run(file.file).name());
-            // Nobody knows the file; if it cannot be removed now, the next open does it.
+            // The file is in no edit; if it cannot be removed now, the next open does it.
             let _ = self.context.fs.remove(&path);
         }
     }

@@ -33,7 +33,7 @@ pub struct RunCursor {
     forms: Vec<Physical>,
     /// First and last unit that may hold wanted entries; `None`: there are none.
     ends: Option<(Place, Place)>,
-    /// The unit at hand and its entries still to come.
+    /// The current unit and its entries still to come.
     unit: Option<(Place, Unit, Range<usize>)>,
     /// Units left behind.
     passed: usize,

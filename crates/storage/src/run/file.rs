@@ -236,6 +236,7 @@ impl RunFile {
             Some(Direction::Backward) => span_start(&fences.entries, i)..i + 1,
         };
         let (first, last) = (&fences.entries[blocks.start], &fences.entries[blocks.end - 1]);
+        debug_assert!(blocks.contains(&i), "the span has block i");
         let bytes = (last.offset + u64::from(last.len) - first.offset) as usize;
         let span = self.file.read(first.offset, bytes)?;
         let mut found = None;
@@ -424,6 +425,7 @@ fn check(footer: &RunFooter, shape: &IndexShape, at: u64) -> Result<(), &'static
 fn span_end(entries: &[FenceEntry], i: usize) -> usize {
     let limit = entries[i].offset + READ_AHEAD_BYTES as u64;
     let more = entries[i + 1..].partition_point(|e| e.offset + u64::from(e.len) <= limit);
+    debug_assert!(i + 1 + more <= entries.len());
     i + 1 + more
 }
 

@@ -3,7 +3,7 @@
 //! Entries come in order and leave in blocks, a new file every [`RunSpec::file_bytes`]. Where keys
 //! arrive in consecutive stretches the writer collects pieces instead, as long as they are few; when
 //! they are not, it turns the pieces back into the entries they stand for, which is exact, and goes
-//! on with blocks. So nobody has to know beforehand which form fits. Fences-only files are asked for
+//! on with blocks. So the caller need not know beforehand which form fits. Fences-only files are asked for
 //! by name: only their caller knows that keys do not fall as row ids rise.
 //!
 //! Thread safety: a writer belongs to one thread.
@@ -51,7 +51,7 @@ pub struct RunSpec {
     pub rows: Range<RowId>,
     /// Of all keys that will be pushed.
     pub packing: Arc<Packing>,
-    /// At most so many entries will be pushed; sizes filters.
+    /// At most this number of entries will be pushed; sizes filters.
     pub entries_max: u64,
     /// Whether to write fences only. Keys must then not fall as row ids rise.
     pub fences_only: bool,
@@ -125,7 +125,7 @@ impl Drop for RunWriter {
     fn drop(&mut self) {
         for file in &self.finished {
             let path = self.context.dir.join(FileKind::Run(file.file).name());
-            // Nobody knows the file; if it cannot be removed now, the next open does it.
+            // The file is in no edit; if it cannot be removed now, the next open does it.
             let _ = self.context.fs.remove(&path);
         }
     }
@@ -134,6 +134,8 @@ impl Drop for RunWriter {
 impl RunWriter {
     /// A writer; files appear as they are needed.
     pub fn new(context: &Arc<StorageContext>, spec: RunSpec) -> RunWriter {
+        assert!(spec.rows.start < spec.rows.end, "a run stands for rows");
+        assert!(spec.block_bytes > 0 && spec.file_bytes > 0, "blocks and files have a length");
         let stats = KeyStats::new(&spec.shape.key);
         let stage = if spec.fences_only {
             Stage::Rows { fences: Fences::default(), stats, last_row: None }
@@ -158,6 +160,11 @@ impl RunWriter {
     /// Appends entries, sorted by (key, row id) and above all before, with keys of the spec's packing.
     pub fn push(&mut self, entries: &Entries) -> Result<()> {
         debug_assert!(entries.is_sorted(), "entries come in order");
+        debug_assert!(
+            entries.row_ids.iter().all(|row| self.spec.rows.contains(row)),
+            "entries are of the run's rows"
+        );
+        assert_eq!(entries.keys.len(), entries.row_ids.len(), "one row id per key");
         match &self.stage {
             Stage::Blocks => self.push_blocks(entries, 0),
             Stage::Rows { .. } => self.push_rows(entries),
@@ -334,6 +341,7 @@ impl RunWriter {
                 self.per_block = 2 * n;
                 break;
             }
+            assert!(n > 0 && n <= left, "a block takes an entry at least");
             self.write_block(entries, at..at + n)?;
             self.per_block = n;
             at += n;
@@ -343,6 +351,8 @@ impl RunWriter {
 
     /// Writes the block in `self.bytes`, which holds entries `range`.
     fn write_block(&mut self, entries: &Entries, range: Range<usize>) -> Result<()> {
+        assert!(!range.is_empty() && range.end <= entries.len(), "a block has entries");
+        assert!(!self.bytes.is_empty(), "the block was encoded");
         let packing = &self.spec.packing;
         if self.open.is_none() {
             let file = create(&self.context, &self.spec)?;
@@ -398,6 +408,11 @@ impl RunWriter {
             filter_at = Some((file.offset(), self.bytes.len() as u64));
             file.write(&self.bytes)?;
         }
+        debug_assert_eq!(
+            fences.entries.iter().map(|e| u64::from(e.entries)).sum::<u64>(),
+            stats.entries,
+            "fences count every entry"
+        );
         let form = RunForm::Explicit { packing: self.spec.packing.clone(), fences };
         self.write_footer(file, form, stats, filter_at)
     }
@@ -431,6 +446,7 @@ impl RunWriter {
         file.write(&self.bytes)?;
         let (file, bytes) = file.finish()?;
         let KeyStats { entries, min: first_key, max: last_key, .. } = footer.stats;
+        assert!(entries > 0 && first_key <= last_key, "a finished file has keys, in order");
         self.finished.push(RunFileMeta { file, bytes, entries, first_key, last_key, base: 0 });
         Ok(())
     }

@@ -26,7 +26,7 @@ use super::{BlockRef, Segment};
 pub(super) const SPAN_BYTES: usize = 1 << 20;
 
 /// Spans under way: while the blocks of some are unpacked, the device works on the others. With the
-/// span at hand a scan holds 5 MiB at most.
+/// current span a scan holds 5 MiB at most.
 pub(super) const AHEAD_SPANS: usize = 4;
 
 /// Neighbouring blocks, and where they lie in the file.

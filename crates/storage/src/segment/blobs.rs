@@ -5,7 +5,7 @@
 //! one is a single long value: it would cost the cache many blocks that are read again sooner, so it
 //! is read each time.
 //!
-//! Memory (I7): what is read is charged to [`Part::Cache`] while it is at hand: at most a span, or
+//! Memory (I7): what is read is charged to [`Part::Cache`] while it is in use: at most a span, or
 //! one long value as it lies in the file and as it is.
 
 use std::borrow::Cow;
@@ -26,7 +26,7 @@ use crate::cache::Loaded;
 /// Which small frames stay in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// All: whoever fetches rows may come again.
+    /// All: a reader that fetches rows may come again.
     Always,
     /// Those that find room: scans leave the cache as it is.
     IfRoom,
@@ -162,7 +162,7 @@ impl Frames<'_> {
         frame.offset >= self.span_at && frame.offset + u64::from(frame.len) <= end
     }
 
-    /// Reads the `i`-th wanted frame, and with it those wanted next that lie beside it.
+    /// Reads the `i`-th wanted frame, and with it those wanted next that lie next to it.
     fn read_span(&mut self, i: usize) -> Result<()> {
         let end_of = |frame: &FrameRef| frame.offset + u64::from(frame.len);
         let first = &self.wanted[i];

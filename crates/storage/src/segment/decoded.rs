@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use super::Segment;
 use super::blobs::Keep;
 
-/// Decoded blocks that wait or are at hand, at most. One of the usual 16 KiB becomes some 100 KiB.
+/// Decoded blocks that wait or are in use, at most. One of the usual 16 KiB becomes some 100 KiB.
 const BATCHES_MAX: usize = 128;
 
 /// Of this many blocks in a row tasks decode the first ones: from [`SHARE_MIN`] to all.

@@ -147,7 +147,7 @@ impl SegmentScan {
         while self.coming.front().is_some_and(|span| !self.is_before(number, &span.numbers())) {
             let span = self.coming.pop_front().expect("it was looked at");
             if span.numbers().contains(&number) {
-                // Let go of the old one first: there is never more than one at hand.
+                // Let go of the old one first: there is never more than one in memory.
                 self.at_hand = Span::default();
                 if let Some(decode) = &self.decode {
                     decode.note(!span.is_there());
@@ -194,7 +194,7 @@ impl SegmentScan {
         }
     }
 
-    /// Has spans read or decoded that follow those at hand and under way, up to `spans` of them.
+    /// Has spans read or decoded that follow those in memory and under way, up to `spans` of them.
     fn read_ahead(&mut self, spans: usize) {
         while self.coming.len() < spans {
             let asked = self.coming.back().map_or(self.at_hand.numbers(), Coming::numbers);

@@ -26,7 +26,7 @@ pub struct SkipBits {
 }
 
 impl SkipBits {
-    /// No block of so many is known to be dead.
+    /// No block of this number is known to be dead.
     pub fn new(blocks: usize) -> SkipBits {
         let words = (0..blocks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         SkipBits { words, blocks, dead: AtomicUsize::new(0), csn: AtomicU64::new(0) }

@@ -1,7 +1,7 @@
 //! How do rows become a segment file?
 //!
 //! Rows come in batches in row order and leave in blocks closed by encoded size. Nothing is read
-//! back; memory is one block's rows beside the batch at hand and the footer under construction.
+//! back; memory is one block's rows next to the current batch and the footer under construction.
 //!
 //! Long values leave as blob frames before the block that names them. So that a scan which wants no
 //! long values reads blocks in one go, the blocks of a segment that has some are held back and
@@ -80,7 +80,7 @@ pub struct SegmentWriter {
     held: Vec<u8>,
     /// How many blocks are not held back.
     released: usize,
-    /// Blobs of the block at hand; there once the segment has a long value.
+    /// Blobs of the current block; there once the segment has a long value.
     frames: Option<FrameWriter>,
     charge: Charge,
 }
@@ -89,6 +89,7 @@ impl SegmentWriter {
     /// Starts a file under a new id.
     pub fn create(context: &Arc<StorageContext>, spec: SegmentSpec) -> Result<SegmentWriter> {
         assert!((1..=BLOCK_ROWS_MAX).contains(&spec.block_rows), "1 to 4096 rows per block");
+        assert!(spec.row_ids.start < spec.row_ids.end, "a segment stands for rows");
         let mut file = FileWriter::create(context, FileKind::Segment, spec.purpose)?;
         let mut bytes = Vec::new();
         frame::put_header(Kind::Segment, SEGMENT_VERSION, &mut bytes);
@@ -160,6 +161,11 @@ impl SegmentWriter {
 
     /// Says which commits the rows came with: boundaries (end row id, CSN), rising over all calls.
     pub fn push_commits(&mut self, boundaries: &[(RowId, Csn)]) {
+        let rise = |a: &(RowId, Csn), b: &(RowId, Csn)| a.0 < b.0 && a.1 < b.1;
+        debug_assert!(boundaries.is_sorted_by(rise), "rows and commits rise together");
+        if let (Some(last), Some(first)) = (self.commits.last(), boundaries.first()) {
+            assert!(rise(last, first), "rows and commits rise together");
+        }
         self.commits.extend_from_slice(boundaries);
     }
 
@@ -207,6 +213,7 @@ impl SegmentWriter {
         rows: Range<usize>,
         long: bool,
     ) -> Result<usize> {
+        assert!(!rows.is_empty() && rows.end <= ids.len(), "a block has rows");
         let mut rows = rows;
         let start = self.held.len();
         loop {
@@ -229,6 +236,10 @@ impl SegmentWriter {
             rows.end = rows.start + fit;
         }
         let ids = &ids[rows.clone()];
+        assert!(
+            self.blocks.last().is_none_or(|block| block.first_row_id < ids[0]),
+            "blocks come in row-id order"
+        );
         self.blocks.push(BlockEntry {
             offset: start as u64,
             len: u32::try_from(self.held.len() - start).expect("64 rows of at most 32 MiB"),
@@ -282,6 +293,9 @@ impl SegmentWriter {
             start += self.write_block(&batch, &ids, start..start + rows, long)?;
         }
         self.release()?;
+        assert_eq!(self.released, self.blocks.len(), "no block is held back");
+        let zones_of = |zones: &Vec<Zone>| zones.len() == self.blocks.len();
+        assert!(self.zones.iter().all(zones_of), "a zone for each block of each column");
         let footer = SegmentFooter::new(
             self.spec.table,
             self.spec.schema_version,
@@ -298,6 +312,8 @@ impl SegmentWriter {
         frame::put_footer(Kind::Segment, SEGMENT_VERSION, &encoded, offset, &mut self.held);
         self.file.write(&self.held)?;
         let (file, bytes) = self.file.finish()?;
+        let ids = self.spec.row_ids.end - self.spec.row_ids.start;
+        assert!(footer.rows <= ids, "a segment has no more rows than ids");
         Ok(SegmentMeta {
             file,
             bytes,

@@ -95,7 +95,7 @@ impl TableVersion {
     }
 
     /// Up to which commit the segment of a row has its changes, and where the ids for which that holds
-    /// end. `None`: the row is in no segment, and nobody sees it.
+    /// end. `None`: the row is in no segment, and no snapshot sees it.
     pub(crate) fn folded_at(&self, row: RowId) -> (Option<Csn>, RowId) {
         let at = self.segments.partition_point(|s| s.meta.rows.end <= row);
         match self.segments.get(at) {

@@ -1,6 +1,6 @@
 //! Which files belong to a transaction that has not committed yet?
 //!
-//! Their row ids count from the transaction's first row in the table (ordinals), as nobody knows its
+//! Their row ids count from the transaction's first row in the table (ordinals), as no task knows its
 //! row id before the commit, and no CSN is in them. They become part of the table by one edit each,
 //! which names base and CSN ([`PrivateFiles::edits`]); until then [`TableVersion::private`] shows them
 //! to the transaction under provisional ids. No manifest names them: a crash leaves orphans.
@@ -33,7 +33,7 @@ pub struct PrivateFiles {
     /// their CSNs are its count of marks.
     pub marks: Vec<PrivateMarks>,
     /// The other way round: which row, by its provisional id where it is an own one, each successor
-    /// replaced. Of no use to anybody else.
+    /// replaced. Of no use to other transactions.
     pub before: Vec<MarkRunMeta>,
 }
 
@@ -48,6 +48,7 @@ pub struct PrivateMarks {
 
 impl PrivateMarks {
     fn placed(&self, base: RowId, csn: Csn) -> MarkRunMeta {
+        debug_assert!(csn == 0 || base < PROVISIONAL_BASE, "a commit gives real row ids");
         let rows = if self.own { base } else { 0 };
         MarkRunMeta {
             rows: rows + self.meta.rows.start..rows + self.meta.rows.end,

@@ -55,6 +55,7 @@ impl TableVersion {
         out: &mut Batch,
         found: &mut Vec<RowId>,
     ) -> Result<u64> {
+        debug_assert!(rows.is_sorted_by(|a, b| a < b), "row ids rise");
         let mut blocks = 0;
         let mut rest = rows;
         while let Some(first) = rest.first() {
@@ -78,7 +79,7 @@ impl TableVersion {
     }
 
     /// What a count of the rows of a range that are dead at a horizon depends on, and a number that
-    /// it cannot exceed. `None`: nobody is dead.
+    /// it cannot exceed. `None`: no row is dead.
     pub(crate) fn dead_key(&self, rows: &Range<RowId>, horizon: Csn) -> Option<(DeadKey, u64)> {
         let runs = || self.marks.iter().filter(|m| m.run.overlaps(rows));
         let newest = runs().next_back()?;
@@ -95,7 +96,7 @@ impl TableVersion {
         segments + marks + runs.map(|r| r.meta.bytes()).sum::<u64>()
     }
 
-    /// Rows in segments that were found to be dead when somebody last counted.
+    /// Rows in segments that were found to be dead at the last count.
     pub fn known_dead_rows(&self) -> u64 {
         self.segments.iter().filter_map(|s| Some(s.dead.lock().as_ref()?.1)).sum()
     }
@@ -125,6 +126,8 @@ impl TableVersion {
     /// Clears `keep[i]` where row `rows[i]` (rising) is deleted at `csn`.
     pub fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) -> Result<()> {
         let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return Ok(()) };
+        assert_eq!(rows.len(), keep.len(), "one answer per row");
+        debug_assert!(rows.is_sorted(), "row ids rise");
         let asked = *first..last + 1;
         let mut runs = self.marks.iter().filter(|m| m.run.overlaps(&asked)).peekable();
         if runs.peek().is_none() {

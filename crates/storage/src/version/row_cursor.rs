@@ -3,7 +3,7 @@
 //! Such a run has none of its own: its fences say in which row ids a range of keys lies, and there
 //! the rows of the segments are in the order of the index, because keys do not fall as row ids rise.
 //! So a walk over the rows is a walk over the entries, in both directions. Rows that a compaction has
-//! taken away have no entry; nobody could see them (I4).
+//! taken away have no entry; no snapshot could see them (I4).
 //!
 //! Must not know who sees the rows. Thread safety: belongs to one thread.
 
@@ -32,7 +32,7 @@ struct RowCursor {
     scan: Option<SegmentScan>,
     /// The key columns, then the wanted included columns.
     projection: Vec<ColumnId>,
-    /// Rows of the block at hand in the direction of the walk, and their keys.
+    /// Rows of the current block in the direction of the walk, and their keys.
     block: Batch,
     rows: Vec<RowId>,
     keys: BytesVec,

@@ -88,7 +88,7 @@ impl Versions {
         self.tables.read().iter().map(|(id, version)| (*id, Arc::clone(version))).collect()
     }
 
-    /// The manifest's state and the versions that it describes: whoever holds them holds all files
+    /// The manifest's state and the versions that it describes: a caller that holds them holds all files
     /// that the state names. Waits for a change that is under way.
     pub fn pinned(&self) -> (ManifestState, Vec<Arc<TableVersion>>) {
         let _one_at_a_time = self.change.lock();
@@ -105,6 +105,15 @@ impl Versions {
     pub fn commit<T>(&self, edits: &[Edit], publish: impl FnOnce(&[Changed]) -> T) -> Result<T> {
         let _one_at_a_time = self.change.lock();
         let changed = self.prepare(edits)?;
+        for (id, new) in &changed {
+            let Some(new) = new else { continue };
+            new.assert_order();
+            if let Some(old) = self.table(*id) {
+                assert!(old.flushed_rows <= new.flushed_rows, "flushed rows stay flushed");
+                assert!(old.flushed_csn <= new.flushed_csn, "flushed commits stay flushed");
+                assert!(old.resolved <= new.resolved || new.schema.blind, "resolved rows stay so");
+            }
+        }
         let mut edits = edits.to_vec();
         edits.extend(counter_edits(&self.files.context().written, &edits));
         self.manifest.commit(&edits)?;

@@ -72,7 +72,7 @@ pub fn named(functions: &[(String, bool, Vec<String>)]) -> Vec<Case> {
     cases
 }
 
-/// A parameter without a type beside columns of all types, in operators, functions, casts and branches.
+/// A parameter without a type next to columns of all types, in operators, functions, casts and branches.
 pub fn parameters(operators: &[String], functions: &[(String, Vec<usize>)]) -> Vec<Case> {
     let (all, few) = (operands(&TYPES), operands(&FEW));
     let one = Operand::Parameter;

@@ -1,4 +1,4 @@
-//! Random operations beside a model: a list of rows, a map of marks, sorting by key bytes.
+//! Random operations next to a model: a list of rows, a map of marks, sorting by key bytes.
 //!
 //! Every run prints its seed. `ONLAP_SEED` replays one run, `ONLAP_RUNS` asks for more.
 

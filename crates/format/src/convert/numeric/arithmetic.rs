@@ -63,7 +63,7 @@ impl Numeric {
         }
     }
 
-    /// The nearest float, but for the last bit.
+    /// The nearest float, except for the last bit.
     pub fn to_f64(self) -> f64 {
         if self.is_nan() {
             return f64::NAN;

@@ -167,6 +167,12 @@ impl<'a, 'c> Dissect<'a, 'c> {
                 way.places.pop();
                 continue;
             };
+            // What a time takes is the same whatever the times before it have taken, so that a place from which there is no
+            // way is one for good.
+            let begin = *way.places.last().expect("there is a first place");
+            if what.has_back_references() && !self.try_fill(what, (begin, end), found)? {
+                continue;
+            }
             way.places.push(end);
             if way.is_there() {
                 if self.walk(what, &way.places, found)? {

@@ -92,13 +92,12 @@ fn hir(ast: &Ast) -> Option<Hir> {
 }
 
 fn class(set: &Set) -> Hir {
+    // Surrogates are no characters.
+    const SURROGATES: std::ops::Range<u32> = 0xd800..0xe000;
     let ranges = set.ranges().iter().filter_map(|(from, to)| {
-        // Surrogates are no characters.
-        let from =
-            char::from_u32(*from).or((*from >= 0xd800 && *from < 0xe000).then_some('\u{e000}'));
-        let to = (*to).min(u32::from(char::MAX));
-        let to = char::from_u32(to).or((to >= 0xd800 && to < 0xe000).then_some('\u{d7ff}'));
-        Some(ClassUnicodeRange::new(from?, to?))
+        let from = if SURROGATES.contains(from) { 0xe000 } else { *from };
+        let to = if SURROGATES.contains(to) { 0xd7ff } else { (*to).min(u32::from(char::MAX)) };
+        Some(ClassUnicodeRange::new(char::from_u32(from)?, char::from_u32(to)?))
     });
     Hir::class(Class::Unicode(ClassUnicode::new(
         ranges.filter(|range| range.start() <= range.end()),

@@ -79,7 +79,7 @@ impl<'a, 'c> Search<'a, 'c> {
             }
             states.seen[state as usize] = self.turn;
             self.steps += 1;
-            if self.steps % LOOK_EVERY == 0 {
+            if self.steps.is_multiple_of(LOOK_EVERY) {
                 self.cx.go_on()?;
             }
             match self.program.steps[state as usize] {

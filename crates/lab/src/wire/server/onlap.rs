@@ -1,8 +1,9 @@
-//! Onlap's own server: this binary.
+//! Onlap's own server: the `onlap` beside this program.
 
+use std::path::PathBuf;
 use std::process::Command;
 
-use onlap_base::Result;
+use onlap_base::{Error, ErrorKind, Result};
 
 use super::{Prepared, ServerAddress, ServerOptions, free_port, io};
 
@@ -10,7 +11,7 @@ pub(super) fn prepare(options: &ServerOptions<'_>) -> Result<Prepared> {
     let (port, http) = (free_port()?, free_port()?);
     let settings =
         [("--memory-limit", options.memory.to_string()), ("--sync", options.sync.to_string())];
-    let mut command = Command::new(std::env::current_exe().map_err(io)?);
+    let mut command = Command::new(program()?);
     command
         .arg("serve")
         .args(["--listen", &format!("127.0.0.1:{port}")])
@@ -26,6 +27,19 @@ pub(super) fn prepare(options: &ServerOptions<'_>) -> Result<Prepared> {
         http,
         config: settings.map(|(flag, value)| format!("{flag} {value}")).to_vec(),
     })
+}
+
+/// Where the binary is: what the environment variable `ONLAP_PROGRAM` names, or the one beside this program.
+pub(super) fn program() -> Result<PathBuf> {
+    if let Some(path) = std::env::var_os("ONLAP_PROGRAM") {
+        return Ok(PathBuf::from(path));
+    }
+    let path = std::env::current_exe().map_err(io)?.with_file_name("onlap");
+    if path.is_file() {
+        return Ok(path);
+    }
+    let text = format!("there is no {}: build it, or name it in ONLAP_PROGRAM", path.display());
+    Err(Error::new(ErrorKind::NotFound, text))
 }
 
 /// Of a server on loopback.

@@ -21,6 +21,17 @@ const POWERS: [i128; 39] = {
     powers
 };
 
+/// Powers of ten that a float8 has exactly.
+const FLOAT_POWERS: [f64; 23] = {
+    let mut powers = [1.0; 23];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10.0;
+        at += 1;
+    }
+    powers
+};
+
 /// The size that a mantissa stays below.
 const BOUND: u128 = POWERS[38] as u128;
 
@@ -185,8 +196,9 @@ impl Small {
     /// The nearest float8; `None` where that takes more than a division.
     #[inline]
     pub fn to_float8(self) -> Option<f64> {
-        let exact = self.mantissa.unsigned_abs() <= 1 << 53 && self.scale <= 22;
-        exact.then(|| self.mantissa as f64 / POWERS[usize::from(self.scale)] as f64)
+        // Both are exact as floats, so that their quotient is the nearest one.
+        let mantissa = i64::try_from(self.mantissa).ok().filter(|m| m.unsigned_abs() <= 1 << 53)?;
+        FLOAT_POWERS.get(usize::from(self.scale)).map(|power| mantissa as f64 / power)
     }
 
     /// The digits to base 10,000, first to last, and the weight of the first; zeros may stand at both ends.

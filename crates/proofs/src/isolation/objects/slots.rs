@@ -53,7 +53,7 @@ impl Doing<'_> {
     pub fn put(&mut self, rng: &mut Rng, tag: Element) -> Result<()> {
         let (table, key) = (&self.tables.slots, rng.range(0..SLOTS));
         let row = ints([key, key % PARTS, tag as i64]);
-        // What looked at a row sees others' blind rows beside its own until it is refused: see
+        // What looked at a row sees others' blind rows next to its own until it is refused: see
         // `docs/guarantees.md`. A blind write on top would save it.
         let looked = self.ops.iter().any(|op| matches!(op, Op::Put(k, _, Some(_)) if *k == key));
         let blind = self.tx.isolation() == Isolation::ReadCommitted && !looked;

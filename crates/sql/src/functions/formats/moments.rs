@@ -236,7 +236,9 @@ pub fn read(text: &str, template: &str) -> Result<i64> {
                     rest = rest.trim_start();
                     let is_separator = |c: char| c.is_ascii_punctuation() && c != '-' && c != '+';
                     match rest.chars().next() {
-                        Some(c) if is_separator(c) || c == first => rest = &rest[1..],
+                        Some(c) if is_separator(c) || c == first => {
+                            rest = &rest[c.len_utf8()..];
+                        }
                         _ => {}
                     }
                 }

@@ -40,7 +40,7 @@ fn merge_all(bare: &Bare, reason: Reason, options: &MergeOptions) -> usize {
         match merge(bare, TABLE, INDEX, &choice, options).unwrap() {
             Outcome::Paused => slices += 1,
             Outcome::Finished => break,
-            Outcome::Outdated => panic!("nobody else works here"),
+            Outcome::Outdated => panic!("no other task works here"),
         }
         assert_eq!(bare.read_index(), before);
         bare.versions.files().sweep().unwrap();

@@ -128,7 +128,7 @@ fn real_files_are_split_by_size_and_read_ahead() {
     assert!(reads() - before <= bytes / (200 << 10) + 2 * run.files().len() as u64 + 4);
     drop(cursor);
     drop(scan);
-    let run = Arc::into_inner(run).expect("nobody else has the run");
+    let run = Arc::into_inner(run).expect("no other owner has the run");
     check(run, &model, &mut rng);
     assert_eq!(context.cache.blocks(), 0, "a closed file's blocks leave the cache");
     assert_eq!(context.memory.used(Part::Cache), 0);

@@ -1,4 +1,4 @@
-//! Long values lie apart: whoever wants them reads each once, and nobody else pays.
+//! Long values lie apart: a reader that wants them reads each once, and no other pays.
 
 use onlap_base::limits::{BLOCK_BLOB_BYTES, BLOCK_BYTES, INLINE_VALUE_BYTES, VALUE_BYTES};
 

@@ -170,6 +170,9 @@ pub fn pool(proc: &Proc, at: usize, oid: Oid) -> Option<&'static [&'static str]>
     let operator = name.ends_with("regexeq") || name.ends_with("regexne");
     let plain =
         name.starts_with("regexp_") || (name == "substring" && proc.arguments[..] == [25, 25]);
+    if name == "substring" && proc.arguments[..] == [25, 25, 25] {
+        return Some([SUBJECTS, SIMILAR, &["#", "\\", "", "##"]][at]);
+    }
     if name.starts_with("similar_") {
         return Some(if at == 0 { SIMILAR } else { &["#", "\\", "", "##", "本", "\""] });
     }

@@ -41,7 +41,6 @@ const COUNTERS: Heap =
 fn give_back() {
     // SAFETY: the allocator is linked in with this function, which any thread may call at any time.
     unsafe { mi_collect(true) };
-    #[cfg(feature = "server")]
     crate::code::give_back();
 }
 

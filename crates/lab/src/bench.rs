@@ -1,12 +1,15 @@
-//! `onlap bench`: which flags, and who runs what?
+//! `onlap bench` and `onlap-lab bench`: which flags, and what runs what?
+//!
+//! Both programs have the same flags. `onlap` has the embedded engine alone; `onlap-lab` is built with the clients of
+//! other servers, and starts the `onlap` beside it as the engine `onlap-wire`.
 
 use std::path::{Path, PathBuf};
 
 use onlap_base::{Error, ErrorKind, Result};
-use onlap_lab::names;
-use onlap_lab::report::{Comparison, compare, html, markdown};
+use onlap_process::exit::Outcome;
 
-use crate::Outcome;
+use crate::names;
+use crate::report::{Comparison, compare, html, markdown};
 
 mod figures;
 mod process;
@@ -29,7 +32,16 @@ const WORKLOADS: [&str; 13] = [
     "report",
 ];
 
-/// Flags of `onlap bench`
+/// The program that benches.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// What one types.
+    pub name: &'static str,
+    /// What it is built from.
+    pub commit: &'static str,
+}
+
+/// Flags of `bench`
 #[derive(clap::Args)]
 pub struct Args {
     /// What to run: ibench (the insert benchmark), six (six indexes over random UUIDs), linkbench (a
@@ -130,20 +142,23 @@ pub struct Args {
     around_cgroup_memory: Option<u64>,
 }
 
-/// Runs `onlap bench`.
-pub fn run(args: &Args) -> Result<Outcome> {
+/// Runs `bench`.
+///
+/// # Errors
+/// Wrong usage, and what a run could not do; a run that missed its figure is a finding.
+pub fn run(args: &Args, program: &Program) -> Result<Outcome> {
     let workload = names::choose("workload", &args.workload, &WORKLOADS)?;
     if !args.files.is_empty() && !matches!(workload, "compare" | "report") {
         let text = format!("{workload} takes no files; did you mean --json?");
         return Err(Error::new(ErrorKind::InvalidInput, text));
     }
     match workload {
-        "sync" => figures::run_sync(args),
-        "micro" => figures::run_figures(args),
-        "transactions" | "changes" | "wire" => figures::run_trials(args),
+        "sync" => figures::run_sync(args, program),
+        "micro" => figures::run_figures(args, program),
+        "transactions" | "changes" | "wire" => figures::run_trials(args, program),
         "compare" => run_compare(&args.files),
         "report" => run_report(args),
-        _ => runs::run(args),
+        _ => runs::run(args, program),
     }
 }
 
@@ -167,7 +182,7 @@ fn run_report(args: &Args) -> Result<Outcome> {
     if let Some(first) = &args.first {
         let engines: Vec<&str> =
             reports.iter().flat_map(|r| &r.runs).map(|run| run.engine.as_str()).collect();
-        let first = onlap_lab::names::choose("engine", first, &engines)?.to_owned();
+        let first = crate::names::choose("engine", first, &engines)?.to_owned();
         reports.iter_mut().for_each(|r| r.runs.sort_by_key(|run| run.engine != first));
     }
     let text = reports.iter().map(markdown::table).collect::<Result<Vec<_>>>()?.join("\n");

@@ -1,7 +1,7 @@
-//! Is the table of figures in `docs/guarantees.md` what the rigs' log adds up to?
+//! Is the table of figures in `docs/proofs.md` what the rigs' log adds up to?
 //!
 //! `benchmarks/proofs.jsonl` has a line for each run (`crates/testkit/src/record.rs` says which fields); the table
-//! has a row for each thing that is counted, summed over runs that found nothing, beside what the tests of every
+//! has a row for each thing that is counted, summed over runs that found nothing, next to what the tests of every
 //! change try and what is aimed at. The check compares the table byte for byte. Pure.
 
 use std::collections::BTreeMap;
@@ -11,11 +11,11 @@ use serde_json::Value;
 
 use crate::SourceFile;
 
-pub(crate) const PATH: &str = "docs/guarantees.md";
+pub(crate) const PATH: &str = "docs/proofs.md";
 /// The log.
 pub(crate) const LOG: &str = "benchmarks/proofs.jsonl";
 
-const BEGIN: &str = "<!-- written by `cargo run -p xtask -- guarantees` -->\n";
+const BEGIN: &str = "<!-- written by `cargo run -p xtask -- proofs` -->\n";
 const END: &str = "<!-- end of what is written -->\n";
 
 /// Rig, what it counts, how the table calls it, what tests try, what is aimed at.
@@ -42,7 +42,7 @@ const ROWS: [(&str, &str, &str, &str, &str); 23] = [
     (
         "roles",
         "statements of roles",
-        "random statements of roles beside PostgreSQL",
+        "random statements of roles next to PostgreSQL",
         "2,000",
         "1,000,000",
     ),
@@ -100,7 +100,7 @@ const ROWS: [(&str, &str, &str, &str, &str); 23] = [
 ];
 
 pub(crate) fn check(files: &[SourceFile]) -> Vec<String> {
-    let stale = format!("{PATH} is out of date: run `cargo run -p xtask -- guarantees`");
+    let stale = format!("{PATH} is out of date: run `cargo run -p xtask -- proofs`");
     let Some(file) = files.iter().find(|file| file.path == PATH) else { return vec![stale] };
     match page(files) {
         Ok(page) if page == file.text => Vec::new(),

@@ -3,7 +3,6 @@
 //! Small runs of every workload on every engine that is installed; a bench that is killed; a server that
 //! dies. Where programs are missing, or rights, the tests say so and do nothing.
 
-#![cfg(feature = "server")]
 #![allow(clippy::disallowed_methods, reason = "a test of a program has the program's own seams")]
 
 use std::path::Path;
@@ -11,6 +10,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use onlap_testkit::programs;
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const POSTGRES: (&str, &str) = ("/usr/lib/postgresql/15/bin/initdb", "apt-get install postgresql");
@@ -23,16 +23,22 @@ const ALL: &str =
 const FOUR: &str = "onlap-wire,postgres,innodb,myrocks";
 
 fn installed() -> bool {
-    programs::are_there(&[POSTGRES, MARIADB, ROCKSDB])
+    has_onlap() && programs::are_there(&[POSTGRES, MARIADB, ROCKSDB])
+}
+
+/// Whether the server is built, which lies next to this program.
+fn has_onlap() -> bool {
+    let onlap = Path::new(env!("CARGO_BIN_EXE_onlap-lab")).with_file_name("onlap");
+    let onlap = onlap.to_str().expect("target directories are UTF-8");
+    programs::are_there(&[(onlap, "cargo build -p onlap-cli")])
 }
 
 fn is_root() -> bool {
-    // SAFETY: plain system call.
-    unsafe { libc::geteuid() == 0 }
+    rustix::process::geteuid().is_root()
 }
 
 fn bench(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_onlap"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onlap-lab"));
     command.arg("bench").args(args);
     command
 }
@@ -178,7 +184,7 @@ fn has_server(dir: &Path) -> bool {
 
 #[test]
 fn a_server_that_dies_is_reported_and_the_others_stand() {
-    if !programs::are_there(&[POSTGRES]) {
+    if !has_onlap() || !programs::are_there(&[POSTGRES]) {
         return;
     }
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -193,15 +199,14 @@ fn a_server_that_dies_is_reported_and_the_others_stand() {
         .spawn()
         .expect("it starts");
     let pid_file = dir.path().join("onlap-bench-postgres/postmaster.pid");
-    let server = || -> Option<libc::pid_t> {
+    let server = || -> Option<Pid> {
         let pid = std::fs::read_to_string(&pid_file).ok()?;
         // The last line says so when it takes connections.
-        pid.contains("ready").then(|| pid.lines().next()?.trim().parse().ok())?
+        pid.contains("ready").then(|| Pid::from_raw(pid.lines().next()?.trim().parse().ok()?))?
     };
     wait_until("the server starts", || server().is_some());
     std::thread::sleep(Duration::from_secs(1));
-    // SAFETY: plain system call on a server that this test started.
-    unsafe { libc::kill(server().expect("it runs"), libc::SIGQUIT) };
+    kill_process(server().expect("it runs"), Signal::QUIT).expect("this test started it");
     let out = child.wait_with_output().expect("it ends");
     assert_eq!(out.status.code(), Some(1), "{}", text(&out));
     let report: Value =

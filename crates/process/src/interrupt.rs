@@ -21,7 +21,6 @@ pub fn requested() -> bool {
 }
 
 /// Whether it was set; it is not any more.
-#[cfg(feature = "server")]
 pub fn take() -> bool {
     INTERRUPTED.swap(false, Ordering::Relaxed)
 }

@@ -1,9 +1,8 @@
-//! Does `--url` work with servers that somebody else runs, and leave them as they were?
+//! Does `--url` work with servers that another user runs, and leave them as they were?
 //!
 //! A PostgreSQL and a MariaDB of the test's own, on loopback. Where the programs are missing, the tests
 //! say so and do nothing.
 
-#![cfg(feature = "server")]
 #![allow(clippy::disallowed_methods, reason = "a test of a program has the program's own seams")]
 
 use std::net::{TcpListener, TcpStream};
@@ -30,7 +29,7 @@ fn text(out: &Output) -> String {
 fn bench(workload: &str, url: &str, more: &[&str]) -> (Output, Value) {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let json = dir.path().join("report.json");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_onlap"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_onlap-lab"));
     command.args(["bench", workload, "--url", url, "--rows", "2k", "--seconds", "0.5"]);
     command.args(more).arg("--dir").arg(dir.path()).arg("--json").arg(&json);
     let out = command.output().expect("it runs");
@@ -68,7 +67,7 @@ fn somebody_elses_postgresql_is_measured() {
     let tables = "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
     let left = server.psql().args(["-At", "-c", tables]).output().expect("psql is installed");
     assert_eq!(text(&left).trim(), "0");
-    // A table that is there already is somebody's.
+    // A table that is there already is the user's.
     let made = server.psql().args(["-c", "CREATE TABLE purchases (a int)"]).output();
     assert!(made.is_ok_and(|out| out.status.success()));
     let (out, _) = bench("ibench", &url, &["--steps", "l.i0"]);

@@ -4,15 +4,17 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 
 use onlap_base::{Error, ErrorKind, Result};
-use onlap_lab::figures::{self, FigurePlan};
-use onlap_lab::measure::environment::Environment;
-use onlap_lab::trials::{self, Suite, Trial, TrialPlan, TrialReport};
-use onlap_lab::units;
+use onlap_process::exit::Outcome;
+use onlap_process::interrupt;
+
+use crate::figures::{self, FigurePlan};
+use crate::measure::environment::Environment;
+use crate::trials::{self, Suite, Trial, TrialPlan, TrialReport};
+use crate::units;
 
 use super::process::child;
 use super::runs::run_plan;
-use super::{Args, write_text};
-use crate::{Outcome, interrupt, version};
+use super::{Args, Program, write_text};
 
 /// Rows and runs where they are not given; figures are defined on more than a quick look takes.
 const FIGURE_ROWS: &str = "5M";
@@ -20,7 +22,7 @@ const FIGURE_RUNS: usize = 3;
 const TRIAL_ROWS: &str = "20M";
 const TRIAL_SECONDS: f64 = 60.0;
 
-pub(super) fn run_figures(args: &Args) -> Result<Outcome> {
+pub(super) fn run_figures(args: &Args, program: &Program) -> Result<Outcome> {
     let plan = FigurePlan {
         engine: args.engine.clone(),
         rows: units::parse_count(args.rows.as_deref().unwrap_or(FIGURE_ROWS))?,
@@ -28,7 +30,7 @@ pub(super) fn run_figures(args: &Args) -> Result<Outcome> {
         memory: args.memory_bytes()?,
         dir: args.dir.clone(),
         sections: figures::parse_sections(args.steps.as_deref())?,
-        commit: version::COMMIT.to_owned(),
+        commit: program.commit.to_owned(),
     };
     let shown = std::io::stderr().is_terminal();
     let report = figures::run(&plan, &mut |run| {
@@ -44,7 +46,7 @@ pub(super) fn run_figures(args: &Args) -> Result<Outcome> {
 }
 
 /// Several trials are processes of their own.
-pub(super) fn run_trials(args: &Args) -> Result<Outcome> {
+pub(super) fn run_trials(args: &Args, program: &Program) -> Result<Outcome> {
     let suite = match args.workload.as_str() {
         "transactions" => Suite::Transactions,
         "changes" => Suite::Changes,
@@ -56,7 +58,7 @@ pub(super) fn run_trials(args: &Args) -> Result<Outcome> {
         repeat: args.repeat.unwrap_or(FIGURE_RUNS),
         cgroup_memory: args.cgroup_memory.as_deref().map(units::parse_size).transpose()?,
         dir: args.dir.clone(),
-        commit: version::COMMIT.to_owned(),
+        commit: program.commit.to_owned(),
     };
     let trials = trials::parse_trials(suite, args.steps.as_deref())?;
     let mut report = TrialReport::default();
@@ -89,10 +91,10 @@ fn trial_child(suite: &str, plan: &TrialPlan, trial: Trial) -> Result<TrialRepor
         .map_err(|e| Error::new(ErrorKind::Io, format!("a run's report: {e}")))
 }
 
-pub(super) fn run_sync(args: &Args) -> Result<Outcome> {
+pub(super) fn run_sync(args: &Args, program: &Program) -> Result<Outcome> {
     let dir = args.dir.clone().unwrap_or_else(std::env::temp_dir);
-    let report = onlap_lab::sync::run(&dir, args.seconds, version::COMMIT, interrupt::flag())?;
-    let environment = Environment::of(&dir, version::COMMIT);
+    let report = crate::sync::run(&dir, args.seconds, program.commit, interrupt::flag())?;
+    let environment = Environment::of(&dir, program.commit);
     show(args, &environment, &report.table(), &report.to_json())?;
     Ok(Outcome::Good)
 }

@@ -32,7 +32,7 @@ pub(super) fn child(workload: &str, flags: Flags, group: Option<&Path>) -> Resul
     }
     command.stdout(Stdio::null());
     if let Some(group) = group {
-        onlap_lab::confine::join(group, &mut command)?;
+        crate::confine::join(group, &mut command)?;
     }
     // SAFETY: one system call, allowed between fork and exec.
     unsafe {

@@ -4,18 +4,20 @@ use std::io::IsTerminal;
 use std::path::Path;
 
 use onlap_base::{Error, ErrorKind, Result};
-use onlap_lab::campaign::{Campaign, Job, Runner, parse_rows};
-use onlap_lab::engine::SyncMode;
-use onlap_lab::generate::Workload;
-use onlap_lab::report::{self, Comparison, RunReport, html, markdown};
-#[cfg(feature = "server")]
-use onlap_lab::served::{self, Served, ServedPlan};
-use onlap_lab::workload::{self, Api, Plan, Progress, Surroundings, parse_steps};
-use onlap_lab::{names, units, volume};
+use onlap_process::exit::Outcome;
+use onlap_process::interrupt;
+
+use crate::campaign::{Campaign, Job, Runner, parse_rows};
+use crate::engine::SyncMode;
+use crate::generate::Workload;
+use crate::report::{self, Comparison, RunReport, html, markdown};
+#[cfg(feature = "wire")]
+use crate::served::{self, Served, ServedPlan};
+use crate::workload::{self, Api, Plan, Progress, Surroundings, parse_steps};
+use crate::{names, units, volume};
 
 use super::process::{Flags, child};
-use super::{Args, read_report, write_text};
-use crate::{Outcome, interrupt, version};
+use super::{Args, Program, read_report, write_text};
 
 /// Steps where `--steps` is not given.
 const IBENCH_STEPS: &str = "l.i0,l.x,l.i1,l.i2,settle,q100.1,q1000.1";
@@ -23,9 +25,9 @@ const SIX_STEPS: &str = "l.i1,settle,c.1,c.2,u.1";
 const KEYED_STEPS: &str = "l.i1,settle,get,get.cold";
 
 /// Duration of a timed step of statements, and rows of a commit of its loads.
-#[cfg(feature = "server")]
+#[cfg(feature = "wire")]
 const SERVED_SECONDS: f64 = 60.0;
-#[cfg(feature = "server")]
+#[cfg(feature = "wire")]
 const SERVED_COMMIT_ROWS: usize = 100;
 
 /// Rows where they are not given.
@@ -37,11 +39,11 @@ const SHARE: u64 = 60;
 /// Runs with `--vs`.
 const VERSUS_RUNS: usize = 3;
 
-pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let campaign = args.campaign()?;
+pub(super) fn run(args: &Args, program: &Program) -> Result<Outcome> {
+    let campaign = args.campaign(program)?;
     // What is wrong with a single run is found before the first.
     for job in campaign.jobs() {
-        args.check(&job)?;
+        args.check(&job, program)?;
     }
     campaign.check()?;
     // Hours of work are not lost for a folder that is not there.
@@ -63,7 +65,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let simple = campaign.jobs().len() == 1
         && campaign.cgroup_memory.is_none()
         && campaign.io_limits == [None];
-    let mut here = Here { args, apart: !simple };
+    let mut here = Here { args, program, apart: !simple };
     let done = campaign.run(before, interrupt::flag(), &mut here)?;
     let entries = done.entries()?;
     if !done.runs.is_empty() {
@@ -82,6 +84,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 /// Executes jobs here or in processes of their own, and writes the files.
 struct Here<'a> {
     args: &'a Args,
+    program: &'a Program,
     apart: bool,
 }
 
@@ -95,7 +98,7 @@ impl Runner for Here<'_> {
             true => Progress::Shown,
             false => Progress::Silent,
         };
-        self.args.run_here(job, progress)
+        self.args.run_here(job, self.program, progress)
     }
 
     fn save(&mut self, so_far: &Comparison) -> Result<()> {
@@ -120,13 +123,13 @@ impl Runner for Here<'_> {
 }
 
 /// This command as one would type it.
-fn typed() -> String {
+fn typed(program: &Program) -> String {
     let quoted = |word: String| match word.contains([' ', '"', '\'', '$', '*']) {
         true => format!("'{}'", word.replace('\'', "'\\''")),
         false => word,
     };
     let words = std::env::args().skip(1).map(quoted);
-    std::iter::once("onlap".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+    std::iter::once(program.name.to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 fn list(text: &str) -> Vec<String> {
@@ -147,7 +150,7 @@ impl Args {
         }
     }
 
-    fn campaign(&self) -> Result<Campaign> {
+    fn campaign(&self, program: &Program) -> Result<Campaign> {
         let (memory, cgroup_memory) = (self.memory_bytes()?, self.cgroup_bytes()?);
         let mut engines = list(&self.engine);
         if let Some(peer) = &self.vs {
@@ -178,7 +181,7 @@ impl Args {
             dir: self.dir.clone(),
             url: self.url.clone(),
             device_stats: self.device_stats,
-            command: typed(),
+            command: typed(program),
         })
     }
 
@@ -194,7 +197,7 @@ impl Args {
     }
 
     /// The plan of a run of rows.
-    fn plan(&self, job: &Job, workload: Workload) -> Result<Plan> {
+    fn plan(&self, job: &Job, workload: Workload, program: &Program) -> Result<Plan> {
         let default_steps = match workload {
             Workload::Ibench => IBENCH_STEPS,
             Workload::Six => SIX_STEPS,
@@ -213,7 +216,7 @@ impl Args {
             sync: self.sync_mode()?,
             dir: job.dir.clone(),
             api: self.api.parse::<Api>()?,
-            commit: version::COMMIT.to_owned(),
+            commit: program.commit.to_owned(),
             around: self.around(job),
         })
     }
@@ -233,25 +236,25 @@ impl Args {
         }
     }
 
-    fn check(&self, job: &Job) -> Result<()> {
+    fn check(&self, job: &Job, program: &Program) -> Result<()> {
         match self.row_workload() {
-            Some(workload) => self.plan(job, workload)?.check(),
-            None => self.check_served(job),
+            Some(workload) => self.plan(job, workload, program)?.check(),
+            None => self.check_served(job, program),
         }
     }
 
-    fn run_here(&self, job: &Job, progress: Progress) -> Result<RunReport> {
+    fn run_here(&self, job: &Job, program: &Program, progress: Progress) -> Result<RunReport> {
         match self.row_workload() {
             Some(workload) => {
-                workload::run(&self.plan(job, workload)?, interrupt::flag(), progress)
+                workload::run(&self.plan(job, workload, program)?, interrupt::flag(), progress)
             }
-            None => self.run_served(job, progress),
+            None => self.run_served(job, program, progress),
         }
     }
 
     /// The plan of a run of statements.
-    #[cfg(feature = "server")]
-    fn served_plan(&self, job: &Job) -> Result<ServedPlan> {
+    #[cfg(feature = "wire")]
+    fn served_plan(&self, job: &Job, program: &Program) -> Result<ServedPlan> {
         let workload = Served::named(&self.workload).expect("workloads were chosen from the list");
         let steps = match &self.steps {
             Some(steps) => list(steps),
@@ -268,30 +271,30 @@ impl Args {
             memory: self.memory_bytes()?,
             sync: self.sync_mode()?,
             dir: job.dir.clone(),
-            commit: version::COMMIT.to_owned(),
+            commit: program.commit.to_owned(),
             around: self.around(job),
         })
     }
 
-    #[cfg(feature = "server")]
-    fn check_served(&self, job: &Job) -> Result<()> {
-        self.served_plan(job)?.check()
+    #[cfg(feature = "wire")]
+    fn check_served(&self, job: &Job, program: &Program) -> Result<()> {
+        self.served_plan(job, program)?.check()
     }
 
-    #[cfg(feature = "server")]
-    fn run_served(&self, job: &Job, progress: Progress) -> Result<RunReport> {
-        served::run(&self.served_plan(job)?, interrupt::flag(), progress)
+    #[cfg(feature = "wire")]
+    fn run_served(&self, job: &Job, program: &Program, progress: Progress) -> Result<RunReport> {
+        served::run(&self.served_plan(job, program)?, interrupt::flag(), progress)
     }
 
-    #[cfg(not(feature = "server"))]
-    fn check_served(&self, _: &Job) -> Result<()> {
-        let text = format!("{} needs a build with --features server", self.workload);
+    #[cfg(not(feature = "wire"))]
+    fn check_served(&self, _: &Job, _: &Program) -> Result<()> {
+        let text = format!("{} needs other engines: onlap-lab bench", self.workload);
         Err(Error::new(ErrorKind::Unsupported, text))
     }
 
-    #[cfg(not(feature = "server"))]
-    fn run_served(&self, job: &Job, _: Progress) -> Result<RunReport> {
-        self.check_served(job).map(|()| RunReport::default())
+    #[cfg(not(feature = "wire"))]
+    fn run_served(&self, job: &Job, program: &Program, _: Progress) -> Result<RunReport> {
+        self.check_served(job, program).map(|()| RunReport::default())
     }
 
     /// The flags that make this job of this command.
