@@ -225,7 +225,7 @@ impl Over {
             let filled = || stretches.iter().filter(|stretch| stretch.0 < stretch.1);
             let found = match (&self.what, number) {
                 (What::First, _) => filled().next().map(|stretch| stretch.0),
-                (What::Last, _) => filled().last().map(|stretch| stretch.1 - 1),
+                (What::Last, _) => filled().next_back().map(|stretch| stretch.1 - 1),
                 (_, Some(number)) if number.is_valid(row) => nth(&stretches, number.value(row))?,
                 _ => None,
             };

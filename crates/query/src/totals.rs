@@ -33,11 +33,10 @@ impl Over {
             () if chunk.frame.only_grows() => growing(states, &taken, chunk, env)?,
             () => per_frame(states, &taken, chunk, env)?,
         };
-        let parts: Vec<&dyn Array> = results.iter().map(|part| &**part).collect();
-        if parts.is_empty() {
+        if results.is_empty() {
             return Ok(new_null_array(&self.ty, 0));
         }
-        let results = arrow_select::concat::concat(&parts).map_err(arrow)?;
+        let results = joined(&results)?;
         arrow_select::take::take(&results, &UInt32Array::from(which), None).map_err(arrow)
     }
 
@@ -102,9 +101,13 @@ fn per_partition(
     Ok((vec![states.finish(chunk.partitions.len(), &mut env.cx())?], which))
 }
 
+/// So many single results become one array: an array takes more than what is in it.
+const JOINED: usize = 1024;
+
 /// Frames begin with their partitions: each row is taken once.
 fn growing(states: &MakeStates, taken: &Taken, chunk: &Chunk<'_>, env: &Env) -> Result<Results> {
-    let (mut results, mut which) = (Vec::new(), Vec::with_capacity(chunk.rows.count));
+    let (mut results, mut single) = (Vec::new(), Vec::new());
+    let (mut which, mut count) = (Vec::with_capacity(chunk.rows.count), 0);
     for of in &chunk.partitions {
         let mut states = states();
         states.grow(1);
@@ -116,16 +119,26 @@ fn growing(states: &MakeStates, taken: &Taken, chunk: &Chunk<'_>, env: &Env) -> 
                 if from < to {
                     states.update(&taken.slice(from, to), &vec![0; to - from], &mut env.cx())?;
                 }
-                results.push(states.finish(1, &mut env.cx())?);
-                if results.len() % 1024 == 0 {
+                single.push(states.finish(1, &mut env.cx())?);
+                count += 1;
+                if single.len() == JOINED {
                     env.cx().go_on()?;
+                    results.push(joined(&std::mem::take(&mut single))?);
                 }
             }
             done = Some(to);
-            which.push(results.len() as u32 - 1);
+            which.push(count - 1);
         }
     }
+    if !single.is_empty() {
+        results.push(joined(&single)?);
+    }
     Ok((results, which))
+}
+
+fn joined(parts: &[ArrayRef]) -> Result<ArrayRef> {
+    let parts: Vec<&dyn Array> = parts.iter().map(|part| &**part).collect();
+    arrow_select::concat::concat(&parts).map_err(arrow)
 }
 
 /// So many rows of frames are taken at once.

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
 use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
@@ -50,6 +49,12 @@ fn context(bytes: usize) -> Arc<TaskContext> {
     Arc::new(TaskContext::default().with_runtime(runtime.expect("it is made")))
 }
 
+/// A debug build on a busy machine takes some seconds at most.
+fn in_time(began_ns: u64, statement: &str) {
+    let took_ns = SystemClock.monotonic_ns() - began_ns;
+    assert!(took_ns < 10_000_000_000, "{statement}: {took_ns} ns");
+}
+
 #[test]
 fn statements_keep_to_their_bounds() {
     let postgres = Postgres::start();
@@ -58,13 +63,13 @@ fn statements_keep_to_their_bounds() {
         let stop = Arc::new(Stop::new(&Arc::new(AtomicBool::new(false))));
         stop.end_at(SystemClock.monotonic_ns() + 200_000_000);
         let known = within(&stop);
-        let (context, began) = (context(1 << 30), Instant::now());
+        let (context, began) = (context(1 << 30), SystemClock.monotonic_ns());
         let (output, _env) = ours.steps(statement, &context).expect(statement);
         let error = ours.collected(&output, context).expect_err(statement);
         drop(known);
         let state = of_external(&error).map(|error| error.state);
         assert_eq!(state, Some("57014"), "{statement}: {error}");
-        assert!(began.elapsed() < Duration::from_secs(10), "{statement}: {:?}", began.elapsed());
+        in_time(began, statement);
     }
     for statement in LARGE {
         let context = context(4 << 20);
@@ -74,10 +79,10 @@ fn statements_keep_to_their_bounds() {
         assert!(is_full, "{statement}: {error}");
     }
     for statement in FIRST {
-        let (context, began) = (context(64 << 20), Instant::now());
+        let (context, began) = (context(64 << 20), SystemClock.monotonic_ns());
         let (output, _env) = ours.steps(statement, &context).expect(statement);
         let rows = ours.collected(&output, context).expect(statement);
         assert_eq!(rows.iter().map(|batch| batch.num_rows()).sum::<usize>(), 3, "{statement}");
-        assert!(began.elapsed() < Duration::from_secs(10), "{statement}: {:?}", began.elapsed());
+        in_time(began, statement);
     }
 }
