@@ -275,7 +275,7 @@ impl Compiler<'_> {
     fn cte(&mut self, name: &str, up: u32, own: bool) -> Result<Rel> {
         let definer = self.frames.len() - 1 - up as usize;
         if own {
-            return self.working(name, definer);
+            return Ok(self.working(name, definer));
         }
         let query = self.bound.query(self.frames[definer].query);
         let cte = query.ctes.iter().find(|cte| &*cte.name == name);

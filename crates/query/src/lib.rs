@@ -36,6 +36,7 @@ mod series;
 mod sets;
 mod shared;
 mod step;
+mod totals;
 mod windows;
 
 pub use build::{Output, OutputColumn, compile};

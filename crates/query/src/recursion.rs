@@ -175,10 +175,7 @@ impl Compiler<'_> {
     }
 
     /// The rows of the step before.
-    ///
-    /// # Errors
-    /// None yet.
-    pub fn working(&mut self, name: &str, definer: usize) -> Result<Rel> {
+    pub fn working(&self, name: &str, definer: usize) -> Rel {
         let known = self.frames[definer].working.iter().rev().find(|(known, _)| known == name);
         let (_, working) = known.expect("the query is being made").clone();
         let out = Arc::clone(&working.schema);
@@ -188,7 +185,7 @@ impl Compiler<'_> {
             Ok(stream_of(Arc::clone(&out), batches))
         };
         let step = Step::make("WorkTable Scan", "", Vec::new(), working.schema, Arc::new(run));
-        Ok(Rel { plan: step, types: working.types })
+        Rel { plan: step, types: working.types }
     }
 
     /// A recursive query, whose frame is the last.

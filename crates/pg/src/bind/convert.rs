@@ -278,7 +278,7 @@ impl Binder<'_> {
                     column => self.fields_behind(entry, column, self.levels.len() - 1 - level),
                 }
             }
-            _ => None,
+            _ => self.output_columns(id),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! `statements/*.sql` is carried out by both: names and types of columns, rows (in their order where the statement has
 //! one), or SQLSTATE and message must be the same. `ONLAP_ONLY` names a part of a statement's text.
 
+mod bounds;
 mod data;
 mod ours;
 mod theirs;

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::collect;
 use onlap_kernels::{Datum, Repr, Session, output, repr};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
 use onlap_pg::{Error, Oid, Result, grammar};
-use onlap_query::{Env, compile, of_external};
+use onlap_query::{Env, Output, compile, of_external};
 use parking_lot::Mutex;
 use tokio::runtime::Runtime;
 
@@ -65,21 +66,36 @@ impl Ours {
         }
     }
 
-    fn rows(&self, text: &str) -> Result<Answer> {
+    /// The steps of a statement, which run with this.
+    pub fn steps(&self, text: &str, context: &Arc<TaskContext>) -> Result<(Output, Arc<Env>)> {
         let parsed = grammar::parse(text)?;
         let statement = &parsed.statements[0];
         let (bound, query) =
             onlap_pg::bind::bind(&parsed, &statement.statement, &self.data, &self.catalog, &[])?;
-        let context = Arc::new(TaskContext::default());
         let env = Arc::new(Env {
             catalog: Arc::clone(&self.catalog),
             settings: Settings::default(),
             session: Arc::new(Quiet),
             params: Vec::new(),
             handle: self.runtime.handle().clone(),
-            context: Mutex::new(Some(Arc::clone(&context))),
+            context: Mutex::new(Some(Arc::clone(context))),
         });
         let output = self.within(|| compile(&bound, query, &self.data, &env))?;
+        Ok((output, env))
+    }
+
+    /// What a plan gives, on this thread.
+    pub fn collected(
+        &self,
+        output: &Output,
+        context: Arc<TaskContext>,
+    ) -> datafusion_common::Result<Vec<RecordBatch>> {
+        self.runtime.block_on(collect(Arc::clone(&output.plan), context))
+    }
+
+    fn rows(&self, text: &str) -> Result<Answer> {
+        let context = Arc::new(TaskContext::default());
+        let (output, env) = self.steps(text, &context)?;
         let plan = Arc::clone(&output.plan);
         let batches = self.within(|| {
             self.runtime.block_on(async move {
@@ -102,7 +118,7 @@ impl Ours {
     fn texts(
         &self,
         columns: &[onlap_query::OutputColumn],
-        batches: &[arrow_array::RecordBatch],
+        batches: &[RecordBatch],
         env: &Env,
     ) -> Result<Answer> {
         let mut cx = env.cx();

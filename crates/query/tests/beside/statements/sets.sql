@@ -109,3 +109,20 @@ select a from t order by a offset 10 fetch first 1 rows with ties -- ordered
 select c from t order by c fetch first 2 rows with ties
 select distinct a from t order by a fetch first 2 rows with ties -- ordered
 select g / 3 from generate_series(1, 20) g order by g / 3 fetch first 4 rows with ties -- ordered
+select f, c from t union select f, c from t
+select c from t union all select b from t
+select n from t union select a from t union select f from t
+select n from t union all (select a from t union all select f from t)
+select array_agg(v order by v) from (select a from t union select 9) s(v)
+select id from t where (a, b) in (select a, b from t except select 1, 'a')
+select t.id, s.x from t, lateral (select t.a as x union select t.id except select 2) s
+select t.id, s.x from t left join lateral (select qty as x from o where t_id = t.id union all select t.a) s on x > 1
+select (select count(*) from (select t.a intersect select t.id) s) from t
+select a, count(*) from (select a from t union all select a from t) s group by a having count(*) > 2
+select generate_series(1, 3) intersect select generate_series(2, 5) order by 1 -- ordered
+select distinct on (a) a, count(*) over (partition by a) from t order by a -- ordered
+select distinct on (g / 10) g from generate_series(1, 20000) g order by g / 10 desc, g limit 3 -- ordered
+select count(*) from (select distinct g % 1000, g % 7 from generate_series(1, 30000) g) s
+select id from (select id from t order by a fetch first 2 rows with ties) s where id > 1
+select distinct b collate "C" from t
+select distinct m, n from t

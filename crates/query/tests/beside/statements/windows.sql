@@ -113,3 +113,16 @@ select id, lag(array[a, id]) over (order by id), first_value(row(a, b)) over (or
 select id, count(*) over (order by id rows between a preceding and current row) from t
 select id, sum(id) over (order by id rows between (select 1) preceding and current row) from t
 select id, lag(id, 1, 1 / 0) over (order by id) from t
+select id, sum(id) over (partition by f order by c, id), count(*) over (partition by c order by f) from t
+select id, sum(f) over (order by id), avg(f) over (order by id rows between 1 preceding and 1 following), min(f) over (order by id desc) from t
+select id, sum(n) over (order by n range between unbounded preceding and 1 following exclude current row) from t
+select id, sum(a) over (order by a nulls first groups between 1 preceding and 1 following exclude ties), array_agg(id) over (order by a desc nulls first range between 1 preceding and 0 following exclude group) from t where id <> 2
+select id, count(*) over (order by a desc range between 1 following and 2 following), count(*) over (order by a desc nulls last range between unbounded preceding and 1 preceding) from t
+select id, count(*) over (order by d nulls first range between '10 years' preceding and '1 day' preceding) from t
+select id, nth_value(id, 3) over (order by a, id groups between 2 preceding and 2 following exclude group), last_value(id) over (order by a, id rows between unbounded preceding and unbounded following exclude ties) from t
+select o.note, count(*), rank() over (order by count(*) desc, o.note), lag(o.note, 1, 'none') over (order by o.note nulls last) from o group by o.note
+select id, sum(id) over (order by id rows between 1 preceding and 1 following) + count(*) over () as s from t order by s desc, id limit 3 -- ordered
+select id, percent_rank() over (partition by a order by b nulls first), cume_dist() over (partition by a order by b desc) from t
+select max(id) over (partition by a), x.* from (select id, a, first_value(b) over (partition by a order by id) from t union all select null, null, null) x
+select g, sum(g) over (order by g rows between 1 preceding and 1 following exclude current row), avg(g) over (order by g / 2 groups 1 preceding) from generate_series(1, 10) g
+select sum(x), count(x) from (select first_value(g) over (partition by g / 5000 order by g desc range between 10 preceding and 10 following) as x from generate_series(1, 30000) g) s

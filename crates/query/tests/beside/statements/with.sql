@@ -69,3 +69,13 @@ with recursive r(n) as (select 1 union all select 2 union all select n + 2 from 
 with recursive r(n) as (select 1 union select n from r where n > 0) select * from r
 with recursive r(n) as (values (1) union all select n + 1 from r where n < 20000) select count(*) from r
 with recursive q(n) as (values (1) union all select n + 1 from q where n < 3) select a.n, (with recursive p(m) as (select a.n union all select m + 1 from p where m < 4) select count(*) from p) from q a
+with recursive r(n) as (select 1 union all (with x as (select n from r) select x.n + 1 from x where x.n in (select n from x) and x.n < 4)) select * from r
+with recursive r(n) as (select 1 union all (with x as (select n from r) select x.n + 1 from x where x.n = (select max(n) from x) and x.n < 4)) select * from r
+with recursive r(n) as (select 1 union all select n + (select count(*) from o where qty > r.n)::int + 1 from r where n < 6) select * from r
+with recursive r(n) as (select 1 union all select n + 1 from r where n < 3) select * from t where id in (select n from r) and a = any (select n from r)
+with x as (select id, a from t) select * from x where exists (with y as (select * from x) select from y, y z where y.a = x.a and z.id > x.id)
+with x as (select 1 as n union all select 2) select s.n, (with y as (select s.n as m from x) select sum(m) from y, (select count(*) from y) c) from x s
+select id, (select count(*) from (with x as materialized (select qty from o where o.t_id = t.id) select * from x union all select * from x) s) from t
+with x as (select id, row_number() over (order by id desc) as n from t) select x.id, y.n from x join x y on x.n = y.id
+with x(f) as (select distinct f from t) select * from x intersect all select f from x
+with x as (select g from generate_series(1, 20000) g) select count(*), sum(a.g) from x a join x b on a.g = b.g + 1
