@@ -1,14 +1,15 @@
 //! What does a statement mean in PostgreSQL?
 //!
 //! PostgreSQL 15 is the judge of everything here: how a text is read ([`grammar`], [`ast`]), which types, operators, casts
-//! and functions there are and which of them a call means ([`catalog`], [`resolve`]), and what values are, how they
-//! are written, and which of them are equal ([`value`]). The tests of each room compare it with a PostgreSQL that runs beside them.
+//! and functions there are and which of them a call means ([`catalog`], [`resolve`]), what a whole statement means, name
+//! by name and type by type ([`bind`](mod@bind), [`bound`]), and what values are, how they are written, and which of them are equal
+//! ([`value`]). The tests of each room compare it with a running PostgreSQL.
 //!
-//! It is what the binder of queries stands on that takes the place of the planner's own (decisions 0061 to 0063);
-//! until then its tests and `xtask catalog` alone use it.
+//! It takes the place of the planner's own reading of statements (decisions 0061 to 0064); the server does not use it
+//! until bound trees are carried out.
 //!
-//! The crate knows nothing of tables, of storage or of how a query is carried out. Everything is a pure function of
-//! its arguments; there are no threads and no I/O.
+//! Tables are what a [`bind::Schema`] says. The crate knows nothing of storage or of how a query is carried out. Everything
+//! is a pure function of its arguments; there are no threads and no I/O.
 
 #![forbid(unsafe_code)]
 

@@ -18,7 +18,7 @@ impl Binder<'_> {
         self.same_list(&self.out.children(one), &self.out.children(other))
     }
 
-    /// Whether two expressions are alike but for what they are of.
+    /// Whether two expressions are alike, without what they are of.
     fn same_head(&self, one: ExprId, other: ExprId) -> bool {
         if self.out.ty(one) != self.out.ty(other) {
             return false;
