@@ -1,6 +1,6 @@
 //! Do two expressions mean the same, or two queries? Places do not count.
 
-use super::Binder;
+use super::{Binder, literals};
 use crate::bound::{
     Cte, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId, Target, Window,
 };
@@ -25,7 +25,7 @@ impl Binder<'_> {
         }
         let (a, b) = (self.out.expr(one), self.out.expr(other));
         match (a, b) {
-            (Expr::Literal(a), Expr::Literal(b)) => a == b,
+            (Expr::Literal(a), Expr::Literal(b)) => literals::same(self.out.ty(one).oid, a, b),
             (Expr::Call(a), Expr::Call(b)) => {
                 let places = a.args.iter().map(|arg| arg.0).eq(b.args.iter().map(|arg| arg.0));
                 a.proc == b.proc && a.variadic == b.variadic && places

@@ -478,3 +478,5 @@ with recursive w as (select '{}'::numeric(5,2)[] n union all select n || 1.5 fro
 with recursive w as (select '12:00'::time(2) n union all select localtime from w) select * from w
 delete from t1 me using lateral (select t1.a) x
 update t1 me set a = 1 from lateral (select me.a) x
+select (with w as (select 1 x) select sum((select t1.a + x from w))) from t1
+select (st)[1] from types
