@@ -5,8 +5,8 @@
 //! are written, and which of them are equal ([`value`]). [`bind`] makes of a statement's tree what it means, name by name and
 //! type by type ([`bound`]). The tests of each room compare it with a running PostgreSQL.
 //!
-//! The crate knows nothing of tables, of storage or of how a query is carried out. Everything is a pure function of
-//! its arguments; there are no threads and no I/O.
+//! Tables are what a [`bind::Schema`] says. The crate knows nothing of storage or of how a query is carried out. Everything
+//! is a pure function of its arguments; there are no threads and no I/O.
 
 #![forbid(unsafe_code)]
 

@@ -221,7 +221,7 @@ impl Statement {
 }
 
 impl Tree {
-    /// Whether two windows say the same, but for their names.
+    /// Whether two windows say the same under whatever names.
     pub(crate) fn same_window(&self, one: &Window, other: &Window) -> bool {
         one.base == other.base
             && self.same_list(&one.partition, &other.partition)
@@ -280,7 +280,7 @@ impl Tree {
             && self.same_head(one, other)
     }
 
-    /// Whether two expressions are alike but for what they are of.
+    /// Whether two expressions are alike, without what they are of.
     fn same_head(&self, one: ExprId, other: ExprId) -> bool {
         match (self.expr(one), self.expr(other)) {
             (Expr::Cast(_, a), Expr::Cast(_, b)) => {

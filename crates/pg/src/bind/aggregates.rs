@@ -2,8 +2,8 @@
 
 use super::level::Clause;
 use super::{At, Binder, calls};
-use crate::ast;
-use crate::bound::{Aggregate, Expr, ExprId, Part, Target};
+use crate::ast::{self, Name};
+use crate::bound::{Aggregate, EntryKind, Expr, ExprId, Part, Target};
 use crate::catalog::{oids, procedure_signature};
 use crate::resolve::Call;
 use crate::{Error, Result, TypeRef};
@@ -13,6 +13,8 @@ use crate::{Error, Result, TypeRef};
 struct Levels {
     column: Option<u32>,
     aggregate: Option<u32>,
+    /// The nearest query of WITH that is named from within, and the name that it goes by.
+    cte: Option<(u32, Name)>,
 }
 
 impl Binder<'_> {
@@ -76,7 +78,7 @@ impl Binder<'_> {
             up: 0,
         };
         let mut aggregate = Box::new(aggregate);
-        aggregate.up = self.aggregate_level(&aggregate)?;
+        aggregate.up = self.aggregate_level(&aggregate, place)?;
         self.check_aggregate_place(aggregate.up, true, place)?;
         Ok(self.out.add(Expr::Aggregate(aggregate), TypeRef::new(found.result), place))
     }
@@ -144,7 +146,7 @@ impl Binder<'_> {
     }
 
     /// The query that an aggregate belongs to: the innermost that one of its columns is of.
-    fn aggregate_level(&mut self, call: &Aggregate) -> Result<u32> {
+    fn aggregate_level(&mut self, call: &Aggregate, place: Option<u32>) -> Result<u32> {
         let args: Vec<ExprId> = call.args.iter().map(|target| target.value).collect();
         let filter: Vec<ExprId> = call.filter.into_iter().collect();
         let mut levels = Levels::default();
@@ -155,6 +157,11 @@ impl Binder<'_> {
             (Some(column), Some(aggregate)) => column.min(aggregate),
             (one, other) => one.or(other).unwrap_or(0),
         };
+        if let Some((_, name)) = levels.cte.filter(|(cte, _)| *cte < level) {
+            let text = "outer-level aggregate cannot use a nested CTE";
+            let detail = format!("CTE \"{name}\" is below the aggregate's semantic level.");
+            return Err(Error::new("0A000", text).detail(detail)).at(place);
+        }
         if levels.aggregate == Some(level) {
             let at = self.aggregate_of_level(&args, level);
             return self.nested(at.or_else(|| self.aggregate_of_level(&filter, level)));
@@ -184,6 +191,14 @@ impl Binder<'_> {
         let id = match part {
             Part::Expr(id) => id,
             Part::Query(query) => {
+                for entry in &self.out.query(query).entries {
+                    if let EntryKind::Cte { up: own, .. } = entry.kind
+                        && let Some(level) = own.checked_sub(up + 1)
+                        && levels.cte.as_ref().is_none_or(|(least, _)| level < *least)
+                    {
+                        levels.cte = Some((level, entry.name.clone()));
+                    }
+                }
                 for part in self.out.parts(query) {
                     self.deeper(|b| b.find_levels(part, up + 1, levels))?;
                 }
@@ -267,7 +282,7 @@ impl Binder<'_> {
             variadic: false,
             up: 0,
         };
-        let up = self.aggregate_level(&call)?;
+        let up = self.aggregate_level(&call, place)?;
         self.check_aggregate_place(up, false, place)?;
         let grouping = Expr::Grouping(args, Vec::new(), up);
         Ok(self.out.add(grouping, TypeRef::new(oids::INT4), place))

@@ -270,7 +270,7 @@ impl Binder<'_> {
         })
     }
 
-    /// Adds an entry; what its rows' type and its key are goes beside it.
+    /// Adds an entry, with the type of its rows and the columns of its key.
     pub(super) fn add_entry(&mut self, entry: Entry, row: Oid, key: Vec<i32>) -> usize {
         let level = self.level();
         level.entries.push(entry);
@@ -307,7 +307,7 @@ impl Binder<'_> {
         self.level().items.push(item);
     }
 
-    /// A name may be given once, but for two tables of different schemas.
+    /// A name may be given once; two tables of different schemas may share theirs.
     pub(super) fn check_conflicts(&self, some: &[Item], others: &[Item]) -> Result<()> {
         let entries = &self.level_ref().entries;
         let plain = |item: &Item| match (&entries[item.entry - 1].kind, item.merged) {

@@ -67,16 +67,22 @@ impl Binder<'_> {
         };
         let text = format!("invalid reference to FROM-clause entry for table \"{name}\"");
         let error = Error::new("42P01", text);
-        if entry.alias.is_some()
-            && entry.name != *name
-            && let Ok(Some((seen_up, seen))) =
-                self.item_named(std::slice::from_ref(&entry.name), None)
-            && seen_up == up
-            && self.levels[self.levels.len() - 1 - up].items[seen].entry == at + 1
-        {
-            let text =
-                format!("Perhaps you meant to reference the table alias \"{}\".", entry.name);
-            return error.hint(text);
+        if entry.alias.is_some() && entry.name != *name {
+            let is_it = |(seen_up, seen): (usize, usize)| {
+                let items = &self.levels[self.levels.len() - 1 - up].items;
+                seen_up == up && items[seen].entry == at + 1
+            };
+            match self.item_named(std::slice::from_ref(&entry.name), None) {
+                Err(error) => return error,
+                Ok(Some(found)) if is_it(found) => {
+                    let text = format!(
+                        "Perhaps you meant to reference the table alias \"{}\".",
+                        entry.name
+                    );
+                    return error.hint(text);
+                }
+                Ok(_) => {}
+            }
         }
         error.hint(format!(
             "There is an entry for table \"{}\", but it cannot be referenced from this part of the \

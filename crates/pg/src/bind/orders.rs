@@ -65,7 +65,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Equality beside an operator that orders, and whether it orders downwards.
+    /// The equality that belongs to an operator that orders, and whether it orders downwards.
     pub(super) fn order_of_operator(&self, operator: Oid) -> Option<(Oid, bool)> {
         let found = self.catalog.operator(operator)?;
         let (equality, down) = match found.name {

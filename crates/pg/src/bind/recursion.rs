@@ -164,7 +164,7 @@ fn check(tree: &Tree, cte: &Cte) -> Result<()> {
 /// What is told of each name without a schema: the name, where it stands among queries, and in the text.
 type See<'a> = dyn FnMut(&str, Place, u32) -> Result<()> + 'a;
 
-/// Visits names of relations, but for those that an inner WITH has taken.
+/// Visits names of relations, except those that an inner WITH has taken.
 struct Walk<'a, 'b> {
     tree: &'a Tree,
     inner: Vec<Vec<Name>>,

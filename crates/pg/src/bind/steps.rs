@@ -207,7 +207,7 @@ impl Binder<'_> {
         };
         let element = self.catalog.get_type(container).map_or(0, |t| t.element);
         if container != JSONB && (element == 0 || !self.is_subscripted(container)) {
-            let shown = self.catalog.shown(ty.oid);
+            let shown = self.catalog.shown(container);
             let text =
                 format!("cannot subscript type {shown} because it does not support subscripting");
             return Err(Error::new("42804", text)).at(self.start_of(value));

@@ -125,6 +125,10 @@ impl Binder<'_> {
 
     /// Where an expression begins in the text, as PostgreSQL counts it.
     pub(super) fn start_of(&self, id: ExprId) -> Option<u32> {
+        stacker::maybe_grow(super::RED_ZONE, super::MORE_STACK, || self.start_here(id))
+    }
+
+    fn start_here(&self, id: ExprId) -> Option<u32> {
         let own = self.out.place(id);
         let first = |ids: &[ExprId]| ids.iter().find_map(|id| self.start_of(*id));
         let inner = match self.out.expr(id) {

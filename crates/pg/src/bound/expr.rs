@@ -76,7 +76,7 @@ pub struct Aggregate {
     pub star: bool,
     /// Whether the last argument is the array of a variadic parameter's elements.
     pub variadic: bool,
-    /// The query that it belongs to: so many levels up.
+    /// How many levels up the query is that it belongs to.
     pub up: u32,
 }
 
@@ -235,7 +235,7 @@ pub enum Expr {
         entry: usize,
         /// The column, from 1; below 0 the system's.
         column: i32,
-        /// So many queries up.
+        /// How many queries up.
         up: u32,
     },
     /// A literal.

@@ -7,6 +7,7 @@
 //! Nodes lie in lists and name each other by number, as those of [`crate::ast`]: a tree is freed without recursion.
 
 mod expr;
+mod literals;
 mod modify;
 mod query;
 mod same;

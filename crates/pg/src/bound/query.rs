@@ -104,7 +104,7 @@ pub enum EntryKind {
     Cte {
         /// Its name.
         name: Name,
-        /// So many queries up.
+        /// How many queries up.
         up: u32,
         /// Whether that is the query that is being defined.
         own: bool,

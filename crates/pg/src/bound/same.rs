@@ -1,7 +1,8 @@
 //! Do two expressions mean the same, or two queries? Places do not count.
 
 use super::{
-    Bound, Cte, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId, Target, Window,
+    Bound, Cte, Entry, EntryKind, Expr, ExprId, FrameEdge, JoinTree, Query, QueryId, Target,
+    Window, literals,
 };
 
 /// The next level begins with so much stack left, or on a piece of its own.
@@ -21,14 +22,14 @@ impl Bound {
         self.same_list(&self.children(one), &self.children(other))
     }
 
-    /// Whether two expressions are alike but for what they are of.
+    /// Whether two expressions are alike, without what they are of.
     fn same_head(&self, one: ExprId, other: ExprId) -> bool {
         if self.ty(one) != self.ty(other) {
             return false;
         }
         let (a, b) = (self.expr(one), self.expr(other));
         match (a, b) {
-            (Expr::Literal(a), Expr::Literal(b)) => a == b,
+            (Expr::Literal(a), Expr::Literal(b)) => literals::same(self.ty(one).oid, a, b),
             (Expr::Call(a), Expr::Call(b)) => {
                 let places = a.args.iter().map(|arg| arg.0).eq(b.args.iter().map(|arg| arg.0));
                 a.proc == b.proc && a.variadic == b.variadic && places

@@ -1,12 +1,13 @@
 //! Does the binder make of a statement what PostgreSQL makes of it?
 //!
-//! A PostgreSQL 15 that runs beside analyses each statement of `statements.sql`, `refused.sql` and seeded random ones, and
+//! A running PostgreSQL 15 analyses each statement of `statements.sql`, `refused.sql` and seeded random ones, and
 //! prints its tree. Ours must be the same node by node, or the error: SQLSTATE, message, hint and place. Types of columns
 //! and parameters are compared too. `ONLAP_BIND_RANDOM` is the number of random statements (3,000 by default),
 //! `ONLAP_SEED` their seed.
 
 #![allow(clippy::disallowed_methods, reason = "a test reads its environment")]
 
+mod depth;
 mod judge;
 mod ours;
 mod random;

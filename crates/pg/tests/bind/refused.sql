@@ -476,3 +476,7 @@ with recursive w as (select 'a'::char(2) n union all select 'b'::bpchar from w) 
 with recursive w as (select b'1'::bit(1) n union all select n & n from w) select * from w
 with recursive w as (select '{}'::numeric(5,2)[] n union all select n || 1.5 from w) select * from w
 with recursive w as (select '12:00'::time(2) n union all select localtime from w) select * from w
+delete from t1 me using lateral (select t1.a) x
+update t1 me set a = 1 from lateral (select me.a) x
+select (with w as (select 1 x) select sum((select t1.a + x from w))) from t1
+select (st)[1] from types

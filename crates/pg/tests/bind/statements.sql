@@ -426,3 +426,7 @@ with w as (insert into t1 (id) values (1) returning id, b) select * from w
 with w as (delete from t1 where a > 1 returning *), v as (update t2 set name = 'x' from w where w.id = t2.t1_id returning t2.id, w.b) insert into t3 (k1, k2) select id, b from v
 with w as (update t1 set a = 1) select 1
 with recursive r as (select 1 n union all select n + 1 from r where n < 3), w as (delete from t1 using r where id = n returning id) select count(*) from w
+select case when true then a end, count(*) from t1 group by case when 't'::bool then a end
+select a + 5 from t1 order by a + '5', a + ' 5'
+select c + 1.50 from t1 order by c + '1.50', c + 1.5
+select (with w as (select 1 x) select sum((select q.y + x from w)) from (select 1 y) q) from t1
