@@ -18,6 +18,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use tokio::runtime::Handle;
 
 use super::{guard, windows};
+use crate::functions::patterns;
 
 /// The steps of a query. The thread must be one that may wait for the runtime.
 ///
@@ -32,6 +33,11 @@ pub fn of(
     let ready = simple.transform_up_with_subqueries(|node| match node {
         LogicalPlan::Values(_) => node.map_expressions(|expr| calculated(state, expr)),
         LogicalPlan::Window(_) => windows::looking(node),
+        LogicalPlan::Projection(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Aggregate(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Join(_) => patterns::measured(node),
         node => Ok(Transformed::no(node)),
     })?;
     let planner = state.query_planner();
