@@ -25,6 +25,10 @@ impl ScalarUDFImpl for Same {
     fn name(&self) -> &str {
         "onlap_pattern"
     }
+    fn schema_name(&self, args: &[Expr]) -> Result<String> {
+        // Columns have their names by then.
+        Ok(args.iter().map(|pattern| pattern.schema_name().to_string()).collect())
+    }
     fn signature(&self) -> &Signature {
         &self.signature
     }
