@@ -19,27 +19,20 @@ low: insert into own select 2, secret as "onlap own x" from part
 low: select x.s from part, lateral (select part.secret as s) x
 low: select x.s from part cross join lateral (select part.secret as s) x
 low: select x.s from part left join lateral (select part.secret as s) x on true
-low: select x.s from part, lateral (select max(part.secret) as s from own) x
 low: select x.s from part, lateral (values (part.secret)) x(s)
 low: select y.s from part, lateral (select x.s from own, lateral (select part.secret as s) x) y
 low: select y.s from own o, lateral (select x.s from part p, lateral (select p.secret as s from own where id = o.id) x) y
 low: select count(*) from own where exists (select 1 from part, lateral (select part.secret as s) x where x.s <> '')
-low: select x.i from part, lateral (select part.id as i) x
-low: select u from part, unnest(array[part.secret]) u
-low: select u from part, unnest(array[part.id]) u
 low: select g from part, generate_series(1, length(part.secret)) g
-low: select g from part, generate_series(1, part.id) g
 low: select id from part order by secret
 low: select id from part where secret = 'hidden'
 low: select count(secret) from part
 low: select id, row_number() over (order by secret) from part
-low: select part from part
 low: select row_to_json(part) from part
 low: select p.* from part p
 low: select id from part natural join (select 'hidden' as secret) x
 low: select id from part join (select 'hidden' as secret) x using (secret)
 low: with w as (select * from part) select id from w
-low: create table taken as select * from part
 postgres: create schema mine authorization low
 low: create table mine.taken as select id, secret as "onlap own x" from part
 low: create table mine.taken as select id from part
