@@ -58,10 +58,13 @@ fn with_separator(state: &SessionState, expr: Expr) -> Result<Transformed<Expr>>
             // Who reads it knows it by this name.
             Ok(Transformed::yes(Expr::AggregateFunction(call).alias(name)))
         }
-        Expr::Alias(mut alias) => Ok(with_separator(state, *alias.expr)?.update_data(|inner| {
-            alias.expr = Box::new(inner.unalias());
-            Expr::Alias(alias)
-        })),
+        Expr::Alias(mut alias) => {
+            let inner = std::mem::take(&mut *alias.expr);
+            Ok(with_separator(state, inner)?.update_data(|inner| {
+                *alias.expr = inner.unalias();
+                Expr::Alias(alias)
+            }))
+        }
         other => Ok(Transformed::no(other)),
     }
 }
