@@ -42,8 +42,11 @@ fn code_of(maps: &str, program: &str) -> Vec<Range<usize>> {
     let range = |line: &str| {
         let mut words = line.split_ascii_whitespace();
         let (addresses, rights) = (words.next()?, words.next()?);
-        // Constants are left alone: some of their pages were changed when the program was put to its address.
-        let is_code = rights == "r-xp" && words.nth(3) == Some(program);
+        let offset = words.next()?;
+        // Constants that lie with the file's header were never to be changed: with them lies what the program was put
+        // to its address with, which is not needed again. Others were changed then, and are left alone.
+        let is_head = rights == "r--p" && offset.bytes().all(|digit| digit == b'0');
+        let is_code = (rights == "r-xp" || is_head) && words.nth(2) == Some(program);
         let (from, to) = addresses.split_once('-')?;
         let address = |text: &str| usize::from_str_radix(text, 16).ok();
         is_code.then_some(address(from)?..address(to)?)
@@ -53,8 +56,8 @@ fn code_of(maps: &str, program: &str) -> Vec<Range<usize>> {
 
 #[cfg(target_os = "linux")]
 fn drop_pages(range: Range<usize>) {
-    // SAFETY: the range is a mapping of the program's file that may be read and run but not written, so its pages are
-    // those of the file; where one is needed again, the kernel maps it anew.
+    // SAFETY: the range is a mapping of the program's file that was never to be written, so its pages are those of the
+    // file; where one is needed again, the kernel maps it anew.
     unsafe {
         libc::madvise(range.start as *mut libc::c_void, range.len(), libc::MADV_DONTNEED);
     }
@@ -71,10 +74,11 @@ mod tests {
     fn code_is_found_among_mappings() {
         let maps = "5500-5600 r--p 00000000 fd:00 7 /bin/onlap\n\
                     5600-5a00 r-xp 00100000 fd:00 7 /bin/onlap\n\
-                    5a00-5b00 rw-p 00500000 fd:00 7 /bin/onlap\n\
+                    5a00-5a80 r--p 00500000 fd:00 7 /bin/onlap\n\
+                    5a80-5b00 rw-p 00580000 fd:00 7 /bin/onlap\n\
                     7f00-7f10 r-xp 00000000 fd:00 9 /lib/libc.so.6\n\
                     7ffc-7ffd r-xp 00000000 00:00 0 [vdso]\n";
-        assert_eq!(code_of(maps, "/bin/onlap"), [0x5600..0x5a00]);
+        assert_eq!(code_of(maps, "/bin/onlap"), [0x5500..0x5600, 0x5600..0x5a00]);
         assert!(code_of("nothing of the kind", "/bin/onlap").is_empty());
     }
 

@@ -44,6 +44,7 @@ const KNOWN: &[(&str, Growth)] = &[
     ("array_replace_n", Growth::Items),
     ("array_resize", Growth::Resize),
     ("array_to_string", Growth::Joined),
+    ("btrim", Growth::Compiled),
     ("concat", Growth::Sum),
     ("concat_ws", Growth::Separated),
     ("decode", Growth::Sum),
@@ -68,6 +69,7 @@ const KNOWN: &[(&str, Growth)] = &[
     ("left", Growth::Sum),
     ("lower", Growth::Sum),
     ("lpad", Growth::Pad),
+    ("ltrim", Growth::Compiled),
     ("make_array", Growth::Sum),
     ("onlap_get", Growth::Tree),
     ("onlap_get_b", Growth::Tree),
@@ -80,13 +82,17 @@ const KNOWN: &[(&str, Growth)] = &[
     ("overlay", Growth::Sum),
     ("quote_literal", Growth::Sum),
     ("range", Growth::Series),
-    ("regexp_match", Growth::Sum),
+    ("regexp_count", Growth::Compiled),
+    ("regexp_instr", Growth::Compiled),
+    ("regexp_like", Growth::Compiled),
+    ("regexp_match", Growth::Compiled),
     ("regexp_replace", Growth::Pattern),
     ("repeat", Growth::Repeat),
     ("replace", Growth::Replace),
     ("reverse", Growth::Sum),
     ("right", Growth::Sum),
     ("rpad", Growth::Pad),
+    ("rtrim", Growth::Compiled),
     ("split_part", Growth::Sum),
     ("string_to_array", Growth::Sum),
     ("substr", Growth::Sum),
@@ -127,7 +133,9 @@ pub fn of<T: ScalarUDFImpl>(function: &ScalarUDF) -> Option<&T> {
 /// Whether a function makes much of little.
 pub fn is_growing(function: &ScalarUDF) -> bool {
     let bounded = function.inner().downcast_ref::<Bounded>();
-    bounded.is_some_and(|bounded| !matches!(bounded.growth, Growth::Sum | Growth::Tree))
+    bounded.is_some_and(|bounded| {
+        !matches!(bounded.growth, Growth::Sum | Growth::Tree | Growth::Compiled | Growth::Lone)
+    })
 }
 
 /// A function whose result is bounded.

@@ -67,8 +67,12 @@ impl ScalarUDFImpl for Joined {
         }
     }
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let constant = args.args.iter().all(|a| matches!(a, ColumnarValue::Scalar(_)));
-        let n = if constant { 1 } else { args.number_rows };
+        if let Some(texts) = args.args.iter().map(constant).collect::<Option<Vec<_>>>() {
+            // Long ones are copied once.
+            let joined = texts.into_iter().collect::<Option<Vec<&str>>>().map(|all| all.concat());
+            return Ok(ColumnarValue::Scalar(ScalarValue::Utf8(joined)));
+        }
+        let n = args.number_rows;
         // A constant is read once, not once for each row.
         let columns: Vec<(ArrayRef, bool)> = args
             .args
@@ -93,10 +97,14 @@ impl ScalarUDFImpl for Joined {
             });
             joined.append_option(whole.then_some(text.as_str()));
         }
-        let joined = joined.finish();
-        Ok(match constant {
-            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&joined, 0)?),
-            false => ColumnarValue::Array(Arc::new(joined)),
-        })
+        Ok(ColumnarValue::Array(Arc::new(joined.finish())))
+    }
+}
+
+/// The text of a constant, `None` within for NULL.
+fn constant(argument: &ColumnarValue) -> Option<Option<&str>> {
+    match argument {
+        ColumnarValue::Scalar(ScalarValue::Utf8(text)) => Some(text.as_deref()),
+        _ => None,
     }
 }

@@ -11,6 +11,7 @@ pub mod large_values;
 mod names;
 pub mod numerics;
 pub mod operators;
+pub mod patterns;
 pub mod sequences;
 pub mod set_config;
 

@@ -161,7 +161,8 @@ impl ExecutionPlan for PacedExec {
         let schema = input.schema();
         let (begun, constants) = ((input, None, 1), self.constants);
         let paced = futures::stream::unfold(begun, move |(mut input, left, rows)| async move {
-            if let Err(e) = guard::go_on() {
+            // A step that collects all batches gives nobody else a chance to look.
+            if let Err(e) = guard::plan_goes_on() {
                 return Some((Err(e), (input, None, rows)));
             }
             let batch: RecordBatch = match left {

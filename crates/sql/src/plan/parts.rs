@@ -179,7 +179,7 @@ impl ExecutionPlan for PartsExec {
         let parts = futures::stream::unfold((input, None), move |(mut input, left)| {
             let lists = lists.clone();
             async move {
-                if let Err(e) = guard::go_on() {
+                if let Err(e) = guard::plan_goes_on() {
                     return Some((Err(e), (input, None)));
                 }
                 let left: Left = match left {

@@ -11,6 +11,7 @@ use datafusion::arrow::datatypes::Schema;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result, ScalarValue};
 use datafusion::execution::SessionState;
+use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{ColumnarValue, Expr, LogicalPlan};
 use datafusion::physical_expr::create_physical_expr;
@@ -18,6 +19,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use tokio::runtime::Handle;
 
 use super::{guard, windows};
+use crate::functions::patterns;
 
 /// The steps of a query. The thread must be one that may wait for the runtime.
 ///
@@ -32,10 +34,44 @@ pub fn of(
     let ready = simple.transform_up_with_subqueries(|node| match node {
         LogicalPlan::Values(_) => node.map_expressions(|expr| calculated(state, expr)),
         LogicalPlan::Window(_) => windows::looking(node),
+        LogicalPlan::Aggregate(_) => {
+            let node = patterns::measured(node)?.data;
+            node.map_expressions(|expr| with_separator(state, expr))
+        }
+        LogicalPlan::Projection(_)
+        | LogicalPlan::Filter(_)
+        | LogicalPlan::Sort(_)
+        | LogicalPlan::Join(_) => patterns::measured(node),
         node => Ok(Transformed::no(node)),
     })?;
     let planner = state.query_planner();
     guard::planning(|| handle.block_on(planner.create_physical_plan(&ready.data, state)))
+}
+
+/// string_agg takes a constant to put between texts, also one that was left to the running query.
+fn with_separator(state: &SessionState, expr: Expr) -> Result<Transformed<Expr>> {
+    let name = expr.schema_name().to_string();
+    match expr {
+        Expr::AggregateFunction(mut call) if has_open_separator(&call) => {
+            let separator = call.params.args.swap_remove(1);
+            call.params.args.insert(1, calculated(state, separator)?.data);
+            // Who reads it knows it by this name.
+            Ok(Transformed::yes(Expr::AggregateFunction(call).alias(name)))
+        }
+        Expr::Alias(mut alias) => {
+            let inner = std::mem::take(&mut *alias.expr);
+            Ok(with_separator(state, inner)?.update_data(|inner| {
+                *alias.expr = inner.unalias();
+                Expr::Alias(alias)
+            }))
+        }
+        other => Ok(Transformed::no(other)),
+    }
+}
+
+fn has_open_separator(call: &AggregateFunction) -> bool {
+    let separator = call.params.args.get(1).filter(|_| call.func.name() == "string_agg");
+    separator.is_some_and(|s| !matches!(s, Expr::Literal(..)) && s.column_refs().is_empty())
 }
 
 /// A value of a row of VALUES.

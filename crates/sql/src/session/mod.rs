@@ -358,6 +358,9 @@ impl Session {
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
         }
         let bytes = values.iter().flatten().map(|value| value.len()).sum();
+        if prepared.fast.is_none() {
+            self.check_values(bytes)?;
+        }
         let kept = self.keep_portal(portal, bytes)?;
         let mut given = Vec::with_capacity(values.len());
         for (i, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {

@@ -21,6 +21,8 @@ const KEPT_OF_EXPECTED: u64 = 4;
 
 /// What a prepared statement or a portal takes at least.
 const LEAST_KEPT: u64 = 1 << 10;
+/// The portal's own, the plan's, and that of the step which works on it.
+const VALUE_COPIES: u64 = 3;
 /// Bytes of the values of the portal without a name that are not counted: a session has one.
 const SMALL_VALUES: usize = 8 << 10;
 
@@ -76,6 +78,14 @@ impl Session {
         };
         self.room = None;
         self.instance.planner.room().keep(bytes).map(Some)
+    }
+
+    /// Fails for values that a planned statement has no room for, of which it makes copies.
+    ///
+    /// # Errors
+    /// `53200`.
+    pub(super) fn check_values(&self, bytes: usize) -> Result<()> {
+        self.instance.planner.room().check(VALUE_COPIES * bytes as u64)
     }
 
     /// Counts what a portal keeps: its values, and what a session needs to know of it.

@@ -43,6 +43,10 @@ pub enum Growth {
     Template,
     /// JSON that is taken apart, the first argument.
     Tree,
+    /// A pattern or a set of letters, the second argument: what is made of it takes many times its length.
+    Compiled,
+    /// A pattern by itself, as operators have it.
+    Lone,
 }
 
 /// A number for each row.
@@ -154,12 +158,14 @@ impl Growth {
                     _ => None,
                 };
                 let every = args.len() > 3;
-                Ok(each(rows, |row| {
+                let pattern = Numbers::lengths(args.get(1), 0)?;
+                let made = each(rows, |row| {
                     let (text, to) = (text.at(row)?, to.at(row)?);
                     let matches = if every { text + 1 } else { 1 };
                     let copies = slashes.unwrap_or(to / 2) + 1;
                     Some(matches.saturating_mul(to).saturating_add(text.saturating_mul(copies)))
-                }))
+                });
+                Ok(compiled(made, &pattern, rows))
             }
             Growth::Series => series(args, rows),
             Growth::Separated => {
@@ -180,6 +186,8 @@ impl Growth {
             }
             Growth::Template => template(args, rows),
             Growth::Tree => tree(args, rows),
+            Growth::Compiled => Ok(compiled(sum(args, rows), &text(1, 0)?, rows)),
+            Growth::Lone => Ok(compiled(sum(args, rows), &text(0, 0)?, rows)),
         }
     }
 }
@@ -216,6 +224,15 @@ fn leaves(list: &ArrayRef, row: usize) -> u64 {
         }
         _ => 0,
     }
+}
+
+/// What a letter of a pattern takes when it is understood, at most.
+const LETTER_BYTES: u64 = 100;
+
+/// One pattern at a time is understood.
+fn compiled((all, one): (u64, u64), pattern: &Numbers, rows: usize) -> (u64, u64) {
+    let (_, longest) = each(rows, |row| pattern.at(row));
+    (all.saturating_add(longest.saturating_mul(LETTER_BYTES)), one)
 }
 
 /// What is read of the texts that are JSON.

@@ -17,8 +17,12 @@ use datafusion::logical_expr::{
 
 use super::{Input, normalized, render, text};
 use crate::error::SqlError;
+use crate::plan::guard;
 use crate::plan::scan::external;
 use crate::types::{PgType, oid};
+
+/// Bytes of elements after which it is asked whether the statement goes on.
+const LOOK_BYTES: usize = 1 << 20;
 
 /// What comes out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -163,7 +167,12 @@ impl Accumulator for Elements {
             for key in keys.iter().take(self.order.len()) {
                 at.push(ScalarValue::try_from_array(key, row)?);
             }
-            self.bytes += text.capacity() + at.iter().map(ScalarValue::size).sum::<usize>();
+            let bytes = text.capacity() + at.iter().map(ScalarValue::size).sum::<usize>();
+            // A window's rows come all at once.
+            if (self.bytes + bytes) / LOOK_BYTES > self.bytes / LOOK_BYTES {
+                guard::plan_goes_on()?;
+            }
+            self.bytes += bytes;
             self.elements.get_or_insert_default().push((at, text));
         }
         Ok(())
