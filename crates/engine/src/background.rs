@@ -24,9 +24,9 @@ use onlap_base::{Error, Result, TableId};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
-use crate::memtable::Work;
 use crate::table::TableState;
 use crate::{blind, compaction, debts, flush, margin, quiet};
+use onlap_memtable::Work;
 
 /// How long a failed kind of job rests.
 const RETRY_AFTER: Duration = Duration::from_millis(500);

@@ -52,13 +52,13 @@ use crate::database::Shared;
 use crate::flush;
 use crate::log::LogWriter;
 use crate::margin;
-use crate::memtable::Mark;
 use crate::options::SyncMode;
 use crate::read::ReadCounters;
 use crate::table::TableState;
 use crate::transaction::ReadSet;
 use crate::unique::{self, UniqueKeys};
 use crate::upgrade;
+use onlap_memtable::Mark;
 
 mod held;
 mod judge;

@@ -48,10 +48,10 @@ use crate::background::{self, Claim, Job};
 use crate::commit::Leader;
 use crate::compaction;
 use crate::database::Shared;
-use crate::memtable::{Changes, DeadRows, Memtable};
 use crate::options::SyncMode;
 use crate::relog;
 use crate::table::{Frozen, TableState, TableView, index_positions, key_def};
+use onlap_memtable::{Changes, DeadRows, Memtable};
 
 /// How long a flush waits before it looks again whether another job has done it: a claim may be
 /// released without a job having run.

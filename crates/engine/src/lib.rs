@@ -29,8 +29,6 @@ mod index_build;
 mod locks;
 mod log;
 mod margin;
-#[doc(hidden)]
-pub mod memtable;
 mod options;
 mod pressure;
 mod quiet;

@@ -103,7 +103,7 @@ pub struct Tuning {
     /// Bytes after which a block of a run is closed.
     pub block_bytes: usize,
     /// Sizes inside a memtable.
-    pub memtable: crate::memtable::Tuning,
+    pub memtable: onlap_memtable::Tuning,
     /// Bytes after which a file of a run is closed.
     pub run_file_bytes: u64,
     /// Runs of a level that are merged into one of the next.
@@ -156,7 +156,7 @@ impl Default for Tuning {
             spill_bytes: None,
             block_rows: limits::BLOCK_ROWS_MAX,
             block_bytes: limits::BLOCK_BYTES,
-            memtable: crate::memtable::Tuning::default(),
+            memtable: onlap_memtable::Tuning::default(),
             run_file_bytes: limits::RUN_FILE_BYTES,
             merge_fan_in: 8,
             compact_dead_percent: 20,

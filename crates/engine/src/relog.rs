@@ -18,8 +18,8 @@ use onlap_format::log::{RelogBody, RelogMark, RelogTable};
 use crate::changes;
 use crate::commit::Leader;
 use crate::database::Shared;
-use crate::memtable::Mark;
 use crate::table::TableState;
+use onlap_memtable::Mark;
 
 /// Memtables up to this size are relogged rather than flushed: a tenth of what a flush should write
 /// to be worth its files, and at most a tenth of a log file.
@@ -128,7 +128,7 @@ pub(crate) fn apply(shared: &Shared, mut relogged: RelogTable) -> Result<()> {
 }
 
 fn append(
-    memtable: &crate::memtable::Memtable,
+    memtable: &onlap_memtable::Memtable,
     relogged: &RelogTable,
     rows: std::ops::Range<RowId>,
     csn: Csn,

@@ -35,8 +35,8 @@ use onlap_storage::version::{PrivateFiles, PrivateMarks, TableVersion};
 use parking_lot::Mutex;
 
 use crate::database::Shared;
-use crate::memtable::{DeadRows, Memtable};
 use crate::{flush, index_build};
+use onlap_memtable::{DeadRows, Memtable};
 
 /// The spilled rows of a transaction in one table.
 pub(crate) struct Spill {

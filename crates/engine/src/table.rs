@@ -30,11 +30,11 @@ use crate::compaction::NothingDue;
 use crate::database::Shared;
 use crate::index_build::Building;
 use crate::locks::LockSpace;
-use crate::memtable::{self, Mark, Memtable};
 use crate::rules::Checks;
 use crate::schema_change::ChangeLock;
 use crate::schema_change::truncate::Past;
 use crate::snapshots::RowCounts;
+use onlap_memtable::{self as memtable, Mark, Memtable};
 
 /// A memtable that gets no more rows.
 #[derive(Clone, Debug)]

@@ -10,9 +10,9 @@ use onlap_format::key::KeyDef;
 use onlap_format::{Batch, BytesVec, Column};
 use onlap_storage::version::InOrder;
 
-use crate::memtable::Mark;
 use crate::read::{ReadCounters, ReadView};
 use crate::table::{TableState, TableView, index_positions, key_def};
+use onlap_memtable::Mark;
 
 /// The marks of the rows that these (ascending) replaced, in row order.
 pub(super) fn replaced(state: &TableState, rows: &[RowId]) -> Result<Vec<Mark>> {

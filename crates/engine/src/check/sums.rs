@@ -10,7 +10,7 @@ use onlap_base::RowId;
 use onlap_format::{Batch, Column, DataType, Vector};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::memtable::{Field, IndexShape, is_float, key_bytes, key_int, rank_numeric};
+use onlap_memtable::{Field, IndexShape, is_float, key_bytes, key_int, rank_numeric};
 
 /// Row ids per sum: what a finding narrows the difference down to.
 pub(super) const STRETCH_ROWS: u64 = 1 << 16;

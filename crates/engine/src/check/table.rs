@@ -21,9 +21,9 @@ use parking_lot::Mutex;
 
 use super::sums::{Indexed, STRETCH_ROWS, Sums};
 use super::{CheckReport, FINDINGS_MAX, Finding};
-use crate::memtable::{Shape, compare_rows};
 use crate::read::merge_cursors;
 use crate::table::TableView;
+use onlap_memtable::{Shape, compare_rows};
 
 /// Entries read in a step.
 const STEP: usize = 4096;

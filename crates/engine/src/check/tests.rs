@@ -16,9 +16,9 @@ use onlap_vfs::{Fs, MemFs};
 use super::{CheckOptions, check};
 use crate::database::{Database, Table};
 use crate::flush;
-use crate::memtable::{DeadRows, Memtable};
 use crate::options::{Options, SyncMode};
 use crate::spec::{IndexSpec, TableSpec};
+use onlap_memtable::{DeadRows, Memtable};
 
 const DIR: &str = "/db";
 
@@ -119,7 +119,7 @@ fn a_segment_that_claims_changes_which_were_never_flushed_is_found() {
 fn planted(db: &Database, table: &Table, at: usize, rows: &[[i64; 2]], beside: bool) -> Vec<Edit> {
     let schema = table.schema();
     let index = &schema.indexes[at];
-    let memtable = Memtable::new(Arc::clone(&schema), 0, crate::memtable::Tuning::default());
+    let memtable = Memtable::new(Arc::clone(&schema), 0, onlap_memtable::Tuning::default());
     for [id, b] in rows {
         let ints = |v: i64| Column { data: Vector::Int(vec![v]), nulls: None };
         memtable.append(&Batch { columns: vec![ints(*id), ints(*b)], rows: 1 }, 1);

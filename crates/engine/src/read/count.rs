@@ -12,7 +12,7 @@ use onlap_storage::segment::Segment;
 
 use super::ReadView;
 use super::dead::DeadRows;
-use crate::memtable::Piece;
+use onlap_memtable::Piece;
 
 impl ReadView {
     /// Number of visible rows.

@@ -24,8 +24,8 @@ use super::judge::{Judge, Unresolved};
 use super::merge::Merge;
 use super::rows::{BATCH_ROWS, FIRST_ROWS, RowBatch, take_column};
 use super::{KeyRange, Scan};
-use crate::memtable::Memtable;
 use crate::table::key_def;
+use onlap_memtable::Memtable;
 
 /// A range of an index, resolved against the schema.
 pub(super) struct Range<'a> {

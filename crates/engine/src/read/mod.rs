@@ -21,8 +21,8 @@ use onlap_base::{Csn, Error, ErrorKind, Result, RowId};
 
 use crate::blind;
 use crate::history::count_of_past;
-use crate::memtable::Memtable;
 use crate::table::{TableState, TableView};
+use onlap_memtable::Memtable;
 
 mod bounds;
 mod changes;

@@ -13,7 +13,7 @@ use onlap_base::{Csn, IndexId, PROVISIONAL_BASE, Result, RowId};
 use onlap_storage::version::TableVersion;
 
 use super::ReadView;
-use crate::memtable::Memtable;
+use onlap_memtable::Memtable;
 
 /// A transaction's own rows and marks as of a statement.
 #[derive(Debug)]

@@ -20,7 +20,7 @@ use super::counters::ReadCounters;
 use super::dead::DeadRows;
 use super::rows::{RowBatch, take_column};
 use super::{ReadView, Scan};
-use crate::memtable::{Memtable, Piece};
+use onlap_memtable::{Memtable, Piece};
 
 /// Rows of a batch out of a memtable, whose chunks are longer than a segment's blocks.
 const MEMORY_ROWS: usize = 4096;

@@ -21,10 +21,10 @@ use super::schema::{SchemaSteps, Step};
 use crate::adopt::IndexChange;
 use crate::database::Shared;
 use crate::index_build::{self, NewIndex};
-use crate::memtable::Memtable;
 use crate::read::ReadView;
 use crate::schema_change::ChangeGuard;
 use crate::table::{TableState, TableView};
+use onlap_memtable::Memtable;
 
 /// A table whose form a transaction changes, or keeps others from changing.
 pub(super) struct Altered {

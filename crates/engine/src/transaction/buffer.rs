@@ -30,13 +30,13 @@ use super::{MARK_BYTES, SPILLED_MARK_BYTES};
 use crate::changes;
 use crate::commit::{PendingMark, TableWrite};
 use crate::database::Table;
-use crate::memtable::{Mark, Memtable};
 use crate::read::OwnRows;
 use crate::rules::Checks;
 use crate::rules::alter::judge_again;
 use crate::spill::Spill;
 use crate::table::{index_positions, key_def};
 use crate::{unique, upgrade};
+use onlap_memtable::{Mark, Memtable};
 
 /// The changes to one table.
 pub(super) struct Buffer {

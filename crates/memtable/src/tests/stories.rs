@@ -24,8 +24,8 @@ use onlap_format::key::{ColumnStats, KeyDef, Packing};
 use onlap_format::{Batch, ColumnSchema, DataType, IndexSchema, KeyPart, TableSchema, Value};
 use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
-use crate::memtable::order::Order;
-use crate::memtable::{DeadRows, Memtable, Tuning};
+use crate::order::Order;
+use crate::{DeadRows, Memtable, Tuning};
 
 #[derive(Default)]
 struct Story {

@@ -14,7 +14,7 @@ use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBo
 use parking_lot::Mutex;
 
 use super::fixture::{push_random, random_rows, schema, tiny};
-use crate::memtable::{DeadRows, Memtable, Work};
+use crate::{DeadRows, Memtable, Work};
 
 /// Rows, marks and commits as plainly as can be.
 struct Model {

@@ -6,7 +6,7 @@
 //!
 //! 1. `append` copies columns under the write lock; no index is touched, except for what unique
 //!    indexes note: where keys rise, and a hash of keys that come in no order.
-//! 2. A sealed piece is a source of its own ([`group`]), sorted for an index by whoever first reads
+//! 2. A sealed piece is a source of its own ([`group`]), sorted for an index by the task that first reads
 //!    it through that index.
 //! 3. Background work ([`work`]) joins pieces into chunks of 16K rows and sorts those for all
 //!    indexes, then merges the permutations eightfold, so that a reader meets few sources. Where it
@@ -68,13 +68,13 @@ pub use read::Piece;
 pub use transfer::Renumbering;
 pub use work::Work;
 
-pub(crate) use changes::Changes;
+pub use changes::Changes;
 use group::Group;
 use marks::Marks;
 use prefix::PlanBook;
-pub(crate) use rank::{compare_rows, is_float, key_bytes, key_int, rank_numeric};
+pub use rank::{compare_rows, is_float, key_bytes, key_int, rank_numeric};
 use rows::Rows;
-pub(crate) use shape::{Field, IndexShape, Shape};
+pub use shape::{Field, IndexShape, Shape};
 use work::{Choice, Job, Size};
 
 /// Sizes that tests shrink.
@@ -156,7 +156,7 @@ struct Shared {
     /// Whether there is any column change.
     has_changes: AtomicBool,
     changes_heap: AtomicUsize,
-    /// Rows below are dead at this commit, as far as somebody looked.
+    /// Rows below are dead at this commit, as far as a reader looked.
     dead_prefix: Mutex<(RowId, Csn)>,
     /// Whether the list of groups changed since nothing was found worth doing.
     changed: AtomicBool,
@@ -242,7 +242,7 @@ impl Memtable {
         self.shared.append(batch, &[(batch.rows, csn)], self.shared.tuning.piece_rows)
     }
 
-    /// Appends rows of commits of the log, while nobody reads: pieces may be as long as chunks, so that none of
+    /// Appends rows of commits of the log, before the first reader: pieces may be as long as chunks, so that none of
     /// them has to be joined. [`Memtable::end_load`] before the first reader. `commits`: number of rows up to
     /// and with a commit, and its CSN.
     pub fn load(&self, batch: &Batch, commits: &[(usize, Csn)]) -> RowId {

@@ -89,7 +89,7 @@ impl Group {
         self.data_bytes + orders.map(|o| o.heap_bytes()).sum::<usize>()
     }
 
-    /// The order of an index, sorted now if nobody asked before.
+    /// The order of an index, sorted now if no reader asked before.
     pub(crate) fn order(&self, shape: &Shape, books: &[PlanBook], index: usize) -> &Arc<Order> {
         self.orders[index].get_or_init(|| {
             debug_assert_eq!(self.chunks.len(), 1, "larger groups are made sorted");

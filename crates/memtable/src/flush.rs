@@ -2,7 +2,7 @@
 //!
 //! Rows leave in row order ([`Batches`]), entries of each index in index order ([`EntryStream`]), at
 //! most [`super::Tuning::flush_rows`] at a time, so that a flush needs memory for a step only. Rows
-//! that nobody can see any more ([`DeadRows`]) are left out of both, consistently: the caller decides
+//! that no snapshot can see any more ([`DeadRows`]) are left out of both, consistently: the caller decides
 //! once, from marks at the horizon, which those are.
 //!
 //! The last merge is cut into steps by splitters: samples of every source, sorted; between two
@@ -26,7 +26,7 @@ use super::prefix::Plan;
 use super::rank::compare_rows;
 use super::{Memtable, Shared};
 
-/// Rows that nobody can see any more, ascending.
+/// Rows that no snapshot can see any more, ascending.
 #[derive(Clone, Debug, Default)]
 pub struct DeadRows(Vec<RowId>);
 

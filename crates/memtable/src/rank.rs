@@ -13,24 +13,25 @@ use onlap_format::{Batch, Column, DataType, Numeric, Vector};
 use super::shape::Field;
 
 /// Bytes of a string that take part in its rank.
-pub(crate) const RANKED_BYTES: usize = 16;
+pub const RANKED_BYTES: usize = 16;
 
 /// -0 in the integer form of floats; its key is that of 0.
 const NEGATIVE_ZERO: i64 = -1;
 
-pub(crate) fn is_float(ty: DataType) -> bool {
+/// Whether values are floats, in whose integer form -0 is not 0.
+pub fn is_float(ty: DataType) -> bool {
     matches!(ty, DataType::Float4 | DataType::Float8)
 }
 
 /// The integer of an int column's value as keys see it.
 #[inline]
-pub(crate) fn key_int(value: i64, float: bool) -> i64 {
+pub fn key_int(value: i64, float: bool) -> i64 {
     if float && value == NEGATIVE_ZERO { 0 } else { value }
 }
 
 /// A string as keys see it: trailing blanks of char do not count.
 #[inline]
-pub(crate) fn key_bytes(ty: DataType, value: &[u8]) -> &[u8] {
+pub fn key_bytes(ty: DataType, value: &[u8]) -> &[u8] {
     if let DataType::Char(_) = ty {
         let end = value.iter().rposition(|&b| b != b' ').map_or(0, |p| p + 1);
         return &value[..end];
@@ -39,18 +40,18 @@ pub(crate) fn key_bytes(ty: DataType, value: &[u8]) -> &[u8] {
 }
 
 #[inline]
-pub(crate) fn rank_int(value: i64) -> u128 {
+pub fn rank_int(value: i64) -> u128 {
     u128::from(value as u64 ^ 1 << 63)
 }
 
 #[inline]
-pub(crate) fn rank_wide(value: i128) -> u128 {
+pub fn rank_wide(value: i128) -> u128 {
     value as u128 ^ 1 << 127
 }
 
 /// The bytes after the first `skip`, as a big-endian number of `width` bytes.
 #[inline]
-pub(crate) fn rank_bytes(value: &[u8], skip: usize, width: usize) -> u128 {
+pub fn rank_bytes(value: &[u8], skip: usize, width: usize) -> u128 {
     let rest = value.get(skip..).unwrap_or(&[]);
     let n = rest.len().min(width);
     let mut padded = [0u8; RANKED_BYTES];
@@ -60,7 +61,7 @@ pub(crate) fn rank_bytes(value: &[u8], skip: usize, width: usize) -> u128 {
 
 /// Place of a decimal number: sign, exponent of ten and leading digits, exact up to the digits that
 /// no longer fit. The second part holds all digits.
-pub(crate) fn rank_numeric(mantissa: i128, scale: u8) -> (u128, u128) {
+pub fn rank_numeric(mantissa: i128, scale: u8) -> (u128, u128) {
     if scale == Numeric::NAN_SCALE {
         return (u128::MAX, u128::MAX);
     }
@@ -101,7 +102,7 @@ fn compare_values(field: &Field, a: &Column, i: usize, b: &Column, j: usize) -> 
 
 /// Compares one key column of two rows: NULL last, everything reversed where descending.
 #[inline]
-pub(crate) fn compare_field(field: &Field, a: &Column, i: usize, b: &Column, j: usize) -> Ordering {
+pub fn compare_field(field: &Field, a: &Column, i: usize, b: &Column, j: usize) -> Ordering {
     let order = if a.nulls.is_none() && b.nulls.is_none() {
         compare_values(field, a, i, b, j)
     } else {
@@ -115,7 +116,7 @@ pub(crate) fn compare_field(field: &Field, a: &Column, i: usize, b: &Column, j: 
 
 /// Compares the keys of two rows.
 #[inline]
-pub(crate) fn compare_rows(fields: &[Field], a: &Batch, i: usize, b: &Batch, j: usize) -> Ordering {
+pub fn compare_rows(fields: &[Field], a: &Batch, i: usize, b: &Batch, j: usize) -> Ordering {
     for field in fields {
         let order = compare_field(field, &a.columns[field.column], i, &b.columns[field.column], j);
         if order.is_ne() {
@@ -126,6 +127,6 @@ pub(crate) fn compare_rows(fields: &[Field], a: &Batch, i: usize, b: &Batch, j: 
 }
 
 /// Whether the rows lie in the order of the index already; equal keys are in order of row ids.
-pub(crate) fn is_rising(fields: &[Field], rows: &Batch) -> bool {
+pub fn is_rising(fields: &[Field], rows: &Batch) -> bool {
     (1..rows.rows).all(|i| compare_rows(fields, rows, i - 1, rows, i).is_le())
 }

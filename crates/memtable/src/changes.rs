@@ -50,7 +50,7 @@ struct Bulk {
 
 /// All changes of one memtable.
 #[derive(Debug, Default)]
-pub(crate) struct Changes {
+pub struct Changes {
     singles: BTreeMap<(ColumnId, RowId), Vec<Step>>,
     bulk: Vec<Bulk>,
     /// What single and bulk changes of a column may do to a row.
@@ -63,12 +63,7 @@ pub(crate) struct Changes {
 impl Changes {
     /// Notes what a commit did. `apart` says whether a snapshot may lie at or after one commit and before
     /// another.
-    pub(crate) fn push(
-        &mut self,
-        csn: Csn,
-        changes: &[LoggedChange],
-        apart: &dyn Fn(Csn, Csn) -> bool,
-    ) {
+    pub fn push(&mut self, csn: Csn, changes: &[LoggedChange], apart: &dyn Fn(Csn, Csn) -> bool) {
         self.newest = self.newest.max(csn);
         for change in changes {
             let rows: u64 = change.rows.iter().map(|r| r.end - r.start).sum();
@@ -149,31 +144,34 @@ impl Changes {
         each.fold(ChangeBounds::default(), ChangeBounds::and)
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there are no changes.
+    pub fn is_empty(&self) -> bool {
         self.singles.is_empty() && self.bulk.is_empty()
     }
 
     /// Rows with changes of their own, and changes of many rows.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.singles.len() + self.bulk.len()
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
+    /// Heap bytes in use.
+    pub fn heap_bytes(&self) -> usize {
         self.heap
     }
 
-    pub(crate) fn columns(&self) -> impl Iterator<Item = ColumnId> {
+    /// Columns with changes.
+    pub fn columns(&self) -> impl Iterator<Item = ColumnId> {
         self.bounds.iter().map(|b| b.0)
     }
 
     /// What the changes of a column may do to a row.
-    pub(crate) fn bounds(&self, column: ColumnId) -> ChangeBounds {
+    pub fn bounds(&self, column: ColumnId) -> ChangeBounds {
         let of = self.bounds.iter().find(|b| b.0 == column);
         of.map_or(ChangeBounds::default(), |(_, single, bulk)| single.and(*bulk))
     }
 
     /// Applies the changes of a column up to `csn`.
-    pub(crate) fn lay_over(&self, column: ColumnId, csn: Csn, rows: &mut Patched<'_>) {
+    pub fn lay_over(&self, column: ColumnId, csn: Csn, rows: &mut Patched<'_>) {
         let ids = rows.ids();
         let (Some(&first), Some(&last)) = (ids.first(), ids.last()) else { return };
         let of_column = |b: &&Bulk| b.column == column && b.step.csn <= csn;
@@ -209,7 +207,7 @@ impl Changes {
     }
 
     /// The newest commit after `since` that changed any of the rows `ids` (rising).
-    pub(crate) fn newest_of(&self, ids: &[RowId], since: Csn) -> Option<Csn> {
+    pub fn newest_of(&self, ids: &[RowId], since: Csn) -> Option<Csn> {
         if self.newest <= since {
             return None;
         }
@@ -229,7 +227,7 @@ impl Changes {
     }
 
     /// First and last row that any change of a column names, and first and last commit.
-    pub(crate) fn extent(&self) -> Option<(Range<RowId>, Range<Csn>)> {
+    pub fn extent(&self) -> Option<(Range<RowId>, Range<Csn>)> {
         let singles = self
             .singles
             .iter()
@@ -244,7 +242,7 @@ impl Changes {
     }
 
     /// The first row from `from` on that has a change of a column.
-    pub(crate) fn next_row(&self, column: ColumnId, from: RowId) -> Option<RowId> {
+    pub fn next_row(&self, column: ColumnId, from: RowId) -> Option<RowId> {
         let single = self.singles.range((column, from)..=(column, RowId::MAX)).next();
         let single = single.map(|((_, row), _)| *row);
         let bulk = self.bulk.iter().filter(|b| b.column == column).filter_map(|b| {
@@ -256,7 +254,7 @@ impl Changes {
     }
 
     /// Hands the changes of a column in a window of row ids to a sweep.
-    pub(crate) fn gather(&self, column: ColumnId, window: Range<RowId>, sweep: &mut Sweep) {
+    pub fn gather(&self, column: ColumnId, window: Range<RowId>, sweep: &mut Sweep) {
         let mut steps: Vec<(&Step, Range<RowId>)> = Vec::new();
         for ((_, row), chain) in self.singles.range((column, window.start)..(column, window.end)) {
             steps.extend(chain.iter().map(|s| (s, *row..row + 1)));
@@ -274,7 +272,7 @@ impl Changes {
     }
 
     /// Every change in the order of commits, as they are logged.
-    pub(crate) fn logged(&self) -> Vec<(Csn, Vec<LoggedChange>)> {
+    pub fn logged(&self) -> Vec<(Csn, Vec<LoggedChange>)> {
         let mut all: Vec<(Csn, u64, LoggedChange)> = Vec::new();
         for ((column, row), chain) in &self.singles {
             all.extend(chain.iter().map(|s| {
@@ -315,7 +313,7 @@ impl Memtable {
     }
 
     /// Forgets all column changes.
-    pub(crate) fn clear_changes(&self) {
+    pub fn clear_changes(&self) {
         *self.shared.changes.write() = Changes::default();
         self.shared.changes_heap.store(0, Ordering::Relaxed);
         self.shared.has_changes.store(false, Ordering::Release);
@@ -344,7 +342,7 @@ impl Memtable {
         self.shared.changes.read().bounds(column)
     }
 
-    /// Applies the changes of a column up to `csn` to rows at hand.
+    /// Applies the changes of a column up to `csn` to the given rows.
     pub fn lay_changes(&self, column: ColumnId, csn: Csn, rows: &mut Patched<'_>) {
         if self.has_changes() {
             self.shared.changes.read().lay_over(column, csn, rows);
@@ -362,7 +360,7 @@ impl Memtable {
     }
 
     /// Looks at all column changes of a memtable that gets no more.
-    pub(crate) fn with_changes<T>(&self, f: impl FnOnce(&Changes) -> T) -> T {
+    pub fn with_changes<T>(&self, f: impl FnOnce(&Changes) -> T) -> T {
         f(&self.shared.changes.read())
     }
 }

@@ -4,7 +4,7 @@
 //! reads and writes memory in sequence and nothing is allocated but the buffers; a tie goes to the
 //! left side, whose rows are older, unless the plan is not exact and the rows decide. Merges are
 //! stable in row order for that reason alone: runs must be added in row order. A heap of all runs
-//! would compare as often, but with a branch that nobody can predict at each step.
+//! would compare as often, but with a branch that no processor can predict at each step.
 //!
 //! Pure functions.
 

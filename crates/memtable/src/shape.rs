@@ -12,9 +12,12 @@ use onlap_format::{DataType, Physical, TableSchema};
 
 /// A table's columns and indexes by position.
 #[derive(Debug)]
-pub(crate) struct Shape {
+pub struct Shape {
+    /// The schema.
     pub schema: Arc<TableSchema>,
+    /// Forms of the columns.
     pub forms: Vec<Physical>,
+    /// In the order of the schema.
     pub indexes: Vec<IndexShape>,
     /// Columns that some index holds.
     pub indexed: Vec<usize>,
@@ -22,26 +25,33 @@ pub(crate) struct Shape {
 
 /// One column of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
+pub struct Field {
     /// Position in the table.
     pub column: usize,
+    /// Its type.
     pub ty: DataType,
+    /// Whether larger values come first.
     pub descending: bool,
 }
 
 /// One index.
 #[derive(Debug)]
-pub(crate) struct IndexShape {
+pub struct IndexShape {
+    /// The index.
     pub id: IndexId,
+    /// Its key.
     pub def: KeyDef,
+    /// Columns of the key.
     pub fields: Vec<Field>,
     /// Positions of INCLUDE columns in the table.
     pub include: Vec<usize>,
+    /// Whether a key stands for one row.
     pub unique: bool,
 }
 
 impl Shape {
-    pub(crate) fn new(schema: Arc<TableSchema>) -> Shape {
+    /// The shape of a table whose indexes name its columns.
+    pub fn new(schema: Arc<TableSchema>) -> Shape {
         let at = |id| schema.position(id).expect("an index names columns of its table");
         let indexes = schema.indexes.iter().map(|index| {
             let field = |part: &onlap_format::KeyPart| {
@@ -75,7 +85,7 @@ impl Shape {
     ///
     /// # Panics
     /// When the table has no such index: callers take ids from the same schema.
-    pub(crate) fn index(&self, id: IndexId) -> usize {
+    pub fn index(&self, id: IndexId) -> usize {
         self.indexes
             .iter()
             .position(|i| i.id == id)

@@ -10,14 +10,14 @@ use onlap_format::{Batch, Column, DataType, TableSchema, Value, Vector};
 use onlap_storage::entry::{Direction, EntryBatch, EntryCursor, EntryWants, KeyBounds};
 
 use super::fixture::{push_random, schema, tiny};
-use crate::memtable::commits::Commits;
-use crate::memtable::marks::{Mark, Marks, OPEN_MARKS};
-use crate::memtable::order::Order;
-use crate::memtable::prefix::PlanBook;
-use crate::memtable::rank::compare_rows;
-use crate::memtable::shape::Shape;
-use crate::memtable::work::{Choice, Size, choose};
-use crate::memtable::{DeadRows, Memtable, Tuning};
+use crate::commits::Commits;
+use crate::marks::{Mark, Marks, OPEN_MARKS};
+use crate::order::Order;
+use crate::prefix::PlanBook;
+use crate::rank::compare_rows;
+use crate::shape::Shape;
+use crate::work::{Choice, Size, choose};
+use crate::{DeadRows, Memtable, Tuning};
 
 /// A column of a type with a given spread: values that differ in many bits, in few, or hardly.
 fn column(ty: DataType, spread: usize, n: usize, rng: &mut Rng) -> Column {
@@ -201,7 +201,7 @@ fn a_mark_costs_at_most_32_bytes_and_pieces_stay_few() {
         let successor = row.is_multiple_of(2).then_some(row + 1);
         marks.insert(Mark { row, csn: csn as u64, successor });
         while let Some(pieces) = marks.take_join(8) {
-            let joined = crate::memtable::marks::join_lists(&pieces);
+            let joined = crate::marks::join_lists(&pieces);
             marks.finish_join(&pieces, Some(joined));
         }
     }

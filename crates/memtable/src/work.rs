@@ -6,7 +6,7 @@
 //! permutations only, up to [`Tuning::span_rows`]. Sizes are weighed in rows and in bytes, so that a
 //! table with large rows gets chunks of like bytes.
 //!
-//! Whoever asks for work owns it until it ran or was dropped; nobody else gets the same groups.
+//! A task that asks for work owns it until it ran or was dropped; no other gets the same groups.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(crate) enum Choice {
 }
 
 /// The next thing to do, smallest groups first: they cost readers most.
-pub(crate) fn choose(sizes: &[Size], tuning: &Tuning) -> Option<Choice> {
+pub fn choose(sizes: &[Size], tuning: &Tuning) -> Option<Choice> {
     let join = |s: &Size| !s.busy && s.single && s.weight < tuning.chunk_rows;
     for stretch in stretches(sizes, join) {
         let enough = fill(sizes, stretch.clone(), tuning.chunk_rows);

@@ -112,7 +112,7 @@ pub(crate) struct Marks {
 
 impl Marks {
     /// Marks a row. A row that has a mark keeps it: replay may meet a mark twice.
-    pub(crate) fn insert(&mut self, mark: Mark) {
+    pub fn insert(&mut self, mark: Mark) {
         if self.pieces.iter().any(|p| p.find(mark.row).is_some()) {
             return;
         }
@@ -124,7 +124,7 @@ impl Marks {
     }
 
     /// Marks rows in row order; many become a piece of their own at once.
-    pub(crate) fn insert_sorted(&mut self, mut marks: Vec<Mark>) {
+    pub fn insert_sorted(&mut self, mut marks: Vec<Mark>) {
         debug_assert!(marks.is_sorted_by(|a, b| a.row < b.row));
         if marks.len() < OPEN_MARKS {
             return marks.into_iter().for_each(|mark| self.insert(mark));
@@ -142,17 +142,17 @@ impl Marks {
         self.pieces.push(Arc::new(MarkList::of_sorted(open.into_iter().map(as_mark))));
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.open.len() + self.pieces.iter().map(|p| p.len()).sum::<usize>()
     }
 
-    pub(crate) fn find(&self, row: RowId) -> Option<Mark> {
+    pub fn find(&self, row: RowId) -> Option<Mark> {
         let open = self.open.get_key_value(&row).map(|(&row, &value)| as_mark((row, value)));
         open.or_else(|| self.pieces.iter().find_map(|p| p.find(row)))
     }
 
     /// Clears `keep[i]` where row `rows[i]` (ascending) died at or before `csn`.
-    pub(crate) fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
+    pub fn drop_dead(&self, rows: &[RowId], csn: Csn, keep: &mut [bool]) {
         let (Some(&first), Some(&last)) = (rows.first(), rows.last()) else { return };
         // Few rows are looked up: a row that was replaced lies far from its neighbours by key, and all marks
         // of the table lie in between.
@@ -188,7 +188,7 @@ impl Marks {
     }
 
     /// Rows from `first` up to `end` that died at or before `csn`, ascending.
-    pub(crate) fn dead(&self, first: RowId, end: RowId, csn: Csn) -> Vec<RowId> {
+    pub fn dead(&self, first: RowId, end: RowId, csn: Csn) -> Vec<RowId> {
         if first >= end {
             return Vec::new();
         }
@@ -204,7 +204,7 @@ impl Marks {
     }
 
     /// Every mark in row order.
-    pub(crate) fn list(&self) -> MarkList {
+    pub fn list(&self) -> MarkList {
         let mut all: Vec<Mark> = self.open.iter().map(|(&r, &v)| as_mark((r, v))).collect();
         all.extend(self.pieces.iter().flat_map(|p| p.iter()));
         all.sort_unstable_by_key(|m| m.row);
@@ -212,20 +212,20 @@ impl Marks {
     }
 
     /// Forgets marks later than `csn`.
-    pub(crate) fn truncate(&mut self, csn: Csn) {
+    pub fn truncate(&mut self, csn: Csn) {
         let kept: Vec<Mark> = self.list().iter().filter(|m| m.csn <= csn).collect();
         debug_assert!(!self.joining, "private buffers have no background work");
         *self = Marks::default();
         kept.into_iter().for_each(|m| self.insert(m));
     }
 
-    pub(crate) fn heap_bytes(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         // A tree node of 11 entries is about two thirds full.
         self.open.len() * 40 + self.pieces.iter().map(|p| p.heap_bytes()).sum::<usize>()
     }
 
     /// Pieces worth joining: `fan_in` of like size.
-    pub(crate) fn take_join(&mut self, fan_in: usize) -> Option<Vec<Arc<MarkList>>> {
+    pub fn take_join(&mut self, fan_in: usize) -> Option<Vec<Arc<MarkList>>> {
         if self.joining {
             return None;
         }
@@ -244,7 +244,7 @@ impl Marks {
     }
 
     /// Puts a joined piece in the place of its sources; `None` gives the join up.
-    pub(crate) fn finish_join(&mut self, sources: &[Arc<MarkList>], joined: Option<MarkList>) {
+    pub fn finish_join(&mut self, sources: &[Arc<MarkList>], joined: Option<MarkList>) {
         self.joining = false;
         if let Some(joined) = joined {
             self.pieces.retain(|p| !sources.iter().any(|s| Arc::ptr_eq(s, p)));
@@ -254,7 +254,7 @@ impl Marks {
 }
 
 /// Joins pieces into one.
-pub(crate) fn join_lists(pieces: &[Arc<MarkList>]) -> MarkList {
+pub fn join_lists(pieces: &[Arc<MarkList>]) -> MarkList {
     let mut all: Vec<Mark> = pieces.iter().flat_map(|p| p.iter()).collect();
     all.sort_by_key(|m| m.row);
     MarkList::of_sorted(all.into_iter())

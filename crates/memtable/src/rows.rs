@@ -35,8 +35,8 @@ pub(super) struct Rows {
     pub commits: Commits,
     pub frozen: bool,
     unique: Vec<UniqueKeys>,
-    /// Whether unique indexes are told of rows when somebody looks for keys: who writes blindly looks for
-    /// none, and mostly nobody does before the rows are in files.
+    /// Whether unique indexes hear of rows at the first lookup of a key. Blind writers look up none, so most of
+    /// these memtables are flushed without having told them.
     lazy: bool,
     /// Rows below are known to unique indexes.
     noted: RowId,
@@ -84,7 +84,7 @@ impl Rows {
         self.sealed_heap + tail + self.open.heap_bytes() + unique + self.commits.heap_bytes()
     }
 
-    /// The open piece as readers of an index see it: a copy of its first rows, sorted by whoever
+    /// The open piece as readers of an index see it: a copy of its first rows, sorted by the reader that
     /// first asks and shared until it is too short, and the number of rows in it. The rest is short
     /// enough to be looked through.
     pub(super) fn tail(&self, shape: &Shape, tail_rows: usize) -> (Option<Arc<Group>>, usize) {
@@ -146,7 +146,7 @@ impl Rows {
         }
     }
 
-    /// Copies rows into the open piece, sealing it whenever it has so many rows or the bytes of a chunk.
+    /// Copies rows into the open piece, sealing it whenever it has `piece_rows` or the bytes of a chunk.
     pub(super) fn fill(
         &mut self,
         shape: &Shape,
@@ -201,7 +201,7 @@ impl Rows {
         self.noted >= below.min(self.end())
     }
 
-    /// Tells unique indexes of the next rows that they do not know, at most so many.
+    /// Tells unique indexes of the next rows that they do not know, at most `most`.
     pub(super) fn note_more(&mut self, shape: &Shape, most: usize) {
         let groups = Arc::clone(&self.groups);
         let mut left = most;
@@ -429,7 +429,7 @@ fn consecutive(chunk: &Chunk, from: usize) -> usize {
 }
 
 impl Shared {
-    /// Appends a batch, through an open piece of up to so many rows. `commits`: number of rows up to and with a
+    /// Appends a batch, through an open piece of up to `piece_rows` rows. `commits`: number of rows up to and with a
     /// commit, and its CSN.
     pub(super) fn append(
         &self,

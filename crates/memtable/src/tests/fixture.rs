@@ -8,7 +8,7 @@ use onlap_format::{
     Batch, Column, ColumnSchema, DataType, IndexSchema, KeyPart, Numeric, TableSchema, Vector,
 };
 
-use crate::memtable::Tuning;
+use crate::Tuning;
 
 /// Columns of one type each, named by their position.
 pub(crate) fn schema(types: &[DataType], indexes: &[(&[i32], &[usize], bool)]) -> Arc<TableSchema> {
