@@ -14,6 +14,16 @@ pub trait Session: Send + Sync {
     /// `53200`.
     fn room(&self, bytes: usize) -> Result<()>;
 
+    /// An expression was calculated for a batch: what was taken by [`Session::room`] is given back, and the result's bytes
+    /// count in the place of those of the same expression's last result.
+    ///
+    /// # Errors
+    /// `53200`.
+    fn calculated(&self, expression: usize, bytes: usize) -> Result<()> {
+        let _ = (expression, bytes);
+        Ok(())
+    }
+
     /// Calls a function that asks the session or the catalogs of the database, such as current_user or pg_get_viewdef.
     ///
     /// # Errors

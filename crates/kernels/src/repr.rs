@@ -64,7 +64,9 @@ fn of_base(oid: Oid) -> Option<Repr> {
         // text, varchar, bpchar, name, json, xml, unknown, cstring, void, aclitem, pg_node_tree, jsonpath
         25 | 1043 | 1042 | 19 | 114 | 142 | 705 | 2275 | 2278 | 1033 | 194 | 4072 => Repr::Text,
         // bytea, numeric, jsonb, record and arrays of it, bit, varbit, inet, cidr, macaddr, macaddr8, int2vector, oidvector
-        17 | 1700 | 3802 | 2249 | 2287 | 1560 | 1562 | 869 | 650 | 829 | 774 | 22 | 30 => Repr::Bytes,
+        17 | 1700 | 3802 | 2249 | 2287 | 1560 | 1562 | 869 | 650 | 829 | 774 | 22 | 30 => {
+            Repr::Bytes
+        }
         2950 | 1186 => Repr::Fixed(16),
         1266 => Repr::Fixed(12),
         _ => return None,

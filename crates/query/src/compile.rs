@@ -230,10 +230,11 @@ impl Compiler<'_> {
                     repr: self.repr(element)?,
                 })))
             }
-            Expr::Row(all, _) => {
+            Expr::Row(all, names) => {
                 let types: Vec<Oid> = self.types_of(all).iter().map(|ty| ty.oid).collect();
                 let reprs = types.iter().map(|oid| self.repr(*oid)).collect::<Result<_>>()?;
-                Ok(Node::Row(Box::new(RowOf { values: self.nodes(all)?, types, reprs })))
+                let values = self.nodes(all)?;
+                Ok(Node::Row(Box::new(RowOf { values, types, reprs, names: names_of(names) })))
             }
             Expr::Field(row, field) => {
                 let repr = self.repr(ty.oid)?;
@@ -356,6 +357,7 @@ impl Compiler<'_> {
         let at = self.frames.len() - 1;
         let query = self.bound.query(self.frames[at].query);
         let types = query.entries[entry - 1].types.clone();
+        let names = names_of(&query.entries[entry - 1].names);
         let mut values = Vec::with_capacity(types.len());
         let mut reprs = Vec::with_capacity(types.len());
         for (n, ty) in types.iter().enumerate() {
@@ -363,7 +365,7 @@ impl Compiler<'_> {
             reprs.push(self.repr(ty.oid)?);
         }
         let types = types.iter().map(|ty| ty.oid).collect();
-        let row = Node::Row(Box::new(RowOf { values, types, reprs }));
+        let row = Node::Row(Box::new(RowOf { values, types, reprs, names }));
         match self.frames[at].layout.vars.get(&(entry, PRESENT)) {
             None => Ok(row),
             Some(present) => {
@@ -660,4 +662,13 @@ const CURRENT_SCHEMA: Oid = 1402;
 /// A slot for outer values, without any yet.
 pub fn slots() -> Slots {
     Arc::new(Mutex::new(Vec::new()))
+}
+
+/// The names of a row's fields; none where they are those that fields have anyway.
+fn names_of(names: &[onlap_pg::ast::Name]) -> Vec<Box<str>> {
+    let is_own = |(n, name): (usize, &onlap_pg::ast::Name)| **name == *format!("f{}", n + 1);
+    match names.iter().enumerate().all(is_own) {
+        true => Vec::new(),
+        false => names.iter().map(|name| Box::from(&**name)).collect(),
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array as _, ArrayRef, BooleanArray};
-use onlap_kernels::array::record::build;
+use onlap_kernels::array::record::build_named;
 use onlap_kernels::array::{Array, Builder, Dim, Record};
 use onlap_kernels::{Col, Datum, Repr, repr};
 use onlap_pg::{Error, Oid, Result};
@@ -123,6 +123,8 @@ pub struct RowOf {
     pub types: Vec<Oid>,
     /// Their representations.
     pub reprs: Vec<Repr>,
+    /// The names of its fields; none where they are f1, f2 and so on.
+    pub names: Vec<Box<str>>,
 }
 
 impl RowOf {
@@ -135,6 +137,7 @@ impl RowOf {
     pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
         let values: Vec<Col> =
             self.values.iter().map(|v| v.eval(rows, env)).collect::<Result<_>>()?;
+        let names: Vec<&str> = self.names.iter().map(|name| &**name).collect();
         let mut out = Vec::with_capacity(rows.count);
         for row in 0..rows.count {
             let fields: Vec<(Oid, Datum<'_>)> = values
@@ -142,7 +145,7 @@ impl RowOf {
                 .zip(self.types.iter().zip(&self.reprs))
                 .map(|(v, (oid, repr))| (*oid, Datum::at(&v.array, *repr, v.at(row))))
                 .collect();
-            out.push(Datum::bytes(build(&fields)?));
+            out.push(Datum::bytes(build_named(&names, &fields)?));
         }
         Ok(Col::new(Datum::column(Repr::Bytes, out.iter())?))
     }

@@ -31,6 +31,7 @@ mod node;
 mod over;
 mod physical;
 mod recursion;
+mod running;
 mod saved;
 mod series;
 mod sets;

@@ -244,6 +244,13 @@ impl Node {
         used
     }
 
+    /// Whether calculating it once more gives the same and does nothing.
+    pub fn is_repeatable(&self) -> bool {
+        let own = !matches!(self, Node::Call(call) if call.volatile);
+        own && !matches!(self, Node::Query(_))
+            && self.children().iter().all(|one| one.is_repeatable())
+    }
+
     /// As an arm that only some rows reach.
     pub fn into_arm(self) -> Arm {
         let used = self.columns();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Schema};
 use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
@@ -51,6 +51,40 @@ impl Hash for Computed {
     }
 }
 
+impl Computed {
+    /// The values of rows, beside a number of bytes of rows before them. Where there is no memory for what is made on the way to all
+    /// values at once, they are made half by half.
+    fn values(&self, rows: &Rows<'_>, before: usize) -> onlap_pg::Result<ArrayRef> {
+        let session = &self.env.session;
+        let id = Arc::as_ptr(&self.node).cast::<u8>() as usize;
+        let made = self.node.eval(rows, &self.env).and_then(|value| value.spread(rows.count));
+        match made {
+            Ok(made) => {
+                let bytes = made.to_data().get_slice_memory_size().unwrap_or(usize::MAX);
+                session.calculated(id, before.saturating_add(bytes))?;
+                Ok(made)
+            }
+            Err(error) => {
+                session.calculated(id, before)?;
+                if error.state != "53200" || rows.count < 2 || !self.node.is_repeatable() {
+                    return Err(error);
+                }
+                let half = rows.count / 2;
+                let part = |from: usize, count: usize| -> Vec<ArrayRef> {
+                    rows.columns.iter().map(|column| column.slice(from, count)).collect()
+                };
+                let columns = part(0, half);
+                let first = self.values(&Rows { columns: &columns, count: half }, before)?;
+                let bytes = first.to_data().get_slice_memory_size().unwrap_or(usize::MAX);
+                let columns = part(half, rows.count - half);
+                let rows = Rows { columns: &columns, count: rows.count - half };
+                let second = self.values(&rows, before.saturating_add(bytes))?;
+                arrow_select::concat::concat(&[&*first, &*second]).map_err(crate::node::arrow)
+            }
+        }
+    }
+}
+
 impl PhysicalExpr for Computed {
     fn data_type(&self, _: &Schema) -> Result<DataType> {
         Ok(self.ty.clone())
@@ -60,8 +94,7 @@ impl PhysicalExpr for Computed {
     }
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         let rows = Rows { columns: batch.columns(), count: batch.num_rows() };
-        let value = self.node.eval(&rows, &self.env).map_err(external)?;
-        Ok(ColumnarValue::Array(value.spread(rows.count).map_err(external)?))
+        self.values(&rows, 0).map(ColumnarValue::Array).map_err(external)
     }
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         Vec::new()

@@ -2,7 +2,8 @@
 //!
 //! Window after window: rows are sorted by what the window is partitioned and ordered by, unless they are already, and each
 //! call becomes a column. Windows of more keys come first, so that one whose keys begin another's needs no sort of its own.
-//! Of a window, whole partitions are held ([`Held`]), many small ones at a time.
+//! Of a window, whole partitions are held ([`Held`]), many small ones at a time, except where no value depends on rows that
+//! come later ([`crate::running`]).
 //!
 //! Thread safety: a stream belongs to one thread.
 
@@ -32,6 +33,7 @@ use crate::error::external;
 use crate::frames::{Distance, Distances, Edge, Frame, Partition};
 use crate::node::{Node, Rows, Spread, arrow};
 use crate::over::{Chunk, Over, What};
+use crate::running::{self, Keys, Running};
 use crate::series::BATCH_ROWS;
 use crate::shared::bytes_of;
 use crate::step::{Step, stream_of};
@@ -245,6 +247,9 @@ struct Held {
 
 impl Work {
     fn step(self, plan: Plan) -> Plan {
+        if running::suits(&self.frame, &self.calls) {
+            return self.running_step(plan);
+        }
         let (schema, work) = (Arc::clone(&self.schema), Arc::new(self));
         let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
             let memory = MemoryConsumer::new("window").register(context.memory_pool());
@@ -259,6 +264,36 @@ impl Work {
                 Ok::<_, DataFusionError>(futures::stream::iter(made))
             });
             Ok(stream_of(schema, batches.try_flatten()))
+        };
+        Step::make("WindowAgg", "", vec![plan], schema, Arc::new(run))
+    }
+
+    /// The same without holding partitions.
+    fn running_step(self, plan: Plan) -> Plan {
+        let (schema, work) = (Arc::clone(&self.schema), Arc::new(self));
+        let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
+            let memory = MemoryConsumer::new("window").register(context.memory_pool());
+            let mut running = Running::new(memory);
+            let input = inputs[0].execute(0, context)?;
+            let input = input.map_ok(Some).chain(futures::stream::once(async { Ok(None) }));
+            let (work, schema) = (Arc::clone(&work), Arc::clone(&work.schema));
+            let batches = input.map(move |batch| {
+                let keys = Keys {
+                    partition: &work.partition,
+                    order: &work.order,
+                    frame: &work.frame,
+                    calls: &work.calls,
+                };
+                let Some((rows, made)) = running.take(batch?, &keys, &work.env)? else {
+                    return Ok(None);
+                };
+                let mut columns = rows.columns().to_vec();
+                columns.extend(made);
+                let made = RecordBatch::try_new(Arc::clone(&work.schema), columns)?;
+                Ok::<_, DataFusionError>(Some(made))
+            });
+            let batches = batches.try_filter_map(|made| async { Ok(made) });
+            Ok(stream_of(schema, batches))
         };
         Step::make("WindowAgg", "", vec![plan], schema, Arc::new(run))
     }

@@ -120,8 +120,9 @@ fn names_that_double_are_counted() {
     let mut talk = fixture.session();
     let doubling = |i: usize| format!("w{} as (select a.* from w{i} a, w{i} b)", i + 1);
     let with: Vec<_> = (0..40).map(doubling).collect();
+    // Each is carried out once, however often it is named.
     let sql = format!("with w0 as (select 1), {} select 1 from w40", with.join(", "));
-    assert_eq!(state(&mut talk, &sql).as_deref(), Some("54001"));
+    assert_eq!(talk.rows(&sql).len(), 1);
     talk.rows("create view v0 as select id from t");
     for i in 0..3 {
         let queries = vec![format!("select id from v{i}"); 18].join(" union all ");

@@ -67,7 +67,7 @@ fn casts_say_which_text_is_wrong() {
             "22003",
             "value \"99999999999\" is out of range for type integer",
         ),
-        ("select '\\xzz'::bytea", "22023", "invalid hexadecimal data"),
+        ("select '\\xzz'::bytea", "22023", "invalid hexadecimal digit: \"z\""),
     ] {
         let error = talk.run(statement).error;
         assert_eq!(error, Some((state.to_string(), text.to_string())), "{statement}");

@@ -26,7 +26,7 @@ use crate::rights::{Action, Need, ask};
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
 use crate::types::PgType;
-use crate::view::View;
+use crate::view::{INFORMATION_SCHEMA, View};
 pub use answer::Encoder;
 use schema::Names;
 use session::Asked;
@@ -90,6 +90,8 @@ impl Bound {
         let (bound, query) = match made {
             Ok(made) => made,
             Err(_) if names.is_other() => return Ok(None),
+            // Functions of information_schema are the planner's.
+            Err(_) if text.contains(INFORMATION_SCHEMA) => return Ok(None),
             Err(e) if e.state == "0A000" => return Ok(None),
             Err(e) => return Err(sql_error(&e, text)),
         };
@@ -145,12 +147,13 @@ impl Bound {
         view.judge.must(&self.needs)?;
         let values = self.values(view, values, text)?;
         view.scope.plan_goes_on()?;
-        let (plan, env) = self.steps(view, &values, text)?;
+        let (plan, env, asked) = self.steps(view, &values, text)?;
         view.scope.plan_goes_on()?;
         let types = self.tree.columns(self.query).iter().map(|(_, ty)| ty.oid).collect();
         let planner = &view.instance.planner;
         let batches = planner.run_with(plan, &view.scope, |context| {
             *env.context.lock() = Some(Arc::clone(context));
+            asked.begin(context.memory_pool());
         })?;
         let encoder = Arc::new(Encoder::new(env, types));
         let source = answer::Encoded::new(batches, encoder);
@@ -187,12 +190,13 @@ impl Bound {
         view: &View,
         values: &[Datum<'static>],
         text: &str,
-    ) -> Result<(crate::plan::Steps, Arc<Env>)> {
+    ) -> Result<(crate::plan::Steps, Arc<Env>, Arc<Asked>)> {
         let planner = &view.instance.planner;
+        let asked = Arc::new(Asked::new(view));
         let env = Arc::new(Env {
             catalog: Arc::clone(catalog()),
             settings: session::settings(view),
-            session: Arc::new(Asked::new(view)),
+            session: Arc::clone(&asked) as _,
             params: values.to_vec(),
             handle: planner.handle().clone(),
             context: parking_lot::Mutex::new(None),
@@ -200,7 +204,7 @@ impl Bound {
         let _entered = planner.handle().enter();
         let output = compile(&self.tree, self.query, &*self.tables, &env);
         let output = output.map_err(|e| sql_error(&e, text))?;
-        Ok((Deep::new(output.plan, self.depth), env))
+        Ok((Deep::new(output.plan, self.depth), env, asked))
     }
 }
 
@@ -227,7 +231,7 @@ fn is_of_class(bound: &onlap_pg::bound::Bound, query: QueryId, view: &View) -> b
     served
 }
 
-/// What a query reads: columns of its tables.
+/// What a query reads: columns of its tables. A query of WITH that nothing names reads nothing, as in PostgreSQL.
 fn needs(bound: &onlap_pg::bound::Bound, query: QueryId, tables: &Known) -> Vec<Need> {
     let mut needs = Vec::new();
     let mut open = vec![query];
@@ -260,6 +264,8 @@ fn needs(bound: &onlap_pg::bound::Bound, query: QueryId, tables: &Known) -> Vec<
             needs.push(ask::of_table(Action::Read, schema, numbers.collect()));
         }
         // Queries within, wherever they are.
+        let unnamed = bound.query(query).ctes.iter().filter(|cte| cte.references == 0);
+        seen.extend(unnamed.map(|cte| cte.query));
         let mut parts = bound.parts(query);
         while let Some(part) = parts.pop() {
             match part {

@@ -3,16 +3,19 @@
 //! Settings, times, and functions that know the session or the catalogs of the database: those that the planner's library
 //! is given too, called with one row.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::Field;
 use datafusion::common::ScalarValue;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_kernels::{Cx, Datum, Session, input};
 use onlap_pg::catalog::Proc;
 use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
+use parking_lot::Mutex;
 
 use super::catalog;
 use crate::error::SqlError;
@@ -59,18 +62,43 @@ pub fn settings(view: &View) -> Settings {
 pub struct Asked {
     view: View,
     began: i64,
+    memory: Mutex<Memory>,
 }
+
+/// What kernels have taken of a query's memory.
+#[derive(Default)]
+struct Memory {
+    /// The query's; none while it is planned.
+    pool: Option<Arc<dyn MemoryPool>>,
+    /// For the expression that is being calculated.
+    now: Option<MemoryReservation>,
+    /// For the last results of expressions.
+    results: HashMap<usize, MemoryReservation>,
+}
+
+/// Results that are smaller are not counted: batches on their way have room set aside.
+const SMALL_BYTES: usize = 256 << 10;
 
 impl Asked {
     /// The session of a statement.
     pub fn new(view: &View) -> Asked {
-        Asked { view: view.clone(), began: SystemClock.unix_us() - EPOCH_US }
+        let memory = Mutex::default();
+        Asked { view: view.clone(), began: SystemClock.unix_us() - EPOCH_US, memory }
+    }
+
+    /// The query begins, and takes its memory from this pool.
+    pub fn begin(&self, pool: &Arc<dyn MemoryPool>) {
+        self.memory.lock().pool = Some(Arc::clone(pool));
     }
 }
 
 /// The function of the planner's library that answers a function of PostgreSQL.
 fn found(view: &View, function: Oid) -> Option<(&'static Proc, Arc<ScalarUDF>)> {
     let proc = catalog().proc(function)?;
+    // Of rights there are no values here.
+    if matches!(proc.result, 1033 | 1034) {
+        return None;
+    }
     let udf = functions::of_session(view, proc.name)?;
     Some((proc, udf))
 }
@@ -110,9 +138,31 @@ fn scalar(value: &Datum<'_>) -> ScalarValue {
 
 impl Session for Asked {
     fn room(&self, bytes: usize) -> Result<()> {
-        let room = self.view.scope.room();
-        room.check(bytes as u64).map_err(|e| of_sql(&e))?;
+        let mut memory = self.memory.lock();
+        let Memory { pool, now, .. } = &mut *memory;
+        let Some(pool) = pool else {
+            // What is long is calculated while the query runs, and not kept in its plan.
+            return Err(Error::new("53200", "constants of a plan are small"));
+        };
+        let now = now.get_or_insert_with(|| MemoryConsumer::new("functions").register(pool));
+        now.try_grow(bytes).map_err(|e| of_sql(&SqlError::from(e)))?;
         self.view.scope.go_on().map_err(|e| of_sql(&e))
+    }
+
+    fn calculated(&self, expression: usize, bytes: usize) -> Result<()> {
+        let mut memory = self.memory.lock();
+        let Memory { pool, now, results } = &mut *memory;
+        if let Some(now) = now {
+            now.free();
+        }
+        let Some(pool) = pool else { return Ok(()) };
+        if bytes < SMALL_BYTES {
+            results.remove(&expression);
+            return Ok(());
+        }
+        let of = || MemoryConsumer::new("results of functions").register(pool);
+        let held = results.entry(expression).or_insert_with(of);
+        held.try_resize(bytes).map_err(|e| of_sql(&SqlError::from(e)))
     }
 
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {

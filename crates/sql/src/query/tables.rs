@@ -38,9 +38,6 @@ struct Table {
     handle: TableHandle,
 }
 
-/// How many rows a table is taken to have.
-const ROWS: f64 = 10_000.0;
-
 /// Days from 1970-01-01 to 2000-01-01, where PostgreSQL's count begins.
 const EPOCH_DAYS: i64 = 10_957;
 /// The same in microseconds.
@@ -67,7 +64,8 @@ impl Tables for Known {
         let unique = unique.filter_map(|index| number(index.key[0].column)).collect();
         let ready = schema.indexes.iter().filter(|index| index.ready);
         let indexed = ready.filter_map(|index| number(index.key[0].column)).collect();
-        Facts { rows: ROWS, unique, indexed }
+        let rows = table.handle.table.approximate_rows().max(1) as f64;
+        Facts { rows, unique, indexed }
     }
 
     fn scan(

@@ -217,23 +217,24 @@ impl RowsAnswer {
         style: Style,
         client: &mut dyn Client,
     ) -> Result<()> {
-        let mut writer = client.reply().data_row(self.columns.len());
         if let Chunk::Bound(batch, encoder) = chunk {
-            for i in 0..self.columns.len() {
-                match format_of(formats, i) {
-                    1 => match encoder.binary(batch, row, i)? {
-                        Some(value) => writer.value(|out| out.extend_from_slice(&value)),
-                        None => writer.null(),
-                    },
-                    _ => match encoder.text(batch, row, i)? {
-                        Some(value) => writer.value(|out| out.extend_from_slice(value.as_bytes())),
-                        None => writer.null(),
-                    },
+            // A value may be refused; a message that was begun could not be taken back.
+            let values = (0..self.columns.len()).map(|i| match format_of(formats, i) {
+                1 => encoder.binary(batch, row, i),
+                _ => Ok(encoder.text(batch, row, i)?.map(String::into_bytes)),
+            });
+            let values: Vec<Option<Vec<u8>>> = values.collect::<Result<_>>()?;
+            let mut writer = client.reply().data_row(self.columns.len());
+            for value in &values {
+                match value {
+                    Some(value) => writer.value(|out| out.extend_from_slice(value)),
+                    None => writer.null(),
                 }
             }
             writer.finish();
             return send_if_large(client);
         }
+        let mut writer = client.reply().data_row(self.columns.len());
         for (i, column) in self.columns.iter().enumerate() {
             match chunk.cell(row, i) {
                 Cell::Null => writer.null(),
