@@ -148,17 +148,23 @@ fn results_are_bounded() {
         ("select format(repeat('%1$1000000s', 100000), 'x')", "54000"),
         ("select format(repeat('%1$s', 100000), repeat('x', 100000))", "54000"),
         ("select format(repeat('%1$s', 1000), repeat('x', 100000))", "53200"),
-        ("select array_to_string(array_repeat(1, 100000), repeat('x', 100000))", "54000"),
+        ("select array_to_string(array_fill(1, array[100000]), repeat('x', 100000))", "54000"),
         (
             "select array_to_string(array_agg(g), repeat('x', 2000)) from generate_series(1, 50000) g",
             "53200",
         ),
-        ("select array_replace(array_repeat('a', 100000), 'a', repeat('x', 100000))", "54000"),
+        (
+            "select array_replace(array_fill('a'::text, array[100000]), 'a', repeat('x', 100000))",
+            "54000",
+        ),
         ("select concat_ws(repeat('x', 9000000), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)", "53200"),
         ("select ('[' || repeat('1,', 4000000) || '1]')::jsonb", "53200"),
     ];
     for (sql, expected) in refused {
-        assert_eq!(state(&mut talk, sql).as_deref(), Some(expected), "{sql}");
+        // What grows step by step may meet the memory's limit before that of a value.
+        let is_refused = |state: &str| state == expected || (expected, state) == ("54000", "53200");
+        let state = state(&mut talk, sql);
+        assert!(state.as_deref().is_some_and(is_refused), "{state:?} {sql}");
     }
     let answered = [
         ("select g from generate_series(1, 100000000000) g limit 1", "1"),

@@ -108,8 +108,8 @@ fn who_is_refused_leaves_nothing_behind() {
 fn a_query_that_needs_more_memory_than_its_limit_spills_or_ends() {
     let fixture = filled();
     let mut talk = fixture.session();
-    let sorted = "select count(*) from (select row_number() over (order by a * 7919 % 100003, a) n \
-                  from generate_series(1, 200000) g(a)) q";
+    let sorted = "select count(*) from (select row_number() over (order by a * 101 % 100003, a) n \
+                  from generate_series(1, 400000) g(a)) q";
     let joined = "select count(*) from generate_series(1, 300000) x(a) \
                   join generate_series(1, 300000) y(b) on a = b";
     for sql in [sorted, joined] {
@@ -121,8 +121,8 @@ fn a_query_that_needs_more_memory_than_its_limit_spills_or_ends() {
     assert_eq!(state, "53200", "{text}");
     // The session goes on, and what can spill does.
     assert_eq!(talk.rows("select 1").len(), 1);
-    talk.rows("set query_memory_limit = '4MB'");
-    assert_eq!(talk.rows(sorted)[0][0].as_deref(), Some("200000"));
+    talk.rows("set query_memory_limit = '8MB'");
+    assert_eq!(talk.rows(sorted)[0][0].as_deref(), Some("400000"));
     talk.rows("reset query_memory_limit");
     assert_eq!(talk.rows(joined)[0][0].as_deref(), Some("300000"));
 }

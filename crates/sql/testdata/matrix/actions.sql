@@ -522,6 +522,9 @@ SELECT acldefault('r', 10::oid), acldefault('s', 10::oid), acldefault('n', 10::o
 SELECT schemaname, tablename, tableowner FROM pg_tables WHERE schemaname IN ('s', 'open', 'hidden') ORDER BY 1, 2
 SELECT schemaname, viewname, viewowner FROM pg_views WHERE schemaname IN ('s', 'open', 'hidden') ORDER BY 1, 2
 
+[rows tiers] subqueries in VALUES
+VALUES ((SELECT count(*) FROM s.t))
+
 [not served] -- and so an error for every role; the test fails when one of them is served
 INSERT INTO s.w VALUES (3, 30)
 TRUNCATE s.t CASCADE
