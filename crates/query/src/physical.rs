@@ -52,7 +52,7 @@ impl Hash for Computed {
 }
 
 impl Computed {
-    /// The values of rows, beside a number of bytes of rows before them. Where there is no memory for what is made on the way to all
+    /// The values of rows, after rows whose values take `before` bytes. Where there is no memory for what is made on the way to all
     /// values at once, they are made half by half.
     fn values(&self, rows: &Rows<'_>, before: usize) -> onlap_pg::Result<ArrayRef> {
         let session = &self.env.session;

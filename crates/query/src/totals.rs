@@ -101,7 +101,7 @@ fn per_partition(
     Ok((vec![states.finish(chunk.partitions.len(), &mut env.cx())?], which))
 }
 
-/// So many single results become one array: an array takes more than what is in it.
+/// The number of single results that become one array: an array takes more than what is in it.
 const JOINED: usize = 1024;
 
 /// Frames begin with their partitions: each row is taken once.
@@ -141,7 +141,7 @@ fn joined(parts: &[ArrayRef]) -> Result<ArrayRef> {
     arrow_select::concat::concat(&parts).map_err(arrow)
 }
 
-/// So many rows of frames are taken at once.
+/// The number of rows of frames that are taken at once.
 const FRAME_ROWS: usize = 64 << 10;
 
 /// Each frame is a group of its own.

@@ -161,7 +161,7 @@ impl ExecutionPlan for PacedExec {
         let schema = input.schema();
         let (begun, constants) = ((input, None, 1), self.constants);
         let paced = futures::stream::unfold(begun, move |(mut input, left, rows)| async move {
-            // A step that collects all batches gives nobody else a chance to look.
+            // A step that collects all batches gives no other step a chance to look.
             if let Err(e) = guard::plan_goes_on() {
                 return Some((Err(e), (input, None, rows)));
             }

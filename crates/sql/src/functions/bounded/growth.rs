@@ -148,25 +148,7 @@ impl Growth {
                     Some(text.saturating_add((text / from + 1).saturating_mul(to.at(row)?)))
                 }))
             }
-            Growth::Pattern => {
-                let (text, to) = (text(0, 0)?, text(2, 0)?);
-                // Each match is replaced by the text, in which each backslash may stand for all of the match.
-                let slashes = match args.get(2) {
-                    Some(ColumnarValue::Scalar(ScalarValue::Utf8(Some(to)))) => {
-                        Some(to.matches('\\').count() as u64)
-                    }
-                    _ => None,
-                };
-                let every = args.len() > 3;
-                let pattern = Numbers::lengths(args.get(1), 0)?;
-                let made = each(rows, |row| {
-                    let (text, to) = (text.at(row)?, to.at(row)?);
-                    let matches = if every { text + 1 } else { 1 };
-                    let copies = slashes.unwrap_or(to / 2) + 1;
-                    Some(matches.saturating_mul(to).saturating_add(text.saturating_mul(copies)))
-                });
-                Ok(compiled(made, &pattern, rows))
-            }
+            Growth::Pattern => pattern(args, rows),
             Growth::Series => series(args, rows),
             Growth::Separated => {
                 let (all, one) = sum(args, rows);
@@ -190,6 +172,27 @@ impl Growth {
             Growth::Lone => Ok(compiled(sum(args, rows), &text(0, 0)?, rows)),
         }
     }
+}
+
+/// What `regexp_replace` makes.
+fn pattern(args: &[ColumnarValue], rows: usize) -> Result<(u64, u64)> {
+    let (text, to) = (Numbers::lengths(args.first(), 0)?, Numbers::lengths(args.get(2), 0)?);
+    // Each match is replaced by the text, in which each backslash may stand for all of the match.
+    let slashes = match args.get(2) {
+        Some(ColumnarValue::Scalar(ScalarValue::Utf8(Some(to)))) => {
+            Some(to.matches('\\').count() as u64)
+        }
+        _ => None,
+    };
+    let every = args.len() > 3;
+    let pattern = Numbers::lengths(args.get(1), 0)?;
+    let made = each(rows, |row| {
+        let (text, to) = (text.at(row)?, to.at(row)?);
+        let matches = if every { text + 1 } else { 1 };
+        let copies = slashes.unwrap_or(to / 2) + 1;
+        Some(matches.saturating_mul(to).saturating_add(text.saturating_mul(copies)))
+    });
+    Ok(compiled(made, &pattern, rows))
 }
 
 /// What an item's own text takes at most beside the bytes that it has in a list: numbers and moments.
