@@ -441,6 +441,7 @@ impl LateralRun {
     fn met(&self, mut columns: Vec<ArrayRef>, count: usize) -> Result<RecordBatch> {
         if let Some(condition) = &self.condition {
             let holds = condition.eval(&Rows { columns: &columns, count }, &self.env)?;
+            self.env.batch_done()?;
             let met = (0..count as u32)
                 .filter(|row| crate::node::truth(&holds, *row as usize) == Some(true));
             let at = UInt32Array::from(met.collect::<Vec<_>>());

@@ -244,6 +244,12 @@ impl Node {
         used
     }
 
+    /// Whether functions make values of any length for it.
+    pub fn makes_long(&self) -> bool {
+        let own = matches!(self, Node::Call(call) if matches!(call.ty, DataType::Utf8 | DataType::Binary));
+        own || self.children().iter().any(|one| one.makes_long())
+    }
+
     /// Whether calculating it once more gives the same and does nothing.
     pub fn is_repeatable(&self) -> bool {
         let own = !matches!(self, Node::Call(call) if call.volatile);

@@ -51,7 +51,26 @@ impl Hash for Computed {
     }
 }
 
+/// Rows for which long values are made at once: each asks for its memory only from 64 KiB on (`Cx::room`), so that this
+/// many take 32 MiB at most without having asked.
+const LONG_ROWS: usize = 512;
+
 impl Computed {
+    /// The values of rows, made for some of them after the other.
+    fn pieces(&self, rows: &Rows<'_>) -> onlap_pg::Result<ArrayRef> {
+        let (mut made, mut before): (Vec<ArrayRef>, usize) = (Vec::new(), 0);
+        for from in (0..rows.count).step_by(LONG_ROWS) {
+            let count = LONG_ROWS.min(rows.count - from);
+            let part = |column: &ArrayRef| column.slice(from, count);
+            let columns: Vec<ArrayRef> = rows.columns.iter().map(part).collect();
+            let values = self.values(&Rows { columns: &columns, count }, before)?;
+            before += values.to_data().get_slice_memory_size().unwrap_or(0);
+            made.push(values);
+        }
+        let made: Vec<&dyn Array> = made.iter().map(|values| &**values).collect();
+        arrow_select::concat::concat(&made).map_err(crate::node::arrow)
+    }
+
     /// The values of rows, after rows whose values take `before` bytes. Where there is no memory for what is made on the way to all
     /// values at once, they are made half by half.
     fn values(&self, rows: &Rows<'_>, before: usize) -> onlap_pg::Result<ArrayRef> {
@@ -94,7 +113,11 @@ impl PhysicalExpr for Computed {
     }
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         let rows = Rows { columns: batch.columns(), count: batch.num_rows() };
-        self.values(&rows, 0).map(ColumnarValue::Array).map_err(external)
+        let made = match rows.count > LONG_ROWS && self.node.makes_long() {
+            true => self.pieces(&rows),
+            false => self.values(&rows, 0),
+        };
+        made.map(ColumnarValue::Array).map_err(external)
     }
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         Vec::new()

@@ -18,7 +18,7 @@ use crate::distinct::are_equal;
 use crate::env::Env;
 use crate::error::external;
 use crate::frames::{Edge, Frame};
-use crate::node::{Arm, Rows, Spread, arrow, truth};
+use crate::node::{Rows, Spread, arrow};
 use crate::over::{Over, What};
 use crate::shared::bytes_of;
 use onlap_kernels::aggregate::Aggregate;
@@ -111,6 +111,7 @@ impl Running {
         }
         let ready = all.slice(0, known);
         let made = self.values(&ready, &begins[..known], window, env).map_err(external)?;
+        env.batch_done().map_err(external)?;
         let at = |keys: &[ArrayRef]| keys.iter().map(|key| key.slice(known - 1, 1)).collect();
         self.last = Some((at(&partition), at(&order)));
         Ok(Some((ready, made)))
@@ -210,7 +211,7 @@ fn totals(
     env: &Env,
 ) -> Result<ArrayRef> {
     let What::Aggregate(make) = &call.what else { unreachable!("other calls are counted") };
-    let kept = kept(call.filter.as_ref(), rows, env)?;
+    let kept = call.kept(rows, env)?;
     let mut args = Vec::with_capacity(call.args.len());
     for arg in &call.args {
         args.push(arg.eval_at(&kept, rows, env)?.spread(kept.len())?);
@@ -243,12 +244,4 @@ fn totals(
     let results: Vec<&dyn Array> = results.iter().map(|result| &**result).collect();
     let results = arrow_select::concat::concat(&results).map_err(arrow)?;
     arrow_select::take::take(&results, &UInt32Array::from(which), None).map_err(arrow)
-}
-
-/// The rows that FILTER leaves.
-fn kept(filter: Option<&Arm>, rows: &Rows<'_>, env: &Env) -> Result<Vec<u32>> {
-    let all = 0..rows.count as u32;
-    let Some(filter) = filter else { return Ok(all.collect()) };
-    let holds = filter.node.eval(rows, env)?;
-    Ok(all.filter(|row| truth(&holds, *row as usize) == Some(true)).collect())
 }

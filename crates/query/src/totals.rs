@@ -12,7 +12,7 @@ use onlap_pg::Result;
 use crate::aggregates::MakeStates;
 use crate::env::Env;
 use crate::frames::Partition;
-use crate::node::{Spread, arrow, truth};
+use crate::node::{Rows, Spread, arrow, truth};
 use crate::over::{Chunk, Over};
 
 impl Over {
@@ -40,16 +40,21 @@ impl Over {
         arrow_select::take::take(&results, &UInt32Array::from(which), None).map_err(arrow)
     }
 
+    /// The rows that FILTER leaves.
+    ///
+    /// # Errors
+    /// Those of the condition.
+    pub fn kept(&self, rows: &Rows<'_>, env: &Env) -> Result<Vec<u32>> {
+        let all = 0..rows.count as u32;
+        let Some(filter) = &self.filter else { return Ok(all.collect()) };
+        let holds = filter.node.eval(rows, env)?;
+        Ok(all.filter(|row| truth(&holds, *row as usize) == Some(true)).collect())
+    }
+
     /// The rows that FILTER leaves, and the arguments for these.
     fn taken(&self, chunk: &Chunk<'_>, env: &Env) -> Result<Taken> {
         let count = chunk.rows.count;
-        let kept: Vec<u32> = match &self.filter {
-            None => (0..count as u32).collect(),
-            Some(filter) => {
-                let holds = filter.node.eval(&chunk.rows, env)?;
-                (0..count as u32).filter(|row| truth(&holds, *row as usize) == Some(true)).collect()
-            }
-        };
+        let kept = self.kept(&chunk.rows, env)?;
         let mut args = Vec::with_capacity(self.args.len());
         for arg in &self.args {
             args.push(arg.eval_at(&kept, &chunk.rows, env)?.spread(kept.len())?);

@@ -331,6 +331,7 @@ impl Work {
         let all = all.map_err(|e| external(arrow(e)))?;
         let (whole, left) = (held.whole, held.rows - held.whole);
         let made = self.calculated(&all.slice(0, whole), held).map_err(external)?;
+        self.env.batch_done().map_err(external)?;
         held.batches = if left > 0 { vec![all.slice(whole, left)] } else { Vec::new() };
         (held.rows, held.whole) = (left, 0);
         let bytes = held.batches.iter().map(bytes_of).sum::<datafusion_common::Result<usize>>()?;

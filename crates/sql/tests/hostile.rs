@@ -172,6 +172,12 @@ fn results_are_bounded() {
         ("select max(g) from generate_series(1, 100, 33) g", "100"),
         ("select count(*) from generate_series(10, 1, -3) g", "4"),
         ("select max(length(repeat('x', 100000))) from generate_series(1, 5000)", "100000"),
+        ("select max(length(repeat('x', 60000))) from generate_series(1, 8192)", "60000"),
+        (
+            "select max(n) from (select sum(length(repeat('x', 70000))) over (order by g rows unbounded preceding) n
+             from generate_series(1, 100) g) s",
+            "7000000",
+        ),
         ("select count(*) from generate_series(1, 3) a, generate_series(1, 2) b", "6"),
         ("select count(*) from generate_series(1, null::int)", "0"),
         ("select length(format('%1$s%1$5s%-3s|', 'é', 'x'))", "10"),

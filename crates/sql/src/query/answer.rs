@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
-use onlap::{Row, Value};
 use onlap_kernels::{Datum, Repr, output, repr, send};
 use onlap_pg::Oid;
 use onlap_query::Env;
@@ -44,16 +43,6 @@ impl Encoder {
                 Ok(Some(out))
             }
         }
-    }
-
-    /// Rows as texts.
-    pub fn rows(&self, batch: &RecordBatch) -> Vec<Row> {
-        let value = |row: usize, column: usize| match self.text(batch, row, column) {
-            Ok(Some(text)) => Value::Text(text),
-            _ => Value::Null,
-        };
-        let row = |row: usize| (0..self.columns.len()).map(|n| value(row, n)).collect();
-        (0..batch.num_rows()).map(row).collect()
     }
 
     /// A value in binary form; `None` for NULL.

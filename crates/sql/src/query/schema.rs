@@ -81,6 +81,10 @@ impl Schema for Names<'_> {
     }
 
     fn is_schema(&self, name: &str) -> bool {
+        // The functions there are the planner's.
+        if name == INFORMATION_SCHEMA {
+            self.other.set(true);
+        }
         self.view.has_schema(name)
     }
 

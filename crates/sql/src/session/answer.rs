@@ -300,7 +300,7 @@ impl Chunk {
                 let row = |i: usize| (0..batch.num_columns()).map(|c| value(i, c)).collect();
                 (0..batch.num_rows()).map(row).collect()
             }
-            Chunk::Bound(batch, encoder) => encoder.rows(&batch),
+            Chunk::Bound(..) => unreachable!("bound queries write their values themselves"),
         }
     }
     /// Rows `from..to`.
