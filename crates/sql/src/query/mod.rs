@@ -10,21 +10,24 @@
 mod answer;
 mod schema;
 mod session;
-mod tables;
+pub mod stored;
+pub mod tables;
 
 use std::sync::{Arc, OnceLock};
 
 use onlap_kernels::{Cx, Datum, input};
-use onlap_pg::bound::{EntryKind, Expr, Part, QueryId};
+use onlap_pg::bound::{EntryKind, Expr, Modify, Part, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
-use onlap_query::{Env, compile};
+use onlap_query::{Change, Env, compile, compile_change};
 
 use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
 use crate::rights::{Action, Need, ask};
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
+use crate::change;
+use crate::plan::{Batches, TableHandle};
 use crate::types::PgType;
 use crate::view::View;
 pub use answer::Encoder;
@@ -54,7 +57,7 @@ impl std::fmt::Debug for Bound {
 }
 
 /// PostgreSQL's catalog, which is the same for all databases.
-fn catalog() -> &'static Arc<Catalog> {
+pub fn catalog() -> &'static Arc<Catalog> {
     static CATALOG: OnceLock<Arc<Catalog>> = OnceLock::new();
     CATALOG.get_or_init(|| Arc::new(Catalog::new()))
 }
@@ -110,15 +113,43 @@ impl Bound {
             AnswerColumn::new(name, PgType { oid: shown_type(ty.oid), modifier: ty.modifier })
         });
         let columns = columns.collect();
-        let made =
+        let mut made =
             Bound { tree: Arc::new(bound), query, tables, needs: needs.into(), columns, depth };
+        made.needs = made.needs.iter().cloned().chain(change::needs(view, &made)?).collect();
         // What has no kernel or no step is found out now, and not when rows are on their way.
-        match made.steps(view, &made.nulls(), text) {
-            Ok(_) => Ok(Some(made)),
+        let steps = match made.modify() {
+            None => made.steps(view, &made.nulls(), text).map(drop),
+            Some(_) => made.change(view, &made.nulls(), text).map(drop),
+        };
+        match steps {
+            Ok(()) => Ok(Some(made)),
             Err(e) if e.state() == "0A000" => Ok(None),
             // Parameters have no values yet; what constants refuse is refused when the query runs.
             Err(_) => Ok(Some(made)),
         }
+    }
+
+    /// What it changes, if it does.
+    pub fn modify(&self) -> Option<&Modify> {
+        self.tree.query(self.query).modify.as_deref()
+    }
+
+    /// Its tree and the query in it.
+    pub fn tree(&self) -> (&onlap_pg::bound::Bound, &onlap_pg::bound::Query) {
+        (&self.tree, self.tree.query(self.query))
+    }
+
+    /// The table of an entry, from 1.
+    pub fn table(&self, entry: usize) -> Option<&TableHandle> {
+        match &self.tree.query(self.query).entries.get(entry.checked_sub(1)?)?.kind {
+            EntryKind::Relation { oid, .. } => self.tables.handle(*oid),
+            _ => None,
+        }
+    }
+
+    /// What the role must be allowed.
+    pub fn needs(&self) -> &[Need] {
+        &self.needs
     }
 
     /// The types of its parameters.
@@ -137,7 +168,13 @@ impl Bound {
     /// `42501`.
     pub fn plan(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
         view.judge.must(&self.needs)?;
-        Ok(self.steps(view, &self.nulls(), text)?.0)
+        match self.modify() {
+            None => Ok(self.steps(view, &self.nulls(), text)?.0),
+            Some(_) => {
+                let made = self.change(view, &self.nulls(), text)?;
+                Ok(Deep::new(made.change.plan, self.depth))
+            }
+        }
     }
 
     fn nulls(&self) -> Vec<Datum<'static>> {
@@ -151,22 +188,45 @@ impl Bound {
     pub fn run(&self, view: &View, values: &[Parameter], text: &str) -> Result<Answer> {
         view.judge.must(&self.needs)?;
         let values = self.values(view, values, text)?;
-        view.scope.plan_goes_on()?;
-        let (plan, env, asked) = self.steps(view, &values, text)?;
-        view.scope.plan_goes_on()?;
-        let types = self.tree.columns(self.query).iter().map(|(_, ty)| ty.oid).collect();
-        let planner = &view.instance.planner;
-        let batches = planner.run_with(plan, &view.scope, |context| {
-            *env.context.lock() = Some(Arc::clone(context));
-            asked.begin(context.memory_pool());
-        })?;
-        let encoder = Arc::new(Encoder::new(env, types));
+        let (batches, env) = self.begin(view, &values, text)?;
+        let encoder = Arc::new(Encoder::new(env, self.types()));
         let source = answer::Encoded::new(batches, encoder);
         Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), "SELECT")))
     }
 
+    /// Its rows, in the representations of its columns' types, without asking what the role may.
+    ///
+    /// # Errors
+    /// Those of the query, where they come before its rows.
+    pub fn batches(&self, view: &View, text: &str) -> Result<Batches> {
+        Ok(self.begin(view, &self.nulls(), text)?.0)
+    }
+
+    fn begin(
+        &self,
+        view: &View,
+        values: &[Datum<'static>],
+        text: &str,
+    ) -> Result<(Batches, Arc<Env>)> {
+        view.scope.plan_goes_on()?;
+        let (plan, env, asked) = self.steps(view, values, text)?;
+        view.scope.plan_goes_on()?;
+        let batches = view.instance.planner.run_with(plan, &view.scope, |context| {
+            *env.context.lock() = Some(Arc::clone(context));
+            asked.begin(context.memory_pool());
+        })?;
+        Ok((batches, env))
+    }
+
+    fn types(&self) -> Vec<u32> {
+        self.tree.columns(self.query).iter().map(|(_, ty)| ty.oid).collect()
+    }
+
     /// The values of parameters in their types' representations.
-    fn values(&self, view: &View, values: &[Parameter], text: &str) -> Result<Vec<Datum<'static>>> {
+    ///
+    /// # Errors
+    /// One is missing, or is none of its type.
+    pub fn values(&self, view: &View, values: &[Parameter], text: &str) -> Result<Vec<Datum<'static>>> {
         let settings = session::settings(view);
         let asked = Asked::new(view);
         let mut cx = Cx { catalog: catalog(), settings: &settings, session: &asked };
@@ -189,13 +249,25 @@ impl Bound {
         Ok(made)
     }
 
-    /// Its steps, with values for its parameters.
-    fn steps(
+    /// The steps of a statement that changes rows, with values for its parameters.
+    ///
+    /// # Errors
+    /// `0A000` for what has no kernel or no step; errors of constants.
+    pub fn change(
         &self,
         view: &View,
         values: &[Datum<'static>],
         text: &str,
-    ) -> Result<(crate::plan::Steps, Arc<Env>, Arc<Asked>)> {
+    ) -> Result<Changing> {
+        let (env, asked) = self.env(view, values);
+        let _entered = view.instance.planner.handle().enter();
+        let change = compile_change(&self.tree, self.query, &*self.tables, &env);
+        let change = change.map_err(|e| sql_error(&e, text))?;
+        let encoder = Arc::new(Encoder::new(Arc::clone(&env), self.types()));
+        Ok(Changing { change, env, asked, encoder, depth: self.depth })
+    }
+
+    fn env(&self, view: &View, values: &[Datum<'static>]) -> (Arc<Env>, Arc<Asked>) {
         let planner = &view.instance.planner;
         let asked = Arc::new(Asked::new(view));
         let env = Arc::new(Env {
@@ -206,10 +278,46 @@ impl Bound {
             handle: planner.handle().clone(),
             context: parking_lot::Mutex::new(None),
         });
-        let _entered = planner.handle().enter();
+        (env, asked)
+    }
+
+    /// Its steps, with values for its parameters.
+    fn steps(
+        &self,
+        view: &View,
+        values: &[Datum<'static>],
+        text: &str,
+    ) -> Result<(crate::plan::Steps, Arc<Env>, Arc<Asked>)> {
+        let (env, asked) = self.env(view, values);
+        let _entered = view.instance.planner.handle().enter();
         let output = compile(&self.tree, self.query, &*self.tables, &env);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
+    }
+}
+
+/// A statement that changes rows, ready to run.
+pub struct Changing {
+    /// Its steps.
+    pub change: Change,
+    /// What writes the values of RETURNING.
+    pub encoder: Arc<Encoder>,
+    env: Arc<Env>,
+    asked: Arc<Asked>,
+    depth: Depth,
+}
+
+impl Changing {
+    /// Runs its steps.
+    ///
+    /// # Errors
+    /// Those of opening its scans.
+    pub fn run(&self, view: &View) -> Result<Batches> {
+        let plan = Deep::new(Arc::clone(&self.change.plan), self.depth);
+        view.instance.planner.run_with(plan, &view.scope, |context| {
+            *self.env.context.lock() = Some(Arc::clone(context));
+            self.asked.begin(context.memory_pool());
+        })
     }
 }
 
@@ -221,7 +329,7 @@ fn shown_type(oid: u32) -> u32 {
 
 /// Whether a query's functions are there that only the session answers.
 fn is_of_class(bound: &onlap_pg::bound::Bound, query: QueryId, view: &View) -> bool {
-    if bound.query(query).modify.is_some() || bound.query(query).changes_within {
+    if bound.query(query).changes_within {
         return false;
     }
     let mut served = true;
@@ -264,6 +372,15 @@ fn needs(bound: &onlap_pg::bound::Bound, query: QueryId, tables: &Known) -> Vec<
             });
             columns.sort_unstable();
             columns.dedup();
+            // What is only written to is not read.
+            let modify = bound.query(query).modify.as_deref();
+            let is_written = |modify: &Modify| {
+                n + 1 == modify.entry
+                    || modify.conflict.as_ref().is_some_and(|c| n + 1 == c.excluded)
+            };
+            if columns.is_empty() && modify.is_some_and(is_written) {
+                continue;
+            }
             let numbers = columns.iter().filter(|column| **column > 0);
             let numbers = numbers.map(|column| schema.columns[*column as usize - 1].id.0 + 1);
             needs.push(ask::of_table(Action::Read, schema, numbers.collect()));
