@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use datafusion_physical_plan::ExecutionPlan;
 use onlap_pg::bound::{
     Bound, EntryKind, Expr, ExprId, Modify, ModifyKind, Query, QueryId, SubKind, Target,
@@ -84,7 +84,8 @@ impl RowExprs {
         let rows = Rows { columns: &columns, count };
         let made = self.exprs.iter().map(|expr| expr.of(&rows)).collect::<Result<Vec<_>>>()?;
         let types: Vec<_> = self.exprs.iter().map(|expr| expr.ty.clone()).collect();
-        RecordBatch::try_new(schema_of(&types), made).map_err(arrow)
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        RecordBatch::try_new_with_options(schema_of(&types), made, &options).map_err(arrow)
     }
 }
 
