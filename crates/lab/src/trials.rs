@@ -103,9 +103,11 @@ pub enum Trial {
     Point,
     /// Start of the server on data that is there.
     Start,
+    /// Statements as text, next to PostgreSQL.
+    Statements,
 }
 
-const TRIALS: [(Suite, &str, Trial); 25] = [
+const TRIALS: [(Suite, &str, Trial); 26] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -131,6 +133,7 @@ const TRIALS: [(Suite, &str, Trial); 25] = [
     (Suite::Wire, "pgbench", Trial::Pgbench),
     (Suite::Wire, "point", Trial::Point),
     (Suite::Wire, "start", Trial::Start),
+    (Suite::Wire, "statements", Trial::Statements),
 ];
 
 impl Trial {
@@ -233,6 +236,7 @@ fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
         Trial::Pgbench => wire::pgbench(stage),
         Trial::Point => wire::point(stage),
         Trial::Start => wire::open(stage),
+        Trial::Statements => wire::statements(stage),
         _ => wire::inserts(stage),
     }
 }

@@ -14,9 +14,11 @@ use crate::wire::{self, Kind, Server, ServerOptions, of_client};
 
 mod point;
 mod programs;
+mod statements;
 
 pub(super) use point::point;
 pub(super) use programs::{pgbench, sysbench};
+pub(super) use statements::statements;
 
 /// Bytes of a row of the insert benchmark with its entries, about, in PostgreSQL.
 const ROW_BYTES: u64 = 230;

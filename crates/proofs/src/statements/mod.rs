@@ -124,7 +124,7 @@ fn assault(
             Err(e) if state(e).is_some() => counts.add("refused", 1),
             Err(e) => {
                 let lives = served.lives().err().unwrap_or_else(|| "the server lives".into());
-                return found(format!("the connection was lost, {lives}: {e}"));
+                return found(format!("the connection was lost, {lives}: {e:?}"));
             }
         }
         counts.add("hostile statements", 1);
