@@ -19,6 +19,7 @@ use crate::layout::{Layout, PRESENT, Var};
 use crate::logic::RowCompare;
 use crate::node::{Call, Node, Rows, Slots};
 use crate::recursion::{Shared, Working};
+use crate::within::Told;
 
 /// A query that is being made into steps.
 pub struct Frame {
@@ -42,6 +43,8 @@ pub struct Frame {
     pub sorted: bool,
     /// What lateral items see of those before them, the innermost last.
     pub lateral: Vec<Lateral>,
+    /// What the query around it tells it.
+    pub told: Told,
 }
 
 /// The left side of a lateral join, as its right side sees it.
@@ -68,6 +71,7 @@ impl Frame {
             outer: Vec::new(),
             sorted: false,
             lateral: Vec::new(),
+            told: Told::default(),
         }
     }
 }
@@ -360,6 +364,9 @@ impl Compiler<'_> {
         let names = names_of(&query.entries[entry - 1].names);
         let mut values = Vec::with_capacity(types.len());
         let mut reprs = Vec::with_capacity(types.len());
+        if types.iter().any(|ty| ty.oid == 0) {
+            return Err(unsupported("a row of a table with columns that a view does not know"));
+        }
         for (n, ty) in types.iter().enumerate() {
             values.push(self.var((entry, n as i32 + 1), 0, *ty)?);
             reprs.push(self.repr(ty.oid)?);

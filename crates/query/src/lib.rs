@@ -39,6 +39,7 @@ mod shared;
 mod step;
 mod totals;
 mod windows;
+mod within;
 
 pub use build::{Output, OutputColumn, compile};
 pub use env::{Env, Facts, Restriction, RestrictionKind, Tables, Value, View};

@@ -24,4 +24,4 @@ pub const ENTRIES: &[&[Entry]] = &[session::ENTRIES, types::ENTRIES, address::EN
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = address::AGGREGATES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = &[];
+pub const SERIES: &[SeriesEntry] = session::SERIES;
