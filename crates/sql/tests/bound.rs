@@ -63,7 +63,6 @@ const VIEWS: &[&str] = &[
     "select array_agg(b order by b.id) from b",
     "select count(distinct b), count(b) from b",
     "select b is null, b is not null from b where id = 2",
-    "select (b).* from b where id = 3",
     "select v is null from b left join va v on v.id = b.a_id and v.id > 1",
     "select null::b is null, row(1, 'x', 2)::b",
     "select (row(1, 'x', 2)::b).t",
@@ -107,6 +106,10 @@ const CATALOGS: &[&str] = &[
     "select relname, reltype::regtype, typname, typarray::regtype from pg_class join pg_type t on t.oid = reltype \
      where relname in ('b', 'va')",
     "select nspname from pg_namespace where nspname !~ '^pg_'",
+    "select (k).x, (k).n from (select information_schema._pg_expandarray(array[7, 8]) as k) q",
+    "select pg_encoding_to_char(encoding) from pg_database where datname = current_database()",
+    "select pg_char_to_encoding('latin1'), pg_encoding_to_char(99)",
+    "select pg_partition_ancestors('a'::regclass)",
     "select array_agg(attname order by attnum) from pg_attribute where attrelid = 'b'::regclass and attnum > 0",
     "select relname from pg_class where relname like 'v_' and pg_table_is_visible(oid)",
     "select rolname, rolsuper from pg_roles where rolname = current_user",

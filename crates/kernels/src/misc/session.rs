@@ -11,7 +11,7 @@ use onlap_pg::{Oid, Result};
 
 use super::rows::representation;
 use crate::array::{Array, Record};
-use crate::series::{Rows, SeriesEntry};
+use crate::series::{Rows, Series, SeriesEntry};
 use crate::{Cx, Col, Datum, Entry, Kernel, Repr, Types, each, signature};
 
 macro_rules! asked {
@@ -75,7 +75,12 @@ fn ask(wanted: &'static str, types: &Types) -> Box<dyn Kernel> {
 }
 
 /// Functions that give sets: the session makes an array of rows.
-pub(super) const SERIES: &[SeriesEntry] = &[("aclexplode(_aclitem)", |types| {
+pub(super) const SERIES: &[SeriesEntry] = &[("aclexplode(_aclitem)", exploded), ("pg_partition_ancestors(regclass)", |_| {
+    // No table is a part of another.
+    Box::new(|_: &[Datum<'_>], _: &mut Cx<'_>| -> Result<Rows> { Ok(Box::new(std::iter::empty())) })
+})];
+
+fn exploded(types: &Types) -> Box<dyn Series> {
     let proc = row(&types.catalog, "aclexplode(_aclitem)").oid;
     let catalog = Arc::clone(&types.catalog);
     Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
@@ -92,7 +97,7 @@ pub(super) const SERIES: &[SeriesEntry] = &[("aclexplode(_aclitem)", |types| {
             Ok(fields.into_iter().map(|(_, value)| value.into_owned()).collect())
         })))
     })
-})];
+}
 
 asked! {
     "acldefault(char,oid)",

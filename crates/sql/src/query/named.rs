@@ -10,10 +10,10 @@ use onlap_pg::{Error, Oid, Result};
 
 use super::catalog;
 use super::views::of_sql;
-use crate::catalog::oids;
 use crate::functions::catalogs::{Seen, oid_named, print};
 use crate::parse::identifiers;
 use crate::rights::Acl;
+use crate::system::row_types;
 use crate::system::grants::{printed, read_item};
 use crate::types::oid;
 
@@ -56,28 +56,32 @@ fn read(seen: &Seen, kind: Oid, text: &str) -> Result<Oid> {
         oid::REGPROCEDURE => procedure(seen, text),
         oid::REGTYPE => match oid_named(seen, kind, text) {
             Ok(found) => Ok(found),
-            // The rows of a relation have a type of its name.
-            Err(e) => match relation(seen, text) {
-                Some(relation) => Ok(oids::of_row(relation)),
-                None => Err(of_sql(&e)),
-            },
+            Err(e) => row_type(seen, text).ok_or_else(|| of_sql(&e)),
         },
         _ => oid_named(seen, kind, text).map_err(|e| of_sql(&e)),
     }
 }
 
-fn relation(seen: &Seen, text: &str) -> Option<Oid> {
-    let model = seen.model().ok()?;
-    Some(model.find(&identifiers(text))?.oid)
+/// The rows of a relation have a type of its name.
+fn row_type(seen: &Seen, text: &str) -> Option<Oid> {
+    let (name, is_array) = match text.trim_end().strip_suffix("[]") {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    let row = row_types::of(seen.model().ok()?.find(&identifiers(name))?);
+    (row != 0).then_some(row + u32::from(is_array))
 }
 
 fn written(seen: &Seen, kind: Oid, value: Oid) -> Result<String> {
     if kind == oid::REGTYPE
         && let Ok(model) = seen.model()
     {
-        let of = |relation: &&crate::system::model::Relation| oids::of_row(relation.oid) == value;
-        if let Some(relation) = model.relations.iter().find(of) {
-            return Ok(model.display(relation));
+        for relation in &model.relations {
+            match value.checked_sub(row_types::of(relation)) {
+                Some(0) => return Ok(model.display(relation)),
+                Some(1) if value > 1 => return Ok(format!("{}[]", model.display(relation))),
+                _ => {}
+            }
         }
     }
     print(seen, kind, value).map_err(|e| of_sql(&e))

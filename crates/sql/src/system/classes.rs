@@ -120,7 +120,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             relation.oid,
             &relation.name.name,
             model.schema_oid(&relation.name.schema),
-            row_types::of(relation),
+            row_types::shown_of(relation),
             0,
             owner_of(view, relation),
             method,

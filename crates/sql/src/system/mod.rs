@@ -9,7 +9,7 @@ pub mod definitions;
 pub mod fixed;
 pub mod grants;
 pub mod model;
-mod row_types;
+pub mod row_types;
 pub mod rows;
 pub mod sight;
 mod standard;

@@ -11,10 +11,15 @@ use crate::error::Result;
 use crate::row;
 use crate::view::View;
 
-/// The type of a relation's rows, for pg_class; 0 where it has none.
+/// The type of a relation's rows; 0 where it has none.
 pub fn of(relation: &Relation) -> u32 {
-    let own = relation.oid >= oids::FIRST_OWN && matches!(relation.kind(), "r" | "v");
-    if own { oids::of_row(relation.oid) } else { 0 }
+    let has_rows = matches!(relation.kind(), "r" | "v");
+    if has_rows { oids::of_row(relation.oid) } else { 0 }
+}
+
+/// The same, for what a database has made itself: pg_type has no rows for the system's own.
+pub fn shown_of(relation: &Relation) -> u32 {
+    if relation.oid >= oids::FIRST_OWN { of(relation) } else { 0 }
 }
 
 /// pg_type.
@@ -24,7 +29,7 @@ pub fn of(relation: &Relation) -> u32 {
 pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
     let Some(mut rows) = fixed::rows(definition) else { return Ok(None) };
     let model = Model::of(view)?;
-    for relation in model.relations.iter().filter(|relation| of(relation) != 0) {
+    for relation in model.relations.iter().filter(|relation| shown_of(relation) != 0) {
         let schema = model.schema_oid(&relation.name.schema);
         let owner = classes::owner_of(view, relation);
         let (row, array) = (of(relation), of(relation) + 1);
