@@ -40,6 +40,8 @@ pub enum Ask {
     Exists,
     /// Its one value.
     Value,
+    /// A value of its one row, by place.
+    Column(usize),
     /// Its values as an array: the type of its column, and whether that is an array itself.
     Array(Oid, bool),
     /// A test of its rows, whose columns begin at this position; where the test is equality, its left sides with
@@ -138,12 +140,13 @@ impl SubQuery {
     fn answer(&self, given: &Given, env: &Env) -> Result<ArrayRef> {
         Ok(match &self.ask {
             Ask::Exists => Arc::new(BooleanArray::from(vec![given.rows > 0])),
-            Ask::Value if given.rows > 1 => {
+            Ask::Value | Ask::Column(_) if given.rows > 1 => {
                 let text = "more than one row returned by a subquery used as an expression";
                 return Err(Error::new("21000", text));
             }
-            Ask::Value if given.rows == 0 => new_null_array(&self.ty, 1),
+            Ask::Value | Ask::Column(_) if given.rows == 0 => new_null_array(&self.ty, 1),
             Ask::Value => Arc::clone(&given.columns[0]),
+            Ask::Column(at) => Arc::clone(&given.columns[*at]),
             Ask::Array(element, nested) => crate::containers::array_of_column(
                 &given.columns[0],
                 self.columns[0],
@@ -189,7 +192,7 @@ impl SubQuery {
     fn run(&self, env: &Env) -> Result<Given> {
         let most = match &self.ask {
             Ask::Exists => 1,
-            Ask::Value | Ask::Test(Quantor::Row, ..) => 2,
+            Ask::Value | Ask::Column(_) | Ask::Test(Quantor::Row, ..) => 2,
             _ => usize::MAX,
         };
         let batches = run(&self.plan, env, most)?;

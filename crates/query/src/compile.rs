@@ -39,6 +39,8 @@ pub struct Frame {
     pub working: Vec<(String, Working)>,
     /// Columns of queries around it that it uses: levels up, the column, its type.
     pub outer: Vec<(u32, Var, TypeRef)>,
+    /// Queries whose rows fill several columns of UPDATE.
+    pub row_queries: Vec<ExprId>,
     /// Whether the rows are in the order of ORDER BY already.
     pub sorted: bool,
     /// What lateral items see of those before them, the innermost last.
@@ -69,6 +71,7 @@ impl Frame {
             shared: Vec::new(),
             working: Vec::new(),
             outer: Vec::new(),
+            row_queries: Vec::new(),
             sorted: false,
             lateral: Vec::new(),
             told: Told::default(),
@@ -254,9 +257,10 @@ impl Compiler<'_> {
             Expr::Aggregate(_) => Err(unsupported("an aggregate here")),
             Expr::WindowCall(_) => Err(unsupported("a call over a window here")),
             Expr::ConvertRow(_) | Expr::StoreFields(..) => Err(unsupported("a conversion of rows")),
-            Expr::RowColumn(..) | Expr::Default | Expr::CurrentOf(..) => {
-                Err(unsupported("this expression"))
-            }
+            Expr::RowColumn(number, at) => self.row_column(*number, *at, ty),
+            // What it is comes later.
+            Expr::Default => self.constant(ty.oid, &Datum::Null),
+            Expr::CurrentOf(..) => Err(unsupported("WHERE CURRENT OF")),
         }
     }
 
@@ -598,6 +602,19 @@ impl Compiler<'_> {
     }
 
     fn subquery(&mut self, sub: &onlap_pg::bound::SubQuery, ty: TypeRef) -> Result<Node> {
+        if matches!(sub.kind, SubKind::Several(_)) {
+            return Err(unsupported("a subquery for several columns"));
+        }
+        self.subquery_as(sub, crate::apply::Ask::Exists, ty)
+    }
+
+    /// A subquery; `ask` is what a query for several columns is asked.
+    pub fn subquery_as(
+        &mut self,
+        sub: &onlap_pg::bound::SubQuery,
+        ask: crate::apply::Ask,
+        ty: TypeRef,
+    ) -> Result<Node> {
         let (rel, slots, params) = self.within(sub.query)?;
         let query = self.bound.query(sub.query);
         let targets: Vec<&Target> = query.targets.iter().filter(|t| !t.hidden).collect();
@@ -629,7 +646,7 @@ impl Compiler<'_> {
                 };
                 crate::apply::Ask::Test(kind, Box::new(node?), at, hashed)
             }
-            SubKind::Several(_) => return Err(unsupported("a subquery for several columns")),
+            SubKind::Several(_) => ask,
         };
         Ok(Node::Query(Box::new(made)))
     }

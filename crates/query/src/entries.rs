@@ -10,13 +10,13 @@ use datafusion_physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use onlap_kernels::Datum;
 use onlap_pg::ast::JoinKind;
-use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, Part as BoundPart};
+use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, ModifyKind, Part as BoundPart};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, Lateral, slots, unsupported};
-use crate::env::{Env, Restriction, RestrictionKind};
+use crate::env::{Env, ROW_ID, Restriction, RestrictionKind};
 use crate::error::external;
 use crate::joins::Part;
 use crate::layout::{Layout, PRESENT, Var};
@@ -201,8 +201,13 @@ impl Compiler<'_> {
         for column in used {
             layout.add_var((entry, *column), of.types[*column as usize - 1]);
         }
-        let plan = self.tables.scan(oid, used, restrictions)?;
-        if used.is_empty() {
+        let mut columns = used.to_vec();
+        if self.changes(entry) {
+            columns.push(ROW_ID);
+            layout.add_var((entry, ROW_ID), TypeRef::new(oids::INT8));
+        }
+        let plan = self.tables.scan(oid, &columns, restrictions)?;
+        if columns.is_empty() {
             layout.add_hidden(TypeRef::new(oids::BOOL));
         }
         let part = Part { plan, layout, rows: rows.max(1.0) };
@@ -210,6 +215,13 @@ impl Compiler<'_> {
             true => Ok(part),
             false => self.with_column(part, (entry, TABLE_OID), oids::OID, &Datum::Oid(oid)),
         }
+    }
+
+    /// Whether UPDATE or DELETE change the rows of an entry.
+    fn changes(&self, entry: usize) -> bool {
+        let query = self.bound.query(self.frames.last().expect("a query is being made").query);
+        let modify = query.modify.as_deref();
+        modify.is_some_and(|m| m.entry == entry && m.kind != ModifyKind::Insert)
     }
 
     /// A condition that compares a column with what is known when the scan starts.

@@ -92,12 +92,15 @@ pub struct Facts {
     pub indexed: Vec<i32>,
 }
 
+/// The number of the column that has a row's id, a bigint, as [`Tables::scan`] is asked for it.
+pub const ROW_ID: i32 = i32::MIN;
+
 /// What a plan reads.
 pub trait Tables {
     /// What is known of a relation.
     fn facts(&self, relation: Oid) -> Facts;
 
-    /// A step that reads columns of a relation, by their numbers from 1, in the representations of their types.
+    /// A step that reads columns of a relation, by their numbers from 1 or [`ROW_ID`], in the representations of their types.
     ///
     /// # Errors
     /// There is no such relation any more.

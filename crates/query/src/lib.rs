@@ -14,6 +14,7 @@
 mod aggregates;
 mod apply;
 mod build;
+mod change;
 mod compile;
 mod containers;
 mod distinct;
@@ -42,7 +43,8 @@ mod windows;
 mod within;
 
 pub use build::{Output, OutputColumn, compile};
-pub use env::{Env, Facts, Restriction, RestrictionKind, Tables, Value, View};
+pub use change::{Change, RowExprs, Source, Update, compile_change};
+pub use env::{Env, Facts, ROW_ID, Restriction, RestrictionKind, Tables, Value, View};
 pub use error::{external, of_external};
 pub use node::{Node, Rows};
 pub use step::{Step, stream_of};

@@ -56,6 +56,17 @@ impl Hash for Computed {
 const LONG_ROWS: usize = 512;
 
 impl Computed {
+    /// The values of rows.
+    ///
+    /// # Errors
+    /// The first error that a row meets; there is no memory for the values.
+    pub fn of(&self, rows: &Rows<'_>) -> onlap_pg::Result<ArrayRef> {
+        match rows.count > LONG_ROWS && self.node.makes_long() {
+            true => self.pieces(rows),
+            false => self.values(rows, 0),
+        }
+    }
+
     /// The values of rows, made for some of them after the other.
     fn pieces(&self, rows: &Rows<'_>) -> onlap_pg::Result<ArrayRef> {
         let (mut made, mut before): (Vec<ArrayRef>, usize) = (Vec::new(), 0);
@@ -113,11 +124,7 @@ impl PhysicalExpr for Computed {
     }
     fn evaluate(&self, batch: &RecordBatch) -> Result<ColumnarValue> {
         let rows = Rows { columns: batch.columns(), count: batch.num_rows() };
-        let made = match rows.count > LONG_ROWS && self.node.makes_long() {
-            true => self.pieces(&rows),
-            false => self.values(&rows, 0),
-        };
-        made.map(ColumnarValue::Array).map_err(external)
+        self.of(&rows).map(ColumnarValue::Array).map_err(external)
     }
     fn children(&self) -> Vec<&Arc<dyn PhysicalExpr>> {
         Vec::new()

@@ -9,6 +9,7 @@
 
 mod assign;
 mod catalog;
+mod change;
 mod commands;
 mod copy;
 mod ddl;

@@ -33,6 +33,20 @@ pub struct Parsed {
     pub as_of: Option<Moment>,
 }
 
+impl Parsed {
+    /// The text as PostgreSQL's grammar reads it: UPSERT is a word of our own, as long as INSERT.
+    pub fn bindable(&self) -> std::borrow::Cow<'_, str> {
+        match &self.body {
+            Body::Upsert(_) => {
+                let begin = self.text.to_ascii_uppercase().find("UPSERT").unwrap_or_default();
+                let (head, tail) = (&self.text[..begin], &self.text[begin + "UPSERT".len()..]);
+                format!("{head}INSERT{tail}").into()
+            }
+            _ => self.text.as_str().into(),
+        }
+    }
+}
+
 /// What a statement says.
 #[derive(Clone, Debug)]
 pub enum Body {

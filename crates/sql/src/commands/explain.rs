@@ -137,12 +137,12 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
         return Ok(Found { tier: "native", index, lines });
     }
     match &**statement {
-        Statement::Query(_)
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
             if session.binds_itself()
                 && parsed.as_of.is_none()
-                && let Some(bound) = Bound::new(view, &parsed.text, parsed.depth, &[])? =>
+                && let Some(bound) = Bound::new(view, &parsed.bindable(), parsed.depth, &[])? =>
         {
-            let plan = bound.plan(view, &parsed.text)?;
+            let plan = bound.plan(view, &parsed.bindable())?;
             let text = displayable(plan.as_ref()).indent(false).to_string();
             let lines = text.lines().map(str::to_string).collect();
             Ok(Found { tier: "planner", index: index_of(&plan), lines })

@@ -30,6 +30,9 @@ pub fn query(
     options: &Options,
     client: &mut dyn Client,
 ) -> Result<Answer> {
+    if let Some(Answer::Rows(rows)) = session.bound_text(view, query, &[])? {
+        return Out::new(options, session.style(), &rows.columns).run(rows, client);
+    }
     let statement = parse::one(query)?;
     let query = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
     match session.answer_query(query, &[], view, "COPY")? {
@@ -131,7 +134,7 @@ impl<'a> Out<'a> {
             for row in 0..chunk.len() {
                 self.line.clear();
                 self.line.append(&mut header);
-                self.row(&chunk, row, &columns);
+                self.row(&chunk, row, &columns)?;
                 client.reply().copy_data(&self.line);
                 send_if_large(client)?;
             }
@@ -146,33 +149,54 @@ impl<'a> Out<'a> {
     }
 
     /// Appends a row to the line.
-    fn row(&mut self, chunk: &Chunk, row: usize, columns: &[AnswerColumn]) {
-        if self.options.format == Format::Binary {
+    fn row(&mut self, chunk: &Chunk, row: usize, columns: &[AnswerColumn]) -> Result<()> {
+        let binary = self.options.format == Format::Binary;
+        if binary {
             self.line.extend_from_slice(&(columns.len() as i16).to_be_bytes());
-            for (i, column) in columns.iter().enumerate() {
-                self.value.clear();
-                let cell = chunk.cell(row, i);
-                cell.write_binary(column.ty, self.style, &mut self.value);
-                let length = match cell {
-                    Cell::Null => -1,
-                    _ => self.value.len() as i32,
-                };
-                self.line.extend_from_slice(&length.to_be_bytes());
-                self.line.extend_from_slice(&self.value);
-            }
-            return;
         }
         for (i, column) in columns.iter().enumerate() {
             self.value.clear();
-            match chunk.cell(row, i) {
-                Cell::Null => self.push_null(i),
-                cell => {
-                    cell.write_text(column.ty, self.style, &mut self.value);
-                    self.push_text(i, self.quoted[i]);
+            let is_there = self.write_value(chunk, row, (i, column))?;
+            match (binary, is_there) {
+                (true, _) => {
+                    let length = if is_there { self.value.len() as i32 } else { -1 };
+                    self.line.extend_from_slice(&length.to_be_bytes());
+                    self.line.extend_from_slice(&self.value);
                 }
+                (false, true) => self.push_text(i, self.quoted[i]),
+                (false, false) => self.push_null(i),
             }
         }
-        self.line.push(b'\n');
+        if !binary {
+            self.line.push(b'\n');
+        }
+        Ok(())
+    }
+
+    /// Writes a value in the format; whether it is not NULL.
+    fn write_value(
+        &mut self,
+        chunk: &Chunk,
+        row: usize,
+        (at, column): (usize, &AnswerColumn),
+    ) -> Result<bool> {
+        let binary = self.options.format == Format::Binary;
+        if let Chunk::Bound(batch, encoder) = chunk {
+            let bytes = match binary {
+                true => encoder.binary(batch, row, at)?,
+                false => encoder.text(batch, row, at)?.map(String::into_bytes),
+            };
+            let is_there = bytes.is_some();
+            self.value = bytes.unwrap_or_default();
+            return Ok(is_there);
+        }
+        let cell = chunk.cell(row, at);
+        match binary {
+            _ if matches!(cell, Cell::Null) => return Ok(false),
+            true => cell.write_binary(column.ty, self.style, &mut self.value),
+            false => cell.write_text(column.ty, self.style, &mut self.value),
+        }
+        Ok(true)
     }
 
     fn separate(&mut self, column: usize) {

@@ -6,12 +6,14 @@
 use datafusion::arrow::array::RecordBatch;
 use onlap::{Column, ColumnDefault, ColumnId, DataType, Row, Table, TableId, Value, convert};
 
+use crate::assign::assign;
 use crate::catalog::Kind;
 use crate::error::{Result, SqlError, state};
 use crate::parse;
 use crate::plan::Known;
+use crate::query::{Bound, stored};
 use crate::session::Session;
-use crate::types::value_of_array;
+use crate::types::{Cell, names, value_of_array};
 use crate::view::View;
 
 /// The name under which the default of a column is kept.
@@ -35,6 +37,11 @@ pub fn columns(
     expressions: &[(DataType, &str)],
     rows: usize,
 ) -> Result<Vec<Column>> {
+    if session.binds_itself()
+        && let Some(columns) = bound_columns(view, expressions, rows)?
+    {
+        return Ok(columns);
+    }
     let items: Vec<&str> = expressions.iter().map(|(_, e)| *e).collect();
     let many = vec!["(0)"; rows].join(", ");
     let text = format!("SELECT {} FROM (VALUES {many}) AS many(n)", items.join(", "));
@@ -56,6 +63,38 @@ pub fn columns(
         columns.push(column);
     }
     Ok(columns)
+}
+
+/// Values of computed defaults by PostgreSQL's meaning; `None` where that has no kernel for one.
+fn bound_columns(
+    view: &View,
+    expressions: &[(DataType, &str)],
+    rows: usize,
+) -> Result<Option<Vec<Column>>> {
+    // A length is asked for when the value is assigned: a cast would cut it off.
+    let whole = |ty: DataType| match ty {
+        DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
+        DataType::Numeric(_) => DataType::Numeric(None),
+        ty => ty,
+    };
+    let cast = |(ty, e): &(DataType, &str)| format!("({e})::{}", names::of_engine(whole(*ty)));
+    let items: Vec<String> = expressions.iter().map(cast).collect();
+    let text = format!("SELECT {} FROM pg_catalog.generate_series(1, {rows})", items.join(", "));
+    let depth = parse::statements(&text)?.pop().map(|parsed| parsed.depth).unwrap_or_default();
+    let Some(bound) = Bound::new(view, &text, depth, &[])? else { return Ok(None) };
+    let mut columns: Vec<Column> =
+        expressions.iter().map(|(ty, _)| Column::new(ty.physical())).collect();
+    let mut batches = bound.batches(view, &text)?;
+    while let Some(batch) = batches.next()? {
+        for ((array, (ty, _)), column) in batch.columns().iter().zip(expressions).zip(&mut columns) {
+            for row in 0..batch.num_rows() {
+                let value = stored::value_of(array, row, whole(*ty))?;
+                let value = assign(Cell::of_value(&value), *ty)?;
+                convert::push_value(*ty, &value, column, "default")?;
+            }
+        }
+    }
+    Ok(Some(columns))
 }
 
 /// Whether a column is filled by its sequence alone, and a value of the caller's refused.

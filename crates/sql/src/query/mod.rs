@@ -12,22 +12,25 @@ mod named;
 mod needs;
 mod schema;
 mod session;
-mod tables;
+pub mod stored;
+pub mod tables;
 mod views;
 
 use std::sync::{Arc, OnceLock};
 
 use onlap_kernels::{Cx, Datum, input};
-use onlap_pg::bound::{Expr, Part, QueryId};
+use onlap_pg::bound::{EntryKind, Expr, Modify, Part, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
-use onlap_query::{Env, compile};
+use onlap_query::{Change, Env, compile, compile_change};
 
 use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
 use crate::rights::Need;
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
+use crate::change;
+use crate::plan::{Batches, TableHandle};
 use crate::types::PgType;
 use crate::view::View;
 pub use answer::Encoder;
@@ -60,7 +63,7 @@ impl std::fmt::Debug for Bound {
 }
 
 /// PostgreSQL's catalog, which is the same for all databases.
-fn catalog() -> &'static Arc<Catalog> {
+pub fn catalog() -> &'static Arc<Catalog> {
     static CATALOG: OnceLock<Arc<Catalog>> = OnceLock::new();
     CATALOG.get_or_init(|| Arc::new(Catalog::new()))
 }
@@ -92,6 +95,32 @@ impl Bound {
         depth: Depth,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
+        let Some(mut made) = Bound::bind(view, text, depth, given)? else { return Ok(None) };
+        // What is changed is a table of the engine.
+        if made.modify().is_some_and(|modify| made.table(modify.entry).is_none()) {
+            return Ok(None);
+        }
+        made.needs = made.needs.iter().cloned().chain(change::needs(view, &made)?).collect();
+        // What has no kernel or no step is found out now, and not when rows are on their way.
+        let steps = match made.modify() {
+            None => made.steps(view, &made.nulls(), text).map(drop),
+            Some(_) => made.change(view, &made.nulls(), text).map(drop),
+        };
+        match steps {
+            Ok(()) => Ok(Some(made)),
+            Err(e) if e.state() == "0A000" => Ok(None),
+            // Parameters have no values yet; what constants refuse is refused when the query runs.
+            Err(_) => Ok(Some(made)),
+        }
+    }
+
+    /// Its meaning, whether or not there are kernels and steps for it.
+    fn bind(
+        view: &View,
+        text: &str,
+        depth: Depth,
+        given: &[Option<PgType>],
+    ) -> Result<Option<Bound>> {
         if text.len() > LONGEST {
             return Ok(None);
         }
@@ -103,9 +132,7 @@ impl Bound {
         let (bound, query) = match made {
             Ok(made) => made,
             // What is wrong with a view has no place in this text.
-            Err(e) if e.state == "42P17" => {
-                return Err(sql_error(&e, text).nowhere());
-            }
+            Err(e) if e.state == "42P17" => return Err(sql_error(&e, text).nowhere()),
             Err(_) if names.is_other() => return Ok(None),
             Err(e) if e.state == "0A000" => return Ok(None),
             Err(e) => return Err(sql_error(&e, text)),
@@ -127,7 +154,7 @@ impl Bound {
             AnswerColumn::new(name, PgType { oid: shown_type(ty.oid), modifier: ty.modifier })
         });
         let columns = columns.collect();
-        let made = Bound {
+        Ok(Some(Bound {
             tree: Arc::new(bound),
             query,
             tables: Arc::new(tables),
@@ -136,14 +163,30 @@ impl Bound {
             needs: needs.into(),
             columns,
             depth,
-        };
-        // What has no kernel or no step is found out now, and not when rows are on their way.
-        match made.steps(view, &made.nulls(), text) {
-            Ok(_) => Ok(Some(made)),
-            Err(e) if e.state() == "0A000" => Ok(None),
-            // Parameters have no values yet; what constants refuse is refused when the query runs.
-            Err(_) => Ok(Some(made)),
+        }))
+    }
+
+    /// What it changes, if it does.
+    pub fn modify(&self) -> Option<&Modify> {
+        self.tree.query(self.query).modify.as_deref()
+    }
+
+    /// Its tree and the query in it.
+    pub fn tree(&self) -> (&onlap_pg::bound::Bound, &onlap_pg::bound::Query) {
+        (&self.tree, self.tree.query(self.query))
+    }
+
+    /// The table of an entry, from 1.
+    pub fn table(&self, entry: usize) -> Option<&TableHandle> {
+        match &self.tree.query(self.query).entries.get(entry.checked_sub(1)?)?.kind {
+            EntryKind::Relation { oid, .. } => self.tables.handle(*oid),
+            _ => None,
         }
+    }
+
+    /// What the role must be allowed.
+    pub fn needs(&self) -> &[Need] {
+        &self.needs
     }
 
     /// The types of its parameters.
@@ -156,18 +199,19 @@ impl Bound {
         &self.columns
     }
 
-    /// What it reads.
-    pub fn needs(&self) -> &[Need] {
-        &self.needs
-    }
-
     /// Its steps, for those who show them.
     ///
     /// # Errors
     /// `42501`.
     pub fn plan(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
         view.judge.must(&self.needs)?;
-        Ok(self.steps(view, &self.nulls(), text)?.0)
+        match self.modify() {
+            None => Ok(self.steps(view, &self.nulls(), text)?.0),
+            Some(_) => {
+                let made = self.change(view, &self.nulls(), text)?;
+                Ok(Deep::new(made.change.plan, self.depth))
+            }
+        }
     }
 
     fn nulls(&self) -> Vec<Datum<'static>> {
@@ -181,22 +225,45 @@ impl Bound {
     pub fn run(&self, view: &View, values: &[Parameter], text: &str) -> Result<Answer> {
         view.judge.must(&self.needs)?;
         let values = self.values(view, values, text)?;
-        view.scope.plan_goes_on()?;
-        let (plan, env, asked) = self.steps(view, &values, text)?;
-        view.scope.plan_goes_on()?;
-        let types = self.tree.columns(self.query).iter().map(|(_, ty)| ty.oid).collect();
-        let planner = &view.instance.planner;
-        let batches = planner.run_with(plan, &view.scope, |context| {
-            *env.context.lock() = Some(Arc::clone(context));
-            asked.begin(context.memory_pool());
-        })?;
-        let encoder = Arc::new(Encoder::new(env, types));
+        let (batches, env) = self.begin(view, &values, text)?;
+        let encoder = Arc::new(Encoder::new(env, self.types()));
         let source = answer::Encoded::new(batches, encoder);
         Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), "SELECT")))
     }
 
+    /// Its rows, in the representations of its columns' types, without asking what the role may.
+    ///
+    /// # Errors
+    /// Those of the query, where they come before its rows.
+    pub fn batches(&self, view: &View, text: &str) -> Result<Batches> {
+        Ok(self.begin(view, &self.nulls(), text)?.0)
+    }
+
+    fn begin(
+        &self,
+        view: &View,
+        values: &[Datum<'static>],
+        text: &str,
+    ) -> Result<(Batches, Arc<Env>)> {
+        view.scope.plan_goes_on()?;
+        let (plan, env, asked) = self.steps(view, values, text)?;
+        view.scope.plan_goes_on()?;
+        let batches = view.instance.planner.run_with(plan, &view.scope, |context| {
+            *env.context.lock() = Some(Arc::clone(context));
+            asked.begin(context.memory_pool());
+        })?;
+        Ok((batches, env))
+    }
+
+    fn types(&self) -> Vec<u32> {
+        self.tree.columns(self.query).iter().map(|(_, ty)| ty.oid).collect()
+    }
+
     /// The values of parameters in their types' representations.
-    fn values(&self, view: &View, values: &[Parameter], text: &str) -> Result<Vec<Datum<'static>>> {
+    ///
+    /// # Errors
+    /// One is missing, or is none of its type.
+    pub fn values(&self, view: &View, values: &[Parameter], text: &str) -> Result<Vec<Datum<'static>>> {
         let settings = session::settings(view);
         let asked = Asked::new(view);
         let mut cx = Cx { catalog: &self.catalog, settings: &settings, session: &asked };
@@ -219,13 +286,30 @@ impl Bound {
         Ok(made)
     }
 
-    /// Its steps, with values for its parameters.
-    fn steps(
+    /// The steps of a statement that changes rows, with values for its parameters.
+    ///
+    /// # Errors
+    /// `0A000` for what has no kernel or no step; errors of constants.
+    pub fn change(
         &self,
         view: &View,
         values: &[Datum<'static>],
         text: &str,
-    ) -> Result<(crate::plan::Steps, Arc<Env>, Arc<Asked>)> {
+    ) -> Result<Changing> {
+        let (env, asked) = self.env(view, values);
+        let _entered = view.instance.planner.handle().enter();
+        let change = compile_change(&self.tree, self.query, &self.sources(view), &env);
+        let change = change.map_err(|e| sql_error(&e, text))?;
+        let encoder = Arc::new(Encoder::new(Arc::clone(&env), self.types()));
+        Ok(Changing { change, env, asked, encoder, depth: self.depth })
+    }
+
+    /// What its steps read.
+    fn sources<'a>(&'a self, view: &'a View) -> Sources<'a> {
+        Sources { known: &self.tables, others: &self.others, view, catalog: &self.catalog }
+    }
+
+    fn env(&self, view: &View, values: &[Datum<'static>]) -> (Arc<Env>, Arc<Asked>) {
         let planner = &view.instance.planner;
         let asked = Arc::new(Asked::new(view));
         let env = Arc::new(Env {
@@ -236,16 +320,46 @@ impl Bound {
             handle: planner.handle().clone(),
             context: parking_lot::Mutex::new(None),
         });
-        let _entered = planner.handle().enter();
-        let sources = Sources {
-            known: &self.tables,
-            others: &self.others,
-            view,
-            catalog: &self.catalog,
-        };
-        let output = compile(&self.tree, self.query, &sources, &env);
+        (env, asked)
+    }
+
+    /// Its steps, with values for its parameters.
+    fn steps(
+        &self,
+        view: &View,
+        values: &[Datum<'static>],
+        text: &str,
+    ) -> Result<(crate::plan::Steps, Arc<Env>, Arc<Asked>)> {
+        let (env, asked) = self.env(view, values);
+        let _entered = view.instance.planner.handle().enter();
+        let output = compile(&self.tree, self.query, &self.sources(view), &env);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
+    }
+}
+
+/// A statement that changes rows, ready to run.
+pub struct Changing {
+    /// Its steps.
+    pub change: Change,
+    /// What writes the values of RETURNING.
+    pub encoder: Arc<Encoder>,
+    env: Arc<Env>,
+    asked: Arc<Asked>,
+    depth: Depth,
+}
+
+impl Changing {
+    /// Runs its steps.
+    ///
+    /// # Errors
+    /// Those of opening its scans.
+    pub fn run(&self, view: &View) -> Result<Batches> {
+        let plan = Deep::new(Arc::clone(&self.change.plan), self.depth);
+        view.instance.planner.run_with(plan, &view.scope, |context| {
+            *self.env.context.lock() = Some(Arc::clone(context));
+            self.asked.begin(context.memory_pool());
+        })
     }
 }
 
@@ -257,7 +371,7 @@ fn shown_type(oid: u32) -> u32 {
 
 /// Whether a query's functions are there that only the session answers.
 fn is_of_class(bound: &onlap_pg::bound::Bound, query: QueryId, view: &View) -> bool {
-    if bound.query(query).modify.is_some() || bound.query(query).changes_within {
+    if bound.query(query).changes_within {
         return false;
     }
     let mut served = true;

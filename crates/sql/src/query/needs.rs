@@ -30,6 +30,9 @@ pub fn of_query(
         for (n, entry) in bound.query(query).entries.iter().enumerate() {
             let EntryKind::Relation { oid, .. } = &entry.kind else { continue };
             let columns = columns(bound, query, n);
+            if columns.is_empty() && is_written(bound, query, n) {
+                continue;
+            }
             if let Some(need) = of_relation(*oid, &columns, tables, others) {
                 needs.push(Need { by, ..need });
             }
@@ -54,9 +57,17 @@ pub fn of_query(
     needs
 }
 
-/// The columns of an entry that a query names, by number.
-fn columns(bound: &Bound, query: QueryId, entry: usize) -> Vec<u32> {
-    let width = bound.query(query).entries[entry].types.len() as u32;
+/// Whether rows of an entry are written, so that they are read only where a column is.
+fn is_written(bound: &Bound, query: QueryId, entry: usize) -> bool {
+    bound.query(query).modify.as_deref().is_some_and(|modify| {
+        let excluded = modify.conflict.as_ref().is_some_and(|c| entry + 1 == c.excluded);
+        entry + 1 == modify.entry || excluded
+    })
+}
+
+/// The columns of an entry that a query names, by number; those of the system's are below 0.
+fn columns(bound: &Bound, query: QueryId, entry: usize) -> Vec<i32> {
+    let width = bound.query(query).entries[entry].types.len() as i32;
     let mut columns = Vec::new();
     bound.visit_query(query, 0, &mut |id, inside| {
         if let Expr::Var { entry: of, column, up } = bound.expr(id)
@@ -65,7 +76,7 @@ fn columns(bound: &Bound, query: QueryId, entry: usize) -> Vec<u32> {
         {
             match column {
                 0 => columns.extend(1..=width),
-                column => columns.extend(u32::try_from(*column)),
+                column => columns.push(*column),
             }
         }
         true
@@ -76,16 +87,17 @@ fn columns(bound: &Bound, query: QueryId, entry: usize) -> Vec<u32> {
 }
 
 /// What reading columns of a relation needs; nothing for what all may read.
-fn of_relation(oid: Oid, columns: &[u32], tables: &Known, others: &Others) -> Option<Need> {
+fn of_relation(oid: Oid, columns: &[i32], tables: &Known, others: &Others) -> Option<Need> {
+    let columns = columns.iter().filter_map(|column| u32::try_from(*column).ok());
     if let Some(schema) = tables.schema(oid) {
         // A column that a view does not know is no column of the view's row.
-        let numbers = columns.iter().filter_map(|column| schema.columns.get(*column as usize - 1));
+        let numbers = columns.filter_map(|column| schema.columns.get(column as usize - 1));
         let numbers = numbers.map(|column| column.id.0 + 1).collect();
         return Some(ask::of_table(Action::Read, schema, numbers));
     }
     if let Some(view) = others.views.get(&oid) {
         let need = Need::new(Action::Read, Class::View, Key::of(oid), &*view.relation.name);
-        return Some(need.columns(columns.to_vec()));
+        return Some(need.columns(columns.collect()));
     }
     let definition = others.system.get(&oid)?;
     let (class, key) = crate::system::with_secrets(definition.schema, definition.name)?;

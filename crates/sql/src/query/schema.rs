@@ -194,8 +194,10 @@ impl Schema for Names<'_> {
         self.found.rows.borrow().get(&row).cloned()
     }
 
-    fn constraint(&self, _: Oid, _: &str) -> Option<Oid> {
-        None
+    fn constraint(&self, relation: Oid, name: &str) -> Option<Oid> {
+        let known = self.found.known.borrow();
+        let mut unique = known.schema(relation)?.indexes.iter().filter(|index| index.unique);
+        unique.find(|index| index.name == name).map(|index| oids::of_index_constraint(index.id))
     }
 
     fn is_schema(&self, name: &str) -> bool {

@@ -16,11 +16,11 @@ use datafusion::common::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use onlap::{Column, DataType, RowBatch, Rows, Scan, TableSchema, Value, Vector, convert};
-use onlap_kernels::{Datum, Repr, arrow_type, repr};
+use onlap_kernels::{Repr, arrow_type, repr};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
 use onlap_query::{
-    Facts, Restriction, RestrictionKind, Step, Tables, View as BoundView, stream_of,
+    Facts, ROW_ID, Restriction, RestrictionKind, Step, Tables, View as BoundView, stream_of,
 };
 
 use super::catalog;
@@ -38,15 +38,15 @@ struct Table {
     handle: TableHandle,
 }
 
-/// Days from 1970-01-01 to 2000-01-01, where PostgreSQL's count begins.
-const EPOCH_DAYS: i64 = 10_957;
-/// The same in microseconds.
-const EPOCH_US: i64 = EPOCH_DAYS * 86_400_000_000;
-
 impl Known {
     /// Adds a table.
     pub fn add(&mut self, oid: Oid, handle: TableHandle) {
         self.0.insert(oid, Table { handle });
+    }
+
+    /// A table.
+    pub fn handle(&self, oid: Oid) -> Option<&TableHandle> {
+        self.0.get(&oid).map(|table| &table.handle)
     }
 
     /// A table's columns and indexes.
@@ -75,16 +75,16 @@ impl Tables for Known {
         restrictions: Vec<Restriction>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let table = self.0.get(&relation).expect("the binder has found it").handle.clone();
-        let positions: Vec<usize> = columns.iter().map(|number| *number as usize - 1).collect();
-        let fields: Vec<Field> = positions
-            .iter()
-            .enumerate()
-            .map(|(n, at)| {
-                let ty = PgType::of_engine(table.schema.columns[*at].ty);
-                let repr = repr(catalog(), ty.oid).expect("the engine's types have values");
-                Field::new(format!("c{n}"), arrow_type(repr), true)
-            })
-            .collect();
+        let has_row_id = columns.last() == Some(&ROW_ID);
+        let own = columns.iter().filter(|number| **number != ROW_ID);
+        let positions: Vec<usize> = own.map(|number| *number as usize - 1).collect();
+        let reprs = positions.iter().map(|at| {
+            let ty = PgType::of_engine(table.schema.columns[*at].ty);
+            repr(catalog(), ty.oid).expect("the engine's types have values")
+        });
+        let reprs = reprs.chain(has_row_id.then_some(Repr::Int8)).enumerate();
+        let fields: Vec<Field> =
+            reprs.map(|(n, repr)| Field::new(format!("c{n}"), arrow_type(repr), true)).collect();
         let schema = match fields.is_empty() {
             true => Schema::new(vec![Field::new("c0", arrow_type(Repr::Bool), true)]),
             false => Schema::new(fields),
@@ -102,7 +102,13 @@ impl Tables for Known {
             Access::Table => ("Seq Scan", format!(" on {shown}")),
             Access::Index { name, .. } => ("Index Scan", format!(" using {name} on {shown}")),
         };
-        let opener = Opener { table, positions, restrictions, schema: Arc::clone(&schema) };
+        let opener = Opener {
+            table,
+            positions,
+            restrictions,
+            has_row_id,
+            schema: Arc::clone(&schema),
+        };
         let opener = Arc::new(opener);
         let run = move |_: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
             let scope = scope_of(&context)?;
@@ -126,6 +132,8 @@ struct Opener {
     table: TableHandle,
     positions: Vec<usize>,
     restrictions: Vec<Restriction>,
+    /// Whether rows' ids come last.
+    has_row_id: bool,
     schema: SchemaRef,
 }
 
@@ -157,7 +165,7 @@ impl Opener {
         let column = restriction.column as usize - 1;
         let ty = self.table.schema.columns[column].ty;
         let value = (restriction.value)().map_err(|e| super::sql_error(&e, ""))?;
-        let Some(value) = engine_value(&value, ty) else { return Ok(None) };
+        let Some(value) = super::stored::bound_value(&value, ty) else { return Ok(None) };
         Ok(Some(Bound { column, op: op_of(restriction.kind), value }))
     }
 }
@@ -170,35 +178,6 @@ fn op_of(kind: RestrictionKind) -> BoundOp {
         RestrictionKind::Greater => BoundOp::Greater,
         RestrictionKind::GreaterOrEqual => BoundOp::GreaterOrEqual,
     }
-}
-
-/// A value as one of the engine's type; `None` where the engine's index may order it otherwise.
-fn engine_value(value: &Datum<'_>, ty: DataType) -> Option<Value> {
-    let int = match value {
-        Datum::Int2(v) => Some(i64::from(*v)),
-        Datum::Int4(v) => Some(i64::from(*v)),
-        Datum::Int8(v) => Some(*v),
-        _ => None,
-    };
-    Some(match (ty, value) {
-        (DataType::Int2, _) => Value::Int(i64::from(i16::try_from(int?).ok()?)),
-        (DataType::Int4, _) => Value::Int(i64::from(i32::try_from(int?).ok()?)),
-        (DataType::Int8, _) => Value::Int(int?),
-        (DataType::Bool, Datum::Bool(v)) => Value::Bool(*v),
-        (DataType::Text | DataType::Varchar(_), Datum::Text(text)) => {
-            Value::Text(text.as_ref().into())
-        }
-        (DataType::Bytea, Datum::Bytes(bytes)) => Value::Bytes(bytes.as_ref().into()),
-        (DataType::Uuid, Datum::Bytes(bytes)) => Value::Uuid(bytes.as_ref().try_into().ok()?),
-        (DataType::Date, Datum::Int4(days)) if !matches!(*days, i32::MIN | i32::MAX) => {
-            Value::Date(days.checked_add(EPOCH_DAYS as i32)?)
-        }
-        (DataType::Time, Datum::Int8(us)) => Value::Time(*us),
-        (DataType::Timestamp | DataType::Timestamptz, Datum::Int8(us)) => {
-            Value::Timestamp(us.checked_add(EPOCH_US)?)
-        }
-        _ => return None,
-    })
 }
 
 /// A scan at work.
@@ -229,6 +208,10 @@ impl Reader {
             .zip(&batch.columns.columns)
             .map(|(ty, column)| to_arrow(*ty, column))
             .collect();
+        if self.opener.has_row_id {
+            let ids = batch.row_ids.iter().map(|id| *id as i64);
+            columns.push(Arc::new(Int64Array::from_iter_values(ids)));
+        }
         if columns.is_empty() {
             columns.push(Arc::new(BooleanArray::from(vec![true; batch.len()])));
         }
@@ -239,17 +222,17 @@ impl Reader {
 }
 
 /// A column of the engine in the representation of its type.
-fn to_arrow(ty: DataType, column: &Column) -> ArrayRef {
+pub fn to_arrow(ty: DataType, column: &Column) -> ArrayRef {
     let n = column.len();
     match (&column.data, ty) {
         (Vector::Int(v), DataType::Bool) => present(column, n, |i| v[i] != 0, BooleanArray::from),
         (Vector::Int(v), DataType::Int2) => present(column, n, |i| v[i] as i16, Int16Array::from),
         (Vector::Int(v), DataType::Int4) => present(column, n, |i| v[i] as i32, Int32Array::from),
         (Vector::Int(v), DataType::Date) => {
-            present(column, n, |i| (v[i] - EPOCH_DAYS) as i32, Int32Array::from)
+            present(column, n, |i| super::stored::date_of(v[i]), Int32Array::from)
         }
         (Vector::Int(v), DataType::Timestamp | DataType::Timestamptz) => {
-            present(column, n, |i| v[i] - EPOCH_US, Int64Array::from)
+            present(column, n, |i| super::stored::moment_of(v[i]), Int64Array::from)
         }
         (Vector::Int(v), DataType::Float4) => {
             present(column, n, |i| convert::f64_of(v[i]) as f32, Float32Array::from)

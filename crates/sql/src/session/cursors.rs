@@ -66,7 +66,20 @@ impl Session {
             Body::Sql(statement) if matches!(**statement, Statement::Query(_)) => statement.clone(),
             _ => return Err(SqlError::new(state::SYNTAX, "a cursor needs a query")),
         };
-        let mut rows = self.rows_of_cursor(view, statement, values, hold)?;
+        let text = words.rest();
+        let bound = match is_locking(&statement) {
+            true => None,
+            false => match self.bound_text(view, text, values)? {
+                Some(Answer::Rows(rows)) => {
+                    Some(RowsAnswer::new(rows.columns, rows.source, "FETCH"))
+                }
+                _ => None,
+            },
+        };
+        let mut rows = match bound {
+            Some(rows) => rows,
+            None => self.rows_of_cursor(view, statement, values, hold)?,
+        };
         let mut bytes = 0;
         if hold {
             let chunks = rows.take(usize::MAX)?;

@@ -14,7 +14,7 @@ use crate::query::Bound;
 use crate::types::{PgType, oid};
 use crate::{dml, session::run};
 
-use super::Session;
+use super::{Session, locked};
 use super::answer::{AnswerColumn, columns_of};
 use super::values::fields_of;
 
@@ -131,11 +131,17 @@ impl Session {
             return Ok(prepared);
         }
         match &**statement {
-            Statement::Query(_) if let Some(bound) = self.bound(parsed, given)? => {
+            Statement::Query(_)
+            | Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+                if let Some(bound) = self.bound(parsed, given)? =>
+            {
                 for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
                     *slot = ty;
                 }
-                prepared.columns = Some(Arc::clone(bound.columns()));
+                let gives = bound.modify().is_none_or(|modify| !modify.returning.is_empty());
+                prepared.columns = gives.then(|| Arc::clone(bound.columns()));
                 prepared.bound = Some((stamp, bound));
             }
             Statement::Query(_) => {
@@ -188,11 +194,16 @@ impl Session {
         parsed: &Parsed,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
-        let Body::Sql(statement) = &parsed.body else { return Ok(None) };
-        if !self.binds_itself() || parsed.as_of.is_some() || run::is_locking(statement) {
+        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
+            &parsed.body
+        else {
+            return Ok(None);
+        };
+        let is_locking = run::is_locking(statement) || locked::has_locks_inside(statement);
+        if !self.binds_itself() || parsed.as_of.is_some() || is_locking {
             return Ok(None);
         }
-        self.in_view(|_, view| Bound::new(view, &parsed.text, parsed.depth, given))
+        self.in_view(|_, view| Bound::new(view, &parsed.bindable(), parsed.depth, given))
     }
 }
 

@@ -257,6 +257,9 @@ impl Session {
                 return Ok(answer);
             }
         }
+        if let Some(answer) = self.changed(&view, prepared, parsed, values)? {
+            return Ok(answer);
+        }
         let answered = match &parsed.body {
             Body::Sql(statement) if locked::has_locks_inside(statement) => {
                 Some(locked::answered(&view, statement, values)?)
@@ -268,7 +271,7 @@ impl Session {
                 Statement::Query(_) => {
                     let planned = if answered.is_none() { prepared.query.as_ref() } else { None };
                     if answered.is_none()
-                        && let Some(rows) = self.bound_rows(&view, prepared, statement, values)?
+                        && let Some(rows) = self.bound_rows(&view, prepared, values)?
                     {
                         return Ok(rows);
                     }
@@ -315,11 +318,11 @@ impl Session {
         &self,
         view: &View,
         prepared: &Prepared,
-        statement: &Statement,
         values: &[Parameter],
     ) -> Result<Option<Answer>> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
-        if !self.binds_itself() || is_locking(statement) || parsed.as_of.is_some() {
+        let locks = matches!(&parsed.body, Body::Sql(statement) if is_locking(statement));
+        if !self.binds_itself() || locks || parsed.as_of.is_some() {
             return Ok(None);
         }
         let block = self.block.as_ref();
@@ -332,9 +335,69 @@ impl Session {
         if prepared.query.as_ref().is_some_and(|(at, _)| *at == stamp && !own) {
             return Ok(None);
         }
-        let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+        // A query within another statement has the types of the values it is given.
+        let types: Vec<_> = match prepared.parameters.is_empty() {
+            true => values.iter().map(|value| Some(value.ty)).collect(),
+            false => prepared.parameters.iter().map(|ty| Some(*ty)).collect(),
+        };
         match Bound::new(view, &parsed.text, parsed.depth, &types)? {
             Some(bound) => bound.run(view, values, &parsed.text).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The rows of a query that is part of another statement; `None` if it is not of PostgreSQL's meaning.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub(crate) fn bound_text(
+        &self,
+        view: &View,
+        text: &str,
+        values: &[Parameter],
+    ) -> Result<Option<Answer>> {
+        let mut all = crate::parse::statements(text)?;
+        let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Ok(None) };
+        let is_query = |statement: &Statement| {
+            matches!(statement, Statement::Query(_)) && !locked::has_locks_inside(statement)
+        };
+        match &parsed.body {
+            Body::Sql(statement) if is_query(statement) => {}
+            _ => return Ok(None),
+        }
+        self.bound_rows(view, &Prepared::simple(parsed), values)
+    }
+
+    /// A change of rows that PostgreSQL's meaning carries out; `None` if the statement is not of that class.
+    fn changed(
+        &self,
+        view: &View,
+        prepared: &Prepared,
+        parsed: &Parsed,
+        values: &[Parameter],
+    ) -> Result<Option<Answer>> {
+        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
+            &parsed.body
+        else {
+            return Ok(None);
+        };
+        let blind = matches!(parsed.body, Body::Upsert(_));
+        if !self.binds_itself() || !changes_rows(&parsed.body) || locked::has_locks_inside(statement)
+        {
+            return Ok(None);
+        }
+        let block = self.block.as_ref();
+        let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
+        let stamp = self.stamp();
+        let text = parsed.bindable();
+        if let Some((_, bound)) = prepared.bound.as_ref().filter(|(at, _)| *at == stamp && !own) {
+            return crate::change::run(self, view, bound, values, &text, blind).map(Some);
+        }
+        let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+        match Bound::new(view, &text, parsed.depth, &types)? {
+            Some(bound) => {
+                crate::change::run(self, view, &bound, values, &text, blind).map(Some)
+            }
             None => Ok(None),
         }
     }

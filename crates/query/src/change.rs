@@ -1,0 +1,297 @@
+//! How does a statement that changes rows become steps?
+//!
+//! Its steps give what is written: of INSERT the values of each new row, of UPDATE and DELETE the id of each row that FROM
+//! and WHERE find, with what its columns become. Writing is the caller's, who knows the table. What RETURNING and ON
+//! CONFLICT calculate is calculated of rows as the caller has them then ([`RowExprs`]).
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use datafusion_physical_plan::ExecutionPlan;
+use onlap_pg::bound::{
+    Bound, EntryKind, Expr, ExprId, Modify, ModifyKind, Query, QueryId, SubKind, Target,
+};
+use onlap_pg::catalog::oids;
+use onlap_pg::{Result, TypeRef};
+
+use crate::build::{Rel, column, schema_of};
+use crate::compile::{Compiler, Frame, unsupported};
+use crate::env::{Env, ROW_ID, Tables};
+use crate::layout::{Layout, Var};
+use crate::node::{Node, Rows, arrow};
+use crate::physical::Computed;
+
+/// A statement's steps.
+pub struct Change {
+    /// The last of them. The first column of UPDATE and DELETE is the row's id, a bigint.
+    pub plan: Arc<dyn ExecutionPlan>,
+    /// The columns that are written, by number from 1, and their places in the rows of the steps; none for DEFAULT.
+    pub written: Vec<(usize, Option<usize>)>,
+    /// DEFAULT among rows of VALUES: the row from 0, and the number of the column.
+    pub defaults: Vec<(usize, usize)>,
+    /// RETURNING.
+    pub returning: Option<RowExprs>,
+    /// What ON CONFLICT DO UPDATE sets.
+    pub update: Option<Update>,
+}
+
+/// DO UPDATE. Its expressions are of the row that is there, with all its columns, and then of the one that was to come.
+pub struct Update {
+    /// The columns that are written, by number from 1, and which of the values; none for DEFAULT.
+    pub written: Vec<(usize, Option<usize>)>,
+    /// What they become.
+    pub values: RowExprs,
+    /// WHERE.
+    pub filter: Option<RowExprs>,
+}
+
+/// Where a column of a row comes from that an expression is calculated of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The rows of the steps have it, at this place.
+    Found(usize),
+    /// The table's row has it as it is then, in the column of this number, from 1.
+    Row(usize),
+    /// Of the row that was to be inserted, the column of this number.
+    Excluded(usize),
+}
+
+/// Expressions of rows that are there.
+pub struct RowExprs {
+    exprs: Vec<Computed>,
+    sources: Vec<Source>,
+    /// Where each source's column lies as the expressions know it.
+    places: Vec<usize>,
+}
+
+impl RowExprs {
+    /// The columns that a row needs to have.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// The values for rows, of which the columns are given in the order of [`RowExprs::sources`].
+    ///
+    /// # Errors
+    /// The first error that a row meets.
+    pub fn of(&self, given: &[ArrayRef], count: usize) -> Result<RecordBatch> {
+        let none: ArrayRef = Arc::new(BooleanArray::new_null(count));
+        let width = self.places.iter().max().map_or(1, |most| most + 1);
+        let mut columns = vec![none; width];
+        for (column, at) in given.iter().zip(&self.places) {
+            columns[*at] = Arc::clone(column);
+        }
+        let rows = Rows { columns: &columns, count };
+        let made = self.exprs.iter().map(|expr| expr.of(&rows)).collect::<Result<Vec<_>>>()?;
+        let types: Vec<_> = self.exprs.iter().map(|expr| expr.ty.clone()).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        RecordBatch::try_new_with_options(schema_of(&types), made, &options).map_err(arrow)
+    }
+}
+
+/// The steps of INSERT, UPDATE or DELETE.
+///
+/// # Errors
+/// `0A000` for what has no kernel or no step; errors of constants.
+///
+/// # Panics
+/// The query changes nothing.
+pub fn compile_change(
+    bound: &Bound,
+    query: QueryId,
+    tables: &dyn Tables,
+    env: &Arc<Env>,
+) -> Result<Change> {
+    let mut compiler = Compiler { bound, env: Arc::clone(env), tables, frames: Vec::new() };
+    compiler.frames.push(Frame::new(query, None));
+    compiler.change(query)
+}
+
+impl Compiler<'_> {
+    fn change(&mut self, id: QueryId) -> Result<Change> {
+        let bound = self.bound;
+        let query = bound.query(id);
+        let modify = query.modify.as_deref().expect("the statement changes rows");
+        self.with_queries(id)?;
+        let mut plan = self.from(id)?;
+        if query.has_sets {
+            plan = self.sets_in_targets(id, plan)?;
+        }
+        let (plan, written) = self.written(&query.targets, plan)?;
+        let mut kept = Vec::new();
+        if modify.kind != ModifyKind::Insert {
+            kept.push(self.frame().layout.vars[&(modify.entry, ROW_ID)]);
+        }
+        let mut keep = |at: usize| {
+            kept.iter().position(|known| *known == at).unwrap_or_else(|| {
+                kept.push(at);
+                kept.len() - 1
+            })
+        };
+        let placed = written.iter().map(|(number, at)| (*number, at.map(&mut keep))).collect();
+        let returning = match (modify.returning.is_empty(), modify.kind) {
+            (true, _) => None,
+            (_, ModifyKind::Insert) => {
+                self.frame().layout = self.rows_layout(query, &[modify.entry]);
+                Some(self.row_exprs(&modify.returning, modify, &mut |_| None)?)
+            }
+            _ => Some(self.row_exprs(&modify.returning, modify, &mut |at| Some(keep(at)))?),
+        };
+        // Steps without a column have no rows.
+        if kept.is_empty() {
+            kept.push(0);
+        }
+        let plan = self.project(plan, kept.into_iter().map(column).collect())?;
+        let update = self.do_update(query, modify)?;
+        let plan = self.sealed(Rel { plan, types: Vec::new() }).plan;
+        let defaults = defaults_of(bound, query);
+        Ok(Change { plan, written: placed, defaults, returning, update })
+    }
+
+    /// Calculates what is written, behind the columns that there are.
+    fn written(
+        &mut self,
+        targets: &[Target],
+        plan: Arc<dyn ExecutionPlan>,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<(usize, Option<usize>)>)> {
+        let (numbers, nodes) = self.values_of(targets)?;
+        let (plan, at) = self.extend(plan, nodes)?;
+        let place = |(number, value): (usize, Option<usize>)| (number, value.map(|n| at[n]));
+        Ok((plan, numbers.into_iter().map(place).collect()))
+    }
+
+    /// The numbers of targets with which of the values they get, and the values.
+    #[expect(clippy::type_complexity, reason = "two lists of pairs")]
+    fn values_of(
+        &mut self,
+        targets: &[Target],
+    ) -> Result<(Vec<(usize, Option<usize>)>, Vec<(Node, TypeRef)>)> {
+        let bound = self.bound;
+        let of_rows = targets.iter().filter(|target| target.hidden).map(|target| target.value);
+        self.frame().row_queries = of_rows.collect();
+        let (mut numbers, mut nodes) = (Vec::new(), Vec::new());
+        for target in targets.iter().filter(|target| !target.hidden) {
+            if matches!(bound.expr(target.value), Expr::Default) {
+                numbers.push((target.number, None));
+                continue;
+            }
+            numbers.push((target.number, Some(nodes.len())));
+            nodes.push((self.node(target.value)?, bound.ty(target.value)));
+        }
+        Ok((numbers, nodes))
+    }
+
+    /// The columns of whole rows of entries, one entry's after the other's.
+    fn rows_layout(&self, query: &Query, entries: &[usize]) -> Layout {
+        let mut layout = Layout::default();
+        for entry in entries {
+            for (n, ty) in query.entries[entry - 1].types.iter().enumerate() {
+                layout.add_var((*entry, n as i32 + 1), *ty);
+            }
+        }
+        layout
+    }
+
+    /// Expressions of rows as they are written. `found` gives the place, in the rows of the steps, of a column that the layout
+    /// has, unless rows of the steps have none.
+    fn row_exprs(
+        &mut self,
+        targets: &[Target],
+        modify: &Modify,
+        found: &mut dyn FnMut(usize) -> Option<usize>,
+    ) -> Result<RowExprs> {
+        let bound = self.bound;
+        let seen = targets.iter().filter(|target| !target.hidden).map(|target| target.value);
+        let nodes = seen.map(|id| Ok((self.node(id)?, bound.ty(id)))).collect::<Result<_>>()?;
+        self.exprs_of(nodes, modify, found)
+    }
+
+    fn exprs_of(
+        &mut self,
+        nodes: Vec<(Node, TypeRef)>,
+        modify: &Modify,
+        found: &mut dyn FnMut(usize) -> Option<usize>,
+    ) -> Result<RowExprs> {
+        let mut places: Vec<usize> = nodes.iter().flat_map(|(node, _)| node.columns()).collect();
+        places.sort_unstable();
+        places.dedup();
+        let vars = &self.frame().layout.vars;
+        let var_at = |at: usize| vars.iter().find(|(_, known)| **known == at).map(|(var, _)| *var);
+        let vars: Vec<(usize, Option<Var>)> = places.iter().map(|at| (*at, var_at(*at))).collect();
+        let (mut sources, mut known) = (Vec::new(), Vec::new());
+        for (at, var) in vars {
+            // What is no column is made within the expression.
+            let Some((entry, number)) = var else { continue };
+            let written = entry == modify.entry && number > 0;
+            sources.push(match (written, found(at)) {
+                (true, Some(_)) if modify.kind == ModifyKind::Delete => {
+                    Source::Found(found(at).expect("it was found"))
+                }
+                (true, None) => Source::Row(number as usize),
+                (true, Some(place)) => self.updated(number as usize, place),
+                (false, Some(place)) => Source::Found(place),
+                (false, None) => Source::Excluded(number as usize),
+            });
+            known.push(at);
+        }
+        let mut exprs = Vec::with_capacity(nodes.len());
+        for (node, ty) in nodes {
+            let (node, env) = (Arc::new(node), Arc::clone(&self.env));
+            exprs.push(Computed { node, env, ty: self.arrow(ty.oid)? });
+        }
+        Ok(RowExprs { exprs, sources, places: known })
+    }
+
+    /// A column of a row that UPDATE changes: what is written, if it is.
+    fn updated(&self, number: usize, place: usize) -> Source {
+        let query = self.bound.query(self.frames.last().expect("a query is being made").query);
+        let sets = |target: &Target| !target.hidden && target.number == number;
+        match query.targets.iter().any(sets) {
+            true => Source::Row(number),
+            false => Source::Found(place),
+        }
+    }
+
+    fn do_update(&mut self, query: &Query, modify: &Modify) -> Result<Option<Update>> {
+        let Some(conflict) = modify.conflict.as_ref().filter(|conflict| conflict.update) else {
+            return Ok(None);
+        };
+        self.frame().layout = self.rows_layout(query, &[modify.entry, conflict.excluded]);
+        let (written, nodes) = self.values_of(&conflict.set)?;
+        let values = self.exprs_of(nodes, modify, &mut |_| None)?;
+        let filter = match conflict.filter {
+            None => None,
+            Some(id) => {
+                let node = vec![(self.node(id)?, TypeRef::new(oids::BOOL))];
+                Some(self.exprs_of(node, modify, &mut |_| None)?)
+            }
+        };
+        Ok(Some(Update { written, values, filter }))
+    }
+
+    /// A value of the row that a query gives to several columns.
+    pub fn row_column(&mut self, number: usize, at: usize, ty: TypeRef) -> Result<Node> {
+        let query: Option<ExprId> = self.frame().row_queries.get(number - 1).copied();
+        let sub = match query.map(|id| self.bound.expr(id)) {
+            Some(Expr::SubQuery(sub)) if matches!(sub.kind, SubKind::Several(_)) => sub,
+            _ => return Err(unsupported("this assignment of several columns")),
+        };
+        self.subquery_as(sub, crate::apply::Ask::Column(at - 1), ty)
+    }
+}
+
+/// DEFAULT among the rows of VALUES.
+fn defaults_of(bound: &Bound, query: &Query) -> Vec<(usize, usize)> {
+    let rows = query.entries.iter().find_map(|entry| match &entry.kind {
+        EntryKind::Values(rows) if entry.in_from => Some(rows),
+        _ => None,
+    });
+    let is_insert = query.modify.as_ref().is_some_and(|m| m.kind == ModifyKind::Insert);
+    let mut found = Vec::new();
+    for (n, row) in rows.filter(|_| is_insert).into_iter().flatten().enumerate() {
+        let defaults = row.iter().zip(query.targets.iter().filter(|target| !target.hidden));
+        let defaults = defaults.filter(|(id, _)| matches!(bound.expr(**id), Expr::Default));
+        found.extend(defaults.map(|(_, target)| (n, target.number)));
+    }
+    found
+}

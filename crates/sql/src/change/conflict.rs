@@ -1,0 +1,222 @@
+//! ON CONFLICT.
+//!
+//! The row that has one of the unique keys concerned is looked up in the newest committed state and locked; a
+//! new row is inserted where there is none. A row that comes between the two, of another transaction, shows as
+//! a duplicate key: the insert is undone, and the row looked up again. What is locked is what is changed: that
+//! it could not be changed is an error and never a count of zero.
+
+use std::collections::HashSet;
+
+use datafusion::arrow::array::AsArray;
+use onlap::{ErrorKind, IndexSchema, Row, RowId, RowLock, TableSchema, Value};
+use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
+use onlap_query::{Change, RowExprs, Source, Update};
+
+use super::update::lock_mode;
+use super::{Statement, array_of, default_of, places, returning, value_at};
+use crate::catalog::oids;
+use crate::error::{Result, SqlError, state};
+
+/// What to do with a row that is there already.
+pub struct Conflict<'a> {
+    statement: &'a Statement<'a>,
+    arbiters: Vec<IndexSchema>,
+    update: Option<&'a Update>,
+    /// How a row is locked.
+    mode: RowLock,
+    /// Keys that this statement inserted or changed.
+    touched: HashSet<String>,
+}
+
+/// Tries until another transaction's row is seen.
+const TRIES: usize = 1000;
+
+impl<'a> Conflict<'a> {
+    /// Of a statement's clause.
+    ///
+    /// # Errors
+    /// No unique index matches.
+    pub fn new(statement: &'a Statement<'a>, change: &'a Change) -> Result<Conflict<'a>> {
+        let (tree, _) = statement.bound.tree();
+        let schema = &statement.target.schema;
+        let arbiters = arbiters(tree, statement.modify, schema)?;
+        let set = statement.modify.conflict.as_ref().map_or(&[][..], |conflict| &conflict.set);
+        let mode = lock_mode(schema, places(set));
+        let (update, touched) = (change.update.as_ref(), HashSet::new());
+        Ok(Conflict { statement, arbiters, update, mode, touched })
+    }
+
+    /// Inserts a row or changes the one that is there; the row as it is then, `None` where nothing was
+    /// done.
+    ///
+    /// # Errors
+    /// Those of the insert and the update.
+    pub fn put(&mut self, row: Row) -> Result<Option<Row>> {
+        for _ in 0..TRIES {
+            let Some(update) = self.update else {
+                if self.is_there(&row)? {
+                    return Ok(None);
+                }
+                match self.insert(&row)? {
+                    true => return Ok(Some(row)),
+                    false => continue,
+                }
+            };
+            let Some((touched, id, old)) = self.lock(&row)? else {
+                match self.insert(&row)? {
+                    true => return Ok(Some(row)),
+                    false => continue,
+                }
+            };
+            if self.touched.contains(&touched) {
+                let text = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+                let hint = "Ensure that no rows proposed for insertion within the same command \
+                            have duplicate constrained values.";
+                return Err(SqlError::new(state::CARDINALITY, text).hint(hint));
+            }
+            let changed = self.change(update, id, old, &row)?;
+            self.touched.insert(touched);
+            return Ok(changed);
+        }
+        Err(SqlError::concurrent_update())
+    }
+
+    /// The key of a row in an index.
+    fn key_of(&self, index: &IndexSchema, row: &Row) -> Vec<Value> {
+        let schema = &self.statement.target.schema;
+        let at = index.key.iter().filter_map(|part| schema.position(part.column));
+        at.map(|at| row[at].clone()).collect()
+    }
+
+    /// Whether a row with one of the keys is there.
+    fn is_there(&self, row: &Row) -> Result<bool> {
+        let table = &self.statement.target.table;
+        for index in &self.arbiters {
+            let key = self.key_of(index, row);
+            if self.statement.view.scope.tx()?.has_key(table, &index.name, &key)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The row with one of the keys, locked, and what it is known by as touched.
+    fn lock(&self, row: &Row) -> Result<Option<(String, RowId, Row)>> {
+        let table = &self.statement.target.table;
+        for index in &self.arbiters {
+            let key = self.key_of(index, row);
+            let mut tx = self.statement.view.scope.tx()?;
+            if let Some((id, old)) = tx.lock_by(table, &index.name, &key, self.mode)? {
+                return Ok(Some((touch(index, &key), id, old)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether the row went in.
+    fn insert(&mut self, row: &Row) -> Result<bool> {
+        let inserted = {
+            let mut tx = self.statement.view.scope.tx()?;
+            let before = tx.savepoint();
+            match tx.insert(&self.statement.target.table, row) {
+                Err(e) if e.kind() == ErrorKind::DuplicateKey => {
+                    tx.rollback_to(&before)?;
+                    Err(e)
+                }
+                result => Ok(result?),
+            }
+        };
+        if let Err(e) = inserted {
+            // Unless the clause is about the key, or another of its keys has come as well.
+            let constraint = e.subject().and_then(|s| s.constraint.as_deref());
+            let is_arbiter = self.arbiters.iter().any(|i| Some(i.name.as_str()) == constraint);
+            return if is_arbiter || self.is_there(row)? { Ok(false) } else { Err(e.into()) };
+        }
+        for index in &self.arbiters {
+            let key = self.key_of(index, row);
+            self.touched.insert(touch(index, &key));
+        }
+        Ok(true)
+    }
+
+    fn change(&self, update: &Update, id: RowId, old: Row, new: &Row) -> Result<Option<Row>> {
+        let schema = &self.statement.target.schema;
+        let of = |exprs: &RowExprs| {
+            returning::values(exprs, 1, |source| match source {
+                Source::Row(number) => array_of(schema, number, [&old[number - 1]].into_iter()),
+                Source::Excluded(number) => {
+                    array_of(schema, number, [&new[number - 1]].into_iter())
+                }
+                Source::Found(_) => Err(SqlError::new("XX000", "no row was found")),
+            })
+        };
+        if let Some(filter) = &update.filter {
+            let holds = of(filter)?;
+            let holds = holds.column(0).as_boolean();
+            if holds.iter().next().flatten() != Some(true) {
+                return Ok(None);
+            }
+        }
+        let made = of(&update.values)?;
+        let mut values = Vec::with_capacity(update.written.len());
+        for (number, at) in &update.written {
+            values.push(match at {
+                Some(at) => value_at(schema, *number, made.column(*at), 0)?,
+                None => default_of(self.statement, &self.statement.target.table, *number)?,
+            });
+        }
+        let mut row = old;
+        let mut columns = Vec::with_capacity(values.len());
+        for ((number, _), value) in update.written.iter().zip(&values) {
+            row[number - 1] = value.clone();
+            columns.push(schema.columns[number - 1].name.as_str());
+        }
+        let mut values = |_: RowId| Ok(values.clone());
+        let mut tx = self.statement.view.scope.tx()?;
+        tx.change_each(&self.statement.target.table, &[id], &columns, &mut values)?;
+        Ok(Some(row))
+    }
+}
+
+fn touch(index: &IndexSchema, key: &[Value]) -> String {
+    format!("{}:{key:?}", index.name)
+}
+
+/// The unique indexes that a clause is about.
+///
+/// # Errors
+/// `42P10`: none has these columns.
+pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<Vec<IndexSchema>> {
+    let unique = schema.indexes.iter().filter(|index| index.unique && index.ready);
+    let Some(conflict) = &modify.conflict else { return Ok(Vec::new()) };
+    if conflict.constraint != 0 {
+        let is_it = |index: &&IndexSchema| {
+            oids::of_index_constraint(index.id) == conflict.constraint
+        };
+        return Ok(unique.filter(is_it).cloned().collect());
+    }
+    if conflict.elements.is_empty() {
+        return Ok(unique.cloned().collect());
+    }
+    let none = || {
+        let text = "there is no unique or exclusion constraint matching the ON CONFLICT \
+                    specification";
+        SqlError::new("42P10", text)
+    };
+    let column = |value: ExprId| match tree.expr(value) {
+        Expr::Var { column, .. } if *column > 0 => Ok(*column as usize - 1),
+        _ => Err(none()),
+    };
+    let wanted = conflict.elements.iter().map(|element| column(element.value));
+    let mut wanted = wanted.collect::<Result<Vec<usize>>>()?;
+    wanted.sort_unstable();
+    wanted.dedup();
+    let is_of = |index: &&IndexSchema| {
+        let places = index.key.iter().filter_map(|part| schema.position(part.column));
+        let mut places: Vec<usize> = places.collect();
+        places.sort_unstable();
+        places == wanted
+    };
+    let found: Vec<IndexSchema> = unique.filter(is_of).cloned().collect();
+    if found.is_empty() { Err(none()) } else { Ok(found) }
+}

@@ -1,0 +1,92 @@
+//! Which rows does an UPDATE or DELETE change?
+//!
+//! The rows that its steps find are locked. Where another transaction had changed one meanwhile, at READ COMMITTED, the
+//! steps are run again for the rows that are locked now, which no other transaction changes any more.
+
+use std::collections::HashSet;
+
+use datafusion::arrow::array::{AsArray, BooleanArray, RecordBatch};
+use datafusion::arrow::compute::filter_record_batch;
+use datafusion::arrow::datatypes::Int64Type;
+use onlap::{LockWait, RowId, RowLock};
+
+use super::Statement;
+use crate::error::Result;
+use crate::plan::Held;
+use crate::query::Changing;
+
+/// Rows that were found and are locked, with what the steps say of each.
+pub struct Found {
+    /// The steps.
+    pub changing: Changing,
+    /// Batches whose first column is the row's id; each id once.
+    pub batches: Held,
+}
+
+impl Statement<'_> {
+    /// Finds and locks rows.
+    ///
+    /// # Errors
+    /// Those of the steps; conflicts with other transactions.
+    pub fn find(&self, mode: RowLock) -> Result<Found> {
+        let mut found = self.ask()?;
+        let ids = ids_of(&found.batches);
+        if ids.is_empty() {
+            return Ok(found);
+        }
+        found.batches.let_others_run();
+        let mut moved = false;
+        let mut locked = {
+            let mut recheck = |_: RowId, _: &onlap::Row| {
+                moved = true;
+                Ok(true)
+            };
+            let (table, wait) = (&self.target.table, LockWait::Block);
+            self.view.scope.tx()?.lock_rows(table, &ids, mode, wait, &mut recheck)?
+        };
+        if !moved && locked.len() == ids.len() {
+            return Ok(found);
+        }
+        // What the other transaction committed is seen now, and the rows stay as they are.
+        self.view.scope.tx()?.begin_statement()?;
+        let Found { changing, batches } = self.ask()?;
+        locked.sort_unstable();
+        let wanted = |id| locked.binary_search(&id).is_ok();
+        Ok(Found { changing, batches: batches.keep(|batches| keep(batches, wanted))? })
+    }
+
+    /// What the steps find. A row that joins with several others is changed once.
+    fn ask(&self) -> Result<Found> {
+        let changing = self.bound.change(self.view, &self.values, self.text)?;
+        let mut seen = HashSet::new();
+        let batches = changing.run(self.view)?.all()?;
+        let batches = batches.keep(|batches| keep(batches, |id| seen.insert(id)))?;
+        Ok(Found { changing, batches })
+    }
+}
+
+/// The ids of the rows of a batch.
+pub fn ids_in(batch: &RecordBatch) -> impl Iterator<Item = RowId> {
+    batch.column(0).as_primitive::<Int64Type>().values().iter().map(|id| *id as RowId)
+}
+
+/// The ids of rows.
+pub fn ids_of(batches: &[RecordBatch]) -> Vec<RowId> {
+    batches.iter().flat_map(ids_in).collect()
+}
+
+fn keep(
+    batches: Vec<RecordBatch>,
+    mut wanted: impl FnMut(RowId) -> bool,
+) -> Result<Vec<RecordBatch>> {
+    let mut kept = Vec::with_capacity(batches.len());
+    for batch in batches {
+        let mask: Vec<bool> = ids_in(&batch).map(&mut wanted).collect();
+        kept.push(match mask.iter().all(|keep| *keep) {
+            true => batch,
+            false => filter_record_batch(&batch, &BooleanArray::from(mask))
+                .map_err(datafusion::common::DataFusionError::from)?,
+        });
+    }
+    Ok(kept)
+}

@@ -1,0 +1,169 @@
+//! INSERT, and UPSERT INTO.
+
+use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use onlap::{Batch, Row, Value, convert};
+use onlap_pg::ast::Overriding;
+use onlap_query::{Change, Source};
+
+use super::conflict::Conflict;
+use super::returning::Returned;
+use super::{Statement, array_of, column_of, value_at};
+use crate::ddl::defaults;
+use crate::error::{Result, SqlError};
+use crate::plan::{Batches, TableHandle};
+use crate::session::answer::Answer;
+use crate::view::View;
+
+/// A row's values by column; `None` for DEFAULT.
+type Given = Vec<Option<Value>>;
+
+/// UPSERT INTO.
+pub fn upsert(statement: &Statement<'_>) -> Result<Answer> {
+    if statement.modify.conflict.is_some() || !statement.modify.returning.is_empty() {
+        return Err(SqlError::unsupported("ON CONFLICT or RETURNING with UPSERT INTO")
+            .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
+    }
+    let changing = statement.bound.change(statement.view, &statement.values, statement.text)?;
+    let rows = statement.all_rows(&changing)?;
+    let batch = batch_of(statement.target, &rows)?;
+    statement.view.scope.tx()?.upsert_batch(&statement.target.table, batch)?;
+    Ok(Answer::Done(format!("INSERT 0 {}", rows.len())))
+}
+
+/// INSERT.
+pub fn run(statement: &Statement<'_>) -> Result<Answer> {
+    let changing = statement.bound.change(statement.view, &statement.values, statement.text)?;
+    let change = &changing.change;
+    let mut returned = Returned::default();
+    let mut n = 0;
+    let mut put = |rows: Vec<Row>| {
+        n += rows.len() as u64;
+        let row = |source| match source {
+            Source::Row(number) => {
+                array_of(&statement.target.schema, number, column_of(&rows, number))
+            }
+            _ => Err(SqlError::new("XX000", "INSERT returns what it has written")),
+        };
+        returned.add(change.returning.as_ref(), rows.len(), row)
+    };
+    if statement.modify.conflict.is_some() {
+        // What is there already is changed, so all of the query is read first.
+        let rows = statement.all_rows(&changing)?;
+        let mut conflict = Conflict::new(statement, change)?;
+        let mut kept = Vec::with_capacity(rows.len());
+        for row in rows {
+            kept.extend(conflict.put(row)?);
+        }
+        put(kept)?;
+    } else {
+        // The query sees none of its rows: it sees what was there when the statement began.
+        let mut batches = changing.run(statement.view)?;
+        let mut before = 0;
+        while let Some(batch) = batches.next()? {
+            let rows = statement.rows_of(change, &batch, before)?;
+            before += batch.num_rows();
+            write(statement.view, statement.target, &rows)?;
+            put(rows)?;
+        }
+    }
+    Ok(returned.answer(statement, &changing.encoder, "INSERT 0", n))
+}
+
+/// From this number of rows on they go to the engine in column form.
+const MANY: usize = 4;
+
+impl Statement<'_> {
+    fn all_rows(&self, changing: &crate::query::Changing) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for batch in &changing.run(self.view)?.all()? {
+            rows.extend(self.rows_of(&changing.change, batch, rows.len())?);
+        }
+        Ok(rows)
+    }
+
+    /// Whole rows of a batch, of which `before` came in others.
+    fn rows_of(&self, change: &Change, batch: &RecordBatch, before: usize) -> Result<Vec<Row>> {
+        let schema = &self.target.schema;
+        let mut rows: Vec<Given> = vec![vec![None; schema.columns.len()]; batch.num_rows()];
+        for (number, place) in &change.written {
+            let Some(place) = place else { continue };
+            for (at, row) in rows.iter_mut().enumerate() {
+                row[number - 1] = Some(value_at(schema, *number, batch.column(*place), at)?);
+            }
+        }
+        let first = change.defaults.partition_point(|(row, _)| *row < before);
+        let defaults = change.defaults[first..].iter();
+        let end = before + rows.len();
+        for (row, number) in defaults.take_while(|(row, _)| *row < end) {
+            rows[row - before][number - 1] = None;
+        }
+        self.override_identities(change, &mut rows)?;
+        defaults::complete(self.session, self.view, &self.target.table, rows)
+    }
+
+    /// Whose values identity columns get.
+    fn override_identities(&self, change: &Change, rows: &mut [Given]) -> Result<()> {
+        let schema = &self.target.schema;
+        for (number, _) in &change.written {
+            let column = &schema.columns[number - 1];
+            let always = defaults::identity(self.view, schema.id, column.id);
+            let Some(always) = always else { continue };
+            let mut slots = rows.iter_mut().map(|row| &mut row[number - 1]);
+            match self.modify.overriding {
+                Some(Overriding::System) => {}
+                Some(Overriding::User) => slots.for_each(|value| *value = None),
+                None if always && slots.any(|value| value.is_some()) => {
+                    return Err(generated_always(&column.name));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Inserts the rows of a query into all columns of a table, and says how many.
+///
+/// # Errors
+/// Those of the query; values that do not fit.
+pub fn fill(view: &View, target: &TableHandle, mut batches: Batches) -> Result<u64> {
+    let mut n = 0;
+    while let Some(batch) = batches.next()? {
+        let value = |row, (at, array): (usize, &ArrayRef)| {
+            value_at(&target.schema, at + 1, array, row)
+        };
+        let row = |row| batch.columns().iter().enumerate().map(|c| value(row, c)).collect();
+        let rows = (0..batch.num_rows()).map(row).collect::<Result<Vec<Row>>>()?;
+        write(view, target, &rows)?;
+        n += rows.len() as u64;
+    }
+    Ok(n)
+}
+
+fn write(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
+    let mut tx = view.scope.tx()?;
+    if rows.len() < MANY {
+        return Ok(rows.iter().try_for_each(|row| tx.insert(&target.table, row))?);
+    }
+    Ok(tx.insert_batch(&target.table, batch_of(target, rows)?)?)
+}
+
+fn batch_of(target: &TableHandle, rows: &[Row]) -> Result<Batch> {
+    let columns = &target.schema.columns;
+    let mut batch = Batch::new(columns.iter().map(|c| c.ty.physical()));
+    for (i, column) in columns.iter().enumerate() {
+        let out = &mut batch.columns[i];
+        for row in rows {
+            convert::push_value(column.ty, &row[i], out, &column.name)?;
+        }
+    }
+    batch.rows = rows.len();
+    Ok(batch)
+}
+
+fn generated_always(column: &str) -> SqlError {
+    let text = format!("cannot insert a non-DEFAULT value into column \"{column}\"");
+    let detail = format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS.");
+    let hint = "Use OVERRIDING SYSTEM VALUE to override.";
+    SqlError::new("428C9", text).detail(detail).hint(hint)
+}

@@ -1,0 +1,148 @@
+//! UPDATE and DELETE.
+
+use datafusion::arrow::array::ArrayRef;
+use onlap::{RowId, RowLock, TableSchema, Value};
+use onlap_query::Source;
+
+use super::find::{Found, ids_in, ids_of};
+use super::returning::Returned;
+use super::{Statement, array_of, default_of, places, value_at};
+use crate::error::{Result, SqlError};
+use crate::session::answer::Answer;
+
+/// DELETE.
+pub fn delete(statement: &Statement<'_>) -> Result<Answer> {
+    let Found { changing, batches } = statement.find(RowLock::Update)?;
+    let ids = ids_of(&batches);
+    let n = statement.view.scope.tx()?.delete_rows(&statement.target.table, &ids)?;
+    if n != ids.len() as u64 {
+        return Err(SqlError::concurrent_update());
+    }
+    let mut returned = Returned::default();
+    for batch in &batches {
+        let found = |source| match source {
+            Source::Found(at) => Ok(batch.column(at).clone()),
+            _ => Err(SqlError::new("XX000", "a row that is deleted is as it was found")),
+        };
+        returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
+    }
+    Ok(returned.answer(statement, &changing.encoder, "DELETE", n))
+}
+
+/// UPDATE.
+pub fn update(statement: &Statement<'_>) -> Result<Answer> {
+    let (_, query) = statement.bound.tree();
+    let mode = lock_mode(&statement.target.schema, places(&query.targets));
+    let found = statement.find(mode)?;
+    let setting = Setting::new(statement, &found)?;
+    setting.write()?;
+    let mut returned = Returned::default();
+    for (at, batch) in found.batches.iter().enumerate() {
+        let source = |source| match source {
+            Source::Found(place) => Ok(batch.column(place).clone()),
+            Source::Row(number) => setting.column(at, number),
+            Source::Excluded(_) => Err(SqlError::new("XX000", "UPDATE has no row to insert")),
+        };
+        returned.add(found.changing.change.returning.as_ref(), batch.num_rows(), source)?;
+    }
+    let n = setting.places.len() as u64;
+    Ok(returned.answer(statement, &found.changing.encoder, "UPDATE", n))
+}
+
+/// How rows are locked of which columns are set: more strongly where one is part of a unique key.
+pub fn lock_mode(schema: &TableSchema, mut places: impl Iterator<Item = usize>) -> RowLock {
+    let keyed = |place: usize| {
+        let id = schema.columns[place].id;
+        let mut unique = schema.indexes.iter().filter(|index| index.unique);
+        unique.any(|index| index.key.iter().any(|part| part.column == id))
+    };
+    if places.any(keyed) { RowLock::Update } else { RowLock::NoKeyUpdate }
+}
+
+/// What rows become that were found and locked.
+struct Setting<'a> {
+    statement: &'a Statement<'a>,
+    found: &'a Found,
+    /// Rows by id, with their places in the batches.
+    places: Vec<(RowId, usize, usize)>,
+    /// Of each column that is set to DEFAULT, the values by batch and row.
+    defaults: Vec<(usize, Vec<Vec<Value>>)>,
+}
+
+impl<'a> Setting<'a> {
+    fn new(statement: &'a Statement<'a>, found: &'a Found) -> Result<Setting<'a>> {
+        let mut places = Vec::new();
+        for (b, batch) in found.batches.iter().enumerate() {
+            places.extend(ids_in(batch).enumerate().map(|(row, id)| (id, b, row)));
+        }
+        places.sort_unstable();
+        let table = &statement.target.table;
+        let mut defaults = Vec::new();
+        let written = &found.changing.change.written;
+        for (number, _) in written.iter().filter(|(_, place)| place.is_none()) {
+            let mut all = Vec::with_capacity(found.batches.len());
+            for batch in &found.batches {
+                let one = |_| default_of(statement, table, *number);
+                all.push((0..batch.num_rows()).map(one).collect::<Result<_>>()?);
+            }
+            defaults.push((*number, all));
+        }
+        Ok(Setting { statement, found, places, defaults })
+    }
+
+    fn defaults(&self, number: usize, batch: usize) -> &[Value] {
+        let found = self.defaults.iter().find(|(known, _)| *known == number);
+        &found.expect("it is set to DEFAULT").1[batch]
+    }
+
+    /// The values that are set in a row.
+    fn values(&self, id: RowId) -> Result<Vec<Value>> {
+        let at = self.places.binary_search_by_key(&id, |place| place.0);
+        let (_, batch, row) = self.places[at.expect("a row that was found")];
+        let columns = &self.found.batches[batch];
+        let value = |(number, place): &(usize, Option<usize>)| match place {
+            Some(place) => {
+                value_at(&self.statement.target.schema, *number, columns.column(*place), row)
+            }
+            None => Ok(self.defaults(*number, batch)[row].clone()),
+        };
+        self.found.changing.change.written.iter().map(value).collect()
+    }
+
+    /// A column of the rows of a batch, as it is written.
+    fn column(&self, batch: usize, number: usize) -> Result<ArrayRef> {
+        let mut written = self.found.changing.change.written.iter();
+        match written.find(|(known, _)| *known == number) {
+            Some((_, Some(place))) => Ok(self.found.batches[batch].column(*place).clone()),
+            _ => {
+                let values = self.defaults(number, batch).iter();
+                array_of(&self.statement.target.schema, number, values)
+            }
+        }
+    }
+
+    /// Changes the rows, all of them at once: what one row's change brings about in another does not hide that.
+    fn write(&self) -> Result<()> {
+        let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
+        let schema = &self.statement.target.schema;
+        let written = &self.found.changing.change.written;
+        let name = |(number, _): &(usize, _)| schema.columns[number - 1].name.as_str();
+        let columns: Vec<&str> = written.iter().map(name).collect();
+        let mut failed = None;
+        let mut values = |id: RowId| {
+            self.values(id).map_err(|e| {
+                let text = e.to_string();
+                failed = Some(e);
+                onlap::Error::new(onlap::ErrorKind::InvalidInput, text)
+            })
+        };
+        let table = &self.statement.target.table;
+        let mut tx = self.statement.view.scope.tx()?;
+        let changed = tx.change_each(table, &ids, &columns, &mut values);
+        drop(tx);
+        match failed {
+            Some(e) => Err(e),
+            None => Ok(changed?),
+        }
+    }
+}
