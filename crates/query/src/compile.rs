@@ -8,7 +8,7 @@ use onlap_kernels::time::clock;
 use onlap_kernels::{Col, Datum, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
 use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind, Target};
-use onlap_pg::catalog::{Volatility, oids};
+use onlap_pg::catalog::{Proc, Volatility, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
@@ -172,9 +172,7 @@ impl Compiler<'_> {
                 Ok(Node::Column(at.expect("a value has been put in a placeholder's place")))
             }
             Expr::Call(call) => {
-                let args = self.arguments(call)?;
-                let types = self.types_of(&args);
-                let nodes = self.nodes(&args)?;
+                let (nodes, types) = self.arguments(call)?;
                 let call = self.call(call.proc, nodes, types, ty)?;
                 self.folded(Node::Call(call))
             }
@@ -278,19 +276,48 @@ impl Compiler<'_> {
         element.ok_or_else(|| crate::node::unserved(&self.env, array))
     }
 
-    /// The arguments in the order of the parameters.
-    pub fn arguments(&self, call: &onlap_pg::bound::Call) -> Result<Vec<ExprId>> {
-        let proc = self.env.catalog.proc(call.proc).expect("the resolver has found it");
+    /// The arguments in the order of the parameters, with their types; defaults stand where arguments that were given by name
+    /// leave a gap. Kernels know what those mean that are missing at the end.
+    pub fn arguments(&mut self, call: &onlap_pg::bound::Call) -> Result<(Vec<Node>, Vec<TypeRef>)> {
+        let catalog = Arc::clone(&self.env.catalog);
+        let proc = catalog.proc(call.proc).expect("the resolver has found it");
         let mut places: Vec<Option<ExprId>> = vec![None; proc.arguments.len().max(call.args.len())];
         for (n, (place, id)) in call.args.iter().enumerate() {
             places[place.unwrap_or(n)] = Some(*id);
         }
         places.truncate(places.iter().rposition(Option::is_some).map_or(0, |at| at + 1));
-        let all: Option<Vec<ExprId>> = places.iter().copied().collect();
-        match all {
-            Some(all) if all.len() + proc.defaults >= proc.arguments.len() => Ok(all),
-            _ => Err(unsupported(format!("{}() with defaults", proc.name))),
+        if places.len() + proc.defaults < proc.arguments.len() {
+            return Err(unsupported(format!("{}() with defaults", proc.name)));
         }
+        let (mut nodes, mut types) = (Vec::new(), Vec::new());
+        for (n, place) in places.into_iter().enumerate() {
+            match place {
+                Some(id) => {
+                    nodes.push(self.node(id)?);
+                    types.push(self.bound.ty(id));
+                }
+                None => {
+                    nodes.push(self.default_of(proc, n)?);
+                    types.push(TypeRef::new(proc.arguments[n]));
+                }
+            }
+        }
+        Ok((nodes, types))
+    }
+
+    /// The default of a parameter: a literal, perhaps with its type behind it.
+    fn default_of(&self, proc: &Proc, parameter: usize) -> Result<Node> {
+        let missing = || unsupported(format!("{}() with defaults", proc.name));
+        let first = proc.arguments.len() - proc.defaults;
+        let at = parameter.checked_sub(first).ok_or_else(missing)?;
+        let text = proc.default_texts.split(", ").nth(at).ok_or_else(missing)?;
+        let text = match text.strip_prefix('\'').and_then(|text| text.rsplit_once("'::")) {
+            Some((text, _)) => text,
+            None => text,
+        };
+        let ty = proc.arguments[parameter];
+        let value = onlap_kernels::input(&mut self.env.cx(), TypeRef::new(ty), text)?;
+        self.constant(ty, &value)
     }
 
     /// A column, of this query or of one around it.

@@ -110,6 +110,8 @@ const CATALOGS: &[&str] = &[
     "select pg_encoding_to_char(encoding) from pg_database where datname = current_database()",
     "select pg_char_to_encoding('latin1'), pg_encoding_to_char(99)",
     "select pg_partition_ancestors('a'::regclass)",
+    "select make_interval(days => 3), make_interval(secs => 1.5, years => 2), jsonb_set_lax('{}', '{a}', null, null_value_treatment => 'use_json_null')",
+    "select word, catcode, barelabel, catdesc, baredesc from pg_get_keywords()",
     "select array_agg(attname order by attnum) from pg_attribute where attrelid = 'b'::regclass and attnum > 0",
     "select relname from pg_class where relname like 'v_' and pg_table_is_visible(oid)",
     "select rolname, rolsuper from pg_roles where rolname = current_user",
@@ -255,7 +257,11 @@ fn views_are_read_with_their_owners_rights() {
     let mut refused = |statement: &str, about: &str| {
         let error = reader.run(statement).error;
         let error = error.unwrap_or_else(|| panic!("{statement} is refused"));
-        assert_eq!(error, ("42501".into(), format!("permission denied for {about}")), "{statement}");
+        assert_eq!(
+            error,
+            ("42501".into(), format!("permission denied for {about}")),
+            "{statement}"
+        );
     };
     refused("select * from ids", "view ids");
     refused("select count(*) from ids", "view ids");
@@ -277,4 +283,38 @@ fn a_view_that_reads_itself_is_refused() {
     talk.rows("create or replace view one as select n from two");
     let error = talk.run("select * from one").error.map(|error| error.0);
     assert_eq!(error.as_deref(), Some("42P17"));
+}
+
+#[test]
+fn conditions_on_views_find_indexes() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for statement in [
+        "create table a (id int primary key, t text)",
+        "create table b (id int primary key, t text)",
+        "create view va as select t, id as key from a where t is not null",
+        "create view vu as select key as k, t from va union all select id, t from b",
+        "create view vg as select key, count(*) as c from va group by key",
+        "create view vl as select id, t from a order by id limit 10",
+    ] {
+        talk.rows(statement);
+    }
+    let mut steps = |statement: &str| {
+        let rows = talk.rows(&format!("explain {statement}"));
+        let lines = rows.into_iter().filter_map(|row| row[0].clone());
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    for statement in [
+        "select t from va where key = 1",
+        "select * from vg where key = 1",
+        "select * from (select id, t from a) s where s.id > 5",
+        "select v.t from b join va v on v.key = b.id where v.key = 2",
+    ] {
+        let steps = steps(statement);
+        assert!(steps.contains("Index Scan using a_pkey"), "{statement}\n{steps}");
+    }
+    let both = steps("select t from vu where k = 3");
+    assert!(both.contains("a_pkey") && both.contains("b_pkey"), "{both}");
+    let limited = steps("select t from vl where id = 3");
+    assert!(!limited.contains("a_pkey"), "{limited}");
 }

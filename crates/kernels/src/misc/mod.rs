@@ -12,6 +12,7 @@ pub(crate) mod net;
 pub(crate) mod rows;
 mod session;
 mod types;
+mod words;
 
 pub use session::asks_session;
 

@@ -10,9 +10,10 @@ use onlap_pg::catalog::{Catalog, Proc, Volatility};
 use onlap_pg::{Oid, Result};
 
 use super::rows::representation;
+use super::words;
 use crate::array::{Array, Record};
 use crate::series::{Rows, Series, SeriesEntry};
-use crate::{Cx, Col, Datum, Entry, Kernel, Repr, Types, each, signature};
+use crate::{Col, Cx, Datum, Entry, Kernel, Repr, Types, each, signature};
 
 macro_rules! asked {
     ($($signature:literal,)*) => {
@@ -75,10 +76,16 @@ fn ask(wanted: &'static str, types: &Types) -> Box<dyn Kernel> {
 }
 
 /// Functions that give sets: the session makes an array of rows.
-pub(super) const SERIES: &[SeriesEntry] = &[("aclexplode(_aclitem)", exploded), ("pg_partition_ancestors(regclass)", |_| {
-    // No table is a part of another.
-    Box::new(|_: &[Datum<'_>], _: &mut Cx<'_>| -> Result<Rows> { Ok(Box::new(std::iter::empty())) })
-})];
+pub(super) const SERIES: &[SeriesEntry] = &[
+    words::SERIES[0],
+    ("aclexplode(_aclitem)", exploded),
+    ("pg_partition_ancestors(regclass)", |_| {
+        // No table is a part of another.
+        Box::new(|_: &[Datum<'_>], _: &mut Cx<'_>| -> Result<Rows> {
+            Ok(Box::new(std::iter::empty()))
+        })
+    }),
+];
 
 fn exploded(types: &Types) -> Box<dyn Series> {
     let proc = row(&types.catalog, "aclexplode(_aclitem)").oid;

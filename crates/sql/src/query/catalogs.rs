@@ -114,9 +114,8 @@ pub fn scan(
     let run = move |_: Vec<Arc<dyn ExecutionPlan>>, _: Arc<TaskContext>| {
         let batch = work.batch().map_err(external)?;
         let starts = (0..batch.num_rows()).step_by(BATCH_ROWS);
-        let slices: Vec<_> = starts
-            .map(|at| Ok(batch.slice(at, BATCH_ROWS.min(batch.num_rows() - at))))
-            .collect();
+        let slices: Vec<_> =
+            starts.map(|at| Ok(batch.slice(at, BATCH_ROWS.min(batch.num_rows() - at)))).collect();
         Ok(stream_of(Arc::clone(&out), futures::stream::iter(slices)))
     };
     let detail = format!(" on {}", definition.name);
@@ -166,12 +165,14 @@ fn datum<'a>(
         (rows::Datum::Float(v), Repr::Float8) => Datum::Float8(*v),
         (rows::Datum::Text(v), Repr::Text) => Datum::Text(v.as_str().into()),
         (rows::Datum::Text(v), Repr::Char) => Datum::Char(v.bytes().next().unwrap_or(0)),
-        (rows::Datum::Ints(all), Repr::Bytes) => list(cx, ty.oid, all, |v, element| match element {
-            Repr::Int2 => Datum::Int2(*v as i16),
-            Repr::Int4 => Datum::Int4(*v as i32),
-            Repr::Oid => Datum::Oid(*v as u32),
-            _ => Datum::Int8(*v),
-        })?,
+        (rows::Datum::Ints(all), Repr::Bytes) => {
+            list(cx, ty.oid, all, |v, element| match element {
+                Repr::Int2 => Datum::Int2(*v as i16),
+                Repr::Int4 => Datum::Int4(*v as i32),
+                Repr::Oid => Datum::Oid(*v as u32),
+                _ => Datum::Int8(*v),
+            })?
+        }
         (rows::Datum::Texts(all), Repr::Bytes) => {
             list(cx, ty.oid, all, |v, _| Datum::Text(v.as_str().into()))?
         }

@@ -24,13 +24,13 @@ use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Change, Env, compile, compile_change};
 
+use crate::change;
 use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
+use crate::plan::{Batches, TableHandle};
 use crate::rights::Need;
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
-use crate::change;
-use crate::plan::{Batches, TableHandle};
 use crate::types::PgType;
 use crate::view::View;
 pub use answer::Encoder;
@@ -263,7 +263,12 @@ impl Bound {
     ///
     /// # Errors
     /// One is missing, or is none of its type.
-    pub fn values(&self, view: &View, values: &[Parameter], text: &str) -> Result<Vec<Datum<'static>>> {
+    pub fn values(
+        &self,
+        view: &View,
+        values: &[Parameter],
+        text: &str,
+    ) -> Result<Vec<Datum<'static>>> {
         let settings = session::settings(view);
         let asked = Asked::new(view);
         let mut cx = Cx { catalog: &self.catalog, settings: &settings, session: &asked };
@@ -290,12 +295,7 @@ impl Bound {
     ///
     /// # Errors
     /// `0A000` for what has no kernel or no step; errors of constants.
-    pub fn change(
-        &self,
-        view: &View,
-        values: &[Datum<'static>],
-        text: &str,
-    ) -> Result<Changing> {
+    pub fn change(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Changing> {
         let (env, asked) = self.env(view, values);
         let _entered = view.instance.planner.handle().enter();
         let change = compile_change(&self.tree, self.query, &self.sources(view), &env);

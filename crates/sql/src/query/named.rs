@@ -13,8 +13,8 @@ use super::views::of_sql;
 use crate::functions::catalogs::{Seen, oid_named, print};
 use crate::parse::identifiers;
 use crate::rights::Acl;
-use crate::system::row_types;
 use crate::system::grants::{printed, read_item};
+use crate::system::row_types;
 use crate::types::oid;
 
 /// Calls a function of this module; `None` for others.

@@ -3,8 +3,8 @@
 //! Asked of the bound tree: every column that the query names counts, also where the answer does not depend on it. A view is
 //! read by the statement, and its query by the view's owner, which is asked for after it, as PostgreSQL does.
 
-use onlap_pg::bound::{Bound, EntryKind, Expr, Part, QueryId};
 use onlap_pg::Oid;
+use onlap_pg::bound::{Bound, EntryKind, Expr, Part, QueryId};
 
 use super::tables::Known;
 use super::views::Others;

@@ -105,7 +105,8 @@ impl TableProvider for SystemTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-        let batch = rows_of(&self.view, &self.definition).map_err(external)?.batch(&self.definition)?;
+        let batch =
+            rows_of(&self.view, &self.definition).map_err(external)?.batch(&self.definition)?;
         let table = MemTable::try_new(self.schema(), vec![vec![batch]])?;
         table.scan(state, projection, filters, limit).await
     }
