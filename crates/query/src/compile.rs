@@ -276,18 +276,13 @@ impl Compiler<'_> {
         element.ok_or_else(|| crate::node::unserved(&self.env, array))
     }
 
-    /// The arguments in the order of the parameters, with their types; defaults stand where arguments that were given by name
-    /// leave a gap. Kernels know what those mean that are missing at the end.
+    /// The arguments in the order of the parameters, with their types; defaults stand for those that were not given.
     pub fn arguments(&mut self, call: &onlap_pg::bound::Call) -> Result<(Vec<Node>, Vec<TypeRef>)> {
         let catalog = Arc::clone(&self.env.catalog);
         let proc = catalog.proc(call.proc).expect("the resolver has found it");
         let mut places: Vec<Option<ExprId>> = vec![None; proc.arguments.len().max(call.args.len())];
         for (n, (place, id)) in call.args.iter().enumerate() {
             places[place.unwrap_or(n)] = Some(*id);
-        }
-        places.truncate(places.iter().rposition(Option::is_some).map_or(0, |at| at + 1));
-        if places.len() + proc.defaults < proc.arguments.len() {
-            return Err(unsupported(format!("{}() with defaults", proc.name)));
         }
         let (mut nodes, mut types) = (Vec::new(), Vec::new());
         for (n, place) in places.into_iter().enumerate() {
