@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use onlap_kernels::time::clock;
 use onlap_kernels::{Col, Datum, Repr, Types, find, repr};
@@ -173,12 +173,13 @@ impl Compiler<'_> {
             }
             Expr::Call(call) => {
                 let (nodes, types) = self.arguments(call)?;
+                let raises = self.is_immutable(call.proc);
                 let call = self.call(call.proc, nodes, types, ty)?;
-                self.folded(Node::Call(call))
+                self.folded(Node::Call(call), raises)
             }
             Expr::Op(op) => {
                 let call = self.operator(op, ty)?;
-                self.folded(Node::Call(call))
+                self.folded(Node::Call(call), self.is_immutable(op.proc))
             }
             Expr::Distinct(op) => Ok(Node::Distinct(Box::new(self.operator(op, ty)?))),
             Expr::NullIf(op) => {
@@ -192,14 +193,11 @@ impl Compiler<'_> {
                 let call = self.call(op.proc, nodes, types, TypeRef::new(oids::BOOL))?;
                 Ok(Node::ArrayOp(Box::new(call), *all, self.repr(element)?))
             }
-            Expr::And(all) => Ok(Node::And(self.arms(all)?)),
-            Expr::Or(all) => Ok(Node::Or(self.arms(all)?)),
+            Expr::And(all) => self.connected(all, false),
+            Expr::Or(all) => self.connected(all, true),
             Expr::Not(one) => Ok(Node::Not(Box::new(self.node(*one)?))),
             Expr::Case(operand, arms, otherwise) => self.case(*operand, arms, *otherwise, ty),
-            Expr::Coalesce(all) => {
-                let ty = self.arrow(ty.oid)?;
-                Ok(Node::Coalesce(self.arms(all)?, ty))
-            }
+            Expr::Coalesce(all) => self.coalesce(all, ty),
             Expr::Greatest(all, least) => Ok(Node::Greatest(self.nodes(all)?, *least, ty.oid)),
             Expr::SqlValue(value, precision) => self.sql_value(*value, *precision, ty),
             Expr::NullTest(test) => {
@@ -221,7 +219,7 @@ impl Compiler<'_> {
             Expr::ViaText(one) => {
                 let from = bound.ty(*one).oid;
                 let value = Box::new(self.node(*one)?);
-                self.folded(Node::ViaText(value, from, ty.oid))
+                self.folded(Node::ViaText(value, from, ty.oid), false)
             }
             Expr::Elements(array, each) => self.elements(*array, *each, ty),
             Expr::Array(all, nested) => {
@@ -262,8 +260,51 @@ impl Compiler<'_> {
         }
     }
 
-    fn arms(&mut self, ids: &[ExprId]) -> Result<Vec<crate::node::Arm>> {
-        Ok(self.nodes(ids)?.into_iter().map(Node::into_arm).collect())
+    /// AND (`decides` is false) or OR. What comes after a constant that decides is not looked at, as in PostgreSQL.
+    fn connected(&mut self, ids: &[ExprId], decides: bool) -> Result<Node> {
+        let mut arms = Vec::with_capacity(ids.len());
+        for id in ids {
+            let node = self.node(*id)?;
+            match constant_bool(&node) {
+                Some(value) if value == decides => return Ok(node),
+                Some(_) => {}
+                None => arms.push(node.into_arm()),
+            }
+        }
+        Ok(match arms.len() {
+            0 => self.constant(oids::BOOL, &Datum::Bool(!decides))?,
+            1 => arms.remove(0).node,
+            _ if decides => Node::Or(arms),
+            _ => Node::And(arms),
+        })
+    }
+
+    /// COALESCE. What comes after a constant is not looked at.
+    fn coalesce(&mut self, ids: &[ExprId], ty: TypeRef) -> Result<Node> {
+        let mut arms = Vec::with_capacity(ids.len());
+        for id in ids {
+            match self.node(*id)? {
+                Node::Const(value) if value.is_null(0) => {}
+                node => {
+                    let ends = matches!(node, Node::Const(_));
+                    arms.push(node.into_arm());
+                    if ends {
+                        break;
+                    }
+                }
+            }
+        }
+        let arrow = self.arrow(ty.oid)?;
+        Ok(match arms.len() {
+            0 => self.constant(ty.oid, &Datum::Null)?,
+            1 => arms.remove(0).node,
+            _ => Node::Coalesce(arms, arrow),
+        })
+    }
+
+    fn is_immutable(&self, proc: Oid) -> bool {
+        let proc = self.env.catalog.proc(proc);
+        proc.is_some_and(|proc| proc.volatility == Volatility::Immutable)
     }
 
     fn types_of(&self, ids: &[ExprId]) -> Vec<TypeRef> {
@@ -478,8 +519,9 @@ impl Compiler<'_> {
         }
     }
 
-    /// The node as a constant, if it is one already and can be calculated.
-    fn folded(&self, node: Node) -> Result<Node> {
+    /// The node as a constant, if it is one already and can be calculated. An error that it always gives comes when the plan
+    /// is made, as in PostgreSQL, though no row may reach it (`raises`); what takes much memory waits for the query to run.
+    fn folded(&self, node: Node, raises: bool) -> Result<Node> {
         let is_const = match &node {
             Node::Call(call) if call.volatile => false,
             node => node.children().iter().all(|child| matches!(child, Node::Const(_))),
@@ -489,7 +531,7 @@ impl Compiler<'_> {
         }
         match node.eval(&Rows { columns: &[], count: 1 }, &self.env) {
             Ok(Col { array, .. }) => Ok(Node::Const(array)),
-            // It may be that no row reaches it.
+            Err(e) if raises && !matches!(e.state, "53200" | "57014" | "XX000") => Err(e),
             Err(_) => Ok(node),
         }
     }
@@ -524,11 +566,23 @@ impl Compiler<'_> {
         ty: TypeRef,
     ) -> Result<Node> {
         let mut made = Vec::with_capacity(arms.len());
+        let mut last = otherwise;
         for (when, then) in arms {
-            made.push((self.node(*when)?.into_arm(), self.node(*then)?.into_arm()));
+            let when = self.node(*when)?;
+            match constant_bool(&when) {
+                Some(true) => {
+                    last = *then;
+                    break;
+                }
+                Some(false) => {}
+                None => made.push((when.into_arm(), self.node(*then)?.into_arm())),
+            }
         }
-        let otherwise = Box::new(self.node(otherwise)?.into_arm());
-        Ok(Node::Case(made, otherwise, self.arrow(ty.oid)?))
+        let last = self.node(last)?;
+        Ok(match made.is_empty() {
+            true => last,
+            false => Node::Case(made, Box::new(last.into_arm()), self.arrow(ty.oid)?),
+        })
     }
 
     fn elements(&mut self, array: ExprId, each: ExprId, ty: TypeRef) -> Result<Node> {
@@ -704,6 +758,17 @@ const SESSION_USER: Oid = 746;
 const CURRENT_DATABASE: Oid = 861;
 /// current_schema()
 const CURRENT_SCHEMA: Oid = 1402;
+
+/// The boolean that a node is, if it is a constant.
+pub fn constant_bool(node: &Node) -> Option<bool> {
+    match node {
+        Node::Const(value) => match Datum::at(value, Repr::Bool, 0) {
+            Datum::Bool(value) => Some(value),
+            _ => None,
+        },
+        _ => None,
+    }
+}
 
 /// A slot for outer values, without any yet.
 pub fn slots() -> Slots {

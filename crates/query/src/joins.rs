@@ -18,7 +18,7 @@ use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinNode, JoinTree, QueryId};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Result, TypeRef};
 
-use crate::compile::Compiler;
+use crate::compile::{Compiler, constant_bool};
 use crate::error::ours;
 use crate::layout::Layout;
 use crate::node::Node;
@@ -67,6 +67,7 @@ impl Compiler<'_> {
         let mut conditions = Vec::new();
         if let Some(filter) = query.filter {
             self.split(filter, &mut conditions);
+            self.cut(&mut conditions)?;
         }
         if query.from.is_empty() {
             let mut part = self.one_row()?;
@@ -90,6 +91,29 @@ impl Compiler<'_> {
                 volatile: self.is_volatile(id),
             }),
         }
+    }
+
+    /// What comes after a constant that is false is not looked at, as in PostgreSQL.
+    fn cut(&mut self, conditions: &mut Vec<Condition>) -> Result<()> {
+        for at in 0..conditions.len() {
+            let Condition { id, entries, volatile } = &conditions[at];
+            let is_constant = entries.is_empty() && !volatile && self.is_plain(*id);
+            if is_constant && constant_bool(&self.node(conditions[at].id)?) == Some(false) {
+                conditions.truncate(at + 1);
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an expression asks no query and names no column.
+    fn is_plain(&self, id: ExprId) -> bool {
+        let mut plain = true;
+        self.bound.visit(id, 0, &mut |id, _| {
+            plain &= !matches!(self.bound.expr(id), Expr::SubQuery(_) | Expr::Var { .. });
+            plain
+        });
+        plain
     }
 
     fn is_volatile(&self, id: ExprId) -> bool {

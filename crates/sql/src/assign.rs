@@ -18,7 +18,6 @@ pub fn assign(cell: Cell<'_>, to: DataType) -> Result<Value> {
         (Cell::Null, _) => Ok(Value::Null),
         (Cell::Bool(_), DataType::Bool) => same(&cell),
         (Cell::Int(v), DataType::Int2 | DataType::Int4 | DataType::Int8) => in_range(*v, to),
-        (Cell::Int(v), DataType::Bool) => Ok(Value::Bool(*v != 0)),
         (Cell::Int(v), DataType::Float4 | DataType::Float8) => Ok(Value::Float(*v as f64)),
         (Cell::Int(v), DataType::Numeric(declared)) => {
             numeric(Numeric { mantissa: i128::from(*v), scale: 0 }, declared)

@@ -36,11 +36,11 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
     let change = &changing.change;
     let mut returned = Returned::default();
     let mut n = 0;
-    let mut put = |rows: Vec<Row>| {
+    let mut put = |rows: &[Row]| {
         n += rows.len() as u64;
         let row = |source| match source {
             Source::Row(number) => {
-                array_of(&statement.target.schema, number, column_of(&rows, number))
+                array_of(&statement.target.schema, number, column_of(rows, number))
             }
             _ => Err(SqlError::new("XX000", "INSERT returns what it has written")),
         };
@@ -54,7 +54,12 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
         for row in rows {
             kept.extend(conflict.put(row)?);
         }
-        put(kept)?;
+        put(&kept)?;
+    } else if change.returning.is_some() {
+        // What RETURNING asks of tables, it asks as they were when the statement began.
+        let rows = statement.all_rows(&changing)?;
+        put(&rows)?;
+        write(statement.view, statement.target, &rows)?;
     } else {
         // The query sees none of its rows: it sees what was there when the statement began.
         let mut batches = changing.run(statement.view)?;
@@ -63,7 +68,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
             let rows = statement.rows_of(change, &batch, before)?;
             before += batch.num_rows();
             write(statement.view, statement.target, &rows)?;
-            put(rows)?;
+            put(&rows)?;
         }
     }
     Ok(returned.answer(statement, &changing.encoder, "INSERT 0", n))

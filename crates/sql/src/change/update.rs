@@ -1,4 +1,6 @@
 //! UPDATE and DELETE.
+//!
+//! What RETURNING asks of tables, it asks as they were when the statement began: so it is calculated before rows are written.
 
 use datafusion::arrow::array::ArrayRef;
 use onlap::{RowId, RowLock, TableSchema, Value};
@@ -13,11 +15,6 @@ use crate::session::answer::Answer;
 /// DELETE.
 pub fn delete(statement: &Statement<'_>) -> Result<Answer> {
     let Found { changing, batches } = statement.find(RowLock::Update)?;
-    let ids = ids_of(&batches);
-    let n = statement.view.scope.tx()?.delete_rows(&statement.target.table, &ids)?;
-    if n != ids.len() as u64 {
-        return Err(SqlError::concurrent_update());
-    }
     let mut returned = Returned::default();
     for batch in &batches {
         let found = |source| match source {
@@ -25,6 +22,11 @@ pub fn delete(statement: &Statement<'_>) -> Result<Answer> {
             _ => Err(SqlError::new("XX000", "a row that is deleted is as it was found")),
         };
         returned.add(changing.change.returning.as_ref(), batch.num_rows(), found)?;
+    }
+    let ids = ids_of(&batches);
+    let n = statement.view.scope.tx()?.delete_rows(&statement.target.table, &ids)?;
+    if n != ids.len() as u64 {
+        return Err(SqlError::concurrent_update());
     }
     Ok(returned.answer(statement, &changing.encoder, "DELETE", n))
 }
@@ -35,7 +37,6 @@ pub fn update(statement: &Statement<'_>) -> Result<Answer> {
     let mode = lock_mode(&statement.target.schema, places(&query.targets));
     let found = statement.find(mode)?;
     let setting = Setting::new(statement, &found)?;
-    setting.write()?;
     let mut returned = Returned::default();
     for (at, batch) in found.batches.iter().enumerate() {
         let source = |source| match source {
@@ -45,6 +46,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Answer> {
         };
         returned.add(found.changing.change.returning.as_ref(), batch.num_rows(), source)?;
     }
+    setting.write()?;
     let n = setting.places.len() as u64;
     Ok(returned.answer(statement, &found.changing.encoder, "UPDATE", n))
 }

@@ -298,16 +298,17 @@ fn change_of(what: &Set, ty: DataType, values: &[Parameter]) -> Result<Option<Co
     })
 }
 
-/// A value as assignment makes it, which may round where a comparison may not.
+/// A value as assignment makes it, which may round where a comparison may not; `None` for one that the column cannot
+/// have: what is wrong with it, the statement's binding says.
 pub fn assigned(operand: &Operand, ty: DataType, values: &[Parameter]) -> Result<Option<Value>> {
     match operand {
-        Operand::Parameter(n) => match values.get(n - 1) {
-            Some(parameter) => assign(Cell::of_value(&parameter.value), ty).map(Some),
-            None => Ok(None),
-        },
+        Operand::Parameter(n) => {
+            let value = values.get(n - 1);
+            Ok(value.and_then(|value| assign(Cell::of_value(&value.value), ty).ok()))
+        }
         literal => {
             let Some(cell) = literal.as_value()? else { return Ok(None) };
-            assign(Cell::of_value(&cell), ty).map(Some)
+            Ok(assign(Cell::of_value(&cell), ty).ok())
         }
     }
 }

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 
 use super::change::assigned;
 use super::conditions::Operand;
+use super::literals::is_distinct;
 use super::{Source, answer_column};
 use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
@@ -104,11 +105,17 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
             insert.columns.iter().map(position).collect::<Option<_>>()?
         }
     };
+    // What is wrong with a list of columns or a row, the statement's binding says.
+    let width = values.rows.first()?.content.len();
+    let is_whole = match insert.columns.is_empty() {
+        true => width <= given.len(),
+        false => width == given.len() && is_distinct(&given),
+    };
+    if !is_whole || values.rows.iter().any(|row| row.content.len() != width) {
+        return None;
+    }
     let (mut rows, mut parameters) = (Vec::with_capacity(values.rows.len()), Vec::new());
     for row in &values.rows {
-        if row.content.len() > given.len() {
-            return None;
-        }
         let mut cells = vec![Given::Default; schema.columns.len()];
         for (expr, &at) in row.content.iter().zip(&given) {
             let ty = schema.columns[at].ty;
@@ -127,7 +134,6 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
         }
         rows.push(cells);
     }
-    let width = values.rows.iter().map(|row| row.content.len()).max().unwrap_or_default();
     let mut needs = vec![source.need(Action::Insert, given[..width].iter().copied())];
     needs.extend(sequences(view, schema, &given[..width]).ok()?);
     let (columns, returned) = match &insert.returning {

@@ -235,7 +235,9 @@ impl Literals<'_> {
         for (i, &at) in given.iter().enumerate() {
             let column = &schema.columns[at];
             let cells = self.cells.iter().skip(i).step_by(self.width);
-            fill(column.ty, &column.name, cells, &mut batch.columns[i])?;
+            if !fill(column.ty, &column.name, cells, &mut batch.columns[i])? {
+                return Ok(None);
+            }
         }
         batch.rows = self.cells.len() / self.width;
         let mut names: Vec<&str> =
@@ -258,32 +260,35 @@ impl Literals<'_> {
     }
 }
 
-fn is_distinct(positions: &[usize]) -> bool {
+/// Whether no position is there twice.
+pub fn is_distinct(positions: &[usize]) -> bool {
     let mut sorted = positions.to_vec();
     sorted.sort_unstable();
     sorted.windows(2).all(|w| w[0] != w[1])
 }
 
+/// Whether all values are some that the column can have: what is wrong with one, the statement's binding says.
 fn fill<'a>(
     ty: DataType,
     name: &str,
     cells: impl Iterator<Item = &'a Literal<'a>>,
     out: &mut Column,
-) -> Result<()> {
+) -> Result<bool> {
     for cell in cells {
         let value = match cell {
-            Literal::Null => Value::Null,
-            Literal::Bool(b) => assign(Cell::Bool(*b), ty)?,
-            Literal::Text(text) => assign(Cell::Text(text), ty)?,
+            Literal::Null => Ok(Value::Null),
+            Literal::Bool(b) => assign(Cell::Bool(*b), ty),
+            Literal::Text(text) => assign(Cell::Text(text), ty),
             Literal::Number(text) => match text.parse::<i64>() {
-                Ok(v) => assign(Cell::Int(v), ty)?,
+                Ok(v) => assign(Cell::Int(v), ty),
                 Err(_) => {
-                    let n = crate::types::text_value(PgType::new(oid::NUMERIC), text)?;
-                    assign(Cell::of_value(&n), ty)?
+                    let n = crate::types::text_value(PgType::new(oid::NUMERIC), text);
+                    n.and_then(|n| assign(Cell::of_value(&n), ty))
                 }
             },
         };
+        let Ok(value) = value else { return Ok(false) };
         convert::push_value(ty, &value, out, name)?;
     }
-    Ok(())
+    Ok(true)
 }

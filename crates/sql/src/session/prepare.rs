@@ -14,7 +14,7 @@ use crate::query::Bound;
 use crate::types::{PgType, oid};
 use crate::{dml, session::run};
 
-use super::{Session, locked};
+use super::Session;
 use super::answer::{AnswerColumn, columns_of};
 use super::values::fields_of;
 
@@ -194,13 +194,7 @@ impl Session {
         parsed: &Parsed,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
-        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
-            &parsed.body
-        else {
-            return Ok(None);
-        };
-        let is_locking = run::is_locking(statement) || locked::has_locks_inside(statement);
-        if !self.binds_itself() || parsed.as_of.is_some() || is_locking {
+        if !self.binds(parsed) {
             return Ok(None);
         }
         self.in_view(|_, view| Bound::new(view, &parsed.bindable(), parsed.depth, given))

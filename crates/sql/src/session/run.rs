@@ -257,7 +257,7 @@ impl Session {
                 return Ok(answer);
             }
         }
-        if let Some(answer) = self.changed(&view, prepared, parsed, values)? {
+        if let Some(answer) = self.bound_answer(&view, prepared, values)? {
             return Ok(answer);
         }
         let answered = match &parsed.body {
@@ -270,11 +270,6 @@ impl Session {
             Body::Sql(statement) => match &**answered.as_ref().unwrap_or(statement) {
                 Statement::Query(_) => {
                     let planned = if answered.is_none() { prepared.query.as_ref() } else { None };
-                    if answered.is_none()
-                        && let Some(rows) = self.bound_rows(&view, prepared, values)?
-                    {
-                        return Ok(rows);
-                    }
                     let statement = answered.as_ref().unwrap_or(statement);
                     self.select(&view, prepared, planned, statement, values)
                 }
@@ -313,23 +308,23 @@ impl Session {
         self.settings.flag(Id::FastPath)
     }
 
-    /// The rows of a query that PostgreSQL's meaning carries out; `None` if it is not of that class.
-    fn bound_rows(
-        &self,
+    /// What a statement gives that PostgreSQL's meaning carries out; `None` if it is not of that class.
+    fn bound_answer(
+        &mut self,
         view: &View,
         prepared: &Prepared,
         values: &[Parameter],
     ) -> Result<Option<Answer>> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
-        let locks = matches!(&parsed.body, Body::Sql(statement) if is_locking(statement));
-        if !self.binds_itself() || locks || parsed.as_of.is_some() {
+        if !self.binds(parsed) {
             return Ok(None);
         }
         let block = self.block.as_ref();
         let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
         let stamp = self.stamp();
+        let text = parsed.bindable();
         if let Some((_, bound)) = prepared.bound.as_ref().filter(|(at, _)| *at == stamp && !own) {
-            return bound.run(view, values, &parsed.text).map(Some);
+            return self.run_bound(view, bound, values, parsed).map(Some);
         }
         // What was planned is not of this class.
         if prepared.query.as_ref().is_some_and(|(at, _)| *at == stamp && !own) {
@@ -340,10 +335,38 @@ impl Session {
             true => values.iter().map(|value| Some(value.ty)).collect(),
             false => prepared.parameters.iter().map(|ty| Some(*ty)).collect(),
         };
-        match Bound::new(view, &parsed.text, parsed.depth, &types)? {
-            Some(bound) => bound.run(view, values, &parsed.text).map(Some),
+        match Bound::new(view, &text, parsed.depth, &types)? {
+            Some(bound) => self.run_bound(view, &bound, values, parsed).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// Whether a statement is one that PostgreSQL's meaning may carry out.
+    pub(super) fn binds(&self, parsed: &Parsed) -> bool {
+        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
+            &parsed.body
+        else {
+            return false;
+        };
+        let is_one = matches!(**statement, Statement::Query(_)) || changes_rows(&parsed.body);
+        let locks = is_locking(statement) || locked::has_locks_inside(statement);
+        self.binds_itself() && is_one && !locks && parsed.as_of.is_none()
+    }
+
+    fn run_bound(
+        &mut self,
+        view: &View,
+        bound: &Bound,
+        values: &[Parameter],
+        parsed: &Parsed,
+    ) -> Result<Answer> {
+        let text = parsed.bindable();
+        if bound.modify().is_none() {
+            return bound.run(view, values, &text);
+        }
+        self.block()?.changed = true;
+        let blind = matches!(parsed.body, Body::Upsert(_));
+        crate::change::run(self, view, bound, values, &text, blind)
     }
 
     /// The rows of a query that is part of another statement; `None` if it is not of PostgreSQL's meaning.
@@ -358,48 +381,13 @@ impl Session {
     ) -> Result<Option<Answer>> {
         let mut all = crate::parse::statements(text)?;
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Ok(None) };
-        let is_query = |statement: &Statement| {
-            matches!(statement, Statement::Query(_)) && !locked::has_locks_inside(statement)
-        };
-        match &parsed.body {
-            Body::Sql(statement) if is_query(statement) => {}
-            _ => return Ok(None),
-        }
-        self.bound_rows(view, &Prepared::simple(parsed), values)
-    }
-
-    /// A change of rows that PostgreSQL's meaning carries out; `None` if the statement is not of that class.
-    fn changed(
-        &self,
-        view: &View,
-        prepared: &Prepared,
-        parsed: &Parsed,
-        values: &[Parameter],
-    ) -> Result<Option<Answer>> {
-        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
-            &parsed.body
-        else {
-            return Ok(None);
-        };
-        let blind = matches!(parsed.body, Body::Upsert(_));
-        if !self.binds_itself() || !changes_rows(&parsed.body) || locked::has_locks_inside(statement)
-        {
+        if !self.binds(&parsed) {
             return Ok(None);
         }
-        let block = self.block.as_ref();
-        let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
-        let stamp = self.stamp();
-        let text = parsed.bindable();
-        if let Some((_, bound)) = prepared.bound.as_ref().filter(|(at, _)| *at == stamp && !own) {
-            return crate::change::run(self, view, bound, values, &text, blind).map(Some);
-        }
-        let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-        match Bound::new(view, &text, parsed.depth, &types)? {
-            Some(bound) => {
-                crate::change::run(self, view, &bound, values, &text, blind).map(Some)
-            }
-            None => Ok(None),
-        }
+        let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
+        let bound = Bound::new(view, &parsed.text, parsed.depth, &types)?;
+        let query = bound.filter(|bound| bound.modify().is_none());
+        query.map(|query| query.run(view, values, &parsed.text)).transpose()
     }
 
     fn select(

@@ -1,0 +1,52 @@
+//! Do statements that change rows do what PostgreSQL's do?
+//!
+//! A script runs statement by statement here and in a private PostgreSQL 15 (a Debian package). The tag, the rows, their
+//! columns' names, SQLSTATE and the message must be the same; the order of rows is not compared.
+
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
+mod support;
+
+use onlap_testkit::postgres::Postgres;
+use onlap_testkit::simple::SimpleClient;
+use support::Fixture;
+
+const SCRIPT: &str = include_str!("../testdata/changes_beside.sql");
+
+fn differences(before: &str) -> Vec<String> {
+    let postgres = Postgres::start();
+    let mut client =
+        SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    if !before.is_empty() {
+        talk.rows(before);
+    }
+    let mut differ = Vec::new();
+    for statement in SCRIPT.lines() {
+        let (mut ours, theirs) = (talk.run(statement), client.run(statement));
+        let mut theirs = theirs.expect("PostgreSQL answers");
+        ours.rows.sort();
+        theirs.rows.sort();
+        let names: Vec<&String> = ours.columns.iter().map(|column| &column.0).collect();
+        let others: Vec<&String> = theirs.columns.iter().map(|column| &column.0).collect();
+        let mine = format!("{:?} {:?} {names:?} {:?}", ours.tags, ours.error, ours.rows);
+        let other = format!("{:?} {:?} {others:?} {:?}", theirs.tags, theirs.error, theirs.rows);
+        if mine != other {
+            differ.push(format!("{statement}\n  ours   {mine}\n  theirs {other}"));
+        }
+    }
+    differ
+}
+
+#[test]
+fn changes_do_what_postgresql_does() {
+    let differ = differences("");
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
+#[test]
+fn changes_do_so_without_the_fast_path() {
+    let differ = differences("SET fast_path = off");
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
