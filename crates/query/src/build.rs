@@ -228,7 +228,10 @@ impl Compiler<'_> {
         let mut types = Vec::new();
         for target in visible(query) {
             let ty = bound.ty(target.value);
-            let node = self.node(target.value)?;
+            let node = match self.is_unused(query, target.value) {
+                true => self.nothing(ty)?,
+                false => self.node(target.value)?,
+            };
             exprs.push(self.physical(node, ty)?);
             types.push(ty);
         }
@@ -274,6 +277,9 @@ impl Compiler<'_> {
         let mut nodes = Vec::new();
         let mut ids = Vec::new();
         for target in query.targets.iter().filter(|target| wanted(target)) {
+            if self.is_unused(query, target.value) {
+                continue;
+            }
             let node = self.node(target.value)?;
             if !matches!(node, Node::Column(_) | Node::Const(_)) {
                 nodes.push((node, self.bound.ty(target.value)));

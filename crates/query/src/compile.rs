@@ -8,7 +8,7 @@ use onlap_kernels::time::clock;
 use onlap_kernels::{Col, Datum, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
 use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind, Target};
-use onlap_pg::catalog::{Volatility, oids};
+use onlap_pg::catalog::{Proc, Volatility, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
@@ -19,6 +19,7 @@ use crate::layout::{Layout, PRESENT, Var};
 use crate::logic::RowCompare;
 use crate::node::{Call, Node, Rows, Slots};
 use crate::recursion::{Shared, Working};
+use crate::within::Told;
 
 /// A query that is being made into steps.
 pub struct Frame {
@@ -44,6 +45,8 @@ pub struct Frame {
     pub sorted: bool,
     /// What lateral items see of those before them, the innermost last.
     pub lateral: Vec<Lateral>,
+    /// What the query around it tells it.
+    pub told: Told,
 }
 
 /// The left side of a lateral join, as its right side sees it.
@@ -71,6 +74,7 @@ impl Frame {
             row_queries: Vec::new(),
             sorted: false,
             lateral: Vec::new(),
+            told: Told::default(),
         }
     }
 }
@@ -168,9 +172,7 @@ impl Compiler<'_> {
                 Ok(Node::Column(at.expect("a value has been put in a placeholder's place")))
             }
             Expr::Call(call) => {
-                let args = self.arguments(call)?;
-                let types = self.types_of(&args);
-                let nodes = self.nodes(&args)?;
+                let (nodes, types) = self.arguments(call)?;
                 let raises = self.is_immutable(call.proc);
                 let call = self.call(call.proc, nodes, types, ty)?;
                 self.folded(Node::Call(call), raises)
@@ -315,19 +317,43 @@ impl Compiler<'_> {
         element.ok_or_else(|| crate::node::unserved(&self.env, array))
     }
 
-    /// The arguments in the order of the parameters.
-    pub fn arguments(&self, call: &onlap_pg::bound::Call) -> Result<Vec<ExprId>> {
-        let proc = self.env.catalog.proc(call.proc).expect("the resolver has found it");
+    /// The arguments in the order of the parameters, with their types; defaults stand for those that were not given.
+    pub fn arguments(&mut self, call: &onlap_pg::bound::Call) -> Result<(Vec<Node>, Vec<TypeRef>)> {
+        let catalog = Arc::clone(&self.env.catalog);
+        let proc = catalog.proc(call.proc).expect("the resolver has found it");
         let mut places: Vec<Option<ExprId>> = vec![None; proc.arguments.len().max(call.args.len())];
         for (n, (place, id)) in call.args.iter().enumerate() {
             places[place.unwrap_or(n)] = Some(*id);
         }
-        places.truncate(places.iter().rposition(Option::is_some).map_or(0, |at| at + 1));
-        let all: Option<Vec<ExprId>> = places.iter().copied().collect();
-        match all {
-            Some(all) if all.len() + proc.defaults >= proc.arguments.len() => Ok(all),
-            _ => Err(unsupported(format!("{}() with defaults", proc.name))),
+        let (mut nodes, mut types) = (Vec::new(), Vec::new());
+        for (n, place) in places.into_iter().enumerate() {
+            match place {
+                Some(id) => {
+                    nodes.push(self.node(id)?);
+                    types.push(self.bound.ty(id));
+                }
+                None => {
+                    nodes.push(self.default_of(proc, n)?);
+                    types.push(TypeRef::new(proc.arguments[n]));
+                }
+            }
         }
+        Ok((nodes, types))
+    }
+
+    /// The default of a parameter: a literal, perhaps with its type behind it.
+    fn default_of(&self, proc: &Proc, parameter: usize) -> Result<Node> {
+        let missing = || unsupported(format!("{}() with defaults", proc.name));
+        let first = proc.arguments.len() - proc.defaults;
+        let at = parameter.checked_sub(first).ok_or_else(missing)?;
+        let text = proc.default_texts.split(", ").nth(at).ok_or_else(missing)?;
+        let text = match text.strip_prefix('\'').and_then(|text| text.rsplit_once("'::")) {
+            Some((text, _)) => text,
+            None => text,
+        };
+        let ty = proc.arguments[parameter];
+        let value = onlap_kernels::input(&mut self.env.cx(), TypeRef::new(ty), text)?;
+        self.constant(ty, &value)
     }
 
     /// A column, of this query or of one around it.
@@ -405,6 +431,9 @@ impl Compiler<'_> {
         let names = names_of(&query.entries[entry - 1].names);
         let mut values = Vec::with_capacity(types.len());
         let mut reprs = Vec::with_capacity(types.len());
+        if types.iter().any(|ty| ty.oid == 0) {
+            return Err(unsupported("a row of a table with columns that a view does not know"));
+        }
         for (n, ty) in types.iter().enumerate() {
             values.push(self.var((entry, n as i32 + 1), 0, *ty)?);
             reprs.push(self.repr(ty.oid)?);

@@ -10,20 +10,23 @@ use datafusion_physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use onlap_kernels::Datum;
 use onlap_pg::ast::JoinKind;
-use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, ModifyKind, QueryId};
+use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, ModifyKind, Part as BoundPart};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
-use crate::compile::{Compiler, Frame, Lateral, slots, unsupported};
+use crate::compile::{Compiler, Lateral, slots, unsupported};
 use crate::env::{Env, ROW_ID, Restriction, RestrictionKind};
 use crate::error::external;
 use crate::joins::Part;
-use crate::layout::{Layout, PRESENT};
+use crate::layout::{Layout, PRESENT, Var};
 use crate::node::{Node, Rows, Slots, Spread, arrow};
 use crate::step::{Step, stream_of};
 
 type Plan = Arc<dyn ExecutionPlan>;
+
+/// The column of the system's that says which relation a row is of.
+const TABLE_OID: i32 = -6;
 
 impl Compiler<'_> {
     /// A single row without columns that matter.
@@ -36,16 +39,23 @@ impl Compiler<'_> {
 
     /// The columns of an entry that the query uses, by number; 0 is the whole row.
     fn used(&self, entry: usize) -> Vec<i32> {
-        let query = self.frames.last().expect("a query is being made").query;
+        let id = self.frames.last().expect("a query is being made").query;
+        let query = self.bound.query(id);
         let mut used = Vec::new();
-        self.bound.visit_query(query, 0, &mut |id, inside| {
+        let mut see = |id: ExprId, inside: u32| {
             if let Expr::Var { entry: of, column, up } = self.bound.expr(id)
                 && *up == inside
             {
                 self.use_column(*of, *column, entry, &mut used);
             }
             true
-        });
+        };
+        for part in self.bound.parts(id) {
+            let is_unused = matches!(part, BoundPart::Expr(id) if self.is_unused(query, id));
+            if !is_unused {
+                self.bound.visit_part(part, 0, &mut see);
+            }
+        }
         used.sort_unstable();
         used.dedup();
         used
@@ -81,8 +91,10 @@ impl Compiler<'_> {
         let query = bound.query(self.frame().query);
         let of = &query.entries[entry - 1];
         let mut used = self.used(entry);
-        if used.first() == Some(&0) {
-            used = (1..=of.types.len() as i32).collect();
+        if used.contains(&0) {
+            let there = |column: &i32| of.types[*column as usize - 1].oid != 0;
+            used.retain(|column| *column < 0);
+            used.extend((1..=of.types.len() as i32).filter(there));
             let part = self.rows_of(entry, &used, conditions)?;
             return self.marked(part, entry);
         }
@@ -107,17 +119,21 @@ impl Compiler<'_> {
             EntryKind::Relation { sample: Some(_), .. } => Err(unsupported("TABLESAMPLE")),
             EntryKind::Relation { oid, .. } => match self.tables.view(*oid)? {
                 Some(view) => {
+                    let told = self.told(entry, used, conditions)?;
                     let mut inner = Compiler {
                         bound: &view.0,
                         env: Arc::clone(&self.env),
                         tables: self.tables,
-                        frames: vec![Frame::new(view.1, None)],
+                        frames: Vec::new(),
                     };
-                    Ok(whole(inner.query(view.1)?, 1000.0))
+                    Ok(whole(inner.told_query(view.1, told)?, 1000.0))
                 }
                 None => self.table(entry, *oid, used, conditions),
             },
-            EntryKind::Query(query) => Ok(whole(self.inner_query(*query)?, 1000.0)),
+            EntryKind::Query(query) => {
+                let told = self.told(entry, used, conditions)?;
+                Ok(whole(self.told_query(*query, told)?, 1000.0))
+            }
             EntryKind::Cte { name, up, own } => {
                 let rel = self.cte(name, *up, *own)?;
                 Ok(whole(rel, 1000.0))
@@ -133,23 +149,25 @@ impl Compiler<'_> {
 
     /// With a column that says that there is a row.
     fn marked(&mut self, part: Part, entry: usize) -> Result<Part> {
-        let Part { plan, layout, rows } = part;
-        let before = std::mem::replace(&mut self.frame().layout, layout);
-        let there = self.constant(oids::BOOL, &Datum::Bool(true));
-        let made =
-            there.and_then(|there| self.extend(plan, vec![(there, TypeRef::new(oids::BOOL))]));
-        let mut layout = std::mem::replace(&mut self.frame().layout, before);
-        let (plan, at) = made?;
-        layout.vars.insert((entry, PRESENT), at[0]);
-        Ok(Part { plan, layout, rows })
+        self.with_column(part, (entry, PRESENT), oids::BOOL, &Datum::Bool(true))
     }
 
-    /// A query in FROM, which sees what is around it as this one does.
-    pub fn inner_query(&mut self, query: QueryId) -> Result<Rel> {
-        self.frames.push(Frame::new(query, None));
-        let made = self.query(query);
-        self.frames.pop();
-        made
+    /// With a column that is the same in all rows.
+    fn with_column(
+        &mut self,
+        part: Part,
+        var: Var,
+        ty: Oid,
+        value: &Datum<'static>,
+    ) -> Result<Part> {
+        let Part { plan, layout, rows } = part;
+        let before = std::mem::replace(&mut self.frame().layout, layout);
+        let value = self.constant(ty, value);
+        let made = value.and_then(|value| self.extend(plan, vec![(value, TypeRef::new(ty))]));
+        let mut layout = std::mem::replace(&mut self.frame().layout, before);
+        let (plan, at) = made?;
+        layout.vars.insert(var, at[0]);
+        Ok(Part { plan, layout, rows })
     }
 
     fn table(
@@ -161,21 +179,23 @@ impl Compiler<'_> {
     ) -> Result<Part> {
         let bound = self.bound;
         let of = &bound.query(self.frame().query).entries[entry - 1];
-        if used.first().is_some_and(|column| *column < 0) {
+        let system = used.iter().filter(|column| **column < 0).count();
+        let (system, used) = used.split_at(system);
+        if system.iter().any(|column| *column != TABLE_OID) {
             return Err(unsupported("a system column"));
         }
         let facts = self.tables.facts(oid);
-        let mut restrictions = Vec::new();
-        let mut rows = facts.rows;
+        let mut restrictions = self.given(entry);
         for id in conditions {
-            if let Some(restriction) = self.restriction(entry, *id)? {
-                rows *= match restriction.kind {
-                    RestrictionKind::Equal if facts.unique.contains(&restriction.column) => 0.0,
-                    RestrictionKind::Equal => 0.01,
-                    _ => 0.4,
-                };
-                restrictions.push(restriction);
-            }
+            restrictions.extend(self.restriction(entry, *id)?);
+        }
+        let mut rows = facts.rows;
+        for restriction in &restrictions {
+            rows *= match restriction.kind {
+                RestrictionKind::Equal if facts.unique.contains(&restriction.column) => 0.0,
+                RestrictionKind::Equal => 0.01,
+                _ => 0.4,
+            };
         }
         let mut layout = Layout::default();
         for column in used {
@@ -190,7 +210,11 @@ impl Compiler<'_> {
         if columns.is_empty() {
             layout.add_hidden(TypeRef::new(oids::BOOL));
         }
-        Ok(Part { plan, layout, rows: rows.max(1.0) })
+        let part = Part { plan, layout, rows: rows.max(1.0) };
+        match system.is_empty() {
+            true => Ok(part),
+            false => self.with_column(part, (entry, TABLE_OID), oids::OID, &Datum::Oid(oid)),
+        }
     }
 
     /// Whether UPDATE or DELETE change the rows of an entry.
@@ -201,7 +225,7 @@ impl Compiler<'_> {
     }
 
     /// A condition that compares a column with what is known when the scan starts.
-    fn restriction(&mut self, entry: usize, id: ExprId) -> Result<Option<Restriction>> {
+    pub fn restriction(&mut self, entry: usize, id: ExprId) -> Result<Option<Restriction>> {
         let bound = self.bound;
         let Expr::Op(op) = bound.expr(id) else { return Ok(None) };
         let [left, right] = op.args[..] else { return Ok(None) };

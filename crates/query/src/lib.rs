@@ -40,6 +40,7 @@ mod shared;
 mod step;
 mod totals;
 mod windows;
+mod within;
 
 pub use build::{Output, OutputColumn, compile};
 pub use change::{Change, RowExprs, Source, Update, compile_change};

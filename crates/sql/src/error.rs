@@ -164,6 +164,12 @@ impl SqlError {
         self.0.position = Some(position);
         self
     }
+    /// The same without a place, for what is wrong in another text than the statement's.
+    #[must_use]
+    pub fn nowhere(mut self) -> SqlError {
+        self.0.position = None;
+        self
+    }
     /// Says what was under way: the line of a COPY.
     #[must_use]
     pub fn context(mut self, text: impl Into<String>) -> SqlError {

@@ -9,13 +9,121 @@ use onlap_testkit::postgres::Postgres;
 use onlap_testkit::simple::SimpleClient;
 use support::{Fixture, Talk};
 
-const SETUP: [&str; 5] = [
+const SETUP: &[&str] = &[
     "create table a (id int primary key, t text, f float8, n numeric(10,2), c char(4), ts timestamp, u uuid)",
     "insert into a values (1, 'a', 0.3, 1.50, 'ab', '2024-01-01 12:00', '00000000-0000-0000-0000-000000000007'), \
      (2, 'b', 'NaN', 2.00, 'cd', '1600-02-29 00:00', null), (3, null, '-0', null, null, null, null)",
     "create table b (id int, t text, a_id int)",
     "insert into b values (1, 'a', 1), (2, 'a', null), (3, 'x', 2), (4, 'a', 9)",
     "set timezone = 'UTC'",
+    "create view va as select id, t, n from a where f is not null",
+    "create view vb as select va.id, count(*) as c, max(b.t) as t from va left join b on b.a_id = va.id group by va.id",
+    "create view vu as select id, t from a union all select id, t from b",
+    "create view vl as select id, t from b order by id desc limit 2",
+    "create view vc as select relname, relkind from pg_class where relnamespace = 'public'::regnamespace",
+    "create view vn (x, y) as select n + 1, 'x' from a",
+    "create table moved (id int primary key, old text, gone int)",
+    "insert into moved values (1, 'one', 1), (2, 'two', 2)",
+    "create view vm as select * from moved",
+    "create view vp as select id, old from moved",
+    "alter table moved rename column old to new",
+    "alter table moved add column more int",
+    "alter table moved rename to elsewhere",
+    "create table moved (id text)",
+];
+
+/// Views, and the rows of relations as values.
+const VIEWS: &[&str] = &[
+    "select * from va",
+    "select t from va where id = 1",
+    "select count(*) from va where n > 1",
+    "select * from vb",
+    "select c from vb where id = 2",
+    "select count(*) from vb",
+    "select va.id, vb.c from va join vb using (id) where va.id = 1",
+    "select id from vu where t = 'a'",
+    "select id from vl where id = 1",
+    "select id from vl where id = 4",
+    "select * from vc where relname in ('a', 'b', 'va')",
+    "select x, y from vn order by x",
+    "select * from vm",
+    "select old from vp where id = 2",
+    "select v.old, e.new from vm v join elsewhere e on e.id = v.id where v.old = 'one'",
+    "select (select max(id) from va), exists (select 1 from vb where vb.id = a.id) from a",
+    "select l.* from a left join lateral (select c from vb where vb.id = a.id) l on true",
+    "with w as (select * from va) select w.id from w where w.id < 2",
+    "select nosuch from va",
+    "select * from va where id = 'x'",
+    "select v from va v where id = 1",
+    "select (v).n, (v).t from va v where id = 1",
+    "select row_to_json(v) from va v where id = 1",
+    "select to_jsonb(b) from b where id = 1",
+    "select b from b where id = 2",
+    "select pg_typeof(b), pg_typeof(v) from b, va v limit 1",
+    "select array_agg(b order by b.id) from b",
+    "select count(distinct b), count(b) from b",
+    "select b is null, b is not null from b where id = 2",
+    "select v is null from b left join va v on v.id = b.a_id and v.id > 1",
+    "select null::b is null, row(1, 'x', 2)::b",
+    "select (row(1, 'x', 2)::b).t",
+    "select x.* from (select b from b where id = 1) s (r), lateral (select (r).t) x",
+    "select 'b'::regtype, 'b[]'::regtype",
+    "select null::nosuch",
+];
+
+/// The system's catalogs.
+const CATALOGS: &[&str] = &[
+    "select attname, atttypid::regtype, attnotnull, format_type(atttypid, atttypmod) from pg_attribute \
+     where attrelid = 'a'::regclass and attnum > 0",
+    "select c.relname, c.relkind from pg_catalog.pg_class c join pg_namespace n on n.oid = c.relnamespace \
+     where n.nspname = 'public' and c.relkind in ('r', 'v')",
+    "select conname, contype, conkey from pg_constraint where conrelid = 'a'::regclass",
+    "select indkey, indkey[0], (information_schema._pg_expandarray(indkey)).n from pg_index where indrelid = 'a'::regclass",
+    "select k.x, k.n from pg_index, information_schema._pg_expandarray(indkey) k where indrelid = 'a'::regclass",
+    "select information_schema._pg_expandarray(array[7, null, 9])",
+    "select information_schema._pg_expandarray(7)",
+    "select typname, typelem::regtype, typinput, typtype, typdelim from pg_type where oid in (23, 1007)",
+    "select column_name, data_type, is_nullable from information_schema.columns where table_name = 'a'",
+    "select table_name from information_schema.views where table_schema = 'public'",
+    "select 'a'::regclass, 'a'::regclass::text, 'public'::regnamespace, 'int4'::regtype, 'now'::regproc",
+    "select 'lower(text)'::regprocedure, 'postgres'::regrole, 23::regtype, 0::regclass, '-'::regclass",
+    "select 'nosuch'::regclass",
+    "select 'nosuch'::regtype",
+    "select 'nosuch'::regproc",
+    "select 'lower'::regproc",
+    "select to_regclass('a'), to_regclass('nosuch')",
+    "select * from nosuch",
+    "select * from public.nosuch",
+    "select * from nosuch.a",
+    "select * from pg_catalog.nosuch",
+    "select tableoid::regclass from b limit 1",
+    "select distinct tableoid::regclass from pg_class",
+    "select (aclexplode(acldefault('r', 10))).privilege_type",
+    "select grantor, grantee, privilege_type, is_grantable from aclexplode(acldefault('d', 10))",
+    "select acldefault('n', 10), 'postgres=r*w/postgres'::aclitem",
+    "select has_table_privilege('a', 'select'), has_schema_privilege('public', 'usage')",
+    "select relname from pg_class where oid = 'a'::regclass",
+    "select relname, reltype::regtype, typname, typarray::regtype from pg_class join pg_type t on t.oid = reltype \
+     where relname in ('b', 'va')",
+    "select nspname from pg_namespace where nspname !~ '^pg_'",
+    "select (k).x, (k).n from (select information_schema._pg_expandarray(array[7, 8]) as k) q",
+    "select pg_encoding_to_char(encoding) from pg_database where datname = current_database()",
+    "select pg_char_to_encoding('latin1'), pg_encoding_to_char(99)",
+    "select pg_partition_ancestors('a'::regclass)",
+    "select make_interval(days => 3), make_interval(secs => 1.5, years => 2), jsonb_set_lax('{}', '{a}', null, null_value_treatment => 'use_json_null')",
+    "select word, catcode, barelabel, catdesc, baredesc from pg_get_keywords()",
+    "select array_agg(attname order by attnum) from pg_attribute where attrelid = 'b'::regclass and attnum > 0",
+    "select relname from pg_class where relname like 'v_' and pg_table_is_visible(oid)",
+    "select rolname, rolsuper from pg_roles where rolname = current_user",
+    "select datname from pg_database where datname = current_database()",
+    "select c from pg_class c where false",
+    "select oid, amname from pg_am where amname = 'btree'",
+    "select castsource::regtype, casttarget::regtype, castcontext from pg_cast where castsource = 'int4'::regtype",
+    "select unnest(conkey) from pg_constraint where conrelid = 'a'::regclass",
+    "select generate_subscripts(indkey, 1) from pg_index where indrelid = 'a'::regclass",
+    "select viewname, definition is null from pg_views where schemaname = 'public' and viewname = 'va'",
+    "select count(*) from pg_class c, pg_class d where c.oid = d.oid and c.relname = 'a'",
+    "select attname from pg_attribute where attrelid = (select oid from pg_class where relname = 'b') and attnum = any (array[1, 2])",
 ];
 
 /// What was found wrong without an error, and what was refused or ended the statement.
@@ -92,7 +200,7 @@ fn bound_queries_give_what_postgresql_gives() {
     }
     talk.rows("set binder = postgres");
     let mut differ = Vec::new();
-    for statement in STATEMENTS {
+    for statement in STATEMENTS.iter().chain(VIEWS).chain(CATALOGS) {
         let (mine, other) = (ours(&mut talk, statement), theirs(&mut client, statement));
         if mine != other {
             differ.push(format!("{statement}\n  ours   {mine}\n  theirs {other}"));
@@ -124,4 +232,89 @@ fn rights_hold_for_bound_queries() {
     assert_eq!(reader.rows("select id + 1 from kept where id > 0 order by -id").len(), 1);
     let error = reader.run("select id from kept where secret = 'x' or id + 1 = 2").error;
     assert_eq!(error.map(|error| error.0).as_deref(), Some("42501"));
+}
+
+#[test]
+fn views_are_read_with_their_owners_rights() {
+    let fixture = Fixture::new(false);
+    let mut owner = fixture.session();
+    for statement in [
+        "create role maker login",
+        "create role reader login",
+        "create table kept (id int, secret text)",
+        "insert into kept values (1, 'x')",
+        "grant create on schema public to maker",
+        "grant select (id) on kept to maker",
+    ] {
+        owner.rows(statement);
+    }
+    let mut maker = fixture.session_of("maker");
+    maker.rows("create view ids as select id from kept");
+    maker.rows("create view secrets as select secret from kept");
+    maker.rows("create view twice as select i.id from ids i join ids j using (id)");
+    maker.rows("grant select on twice, secrets to reader");
+    let mut reader = fixture.session_of("reader");
+    let mut refused = |statement: &str, about: &str| {
+        let error = reader.run(statement).error;
+        let error = error.unwrap_or_else(|| panic!("{statement} is refused"));
+        assert_eq!(
+            error,
+            ("42501".into(), format!("permission denied for {about}")),
+            "{statement}"
+        );
+    };
+    refused("select * from ids", "view ids");
+    refused("select count(*) from ids", "view ids");
+    refused("select * from secrets", "table kept");
+    refused("select 1 where exists (select 1 from secrets)", "table kept");
+    refused("select rolpassword from pg_authid", "table pg_authid");
+    assert_eq!(reader.rows("select id from twice where id = 1").len(), 1);
+    owner.rows("revoke select (id) on kept from maker");
+    let error = reader.run("select id from twice").error.map(|error| error.1);
+    assert_eq!(error.as_deref(), Some("permission denied for table kept"));
+}
+
+#[test]
+fn a_view_that_reads_itself_is_refused() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create view one as select 1 as n");
+    talk.rows("create view two as select n from one");
+    talk.rows("create or replace view one as select n from two");
+    let error = talk.run("select * from one").error.map(|error| error.0);
+    assert_eq!(error.as_deref(), Some("42P17"));
+}
+
+#[test]
+fn conditions_on_views_find_indexes() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    for statement in [
+        "create table a (id int primary key, t text)",
+        "create table b (id int primary key, t text)",
+        "create view va as select t, id as key from a where t is not null",
+        "create view vu as select key as k, t from va union all select id, t from b",
+        "create view vg as select key, count(*) as c from va group by key",
+        "create view vl as select id, t from a order by id limit 10",
+    ] {
+        talk.rows(statement);
+    }
+    let mut steps = |statement: &str| {
+        let rows = talk.rows(&format!("explain {statement}"));
+        let lines = rows.into_iter().filter_map(|row| row[0].clone());
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    for statement in [
+        "select t from va where key = 1",
+        "select * from vg where key = 1",
+        "select * from (select id, t from a) s where s.id > 5",
+        "select v.t from b join va v on v.key = b.id where v.key = 2",
+    ] {
+        let steps = steps(statement);
+        assert!(steps.contains("Index Scan using a_pkey"), "{statement}\n{steps}");
+    }
+    let both = steps("select t from vu where k = 3");
+    assert!(both.contains("a_pkey") && both.contains("b_pkey"), "{both}");
+    let limited = steps("select t from vl where id = 3");
+    assert!(!limited.contains("a_pkey"), "{limited}");
 }

@@ -26,6 +26,25 @@ pub(super) const SERIES: &[SeriesEntry] = &[
             ))
         })
     }),
+    ("information_schema._pg_expandarray(anyarray)", |types| {
+        let element = of_element(types, 0);
+        Box::new(move |args: &[Datum<'_>], _: &mut crate::Cx<'_>| -> Result<Rows> {
+            let element = element.clone()?;
+            let Datum::Bytes(bytes) = &args[0] else { return Ok(none()) };
+            let held = bytes.to_vec();
+            let array = Array::load(&held, element.repr);
+            let (dims, length) = (array.ndims(), array.len());
+            let length = if dims == 0 { 0 } else { length.min(array.dim(0).length as usize) };
+            Ok(Box::new((0..length).map(move |at| {
+                // One subscript finds nothing where there are several dimensions.
+                let value = match dims {
+                    1 => Array::load(&held, element.repr).get(at).into_owned(),
+                    _ => Datum::Null,
+                };
+                Ok(vec![value, Datum::Int4(at as i32 + 1)])
+            })))
+        })
+    }),
     ("generate_subscripts(anyarray,int4)", subscripts),
     ("generate_subscripts(anyarray,int4,bool)", subscripts),
     ("string_to_table(text,text)", table),

@@ -35,6 +35,8 @@ pub(crate) fn input(
         774 => Datum::bytes(mac::parse8(text)?),
         22 => Datum::bytes(array_text::vector_input(21, text)?),
         30 => Datum::bytes(array_text::vector_input(26, text)?),
+        // Which roles there are, the session knows.
+        1033 => named::ask(cx, oid, "in", Datum::text(text))?,
         oids::RECORD => {
             let message = "input of anonymous composite types is not implemented";
             return Err(Error::new("0A000", message));

@@ -12,6 +12,7 @@ pub(crate) mod net;
 pub(crate) mod rows;
 mod session;
 mod types;
+mod words;
 
 pub use session::asks_session;
 
@@ -24,4 +25,4 @@ pub const ENTRIES: &[&[Entry]] = &[session::ENTRIES, types::ENTRIES, address::EN
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = address::AGGREGATES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = &[];
+pub const SERIES: &[SeriesEntry] = session::SERIES;

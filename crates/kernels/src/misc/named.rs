@@ -15,7 +15,7 @@ pub(crate) fn is_served(oid: Oid) -> bool {
 }
 
 /// Calls the input or the output function of a type.
-fn ask(cx: &Cx<'_>, oid: Oid, way: &str, value: Datum<'_>) -> Result<Datum<'static>> {
+pub(super) fn ask(cx: &Cx<'_>, oid: Oid, way: &str, value: Datum<'_>) -> Result<Datum<'static>> {
     let name = cx.catalog.get_type(oid).map_or_else(String::new, |t| format!("{}{way}", t.name));
     match cx.catalog.procs_named(&name).next() {
         Some(function) => cx.session.call(function.oid, &[value]),
@@ -54,7 +54,7 @@ pub(crate) fn output(cx: &mut Cx<'_>, oid: Oid, value: Oid, out: &mut String) ->
     };
     match known {
         Some(name) => out.push_str(&name),
-        None if matches!(oid, 24 | 2202 | 2206) => out.push_str(&value.to_string()),
+        None if matches!(oid, 24 | 2202) => out.push_str(&value.to_string()),
         None => match ask(cx, oid, "out", Datum::Oid(value))? {
             Datum::Text(name) => out.push_str(&name),
             other => unreachable!("{other:?} is what an output function gives"),

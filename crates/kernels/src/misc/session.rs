@@ -4,13 +4,16 @@
 //! sequences. A kernel here passes values on to [`crate::Session::call`]: once for all rows if the arguments are constants and
 //! the answer may not change within a statement. Thread safety: as the session's.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use onlap_pg::catalog::{Catalog, Proc, Volatility};
 use onlap_pg::{Oid, Result};
 
 use super::rows::representation;
-use crate::{Col, Datum, Entry, Kernel, Repr, Types, each, signature};
+use super::words;
+use crate::array::{Array, Record};
+use crate::series::{Rows, Series, SeriesEntry};
+use crate::{Col, Cx, Datum, Entry, Kernel, Repr, Types, each, signature};
 
 macro_rules! asked {
     ($($signature:literal,)*) => {
@@ -69,6 +72,37 @@ fn ask(wanted: &'static str, types: &Types) -> Box<dyn Kernel> {
             });
         }
         Datum::column(result, out.iter())
+    })
+}
+
+/// Functions that give sets: the session makes an array of rows.
+pub(super) const SERIES: &[SeriesEntry] = &[
+    words::SERIES[0],
+    ("aclexplode(_aclitem)", exploded),
+    ("pg_partition_ancestors(regclass)", |_| {
+        // No table is a part of another.
+        Box::new(|_: &[Datum<'_>], _: &mut Cx<'_>| -> Result<Rows> {
+            Ok(Box::new(std::iter::empty()))
+        })
+    }),
+];
+
+fn exploded(types: &Types) -> Box<dyn Series> {
+    let proc = row(&types.catalog, "aclexplode(_aclitem)").oid;
+    let catalog = Arc::clone(&types.catalog);
+    Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
+        let Datum::Bytes(rows) = cx.session.call(proc, args)? else {
+            return Ok(Box::new(std::iter::empty()));
+        };
+        let (rows, catalog) = (rows.into_owned(), Arc::clone(&catalog));
+        let count = Array::load(&rows, Repr::Bytes).len();
+        Ok(Box::new((0..count).map(move |at| {
+            let Datum::Bytes(row) = Array::load(&rows, Repr::Bytes).get(at) else {
+                unreachable!("no row of it is NULL")
+            };
+            let fields = Record::load(&row).fields(&catalog);
+            Ok(fields.into_iter().map(|(_, value)| value.into_owned()).collect())
+        })))
     })
 }
 

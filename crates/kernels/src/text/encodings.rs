@@ -4,7 +4,7 @@
 
 use onlap_pg::{Error, Result};
 
-use crate::{Bytes, Cx, Entry, Int4, Text, three, two};
+use crate::{Bytes, Cx, Entry, Int4, Text, one, three, two};
 
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
@@ -23,6 +23,24 @@ pub const ENTRIES: &[Entry] = &[
         })
     }),
     ("convert(bytea,name,name)", |_| three::<Bytes, Text, Text, Bytes>(convert)),
+    ("pg_encoding_to_char(int4)", |_| {
+        one::<Int4, Text>(|number, _| {
+            let at = usize::try_from(number).ok();
+            Ok(at.and_then(|at| NUMBERED.get(at)).copied().unwrap_or_default().into())
+        })
+    }),
+    ("pg_char_to_encoding(name)", |_| {
+        one::<Text, Int4>(|name, _| {
+            let number = match find(name) {
+                Some(Encoding::Utf8) => Some(6),
+                Some(Encoding::Latin1) => Some(8),
+                Some(Encoding::Ascii) => Some(0),
+                Some(Encoding::Other(name)) => NUMBERED.iter().position(|known| *known == name),
+                None => None,
+            };
+            Ok(number.map_or(-1, |number| number as i32))
+        })
+    }),
     ("length(bytea,name)", |_| {
         two::<Bytes, Text, Int4>(|bytes, name, _| {
             let Some(encoding) = find(name) else {
@@ -34,6 +52,52 @@ pub const ENTRIES: &[Entry] = &[
             Ok(from(bytes, encoding)?.chars().count() as i32)
         })
     }),
+];
+
+/// Names of encodings by their numbers.
+const NUMBERED: [&str; 42] = [
+    "SQL_ASCII",
+    "EUC_JP",
+    "EUC_CN",
+    "EUC_KR",
+    "EUC_TW",
+    "EUC_JIS_2004",
+    "UTF8",
+    "MULE_INTERNAL",
+    "LATIN1",
+    "LATIN2",
+    "LATIN3",
+    "LATIN4",
+    "LATIN5",
+    "LATIN6",
+    "LATIN7",
+    "LATIN8",
+    "LATIN9",
+    "LATIN10",
+    "WIN1256",
+    "WIN1258",
+    "WIN866",
+    "WIN874",
+    "KOI8R",
+    "WIN1251",
+    "WIN1252",
+    "ISO_8859_5",
+    "ISO_8859_6",
+    "ISO_8859_7",
+    "ISO_8859_8",
+    "WIN1250",
+    "WIN1253",
+    "WIN1254",
+    "WIN1255",
+    "WIN1257",
+    "KOI8U",
+    "SJIS",
+    "BIG5",
+    "GBK",
+    "UHC",
+    "GB18030",
+    "JOHAB",
+    "SHIFT_JIS_2004",
 ];
 
 #[derive(Clone, Copy, PartialEq)]

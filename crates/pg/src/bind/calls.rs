@@ -121,7 +121,9 @@ impl Binder<'_> {
                 None => error,
             };
         }
-        if let [schema, _] = &call.name[..] {
+        if let [schema, _] = &call.name[..]
+            && !name.contains('.')
+        {
             let written = format!("function {schema}.{name}(");
             error.message = error.message.replacen(&format!("function {name}("), &written, 1);
         }
@@ -169,8 +171,11 @@ impl Binder<'_> {
                 let text = format!("schema \"{schema}\" does not exist");
                 Err(Error::new("3F000", text)).at(place)
             }
-            // There are no functions in other schemas yet.
             [schema, name] => {
+                let whole = Name::from(format!("{schema}.{name}"));
+                if self.catalog.procs_named(&whole).next().is_some() {
+                    return Ok(whole);
+                }
                 let given: Vec<_> = args
                     .iter()
                     .enumerate()

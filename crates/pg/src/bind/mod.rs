@@ -86,6 +86,15 @@ pub trait Schema {
     /// The schema is not there, or the role may not look into it.
     fn relation(&self, name: &[Name]) -> Result<Option<Arc<Relation>>>;
 
+    /// The type of the rows of a relation, by the name that a type is asked for with; it is in the catalog then.
+    ///
+    /// # Errors
+    /// As [`Schema::relation`].
+    fn row_type(&self, name: &[Name]) -> Result<Option<Oid>> {
+        let _ = name;
+        Ok(None)
+    }
+
     /// The columns of a composite type, by the type's OID.
     fn composite(&self, row: Oid) -> Option<Arc<Relation>>;
 

@@ -192,7 +192,7 @@ impl Binder<'_> {
                 }
                 _ => self.fields_behind(&query.entries[entry - 1], column, up),
             },
-            _ => None,
+            _ => self.output_columns(target.value),
         }
     }
 

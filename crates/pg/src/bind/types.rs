@@ -26,6 +26,13 @@ impl Binder<'_> {
             [_, name] | [_, _, name] => self.catalog.type_named(name).filter(|t| t.oid >= 10_000),
             _ => None,
         };
+        let found = match found {
+            Some(found) => Some(found),
+            None => {
+                let row = self.schema.row_type(&name.name).at(place)?;
+                row.and_then(|oid| self.catalog.get_type(oid))
+            }
+        };
         let Some(found) = found else {
             let shown = name.name.join(".");
             let array = if name.bounds.is_empty() { "" } else { "[]" };

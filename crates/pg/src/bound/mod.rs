@@ -127,6 +127,11 @@ impl Bound {
         self.queries.len()
     }
 
+    /// All queries.
+    pub fn query_ids(&self) -> impl Iterator<Item = QueryId> + use<> {
+        (0..self.queries.len() as u32).map(QueryId)
+    }
+
     /// The names and types of the columns that a query gives.
     pub fn columns(&self, query: QueryId) -> Vec<(&str, TypeRef)> {
         let seen = self.query(query).output().iter().filter(|target| !target.hidden);

@@ -12,11 +12,14 @@ use crate::Oid;
 
 /// typsubscript of arrays.
 const ARRAY_SUBSCRIPTS: Oid = 6179;
+/// information_schema._pg_expandarray
+const EXPANDARRAY: Oid = 13_200;
 
 pub(super) fn facts() -> Facts {
     let types = types();
     let operators: Vec<Operator> = rows(Table::Operator).map(|row| operator(&row)).collect();
-    let procs: Vec<Proc> = rows(Table::Proc).map(|row| proc(&row)).collect();
+    let mut procs: Vec<Proc> = rows(Table::Proc).map(|row| proc(&row)).collect();
+    procs.push(expandarray());
     Facts {
         types_by_name: by_name(types.len(), |at| &types[at].name),
         operators_by_name: by_name(operators.len(), |at| operators[at].name),
@@ -131,6 +134,27 @@ fn proc(row: &Row) -> Proc {
         modes: row.text(19),
         names: row.text(20),
         default_texts: row.text(21),
+    }
+}
+
+/// The one function outside of pg_catalog that clients call. PostgreSQL numbers it anew in each release; its name here has
+/// the schema in it, so that it is found by that alone.
+fn expandarray() -> Proc {
+    Proc {
+        oid: EXPANDARRAY,
+        name: "information_schema._pg_expandarray",
+        variadic: 0,
+        kind: ProcKind::Function,
+        strict: true,
+        retset: true,
+        volatility: Volatility::Immutable,
+        defaults: 0,
+        result: super::oids::RECORD,
+        arguments: Box::new([super::oids::ANYARRAY]),
+        all_types: "{2277,2283,23}",
+        modes: "{i,o,o}",
+        names: "{\"\",x,n}",
+        default_texts: "\\N",
     }
 }
 

@@ -10,6 +10,7 @@
 
 mod facts;
 mod load;
+mod named;
 mod rows;
 mod shown;
 
@@ -35,6 +36,8 @@ pub mod oids {
     pub const INT2VECTOR: Oid = 22;
     /// int4
     pub const INT4: Oid = 23;
+    /// oid
+    pub const OID: Oid = 26;
     /// text
     pub const TEXT: Oid = 25;
     /// oidvector
@@ -98,6 +101,8 @@ fn built_in() -> &'static Facts {
 pub struct Catalog {
     /// Sorted by OID.
     made: Vec<Type>,
+    /// Types of rows, which come when their relations are named.
+    named: named::Named,
 }
 
 impl Catalog {
@@ -109,7 +114,12 @@ impl Catalog {
     /// With types that a database made: enums, domains, composites, each with its array type.
     pub fn with(mut made: Vec<Type>) -> Catalog {
         made.sort_by_key(|t| t.oid);
-        Catalog { made }
+        Catalog { made, named: named::Named::default() }
+    }
+
+    /// Adds a type that a statement has named, such as that of a table's rows; one that is there already stays.
+    pub fn name_type(&self, ty: Type) {
+        self.named.add(ty);
     }
 
     /// A type by its OID.
@@ -117,7 +127,10 @@ impl Catalog {
         let facts = &built_in().types;
         match facts.binary_search_by_key(&oid, |t| t.oid) {
             Ok(at) => Some(&facts[at]),
-            Err(_) => self.made.binary_search_by_key(&oid, |t| t.oid).ok().map(|at| &self.made[at]),
+            Err(_) => match self.made.binary_search_by_key(&oid, |t| t.oid) {
+                Ok(at) => Some(&self.made[at]),
+                Err(_) => self.named.iter().find(|t| t.oid == oid),
+            },
         }
     }
 
@@ -133,7 +146,7 @@ impl Catalog {
 
     /// All types.
     pub fn types(&self) -> impl Iterator<Item = &Type> {
-        built_in().types.iter().chain(&self.made)
+        built_in().types.iter().chain(&self.made).chain(self.named.iter())
     }
 
     /// An operator by its OID.

@@ -11,6 +11,11 @@
 //! | 1,100,000,000 + id | objects that the engine does not know: views, roles, schemas, databases |
 //! | 1,200,000,000 + 2 x id | constraints of primary keys and unique indexes, by index |
 //! | 1,300,000,000 + hash | other constraints, defaults |
+//! | 2,000,000,000 + 2 x id | types of the rows of tables, with those of their arrays |
+//! | 2,100,000,000 + 2 x id | those of views |
+//! | 2,140,000,000 + 2 x OID | those of the system's tables and views |
+//!
+//! All are below 2^31: some clients keep OIDs in signed numbers.
 
 use onlap::{IndexId, TableId};
 
@@ -80,4 +85,12 @@ pub fn of_part(table: TableId, kind: &str, name: &str) -> u32 {
         hash = (hash ^ u32::from(b)).wrapping_mul(0x0100_0193);
     }
     1_300_000_000 + hash % 700_000_000
+}
+/// That of the type of a table's or view's rows; the next is its array's.
+pub fn of_row(relation: u32) -> u32 {
+    match relation {
+        0..FIRST_OWN => 2_140_000_000 + 2 * relation,
+        FIRST_OWN..1_000_000_000 => 2_000_000_000 + (relation - FIRST_OWN),
+        _ => 2_100_000_000_u32.wrapping_add(2 * relation.saturating_sub(1_100_000_000)),
+    }
 }

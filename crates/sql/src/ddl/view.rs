@@ -8,11 +8,12 @@ use crate::catalog::names::{fold, parts, quote};
 use crate::catalog::{Kind, bound, oids};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Known;
-use crate::rewrite;
-use crate::rights::{Action, Class};
+use crate::query::Bound;
+use crate::rights::{Action, Class, Need};
 use crate::session::Session;
 use crate::types::{PgType, names};
 use crate::view::{PG_CATALOG, Relation as Found, View};
+use crate::{parse, rewrite};
 
 /// CREATE VIEW.
 ///
@@ -38,18 +39,14 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
         }
         Some(_) => return Err(naming::taken(&name.name)),
     }
-    let statement = Statement::Query(create.query.clone());
-    let plan = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
-    let schema = plan.schema();
-    let found: Vec<String> =
-        schema.fields().iter().map(|f| rewrite::shown(f.name()).to_string()).collect();
+    let Described { columns: found, needs } = described(session, view, create)?;
     if create.columns.len() > found.len() {
         let text = "CREATE VIEW specifies more column names than columns";
         return Err(SqlError::new(state::SYNTAX, text));
     }
     let named: Vec<String> = create.columns.iter().map(|c| fold(&c.name)).collect();
-    let columns: Vec<String> =
-        named.iter().cloned().chain(found.iter().skip(named.len()).cloned()).collect();
+    let own = found.iter().skip(named.len()).map(|(name, _)| name.clone());
+    let columns: Vec<String> = named.iter().cloned().chain(own).collect();
     for (i, column) in columns.iter().enumerate() {
         if columns[..i].contains(column) {
             let text = format!("column \"{column}\" specified more than once");
@@ -62,7 +59,7 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
     let mut bound = (*create.query).clone();
     let mut uses = bound::bind(&mut bound, &mut |parts| stands_for(view, parts));
     for used in &mut uses {
-        let read = plan.needs.iter().filter(|need| need.by.is_none() && need.key.oid == used.oid);
+        let read = needs.iter().filter(|need| need.by.is_none() && need.key.oid == used.oid);
         used.reads = read.flat_map(|need| need.columns.iter().copied()).collect();
     }
     let query = bound.to_string();
@@ -75,12 +72,11 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
             inner.iter().zip(&all).map(|(inner, outer)| format!("v.{inner} AS {outer}")).collect();
         format!("SELECT {} FROM ({query}) AS v({})", renamed.join(", "), inner.join(", "))
     };
-    let described: Vec<_> = schema
-        .fields()
+    let described: Vec<_> = found
         .iter()
         .zip(&columns)
-        .map(|(field, name)| {
-            let ty = PgType::of_field(field);
+        .map(|((_, ty), name)| {
+            let ty = *ty;
             json!({ "name": name, "type": names::format_type(ty), "oid": ty.oid, "of": ty.modifier })
         })
         .collect();
@@ -94,6 +90,33 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
         session.own(view, Class::View, oids::of_object(number), &name.schema)?;
     }
     Ok("CREATE VIEW")
+}
+
+/// What a view's query gives and reads.
+struct Described {
+    columns: Vec<(String, PgType)>,
+    needs: Vec<Need>,
+}
+
+fn described(session: &Session, view: &View, create: &CreateView) -> Result<Described> {
+    if session.binds_itself() {
+        let text = create.query.to_string();
+        let depth = parse::one(&text)?.depth();
+        // Places are those of the text as it is written out here.
+        let bound = Bound::new(view, &text, depth, &[]).map_err(SqlError::nowhere)?;
+        if let Some(bound) = bound {
+            let columns = bound.columns().iter().map(|column| (column.name.clone(), column.ty));
+            return Ok(Described { columns: columns.collect(), needs: bound.needs().to_vec() });
+        }
+    }
+    let statement = Statement::Query(create.query.clone());
+    let plan = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
+    let schema = plan.schema();
+    let columns = schema
+        .fields()
+        .iter()
+        .map(|field| (rewrite::shown(field.name()).to_string(), PgType::of_field(field)));
+    Ok(Described { columns: columns.collect(), needs: plan.needs })
 }
 
 /// What a name in a view's query stands for; `None` for one of the system.

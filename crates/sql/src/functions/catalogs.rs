@@ -60,14 +60,13 @@ fn oid_of(arguments: &[Datum], at: usize) -> u32 {
 }
 
 /// A function of catalogs by name; `None` where there is none.
-pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
-    let seen = Seen::new(view);
-    if let Some(function) = super::privileges::find(&seen, name) {
+pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Arc<ScalarUDF>> {
+    if let Some(function) = super::privileges::find(seen, name) {
         return Some(function);
     }
-    let function = described(&seen, name)
-        .or_else(|| named(&seen, name))
-        .or_else(|| measured(&seen, name))
+    let function = described(seen, name)
+        .or_else(|| named(seen, name))
+        .or_else(|| measured(seen, name))
         .or_else(|| permitted(name))
         .or_else(|| absent(name))?;
     Some(function.udf())
@@ -213,8 +212,19 @@ pub fn printer(view: &View, kind: u32) -> Arc<ScalarUDF> {
     Rowwise::strict(&format!("onlap_name_of_{kind}"), kind, call).gives(Gives::Printed(kind)).udf()
 }
 
+/// The OID that a text means as one of the types that stand for names.
+///
+/// # Errors
+/// There is no such thing.
+pub fn oid_named(seen: &Seen, kind: u32, text: &str) -> Result<u32> {
+    find_oid(seen, kind, &Datum::from(text))?.ok_or_else(|| no_object(kind, text))
+}
+
 /// The name of an OID.
-fn print(seen: &Seen, kind: u32, wanted: u32) -> Result<String> {
+///
+/// # Errors
+/// The transaction has ended.
+pub fn print(seen: &Seen, kind: u32, wanted: u32) -> Result<String> {
     let model = seen.model()?;
     let known = match kind {
         _ if wanted == 0 => Some("-".to_string()),

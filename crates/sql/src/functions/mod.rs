@@ -29,7 +29,7 @@ use crate::types::{PgType, oid};
 use crate::view::View;
 
 mod aggregates;
-mod catalogs;
+pub mod catalogs;
 mod constant;
 mod format;
 mod formats;
@@ -98,6 +98,12 @@ pub fn print_names(view: &View, plan: LogicalPlan) -> Result<LogicalPlan> {
 
 /// A function of the session: its value, or what it makes of its arguments, is known now.
 pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
+    of_seen(&catalogs::Seen::new(view), name)
+}
+
+/// The same, with a list of relations that other functions use too.
+pub fn of_seen(seen: &Arc<catalogs::Seen>, name: &str) -> Option<Arc<ScalarUDF>> {
+    let view = &seen.view;
     if let Some(function) = sequences::of_session(view, name) {
         return Some(function);
     }
@@ -123,7 +129,7 @@ pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
         "current_date" => {
             ScalarValue::Date32(Some(view.began_us.div_euclid(86_400_000_000) as i32))
         }
-        _ => return server::find(view, name).or_else(|| catalogs::find(view, name)),
+        _ => return server::find(view, name).or_else(|| catalogs::find(seen, name)),
     };
     Some(Arc::new(ScalarUDF::new_from_impl(Constant::new(name, value))))
 }

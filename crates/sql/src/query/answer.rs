@@ -7,7 +7,6 @@ use onlap_kernels::{Datum, Repr, output, repr, send};
 use onlap_pg::Oid;
 use onlap_query::Env;
 
-use super::catalog;
 use crate::error::Result;
 use crate::plan::Batches;
 use crate::session::answer::{Chunk, Source};
@@ -21,8 +20,9 @@ pub struct Encoder {
 impl Encoder {
     /// For columns of these types.
     pub fn new(env: Arc<Env>, types: Vec<Oid>) -> Encoder {
-        let own = |oid: Oid| (oid, repr(catalog(), oid).unwrap_or(Repr::Text));
-        Encoder { env, columns: types.into_iter().map(own).collect() }
+        let own = |oid: Oid| (oid, repr(&env.catalog, oid).unwrap_or(Repr::Text));
+        let columns = types.into_iter().map(own).collect();
+        Encoder { env, columns }
     }
 
     fn value<'a>(&self, batch: &'a RecordBatch, row: usize, column: usize) -> Datum<'a> {

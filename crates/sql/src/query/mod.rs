@@ -1,17 +1,20 @@
 //! Which queries does PostgreSQL's own meaning carry out, and how do they reach the session?
 //!
 //! A query is read by `onlap_pg`'s grammar, bound by its binder to OIDs of types, functions and relations, and made into
-//! steps by `onlap_query`. Of this class are queries whose relations are tables of the engine (or that have none), with
-//! functions, types and clauses that have kernels and steps; the planner's library has the others until they move too
-//! (decision 0065). Which way a query goes is decided when it is prepared, never while it runs.
+//! steps by `onlap_query`. Of this class are queries whose functions, types and clauses have kernels and steps; the planner's
+//! library has the others until they move too (decision 0066). Which way a query goes is decided when it is prepared, never while it runs.
 //!
 //! Thread safety: a [`Bound`] query is shared; it is made into steps anew for each execution.
 
 mod answer;
+mod catalogs;
+mod named;
+mod needs;
 mod schema;
 mod session;
 pub mod stored;
 pub mod tables;
+mod views;
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,19 +24,20 @@ use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Change, Env, compile, compile_change};
 
+use crate::change;
 use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
-use crate::rights::{Action, Need, ask};
+use crate::plan::{Batches, TableHandle};
+use crate::rights::Need;
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
-use crate::change;
-use crate::plan::{Batches, TableHandle};
 use crate::types::PgType;
 use crate::view::View;
 pub use answer::Encoder;
 use schema::Names;
 use session::Asked;
 use tables::Known;
+use views::{Others, Sources};
 
 /// Longer texts are the planner's: they are long lists, of which each element takes a column of its own here, and many clients
 /// at once have no room for that in a small server.
@@ -45,6 +49,8 @@ pub struct Bound {
     tree: Arc<onlap_pg::bound::Bound>,
     query: QueryId,
     tables: Arc<Known>,
+    others: Arc<Others>,
+    catalog: Arc<Catalog>,
     needs: Arc<[Need]>,
     columns: Arc<[AnswerColumn]>,
     depth: Depth,
@@ -89,32 +95,11 @@ impl Bound {
         depth: Depth,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
-        if text.len() > LONGEST {
+        let Some(mut made) = Bound::bind(view, text, depth, given)? else { return Ok(None) };
+        // What is changed is a table of the engine.
+        if made.modify().is_some_and(|modify| made.table(modify.entry).is_none()) {
             return Ok(None);
         }
-        let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
-        let [written] = &tree.statements[..] else { return Ok(None) };
-        let names = Names::new(view);
-        let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
-        let made = bind::bind(&tree, &written.statement, &names, catalog(), &given);
-        let (bound, query) = match made {
-            Ok(made) => made,
-            Err(_) if names.is_other() => return Ok(None),
-            Err(e) if e.state == "0A000" => return Ok(None),
-            Err(e) => return Err(sql_error(&e, text)),
-        };
-        if names.is_other() || !is_of_class(&bound, query, view) {
-            return Ok(None);
-        }
-        let tables = Arc::new(names.into_known());
-        let needs = needs(&bound, query, &tables);
-        let columns = bound.columns(query).into_iter();
-        let columns = columns.map(|(name, ty)| {
-            AnswerColumn::new(name, PgType { oid: shown_type(ty.oid), modifier: ty.modifier })
-        });
-        let columns = columns.collect();
-        let mut made =
-            Bound { tree: Arc::new(bound), query, tables, needs: needs.into(), columns, depth };
         made.needs = made.needs.iter().cloned().chain(change::needs(view, &made)?).collect();
         // What has no kernel or no step is found out now, and not when rows are on their way.
         let steps = match made.modify() {
@@ -127,6 +112,58 @@ impl Bound {
             // Parameters have no values yet; what constants refuse is refused when the query runs.
             Err(_) => Ok(Some(made)),
         }
+    }
+
+    /// Its meaning, whether or not there are kernels and steps for it.
+    fn bind(
+        view: &View,
+        text: &str,
+        depth: Depth,
+        given: &[Option<PgType>],
+    ) -> Result<Option<Bound>> {
+        if text.len() > LONGEST {
+            return Ok(None);
+        }
+        let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
+        let [written] = &tree.statements[..] else { return Ok(None) };
+        let names = Names::new(view);
+        let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
+        let made = bind::bind(&tree, &written.statement, &names, names.catalog(), &given);
+        let (bound, query) = match made {
+            Ok(made) => made,
+            // What is wrong with a view has no place in this text.
+            Err(e) if e.state == "42P17" => return Err(sql_error(&e, text).nowhere()),
+            Err(_) if names.is_other() => return Ok(None),
+            Err(e) if e.state == "0A000" => return Ok(None),
+            Err(e) => return Err(sql_error(&e, text)),
+        };
+        if names.is_other() || !is_of_class(&bound, query, view) {
+            return Ok(None);
+        }
+        let (tables, others, catalog) = names.into_parts();
+        let mut inner = others.views.values().map(|view| &view.query);
+        if !inner.all(|query| is_of_class(&query.0, query.1, view)) {
+            return Ok(None);
+        }
+        let (_, deeper) = others.weigh(&bound).map_err(|e| sql_error(&e, text))?;
+        let depth = depth.plus(deeper);
+        depth.check()?;
+        let needs = needs::of_query(&bound, query, &tables, &others, None);
+        let columns = bound.columns(query).into_iter();
+        let columns = columns.map(|(name, ty)| {
+            AnswerColumn::new(name, PgType { oid: shown_type(ty.oid), modifier: ty.modifier })
+        });
+        let columns = columns.collect();
+        Ok(Some(Bound {
+            tree: Arc::new(bound),
+            query,
+            tables: Arc::new(tables),
+            others: Arc::new(others),
+            catalog,
+            needs: needs.into(),
+            columns,
+            depth,
+        }))
     }
 
     /// What it changes, if it does.
@@ -226,10 +263,15 @@ impl Bound {
     ///
     /// # Errors
     /// One is missing, or is none of its type.
-    pub fn values(&self, view: &View, values: &[Parameter], text: &str) -> Result<Vec<Datum<'static>>> {
+    pub fn values(
+        &self,
+        view: &View,
+        values: &[Parameter],
+        text: &str,
+    ) -> Result<Vec<Datum<'static>>> {
         let settings = session::settings(view);
         let asked = Asked::new(view);
-        let mut cx = Cx { catalog: catalog(), settings: &settings, session: &asked };
+        let mut cx = Cx { catalog: &self.catalog, settings: &settings, session: &asked };
         let mut made = Vec::with_capacity(self.tree.parameters.len());
         for (n, oid) in self.tree.parameters.iter().enumerate() {
             let value = values.get(n).ok_or_else(|| missing_parameter(n + 1))?;
@@ -253,25 +295,25 @@ impl Bound {
     ///
     /// # Errors
     /// `0A000` for what has no kernel or no step; errors of constants.
-    pub fn change(
-        &self,
-        view: &View,
-        values: &[Datum<'static>],
-        text: &str,
-    ) -> Result<Changing> {
+    pub fn change(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Changing> {
         let (env, asked) = self.env(view, values);
         let _entered = view.instance.planner.handle().enter();
-        let change = compile_change(&self.tree, self.query, &*self.tables, &env);
+        let change = compile_change(&self.tree, self.query, &self.sources(view), &env);
         let change = change.map_err(|e| sql_error(&e, text))?;
         let encoder = Arc::new(Encoder::new(Arc::clone(&env), self.types()));
         Ok(Changing { change, env, asked, encoder, depth: self.depth })
+    }
+
+    /// What its steps read.
+    fn sources<'a>(&'a self, view: &'a View) -> Sources<'a> {
+        Sources { known: &self.tables, others: &self.others, view, catalog: &self.catalog }
     }
 
     fn env(&self, view: &View, values: &[Datum<'static>]) -> (Arc<Env>, Arc<Asked>) {
         let planner = &view.instance.planner;
         let asked = Arc::new(Asked::new(view));
         let env = Arc::new(Env {
-            catalog: Arc::clone(catalog()),
+            catalog: Arc::clone(&self.catalog),
             settings: session::settings(view),
             session: Arc::clone(&asked) as _,
             params: values.to_vec(),
@@ -290,7 +332,7 @@ impl Bound {
     ) -> Result<(crate::plan::Steps, Arc<Env>, Arc<Asked>)> {
         let (env, asked) = self.env(view, values);
         let _entered = view.instance.planner.handle().enter();
-        let output = compile(&self.tree, self.query, &*self.tables, &env);
+        let output = compile(&self.tree, self.query, &self.sources(view), &env);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
     }
@@ -342,63 +384,4 @@ fn is_of_class(bound: &onlap_pg::bound::Bound, query: QueryId, view: &View) -> b
         served
     });
     served
-}
-
-/// What a query reads: columns of its tables. A query of WITH that nothing names reads nothing, as in PostgreSQL.
-fn needs(bound: &onlap_pg::bound::Bound, query: QueryId, tables: &Known) -> Vec<Need> {
-    let mut needs = Vec::new();
-    let mut open = vec![query];
-    let mut seen = Vec::new();
-    while let Some(query) = open.pop() {
-        if seen.contains(&query) {
-            continue;
-        }
-        seen.push(query);
-        for (n, entry) in bound.query(query).entries.iter().enumerate() {
-            let EntryKind::Relation { oid, .. } = &entry.kind else { continue };
-            let Some(schema) = tables.schema(*oid) else { continue };
-            let mut columns = Vec::new();
-            bound.visit_query(query, 0, &mut |id, inside| {
-                if let Expr::Var { entry, column, up } = bound.expr(id)
-                    && *up == inside
-                    && *entry == n + 1
-                {
-                    match column {
-                        0 => columns.extend(1..=entry_width(bound, query, n) as i32),
-                        column => columns.push(*column),
-                    }
-                }
-                true
-            });
-            columns.sort_unstable();
-            columns.dedup();
-            // What is only written to is not read.
-            let modify = bound.query(query).modify.as_deref();
-            let is_written = |modify: &Modify| {
-                n + 1 == modify.entry
-                    || modify.conflict.as_ref().is_some_and(|c| n + 1 == c.excluded)
-            };
-            if columns.is_empty() && modify.is_some_and(is_written) {
-                continue;
-            }
-            let numbers = columns.iter().filter(|column| **column > 0);
-            let numbers = numbers.map(|column| schema.columns[*column as usize - 1].id.0 + 1);
-            needs.push(ask::of_table(Action::Read, schema, numbers.collect()));
-        }
-        // Queries within, wherever they are.
-        let unnamed = bound.query(query).ctes.iter().filter(|cte| cte.references == 0);
-        seen.extend(unnamed.map(|cte| cte.query));
-        let mut parts = bound.parts(query);
-        while let Some(part) = parts.pop() {
-            match part {
-                Part::Query(inner) => open.push(inner),
-                Part::Expr(id) => parts.extend(bound.expr(id).parts()),
-            }
-        }
-    }
-    needs
-}
-
-fn entry_width(bound: &onlap_pg::bound::Bound, query: QueryId, at: usize) -> usize {
-    bound.query(query).entries[at].types.len()
 }

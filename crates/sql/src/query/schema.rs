@@ -1,92 +1,206 @@
 //! What do the names of relations stand for, as a statement's view finds them?
 
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use onlap_pg::bind::{Column, Relation, Schema};
+use onlap_pg::catalog::{Catalog, Kind as TypeKind, Type};
 use onlap_pg::{Error, Oid, Result, TypeRef};
+use serde_json::Value as Json;
 
+use super::catalogs;
 use super::tables::Known;
-use crate::catalog::oids;
+use super::views::{Others, of_sql};
+use crate::catalog::names::quote;
+use crate::catalog::{Kind, Name, bound, oids};
 use crate::plan::TableHandle;
+use crate::system::definitions;
 use crate::types::PgType;
 use crate::view::{self, INFORMATION_SCHEMA, PG_CATALOG, View};
 
 /// The relations of a statement.
+#[derive(Clone)]
 pub struct Names<'a> {
-    view: &'a View,
-    known: RefCell<Known>,
-    /// Whether a name stands for what is not a table of the engine.
-    other: Cell<bool>,
+    pub(super) view: &'a View,
+    pub(super) found: Rc<Found>,
+    /// What is kept of the view whose text is bound.
+    pub(super) body: Option<&'a Json>,
 }
 
-/// record
-const RECORD: Oid = 2249;
+/// What was found, also by the texts of views.
+pub struct Found {
+    pub(super) known: RefCell<Known>,
+    pub(super) others: RefCell<Others>,
+    /// Types, with those of the rows of what was found.
+    pub(super) catalog: Arc<Catalog>,
+    /// Views whose texts are being bound, the outermost first.
+    pub(super) within: RefCell<Vec<Oid>>,
+    /// Relations by the types of their rows.
+    rows: RefCell<HashMap<Oid, Arc<Relation>>>,
+    /// Whether a name stands for what this way does not carry out.
+    other: Cell<bool>,
+}
 
 impl<'a> Names<'a> {
     /// None are known yet.
     pub fn new(view: &'a View) -> Names<'a> {
-        Names { view, known: RefCell::default(), other: Cell::new(false) }
+        let found = Found {
+            known: RefCell::default(),
+            others: RefCell::default(),
+            catalog: Arc::new(Catalog::new()),
+            within: RefCell::default(),
+            rows: RefCell::default(),
+            other: Cell::new(false),
+        };
+        Names { view, found: Rc::new(found), body: None }
     }
 
-    /// Whether a name stands for what is not a table of the engine.
+    /// The types that a statement of these names can have.
+    pub fn catalog(&self) -> &Catalog {
+        &self.found.catalog
+    }
+
+    /// Whether a name stands for what goes the other way.
     pub fn is_other(&self) -> bool {
-        self.other.get()
+        self.found.other.get()
     }
 
-    /// The tables that were named.
-    pub fn into_known(self) -> Known {
-        self.known.into_inner()
+    /// What was found: tables of the engine, other relations, types.
+    pub fn into_parts(self) -> (Known, Others, Arc<Catalog>) {
+        let catalog = Arc::clone(&self.found.catalog);
+        (self.found.known.take(), self.found.others.take(), catalog)
     }
 
-    fn others(&self) -> Error {
-        self.other.set(true);
-        Error::new("0A000", "not a table of the engine")
+    pub(super) fn others(&self) -> Error {
+        self.found.other.set(true);
+        Error::new("0A000", "not of this class")
+    }
+
+    /// The type of a relation's rows, which is in the catalog from now on.
+    pub(super) fn row_of(&self, relation: Oid, name: &Name) -> Oid {
+        let row = oids::of_row(relation);
+        let catalog = &self.found.catalog;
+        if catalog.get_type(row).is_none() {
+            let mut ty = Type::made(row, &name.name, TypeKind::Composite, b'C', row + 1);
+            let seen = name.schema == PG_CATALOG || self.view.path().any(|s| s == name.schema);
+            ty.shown = match seen {
+                true => quote(&name.name).into(),
+                false => format!("{}.{}", quote(&name.schema), quote(&name.name)).into(),
+            };
+            let array = Type::array_of(&ty);
+            catalog.name_type(ty);
+            catalog.name_type(array);
+        }
+        row
+    }
+
+    /// Remembers what the type of a relation's rows consists of.
+    pub(super) fn note_row(&self, relation: &Arc<Relation>) {
+        let mut rows = self.found.rows.borrow_mut();
+        rows.entry(relation.row).or_insert_with(|| Arc::clone(relation));
+    }
+
+    /// A table or view of the system by its name; `None` where a schema says otherwise.
+    fn system(&self, name: &[String]) -> Option<Arc<Relation>> {
+        let definition = match name {
+            [schema, name] => definitions::find(schema, name),
+            [database, schema, name] if *database == self.view.database => {
+                definitions::find(schema, name)
+            }
+            [name] => definitions::find(PG_CATALOG, name),
+            _ => None,
+        }?;
+        Some(self.system_relation(&definition))
+    }
+
+    fn system_relation(&self, definition: &Arc<definitions::Definition>) -> Arc<Relation> {
+        let name = Name::new(definition.schema, definition.name);
+        self.row_of(definition.oid, &name);
+        let relation = Arc::new(catalogs::relation(definition));
+        self.note_row(&relation);
+        let mut others = self.found.others.borrow_mut();
+        others.system.insert(definition.oid, Arc::clone(definition));
+        relation
+    }
+
+    fn table(&self, name: &Name, table: onlap::Table) -> Arc<Relation> {
+        let handle = TableHandle { schema: table.schema(), table };
+        let oid = oids::of_table(handle.schema.id);
+        let relation = Arc::new(relation(&handle, self.row_of(oid, name)));
+        self.note_row(&relation);
+        self.found.known.borrow_mut().add(oid, handle);
+        relation
+    }
+
+    /// What a view's text reads: with the columns, and under the names, that it had when the view was made.
+    fn of_view(&self, body: &Json, name: &[String]) -> Result<Option<Arc<Relation>>> {
+        let Some(used) = bound::oid_of(name).and_then(|oid| bound::use_of(body, oid)) else {
+            return Ok(None);
+        };
+        let failed = |e: crate::error::SqlError| of_sql(&e);
+        match bound::find(self.view, &used).map_err(failed)? {
+            Some(bound::Found::View(name, object)) => self.view_relation(&name, object).map(Some),
+            Some(bound::Found::Table(table)) => {
+                let name = Name::of_engine(&table.name()).1;
+                let schema = table.schema();
+                let now = self.table(&name, table);
+                let mut then = (*now).clone();
+                for (column, now) in then.columns.iter_mut().zip(&schema.columns) {
+                    match used.columns.iter().find(|(id, _)| *id == now.id.0) {
+                        Some((_, name)) => column.name = name.as_str().into(),
+                        // It came after the view.
+                        None => column.dropped = true,
+                    }
+                }
+                Ok(Some(Arc::new(then)))
+            }
+            None => Ok(None),
+        }
     }
 }
 
 impl Schema for Names<'_> {
     fn relation(&self, name: &[Box<str>]) -> Result<Option<Arc<Relation>>> {
         let parts: Vec<String> = name.iter().map(|part| part.to_string()).collect();
-        let last = parts.last().map_or("", String::as_str);
-        let is_system = match &parts[..] {
-            [.., schema, _] => schema == PG_CATALOG || schema == INFORMATION_SCHEMA,
-            _ => crate::system::table(self.view, PG_CATALOG, last).is_some(),
-        };
-        if is_system {
-            return Err(self.others());
+        // As in PostgreSQL, pg_catalog comes before the search path.
+        if let Some(found) = self.system(&parts) {
+            return Ok(Some(found));
         }
-        let found = self.view.find(&parts).map_err(|e| {
-            self.other.set(true);
-            Error::new("0A000", e.message())
-        })?;
-        match found {
-            Some(view::Relation::Table(_, table)) => {
-                let handle = TableHandle { schema: table.schema(), table };
-                let relation = Arc::new(relation(&handle));
-                self.known.borrow_mut().add(relation.oid, handle);
-                Ok(Some(relation))
+        if let Some(body) = self.body {
+            return self.of_view(body, &parts);
+        }
+        Ok(match self.view.find(&parts).map_err(|e| of_sql(&e))? {
+            Some(view::Relation::Table(name, table)) => Some(self.table(&name, table)),
+            Some(view::Relation::View(name)) => {
+                let object = self.view.objects.get(Kind::View, &name.engine(&self.view.database));
+                object.map(|object| self.view_relation(&name, object)).transpose()?
             }
-            // A view; or nothing, which the other way says with the words of the schema.
-            _ => Err(self.others()),
-        }
+            None => match &parts[..] {
+                [name] if self.view.path().any(|schema| schema == INFORMATION_SCHEMA) => {
+                    self.system(&[INFORMATION_SCHEMA.to_string(), name.clone()])
+                }
+                _ => None,
+            },
+        })
     }
 
-    fn composite(&self, _: Oid) -> Option<Arc<Relation>> {
-        None
+    fn row_type(&self, name: &[Box<str>]) -> Result<Option<Oid>> {
+        Ok(self.relation(name)?.map(|relation| relation.row))
+    }
+
+    fn composite(&self, row: Oid) -> Option<Arc<Relation>> {
+        self.found.rows.borrow().get(&row).cloned()
     }
 
     fn constraint(&self, relation: Oid, name: &str) -> Option<Oid> {
-        let known = self.known.borrow();
+        let known = self.found.known.borrow();
         let mut unique = known.schema(relation)?.indexes.iter().filter(|index| index.unique);
         unique.find(|index| index.name == name).map(|index| oids::of_index_constraint(index.id))
     }
 
     fn is_schema(&self, name: &str) -> bool {
-        // The functions there are the planner's.
-        if name == INFORMATION_SCHEMA {
-            self.other.set(true);
-        }
         self.view.has_schema(name)
     }
 
@@ -95,7 +209,7 @@ impl Schema for Names<'_> {
     }
 }
 
-fn relation(handle: &TableHandle) -> Relation {
+fn relation(handle: &TableHandle, row: Oid) -> Relation {
     let schema = &handle.schema;
     let column = |column: &onlap::ColumnSchema| {
         let ty = PgType::of_engine(column.ty);
@@ -111,7 +225,7 @@ fn relation(handle: &TableHandle) -> Relation {
     });
     Relation {
         oid: oids::of_table(schema.id),
-        row: RECORD,
+        row,
         name: crate::rights::ask::shown(schema).into(),
         kind: b'r',
         columns: schema.columns.iter().map(column).collect(),

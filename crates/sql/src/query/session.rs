@@ -17,9 +17,11 @@ use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
-use super::catalog;
+use super::views::of_sql;
+use super::{catalog, named};
 use crate::error::SqlError;
 use crate::functions;
+use crate::functions::catalogs::Seen;
 use crate::types::{Cell, PgType, Style};
 use crate::view::View;
 
@@ -63,6 +65,10 @@ pub struct Asked {
     view: View,
     began: i64,
     memory: Mutex<Memory>,
+    /// The relations, once a function has asked for them.
+    seen: Arc<Seen>,
+    /// Functions that were called.
+    functions: Mutex<HashMap<Oid, Arc<ScalarUDF>>>,
 }
 
 /// What kernels have taken of a query's memory.
@@ -82,8 +88,24 @@ const SMALL_BYTES: usize = 256 << 10;
 impl Asked {
     /// The session of a statement.
     pub fn new(view: &View) -> Asked {
-        let memory = Mutex::default();
-        Asked { view: view.clone(), began: SystemClock.unix_us() - EPOCH_US, memory }
+        Asked {
+            view: view.clone(),
+            began: SystemClock.unix_us() - EPOCH_US,
+            memory: Mutex::default(),
+            seen: Seen::new(view),
+            functions: Mutex::default(),
+        }
+    }
+
+    /// The function of the planner's library that answers a function of PostgreSQL.
+    fn function(&self, proc: &Proc) -> Option<Arc<ScalarUDF>> {
+        let mut functions = self.functions.lock();
+        if let Some(known) = functions.get(&proc.oid) {
+            return Some(Arc::clone(known));
+        }
+        let made = functions::of_seen(&self.seen, proc.name)?;
+        functions.insert(proc.oid, Arc::clone(&made));
+        Some(made)
     }
 
     /// The query begins, and takes its memory from this pool.
@@ -92,32 +114,10 @@ impl Asked {
     }
 }
 
-/// The function of the planner's library that answers a function of PostgreSQL.
-fn found(view: &View, function: Oid) -> Option<(&'static Proc, Arc<ScalarUDF>)> {
-    let proc = catalog().proc(function)?;
-    // Of rights there are no values here.
-    if matches!(proc.result, 1033 | 1034) {
-        return None;
-    }
-    let udf = functions::of_session(view, proc.name)?;
-    Some((proc, udf))
-}
-
 /// Whether the session answers a function.
 pub fn serves(view: &View, function: Oid) -> bool {
-    found(view, function).is_some()
-}
-
-fn of_sql(error: &SqlError) -> Error {
-    let mut made = Error::new(error.state(), error.message());
-    for (field, text) in error.fields() {
-        match field {
-            b'D' => made = made.detail(text),
-            b'H' => made = made.hint(text),
-            _ => {}
-        }
-    }
-    made
+    let proc = catalog().proc(function);
+    proc.is_some_and(|proc| functions::of_session(view, proc.name).is_some())
 }
 
 fn scalar(value: &Datum<'_>) -> ScalarValue {
@@ -167,7 +167,11 @@ impl Session for Asked {
 
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {
         let unserved = || Error::new("0A000", format!("function {function} is not supported yet"));
-        let (proc, udf) = found(&self.view, function).ok_or_else(unserved)?;
+        let proc = catalog().proc(function).ok_or_else(unserved)?;
+        if let Some(value) = named::call(&self.seen, proc.name, args)? {
+            return Ok(value);
+        }
+        let udf = self.function(proc).ok_or_else(unserved)?;
         let scalars: Vec<ScalarValue> = args.iter().map(scalar).collect();
         let types: Vec<_> = scalars.iter().map(ScalarValue::data_type).collect();
         let failed = |e: datafusion::common::DataFusionError| of_sql(&SqlError::from(e));

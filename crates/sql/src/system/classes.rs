@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{grants, text};
+use super::{grants, row_types, text};
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
 use crate::row;
@@ -120,7 +120,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             relation.oid,
             &relation.name.name,
             model.schema_oid(&relation.name.schema),
-            0,
+            row_types::shown_of(relation),
             0,
             owner_of(view, relation),
             method,

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
+use onlap_pg::TypeRef;
 
 use crate::types::{PgType, names, oid};
 
@@ -23,6 +24,8 @@ pub struct Definition {
     pub name: &'static str,
     /// Its columns.
     pub columns: Vec<(&'static str, PgType)>,
+    /// Their types in PostgreSQL, also those that plans of the planner's library have as texts.
+    pub types: Vec<TypeRef>,
     /// The same for plans.
     pub fields: SchemaRef,
 }
@@ -51,13 +54,35 @@ fn parse(line: &'static str) -> Option<Definition> {
     let mut head = head.split(' ');
     let (oid, kind, name) = (head.next()?.parse().ok()?, head.next()?, head.next()?);
     let (schema, name) = name.split_once('.')?;
-    let columns: Vec<_> = columns
+    let said_columns = columns;
+    let columns: Vec<_> = said_columns
         .split(", ")
         .filter_map(|column| column.split_once(' ').map(|(name, ty)| (name, type_of(ty))))
         .collect();
+    let said = said_columns.split(", ").filter_map(|column| column.split_once(' '));
+    let types = said.map(|(_, ty)| true_type(ty)).collect();
     let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.field(name, true)).collect();
     let fields = Arc::new(Schema::new(fields));
-    Some(Definition { oid, is_view: kind == "v", schema, name, columns, fields })
+    Some(Definition { oid, is_view: kind == "v", schema, name, columns, types, fields })
+}
+
+/// Types by the names that format_type writes, with `_` for blanks.
+static TYPES: LazyLock<HashMap<String, u32>> = LazyLock::new(|| {
+    let catalog = onlap_pg::catalog::Catalog::new();
+    catalog.types().map(|ty| (ty.shown.replace(' ', "_"), ty.oid)).collect()
+});
+
+fn true_type(text: &str) -> TypeRef {
+    let (name, modifier) = match text.split_once('(').and_then(|(name, rest)| {
+        let (modifier, tail) = rest.split_once(')')?;
+        Some((format!("{name}{tail}"), modifier.parse::<i32>().ok()?))
+    }) {
+        Some((name, modifier)) => (name, modifier),
+        None => (text.to_string(), -1),
+    };
+    let oid = TYPES.get(&name).copied().unwrap_or(oid::TEXT);
+    let modifier = if oid == oid::VARCHAR && modifier >= 0 { modifier + 4 } else { modifier };
+    TypeRef { oid, modifier }
 }
 
 fn type_of(text: &str) -> PgType {

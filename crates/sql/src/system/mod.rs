@@ -9,6 +9,7 @@ pub mod definitions;
 pub mod fixed;
 pub mod grants;
 pub mod model;
+pub mod row_types;
 pub mod rows;
 pub mod sight;
 mod standard;
@@ -65,25 +66,28 @@ impl fmt::Debug for SystemTable {
     }
 }
 
-impl SystemTable {
-    fn rows(&self) -> Result<Rows> {
-        let (view, name) = (&self.view, self.definition.name);
-        let made = match self.definition.schema {
-            PG_CATALOG => match classes::rows(view, name)? {
-                None => match cluster::rows(view, name)? {
-                    None => match grants::rows(view, name) {
-                        None => views::rows(view, name)?,
-                        found => found,
-                    },
+/// The rows of a system table that a statement sees.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn rows_of(view: &View, definition: &Definition) -> Result<Rows> {
+    let name = definition.name;
+    let made = match definition.schema {
+        PG_CATALOG if name == "pg_type" => row_types::types(view, definition)?,
+        PG_CATALOG => match classes::rows(view, name)? {
+            None => match cluster::rows(view, name)? {
+                None => match grants::rows(view, name) {
+                    None => views::rows(view, name)?,
                     found => found,
                 },
                 found => found,
             },
-            INFORMATION_SCHEMA => standard::rows(view, name)?,
-            _ => None,
-        };
-        Ok(made.or_else(|| fixed::rows(&self.definition)).unwrap_or_default())
-    }
+            found => found,
+        },
+        INFORMATION_SCHEMA => standard::rows(view, name)?,
+        _ => None,
+    };
+    Ok(made.or_else(|| fixed::rows(definition)).unwrap_or_default())
 }
 
 #[async_trait]
@@ -101,7 +105,8 @@ impl TableProvider for SystemTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-        let batch = self.rows().map_err(external)?.batch(&self.definition)?;
+        let batch =
+            rows_of(&self.view, &self.definition).map_err(external)?.batch(&self.definition)?;
         let table = MemTable::try_new(self.schema(), vec![vec![batch]])?;
         table.scan(state, projection, filters, limit).await
     }

@@ -167,6 +167,17 @@ impl Rows {
         self.rows.push(row);
     }
 
+    /// The values of a column; NULLs where the table has one that is not given here.
+    pub fn column(&self, name: &str) -> impl Iterator<Item = &Datum> {
+        let at = self.columns.iter().position(|column| *column == name);
+        self.rows.iter().map(move |row| at.and_then(|at| row.get(at)).unwrap_or(&Datum::Null))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
     /// The rows as a batch with a table's columns.
     ///
     /// # Errors

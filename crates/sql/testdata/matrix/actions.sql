@@ -516,6 +516,7 @@ SELECT relname, attname, attacl FROM pg_attribute a JOIN pg_class c ON c.oid = a
 SELECT relname, pg_get_userbyid(relowner) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname IN ('s', 'open', 'hidden') ORDER BY 1
 SELECT relname, pg_get_userbyid((x).grantor), pg_get_userbyid((x).grantee), (x).privilege_type, (x).is_grantable FROM (SELECT relname, aclexplode(relacl) AS x FROM pg_class WHERE relname IN ('t', 'q', 'shared')) AS s ORDER BY 1, 2, 3, 4
 SELECT pg_get_userbyid(grantee), privilege_type FROM aclexplode(acldefault('r', 10::oid)) ORDER BY 1, 2
+SELECT relname, pg_get_userbyid(grantor), CASE grantee WHEN 0 THEN 'public' ELSE pg_get_userbyid(grantee) END, privilege_type, is_grantable FROM pg_class c, aclexplode(c.relacl) WHERE c.relname IN ('t', 'q', 'shared') ORDER BY 1, 2, 3, 4
 SELECT m.rolname, r.rolname, g.rolname, admin_option FROM pg_auth_members a JOIN pg_roles m ON m.oid = member JOIN pg_roles r ON r.oid = roleid JOIN pg_roles g ON g.oid = grantor WHERE m.rolname NOT LIKE 'pg\_%' ORDER BY 1, 2
 SELECT pg_get_userbyid(defaclrole), nspname, defaclobjtype, defaclacl FROM pg_default_acl LEFT JOIN pg_namespace n ON n.oid = defaclnamespace ORDER BY 1, 2, 3
 SELECT acldefault('r', 10::oid), acldefault('s', 10::oid), acldefault('n', 10::oid), acldefault('d', 10::oid), acldefault('c', 10::oid)
@@ -545,4 +546,3 @@ ALTER DATABASE rights RENAME TO other_d
 SET session_authorization = 'owner'
 SET log_min_duration_statement = 5
 ALTER SYSTEM SET statement_timeout = 0
-SELECT relname, pg_get_userbyid(grantor), CASE grantee WHEN 0 THEN 'public' ELSE pg_get_userbyid(grantee) END, privilege_type, is_grantable FROM pg_class c, aclexplode(c.relacl) WHERE c.relname IN ('t', 'q', 'shared') ORDER BY 1, 2, 3, 4

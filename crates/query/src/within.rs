@@ -1,0 +1,118 @@
+//! What does a query in FROM, or a view's, get from the query around it?
+//!
+//! Conditions on its columns, as far as they restrict what its own tables read: [`Restriction`]s, which are a hint, since the
+//! condition is asked above. And which of its columns nothing asks for, so that its tables do not read them.
+//!
+//! A row that a restriction leaves out must be one that the condition above would not let pass, and must not change others:
+//! so nothing goes through LIMIT, windows, DISTINCT ON or sets of GROUP BY.
+
+use onlap_kernels::Datum;
+use onlap_pg::bound::{Expr, ExprId, Query, QueryId};
+use onlap_pg::{Result, TypeRef};
+
+use crate::build::{Rel, visible};
+use crate::compile::{Compiler, Frame};
+use crate::env::Restriction;
+use crate::node::Node;
+
+/// What a query is told.
+#[derive(Clone, Default)]
+pub struct Told {
+    /// Restrictions of its columns, by number from 1.
+    given: Vec<Restriction>,
+    /// Positions of its columns that nothing asks for, if some are known.
+    unused: Vec<usize>,
+}
+
+/// Whether rows can be left out by a column of the result before the query is carried out.
+fn passes(query: &Query) -> bool {
+    query.limit.is_none()
+        && query.offset.is_none()
+        && query.sets.is_empty()
+        && !query.has_windows
+        && !query.distinct_on
+        && query.modify.is_none()
+}
+
+impl Compiler<'_> {
+    /// A query within, with what it is told.
+    ///
+    /// # Errors
+    /// As of any query.
+    pub fn told_query(&mut self, query: QueryId, told: Told) -> Result<Rel> {
+        self.frames.push(Frame { told, ..Frame::new(query, None) });
+        let made = self.query(query);
+        self.frames.pop();
+        made
+    }
+
+    /// What an entry of FROM is told by the conditions that its rows must meet, and by what is used of it.
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub fn told(&mut self, entry: usize, used: &[i32], conditions: &[ExprId]) -> Result<Told> {
+        let mut given = self.given(entry);
+        for id in conditions {
+            given.extend(self.restriction(entry, *id)?);
+        }
+        let query = self.bound.query(self.frame().query);
+        let width = query.entries[entry - 1].types.len();
+        let is_used = |at: &usize| used.contains(&(*at as i32 + 1));
+        let unused = (0..width).filter(|at| !is_used(at)).collect();
+        Ok(Told { given, unused })
+    }
+
+    /// The restrictions that an entry has from the query around this one.
+    pub fn given(&self, entry: usize) -> Vec<Restriction> {
+        let frame = self.frames.last().expect("a query is being made");
+        let query = self.bound.query(frame.query);
+        if !passes(query) || query.set.is_some() {
+            return Vec::new();
+        }
+        let mut given = Vec::new();
+        for restriction in &frame.told.given {
+            let target = visible(query).nth(restriction.column as usize - 1);
+            let column = target.and_then(|target| self.column_of(entry, target.value));
+            given.extend(column.map(|column| Restriction { column, ..restriction.clone() }));
+        }
+        given
+    }
+
+    /// What a query of a set operation is told.
+    pub fn told_part(&self, part: QueryId) -> Told {
+        let frame = self.frames.last().expect("a query is being made");
+        let query = self.bound.query(frame.query);
+        if !passes(query) {
+            return Told::default();
+        }
+        let own = self.bound.columns(part);
+        let whole = self.bound.columns(frame.query);
+        let same = |restriction: &&Restriction| {
+            let at = restriction.column as usize - 1;
+            let of = |columns: &[(&str, TypeRef)]| columns.get(at).map(|column| column.1.oid);
+            of(&own) == of(&whole)
+        };
+        let given = frame.told.given.iter().filter(same).cloned().collect();
+        Told { given, unused: Vec::new() }
+    }
+
+    /// Whether a target is a column that nothing asks for.
+    pub fn is_unused(&self, query: &Query, value: ExprId) -> bool {
+        let frame = self.frames.last().expect("a query is being made");
+        if frame.told.unused.is_empty() || query.set.is_some() || !query.distinct.is_empty() {
+            return false;
+        }
+        // The same expression may stand in several places.
+        let mut places = visible(query).enumerate().filter(|(_, target)| target.value == value);
+        matches!(self.bound.expr(value), Expr::Var { up: 0, .. })
+            && places.all(|(at, target)| target.reference == 0 && frame.told.unused.contains(&at))
+    }
+
+    /// What stands in the place of a column that nothing asks for.
+    ///
+    /// # Errors
+    /// `0A000`: its type has no values.
+    pub fn nothing(&self, ty: TypeRef) -> Result<Node> {
+        self.constant(ty.oid, &Datum::Null)
+    }
+}

@@ -1,0 +1,147 @@
+//! How are names of a database's objects read and written, and access control lists taken apart?
+//!
+//! The input and output functions of regclass and its like, which kernels ask the session for, since they look at the
+//! catalogs. Thread safety: pure functions of what a statement sees.
+
+use onlap_kernels::array::{Array, Builder, record};
+use onlap_kernels::{Datum, Repr};
+use onlap_pg::catalog::Proc;
+use onlap_pg::{Error, Oid, Result};
+
+use super::catalog;
+use super::views::of_sql;
+use crate::functions::catalogs::{Seen, oid_named, print};
+use crate::parse::identifiers;
+use crate::rights::Acl;
+use crate::system::grants::{printed, read_item};
+use crate::system::row_types;
+use crate::types::oid;
+
+/// Calls a function of this module; `None` for others.
+pub fn call(seen: &Seen, name: &str, args: &[Datum<'_>]) -> Result<Option<Datum<'static>>> {
+    Ok(Some(match (name, args) {
+        ("aclitemin", [Datum::Text(text)]) => {
+            let item = read_item(&seen.view, text).map_err(|e| of_sql(&e))?;
+            Datum::text(printed(&seen.view, &Acl(vec![item])).pop().unwrap_or_default())
+        }
+        ("aclexplode", [Datum::Bytes(items)]) => exploded(seen, items)?,
+        (name, [Datum::Text(text)]) => match kind(name, "in") {
+            Some(kind) => Datum::Oid(read(seen, kind, text)?),
+            None => return Ok(None),
+        },
+        (name, [Datum::Oid(value)]) => match kind(name, "out") {
+            Some(kind) => Datum::text(written(seen, kind, *value)?),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    }))
+}
+
+/// The type whose input or output function it is.
+fn kind(name: &str, way: &str) -> Option<Oid> {
+    Some(match name.strip_suffix(way)? {
+        "regclass" => oid::REGCLASS,
+        "regtype" => oid::REGTYPE,
+        "regproc" => oid::REGPROC,
+        "regprocedure" => oid::REGPROCEDURE,
+        "regnamespace" => oid::REGNAMESPACE,
+        "regrole" => oid::REGROLE,
+        _ => return None,
+    })
+}
+
+fn read(seen: &Seen, kind: Oid, text: &str) -> Result<Oid> {
+    match kind {
+        oid::REGPROC => function(text),
+        oid::REGPROCEDURE => procedure(seen, text),
+        oid::REGTYPE => match oid_named(seen, kind, text) {
+            Ok(found) => Ok(found),
+            Err(e) => row_type(seen, text).ok_or_else(|| of_sql(&e)),
+        },
+        _ => oid_named(seen, kind, text).map_err(|e| of_sql(&e)),
+    }
+}
+
+/// The rows of a relation have a type of its name.
+fn row_type(seen: &Seen, text: &str) -> Option<Oid> {
+    let (name, is_array) = match text.trim_end().strip_suffix("[]") {
+        Some(name) => (name, true),
+        None => (text, false),
+    };
+    let row = row_types::of(seen.model().ok()?.find(&identifiers(name))?);
+    (row != 0).then_some(row + u32::from(is_array))
+}
+
+fn written(seen: &Seen, kind: Oid, value: Oid) -> Result<String> {
+    if kind == oid::REGTYPE
+        && let Ok(model) = seen.model()
+    {
+        for relation in &model.relations {
+            match value.checked_sub(row_types::of(relation)) {
+                Some(0) => return Ok(model.display(relation)),
+                Some(1) if value > 1 => return Ok(format!("{}[]", model.display(relation))),
+                _ => {}
+            }
+        }
+    }
+    print(seen, kind, value).map_err(|e| of_sql(&e))
+}
+
+/// The name of a function without its schema, which is PostgreSQL's.
+fn plain(text: &str) -> String {
+    match &identifiers(text)[..] {
+        [schema, name] if schema == "pg_catalog" => name.clone(),
+        [name] => name.clone(),
+        _ => text.to_string(),
+    }
+}
+
+/// regprocin
+fn function(text: &str) -> Result<Oid> {
+    let name = plain(text);
+    let mut found = catalog().procs_named(&name);
+    match (found.next(), found.next()) {
+        (Some(one), None) => Ok(one.oid),
+        (Some(_), Some(_)) => {
+            Err(Error::new("42725", format!("more than one function named \"{text}\"")))
+        }
+        _ => Err(Error::new("42883", format!("function \"{text}\" does not exist"))),
+    }
+}
+
+/// regprocedurein
+fn procedure(seen: &Seen, text: &str) -> Result<Oid> {
+    let missing = || Error::new("42883", format!("function \"{text}\" does not exist"));
+    let Some((name, arguments)) = text.split_once('(') else {
+        return Err(Error::new("22P02", "expected a left parenthesis"));
+    };
+    let Some(arguments) = arguments.trim_end().strip_suffix(')') else {
+        return Err(Error::new("22P02", "expected a right parenthesis"));
+    };
+    let mut types = Vec::new();
+    for argument in arguments.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        types.push(read(seen, oid::REGTYPE, argument)?);
+    }
+    let name = plain(name.trim());
+    let is = |proc: &&'static Proc| *proc.arguments == *types;
+    catalog().procs_named(&name).find(is).map(|proc| proc.oid).ok_or_else(missing)
+}
+
+/// The rows of aclexplode as an array.
+fn exploded(seen: &Seen, items: &[u8]) -> Result<Datum<'static>> {
+    let mut rows = Builder::new(Repr::Bytes);
+    for item in Array::load(items, Repr::Text).iter() {
+        let Datum::Text(text) = item else { continue };
+        let item = read_item(&seen.view, &text).map_err(|e| of_sql(&e))?;
+        for privilege in item.privileges.each() {
+            let fields = [
+                (oid::OID, Datum::Oid(item.grantor)),
+                (oid::OID, Datum::Oid(item.grantee)),
+                (oid::TEXT, Datum::text(privilege.word().to_uppercase())),
+                (oid::BOOL, Datum::Bool(item.options.has(privilege))),
+            ];
+            rows.push(&Datum::bytes(record::build(&fields)?))?;
+        }
+    }
+    Ok(Datum::bytes(rows.finish()))
+}

@@ -1,0 +1,105 @@
+//! Which columns of what does a query read?
+//!
+//! Asked of the bound tree: every column that the query names counts, also where the answer does not depend on it. A view is
+//! read by the statement, and its query by the view's owner, which is asked for after it, as PostgreSQL does.
+
+use onlap_pg::Oid;
+use onlap_pg::bound::{Bound, EntryKind, Expr, Part, QueryId};
+
+use super::tables::Known;
+use super::views::Others;
+use crate::rights::{Action, Class, Key, Need, ask};
+
+/// What a query needs, by a role that is not the statement's if one is given. A query of WITH that nothing names reads
+/// nothing, as in PostgreSQL.
+pub fn of_query(
+    bound: &Bound,
+    query: QueryId,
+    tables: &Known,
+    others: &Others,
+    by: Option<u32>,
+) -> Vec<Need> {
+    let (mut needs, mut inner) = (Vec::new(), Vec::new());
+    let mut open = vec![query];
+    let mut seen = Vec::new();
+    while let Some(query) = open.pop() {
+        if seen.contains(&query) {
+            continue;
+        }
+        seen.push(query);
+        for (n, entry) in bound.query(query).entries.iter().enumerate() {
+            let EntryKind::Relation { oid, .. } = &entry.kind else { continue };
+            let columns = columns(bound, query, n);
+            if columns.is_empty() && is_written(bound, query, n) {
+                continue;
+            }
+            if let Some(need) = of_relation(*oid, &columns, tables, others) {
+                needs.push(Need { by, ..need });
+            }
+            if let Some(view) = others.views.get(oid) {
+                let new = view.needs.iter().filter(|need| !inner.contains(*need));
+                let new: Vec<Need> = new.cloned().collect();
+                inner.extend(new);
+            }
+        }
+        // Queries within, wherever they are.
+        let unnamed = bound.query(query).ctes.iter().filter(|cte| cte.references == 0);
+        seen.extend(unnamed.map(|cte| cte.query));
+        let mut parts = bound.parts(query);
+        while let Some(part) = parts.pop() {
+            match part {
+                Part::Query(inner) => open.push(inner),
+                Part::Expr(id) => parts.extend(bound.expr(id).parts()),
+            }
+        }
+    }
+    needs.extend(inner);
+    needs
+}
+
+/// Whether rows of an entry are written, so that they are read only where a column is.
+fn is_written(bound: &Bound, query: QueryId, entry: usize) -> bool {
+    bound.query(query).modify.as_deref().is_some_and(|modify| {
+        let excluded = modify.conflict.as_ref().is_some_and(|c| entry + 1 == c.excluded);
+        entry + 1 == modify.entry || excluded
+    })
+}
+
+/// The columns of an entry that a query names, by number; those of the system's are below 0.
+fn columns(bound: &Bound, query: QueryId, entry: usize) -> Vec<i32> {
+    let width = bound.query(query).entries[entry].types.len() as i32;
+    let mut columns = Vec::new();
+    bound.visit_query(query, 0, &mut |id, inside| {
+        if let Expr::Var { entry: of, column, up } = bound.expr(id)
+            && *up == inside
+            && *of == entry + 1
+        {
+            match column {
+                0 => columns.extend(1..=width),
+                column => columns.push(*column),
+            }
+        }
+        true
+    });
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+/// What reading columns of a relation needs; nothing for what all may read.
+fn of_relation(oid: Oid, columns: &[i32], tables: &Known, others: &Others) -> Option<Need> {
+    let columns = columns.iter().filter_map(|column| u32::try_from(*column).ok());
+    if let Some(schema) = tables.schema(oid) {
+        // A column that a view does not know is no column of the view's row.
+        let numbers = columns.filter_map(|column| schema.columns.get(column as usize - 1));
+        let numbers = numbers.map(|column| column.id.0 + 1).collect();
+        return Some(ask::of_table(Action::Read, schema, numbers));
+    }
+    if let Some(view) = others.views.get(&oid) {
+        let need = Need::new(Action::Read, Class::View, Key::of(oid), &*view.relation.name);
+        return Some(need.columns(columns.collect()));
+    }
+    let definition = others.system.get(&oid)?;
+    let (class, key) = crate::system::with_secrets(definition.schema, definition.name)?;
+    Some(Need::new(Action::Read, class, key, definition.name))
+}

@@ -1,0 +1,212 @@
+//! What are the views that a statement reads?
+//!
+//! A view's text is bound as a query of its own: once for a statement, with the names that it was made with
+//! ([`crate::catalog::bound`]). What it reads, it reads with the rights of its owner; what reads it needs rights on the view.
+//!
+//! Thread safety: what was bound is read only.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use datafusion::physical_plan::ExecutionPlan;
+use onlap_base::limits::STATEMENT_RELATIONS;
+use onlap_pg::bind::{Column, Relation};
+use onlap_pg::bound::{Bound, EntryKind, QueryId};
+use onlap_pg::catalog::Catalog;
+use onlap_pg::{Error, Oid, Result, TypeRef, bind, grammar};
+use onlap_query::{Facts, Restriction, Tables, View as BoundView};
+
+use super::schema::Names;
+use super::tables::Known;
+use super::{LONGEST, catalogs, needs};
+use crate::catalog::objects::Object;
+use crate::catalog::{Name, oids};
+use crate::deep::{Depth, too_deep};
+use crate::error::SqlError;
+use crate::rights::Need;
+use crate::system::definitions::Definition;
+use crate::view::View;
+
+/// Views may refer to views so deep.
+const VIEW_DEPTH: usize = 32;
+
+/// A view that was bound.
+pub struct Bodied {
+    /// Its query.
+    pub query: BoundView,
+    /// Its columns.
+    pub relation: Arc<Relation>,
+    /// What its query reads, by its owner.
+    pub needs: Vec<Need>,
+    /// Tables that it reads, each as often as it is named.
+    weight: usize,
+    /// How deep its text is, with those of the views within.
+    pub depth: Depth,
+}
+
+/// What a statement reads that is no table of the engine, by OID.
+#[derive(Default)]
+pub struct Others {
+    /// Views.
+    pub views: HashMap<Oid, Bodied>,
+    /// Tables and views of the system.
+    pub system: HashMap<Oid, Arc<Definition>>,
+}
+
+impl Others {
+    /// How many tables a query reads, each as often as it is named; and what the views add to its depth.
+    ///
+    /// # Errors
+    /// `54001`: too many.
+    pub fn weigh(&self, bound: &Bound) -> Result<(usize, Depth)> {
+        let (mut weight, mut depth) = (0_usize, Depth::default());
+        for query in bound.query_ids() {
+            for entry in &bound.query(query).entries {
+                let EntryKind::Relation { oid, .. } = &entry.kind else { continue };
+                match self.views.get(oid) {
+                    Some(view) => {
+                        weight = weight.saturating_add(view.weight);
+                        depth = depth.max(view.depth);
+                    }
+                    None => weight = weight.saturating_add(1),
+                }
+            }
+        }
+        if weight > STATEMENT_RELATIONS {
+            let detail = format!(
+                "It reads more than {STATEMENT_RELATIONS} tables, each as often as it is named."
+            );
+            return Err(of_sql(&too_deep().detail(detail)));
+        }
+        Ok((weight, depth))
+    }
+}
+
+/// An error of this crate as the binder has them.
+pub fn of_sql(error: &SqlError) -> Error {
+    let mut made = Error::new(error.state(), error.message());
+    for (field, text) in error.fields() {
+        match field {
+            b'D' => made = made.detail(text),
+            b'H' => made = made.hint(text),
+            _ => {}
+        }
+    }
+    made
+}
+
+impl Names<'_> {
+    /// A view as a relation; its query is bound the first time.
+    pub(super) fn view_relation(&self, name: &Name, object: &Object) -> Result<Arc<Relation>> {
+        let oid = oids::of_object(object.number);
+        if let Some(known) = self.found.others.borrow().views.get(&oid) {
+            return Ok(Arc::clone(&known.relation));
+        }
+        self.view.scope.go_on().map_err(|e| of_sql(&e))?;
+        let mut within = self.found.within.borrow_mut();
+        // OR REPLACE lets a view read itself, which no query of it ends.
+        if within.contains(&oid) {
+            let text =
+                format!("infinite recursion detected in rules for relation \"{}\"", name.name);
+            return Err(Error::new("42P17", text));
+        }
+        if within.len() >= VIEW_DEPTH {
+            let detail = "Views refer to each other too deeply.";
+            return Err(of_sql(&too_deep().detail(detail)));
+        }
+        within.push(oid);
+        drop(within);
+        let bodied = self.bodied(name, object, oid);
+        self.found.within.borrow_mut().pop();
+        let bodied = bodied?;
+        let relation = Arc::clone(&bodied.relation);
+        self.found.others.borrow_mut().views.insert(oid, bodied);
+        Ok(relation)
+    }
+
+    fn bodied(&self, name: &Name, object: &Object, oid: Oid) -> Result<Bodied> {
+        let sql = object.body["sql"].as_str().unwrap_or_default();
+        if sql.len() > LONGEST {
+            return Err(self.others());
+        }
+        let names = Names { body: Some(&object.body), ..self.clone() };
+        let (bound, query) = bound(sql, &names, &self.found.catalog)
+            .map_err(|e| if is_of_views(&e) { e } else { self.others() })?;
+        let declared = object.body["columns"].as_array().into_iter().flatten();
+        let declared: Vec<&str> = declared.filter_map(|column| column["name"].as_str()).collect();
+        let types = bound.columns(query);
+        if declared.len() != types.len() {
+            return Err(self.others());
+        }
+        let column = |(name, (_, ty)): (&str, (_, TypeRef))| Column {
+            name: name.into(),
+            ty: TypeRef { oid: super::shown_type(ty.oid), ..ty },
+            dropped: false,
+        };
+        let relation = Arc::new(Relation {
+            oid,
+            row: self.row_of(oid, name),
+            name: name.name.as_str().into(),
+            kind: b'v',
+            columns: declared.into_iter().zip(types).map(column).collect(),
+            key: Vec::new(),
+        });
+        self.note_row(&relation);
+        let (known, others) = (self.found.known.borrow(), self.found.others.borrow());
+        let owner = self.view.judge.rights().owner(crate::rights::Key::of(oid));
+        let (weight, inner) = others.weigh(&bound)?;
+        let needs = needs::of_query(&bound, query, &known, &others, Some(owner));
+        let own = crate::parse::one(sql).map(|statement| statement.depth()).unwrap_or_default();
+        let depth = own.plus(inner);
+        depth.check().map_err(|e| of_sql(&e))?;
+        Ok(Bodied { query: Arc::new((bound, query)), relation, needs, weight, depth })
+    }
+}
+
+/// An error that says something of a view, and not that its query is of the other class.
+pub fn is_of_views(error: &Error) -> bool {
+    matches!(error.state, "42P17" | "54001" | "57014" | "53200")
+}
+
+fn bound(sql: &str, names: &Names<'_>, catalog: &Catalog) -> Result<(Bound, QueryId)> {
+    let tree = grammar::parse(sql)?;
+    let [written] = &tree.statements[..] else { return Err(Error::new("0A000", "one query")) };
+    bind::bind(&tree, &written.statement, names, catalog, &[])
+}
+
+/// What the steps of a statement read: tables of the engine, views, and the system's catalogs.
+pub struct Sources<'a> {
+    /// Tables of the engine.
+    pub known: &'a Known,
+    /// What else.
+    pub others: &'a Others,
+    /// What the statement sees.
+    pub view: &'a View,
+    /// The types that it names.
+    pub catalog: &'a Arc<Catalog>,
+}
+
+impl Tables for Sources<'_> {
+    fn facts(&self, relation: Oid) -> Facts {
+        match self.others.system.get(&relation) {
+            Some(definition) => catalogs::facts(definition),
+            None => self.known.facts(relation),
+        }
+    }
+
+    fn scan(
+        &self,
+        relation: Oid,
+        columns: &[i32],
+        restrictions: Vec<Restriction>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        match self.others.system.get(&relation) {
+            Some(definition) => catalogs::scan(definition, self.view, self.catalog, columns),
+            None => self.known.scan(relation, columns, restrictions),
+        }
+    }
+
+    fn view(&self, relation: Oid) -> Result<Option<BoundView>> {
+        Ok(self.others.views.get(&relation).map(|view| Arc::clone(&view.query)))
+    }
+}

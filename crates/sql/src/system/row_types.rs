@@ -1,0 +1,53 @@
+//! Which types do the rows of tables and views have?
+//!
+//! PostgreSQL has a composite type for each, and one for arrays of it; clients look them up when a column is a whole row.
+
+use super::definitions::Definition;
+use super::model::{Model, Relation};
+use super::rows::{Datum, Rows};
+use super::{classes, fixed};
+use crate::catalog::oids;
+use crate::error::Result;
+use crate::row;
+use crate::view::View;
+
+/// The type of a relation's rows; 0 where it has none.
+pub fn of(relation: &Relation) -> u32 {
+    let has_rows = matches!(relation.kind(), "r" | "v");
+    if has_rows { oids::of_row(relation.oid) } else { 0 }
+}
+
+/// The same, for what a database has made itself: pg_type has no rows for the system's own.
+pub fn shown_of(relation: &Relation) -> u32 {
+    if relation.oid >= oids::FIRST_OWN { of(relation) } else { 0 }
+}
+
+/// pg_type.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
+    let Some(mut rows) = fixed::rows(definition) else { return Ok(None) };
+    let model = Model::of(view)?;
+    for relation in model.relations.iter().filter(|relation| shown_of(relation) != 0) {
+        let schema = model.schema_oid(&relation.name.schema);
+        let owner = classes::owner_of(view, relation);
+        let (row, array) = (of(relation), of(relation) + 1);
+        let name = &relation.name.name;
+        let head = |oid: u32, name: String| row![oid, name, schema, owner, -1, false];
+        let tail = || row!["d", "x", false, 0, -1, 0, 0, Datum::Null, Datum::Null, Datum::Null];
+        // record_in and its like.
+        let mut composite = head(row, name.clone());
+        composite.extend(row!["c", "C", false, true, ",", relation.oid, 0, 0, array]);
+        composite.extend(row![2290, 2291, 2402, 2403, 0, 0, 0]);
+        composite.extend(tail());
+        rows.push(composite);
+        // array_in and its like.
+        let mut list = head(array, format!("_{name}"));
+        list.extend(row!["b", "A", false, true, ",", 0, 6179, row, 0]);
+        list.extend(row![750, 751, 2400, 2401, 0, 0, 3816]);
+        list.extend(tail());
+        rows.push(list);
+    }
+    Ok(Some(rows))
+}
