@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
 use arrow_schema::DataType;
 use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
@@ -10,13 +10,13 @@ use datafusion_physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use onlap_kernels::Datum;
 use onlap_pg::ast::JoinKind;
-use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, QueryId};
+use onlap_pg::bound::{Entry, EntryKind, Expr, ExprId, JoinTree, QueryId};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, Frame, Lateral, slots, unsupported};
-use crate::env::{Env, Restriction, RestrictionKind};
+use crate::env::{Env, RestrictionKind};
 use crate::error::external;
 use crate::joins::Part;
 use crate::layout::{Layout, PRESENT};
@@ -24,6 +24,9 @@ use crate::node::{Node, Rows, Slots, Spread, arrow};
 use crate::step::{Step, stream_of};
 
 type Plan = Arc<dyn ExecutionPlan>;
+
+/// How many rows a list of values finds, about, where nothing is known of it.
+const SOME_VALUES: f64 = 50.0;
 
 impl Compiler<'_> {
     /// A single row without columns that matter.
@@ -117,7 +120,10 @@ impl Compiler<'_> {
                 }
                 None => self.table(entry, *oid, used, conditions),
             },
-            EntryKind::Query(query) => Ok(whole(self.inner_query(*query)?, 1000.0)),
+            EntryKind::Query(query) => {
+                let rows = self.rows_of_query(*query);
+                Ok(whole(self.inner_query(*query)?, rows))
+            }
             EntryKind::Cte { name, up, own } => {
                 let rel = self.cte(name, *up, *own)?;
                 Ok(whole(rel, 1000.0))
@@ -128,6 +134,14 @@ impl Compiler<'_> {
                 Ok(whole(rel, 1000.0))
             }
             EntryKind::Join { .. } => unreachable!("joins are not items"),
+        }
+    }
+
+    /// How many rows a query in FROM gives, about.
+    fn rows_of_query(&self, query: QueryId) -> f64 {
+        match &self.bound.query(query).entries[..] {
+            [Entry { kind: EntryKind::Values(rows), .. }] => rows.len() as f64,
+            _ => 1000.0,
         }
     }
 
@@ -167,11 +181,15 @@ impl Compiler<'_> {
         let facts = self.tables.facts(oid);
         let mut restrictions = Vec::new();
         let mut rows = facts.rows;
+        let mut wanted = crate::ordered::Sought::new(self.frame().wanted.clone());
         for id in conditions {
-            if let Some(restriction) = self.restriction(entry, *id)? {
+            let restriction = self.restriction(entry, *id, &facts)?;
+            wanted.narrow(restriction.as_ref(), &facts);
+            if let Some(restriction) = restriction {
                 rows *= match restriction.kind {
                     RestrictionKind::Equal if facts.unique.contains(&restriction.column) => 0.0,
                     RestrictionKind::Equal => 0.01,
+                    RestrictionKind::OneOf => (SOME_VALUES / rows).min(0.2),
                     _ => 0.4,
                 };
                 restrictions.push(restriction);
@@ -181,94 +199,13 @@ impl Compiler<'_> {
         for column in used {
             layout.add_var((entry, *column), of.types[*column as usize - 1]);
         }
-        let plan = self.tables.scan(oid, used, restrictions)?;
+        let scanned = self.tables.scan(oid, used, restrictions, &wanted.end(facts.rows))?;
+        self.frame().sorted |= scanned.ordered;
+        let plan = scanned.plan;
         if used.is_empty() {
             layout.add_hidden(TypeRef::new(oids::BOOL));
         }
         Ok(Part { plan, layout, rows: rows.max(1.0) })
-    }
-
-    /// A condition that compares a column with what is known when the scan starts.
-    fn restriction(&mut self, entry: usize, id: ExprId) -> Result<Option<Restriction>> {
-        let bound = self.bound;
-        let Expr::Op(op) = bound.expr(id) else { return Ok(None) };
-        let [left, right] = op.args[..] else { return Ok(None) };
-        let Some(operator) = self.env.catalog.operator(op.operator) else { return Ok(None) };
-        let kind = match operator.name {
-            "=" => RestrictionKind::Equal,
-            "<" => RestrictionKind::Less,
-            "<=" => RestrictionKind::LessOrEqual,
-            ">" => RestrictionKind::Greater,
-            ">=" => RestrictionKind::GreaterOrEqual,
-            _ => return Ok(None),
-        };
-        let turned = match kind {
-            RestrictionKind::Equal => RestrictionKind::Equal,
-            RestrictionKind::Less => RestrictionKind::Greater,
-            RestrictionKind::LessOrEqual => RestrictionKind::GreaterOrEqual,
-            RestrictionKind::Greater => RestrictionKind::Less,
-            RestrictionKind::GreaterOrEqual => RestrictionKind::LessOrEqual,
-        };
-        for (column, value, kind) in [(left, right, kind), (right, left, turned)] {
-            let Some(number) = self.column_of(entry, column) else { continue };
-            if !self.is_known(value) || self.has_subquery(value) {
-                continue;
-            }
-            let (of, ty) = (bound.ty(column), bound.ty(value));
-            let same = of.oid == ty.oid || (is_text(of.oid) && is_text(ty.oid));
-            let ints = [of.oid, ty.oid].iter().all(|oid| matches!(oid, 20 | 21 | 23));
-            if !same && !ints {
-                continue;
-            }
-            let before = std::mem::take(&mut self.frame().layout);
-            let node = self.node(value);
-            self.frame().layout = before;
-            let (node, env) = (node?, Arc::clone(&self.env));
-            let repr = self.repr(ty.oid)?;
-            let value = move || -> Result<Datum<'static>> {
-                let value = node.eval(&Rows { columns: &[], count: 1 }, &env)?;
-                Ok(Datum::at(&value.array, repr, 0).into_owned())
-            };
-            return Ok(Some(Restriction { column: number, kind, value: Arc::new(value) }));
-        }
-        Ok(None)
-    }
-
-    /// The number of the entry's column that an expression is, perhaps as another text type.
-    pub fn column_of(&self, entry: usize, id: ExprId) -> Option<i32> {
-        match self.bound.expr(id) {
-            Expr::Var { entry: of, column, up: 0 } if *of == entry && *column > 0 => Some(*column),
-            Expr::Var { entry: of, column, up: 0 } if *column > 0 => {
-                let query = self.frames.last()?.query;
-                match &self.bound.query(query).entries[*of - 1].kind {
-                    EntryKind::Join { columns, .. } => {
-                        self.column_of(entry, columns[*column as usize - 1])
-                    }
-                    _ => None,
-                }
-            }
-            Expr::Relabel(one) if is_text(self.bound.ty(*one).oid) => self.column_of(entry, *one),
-            _ => None,
-        }
-    }
-
-    /// Whether an expression's columns are known when the scan starts: those of outer queries, and of the left side of a
-    /// lateral join.
-    fn is_known(&self, id: ExprId) -> bool {
-        let lateral = &self.frames.last().expect("a query is being made").lateral;
-        let of_left = |entry: &usize| {
-            lateral.iter().any(|left| left.layout.vars.keys().any(|var| var.0 == *entry))
-        };
-        self.entries_of(id).iter().all(of_left)
-    }
-
-    fn has_subquery(&self, id: ExprId) -> bool {
-        let mut found = false;
-        self.bound.visit(id, 0, &mut |id, _| {
-            found |= matches!(self.bound.expr(id), Expr::SubQuery(_));
-            !found
-        });
-        found
     }
 
     /// The rows of a query that WITH names.
@@ -286,45 +223,6 @@ impl Compiler<'_> {
         let (rel, outer) = made?;
         self.depend_on(definer, &outer);
         Ok(rel)
-    }
-
-    /// VALUES.
-    fn values(&mut self, rows: &[Vec<ExprId>], types: &[TypeRef]) -> Result<Rel> {
-        let before = std::mem::take(&mut self.frame().layout);
-        let made: Result<Vec<Vec<Node>>> = rows.iter().map(|row| self.nodes(row)).collect();
-        self.frame().layout = before;
-        let made = made?;
-        let arrows: Vec<DataType> =
-            types.iter().map(|ty| self.arrow(ty.oid)).collect::<Result<_>>()?;
-        let schema = schema_of(&arrows);
-        let (env, count) = (Arc::clone(&self.env), made.len());
-        let made = Arc::new(made);
-        let out = Arc::clone(&schema);
-        let run = move |_: Vec<Plan>, _: Arc<TaskContext>| {
-            let (env, made, schema) = (Arc::clone(&env), Arc::clone(&made), Arc::clone(&out));
-            let batch = move || -> Result<RecordBatch> {
-                let mut columns = Vec::new();
-                for at in 0..schema.fields().len() {
-                    let one = Rows { columns: &[], count: 1 };
-                    let value = |row: &Vec<Node>| Ok(row[at].eval(&one, &env)?.array);
-                    let parts: Vec<ArrayRef> = made.iter().map(value).collect::<Result<_>>()?;
-                    let parts: Vec<&dyn Array> = parts.iter().map(|part| &**part).collect();
-                    columns.push(arrow_select::concat::concat(&parts).map_err(arrow)?);
-                }
-                if columns.is_empty() {
-                    columns.push(new_null_array(&DataType::Boolean, count));
-                    return RecordBatch::try_new(schema_of(&[DataType::Boolean]), columns)
-                        .map_err(arrow);
-                }
-                RecordBatch::try_new(schema, columns).map_err(arrow)
-            };
-            let batches = futures::stream::once(async move { batch().map_err(external) });
-            Ok(stream_of(Arc::clone(&out), batches))
-        };
-        Ok(Rel {
-            plan: Step::make("Values", "", Vec::new(), schema, Arc::new(run)),
-            types: types.to_vec(),
-        })
     }
 
     /// A step whose right side is run for the values of each row of the left.
@@ -385,11 +283,6 @@ impl Compiler<'_> {
         let plan = Step::make("Nested Loop", "", vec![left.plan], schema, Arc::new(run));
         Ok(Part { plan, layout, rows })
     }
-}
-
-/// text and varchar, which are compared as one.
-fn is_text(oid: Oid) -> bool {
-    matches!(oid, 25 | 1043)
 }
 
 /// A lateral join at work.

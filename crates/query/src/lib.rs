@@ -26,11 +26,15 @@ mod group;
 mod joins;
 mod keys;
 mod layout;
+mod lists;
 mod logic;
+mod membership;
 mod node;
+mod ordered;
 mod over;
 mod physical;
 mod recursion;
+mod restrictions;
 mod running;
 mod saved;
 mod series;
@@ -41,7 +45,9 @@ mod totals;
 mod windows;
 
 pub use build::{Output, OutputColumn, compile};
-pub use env::{Env, Facts, Restriction, RestrictionKind, Tables, Value, View};
+pub use env::{
+    Env, Facts, Order, Restriction, RestrictionKind, Scanned, Tables, Values, View, Wanted,
+};
 pub use error::{external, of_external};
 pub use node::{Node, Rows};
 pub use step::{Step, stream_of};

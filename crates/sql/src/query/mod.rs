@@ -8,13 +8,14 @@
 //! Thread safety: a [`Bound`] query is shared; it is made into steps anew for each execution.
 
 mod answer;
+mod ranges;
 mod schema;
 mod session;
 mod tables;
 
 use std::sync::{Arc, OnceLock};
 
-use onlap_kernels::{Cx, Datum, input};
+use onlap_kernels::{Cx, Datum, Given, input};
 use onlap_pg::bound::{EntryKind, Expr, Part, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
@@ -31,10 +32,6 @@ pub use answer::Encoder;
 use schema::Names;
 use session::Asked;
 use tables::Known;
-
-/// Longer texts are the planner's: they are long lists, of which each element takes a column of its own here, and many clients
-/// at once have no room for that in a small server.
-const LONGEST: usize = 8 << 10;
 
 /// A query that is bound.
 #[derive(Clone)]
@@ -86,9 +83,6 @@ impl Bound {
         depth: Depth,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
-        if text.len() > LONGEST {
-            return Ok(None);
-        }
         let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
         let [written] = &tree.statements[..] else { return Ok(None) };
         let names = Names::new(view);
@@ -169,7 +163,8 @@ impl Bound {
     fn values(&self, view: &View, values: &[Parameter], text: &str) -> Result<Vec<Datum<'static>>> {
         let settings = session::settings(view);
         let asked = Asked::new(view);
-        let mut cx = Cx { catalog: catalog(), settings: &settings, session: &asked };
+        let given = Given(&asked);
+        let mut cx = Cx { catalog: catalog(), settings: &settings, session: &given };
         let mut made = Vec::with_capacity(self.tree.parameters.len());
         for (n, oid) in self.tree.parameters.iter().enumerate() {
             let value = values.get(n).ok_or_else(|| missing_parameter(n + 1))?;
