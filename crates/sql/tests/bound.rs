@@ -309,3 +309,67 @@ fn long_lists_are_answered() {
     let sum = talk.rows(&format!("select count(*), sum(a) from (values {rows}) v (a, b)"));
     assert_eq!(sum[0], [Some("20000".to_string()), Some("199990000".to_string())]);
 }
+
+#[test]
+fn texts_that_come_again_mean_what_they_mean_now() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    let mut other = fixture.session();
+    talk.rows("create table r (id int primary key, v int); insert into r values (1, 10), (2, 20)");
+    talk.rows(
+        "create schema s; create table s.r (id int, v text); insert into s.r values (1, 'x')",
+    );
+    talk.rows("set fast_path = off");
+    other.rows("set fast_path = off");
+    let ask = "select v, (select count(*) from r) from r where id = 1";
+    let first = vec![vec![Some("10".to_string()), Some("2".to_string())]];
+    for _ in 0..4 {
+        assert_eq!(talk.rows(ask), first);
+        assert_eq!(other.rows(ask), first);
+    }
+    talk.rows("insert into r values (3, 30)");
+    assert_eq!(talk.rows(ask)[0][1].as_deref(), Some("3"));
+    // Other schemas are looked at.
+    talk.rows("set search_path = s");
+    for _ in 0..3 {
+        assert_eq!(talk.rows(ask), [[Some("x".to_string()), Some("1".to_string())]]);
+    }
+    talk.rows("set search_path = public");
+    assert_eq!(talk.rows(ask)[0][0].as_deref(), Some("10"));
+    // A transaction's own changes are its own.
+    talk.rows("begin; alter table r add column w int default 7; alter table r drop column v");
+    assert_eq!(talk.run(ask).error.map(|error| error.0).as_deref(), Some("42703"));
+    assert_eq!(other.rows("select 1").len(), 1);
+    talk.rows("rollback");
+    assert_eq!(talk.rows(ask)[0][0].as_deref(), Some("10"));
+    talk.rows("alter table r alter column v type bigint; alter table r rename column v to u");
+    for session in [&mut talk, &mut other] {
+        assert_eq!(session.run(ask).error.map(|error| error.0).as_deref(), Some("42703"));
+    }
+    talk.rows("drop table r; create table r (id int, v text); insert into r values (1, 'new')");
+    for session in [&mut talk, &mut other] {
+        for _ in 0..3 {
+            assert_eq!(session.rows(ask)[0][0].as_deref(), Some("new"));
+        }
+    }
+    // Rights are asked each time.
+    talk.rows("create role guest login; grant select on r to guest");
+    let mut guest = fixture.session_of("guest");
+    guest.rows("set fast_path = off");
+    for _ in 0..3 {
+        assert_eq!(guest.rows(ask).len(), 1);
+    }
+    talk.rows("revoke select on r from guest");
+    assert_eq!(guest.run(ask).error.map(|error| error.0).as_deref(), Some("42501"));
+    // So are errors that only the rows have, and settings.
+    let fails = "select 1 / (id - 1) from r";
+    for _ in 0..3 {
+        assert_eq!(talk.run(fails).error.map(|error| error.0).as_deref(), Some("22012"));
+    }
+    let date = "select '2024-02-03'::date from r";
+    for _ in 0..3 {
+        assert_eq!(talk.rows(date)[0][0].as_deref(), Some("2024-02-03"));
+    }
+    talk.rows("set datestyle = 'German'");
+    assert_eq!(talk.rows(date)[0][0].as_deref(), Some("03.02.2024"));
+}

@@ -23,6 +23,7 @@ use onlap_query::{Env, compile};
 
 use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
+use crate::parse::Parsed;
 use crate::rights::{Action, Need, ask};
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
@@ -32,6 +33,9 @@ pub use answer::Encoder;
 use schema::Names;
 use session::Asked;
 use tables::Known;
+
+/// The steps of a query, what its expressions share, and how they ask the session.
+type Made = (crate::plan::Steps, Arc<Env>, Arc<Asked>);
 
 /// A query that is bound.
 #[derive(Clone)]
@@ -83,6 +87,19 @@ impl Bound {
         depth: Depth,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
+        match Bound::bind(view, text, depth, given)? {
+            Some(made) => made.of_class(view, text),
+            None => Ok(None),
+        }
+    }
+
+    /// Binds a query, whether or not it has kernels and steps for all of it.
+    fn bind(
+        view: &View,
+        text: &str,
+        depth: Depth,
+        given: &[Option<PgType>],
+    ) -> Result<Option<Bound>> {
         let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
         let [written] = &tree.statements[..] else { return Ok(None) };
         let names = Names::new(view);
@@ -104,14 +121,42 @@ impl Bound {
             AnswerColumn::new(name, PgType { oid: shown_type(ty.oid), modifier: ty.modifier })
         });
         let columns = columns.collect();
-        let made =
-            Bound { tree: Arc::new(bound), query, tables, needs: needs.into(), columns, depth };
-        // What has no kernel or no step is found out now, and not when rows are on their way.
-        match made.steps(view, &made.nulls(), text) {
-            Ok(_) => Ok(Some(made)),
+        let (tree, needs) = (Arc::new(bound), needs.into());
+        Ok(Some(Bound { tree, query, tables, needs, columns, depth }))
+    }
+
+    /// Binds a query and runs it, if it is of this class. The second result is none of the binding's.
+    ///
+    /// # Errors
+    /// Those of [`Bound::new`].
+    pub fn start(
+        view: &View,
+        parsed: &Parsed,
+        given: &[Option<PgType>],
+        values: &[Parameter],
+    ) -> Result<Option<(Bound, Result<Answer>)>> {
+        let text = &parsed.text;
+        let Some(made) = Bound::bind(view, text, parsed.depth, given)? else { return Ok(None) };
+        if !made.tree.parameters.is_empty() {
+            let Some(made) = made.of_class(view, text)? else { return Ok(None) };
+            let answer = made.run(view, values, text);
+            return Ok(Some((made, answer)));
+        }
+        // Steps without parameters are those that tell whether it is of the class.
+        view.scope.plan_goes_on()?;
+        let answer = match made.steps(view, &[], text) {
+            Err(e) if e.state() == "0A000" => return Ok(None),
+            steps => view.judge.must(&made.needs).and_then(|()| made.answer(view, steps?)),
+        };
+        Ok(Some((made, answer)))
+    }
+
+    /// Itself, unless something of it has no kernel or no step: that is found out now, and not when rows are on their way.
+    fn of_class(self, view: &View, text: &str) -> Result<Option<Bound>> {
+        match self.steps(view, &self.nulls(), text) {
             Err(e) if e.state() == "0A000" => Ok(None),
             // Parameters have no values yet; what constants refuse is refused when the query runs.
-            Err(_) => Ok(Some(made)),
+            _ => Ok(Some(self)),
         }
     }
 
@@ -146,7 +191,11 @@ impl Bound {
         view.judge.must(&self.needs)?;
         let values = self.values(view, values, text)?;
         view.scope.plan_goes_on()?;
-        let (plan, env, asked) = self.steps(view, &values, text)?;
+        self.answer(view, self.steps(view, &values, text)?)
+    }
+
+    /// The rows that steps give.
+    fn answer(&self, view: &View, (plan, env, asked): Made) -> Result<Answer> {
         view.scope.plan_goes_on()?;
         let types = self.tree.columns(self.query).iter().map(|(_, ty)| ty.oid).collect();
         let planner = &view.instance.planner;
@@ -185,12 +234,7 @@ impl Bound {
     }
 
     /// Its steps, with values for its parameters.
-    fn steps(
-        &self,
-        view: &View,
-        values: &[Datum<'static>],
-        text: &str,
-    ) -> Result<(crate::plan::Steps, Arc<Env>, Arc<Asked>)> {
+    fn steps(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Made> {
         let planner = &view.instance.planner;
         let asked = Arc::new(Asked::new(view));
         let env = Arc::new(Env {

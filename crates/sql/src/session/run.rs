@@ -3,6 +3,7 @@
 //! Transaction control and settings here; queries, changes of rows and of the catalog in their modules.
 //! [`Session::run`] is the one way in, for simple and prepared statements alike.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
@@ -291,7 +292,10 @@ impl Session {
 
     /// What a statement that is bound now is bound with.
     pub(super) fn stamp(&self) -> Stamp {
-        Stamp { version: self.instance.catalog_version(), role: self.roles.current }
+        let mut path = std::hash::DefaultHasher::new();
+        self.settings.text(Id::SearchPath).hash(&mut path);
+        let path = path.finish();
+        Stamp { version: self.instance.catalog_version(), role: self.roles.current, path }
     }
 
     /// Whether a statement may go the short way. The planner locks no rows, so that those that do have no
@@ -332,11 +336,19 @@ impl Session {
         if prepared.query.as_ref().is_some_and(|(at, _)| *at == stamp && !own) {
             return Ok(None);
         }
-        let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-        match Bound::new(view, &parsed.text, parsed.depth, &types)? {
-            Some(bound) => bound.run(view, values, &parsed.text).map(Some),
-            None => Ok(None),
+        let late = prepared.late.lock().clone();
+        if let Some((_, late)) = late.filter(|(at, _)| *at == stamp && !own) {
+            return late.map(|bound| bound.run(view, values, &parsed.text)).transpose();
         }
+        let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
+        let (bound, answer) = match Bound::start(view, parsed, &types, values)? {
+            Some((bound, answer)) => (Some(bound), Some(answer)),
+            None => (None, None),
+        };
+        if !own {
+            *prepared.late.lock() = Some((stamp, bound));
+        }
+        answer.transpose()
     }
 
     fn select(
