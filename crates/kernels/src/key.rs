@@ -91,6 +91,11 @@ pub fn is_own_key(catalog: &Catalog, oid: Oid) -> bool {
     form(catalog, oid) == Form::Same
 }
 
+/// Whether the values of a type are rows, of which two may not be comparable.
+pub fn is_record(catalog: &Catalog, oid: Oid) -> bool {
+    form(catalog, oid) == Form::Record
+}
+
 /// The key of a value; NULL for NULL.
 ///
 /// # Panics

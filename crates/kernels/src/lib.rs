@@ -34,11 +34,11 @@ pub mod time;
 pub use adapt::{
     Of, Plain, check1, check2, each, four, map1, map2, none, one, test_texts, test2, three, two,
 };
-pub use cx::{Cx, Session};
+pub use cx::{Cx, Given, Session};
 pub use datum::Datum;
 pub use io::{input, output, recv, send};
 pub use kernel::{Col, Entry, Kernel, Make, Types};
-pub use key::{Comparer, compare, is_own_key, key, key_bytes, key_column, key_repr};
+pub use key::{Comparer, compare, is_own_key, is_record, key, key_bytes, key_column, key_repr};
 pub use list::{find, find_aggregate, find_series, signature};
 pub use onlap_pg::{Error, Oid, Result, TypeRef};
 pub use repr::{Repr, arrow_type, repr};

@@ -53,14 +53,26 @@ pub enum Ask {
 pub struct SubQuery {
     /// What it is asked.
     pub ask: Ask,
-    /// The representations of its columns.
-    pub columns: Vec<Repr>,
-    /// The rounds of recursive queries around it: in each it may give something else.
-    pub rounds: Vec<Arc<AtomicU64>>,
+    /// What it gives.
+    pub results: Arc<Results>,
+    /// The outer values that it uses.
+    pub params: Vec<Node>,
+    /// The type of the answer.
+    pub ty: DataType,
+}
+
+/// What a query gives for outer values. One without any may be asked in several places.
+pub struct Results {
     plan: Arc<dyn ExecutionPlan>,
     slots: Slots,
-    params: Vec<Node>,
-    ty: DataType,
+    /// The representations of its columns.
+    columns: Vec<Repr>,
+    /// How many rows are looked at.
+    most: usize,
+    /// The types of its columns, where values are looked up in a hash of them.
+    hashed: Option<Vec<Oid>>,
+    /// The rounds of recursive queries around it: in each it may give something else.
+    rounds: Vec<Arc<AtomicU64>>,
     known: Mutex<Known>,
 }
 
@@ -74,9 +86,9 @@ struct Known {
 }
 
 /// What a query gave.
-struct Given {
+pub struct Given {
     /// Its rows; for EXISTS and one value what matters of them.
-    columns: Vec<ArrayRef>,
+    pub columns: Vec<ArrayRef>,
     rows: usize,
     /// The keys of its rows, and whether one has a NULL.
     hashed: Option<(HashSet<Vec<u8>>, bool)>,
@@ -86,18 +98,6 @@ struct Given {
 const KEPT_BYTES: usize = 4 << 20;
 
 impl SubQuery {
-    /// A query whose outer values are put into slots.
-    pub fn new(
-        plan: Arc<dyn ExecutionPlan>,
-        slots: Slots,
-        params: Vec<Node>,
-        ty: DataType,
-    ) -> SubQuery {
-        let known = Mutex::default();
-        let (columns, rounds) = (Vec::new(), Vec::new());
-        SubQuery { ask: Ask::Exists, columns, rounds, plan, slots, params, ty, known }
-    }
-
     /// What is calculated for the rows of the query around it.
     pub fn children(&self) -> Vec<&Node> {
         let mut children: Vec<&Node> = self.params.iter().collect();
@@ -149,7 +149,7 @@ impl SubQuery {
             Ask::Column(at) => Arc::clone(&given.columns[*at]),
             Ask::Array(element, nested) => crate::containers::array_of_column(
                 &given.columns[0],
-                self.columns[0],
+                self.results.columns[0],
                 *element,
                 *nested,
                 env,
@@ -160,58 +160,8 @@ impl SubQuery {
 
     /// What the query gives for the outer values of a row.
     fn given(&self, params: &[Col], row: usize, env: &Env) -> Result<Arc<Given>> {
-        let mut key = Vec::new();
-        let values: Vec<ArrayRef> = params.iter().map(|p| p.array.slice(p.at(row), 1)).collect();
-        for value in &values {
-            raw_bytes(value, &mut key);
-        }
-        let round = self.rounds.iter().map(|round| round.load(Ordering::Relaxed)).sum();
-        {
-            let mut known = self.known.lock();
-            if known.round != round {
-                *known = Known { round, ..Known::default() };
-            }
-            if let Some(given) = known.answers.get(&key) {
-                return Ok(Arc::clone(given));
-            }
-        }
-        *self.slots.lock() = values;
-        let given = Arc::new(self.run(env)?);
-        let mut known = self.known.lock();
-        let bytes = given.columns.iter().map(|c| c.get_array_memory_size()).sum::<usize>();
-        let bytes = bytes + key.len() + 100;
-        env.session.room(bytes)?;
-        if known.bytes + bytes > KEPT_BYTES && known.bytes > 0 {
-            *known = Known { round, ..Known::default() };
-        }
-        known.bytes += bytes;
-        known.answers.insert(key, Arc::clone(&given));
-        Ok(given)
-    }
-
-    fn run(&self, env: &Env) -> Result<Given> {
-        let most = match &self.ask {
-            Ask::Exists => 1,
-            Ask::Value | Ask::Column(_) | Ask::Test(Quantor::Row, ..) => 2,
-            _ => usize::MAX,
-        };
-        let batches = run(&self.plan, env, most)?;
-        let rows = batches.iter().map(RecordBatch::num_rows).sum();
-        let width = self.columns.len();
-        let mut columns = Vec::with_capacity(width);
-        for at in 0..width {
-            let parts: Vec<&dyn Array> = batches.iter().map(|b| &**b.column(at)).collect();
-            let column = match parts.is_empty() {
-                true => new_null_array(&onlap_kernels::arrow_type(self.columns[at]), 0),
-                false => arrow_select::concat::concat(&parts).map_err(arrow)?,
-            };
-            columns.push(column);
-        }
-        let hashed = match &self.ask {
-            Ask::Test(_, _, _, Some(sides)) => Some(hash(sides, &columns, rows, env)?),
-            _ => None,
-        };
-        Ok(Given { columns, rows, hashed })
+        let values = params.iter().map(|p| p.array.slice(p.at(row), 1)).collect();
+        self.results.given(values, env)
     }
 
     #[expect(clippy::too_many_arguments, reason = "the parts of one question")]
@@ -318,6 +268,87 @@ impl SubQuery {
     }
 }
 
+impl Results {
+    /// A query whose outer values are put into slots.
+    pub fn new(plan: Arc<dyn ExecutionPlan>, slots: Slots, columns: Vec<Repr>) -> Results {
+        let (rounds, known) = (Vec::new(), Mutex::default());
+        Results { plan, slots, columns, most: usize::MAX, hashed: None, rounds, known }
+    }
+
+    /// Looks at no more rows than what is asked needs, and makes a hash of those in which values are looked up.
+    pub fn for_ask(mut self, ask: &Ask, rounds: Vec<Arc<AtomicU64>>) -> Results {
+        self.most = match ask {
+            Ask::Exists => 1,
+            Ask::Value | Ask::Test(Quantor::Row, ..) => 2,
+            _ => usize::MAX,
+        };
+        self.hashed = match ask {
+            Ask::Test(_, _, _, Some(sides)) => Some(sides.iter().map(|side| side.1).collect()),
+            _ => None,
+        };
+        self.rounds = rounds;
+        self
+    }
+
+    /// The representation of a column.
+    pub fn column(&self, at: usize) -> Repr {
+        self.columns[at]
+    }
+
+    /// What the query gives for outer values; it is run if that is not known.
+    ///
+    /// # Errors
+    /// Those of the query; `53200`.
+    pub fn given(&self, values: Vec<ArrayRef>, env: &Env) -> Result<Arc<Given>> {
+        let mut key = Vec::new();
+        for value in &values {
+            raw_bytes(value, &mut key);
+        }
+        let round = self.rounds.iter().map(|round| round.load(Ordering::Relaxed)).sum();
+        {
+            let mut known = self.known.lock();
+            if known.round != round {
+                *known = Known { round, ..Known::default() };
+            }
+            if let Some(given) = known.answers.get(&key) {
+                return Ok(Arc::clone(given));
+            }
+        }
+        *self.slots.lock() = values;
+        let given = Arc::new(self.run(env)?);
+        let mut known = self.known.lock();
+        let bytes = given.columns.iter().map(|c| c.get_array_memory_size()).sum::<usize>();
+        let bytes = bytes + key.len() + 100;
+        env.session.room(bytes)?;
+        if known.bytes + bytes > KEPT_BYTES && known.bytes > 0 {
+            *known = Known { round, ..Known::default() };
+        }
+        known.bytes += bytes;
+        known.answers.insert(key, Arc::clone(&given));
+        Ok(given)
+    }
+
+    fn run(&self, env: &Env) -> Result<Given> {
+        let batches = run(&self.plan, env, self.most)?;
+        let rows = batches.iter().map(RecordBatch::num_rows).sum();
+        let width = self.columns.len();
+        let mut columns = Vec::with_capacity(width);
+        for at in 0..width {
+            let parts: Vec<&dyn Array> = batches.iter().map(|b| &**b.column(at)).collect();
+            let column = match parts.is_empty() {
+                true => new_null_array(&onlap_kernels::arrow_type(self.columns[at]), 0),
+                false => arrow_select::concat::concat(&parts).map_err(arrow)?,
+            };
+            columns.push(column);
+        }
+        let hashed = match &self.hashed {
+            Some(types) => Some(hash(types, &columns, rows, env)?),
+            None => None,
+        };
+        Ok(Given { columns, rows, hashed })
+    }
+}
+
 /// Whether one of some values is this one: NULL where none is and one is NULL. For `false` it is whether all are true.
 fn any(values: impl Iterator<Item = Option<bool>>, wanted: bool) -> Option<bool> {
     let mut found = Some(!wanted);
@@ -333,13 +364,13 @@ fn any(values: impl Iterator<Item = Option<bool>>, wanted: bool) -> Option<bool>
 
 /// The keys of rows; whether a row has a NULL.
 fn hash(
-    sides: &[(Node, Oid)],
+    types: &[Oid],
     columns: &[ArrayRef],
     rows: usize,
     env: &Env,
 ) -> Result<(HashSet<Vec<u8>>, bool)> {
     let mut keyed = Vec::with_capacity(columns.len());
-    for ((_, ty), column) in sides.iter().zip(columns) {
+    for (ty, column) in types.iter().zip(columns) {
         keyed.push(keys(env, *ty, column)?);
     }
     let mut found = HashSet::new();

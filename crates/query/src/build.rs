@@ -177,7 +177,11 @@ impl Compiler<'_> {
     fn select(&mut self, id: QueryId) -> Result<Rel> {
         let bound = self.bound;
         let query = bound.query(id);
+        self.frame().wanted = self.wanted(query);
         let mut plan = self.from(id)?;
+        if query.has_aggregates && std::mem::take(&mut self.frame().sorted) {
+            plan = self.extreme(plan)?;
+        }
         let is_grouped = query.has_aggregates || !query.groups.is_empty() || !query.sets.is_empty();
         if query.has_sets && (is_grouped || query.has_windows) {
             plan = self.sets_below(query, plan)?;
@@ -376,7 +380,7 @@ impl Compiler<'_> {
     }
 
     /// The numbers of LIMIT and OFFSET.
-    fn limits(&mut self, query: &Query) -> Result<Fetch> {
+    pub fn limits(&mut self, query: &Query) -> Result<Fetch> {
         let limit = self.count(query.limit, "LIMIT", "2201W")?;
         let offset = self.count(query.offset, "OFFSET", "2201X")?;
         Ok(Fetch { skip: offset.unwrap_or(0), fetch: limit })
@@ -411,7 +415,7 @@ pub struct Fetch {
 
 impl Fetch {
     /// How many rows of a sort are needed.
-    fn sort_fetch(&self) -> Option<usize> {
+    pub fn sort_fetch(&self) -> Option<usize> {
         self.fetch.map(|fetch| fetch.saturating_add(self.skip))
     }
 

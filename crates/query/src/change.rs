@@ -276,7 +276,7 @@ impl Compiler<'_> {
             Some(Expr::SubQuery(sub)) if matches!(sub.kind, SubKind::Several(_)) => sub,
             _ => return Err(unsupported("this assignment of several columns")),
         };
-        self.subquery_as(sub, crate::apply::Ask::Column(at - 1), ty)
+        self.asked_query(sub.query, crate::apply::Ask::Column(at - 1), ty)
     }
 }
 

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use onlap_kernels::time::clock;
-use onlap_kernels::{Col, Datum, Repr, Types, find, repr};
+use onlap_kernels::{Col, Cx, Datum, Given, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
-use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind, Target};
+use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind};
 use onlap_pg::catalog::{Proc, Volatility, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
+use crate::apply::{Ask, Quantor, Results, SubQuery};
 use crate::build::Rel;
-use crate::containers::{ArrayOf, Elements, FieldOf, Part, RowOf};
-use crate::env::{Env, Tables};
+use crate::containers::{Elements, FieldOf, Part, RowOf};
+use crate::env::{Env, Tables, Wanted};
 use crate::layout::{Layout, PRESENT, Var};
 use crate::logic::RowCompare;
 use crate::node::{Call, Node, Rows, Slots};
@@ -47,6 +48,12 @@ pub struct Frame {
     pub lateral: Vec<Lateral>,
     /// What the query around it tells it.
     pub told: Told,
+    /// Queries in its expressions that use no outer values.
+    pub results: Vec<(QueryId, Arc<Results>)>,
+    /// Lists of constants in its expressions, as arrays.
+    pub lists: Vec<(ExprId, ArrayRef)>,
+    /// What is done with the rows of its only table.
+    pub wanted: Wanted,
 }
 
 /// The left side of a lateral join, as its right side sees it.
@@ -75,6 +82,9 @@ impl Frame {
             sorted: false,
             lateral: Vec::new(),
             told: Told::default(),
+            results: Vec::new(),
+            lists: Vec::new(),
+            wanted: Wanted::default(),
         }
     }
 }
@@ -115,7 +125,8 @@ impl Compiler<'_> {
         self.frames.last_mut().expect("a query is being made")
     }
 
-    fn layout(&self) -> &Layout {
+    /// Where the columns lie of what is being calculated.
+    pub fn layout(&self) -> &Layout {
         &self.frames.last().expect("a query is being made").layout
     }
 
@@ -185,16 +196,9 @@ impl Compiler<'_> {
             Expr::NullIf(op) => {
                 Ok(Node::NullIf(Box::new(self.operator(op, TypeRef::new(oids::BOOL))?)))
             }
-            Expr::ArrayOp(op, all) => {
-                let array = bound.ty(op.args[1]).oid;
-                let element = self.element(array)?;
-                let types = vec![bound.ty(op.args[0]), TypeRef::new(element)];
-                let nodes = self.nodes(&op.args)?;
-                let call = self.call(op.proc, nodes, types, TypeRef::new(oids::BOOL))?;
-                Ok(Node::ArrayOp(Box::new(call), *all, self.repr(element)?))
-            }
-            Expr::And(all) => self.connected(all, false),
-            Expr::Or(all) => self.connected(all, true),
+            Expr::ArrayOp(op, all) => self.array_op(op, *all),
+            Expr::And(all) => self.connected(id, all, false),
+            Expr::Or(all) => self.connected(id, all, true),
             Expr::Not(one) => Ok(Node::Not(Box::new(self.node(*one)?))),
             Expr::Case(operand, arms, otherwise) => self.case(*operand, arms, *otherwise, ty),
             Expr::Coalesce(all) => self.coalesce(all, ty),
@@ -222,17 +226,7 @@ impl Compiler<'_> {
                 self.folded(Node::ViaText(value, from, ty.oid), false)
             }
             Expr::Elements(array, each) => self.elements(*array, *each, ty),
-            Expr::Array(all, nested) => {
-                let element = self.element(ty.oid)?;
-                let types = self.types_of(all);
-                let _ = types;
-                Ok(Node::Array(Box::new(ArrayOf {
-                    values: self.nodes(all)?,
-                    nested: *nested,
-                    element,
-                    repr: self.repr(element)?,
-                })))
-            }
+            Expr::Array(all, nested) => self.array(id, all, *nested, ty),
             Expr::Row(all, names) => {
                 let types: Vec<Oid> = self.types_of(all).iter().map(|ty| ty.oid).collect();
                 let reprs = types.iter().map(|oid| self.repr(*oid)).collect::<Result<_>>()?;
@@ -258,25 +252,6 @@ impl Compiler<'_> {
             Expr::Default => self.constant(ty.oid, &Datum::Null),
             Expr::CurrentOf(..) => Err(unsupported("WHERE CURRENT OF")),
         }
-    }
-
-    /// AND (`decides` is false) or OR. What comes after a constant that decides is not looked at, as in PostgreSQL.
-    fn connected(&mut self, ids: &[ExprId], decides: bool) -> Result<Node> {
-        let mut arms = Vec::with_capacity(ids.len());
-        for id in ids {
-            let node = self.node(*id)?;
-            match constant_bool(&node) {
-                Some(value) if value == decides => return Ok(node),
-                Some(_) => {}
-                None => arms.push(node.into_arm()),
-            }
-        }
-        Ok(match arms.len() {
-            0 => self.constant(oids::BOOL, &Datum::Bool(!decides))?,
-            1 => arms.remove(0).node,
-            _ if decides => Node::Or(arms),
-            _ => Node::And(arms),
-        })
     }
 
     /// COALESCE. What comes after a constant is not looked at.
@@ -307,7 +282,8 @@ impl Compiler<'_> {
         proc.is_some_and(|proc| proc.volatility == Volatility::Immutable)
     }
 
-    fn types_of(&self, ids: &[ExprId]) -> Vec<TypeRef> {
+    /// The types of expressions.
+    pub fn types_of(&self, ids: &[ExprId]) -> Vec<TypeRef> {
         ids.iter().map(|id| self.bound.ty(*id)).collect()
     }
 
@@ -462,7 +438,18 @@ impl Compiler<'_> {
     }
 
     fn literal(&self, literal: &Literal, ty: TypeRef, place: Option<u32>) -> Result<Node> {
-        let mut cx = self.env.cx();
+        self.constant(ty.oid, &self.literal_value(literal, ty, place)?)
+    }
+
+    /// The value of a literal of a type.
+    pub fn literal_value(
+        &self,
+        literal: &Literal,
+        ty: TypeRef,
+        place: Option<u32>,
+    ) -> Result<Datum<'static>> {
+        let given = Given(&*self.env.session);
+        let mut cx = Cx { session: &given, ..self.env.cx() };
         let value = match literal {
             Literal::Null => Ok(Datum::Null),
             Literal::Bool(value) => Ok(Datum::Bool(*value)),
@@ -476,11 +463,10 @@ impl Compiler<'_> {
                 onlap_kernels::input(&mut cx, ty, &text)
             }
         };
-        let value = value.map_err(|e| match (e.position, place) {
+        value.map_err(|e| match (e.position, place) {
             (None, Some(place)) => e.at(place),
             _ => e,
-        })?;
-        self.constant(ty.oid, &value)
+        })
     }
 
     /// The call of a function.
@@ -678,32 +664,25 @@ impl Compiler<'_> {
     }
 
     fn subquery(&mut self, sub: &onlap_pg::bound::SubQuery, ty: TypeRef) -> Result<Node> {
-        if matches!(sub.kind, SubKind::Several(_)) {
-            return Err(unsupported("a subquery for several columns"));
-        }
-        self.subquery_as(sub, crate::apply::Ask::Exists, ty)
+        let ask = self.ask_of(sub)?;
+        self.asked_query(sub.query, ask, ty)
     }
 
-    /// A subquery; `ask` is what a query for several columns is asked.
-    pub fn subquery_as(
-        &mut self,
-        sub: &onlap_pg::bound::SubQuery,
-        ask: crate::apply::Ask,
-        ty: TypeRef,
-    ) -> Result<Node> {
-        let (rel, slots, params) = self.within(sub.query)?;
-        let query = self.bound.query(sub.query);
-        let targets: Vec<&Target> = query.targets.iter().filter(|t| !t.hidden).collect();
-        let columns: Vec<TypeRef> = targets.iter().map(|t| self.bound.ty(t.value)).collect();
-        let mut made = crate::apply::SubQuery::new(rel.plan, slots, params, self.arrow(ty.oid)?);
-        made.rounds = self.rounds();
-        made.columns = columns.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
-        made.ask = match &sub.kind {
-            SubKind::Exists => crate::apply::Ask::Exists,
-            SubKind::Value => crate::apply::Ask::Value,
+    /// A query in an expression, and what it is asked.
+    pub fn asked_query(&mut self, query: QueryId, ask: Ask, ty: TypeRef) -> Result<Node> {
+        let (results, params) = self.results(query, &ask)?;
+        let ty = self.arrow(ty.oid)?;
+        Ok(Node::Query(Box::new(SubQuery { ask, results, params, ty })))
+    }
+
+    fn ask_of(&mut self, sub: &onlap_pg::bound::SubQuery) -> Result<Ask> {
+        let columns = self.columns_of(sub.query);
+        Ok(match &sub.kind {
+            SubKind::Exists => Ask::Exists,
+            SubKind::Value => Ask::Value,
             SubKind::Array => {
                 let element = columns[0].oid;
-                crate::apply::Ask::Array(element, self.env.catalog.element(element).is_some())
+                Ask::Array(element, self.env.catalog.element(element).is_some())
             }
             SubKind::Any(_) | SubKind::All(_) | SubKind::Row(_) => {
                 let test = sub.test.expect("a comparison has a test");
@@ -712,23 +691,45 @@ impl Compiler<'_> {
                 let node = self.node(test);
                 self.frame().sub_columns = before;
                 let kind = match &sub.kind {
-                    SubKind::Any(_) => crate::apply::Quantor::Any,
-                    SubKind::All(_) => crate::apply::Quantor::All,
-                    _ => crate::apply::Quantor::Row,
+                    SubKind::Any(_) => Quantor::Any,
+                    SubKind::All(_) => Quantor::All,
+                    _ => Quantor::Row,
                 };
                 let hashed = match kind {
-                    crate::apply::Quantor::Any => self.hashed(test, at)?,
+                    Quantor::Any => self.hashed(test)?,
                     _ => None,
                 };
-                crate::apply::Ask::Test(kind, Box::new(node?), at, hashed)
+                Ask::Test(kind, Box::new(node?), at, hashed)
             }
-            SubKind::Several(_) => ask,
-        };
-        Ok(Node::Query(Box::new(made)))
+            SubKind::Several(_) => return Err(unsupported("a subquery for several columns")),
+        })
+    }
+
+    /// What a query in an expression gives, and the outer values that it uses. One that uses none runs once, in however many
+    /// places it is asked.
+    pub fn results(&mut self, query: QueryId, ask: &Ask) -> Result<(Arc<Results>, Vec<Node>)> {
+        let known = self.frame().results.iter().find(|(known, _)| *known == query);
+        if let Some((_, results)) = known {
+            return Ok((Arc::clone(results), Vec::new()));
+        }
+        let columns = self.columns_of(query);
+        let columns = columns.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
+        let (rel, slots, params) = self.within(query)?;
+        let results = Results::new(rel.plan, slots, columns).for_ask(ask, self.rounds());
+        let results = Arc::new(results);
+        if params.is_empty() {
+            self.frame().results.push((query, Arc::clone(&results)));
+        }
+        Ok((results, params))
+    }
+
+    /// The types of the columns that a query gives.
+    pub fn columns_of(&self, query: QueryId) -> Vec<TypeRef> {
+        crate::build::visible(self.bound.query(query)).map(|t| self.bound.ty(t.value)).collect()
     }
 
     /// The left sides of a test that is nothing but equality with the subquery's columns in their order.
-    fn hashed(&mut self, test: ExprId, _: usize) -> Result<Option<Vec<(Node, Oid)>>> {
+    fn hashed(&mut self, test: ExprId) -> Result<Option<Vec<(Node, Oid)>>> {
         let parts: Vec<ExprId> = match self.bound.expr(test) {
             Expr::And(all) => all.clone(),
             _ => vec![test],

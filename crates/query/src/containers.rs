@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array as _, ArrayRef, BooleanArray};
+use arrow_array::{ArrayRef, BooleanArray};
 use onlap_kernels::array::record::build_named;
 use onlap_kernels::array::{Array, Builder, Dim, Record};
 use onlap_kernels::{Col, Datum, Repr, repr};
 use onlap_pg::{Error, Oid, Result};
 
 use crate::env::Env;
-use crate::node::{Call, Node, Rows, Spread, truth};
+use crate::node::{Node, Rows, Spread};
 
 /// ARRAY[…]
 pub struct ArrayOf {
@@ -33,9 +33,11 @@ impl ArrayOf {
     pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
         let values: Vec<Col> =
             self.values.iter().map(|v| v.eval(rows, env)).collect::<Result<_>>()?;
-        let mut out = Vec::with_capacity(rows.count);
+        let once = values.iter().all(|value| value.is_const);
+        let count = if once { 1 } else { rows.count };
+        let mut out = Vec::with_capacity(count);
         let outer = if self.nested { Repr::Bytes } else { self.repr };
-        for row in 0..rows.count {
+        for row in 0..count {
             let datums: Vec<Datum<'_>> =
                 values.iter().map(|v| Datum::at(&v.array, outer, v.at(row))).collect();
             let bytes =
@@ -43,7 +45,8 @@ impl ArrayOf {
             env.cx().room(bytes.len())?;
             out.push(Datum::bytes(bytes));
         }
-        Ok(Col::new(Datum::column(Repr::Bytes, out.iter())?))
+        let array = Datum::column(Repr::Bytes, out.iter())?;
+        Ok(Col { array, is_const: once })
     }
 }
 
@@ -357,61 +360,4 @@ fn slice(
     }
     let dims: Vec<Dim> = ranges.iter().map(|r| Dim::new((r.1 - r.0 + 1) as usize)).collect();
     Ok(Datum::bytes(builder.finish_as(&dims)))
-}
-
-/// `op ANY (array)`, `op ALL (array)`.
-pub fn array_op(call: &Call, all: bool, repr: Repr, rows: &Rows<'_>, env: &Env) -> Result<Col> {
-    let sides = call.values(rows, env)?;
-    let constant = if sides[1].is_const { Some(elements(&sides[1], 0, repr)?) } else { None };
-    if let Some(elements) = &constant {
-        return by_element(call, all, elements.as_ref(), &sides[0], rows, env);
-    }
-    let mut found = Vec::with_capacity(rows.count);
-    for row in 0..rows.count {
-        let elements = elements(&sides[1], row, repr)?;
-        let at = sides[0].at(row);
-        let left = Col { array: sides[0].array.slice(at, 1), is_const: true };
-        let one = Rows { columns: &[], count: 1 };
-        let answer = by_element(call, all, elements.as_ref(), &left, &one, env)?;
-        found.push(truth(&answer, 0));
-    }
-    Ok(Col::new(Arc::new(BooleanArray::from(found))))
-}
-
-fn elements(array: &Col, row: usize, repr: Repr) -> Result<Option<ArrayRef>> {
-    match Datum::at(&array.array, Repr::Bytes, array.at(row)) {
-        Datum::Bytes(bytes) => {
-            let elements: Vec<Datum<'_>> = Array::load(&bytes, repr).iter().collect();
-            Datum::column(repr, elements.iter()).map(Some)
-        }
-        _ => Ok(None),
-    }
-}
-
-/// Each element with all rows that are still open.
-fn by_element(
-    call: &Call,
-    all: bool,
-    elements: Option<&ArrayRef>,
-    left: &Col,
-    rows: &Rows<'_>,
-    env: &Env,
-) -> Result<Col> {
-    let Some(elements) = elements else {
-        return Ok(Col::new(Arc::new(BooleanArray::new_null(rows.count))));
-    };
-    let mut found: Vec<Option<bool>> = vec![Some(all); rows.count];
-    for at in 0..elements.len() {
-        let right = Col::constant(elements.slice(at, 1));
-        let holds = call.kernel.eval(&[left.clone(), right], rows.count, &mut env.cx())?;
-        let holds = Col::new(holds);
-        for (row, found) in found.iter_mut().enumerate() {
-            match truth(&holds, row) {
-                Some(value) if value != all => *found = Some(!all),
-                None if *found == Some(all) => *found = None,
-                _ => {}
-            }
-        }
-    }
-    Ok(Col::new(Arc::new(BooleanArray::from(found))))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
 use arrow_schema::DataType;
 use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
@@ -10,13 +10,15 @@ use datafusion_physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use onlap_kernels::Datum;
 use onlap_pg::ast::JoinKind;
-use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinTree, ModifyKind, Part as BoundPart};
+use onlap_pg::bound::{
+    Entry, EntryKind, Expr, ExprId, JoinTree, ModifyKind, Part as BoundPart, QueryId,
+};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, Lateral, slots, unsupported};
-use crate::env::{Env, ROW_ID, Restriction, RestrictionKind};
+use crate::env::{Env, ROW_ID, RestrictionKind};
 use crate::error::external;
 use crate::joins::Part;
 use crate::layout::{Layout, PRESENT, Var};
@@ -27,6 +29,8 @@ type Plan = Arc<dyn ExecutionPlan>;
 
 /// The column of the system's that says which relation a row is of.
 const TABLE_OID: i32 = -6;
+/// How many rows a list of values finds, about, where nothing is known of it.
+const SOME_VALUES: f64 = 50.0;
 
 impl Compiler<'_> {
     /// A single row without columns that matter.
@@ -131,8 +135,9 @@ impl Compiler<'_> {
                 None => self.table(entry, *oid, used, conditions),
             },
             EntryKind::Query(query) => {
+                let rows = self.rows_of_query(*query);
                 let told = self.told(entry, used, conditions)?;
-                Ok(whole(self.told_query(*query, told)?, 1000.0))
+                Ok(whole(self.told_query(*query, told)?, rows))
             }
             EntryKind::Cte { name, up, own } => {
                 let rel = self.cte(name, *up, *own)?;
@@ -144,6 +149,14 @@ impl Compiler<'_> {
                 Ok(whole(rel, 1000.0))
             }
             EntryKind::Join { .. } => unreachable!("joins are not items"),
+        }
+    }
+
+    /// How many rows a query in FROM gives, about.
+    fn rows_of_query(&self, query: QueryId) -> f64 {
+        match &self.bound.query(query).entries[..] {
+            [Entry { kind: EntryKind::Values(rows), .. }] => rows.len() as f64,
+            _ => 1000.0,
         }
     }
 
@@ -186,14 +199,21 @@ impl Compiler<'_> {
         }
         let facts = self.tables.facts(oid);
         let mut restrictions = self.given(entry);
+        let mut wanted = crate::ordered::Sought::new(self.frame().wanted.clone());
+        for restriction in &restrictions {
+            wanted.narrow(Some(restriction), &facts);
+        }
         for id in conditions {
-            restrictions.extend(self.restriction(entry, *id)?);
+            let restriction = self.restriction(entry, *id, &facts)?;
+            wanted.narrow(restriction.as_ref(), &facts);
+            restrictions.extend(restriction);
         }
         let mut rows = facts.rows;
         for restriction in &restrictions {
             rows *= match restriction.kind {
                 RestrictionKind::Equal if facts.unique.contains(&restriction.column) => 0.0,
                 RestrictionKind::Equal => 0.01,
+                RestrictionKind::OneOf => (SOME_VALUES / rows).min(0.2),
                 _ => 0.4,
             };
         }
@@ -206,7 +226,9 @@ impl Compiler<'_> {
             columns.push(ROW_ID);
             layout.add_var((entry, ROW_ID), TypeRef::new(oids::INT8));
         }
-        let plan = self.tables.scan(oid, &columns, restrictions)?;
+        let scanned = self.tables.scan(oid, &columns, restrictions, &wanted.end(facts.rows))?;
+        self.frame().sorted |= scanned.ordered;
+        let plan = scanned.plan;
         if columns.is_empty() {
             layout.add_hidden(TypeRef::new(oids::BOOL));
         }
@@ -224,89 +246,6 @@ impl Compiler<'_> {
         modify.is_some_and(|m| m.entry == entry && m.kind != ModifyKind::Insert)
     }
 
-    /// A condition that compares a column with what is known when the scan starts.
-    pub fn restriction(&mut self, entry: usize, id: ExprId) -> Result<Option<Restriction>> {
-        let bound = self.bound;
-        let Expr::Op(op) = bound.expr(id) else { return Ok(None) };
-        let [left, right] = op.args[..] else { return Ok(None) };
-        let Some(operator) = self.env.catalog.operator(op.operator) else { return Ok(None) };
-        let kind = match operator.name {
-            "=" => RestrictionKind::Equal,
-            "<" => RestrictionKind::Less,
-            "<=" => RestrictionKind::LessOrEqual,
-            ">" => RestrictionKind::Greater,
-            ">=" => RestrictionKind::GreaterOrEqual,
-            _ => return Ok(None),
-        };
-        let turned = match kind {
-            RestrictionKind::Equal => RestrictionKind::Equal,
-            RestrictionKind::Less => RestrictionKind::Greater,
-            RestrictionKind::LessOrEqual => RestrictionKind::GreaterOrEqual,
-            RestrictionKind::Greater => RestrictionKind::Less,
-            RestrictionKind::GreaterOrEqual => RestrictionKind::LessOrEqual,
-        };
-        for (column, value, kind) in [(left, right, kind), (right, left, turned)] {
-            let Some(number) = self.column_of(entry, column) else { continue };
-            if !self.is_known(value) || self.has_subquery(value) {
-                continue;
-            }
-            let (of, ty) = (bound.ty(column), bound.ty(value));
-            let same = of.oid == ty.oid || (is_text(of.oid) && is_text(ty.oid));
-            let ints = [of.oid, ty.oid].iter().all(|oid| matches!(oid, 20 | 21 | 23));
-            if !same && !ints {
-                continue;
-            }
-            let before = std::mem::take(&mut self.frame().layout);
-            let node = self.node(value);
-            self.frame().layout = before;
-            let (node, env) = (node?, Arc::clone(&self.env));
-            let repr = self.repr(ty.oid)?;
-            let value = move || -> Result<Datum<'static>> {
-                let value = node.eval(&Rows { columns: &[], count: 1 }, &env)?;
-                Ok(Datum::at(&value.array, repr, 0).into_owned())
-            };
-            return Ok(Some(Restriction { column: number, kind, value: Arc::new(value) }));
-        }
-        Ok(None)
-    }
-
-    /// The number of the entry's column that an expression is, perhaps as another text type.
-    pub fn column_of(&self, entry: usize, id: ExprId) -> Option<i32> {
-        match self.bound.expr(id) {
-            Expr::Var { entry: of, column, up: 0 } if *of == entry && *column > 0 => Some(*column),
-            Expr::Var { entry: of, column, up: 0 } if *column > 0 => {
-                let query = self.frames.last()?.query;
-                match &self.bound.query(query).entries[*of - 1].kind {
-                    EntryKind::Join { columns, .. } => {
-                        self.column_of(entry, columns[*column as usize - 1])
-                    }
-                    _ => None,
-                }
-            }
-            Expr::Relabel(one) if is_text(self.bound.ty(*one).oid) => self.column_of(entry, *one),
-            _ => None,
-        }
-    }
-
-    /// Whether an expression's columns are known when the scan starts: those of outer queries, and of the left side of a
-    /// lateral join.
-    fn is_known(&self, id: ExprId) -> bool {
-        let lateral = &self.frames.last().expect("a query is being made").lateral;
-        let of_left = |entry: &usize| {
-            lateral.iter().any(|left| left.layout.vars.keys().any(|var| var.0 == *entry))
-        };
-        self.entries_of(id).iter().all(of_left)
-    }
-
-    fn has_subquery(&self, id: ExprId) -> bool {
-        let mut found = false;
-        self.bound.visit(id, 0, &mut |id, _| {
-            found |= matches!(self.bound.expr(id), Expr::SubQuery(_));
-            !found
-        });
-        found
-    }
-
     /// The rows of a query that WITH names.
     fn cte(&mut self, name: &str, up: u32, own: bool) -> Result<Rel> {
         let definer = self.frames.len() - 1 - up as usize;
@@ -322,45 +261,6 @@ impl Compiler<'_> {
         let (rel, outer) = made?;
         self.depend_on(definer, &outer);
         Ok(rel)
-    }
-
-    /// VALUES.
-    fn values(&mut self, rows: &[Vec<ExprId>], types: &[TypeRef]) -> Result<Rel> {
-        let before = std::mem::take(&mut self.frame().layout);
-        let made: Result<Vec<Vec<Node>>> = rows.iter().map(|row| self.nodes(row)).collect();
-        self.frame().layout = before;
-        let made = made?;
-        let arrows: Vec<DataType> =
-            types.iter().map(|ty| self.arrow(ty.oid)).collect::<Result<_>>()?;
-        let schema = schema_of(&arrows);
-        let (env, count) = (Arc::clone(&self.env), made.len());
-        let made = Arc::new(made);
-        let out = Arc::clone(&schema);
-        let run = move |_: Vec<Plan>, _: Arc<TaskContext>| {
-            let (env, made, schema) = (Arc::clone(&env), Arc::clone(&made), Arc::clone(&out));
-            let batch = move || -> Result<RecordBatch> {
-                let mut columns = Vec::new();
-                for at in 0..schema.fields().len() {
-                    let one = Rows { columns: &[], count: 1 };
-                    let value = |row: &Vec<Node>| Ok(row[at].eval(&one, &env)?.array);
-                    let parts: Vec<ArrayRef> = made.iter().map(value).collect::<Result<_>>()?;
-                    let parts: Vec<&dyn Array> = parts.iter().map(|part| &**part).collect();
-                    columns.push(arrow_select::concat::concat(&parts).map_err(arrow)?);
-                }
-                if columns.is_empty() {
-                    columns.push(new_null_array(&DataType::Boolean, count));
-                    return RecordBatch::try_new(schema_of(&[DataType::Boolean]), columns)
-                        .map_err(arrow);
-                }
-                RecordBatch::try_new(schema, columns).map_err(arrow)
-            };
-            let batches = futures::stream::once(async move { batch().map_err(external) });
-            Ok(stream_of(Arc::clone(&out), batches))
-        };
-        Ok(Rel {
-            plan: Step::make("Values", "", Vec::new(), schema, Arc::new(run)),
-            types: types.to_vec(),
-        })
     }
 
     /// A step whose right side is run for the values of each row of the left.
@@ -421,11 +321,6 @@ impl Compiler<'_> {
         let plan = Step::make("Nested Loop", "", vec![left.plan], schema, Arc::new(run));
         Ok(Part { plan, layout, rows })
     }
-}
-
-/// text and varchar, which are compared as one.
-fn is_text(oid: Oid) -> bool {
-    matches!(oid, 25 | 1043)
 }
 
 /// A lateral join at work.

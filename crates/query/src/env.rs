@@ -52,8 +52,8 @@ impl std::fmt::Debug for Env {
 /// A view's query.
 pub type View = Arc<(Bound, QueryId)>;
 
-/// A value that is known when a step starts: a constant, a parameter, or an outer query's.
-pub type Value = Arc<dyn Fn() -> Result<Datum<'static>> + Send + Sync>;
+/// Values that are known when a step starts: constants, parameters, outer queries', those that another query gives.
+pub type Values = Arc<dyn Fn() -> Result<Vec<Datum<'static>>> + Send + Sync>;
 
 /// How a column is restricted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,8 @@ pub enum RestrictionKind {
     Greater,
     /// `>=`
     GreaterOrEqual,
+    /// IN, `= ANY`
+    OneOf,
 }
 
 /// A condition on a column that every wanted row meets. Rows that do not may come all the same: a filter stands above.
@@ -77,8 +79,42 @@ pub struct Restriction {
     pub column: i32,
     /// How it is compared, by the order of its type.
     pub kind: RestrictionKind,
-    /// With which value of the column's type; NULL restricts to nothing.
-    pub value: Value,
+    /// With which values of the column's type or, of an integer, of another width: one, but for [`RestrictionKind::OneOf`].
+    /// NULL is none that a row has. Where they are those of a query it is run by the first who asks.
+    pub values: Values,
+    /// Whether they are those of a query.
+    pub runs: bool,
+}
+
+/// How rows are ordered by a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// The column, from 1.
+    pub column: i32,
+    /// From the greatest to the least.
+    pub descending: bool,
+    /// Whether NULLs come first.
+    pub nulls_first: bool,
+}
+
+/// What is done with the rows of a scan.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The order that they are needed in; none if that does not matter.
+    pub order: Vec<Order>,
+    /// How many are needed of the first ones in that order.
+    pub first: usize,
+    /// Whether rows are left out after the scan, so that more are read than are needed.
+    pub filtered: bool,
+}
+
+/// A step that reads a relation.
+#[derive(Clone, Debug)]
+pub struct Scanned {
+    /// The step.
+    pub plan: Arc<dyn ExecutionPlan>,
+    /// Whether rows come in the order that was wanted.
+    pub ordered: bool,
 }
 
 /// What is known of a relation.
@@ -101,6 +137,7 @@ pub trait Tables {
     fn facts(&self, relation: Oid) -> Facts;
 
     /// A step that reads columns of a relation, by their numbers from 1 or [`ROW_ID`], in the representations of their types.
+    /// Rows come in the order that is wanted, if there is an index that has it and nothing better to go by.
     ///
     /// # Errors
     /// There is no such relation any more.
@@ -109,7 +146,8 @@ pub trait Tables {
         relation: Oid,
         columns: &[i32],
         restrictions: Vec<Restriction>,
-    ) -> Result<Arc<dyn ExecutionPlan>>;
+        wanted: &Wanted,
+    ) -> Result<Scanned>;
 
     /// The query of a view; `None` if the relation is none.
     ///

@@ -14,7 +14,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::joins::utils::{ColumnIndex, JoinFilter};
 use datafusion_physical_plan::joins::{HashJoinExec, NestedLoopJoinExec, PartitionMode};
 use onlap_pg::ast::JoinKind;
-use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinNode, JoinTree, QueryId};
+use onlap_pg::bound::{EntryKind, Expr, ExprId, JoinNode, JoinTree, Op, QueryId};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Result, TypeRef};
 
@@ -315,21 +315,28 @@ impl Compiler<'_> {
         let facts = self.tables.facts(*oid);
         facts.rows > left.rows * 10.0
             && conditions.iter().any(|condition| {
-                let Expr::Op(op) = self.bound.expr(condition.id) else { return false };
+                let (op, is_list) = match self.bound.expr(condition.id) {
+                    Expr::Op(op) => (op, false),
+                    Expr::ArrayOp(op, false) => (op, true),
+                    _ => return false,
+                };
                 let [a, b] = op.args[..] else { return false };
                 let is_indexed = |column: ExprId, other: ExprId| {
                     let number = self.column_of(*entry, column);
                     number.is_some_and(|number| facts.indexed.contains(&number))
                         && self.entries_of(other).is_subset(there)
                 };
-                self.is_equality(condition.id)
+                self.is_equal(op)
                     && condition.entries.contains(entry)
-                    && (is_indexed(a, b) || is_indexed(b, a))
+                    && (is_indexed(a, b) || !is_list && is_indexed(b, a))
             })
     }
 
     fn is_equality(&self, id: ExprId) -> bool {
-        let Expr::Op(op) = self.bound.expr(id) else { return false };
+        matches!(self.bound.expr(id), Expr::Op(op) if self.is_equal(op))
+    }
+
+    fn is_equal(&self, op: &Op) -> bool {
         let operator = self.env.catalog.operator(op.operator);
         operator.is_some_and(|operator| operator.name == "=" && operator.can_hash)
     }

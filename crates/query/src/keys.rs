@@ -3,6 +3,7 @@
 //! Key columns are those of `onlap_kernels::key_column`: equality and order of their values as they stand are PostgreSQL's.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -96,4 +97,55 @@ pub fn wide(column: &ArrayRef) -> ArrayRef {
         }
         _ => Arc::clone(column),
     }
+}
+
+/// Keys that a value may be one of.
+#[derive(Debug, Default)]
+pub struct KeySet {
+    /// Integers, whatever their width.
+    ints: HashSet<i64>,
+    /// Others as [`key_bytes`].
+    others: HashSet<Box<[u8]>>,
+    /// Whether one is NULL.
+    pub has_null: bool,
+}
+
+impl KeySet {
+    /// Adds the keys of a column.
+    pub fn add(&mut self, keys: &ArrayRef) {
+        let mut bytes = Vec::new();
+        for row in 0..keys.len() {
+            if keys.is_null(row) {
+                self.has_null = true;
+            } else if let Some(value) = int(keys, row) {
+                self.ints.insert(value);
+            } else {
+                bytes.clear();
+                key_bytes(keys, row, &mut bytes);
+                if !self.others.contains(&bytes[..]) {
+                    self.others.insert(bytes.as_slice().into());
+                }
+            }
+        }
+    }
+
+    /// Whether a key that is not NULL is among them; the bytes are room to work in.
+    pub fn contains(&self, keys: &ArrayRef, row: usize, bytes: &mut Vec<u8>) -> bool {
+        if let Some(value) = int(keys, row) {
+            return self.ints.contains(&value);
+        }
+        bytes.clear();
+        key_bytes(keys, row, bytes);
+        self.others.contains(&bytes[..])
+    }
+}
+
+/// A key that is an integer.
+fn int(keys: &ArrayRef, row: usize) -> Option<i64> {
+    Some(match keys.data_type() {
+        DataType::Int16 => keys.as_primitive::<Int16Type>().value(row).into(),
+        DataType::Int32 => keys.as_primitive::<Int32Type>().value(row).into(),
+        DataType::Int64 => keys.as_primitive::<Int64Type>().value(row),
+        _ => return None,
+    })
 }

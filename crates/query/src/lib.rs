@@ -27,11 +27,15 @@ mod group;
 mod joins;
 mod keys;
 mod layout;
+mod lists;
 mod logic;
+mod membership;
 mod node;
+mod ordered;
 mod over;
 mod physical;
 mod recursion;
+mod restrictions;
 mod running;
 mod saved;
 mod series;
@@ -44,7 +48,9 @@ mod within;
 
 pub use build::{Output, OutputColumn, compile};
 pub use change::{Change, RowExprs, Source, Update, compile_change};
-pub use env::{Env, Facts, ROW_ID, Restriction, RestrictionKind, Tables, Value, View};
+pub use env::{
+    Env, Facts, Order, ROW_ID, Restriction, RestrictionKind, Scanned, Tables, Values, View, Wanted,
+};
 pub use error::{external, of_external};
 pub use node::{Node, Rows};
 pub use step::{Step, stream_of};

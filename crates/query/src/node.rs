@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array};
 use arrow_schema::{ArrowError, DataType};
-use onlap_kernels::{Col, Datum, Kernel, Repr};
+use onlap_kernels::{Col, Datum, Kernel};
 use onlap_pg::{Error, Oid, Result};
 use parking_lot::Mutex;
 
 use crate::apply::SubQuery;
 use crate::containers::{ArrayOf, FieldOf, Part, RowOf};
 use crate::env::Env;
+use crate::membership::AnyOf;
 
 /// The rows that an expression is calculated for.
 #[derive(Clone, Copy, Debug)]
@@ -89,8 +90,8 @@ pub enum Node {
     NullIf(Box<Call>),
     /// GREATEST of values whose keys are compared; LEAST where the flag is set.
     Greatest(Vec<Node>, bool, Oid),
-    /// `op ANY (array)`; ALL where the flag is set. The array's elements have this representation.
-    ArrayOp(Box<Call>, bool, Repr),
+    /// `op ANY (array)`, or ALL.
+    AnyOf(Box<AnyOf>),
     /// By the text: from a type to a type.
     ViaText(Box<Node>, Oid, Oid),
     /// The key of a value of this type.
@@ -158,9 +159,7 @@ impl Node {
             Node::Greatest(values, least, ty) => {
                 crate::logic::greatest(values, *least, *ty, rows, env)?
             }
-            Node::ArrayOp(call, all, repr) => {
-                crate::containers::array_op(call, *all, *repr, rows, env)?
-            }
+            Node::AnyOf(any) => any.eval(rows, env)?,
             Node::ViaText(value, from, to) => via_text(&value.eval(rows, env)?, *from, *to, env)?,
             Node::Key(value, ty) => {
                 let value = value.eval(rows, env)?;
@@ -216,9 +215,8 @@ impl Node {
                 arms.chain([&otherwise.node]).collect()
             }
             Node::With { value, body, .. } => vec![value, body],
-            Node::Distinct(call) | Node::NullIf(call) | Node::ArrayOp(call, ..) => {
-                call.args.iter().collect()
-            }
+            Node::Distinct(call) | Node::NullIf(call) => call.args.iter().collect(),
+            Node::AnyOf(any) => any.call.args.iter().collect(),
             Node::Greatest(values, ..) => values.iter().collect(),
             Node::Elements(elements) => elements.children(),
             Node::Array(array) => array.children(),

@@ -12,7 +12,7 @@ use onlap_pg::{Result, TypeRef};
 
 use crate::build::{Rel, visible};
 use crate::compile::{Compiler, Frame};
-use crate::env::Restriction;
+use crate::env::{Facts, Restriction};
 use crate::node::Node;
 
 /// What a query is told.
@@ -53,7 +53,7 @@ impl Compiler<'_> {
     pub fn told(&mut self, entry: usize, used: &[i32], conditions: &[ExprId]) -> Result<Told> {
         let mut given = self.given(entry);
         for id in conditions {
-            given.extend(self.restriction(entry, *id)?);
+            given.extend(self.restriction(entry, *id, &Facts::default())?);
         }
         let query = self.bound.query(self.frame().query);
         let width = query.entries[entry - 1].types.len();

@@ -21,6 +21,7 @@ use crate::error::{Result, SqlError, state};
 use crate::plan::Planner;
 use crate::plan::room::Room;
 use crate::session::Waker;
+use crate::session::texts::Texts;
 use crate::settings::Configuration;
 
 /// An open database with what its sessions share.
@@ -35,6 +36,8 @@ pub struct Instance {
     changing: Mutex<()>,
     /// Grows with every change of the catalog; plans that were made before are made again.
     catalog_version: AtomicU64,
+    /// What texts mean that came before.
+    pub(crate) texts: Texts,
     sessions: Mutex<HashMap<i32, Arc<Presence>>>,
     next_pid: AtomicI32,
     next_object: AtomicU32,
@@ -127,6 +130,7 @@ impl Instance {
             objects_table,
             changing: Mutex::default(),
             catalog_version: AtomicU64::new(1),
+            texts: Texts::default(),
             sessions: Mutex::default(),
             next_pid: AtomicI32::new(1),
             next_object,

@@ -134,7 +134,7 @@ pub fn bind(
     };
     let query = binder.statement(statement)?;
     binder.check_parameters(query)?;
-    Ok((binder.out, query))
+    Ok((binder.out.end(), query))
 }
 
 /// What a query is told by what it stands in.

@@ -75,6 +75,12 @@ impl Bound {
         Bound { parameters: parameters.to_vec(), ..Bound::default() }
     }
 
+    /// Gives back what nodes that were expected would have taken.
+    pub(crate) fn end(mut self) -> Bound {
+        self.nodes.shrink_to_fit();
+        self
+    }
+
     /// An expression.
     pub fn expr(&self, id: ExprId) -> &Expr {
         &self.nodes[id.0 as usize].expr

@@ -10,7 +10,7 @@ use onlap_pg::bind::{Column, Relation, Schema};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
 use onlap_pg::{Oid, Result, TypeRef};
-use onlap_query::{Facts, Restriction, Step, Tables, View, stream_of};
+use onlap_query::{Facts, Restriction, Scanned, Step, Tables, View, Wanted, stream_of};
 use onlap_testkit::postgres::Postgres;
 use onlap_testkit::simple::SimpleClient;
 
@@ -124,7 +124,8 @@ impl Tables for Data {
         relation: Oid,
         columns: &[i32],
         _: Vec<Restriction>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+        _: &Wanted,
+    ) -> Result<Scanned> {
         let all = &self.rows[&relation];
         let wanted = columns.iter().map(|n| Arc::clone(&all[*n as usize - 1]));
         let mut wanted: Vec<ArrayRef> = wanted.collect();
@@ -144,7 +145,8 @@ impl Tables for Data {
             let schema = batch.schema();
             Ok(stream_of(schema, futures::stream::once(async move { Ok(batch) })))
         };
-        Ok(Step::make("Seq Scan", "", Vec::new(), schema, Arc::new(run)))
+        let plan = Step::make("Seq Scan", "", Vec::new(), schema, Arc::new(run));
+        Ok(Scanned { plan, ordered: false })
     }
 
     fn view(&self, _: Oid) -> Result<Option<View>> {

@@ -20,10 +20,11 @@ pub enum Answer {
     Refused(String),
 }
 
-const FILES: [(&str, &str); 5] = [
+const FILES: [(&str, &str); 6] = [
     ("basic", include_str!("statements/basic.sql")),
     ("sets", include_str!("statements/sets.sql")),
     ("functions", include_str!("statements/functions.sql")),
+    ("lists", include_str!("statements/lists.sql")),
     ("with", include_str!("statements/with.sql")),
     ("windows", include_str!("statements/windows.sql")),
 ];

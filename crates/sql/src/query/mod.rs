@@ -10,6 +10,7 @@ mod answer;
 mod catalogs;
 mod named;
 mod needs;
+mod ranges;
 mod schema;
 mod session;
 pub mod stored;
@@ -18,7 +19,7 @@ mod views;
 
 use std::sync::{Arc, OnceLock};
 
-use onlap_kernels::{Cx, Datum, input};
+use onlap_kernels::{Cx, Datum, Given, input};
 use onlap_pg::bound::{EntryKind, Expr, Modify, Part, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
@@ -27,6 +28,7 @@ use onlap_query::{Change, Env, compile, compile_change};
 use crate::change;
 use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
+use crate::parse::Parsed;
 use crate::plan::{Batches, TableHandle};
 use crate::rights::Need;
 use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
@@ -39,9 +41,8 @@ use session::Asked;
 use tables::Known;
 use views::{Others, Sources};
 
-/// Longer texts are the planner's: they are long lists, of which each element takes a column of its own here, and many clients
-/// at once have no room for that in a small server.
-const LONGEST: usize = 8 << 10;
+/// The steps of a query, what its expressions share, and how they ask the session.
+type Made = (crate::plan::Steps, Arc<Env>, Arc<Asked>);
 
 /// A query that is bound.
 #[derive(Clone)]
@@ -95,35 +96,19 @@ impl Bound {
         depth: Depth,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
-        let Some(mut made) = Bound::bind(view, text, depth, given)? else { return Ok(None) };
-        // What is changed is a table of the engine.
-        if made.modify().is_some_and(|modify| made.table(modify.entry).is_none()) {
-            return Ok(None);
-        }
-        made.needs = made.needs.iter().cloned().chain(change::needs(view, &made)?).collect();
-        // What has no kernel or no step is found out now, and not when rows are on their way.
-        let steps = match made.modify() {
-            None => made.steps(view, &made.nulls(), text).map(drop),
-            Some(_) => made.change(view, &made.nulls(), text).map(drop),
-        };
-        match steps {
-            Ok(()) => Ok(Some(made)),
-            Err(e) if e.state() == "0A000" => Ok(None),
-            // Parameters have no values yet; what constants refuse is refused when the query runs.
-            Err(_) => Ok(Some(made)),
+        match Bound::bind(view, text, depth, given)? {
+            Some(made) => made.of_class(view, text),
+            None => Ok(None),
         }
     }
 
-    /// Its meaning, whether or not there are kernels and steps for it.
+    /// Binds a query, whether or not it has kernels and steps for all of it.
     fn bind(
         view: &View,
         text: &str,
         depth: Depth,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
-        if text.len() > LONGEST {
-            return Ok(None);
-        }
         let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
         let [written] = &tree.statements[..] else { return Ok(None) };
         let names = Names::new(view);
@@ -184,6 +169,54 @@ impl Bound {
         }
     }
 
+    /// Binds a statement, and runs it if it is a query of this class. The second result is none of the binding's; there is none
+    /// where the statement changes rows.
+    ///
+    /// # Errors
+    /// Those of [`Bound::new`].
+    pub fn start(
+        view: &View,
+        parsed: &Parsed,
+        given: &[Option<PgType>],
+        values: &[Parameter],
+    ) -> Result<Option<(Bound, Option<Result<Answer>>)>> {
+        let text = &*parsed.bindable();
+        let Some(made) = Bound::bind(view, text, parsed.depth, given)? else { return Ok(None) };
+        if made.modify().is_some() {
+            return Ok(made.of_class(view, text)?.map(|made| (made, None)));
+        }
+        if !made.tree.parameters.is_empty() {
+            let Some(made) = made.of_class(view, text)? else { return Ok(None) };
+            let answer = made.run(view, values, text);
+            return Ok(Some((made, Some(answer))));
+        }
+        // Steps without parameters are those that tell whether it is of the class.
+        view.scope.plan_goes_on()?;
+        let answer = match made.steps(view, &[], text) {
+            Err(e) if e.state() == "0A000" => return Ok(None),
+            steps => view.judge.must(&made.needs).and_then(|()| made.answer(view, steps?)),
+        };
+        Ok(Some((made, Some(answer))))
+    }
+
+    /// Itself, unless something of it has no kernel or no step: that is found out now, and not when rows are on their way.
+    fn of_class(mut self, view: &View, text: &str) -> Result<Option<Bound>> {
+        let steps = match self.modify() {
+            None => self.steps(view, &self.nulls(), text).map(drop),
+            Some(modify) if self.table(modify.entry).is_none() => return Ok(None),
+            Some(_) => {
+                let writing = change::needs(view, &self)?;
+                self.needs = self.needs.iter().cloned().chain(writing).collect();
+                self.change(view, &self.nulls(), text).map(drop)
+            }
+        };
+        match steps {
+            Err(e) if e.state() == "0A000" => Ok(None),
+            // Parameters have no values yet; what constants refuse is refused when the query runs.
+            _ => Ok(Some(self)),
+        }
+    }
+
     /// What the role must be allowed.
     pub fn needs(&self) -> &[Need] {
         &self.needs
@@ -225,7 +258,13 @@ impl Bound {
     pub fn run(&self, view: &View, values: &[Parameter], text: &str) -> Result<Answer> {
         view.judge.must(&self.needs)?;
         let values = self.values(view, values, text)?;
-        let (batches, env) = self.begin(view, &values, text)?;
+        view.scope.plan_goes_on()?;
+        self.answer(view, self.steps(view, &values, text)?)
+    }
+
+    /// The rows that steps give.
+    fn answer(&self, view: &View, made: Made) -> Result<Answer> {
+        let (batches, env) = self.begin(view, made)?;
         let encoder = Arc::new(Encoder::new(env, self.types()));
         let source = answer::Encoded::new(batches, encoder);
         Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), "SELECT")))
@@ -236,17 +275,11 @@ impl Bound {
     /// # Errors
     /// Those of the query, where they come before its rows.
     pub fn batches(&self, view: &View, text: &str) -> Result<Batches> {
-        Ok(self.begin(view, &self.nulls(), text)?.0)
+        view.scope.plan_goes_on()?;
+        Ok(self.begin(view, self.steps(view, &self.nulls(), text)?)?.0)
     }
 
-    fn begin(
-        &self,
-        view: &View,
-        values: &[Datum<'static>],
-        text: &str,
-    ) -> Result<(Batches, Arc<Env>)> {
-        view.scope.plan_goes_on()?;
-        let (plan, env, asked) = self.steps(view, values, text)?;
+    fn begin(&self, view: &View, (plan, env, asked): Made) -> Result<(Batches, Arc<Env>)> {
         view.scope.plan_goes_on()?;
         let batches = view.instance.planner.run_with(plan, &view.scope, |context| {
             *env.context.lock() = Some(Arc::clone(context));
@@ -271,7 +304,8 @@ impl Bound {
     ) -> Result<Vec<Datum<'static>>> {
         let settings = session::settings(view);
         let asked = Asked::new(view);
-        let mut cx = Cx { catalog: &self.catalog, settings: &settings, session: &asked };
+        let given = Given(&asked);
+        let mut cx = Cx { catalog: &self.catalog, settings: &settings, session: &given };
         let mut made = Vec::with_capacity(self.tree.parameters.len());
         for (n, oid) in self.tree.parameters.iter().enumerate() {
             let value = values.get(n).ok_or_else(|| missing_parameter(n + 1))?;
@@ -324,12 +358,7 @@ impl Bound {
     }
 
     /// Its steps, with values for its parameters.
-    fn steps(
-        &self,
-        view: &View,
-        values: &[Datum<'static>],
-        text: &str,
-    ) -> Result<(crate::plan::Steps, Arc<Env>, Arc<Asked>)> {
+    fn steps(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Made> {
         let (env, asked) = self.env(view, values);
         let _entered = view.instance.planner.handle().enter();
         let output = compile(&self.tree, self.query, &self.sources(view), &env);

@@ -99,28 +99,6 @@ pub fn value_of(array: &ArrayRef, row: usize, ty: DataType) -> Result<Value> {
     stored(&Datum::at(array, repr, row), ty)
 }
 
-/// A value as one that the engine's index compares with a column's; `None` where the index may order it otherwise.
-pub fn bound_value(value: &Datum<'_>, ty: DataType) -> Option<Value> {
-    let int = match value {
-        Datum::Int2(v) => Some(i64::from(*v)),
-        Datum::Int4(v) => Some(i64::from(*v)),
-        Datum::Int8(v) => Some(*v),
-        _ => None,
-    };
-    match ty {
-        DataType::Int2 => Some(Value::Int(i64::from(i16::try_from(int?).ok()?))),
-        DataType::Int4 => Some(Value::Int(i64::from(i32::try_from(int?).ok()?))),
-        DataType::Int8 => Some(Value::Int(int?)),
-        DataType::Float4
-        | DataType::Float8
-        | DataType::Numeric(_)
-        | DataType::Char(_)
-        | DataType::Json => None,
-        _ if value.is_null() => None,
-        _ => stored(value, ty).ok(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

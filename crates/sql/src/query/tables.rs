@@ -4,13 +4,14 @@
 //! made, from the columns that are restricted; the values may be those of a row of an outer query, so the range is made
 //! when the scan is opened.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array,
     Int16Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
+use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::DataFusionError;
 use datafusion::execution::TaskContext;
@@ -20,12 +21,12 @@ use onlap_kernels::{Repr, arrow_type, repr};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
 use onlap_query::{
-    Facts, ROW_ID, Restriction, RestrictionKind, Step, Tables, View as BoundView, stream_of,
+    Facts, ROW_ID, Restriction, Scanned, Step, Tables, View as BoundView, Wanted, stream_of,
 };
 
-use super::catalog;
+use super::{catalog, ranges};
 use crate::plan::TableHandle;
-use crate::plan::access::{Access, Bound, BoundOp, choose};
+use crate::plan::access::Access;
 use crate::plan::scan::{external, scope_of};
 use crate::scope::Scope;
 use crate::types::{Cell, PgType, Style, oid};
@@ -73,7 +74,8 @@ impl Tables for Known {
         relation: Oid,
         columns: &[i32],
         restrictions: Vec<Restriction>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+        wanted: &Wanted,
+    ) -> Result<Scanned> {
         let table = self.0.get(&relation).expect("the binder has found it").handle.clone();
         let has_row_id = columns.last() == Some(&ROW_ID);
         let own = columns.iter().filter(|number| **number != ROW_ID);
@@ -90,36 +92,36 @@ impl Tables for Known {
             false => Schema::new(fields),
         };
         let schema = Arc::new(schema);
-        // Which index it is depends on the columns alone.
-        let bound = |r: &Restriction| Bound {
-            column: r.column as usize - 1,
-            op: op_of(r.kind),
-            value: Value::Null,
-        };
-        let bounds: Vec<Bound> = restrictions.iter().map(bound).collect();
         let shown = crate::rights::ask::shown(&table.schema);
-        let (name, detail) = match choose(&table.schema, &bounds) {
-            Access::Table => ("Seq Scan", format!(" on {shown}")),
-            Access::Index { name, .. } => ("Index Scan", format!(" using {name} on {shown}")),
+        let way = ranges::way(&table.schema, &restrictions, &wanted.order);
+        let ordered = way.ordered;
+        let (name, detail) = match &way.index {
+            None => ("Seq Scan", format!(" on {shown}")),
+            Some(index) if way.reverse => {
+                ("Index Scan Backward", format!(" using {index} on {shown}"))
+            }
+            Some(index) => ("Index Scan", format!(" using {index} on {shown}")),
         };
         let opener = Opener {
             table,
             positions,
             restrictions,
             has_row_id,
+            way,
+            limit: (ordered && !wanted.filtered).then_some(wanted.first),
             schema: Arc::clone(&schema),
         };
         let opener = Arc::new(opener);
         let run = move |_: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
             let scope = scope_of(&context)?;
-            let rows = opener.open(&scope).map_err(external)?;
-            let reader = Reader { scope, rows, batch: None, opener: Arc::clone(&opener) };
+            let reader = Reader::new(&opener, scope).map_err(external)?;
             let stream = futures::stream::try_unfold(reader, |mut reader| async move {
                 Ok(reader.next()?.map(|batch| (batch, reader)))
             });
             Ok(stream_of(Arc::clone(&opener.schema), stream))
         };
-        Ok(Step::make(name, detail, Vec::new(), schema, Arc::new(run)))
+        let plan = Step::make(name, detail, Vec::new(), schema, Arc::new(run));
+        Ok(Scanned { plan, ordered })
     }
 
     fn view(&self, _: Oid) -> Result<Option<BoundView>> {
@@ -134,21 +136,32 @@ struct Opener {
     restrictions: Vec<Restriction>,
     /// Whether rows' ids come last.
     has_row_id: bool,
+    way: ranges::Way,
+    /// At most this number of rows are needed.
+    limit: Option<usize>,
     schema: SchemaRef,
 }
 
 impl Opener {
-    fn open(&self, scope: &Scope) -> crate::error::Result<Rows> {
+    /// The parts of the table that have all wanted rows, to be read one after the other.
+    fn parts(&self) -> crate::error::Result<Vec<Access>> {
+        let parts = ranges::parts(&self.table, &self.restrictions, &self.way);
+        parts.map_err(|e| super::sql_error(&e, ""))
+    }
+
+    fn open(&self, scope: &Scope, part: Access) -> crate::error::Result<Rows> {
         let schema = &self.table.schema;
         let names = self.positions.iter().map(|at| schema.columns[*at].name.clone());
-        let scan = Scan::all().columns(names);
-        let mut bounds = Vec::with_capacity(self.restrictions.len());
-        for restriction in &self.restrictions {
-            bounds.extend(self.bound(restriction)?);
+        let mut scan = Scan::all().columns(names);
+        if let Some(limit) = self.limit {
+            scan = scan.limit(limit);
+        }
+        if matches!(part, Access::Index { reverse: true, .. }) {
+            scan = scan.reverse();
         }
         let table = &self.table.table;
         let past = scope.past();
-        Ok(match (choose(schema, &bounds), past) {
+        Ok(match (part, past) {
             (Access::Table, None) => scope.tx()?.scan(table, scan)?,
             (Access::Table, Some(past)) => past.scan(table, scan)?,
             (Access::Index { name, range, .. }, None) => {
@@ -160,44 +173,108 @@ impl Opener {
         })
     }
 
-    /// The bound that a restriction is for the engine; none if its value is not one of the column's type.
-    fn bound(&self, restriction: &Restriction) -> crate::error::Result<Option<Bound>> {
-        let column = restriction.column as usize - 1;
-        let ty = self.table.schema.columns[column].ty;
-        let value = (restriction.value)().map_err(|e| super::sql_error(&e, ""))?;
-        let Some(value) = super::stored::bound_value(&value, ty) else { return Ok(None) };
-        Ok(Some(Bound { column, op: op_of(restriction.kind), value }))
-    }
-}
-
-fn op_of(kind: RestrictionKind) -> BoundOp {
-    match kind {
-        RestrictionKind::Equal => BoundOp::Equal,
-        RestrictionKind::Less => BoundOp::Less,
-        RestrictionKind::LessOrEqual => BoundOp::LessOrEqual,
-        RestrictionKind::Greater => BoundOp::Greater,
-        RestrictionKind::GreaterOrEqual => BoundOp::GreaterOrEqual,
+    /// Whether its values are not known before another query has run.
+    fn waits(&self) -> bool {
+        self.restrictions.iter().any(|restriction| restriction.runs)
     }
 }
 
 /// A scan at work.
 struct Reader {
-    scope: Arc<Scope>,
-    rows: Rows,
-    batch: Option<RowBatch>,
     opener: Arc<Opener>,
+    scope: Arc<Scope>,
+    /// Whether it knows what it reads.
+    is_open: bool,
+    /// What is still to be read: parts that were opened together see the same, whatever the statement does meanwhile.
+    opened: VecDeque<Rows>,
+    parts: VecDeque<Access>,
+    rows: Option<Rows>,
+    batch: Option<RowBatch>,
+    /// How many rows are given together, where there are several parts.
+    together: usize,
 }
 
+/// Parts that are opened together.
+const OPENED: usize = 64;
+/// Rows of several parts that are given together, at most.
+const TOGETHER: usize = 1024;
+
 impl Reader {
+    fn new(opener: &Arc<Opener>, scope: Arc<Scope>) -> crate::error::Result<Reader> {
+        let mut reader = Reader {
+            opener: Arc::clone(opener),
+            scope,
+            is_open: false,
+            opened: VecDeque::new(),
+            parts: VecDeque::new(),
+            rows: None,
+            batch: None,
+            together: 1,
+        };
+        if !opener.waits() {
+            reader.open()?;
+        }
+        Ok(reader)
+    }
+
+    fn open(&mut self) -> crate::error::Result<()> {
+        self.is_open = true;
+        self.parts = self.opener.parts()?.into();
+        self.open_some()
+    }
+
+    fn open_some(&mut self) -> crate::error::Result<()> {
+        for part in self.parts.drain(..self.parts.len().min(OPENED)) {
+            self.opened.push_back(self.opener.open(&self.scope, part)?);
+        }
+        Ok(())
+    }
+
+    /// Rows that are there together: a batch, or those of several parts.
     fn next(&mut self) -> std::result::Result<Option<RecordBatch>, DataFusionError> {
         self.scope.plan_goes_on().map_err(external)?;
+        if !self.is_open {
+            self.open().map_err(external)?;
+        }
+        let (mut made, mut count) = (Vec::new(), 0);
+        while count < self.together {
+            match self.batch_of_part()? {
+                Some(batch) => {
+                    count += batch.num_rows();
+                    made.push(batch);
+                }
+                None if self.next_part()? => {}
+                None => break,
+            }
+        }
+        if !self.opened.is_empty() {
+            self.together = (self.together * 2).min(TOGETHER);
+        }
+        match made.len() {
+            0 => Ok(None),
+            1 => Ok(made.pop()),
+            _ => Ok(Some(concat_batches(&self.opener.schema, &made)?)),
+        }
+    }
+
+    fn next_part(&mut self) -> std::result::Result<bool, DataFusionError> {
+        if self.opened.is_empty() {
+            self.open_some().map_err(external)?;
+        }
+        self.rows = self.opened.pop_front();
+        self.batch = None;
+        Ok(self.rows.is_some())
+    }
+
+    fn batch_of_part(&mut self) -> std::result::Result<Option<RecordBatch>, DataFusionError> {
+        let Some(rows) = &mut self.rows else { return Ok(None) };
         let engine = |e: onlap::Error| external(e.into());
         let batch = match self.batch.take() {
-            Some(mut batch) => match self.rows.next_into(&mut batch).map_err(engine)? {
+            Some(mut batch) => match rows.next_into(&mut batch).map_err(engine)? {
                 true => batch,
                 false => return Ok(None),
             },
-            None => match self.rows.next() {
+            None => match rows.next() {
                 Some(batch) => batch.map_err(engine)?,
                 None => return Ok(None),
             },

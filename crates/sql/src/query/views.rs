@@ -8,17 +8,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::physical_plan::ExecutionPlan;
 use onlap_base::limits::STATEMENT_RELATIONS;
 use onlap_pg::bind::{Column, Relation};
 use onlap_pg::bound::{Bound, EntryKind, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{Error, Oid, Result, TypeRef, bind, grammar};
-use onlap_query::{Facts, Restriction, Tables, View as BoundView};
+use onlap_query::{Facts, Restriction, Scanned, Tables, View as BoundView, Wanted};
 
 use super::schema::Names;
 use super::tables::Known;
-use super::{LONGEST, catalogs, needs};
+use super::{catalogs, needs};
 use crate::catalog::objects::Object;
 use crate::catalog::{Name, oids};
 use crate::deep::{Depth, too_deep};
@@ -126,9 +125,6 @@ impl Names<'_> {
 
     fn bodied(&self, name: &Name, object: &Object, oid: Oid) -> Result<Bodied> {
         let sql = object.body["sql"].as_str().unwrap_or_default();
-        if sql.len() > LONGEST {
-            return Err(self.others());
-        }
         let names = Names { body: Some(&object.body), ..self.clone() };
         let (bound, query) = bound(sql, &names, &self.found.catalog)
             .map_err(|e| if is_of_views(&e) { e } else { self.others() })?;
@@ -199,10 +195,14 @@ impl Tables for Sources<'_> {
         relation: Oid,
         columns: &[i32],
         restrictions: Vec<Restriction>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+        wanted: &Wanted,
+    ) -> Result<Scanned> {
         match self.others.system.get(&relation) {
-            Some(definition) => catalogs::scan(definition, self.view, self.catalog, columns),
-            None => self.known.scan(relation, columns, restrictions),
+            Some(definition) => {
+                let plan = catalogs::scan(definition, self.view, self.catalog, columns)?;
+                Ok(Scanned { plan, ordered: false })
+            }
+            None => self.known.scan(relation, columns, restrictions, wanted),
         }
     }
 

@@ -35,6 +35,7 @@ mod prepare;
 mod prepared;
 mod room;
 mod run;
+pub(crate) mod texts;
 mod transactions;
 pub mod values;
 
@@ -252,18 +253,33 @@ impl Session {
             return Ok(());
         }
         self.make_room(sql)?;
-        let all = parse::statements(sql)?;
+        let key = self.text_key(sql, &[]);
+        if let Some(known) = self.known_text(key.as_ref()) {
+            return self.run_simple(&known, client);
+        }
+        let mut all = parse::statements(sql)?;
         if all.is_empty() {
             client.reply().empty();
         }
         self.several = all.len() > 1;
+        let last = all.pop();
         for parsed in all {
-            self.note_statement(&parsed.text);
+            self.run_simple(&Arc::new(Prepared::simple(parsed)), client)?;
+        }
+        if let Some(parsed) = last {
             let prepared = Arc::new(Prepared::simple(parsed));
-            let mut answer = self.run(&prepared, &[], client)?;
-            self.send_whole(&mut answer, client)?;
+            self.run_simple(&prepared, client)?;
+            self.keep_text(key.filter(|_| !self.several), &prepared);
         }
         Ok(())
+    }
+
+    fn run_simple(&mut self, prepared: &Arc<Prepared>, client: &mut dyn Client) -> Result<()> {
+        if let Some(parsed) = &prepared.parsed {
+            self.note_statement(&parsed.text);
+        }
+        let mut answer = self.run(prepared, &[], client)?;
+        self.send_whole(&mut answer, client)
     }
 
     fn send_whole(&mut self, answer: &mut Answer, client: &mut dyn Client) -> Result<()> {
@@ -297,6 +313,12 @@ impl Session {
             return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
         }
         self.make_room(sql)?;
+        // Those with names have room of their own.
+        let key = if name.is_empty() { self.text_key(sql, types) } else { None };
+        if let Some(known) = self.known_text(key.as_ref()) {
+            self.statements.insert(String::new(), known);
+            return Ok(());
+        }
         let mut all = parse::statements(sql)?;
         if all.len() > 1 {
             let text = "cannot insert multiple commands into a prepared statement";
@@ -304,7 +326,9 @@ impl Session {
         }
         let mut prepared = self.prepare(all.pop(), types)?;
         prepared.kept = self.keep_room(name, sql)?;
-        self.statements.insert(name.to_string(), Arc::new(prepared));
+        let prepared = Arc::new(prepared);
+        self.keep_text(key, &prepared);
+        self.statements.insert(name.to_string(), prepared);
         Ok(())
     }
 

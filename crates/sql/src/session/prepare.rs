@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
 use crate::deep;
 use crate::error::{Result, SqlError};
 use crate::fast::Fast;
@@ -35,17 +37,21 @@ pub struct Prepared {
     pub fast: Option<(Stamp, Fast)>,
     /// What it means as PostgreSQL binds it, and when it was bound.
     pub bound: Option<(Stamp, Bound)>,
+    /// The same, where it was found out when it ran; none of the class, if there is no [`Bound`].
+    pub late: Mutex<Option<(Stamp, Option<Bound>)>>,
     /// What it takes of the room for long texts.
     pub kept: Option<Kept>,
 }
 
-/// What a statement was bound with: it counts for as long as neither changes.
+/// What a statement was bound with: it counts for as long as none of it changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The catalog's version, which grows with every grant too.
     pub version: u64,
     /// The role whose rights count.
     pub role: u32,
+    /// A hash of the schemas that are looked at.
+    pub path: u64,
 }
 
 impl Prepared {
@@ -58,6 +64,7 @@ impl Prepared {
             query: None,
             fast: None,
             bound: None,
+            late: Mutex::default(),
             kept: None,
         }
     }
@@ -75,6 +82,7 @@ impl Session {
                 query: None,
                 fast: None,
                 bound: None,
+                late: Mutex::default(),
                 kept: None,
             });
         };

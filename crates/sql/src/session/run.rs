@@ -3,6 +3,7 @@
 //! Transaction control and settings here; queries, changes of rows and of the catalog in their modules.
 //! [`Session::run`] is the one way in, for simple and prepared statements alike.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
@@ -289,7 +290,10 @@ impl Session {
 
     /// What a statement that is bound now is bound with.
     pub(super) fn stamp(&self) -> Stamp {
-        Stamp { version: self.instance.catalog_version(), role: self.roles.current }
+        let mut path = std::hash::DefaultHasher::new();
+        self.settings.text(Id::SearchPath).hash(&mut path);
+        let path = path.finish();
+        Stamp { version: self.instance.catalog_version(), role: self.roles.current, path }
     }
 
     /// Whether a statement may go the short way. The planner locks no rows, so that those that do have no
@@ -322,7 +326,6 @@ impl Session {
         let block = self.block.as_ref();
         let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
         let stamp = self.stamp();
-        let text = parsed.bindable();
         if let Some((_, bound)) = prepared.bound.as_ref().filter(|(at, _)| *at == stamp && !own) {
             return self.run_bound(view, bound, values, parsed).map(Some);
         }
@@ -330,14 +333,27 @@ impl Session {
         if prepared.query.as_ref().is_some_and(|(at, _)| *at == stamp && !own) {
             return Ok(None);
         }
+        let late = prepared.late.lock().clone();
+        if let Some((_, late)) = late.filter(|(at, _)| *at == stamp && !own) {
+            let run = |bound| self.run_bound(view, &bound, values, parsed);
+            return late.map(run).transpose();
+        }
         // A query within another statement has the types of the values it is given.
         let types: Vec<_> = match prepared.parameters.is_empty() {
             true => values.iter().map(|value| Some(value.ty)).collect(),
             false => prepared.parameters.iter().map(|ty| Some(*ty)).collect(),
         };
-        match Bound::new(view, &text, parsed.depth, &types)? {
-            Some(bound) => self.run_bound(view, &bound, values, parsed).map(Some),
-            None => Ok(None),
+        let (bound, answer) = match Bound::start(view, parsed, &types, values)? {
+            Some((bound, answer)) => (Some(bound), answer),
+            None => (None, None),
+        };
+        if !own {
+            *prepared.late.lock() = Some((stamp, bound.clone()));
+        }
+        match (answer, bound) {
+            (Some(answer), _) => answer.map(Some),
+            (None, Some(bound)) => self.run_bound(view, &bound, values, parsed).map(Some),
+            (None, None) => Ok(None),
         }
     }
 

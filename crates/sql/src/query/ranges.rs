@@ -1,0 +1,254 @@
+//! Which parts of a table or of an index does a scan read, one after the other?
+//!
+//! What conditions leave: a range of the index that answers most of them, or one range for each value of a list, in the order
+//! of the values. A list that is long beside the table is not looked up: reading all rows once costs less.
+
+use onlap::{DataType, IndexSchema, KeyRange, Numeric, TableSchema, Value};
+use onlap_kernels::{Comparer, Datum};
+use onlap_pg::Result;
+use onlap_pg::value::numeric::{Class, Numeric as PgNumeric};
+use onlap_query::{Order, Restriction, RestrictionKind};
+
+use super::catalog;
+use super::stored::stored;
+use crate::plan::TableHandle;
+use crate::plan::access::{Access, Bound, BoundOp, Choice, best, range_of};
+use crate::types::PgType;
+
+/// Up to this number of values each is looked up, however small the table is.
+const FEW: usize = 64;
+/// Rows that are read in the time of one lookup.
+const ROWS_OF_LOOKUP: u64 = 8;
+
+/// What a value restricts a column to.
+#[derive(Debug)]
+enum Restricted {
+    /// A value of the engine's.
+    To(Value),
+    /// No row has it, or is compared with it.
+    Nothing,
+    /// The index does not know it.
+    Anything,
+}
+
+/// How a scan goes; that depends on the columns alone.
+#[derive(Debug, Default)]
+pub struct Way {
+    /// By which index.
+    pub index: Option<String>,
+    /// From its last key to its first.
+    pub reverse: bool,
+    /// Whether rows come in the order that is wanted.
+    pub ordered: bool,
+}
+
+/// How a scan goes. What makes fewest rows wins; among indexes that do the same, one that has the order.
+pub fn way(schema: &TableSchema, restrictions: &[Restriction], order: &[Order]) -> Way {
+    let bounds: Vec<Bound> = restrictions
+        .iter()
+        .map(|r| Bound { column: position(r), op: op_of(r.kind), value: Value::Null })
+        .collect();
+    let plain = best(schema, &bounds);
+    if !order.is_empty() {
+        let lists = |choice: &Choice| {
+            choice.used.iter().any(|at| restrictions[*at].kind == RestrictionKind::OneOf)
+        };
+        for index in schema.indexes.iter().filter(|index| index.ready) {
+            let choice = range_of(schema, index, &bounds);
+            let is_best = match (&choice, &plain) {
+                (None, None) => true,
+                (Some(choice), Some((_, best))) => choice.score == best.score && !lists(choice),
+                _ => false,
+            };
+            let equal = choice.as_ref().map_or(0, |choice| choice.equal);
+            let one = choice.is_some_and(|choice| choice.is_one_row());
+            let reverse = if one { Some(false) } else { follows(schema, index, equal, order) };
+            if is_best && let Some(reverse) = reverse {
+                return Way { index: Some(index.name.clone()), reverse, ordered: true };
+            }
+        }
+    }
+    Way { index: plain.map(|(index, _)| index.name.clone()), ..Way::default() }
+}
+
+/// Whether the keys of an index behind its first columns, each of which has one value, are in this order, and whether they are
+/// when they are read backward.
+fn follows(
+    schema: &TableSchema,
+    index: &IndexSchema,
+    equal: usize,
+    order: &[Order],
+) -> Option<bool> {
+    let keys = index.key.get(equal..).filter(|keys| keys.len() >= order.len())?;
+    let reverse = keys.first()?.descending != order.first()?.descending;
+    // NULL is after all values, from whichever end they are read.
+    let is_same = keys.iter().zip(order).all(|(key, wanted)| {
+        schema.position(key.column) == Some(wanted.column as usize - 1)
+            && (key.descending != reverse) == wanted.descending
+            && wanted.nulls_first == wanted.descending
+    });
+    is_same.then_some(reverse)
+}
+
+fn position(restriction: &Restriction) -> usize {
+    restriction.column as usize - 1
+}
+
+/// The parts that have all wanted rows.
+///
+/// # Errors
+/// Those of the queries that give values.
+pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Result<Vec<Access>> {
+    let schema = &table.schema;
+    let (lists, single): (Vec<_>, Vec<_>) =
+        restrictions.iter().partition(|r| r.kind == RestrictionKind::OneOf);
+    let mut bounds = Vec::with_capacity(single.len() + 1);
+    for restriction in single {
+        let column = position(restriction);
+        for value in (restriction.values)()? {
+            match restricted(&value, schema.columns[column].ty) {
+                Restricted::To(value) => {
+                    bounds.push(Bound { column, op: op_of(restriction.kind), value });
+                }
+                Restricted::Nothing => return Ok(Vec::new()),
+                // What the engine cannot have equals no row's value.
+                Restricted::Anything if restriction.kind == RestrictionKind::Equal => {
+                    return Ok(Vec::new());
+                }
+                Restricted::Anything => {}
+            }
+        }
+    }
+    if way.ordered {
+        return Ok(in_order(schema, &bounds, way));
+    }
+    let plain = best(schema, &bounds);
+    let score = plain.as_ref().map(|(_, choice)| choice.score).unwrap_or_default();
+    for list in lists {
+        let column = position(list);
+        bounds.push(Bound { column, op: BoundOp::Equal, value: Value::Null });
+        let is_better =
+            |choice: &Choice| choice.used.contains(&(bounds.len() - 1)) && choice.score > score;
+        let is_used = best(schema, &bounds).is_some_and(|(_, choice)| is_better(&choice));
+        if is_used {
+            let values = values_of(list, schema.columns[column].ty)?;
+            let most = table.table.approximate_rows();
+            if values.len() <= FEW || values.len() as u64 * ROWS_OF_LOOKUP < most {
+                return Ok(each(schema, bounds, values));
+            }
+        }
+        bounds.pop();
+    }
+    Ok(vec![match plain {
+        Some((index, choice)) => {
+            Access::Index { name: index.name.clone(), range: choice.range, reverse: false }
+        }
+        None => Access::Table,
+    }])
+}
+
+/// The range of the index whose order is wanted.
+fn in_order(schema: &TableSchema, bounds: &[Bound], way: &Way) -> Vec<Access> {
+    let index = way.index.as_ref().and_then(|name| schema.index_by_name(name));
+    let range = index.and_then(|index| range_of(schema, index, bounds));
+    let range = range.map_or_else(KeyRange::all, |choice| choice.range);
+    let part = |index: &IndexSchema| Access::Index {
+        name: index.name.clone(),
+        range,
+        reverse: way.reverse,
+    };
+    index.map(part).into_iter().collect()
+}
+
+/// A range for each value of the last bound.
+fn each(schema: &TableSchema, mut bounds: Vec<Bound>, values: Vec<Value>) -> Vec<Access> {
+    let mut parts = Vec::with_capacity(values.len());
+    for value in values {
+        if let Some(last) = bounds.last_mut() {
+            last.value = value;
+        }
+        if let Some((index, Choice { range, .. })) = best(schema, &bounds) {
+            parts.push(Access::Index { name: index.name.clone(), range, reverse: false });
+        }
+    }
+    parts
+}
+
+/// The different values of a list in their order; what the engine cannot have equals no row's value.
+fn values_of(list: &Restriction, ty: DataType) -> Result<Vec<Value>> {
+    let comparer = Comparer::new(catalog(), PgType::of_engine(ty).oid);
+    let mut values = (list.values)()?;
+    values.retain(|value| !value.is_null());
+    values.sort_by(|a, b| comparer.compare(catalog(), a, b));
+    values.dedup_by(|a, b| comparer.is_same(catalog(), a, b));
+    let known = values.iter().filter_map(|value| match restricted(value, ty) {
+        Restricted::To(value) => Some(value),
+        Restricted::Nothing | Restricted::Anything => None,
+    });
+    Ok(known.collect())
+}
+
+fn op_of(kind: RestrictionKind) -> BoundOp {
+    match kind {
+        RestrictionKind::Equal | RestrictionKind::OneOf => BoundOp::Equal,
+        RestrictionKind::Less => BoundOp::Less,
+        RestrictionKind::LessOrEqual => BoundOp::LessOrEqual,
+        RestrictionKind::Greater => BoundOp::Greater,
+        RestrictionKind::GreaterOrEqual => BoundOp::GreaterOrEqual,
+    }
+}
+
+/// What a value means for a column of the engine's type.
+fn restricted(value: &Datum<'_>, ty: DataType) -> Restricted {
+    let int = match value {
+        Datum::Null => return Restricted::Nothing,
+        Datum::Int2(v) => Some(i64::from(*v)),
+        Datum::Int4(v) => Some(i64::from(*v)),
+        Datum::Int8(v) => Some(*v),
+        _ => None,
+    };
+    engine_value(value, int, ty).map_or(Restricted::Anything, Restricted::To)
+}
+
+/// A value as one of the engine's type; `None` where the engine has none like it.
+fn engine_value(value: &Datum<'_>, int: Option<i64>, ty: DataType) -> Option<Value> {
+    Some(match (ty, value) {
+        (DataType::Int2, _) => Value::Int(i64::from(i16::try_from(int?).ok()?)),
+        (DataType::Int4, _) => Value::Int(i64::from(i32::try_from(int?).ok()?)),
+        (DataType::Int8, _) => Value::Int(int?),
+        (DataType::Bool, Datum::Bool(v)) => Value::Bool(*v),
+        (DataType::Float4, Datum::Float4(v)) => Value::Float(f64::from(*v)),
+        (DataType::Float8, Datum::Float8(v)) => Value::Float(*v),
+        (DataType::Numeric(precision), Datum::Bytes(bytes)) => {
+            Value::Numeric(numeric(&PgNumeric::load(bytes), precision)?)
+        }
+        (DataType::Text | DataType::Varchar(_), Datum::Text(text)) => {
+            Value::Text(text.as_ref().into())
+        }
+        (DataType::Char(_), Datum::Text(text)) => Value::Text(text.trim_end_matches(' ').into()),
+        (DataType::Bytea, Datum::Bytes(bytes)) => Value::Bytes(bytes.as_ref().into()),
+        (DataType::Uuid, Datum::Bytes(bytes)) => Value::Uuid(bytes.as_ref().try_into().ok()?),
+        (DataType::Date | DataType::Timestamp | DataType::Timestamptz, value) => {
+            return stored(value, ty).ok();
+        }
+        (DataType::Time, Datum::Int8(us)) => Value::Time(*us),
+        _ => return None,
+    })
+}
+
+/// A number that a column of this precision may have.
+fn numeric(value: &PgNumeric, precision: Option<(u8, u8)>) -> Option<Numeric> {
+    if value.class() == Class::NaN {
+        return Some(Numeric::NAN);
+    }
+    let small = value.to_small()?;
+    let (mut mantissa, mut scale) = (small.mantissa(), small.scale());
+    let Some((digits, most)) = precision else { return Some(Numeric { mantissa, scale }) };
+    while scale > most && mantissa % 10 == 0 {
+        (mantissa, scale) = (mantissa / 10, scale - 1);
+    }
+    let more = most.checked_sub(scale)?;
+    let mantissa = mantissa.checked_mul(10_i128.checked_pow(more.into())?)?;
+    let limit = 10_u128.checked_pow(digits.into())?;
+    (mantissa.unsigned_abs() < limit).then_some(Numeric { mantissa, scale: most })
+}
