@@ -337,7 +337,9 @@ impl Session {
             return Ok(None);
         }
         let late = prepared.late.lock().clone();
-        if let Some((_, late)) = late.filter(|(at, _)| *at == stamp && !own) {
+        let is_current = |late: &Option<Bound>| late.as_ref().is_none_or(Bound::is_current);
+        if let Some((_, late)) = late.filter(|(at, late)| *at == stamp && !own && is_current(late))
+        {
             return late.map(|bound| bound.run(view, values, &parsed.text)).transpose();
         }
         let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
