@@ -1,7 +1,7 @@
 //! Which parts of a table or of an index does a scan read, one after the other?
 //!
 //! What conditions leave: a range of the index that answers most of them, or one range for each value of a list, in the order
-//! of the values. A list that is long beside the table is not looked up: reading all rows once costs less.
+//! of the values. A list that is long compared with the table is not looked up: reading all rows once costs less.
 
 use onlap::{DataType, IndexSchema, KeyRange, Numeric, TableSchema, Value};
 use onlap_kernels::{Comparer, Datum};
