@@ -79,7 +79,7 @@ pub struct Restriction {
     pub column: i32,
     /// How it is compared, by the order of its type.
     pub kind: RestrictionKind,
-    /// With which values of the column's type or, of an integer, of another width: one, but for [`RestrictionKind::OneOf`].
+    /// With which values of the column's type or, of an integer, of another width: one, except for [`RestrictionKind::OneOf`].
     /// NULL is none that a row has. Where they are those of a query it is run by the first who asks.
     pub values: Values,
     /// Whether they are those of a query.

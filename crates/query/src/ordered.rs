@@ -147,7 +147,7 @@ impl Sought {
         };
     }
 
-    /// What is wanted of so many rows.
+    /// What is wanted of this number of rows.
     pub fn end(self, rows: f64) -> Wanted {
         let read = self.wanted.first as f64 / self.share;
         match read * ROWS_OF_LOOKUP <= rows.max(SMALL) {

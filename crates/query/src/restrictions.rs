@@ -15,7 +15,6 @@ use onlap_pg::{Oid, Result, TypeRef};
 use crate::apply::{Ask, Quantor, Results};
 use crate::compile::Compiler;
 use crate::env::{Env, Facts, Restriction, RestrictionKind, Values};
-use crate::layout::Layout;
 use crate::node::{Node, Rows};
 
 impl Compiler<'_> {
@@ -165,7 +164,7 @@ impl Compiler<'_> {
 
     /// A value that is known when the scan starts.
     fn known_node(&mut self, id: ExprId) -> Result<Node> {
-        let before = std::mem::replace(&mut self.frame().layout, Layout::default());
+        let before = std::mem::take(&mut self.frame().layout);
         let node = self.node(id);
         self.frame().layout = before;
         node

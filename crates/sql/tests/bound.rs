@@ -323,7 +323,7 @@ fn conditions_on_views_find_indexes() {
 
 /// Tables with indexes, and rows enough that an index is worth it.
 const INDEXED: [&str; 9] = [
-    "create table k (id int primary key, a int, b text, f float8, n numeric(8,2), c char(3), d date)",
+    "create table k (id int primary key, a int, b text, f float8, n numeric(8,2), c char(3), d date, j json default '{\"a\": 1}')",
     "create index k_a on k (a, id)",
     "create index k_b on k (b desc)",
     "create index k_f on k (f)",
@@ -400,6 +400,8 @@ const BESIDE_INDEX: &[&str] = &[
     "select id from k where id = (select null::int)",
     "select id from k where id = (select id from k where id < 3)",
     "select id from k where id = null or id = 3",
+    "select id from k where j::text = '{\"a\": 1}' order by id limit 1",
+    "select j -> 'a' from k where id in (1, 2)",
     "select id from k where d = 'infinity'",
     "select id from k where d in ('infinity', '2024-01-05') and id < 100",
     "select id from k order by id limit 0",

@@ -227,6 +227,11 @@ impl Bound {
         self.tree.parameters.iter().map(|oid| PgType::new(if *oid == 0 { 25 } else { *oid }))
     }
 
+    /// Whether the tables that it reads have the form that they had when it was bound.
+    pub fn is_current(&self) -> bool {
+        self.tables.is_current()
+    }
+
     /// The columns of its answer.
     pub fn columns(&self) -> &Arc<[AnswerColumn]> {
         &self.columns

@@ -1,7 +1,7 @@
 //! Which parts of a table or of an index does a scan read, one after the other?
 //!
 //! What conditions leave: a range of the index that answers most of them, or one range for each value of a list, in the order
-//! of the values. A list that is long beside the table is not looked up: reading all rows once costs less.
+//! of the values. A list that is long compared with the table is not looked up: reading all rows once costs less.
 
 use onlap::{DataType, IndexSchema, KeyRange, Numeric, TableSchema, Value};
 use onlap_kernels::{Comparer, Datum};
@@ -25,9 +25,11 @@ const ROWS_OF_LOOKUP: u64 = 8;
 enum Restricted {
     /// A value of the engine's.
     To(Value),
-    /// No row has it, or is compared with it.
+    /// It is NULL: no row is compared with it.
     Nothing,
-    /// The index does not know it.
+    /// The engine has no such value: no row equals it.
+    Unlike,
+    /// The engine does not order the column's values.
     Anything,
 }
 
@@ -111,11 +113,10 @@ pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Re
                     bounds.push(Bound { column, op: op_of(restriction.kind), value });
                 }
                 Restricted::Nothing => return Ok(Vec::new()),
-                // What the engine cannot have equals no row's value.
-                Restricted::Anything if restriction.kind == RestrictionKind::Equal => {
+                Restricted::Unlike if restriction.kind == RestrictionKind::Equal => {
                     return Ok(Vec::new());
                 }
-                Restricted::Anything => {}
+                Restricted::Unlike | Restricted::Anything => {}
             }
         }
     }
@@ -183,7 +184,7 @@ fn values_of(list: &Restriction, ty: DataType) -> Result<Vec<Value>> {
     values.dedup_by(|a, b| comparer.is_same(catalog(), a, b));
     let known = values.iter().filter_map(|value| match restricted(value, ty) {
         Restricted::To(value) => Some(value),
-        Restricted::Nothing | Restricted::Anything => None,
+        Restricted::Nothing | Restricted::Unlike | Restricted::Anything => None,
     });
     Ok(known.collect())
 }
@@ -207,7 +208,10 @@ fn restricted(value: &Datum<'_>, ty: DataType) -> Restricted {
         Datum::Int8(v) => Some(*v),
         _ => None,
     };
-    engine_value(value, int, ty).map_or(Restricted::Anything, Restricted::To)
+    match ty {
+        DataType::Json => Restricted::Anything,
+        _ => engine_value(value, int, ty).map_or(Restricted::Unlike, Restricted::To),
+    }
 }
 
 /// A value as one of the engine's type; `None` where the engine has none like it.

@@ -50,6 +50,12 @@ impl Known {
         self.0.get(&oid).map(|table| &table.handle)
     }
 
+    /// Whether all tables have the form that they had.
+    pub fn is_current(&self) -> bool {
+        let same = |of: &TableHandle| of.table.schema().version == of.schema.version;
+        self.0.values().all(|table| same(&table.handle))
+    }
+
     /// A table's columns and indexes.
     pub fn schema(&self, oid: Oid) -> Option<&TableSchema> {
         self.0.get(&oid).map(|table| &*table.handle.schema)

@@ -334,7 +334,9 @@ impl Session {
             return Ok(None);
         }
         let late = prepared.late.lock().clone();
-        if let Some((_, late)) = late.filter(|(at, _)| *at == stamp && !own) {
+        let is_current = |late: &Option<Bound>| late.as_ref().is_none_or(Bound::is_current);
+        if let Some((_, late)) = late.filter(|(at, late)| *at == stamp && !own && is_current(late))
+        {
             let run = |bound| self.run_bound(view, &bound, values, parsed);
             return late.map(run).transpose();
         }

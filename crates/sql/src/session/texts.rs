@@ -11,7 +11,7 @@
 //! Thread safety: a lock, held for as long as it takes to look a text up.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -70,9 +70,7 @@ impl Known {
 
     /// Whether a text has come before, as far as that is known.
     fn came(&mut self, key: &str) -> bool {
-        let mut hasher = self.hasher.build_hasher();
-        key.hash(&mut hasher);
-        let hash = hasher.finish();
+        let hash = self.hasher.hash_one(key);
         self.once.resize(ONCE, 0);
         let place = &mut self.once[hash as usize % ONCE];
         std::mem::replace(place, hash) == hash

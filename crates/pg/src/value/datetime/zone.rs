@@ -26,6 +26,10 @@ pub(super) fn abbreviation(word: &str) -> Option<i32> {
 
 /// A zone by its full name, whatever its case.
 pub fn find_zone(name: &str) -> Option<Tz> {
+    // As it is mostly written; a statement's settings are looked at each time.
+    if let Ok(zone) = name.parse() {
+        return Some(zone);
+    }
     TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied()
 }
 
