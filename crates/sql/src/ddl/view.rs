@@ -40,19 +40,7 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
         Some(_) => return Err(naming::taken(&name.name)),
     }
     let Described { columns: found, needs } = described(session, view, create)?;
-    if create.columns.len() > found.len() {
-        let text = "CREATE VIEW specifies more column names than columns";
-        return Err(SqlError::new(state::SYNTAX, text));
-    }
-    let named: Vec<String> = create.columns.iter().map(|c| fold(&c.name)).collect();
-    let own = found.iter().skip(named.len()).map(|(name, _)| name.clone());
-    let columns: Vec<String> = named.iter().cloned().chain(own).collect();
-    for (i, column) in columns.iter().enumerate() {
-        if columns[..i].contains(column) {
-            let text = format!("column \"{column}\" specified more than once");
-            return Err(SqlError::new("42701", text));
-        }
-    }
+    let columns = column_names(create, &found)?;
     if let Some(old) = view.objects.get(Kind::View, &engine) {
         check_replaced(&old.body, &columns)?;
     }
@@ -63,7 +51,7 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
         used.reads = read.flat_map(|need| need.columns.iter().copied()).collect();
     }
     let query = bound.to_string();
-    let sql = if named.is_empty() {
+    let sql = if create.columns.is_empty() {
         query.clone()
     } else {
         let all: Vec<String> = columns.iter().map(|c| quote(c)).collect();
@@ -90,6 +78,24 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
         session.own(view, Class::View, oids::of_object(number), &name.schema)?;
     }
     Ok("CREATE VIEW")
+}
+
+/// The names of a view's columns: those that were written first.
+fn column_names(create: &CreateView, found: &[(String, PgType)]) -> Result<Vec<String>> {
+    if create.columns.len() > found.len() {
+        let text = "CREATE VIEW specifies more column names than columns";
+        return Err(SqlError::new(state::SYNTAX, text));
+    }
+    let named = create.columns.iter().map(|c| fold(&c.name));
+    let own = found.iter().skip(create.columns.len()).map(|(name, _)| name.clone());
+    let columns: Vec<String> = named.chain(own).collect();
+    for (i, column) in columns.iter().enumerate() {
+        if columns[..i].contains(column) {
+            let text = format!("column \"{column}\" specified more than once");
+            return Err(SqlError::new("42701", text));
+        }
+    }
+    Ok(columns)
 }
 
 /// What a view's query gives and reads.

@@ -65,7 +65,7 @@ pub fn facts(definition: &Definition) -> Facts {
     Facts { rows: if many { MANY_ROWS } else { ROWS }, unique, indexed: Vec::new() }
 }
 
-/// A scan: what it reads, for whom, and which columns.
+/// A scan.
 struct Scan {
     definition: Arc<Definition>,
     view: View,
