@@ -165,15 +165,12 @@ impl Compiler<'_> {
                 Ok(Node::Column(at.expect("a value has been put in a placeholder's place")))
             }
             Expr::Call(call) => {
-                let args = self.arguments(call)?;
-                let types = self.types_of(&args);
-                let nodes = self.nodes(&args)?;
-                let call = self.call(call.proc, nodes, types, ty)?;
-                self.folded(Node::Call(call))
+                let (nodes, types) = self.arguments(call)?;
+                self.called_as(call.proc, nodes, types, ty)
             }
             Expr::Op(op) => {
-                let call = self.operator(op, ty)?;
-                self.folded(Node::Call(call))
+                let nodes = self.nodes(&op.args)?;
+                self.called_as(op.proc, nodes, self.types_of(&op.args), ty)
             }
             Expr::Distinct(op) => Ok(Node::Distinct(Box::new(self.operator(op, ty)?))),
             Expr::NullIf(op) => {
@@ -270,18 +267,56 @@ impl Compiler<'_> {
         element.ok_or_else(|| crate::node::unserved(&self.env, array))
     }
 
-    /// The arguments in the order of the parameters.
-    pub fn arguments(&self, call: &onlap_pg::bound::Call) -> Result<Vec<ExprId>> {
+    /// The arguments in the order of the parameters, defaults where none are given, and their types.
+    pub fn arguments(&mut self, call: &onlap_pg::bound::Call) -> Result<(Vec<Node>, Vec<TypeRef>)> {
         let proc = self.env.catalog.proc(call.proc).expect("the resolver has found it");
         let mut places: Vec<Option<ExprId>> = vec![None; proc.arguments.len().max(call.args.len())];
         for (n, (place, id)) in call.args.iter().enumerate() {
             places[place.unwrap_or(n)] = Some(*id);
         }
-        places.truncate(places.iter().rposition(Option::is_some).map_or(0, |at| at + 1));
-        let all: Option<Vec<ExprId>> = places.iter().copied().collect();
-        match all {
-            Some(all) if all.len() + proc.defaults >= proc.arguments.len() => Ok(all),
-            _ => Err(unsupported(format!("{}() with defaults", proc.name))),
+        let (mut nodes, mut types) = (Vec::new(), Vec::new());
+        for (n, place) in places.into_iter().enumerate() {
+            match place {
+                Some(id) => {
+                    nodes.push(self.node(id)?);
+                    types.push(self.bound.ty(id));
+                }
+                None => {
+                    let Some(text) = proc.default_of(n) else { continue };
+                    let ty = TypeRef::new(proc.arguments[n]);
+                    let value = onlap_kernels::input(&mut self.env.cx(), ty, text)?;
+                    nodes.push(self.constant(ty.oid, &value)?);
+                    types.push(ty);
+                }
+            }
+        }
+        Ok((nodes, types))
+    }
+
+    /// A call as a value of a type, calculated if it is constant. A strict function of a constant NULL is NULL, whatever its other
+    /// arguments are.
+    fn called_as(
+        &self,
+        proc: Oid,
+        nodes: Vec<Node>,
+        types: Vec<TypeRef>,
+        ty: TypeRef,
+    ) -> Result<Node> {
+        let row = self.env.catalog.proc(proc).expect("the resolver has found it");
+        let is_null = |node: &Node| matches!(node, Node::Const(value) if value.is_null(0));
+        let none = row.strict && nodes.iter().any(is_null);
+        // A cast may name a function that gives another type of the same bits, as that of int2 to oid gives int4.
+        let own = onlap_kernels::repr(&self.env.catalog, row.result);
+        let other = own.is_some_and(|own| self.repr(ty.oid).is_ok_and(|repr| repr != own));
+        let given = if other { TypeRef::new(row.result) } else { ty };
+        let call = self.call(proc, nodes, types, given)?;
+        if none {
+            return self.constant(ty.oid, &Datum::Null);
+        }
+        let node = self.folded(Node::Call(call))?;
+        match other {
+            true => self.folded(Node::ViaText(Box::new(node), given.oid, ty.oid)),
+            false => Ok(node),
         }
     }
 

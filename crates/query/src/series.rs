@@ -19,7 +19,7 @@ use onlap_kernels::array::record;
 use onlap_kernels::series::{Rows as Series, Series as Start};
 use onlap_kernels::{Col, Datum, Repr, Types, find_series};
 use onlap_pg::bound::{Expr, ExprId, Query, QueryId};
-use onlap_pg::{Oid, Result, TypeRef, resolve};
+use onlap_pg::{Oid, Result, resolve};
 
 use crate::build::schema_of;
 use crate::compile::{Compiler, unsupported};
@@ -87,15 +87,13 @@ impl Compiler<'_> {
             let shown = onlap_kernels::signature(&self.env.catalog, proc);
             return Err(unsupported(format!("function {shown}")));
         };
-        let ids = self.arguments(call)?;
-        let types: Vec<TypeRef> = ids.iter().map(|id| bound.ty(*id)).collect();
+        let (args, types) = self.arguments(call)?;
         let given: Vec<Oid> = types.iter().map(|ty| ty.oid).collect();
         let outputs = match proc.result {
             onlap_pg::catalog::oids::RECORD => resolve::outputs(&self.env.catalog, proc, &given),
             _ => None,
         };
         let several = outputs.map(|columns| columns.into_iter().map(|(_, oid)| oid).collect());
-        let args = self.nodes(&ids)?;
         let reprs = given.iter().map(|oid| self.repr(*oid)).collect::<Result<_>>()?;
         let result = bound.ty(id);
         let series = make(&Types { args: types, result, catalog: Arc::clone(&self.env.catalog) });

@@ -96,9 +96,43 @@ fn fewer_rows(pair: &mut Pair, found: &mut Reduced) -> Result<(), String> {
 }
 
 impl Reduced {
-    /// Whether only the order of two errors differs, of which neither comes before the other by any rule.
-    pub fn is_order_of_errors(&self) -> bool {
-        matches!(self.kind, Kind::Otherwise(..)) && self.statement.tree.calls() > 1
+    /// Whether the difference may be that of an error that is met or not, or before another: of errors of values in a statement
+    /// that calculates several, none is the first by any rule, and what is not needed may be left out or not.
+    pub fn may_be_order(&self) -> bool {
+        let of_values =
+            |state: &str| ["22", "21", "2F"].iter().any(|class| state.starts_with(class));
+        let several = self.statement.tree.calls() > 1;
+        match &self.kind {
+            Kind::Otherwise(..) => several,
+            Kind::Refused(state) | Kind::Accepted(state) => {
+                of_values(state) && (several || self.is_empty())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the statement has conditions that may keep every row from what fails.
+    fn is_empty(&self) -> bool {
+        let text = self.statement.tree.text();
+        ["where", "limit", "having", "case"].iter().any(|word| text.contains(word))
+    }
+
+    /// Whether a value of the statement differs that is calculated alone.
+    ///
+    /// # Errors
+    /// A system has gone.
+    pub fn differs_alone(&self, pair: &mut Pair) -> Result<bool, String> {
+        let mut values = Vec::new();
+        self.statement.tree.values(&mut values);
+        for value in values {
+            let statement = Statement { tree: fixed(&format!("select {value}")), changes: None };
+            if let Came::Differs(kind, _) = pair.differ(&statement, &[])?
+                && !matches!(kind, Kind::Names | Kind::Otherwise(..))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What is the same for findings of one cause: the kind, and the statement without its values and names.

@@ -160,6 +160,14 @@ impl Tree {
         own + self.children().into_iter().map(Tree::calls).sum::<usize>()
     }
 
+    /// Texts of all values that are calculated.
+    pub fn values(&self, found: &mut Vec<String>) {
+        if matches!(self.sort, Sort::Value(_)) && !self.leaf {
+            found.push(self.text());
+        }
+        self.children().into_iter().for_each(|child| child.values(found));
+    }
+
     /// Parts of its sort within it.
     fn within(&self, sort: Sort, found: &mut Vec<Tree>) {
         for child in self.children() {
