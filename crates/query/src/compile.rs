@@ -102,6 +102,13 @@ pub fn unsupported(what: impl Into<String>) -> Error {
     Error::new("0A000", format!("{} is not supported yet", what.into()))
 }
 
+/// Whether a node has a part that could not be calculated although all it is made of is constant.
+fn fails(node: &Node) -> bool {
+    let children = node.children();
+    let all_const = !children.is_empty() && children.iter().all(|c| matches!(c, Node::Const(_)));
+    all_const || children.into_iter().any(fails)
+}
+
 impl Compiler<'_> {
     /// The query that is being made.
     pub fn frame(&mut self) -> &mut Frame {
@@ -294,7 +301,7 @@ impl Compiler<'_> {
     }
 
     /// A call as a value of a type, calculated if it is constant. A strict function of a constant NULL is NULL, whatever its other
-    /// arguments are.
+    /// arguments are, unless they have a constant that cannot be calculated.
     fn called_as(
         &self,
         proc: Oid,
@@ -304,7 +311,7 @@ impl Compiler<'_> {
     ) -> Result<Node> {
         let row = self.env.catalog.proc(proc).expect("the resolver has found it");
         let is_null = |node: &Node| matches!(node, Node::Const(value) if value.is_null(0));
-        let none = row.strict && nodes.iter().any(is_null);
+        let none = row.strict && nodes.iter().any(is_null) && !nodes.iter().any(fails);
         // A cast may name a function that gives another type of the same bits, as that of int2 to oid gives int4.
         let own = onlap_kernels::repr(&self.env.catalog, row.result);
         let other = own.is_some_and(|own| self.repr(ty.oid).is_ok_and(|repr| repr != own));

@@ -33,8 +33,6 @@ pub struct Scope {
     pub groups: Option<Vec<(Tree, Oid)>>,
     /// Whether windows may stand here.
     pub windows: bool,
-    /// Whether sets may.
-    pub series: bool,
 }
 
 impl Scope {

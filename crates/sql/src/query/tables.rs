@@ -190,13 +190,13 @@ fn engine_value(value: &Datum<'_>, ty: DataType) -> Option<Value> {
         }
         (DataType::Bytea, Datum::Bytes(bytes)) => Value::Bytes(bytes.as_ref().into()),
         (DataType::Uuid, Datum::Bytes(bytes)) => Value::Uuid(bytes.as_ref().try_into().ok()?),
-        (DataType::Date, Datum::Int4(days)) if !matches!(*days, i32::MIN | i32::MAX) => {
-            Value::Date(days.checked_add(EPOCH_DAYS as i32)?)
-        }
+        (DataType::Date, Datum::Int4(days @ (i32::MIN | i32::MAX))) => Value::Date(*days),
+        (DataType::Date, Datum::Int4(days)) => Value::Date(days.checked_add(EPOCH_DAYS as i32)?),
         (DataType::Time, Datum::Int8(us)) => Value::Time(*us),
-        (DataType::Timestamp | DataType::Timestamptz, Datum::Int8(us)) => {
-            Value::Timestamp(us.checked_add(EPOCH_US)?)
-        }
+        (DataType::Timestamp | DataType::Timestamptz, Datum::Int8(us)) => match *us {
+            i64::MIN | i64::MAX => Value::Timestamp(*us),
+            us => Value::Timestamp(us.checked_add(EPOCH_US)?),
+        },
         _ => return None,
     })
 }
@@ -238,6 +238,19 @@ impl Reader {
     }
 }
 
+/// Days from 2000 of those from 1970; the ends of their type are the infinities in both.
+fn days_from_2000(days: i64) -> i32 {
+    match days as i32 {
+        infinite @ (i32::MIN | i32::MAX) => infinite,
+        _ => (days - EPOCH_DAYS) as i32,
+    }
+}
+
+/// The same of microseconds.
+fn us_from_2000(us: i64) -> i64 {
+    if matches!(us, i64::MIN | i64::MAX) { us } else { us.saturating_sub(EPOCH_US) }
+}
+
 /// A column of the engine in the representation of its type.
 fn to_arrow(ty: DataType, column: &Column) -> ArrayRef {
     let n = column.len();
@@ -246,10 +259,10 @@ fn to_arrow(ty: DataType, column: &Column) -> ArrayRef {
         (Vector::Int(v), DataType::Int2) => present(column, n, |i| v[i] as i16, Int16Array::from),
         (Vector::Int(v), DataType::Int4) => present(column, n, |i| v[i] as i32, Int32Array::from),
         (Vector::Int(v), DataType::Date) => {
-            present(column, n, |i| (v[i] - EPOCH_DAYS) as i32, Int32Array::from)
+            present(column, n, |i| days_from_2000(v[i]), Int32Array::from)
         }
         (Vector::Int(v), DataType::Timestamp | DataType::Timestamptz) => {
-            present(column, n, |i| v[i] - EPOCH_US, Int64Array::from)
+            present(column, n, |i| us_from_2000(v[i]), Int64Array::from)
         }
         (Vector::Int(v), DataType::Float4) => {
             present(column, n, |i| convert::f64_of(v[i]) as f32, Float32Array::from)

@@ -107,5 +107,5 @@ select jsonb_path_exists('{"a": 1}', '$.a'), jsonb_path_query_array('[1, 2]', '$
 select * from jsonb_path_query('[1, 2]', '$[*]')
 select make_interval(), make_interval(1), make_interval(days => 3), make_interval(hours => 4, secs => 1.5)
 select parse_ident('a.b'), parse_ident('a.b c', strict => false)
-select small::oid, (2::smallint)::oid, (-1)::smallint::oid, 7::smallint::regclass::text from t where small > 0
-select mod(null::int, 1 / 0), null::int + 1 / (id - 1) from t
+select small::oid, (2::smallint)::oid, (-1)::smallint::oid from t where small > 0
+select null::int + 1 / (id - 1) from t
