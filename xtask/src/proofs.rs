@@ -19,7 +19,7 @@ const BEGIN: &str = "<!-- written by `cargo run -p xtask -- proofs` -->\n";
 const END: &str = "<!-- end of what is written -->\n";
 
 /// Rig, what it counts, how the table calls it, what tests try, what is aimed at.
-const ROWS: [(&str, &str, &str, &str, &str); 23] = [
+const ROWS: [(&str, &str, &str, &str, &str); 25] = [
     ("crash", "recoveries", "simulated recoveries", "20,000", "500,000"),
     ("crash", "crashes during recovery", "of them from a crash during recovery", "1,000", "20,000"),
     ("faults", "faults", "operations that failed", "every one of the standard history", ""),
@@ -46,6 +46,14 @@ const ROWS: [(&str, &str, &str, &str, &str); 23] = [
         "2,000",
         "1,000,000",
     ),
+    (
+        "sql",
+        "statements",
+        "random statements of all kinds next to PostgreSQL",
+        "1,500",
+        "20,000,000",
+    ),
+    ("sql", "checks without PostgreSQL", "queries held against themselves", "150", ""),
     ("memory", "seconds in a cgroup", "seconds of 64 clients in a memory cgroup", "8", ""),
     (
         "isolation",

@@ -24,6 +24,7 @@ pub mod options;
 pub mod roles;
 pub mod rows;
 pub mod served;
+pub mod sql;
 pub mod statements;
 pub mod upserts;
 
@@ -42,9 +43,9 @@ pub struct Rig {
 }
 
 /// All rigs.
-pub const RIGS: [Rig; 12] = [
+pub const RIGS: [Rig; 13] = [
     CRASH, FAULTS, DAMAGE, ISOLATION, KILL, DECODERS, FULL, SLOW, CGROUP, UPSERTS, ROLES,
-    STATEMENTS,
+    STATEMENTS, SQL,
 ];
 
 /// Power that goes, at any operation.
@@ -75,6 +76,9 @@ pub const UPSERTS: Rig = Rig { name: "upserts", run: upserts::run };
 pub const ROLES: Rig = Rig { name: "roles", run: roles::run };
 /// Statements that mean to hurt a server.
 pub const STATEMENTS: Rig = Rig { name: "statements", run: statements::run };
+
+/// Statements of all kinds next to PostgreSQL.
+pub const SQL: Rig = Rig { name: "sql", run: sql::run };
 
 /// Runs one seed; a panic is a finding.
 pub fn attempt(rig: Rig, seed: u64) -> Verdict {

@@ -1,7 +1,7 @@
 //! `onlap-proofs RIG --seeds A..B`: tries seeds of a rig, and notes in the log what was tried.
 //!
 //! With `--no-log` nothing is noted: to replay a seed. Stops at the first finding, which is noted as well, with
-//! the line that replays it. Without arguments it names the rigs; `onlap-proofs corpus` writes the corpus of decoders
+//! the line that replays it; with `--go-on` it does not. The rig `sql` leaves changes of rows out with `--queries-only`. Without arguments it names the rigs; `onlap-proofs corpus` writes the corpus of decoders
 //! anew, `onlap-proofs figures` prints figures of the server.
 
 #![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use onlap_proofs::record::{self, Run};
-use onlap_proofs::{Counts, RIGS, Rig, attempt, replay};
+use onlap_proofs::{Counts, RIGS, Rig, attempt, replay, sql};
 
 /// A run of many seeds says how far it is after so many seconds.
 const TELL_SECONDS: u64 = 60;
@@ -20,6 +20,7 @@ struct Arguments {
     rig: Rig,
     seeds: Range<u64>,
     log: bool,
+    goes_on: bool,
 }
 
 fn main() -> ExitCode {
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         None => {
             let names: Vec<&str> = RIGS.iter().map(|rig| rig.name).collect();
             eprintln!(
-                "usage: onlap-proofs RIG --seeds A..B [--no-log]\nrigs: {}",
+                "usage: onlap-proofs RIG --seeds A..B [--no-log] [--go-on] [--queries-only]\nrigs: {}",
                 names.join(", ")
             );
             ExitCode::from(2)
@@ -64,18 +65,25 @@ fn told<E: std::fmt::Display>(done: Result<(), E>) -> ExitCode {
 }
 
 fn parse(words: &[&str]) -> Option<Arguments> {
-    let (rig, seeds, log) = match words {
-        [rig, "--seeds", seeds] => (rig, seeds, true),
-        [rig, "--seeds", seeds, "--no-log"] => (rig, seeds, false),
-        _ => return None,
-    };
-    let rig = *RIGS.iter().find(|known| known.name == *rig)?;
+    let [rig, "--seeds", seeds, flags @ ..] = words else { return None };
+    let has = |flag: &str| flags.contains(&flag);
+    if flags.iter().any(|flag| !["--no-log", "--go-on", "--queries-only"].contains(flag)) {
+        return None;
+    }
+    let mut rig = *RIGS.iter().find(|known| known.name == *rig)?;
+    if has("--queries-only") {
+        if rig.name != sql::QUERIES.name {
+            return None;
+        }
+        rig = sql::QUERIES;
+    }
     let (from, to) = seeds.split_once("..")?;
-    Some(Arguments { rig, seeds: from.parse().ok()?..to.parse().ok()?, log })
+    let seeds = from.parse().ok()?..to.parse().ok()?;
+    Some(Arguments { rig, seeds, log: !has("--no-log"), goes_on: has("--go-on") })
 }
 
 fn run(arguments: &Arguments) -> ExitCode {
-    let Arguments { rig, seeds, log } = arguments;
+    let Arguments { rig, seeds, log, goes_on } = arguments;
     let (started, mut told) = (Instant::now(), 0);
     let (mut counts, mut finding, mut tried) = (Counts::default(), None, seeds.start);
     for seed in seeds.clone() {
@@ -87,7 +95,7 @@ fn run(arguments: &Arguments) -> ExitCode {
             }
         }
         tried = seed + 1;
-        if finding.is_some() {
+        if finding.is_some() && !goes_on {
             break;
         }
         let seconds = started.elapsed().as_secs();

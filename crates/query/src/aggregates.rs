@@ -8,7 +8,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, new_null_array};
 use arrow_schema::{DataType, Field, FieldRef, SortOptions};
 use datafusion_common::{DataFusionError, Result, ScalarValue};
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
@@ -218,11 +218,18 @@ impl Accumulator for One {
 }
 
 /// The first value of a group: the payload of what it is grouped by.
-#[derive(Default)]
 pub struct First {
     /// Batches whose rows are kept, and of each group which.
     kept: Vec<ArrayRef>,
     at: Vec<Option<(usize, usize)>>,
+    ty: DataType,
+}
+
+impl First {
+    /// Of values of a type.
+    pub fn new(ty: DataType) -> First {
+        First { kept: Vec::new(), at: Vec::new(), ty }
+    }
 }
 
 impl Aggregate for First {
@@ -252,9 +259,13 @@ impl Aggregate for First {
     }
 
     fn finish(&self, groups: usize, _: &mut onlap_kernels::Cx<'_>) -> onlap_pg::Result<ArrayRef> {
-        let arrays: Vec<&dyn Array> = self.kept.iter().map(|array| &**array).collect();
-        let at: Vec<(usize, usize)> = self.at[..groups].iter().flatten().copied().collect();
-        assert_eq!(at.len(), groups, "every group has a row");
+        // The group of no rows has none that is its first.
+        let none = new_null_array(&self.ty, 1);
+        let rows = self.kept.iter().map(|array| &**array);
+        let arrays: Vec<&dyn Array> = std::iter::once(&*none as &dyn Array).chain(rows).collect();
+        let found = self.at[..groups].iter();
+        let at: Vec<(usize, usize)> =
+            found.map(|at| at.map_or((0, 0), |(batch, row)| (batch + 1, row))).collect();
         arrow_select::interleave::interleave(&arrays, &at).map_err(arrow)
     }
 

@@ -374,7 +374,11 @@ impl Compiler<'_> {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let (plan, exprs) = self.ordering(query, plan, items)?;
         Ok(match LexOrdering::new(exprs) {
-            Some(order) => Arc::new(SortExec::new(order, plan).with_fetch(fetch)),
+            // A sort keeps one row at least; what is to be left of them is the business of the limit.
+            Some(order) => {
+                let fetch = fetch.map(|rows| rows.max(1));
+                Arc::new(SortExec::new(order, plan).with_fetch(fetch))
+            }
             None => plan,
         })
     }

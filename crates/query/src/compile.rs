@@ -119,6 +119,13 @@ pub fn unsupported(what: impl Into<String>) -> Error {
     Error::new("0A000", format!("{} is not supported yet", what.into()))
 }
 
+/// Whether a node has a part that could not be calculated although all it is made of is constant.
+fn fails(node: &Node) -> bool {
+    let children = node.children();
+    let all_const = !children.is_empty() && children.iter().all(|c| matches!(c, Node::Const(_)));
+    all_const || children.into_iter().any(fails)
+}
+
 impl Compiler<'_> {
     /// The query that is being made.
     pub fn frame(&mut self) -> &mut Frame {
@@ -184,13 +191,11 @@ impl Compiler<'_> {
             }
             Expr::Call(call) => {
                 let (nodes, types) = self.arguments(call)?;
-                let raises = self.is_immutable(call.proc);
-                let call = self.call(call.proc, nodes, types, ty)?;
-                self.folded(Node::Call(call), raises)
+                self.called_as(call.proc, nodes, types, ty)
             }
             Expr::Op(op) => {
-                let call = self.operator(op, ty)?;
-                self.folded(Node::Call(call), self.is_immutable(op.proc))
+                let nodes = self.nodes(&op.args)?;
+                self.called_as(op.proc, nodes, self.types_of(&op.args), ty)
             }
             Expr::Distinct(op) => Ok(Node::Distinct(Box::new(self.operator(op, ty)?))),
             Expr::NullIf(op) => {
@@ -315,6 +320,33 @@ impl Compiler<'_> {
             }
         }
         Ok((nodes, types))
+    }
+
+    /// A call as a value of a type, calculated if it is constant. A strict function of a constant NULL is NULL, whatever its other
+    /// arguments are, unless they have a constant that cannot be calculated.
+    fn called_as(
+        &self,
+        proc: Oid,
+        nodes: Vec<Node>,
+        types: Vec<TypeRef>,
+        ty: TypeRef,
+    ) -> Result<Node> {
+        let row = self.env.catalog.proc(proc).expect("the resolver has found it");
+        let is_null = |node: &Node| matches!(node, Node::Const(value) if value.is_null(0));
+        let none = row.strict && nodes.iter().any(is_null) && !nodes.iter().any(fails);
+        // A cast may name a function that gives another type of the same bits, as that of int2 to oid gives int4.
+        let own = onlap_kernels::repr(&self.env.catalog, row.result);
+        let other = own.is_some_and(|own| self.repr(ty.oid).is_ok_and(|repr| repr != own));
+        let given = if other { TypeRef::new(row.result) } else { ty };
+        let call = self.call(proc, nodes, types, given)?;
+        if none {
+            return self.constant(ty.oid, &Datum::Null);
+        }
+        let node = self.folded(Node::Call(call), self.is_immutable(proc))?;
+        match other {
+            true => self.folded(Node::ViaText(Box::new(node), given.oid, ty.oid), false),
+            false => Ok(node),
+        }
     }
 
     /// The default of a parameter: a literal, perhaps with its type behind it.

@@ -52,7 +52,8 @@ impl Parts {
 
     fn first(&mut self, node: Node, ty: DataType) -> usize {
         let at = self.add(node, ty.clone());
-        self.calls.push((Arc::new(|| Box::new(First::default())), vec![at], None, ty));
+        let of = ty.clone();
+        self.calls.push((Arc::new(move || Box::new(First::new(of.clone()))), vec![at], None, ty));
         self.calls.len() - 1
     }
 }
@@ -99,6 +100,11 @@ impl Compiler<'_> {
         }
         let dependent =
             if query.depends_on_keys { self.dependent(&mut parts)? } else { Vec::new() };
+        if parts.input.is_empty() {
+            // One group, of which nothing is asked.
+            let one = self.constant(oids::BOOL, &onlap_kernels::Datum::Bool(true))?;
+            parts.first(one, DataType::Boolean);
+        }
         let (plan, set_at) = self.grouped(plan, &parts, sets.as_deref(), query)?;
         self.after(query, plan, &parts, found, dependent, sets, set_at)
     }
@@ -467,13 +473,10 @@ fn empty_row(
         columns.push(new_null_array(field.data_type(), 1));
     }
     columns.push(Arc::new(Int32Array::from(vec![set as i32])));
-    for (states, field) in states.iter().zip(&schema.fields()[keys + 1..]) {
+    for states in states {
         let mut states = states();
         states.grow(1);
-        let made = states.finish(1, &mut env.cx());
-        // What is the first of no rows is NULL.
-        let made = made.unwrap_or_else(|_| new_null_array(field.data_type(), 1));
-        columns.push(made);
+        columns.push(states.finish(1, &mut env.cx())?);
     }
     RecordBatch::try_new(Arc::clone(schema), columns).map_err(arrow)
 }

@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 pub struct Outcome {
     /// Names and OIDs of columns of the last rows.
     pub columns: Vec<(String, u32)>,
+    /// Modifiers of the columns' types.
+    pub modifiers: Vec<i32>,
     /// Values as text of the last rows.
     pub rows: Vec<Vec<Option<String>>>,
     /// Tags of what was carried out.
@@ -59,13 +61,16 @@ impl Outcome {
         match kind {
             b'T' => {
                 self.columns.clear();
+                self.modifiers.clear();
                 self.rows.clear();
                 let mut at = &body[2..];
                 while let Some(end) = at.iter().position(|b| *b == 0) {
                     let name = text(&at[..end]);
                     let fixed = &at[end + 1..end + 19];
                     let oid = u32::from_be_bytes(fixed[6..10].try_into().expect("four bytes"));
+                    let modifier = fixed[12..16].try_into().expect("four bytes");
                     self.columns.push((name, oid));
+                    self.modifiers.push(i32::from_be_bytes(modifier));
                     at = &at[end + 19..];
                 }
             }

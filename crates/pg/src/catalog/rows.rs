@@ -171,6 +171,18 @@ pub struct Proc {
     pub default_texts: &'static str,
 }
 
+impl Proc {
+    /// The text of the value that a parameter has where none is given: the defaults of PostgreSQL's functions are literals.
+    pub fn default_of(&self, parameter: usize) -> Option<&'static str> {
+        let first = self.arguments.len() - self.defaults;
+        if self.defaults == 0 {
+            return None;
+        }
+        let literal = self.default_texts.split(", ").nth(parameter.checked_sub(first)?)?;
+        Some(literal.split("::").next().unwrap_or(literal).trim_matches('\''))
+    }
+}
+
 /// From which contexts on a cast is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CastContext {

@@ -89,3 +89,23 @@ select b, a from t group by b, a order by b, a -- ordered
 select f from t where f = 'NaN' or f = 0
 select avg(a), avg(n), avg(f), stddev(a), variance(n) from t where f <> 'NaN'
 select bool_and(ok), bool_or(ok), every(ok), min(d), max(ts), max(tz), sum(iv) from t
+-- No row is left of an order, and no column of a group.
+select id from t order by a desc, id limit 0
+select 'x' order by 1 offset 3 limit 0
+(select 1) union (select 2) order by 1 limit 0
+select 'x' having true
+select 'x' from t having null::bool
+select count(*) from (select 1 from t having true) s
+select true group by grouping sets (())
+select true from t group by grouping sets ((), ())
+select 'x' from t where false group by grouping sets ((), (f))
+select f, n, c, count(*) from t where false group by rollup (f, n, c)
+-- A parameter without a value has its default; one NULL is enough for a strict function.
+select jsonb_set('{"a": 1}', '{a}', '2'), jsonb_insert('[1]', '{0}', '2'), jsonb_set_lax('{"a": 1}', '{a}', null)
+select normalize(b), b is normalized, is_normalized('a') from t
+select jsonb_path_exists('{"a": 1}', '$.a'), jsonb_path_query_array('[1, 2]', '$[*]'), jsonb_path_query_first('[1, 2]', '$[*]')
+select * from jsonb_path_query('[1, 2]', '$[*]')
+select make_interval(), make_interval(1), make_interval(days => 3), make_interval(hours => 4, secs => 1.5)
+select parse_ident('a.b'), parse_ident('a.b c', strict => false)
+select small::oid, (2::smallint)::oid, (-1)::smallint::oid from t where small > 0
+select null::int + 1 / (id - 1) from t

@@ -1,0 +1,43 @@
+//! Which differences are accepted?
+//!
+//! Those of `accepted.txt`, each with its reason; see there. They are counted, and the list may only become shorter.
+
+use super::judge::Kind;
+use super::reduce::Reduced;
+
+const LIST: &str = include_str!("accepted.txt");
+
+/// A difference that is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    kind: &'static str,
+    word: &'static str,
+    /// Why.
+    pub reason: &'static str,
+}
+
+/// All of them.
+///
+/// # Panics
+/// A line has not its three parts.
+pub fn all() -> Vec<Accepted> {
+    let lines = LIST.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let read = |line: &'static str| {
+        let parts: Vec<&str> = line.split(" | ").collect();
+        let [kind, word, reason] = parts[..] else { panic!("a line of three parts: {line}") };
+        Accepted { kind: kind.trim(), word: word.trim(), reason }
+    };
+    lines.map(read).collect()
+}
+
+/// Whether a difference is one of them.
+pub fn covers(found: &Reduced) -> Option<Accepted> {
+    let kind = match &found.kind {
+        Kind::Refused(state) => format!("refused {state}"),
+        Kind::Accepted(state) => format!("accepted {state}"),
+        Kind::Otherwise(ours, theirs) => format!("otherwise {ours} {theirs}"),
+        other => format!("{other:?}").to_lowercase(),
+    };
+    let text = found.statement.tree.text();
+    all().into_iter().find(|one| kind == one.kind && text.contains(one.word))
+}

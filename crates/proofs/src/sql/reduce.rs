@@ -1,0 +1,174 @@
+//! How small can what differs be made?
+//!
+//! Parts are dropped and replaced by smaller ones ([`Tree::smaller`]) and rows are left out, as long as both systems still
+//! differ in the same way. What is left is a script: tables, rows, the statement.
+
+use super::judge::{Came, Kind, Pair, Statement};
+use super::tree::Tree;
+use super::world::World;
+
+/// At most this number of statements are tried for one finding.
+const TRIES: usize = 900;
+
+/// A difference that was made small.
+#[derive(Clone, Debug)]
+pub struct Reduced {
+    /// In what they differ.
+    pub kind: Kind,
+    /// The statement.
+    pub statement: Statement,
+    /// What both say.
+    pub said: String,
+    /// The tables that it needs, with its settings.
+    pub world: World,
+}
+
+/// Makes a difference smaller.
+///
+/// # Errors
+/// A system has gone.
+pub fn reduce(
+    pair: &mut Pair,
+    world: &World,
+    statement: Statement,
+    kind: Kind,
+    said: String,
+) -> Result<Reduced, String> {
+    let mut found = Reduced { kind, statement, said, world: world.clone() };
+    let mut left = TRIES;
+    // A connection that is lost each time takes a while.
+    if found.kind == Kind::Died {
+        left /= 3;
+    }
+    while left > 0 && smaller(pair, &mut found, &mut left)? {}
+    fewer_rows(pair, &mut found)?;
+    found.world = found.world.named_in(&found.statement.tree.text());
+    Ok(found)
+}
+
+/// Takes the first smaller statement that differs in the same way.
+fn smaller(pair: &mut Pair, found: &mut Reduced, left: &mut usize) -> Result<bool, String> {
+    for tree in found.statement.tree.smaller() {
+        if *left == 0 {
+            return Ok(false);
+        }
+        *left -= 1;
+        let statement = Statement { tree, changes: found.statement.changes.clone() };
+        if let Some(said) = differs(pair, &statement, &[], &found.kind)? {
+            (found.statement, found.said) = (statement, said);
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn differs(
+    pair: &mut Pair,
+    statement: &Statement,
+    without: &[String],
+    kind: &Kind,
+) -> Result<Option<String>, String> {
+    Ok(match pair.differ(statement, without)? {
+        Came::Differs(now, said) if now == *kind => Some(said),
+        _ => None,
+    })
+}
+
+/// Leaves rows out, each table's one by one.
+fn fewer_rows(pair: &mut Pair, found: &mut Reduced) -> Result<(), String> {
+    let text = found.statement.tree.text();
+    let named = found.world.named_in(&text);
+    let mut without: Vec<String> = Vec::new();
+    for table in &named.tables {
+        for row in &table.rows {
+            let mut less = without.clone();
+            less.push(format!("delete from {} where id = {}", table.name, row[0]));
+            if let Some(said) = differs(pair, &found.statement, &less, &found.kind)? {
+                (found.said, without) = (said, less);
+                let world = found.world.tables.iter_mut().find(|t| t.name == table.name);
+                if let Some(world) = world {
+                    world.rows.retain(|r| r[0] != row[0]);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Reduced {
+    /// Whether the difference may be that of an error that is met or not, or before another: of errors of values in a statement
+    /// that calculates several, none is the first by any rule, and what is not needed may be left out or not.
+    pub fn may_be_order(&self) -> bool {
+        let of_values =
+            |state: &str| ["22", "21", "2F"].iter().any(|class| state.starts_with(class));
+        let several = self.statement.tree.calls() > 1;
+        match &self.kind {
+            Kind::Otherwise(..) => several,
+            Kind::Refused(state) | Kind::Accepted(state) => {
+                of_values(state) && (several || self.is_empty())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the statement has conditions that may keep every row from what fails.
+    fn is_empty(&self) -> bool {
+        let text = self.statement.tree.text();
+        ["where", "limit", "having", "case"].iter().any(|word| text.contains(word))
+    }
+
+    /// Whether a value of the statement differs that is calculated alone.
+    ///
+    /// # Errors
+    /// A system has gone.
+    pub fn differs_alone(&self, pair: &mut Pair) -> Result<bool, String> {
+        let mut values = Vec::new();
+        self.statement.tree.values(&mut values);
+        for value in values {
+            let statement = Statement { tree: fixed(&format!("select {value}")), changes: None };
+            if let Came::Differs(kind, _) = pair.differ(&statement, &[])?
+                && !matches!(kind, Kind::Names | Kind::Otherwise(..))
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What is the same for findings of one cause: the kind, and the statement without its values and names.
+    pub fn shape(&self) -> String {
+        let text = self.statement.tree.text();
+        let mut shape = String::new();
+        let mut quoted = false;
+        for c in text.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                _ if quoted => {}
+                c if c.is_ascii_digit() => {}
+                c => shape.push(c),
+            }
+        }
+        format!("{:?} {shape}", self.kind)
+    }
+
+    /// A script for a file of `crates/sql/testdata`, with what both say.
+    pub fn script(&self) -> String {
+        let mut script = String::new();
+        for sql in self
+            .world
+            .tables
+            .iter()
+            .flat_map(super::world::Table::script)
+            .chain(self.world.settings.clone())
+        {
+            script += &format!("statement ok\n{sql}\n\n");
+        }
+        let said: String = self.said.lines().map(|line| format!("# {line}\n")).collect();
+        format!("{script}# {:?}\n{said}query\n{}\n", self.kind, self.statement.tree.text())
+    }
+}
+
+/// A statement of words alone.
+pub fn fixed(text: &str) -> Tree {
+    Tree::leaf(super::tree::Sort::Other, text)
+}
