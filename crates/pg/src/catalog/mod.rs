@@ -3,10 +3,10 @@
 //! The facts are files that `xtask catalog` took from a running PostgreSQL ([`facts`]): every row, also of what
 //! Onlap has no kernel for, because resolving over a part of them silently picks another overload. They are
 //! parsed once, in some milliseconds, into sorted tables of about a megabyte ([`load`]). A [`Catalog`] is
-//! these and the types that a database has made itself.
+//! these and the types that a database has made itself; those of rows come as their relations are named ([`named`]).
 //!
-//! Invariants: an OID of the facts is below 10,000, one of a made type is not; every array type of a type with
-//! one is there. Thread safety: everything is read only.
+//! Invariants: an OID of the facts is below 10,000, except that of the one function outside of pg_catalog; one of a made type
+//! is not; every array type of a type with one is there. Thread safety: what was found stays; types of rows may be added.
 
 mod facts;
 mod load;
