@@ -14,7 +14,6 @@ mod commands;
 mod copy;
 mod ddl;
 mod deep;
-mod dml;
 mod error;
 mod fast;
 mod functions;

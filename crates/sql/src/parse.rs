@@ -55,18 +55,9 @@ pub enum Body {
     /// `UPSERT INTO`: an INSERT that replaces rows blindly.
     Upsert(Tree),
     /// An INSERT that says whose values identity columns get.
-    Overriding(Overriding, Tree),
+    Overriding(Tree),
     /// A statement that is read word by word.
     Other,
-}
-
-/// Whose values identity columns get.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Overriding {
-    /// The statement's, also where they are GENERATED ALWAYS.
-    System,
-    /// Those of their sequences.
-    User,
 }
 
 /// A moment of the past.
@@ -219,34 +210,33 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
     if upsert {
         tokens[0].token = Token::make_keyword("INSERT");
     }
-    let overriding = if inserts { take_overriding(&mut tokens) } else { None };
+    let overriding = inserts && take_overriding(&mut tokens);
     let as_of = take_moment(&mut tokens)?;
     join_lock_modes(&mut tokens);
     order_identities(&mut tokens);
     let statement = tree(sql, tokens, depth)?;
     let body = match (upsert, overriding) {
         (true, _) => Body::Upsert(statement),
-        (false, Some(overriding)) => Body::Overriding(overriding, statement),
-        (false, None) => Body::Sql(statement),
+        (false, true) => Body::Overriding(statement),
+        (false, false) => Body::Sql(statement),
     };
     Ok(Parsed { text, body, depth, as_of })
 }
 
-/// Takes `OVERRIDING SYSTEM | USER VALUE` out of an INSERT.
-fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> Option<Overriding> {
+/// Takes `OVERRIDING SYSTEM | USER VALUE` out of an INSERT, which the parser does not know; whether it was there.
+fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> bool {
     let is = |i: usize, expected: &str| {
         let found = tokens.get(i).and_then(|t| word(&t.token));
         found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
     };
-    let said =
-        |at: usize, who: &str| is(at, "OVERRIDING") && is(at + 1, who) && is(at + 2, "VALUE");
-    let (at, overriding) = (0..tokens.len()).find_map(|at| match at {
-        at if said(at, "SYSTEM") => Some((at, Overriding::System)),
-        at if said(at, "USER") => Some((at, Overriding::User)),
-        _ => None,
-    })?;
-    tokens.drain(at..at + 3);
-    Some(overriding)
+    let said = |at: &usize| {
+        is(*at, "OVERRIDING") && (is(at + 1, "SYSTEM") || is(at + 1, "USER")) && is(at + 2, "VALUE")
+    };
+    let found = (0..tokens.len()).find(said);
+    if let Some(at) = found {
+        tokens.drain(at..at + 3);
+    }
+    found.is_some()
 }
 
 /// FOR NO KEY UPDATE and FOR KEY SHARE, which the parser does not know, become the stronger locks.

@@ -211,7 +211,9 @@ fn sorts_of_many_narrow_rows_leave_memory_to_merge_them() {
     let fixture = Fixture::with(false, 32 << 20);
     let mut talk = fixture.session();
     talk.rows("create table n (id int primary key, a int)");
-    talk.rows("insert into n select g, (g::bigint * 7919) % 400009 from generate_series(1, 400000) g");
+    talk.rows(
+        "insert into n select g, (g::bigint * 7919) % 400009 from generate_series(1, 400000) g",
+    );
     let sorted = "select count(*), min(r - a) from (select a, row_number() over (order by a, id) r from n) s";
     assert_eq!(talk.rows(sorted)[0][0].as_deref(), Some("400000"));
 }

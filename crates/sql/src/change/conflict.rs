@@ -190,9 +190,8 @@ pub fn arbiters(tree: &Bound, modify: &Modify, schema: &TableSchema) -> Result<V
     let unique = schema.indexes.iter().filter(|index| index.unique && index.ready);
     let Some(conflict) = &modify.conflict else { return Ok(Vec::new()) };
     if conflict.constraint != 0 {
-        let is_it = |index: &&IndexSchema| {
-            oids::of_index_constraint(index.id) == conflict.constraint
-        };
+        let is_it =
+            |index: &&IndexSchema| oids::of_index_constraint(index.id) == conflict.constraint;
         return Ok(unique.filter(is_it).cloned().collect());
     }
     if conflict.elements.is_empty() {

@@ -55,13 +55,12 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
             kept.extend(conflict.put(row)?);
         }
         put(&kept)?;
-    } else if change.returning.is_some() {
-        // What RETURNING asks of tables, it asks as they were when the statement began.
+    } else if change.returning.is_some() || statement.bound.reads_what_it_writes() {
+        // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
         let rows = statement.all_rows(&changing)?;
         put(&rows)?;
         write(statement.view, statement.target, &rows)?;
     } else {
-        // The query sees none of its rows: it sees what was there when the statement began.
         let mut batches = changing.run(statement.view)?;
         let mut before = 0;
         while let Some(batch) = batches.next()? {
@@ -134,9 +133,8 @@ impl Statement<'_> {
 pub fn fill(view: &View, target: &TableHandle, mut batches: Batches) -> Result<u64> {
     let mut n = 0;
     while let Some(batch) = batches.next()? {
-        let value = |row, (at, array): (usize, &ArrayRef)| {
-            value_at(&target.schema, at + 1, array, row)
-        };
+        let value =
+            |row, (at, array): (usize, &ArrayRef)| value_at(&target.schema, at + 1, array, row);
         let row = |row| batch.columns().iter().enumerate().map(|c| value(row, c)).collect();
         let rows = (0..batch.num_rows()).map(row).collect::<Result<Vec<Row>>>()?;
         write(view, target, &rows)?;

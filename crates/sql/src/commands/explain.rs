@@ -118,9 +118,7 @@ pub fn run(
 
 fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
     let statement = match &parsed.body {
-        Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement) => {
-            statement
-        }
+        Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement) => statement,
         Body::Other => {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not explained"));
         }
@@ -137,7 +135,10 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
         return Ok(Found { tier: "native", index, lines });
     }
     match &**statement {
-        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
+        Statement::Query(_)
+        | Statement::Insert(_)
+        | Statement::Update(_)
+        | Statement::Delete(_)
             if session.binds_itself()
                 && parsed.as_of.is_none()
                 && let Some(bound) = Bound::new(view, &parsed.bindable(), parsed.depth, &[])? =>
@@ -158,8 +159,8 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
             }))
         }
         Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-            crate::dml::describe(session, view, statement, &[])?;
-            view.must(&crate::dml::needs(session, view, statement)?)?;
+            let bound = Bound::must(view, &parsed.bindable(), parsed.depth, &[])?;
+            view.must(bound.needs())?;
             let text = statement.to_string();
             let word = text.split_whitespace().next().unwrap_or_default().to_string();
             Ok(Found { tier: "planner", index: None, lines: vec![word] })

@@ -86,7 +86,8 @@ fn bound_columns(
         expressions.iter().map(|(ty, _)| Column::new(ty.physical())).collect();
     let mut batches = bound.batches(view, &text)?;
     while let Some(batch) = batches.next()? {
-        for ((array, (ty, _)), column) in batch.columns().iter().zip(expressions).zip(&mut columns) {
+        for ((array, (ty, _)), column) in batch.columns().iter().zip(expressions).zip(&mut columns)
+        {
             for row in 0..batch.num_rows() {
                 let value = stored::value_of(array, row, whole(*ty))?;
                 let value = assign(Cell::of_value(&value), *ty)?;

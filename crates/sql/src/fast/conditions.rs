@@ -7,7 +7,6 @@ use onlap::{DataType, Row, TableSchema, Value, convert};
 
 use super::Source;
 use crate::assign::assign;
-use crate::dml::placeholder;
 use crate::error::Result;
 use crate::parse::literal_text;
 use crate::plan::access::{Bound, BoundOp};
@@ -108,14 +107,6 @@ impl Operand {
                 Err(_) => crate::types::text_value(PgType::new(crate::types::oid::NUMERIC), n)?,
             },
         }))
-    }
-
-    /// The integer that a literal says.
-    pub fn as_integer(&self) -> Option<i64> {
-        match self {
-            Operand::Literal(Literal::Number(n)) => n.parse().ok(),
-            _ => None,
-        }
     }
 
     /// The value in a column's type; `None` where comparing it with the column is more than that.
@@ -410,4 +401,15 @@ fn turned(op: Op) -> Op {
         Op::Bound(BoundOp::Equal) => BoundOp::Equal,
         Op::NotEqual => return op,
     })
+}
+
+/// The number of a bare parameter.
+fn placeholder(expr: &Expr) -> Option<usize> {
+    match expr {
+        Expr::Value(v) => match &v.value {
+            AstValue::Placeholder(text) => text.strip_prefix('$')?.parse().ok().filter(|n| *n > 0),
+            _ => None,
+        },
+        _ => None,
+    }
 }

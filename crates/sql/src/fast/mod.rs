@@ -38,8 +38,6 @@ pub mod literals;
 mod locking;
 mod select;
 
-pub use change::assigned;
-pub use conditions::Operand;
 pub use select::{Select, answer_column};
 
 /// A statement of the native tier.

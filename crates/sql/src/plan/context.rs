@@ -7,13 +7,12 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, SchemaRef};
 use datafusion::catalog::TableProvider;
 use datafusion::catalog::cte_worktable::CteWorkTable;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::{Column, Result, TableReference};
-use datafusion::datasource::{MemTable, provider_as_source};
+use datafusion::datasource::provider_as_source;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::planner::{
     ContextProvider, ExprPlanner, RelationPlanner, TypePlanner,
@@ -48,18 +47,6 @@ pub struct Known {
     /// How many of the query's last columns the statement needs for itself: reading them is judged where it uses
     /// them. They are told by their place, since any name may be a client's.
     pub own: usize,
-    /// Rows by name: those that were written, for RETURNING; those that clash, for ON CONFLICT.
-    pub rows: Vec<KnownRows>,
-}
-
-/// Rows that a statement brings.
-pub struct KnownRows {
-    /// What the query calls them.
-    pub name: String,
-    /// The rows.
-    pub rows: RecordBatch,
-    /// What reading them needs, where they are a table's.
-    pub reads: Option<Reads>,
 }
 
 /// The view whose query is planned.
@@ -103,10 +90,6 @@ impl Context<'_> {
             {
                 let reads = Reads { rows: false, ..self.reads_of(&target.schema) };
                 return Ok(Arc::new(EngineTable::new(target.clone(), true, Some(reads))));
-            }
-            if let Some(KnownRows { rows, .. }) = self.known.rows.iter().find(|r| r.name == *name) {
-                let table = MemTable::try_new(rows.schema(), vec![vec![rows.clone()]])?;
-                return Ok(Arc::new(table));
             }
         }
         let (schema, name) = match parts {

@@ -67,7 +67,7 @@ mod whole_rows;
 mod width;
 mod windows;
 
-pub use context::{Known, KnownRows, TARGET, reads_of_table};
+pub use context::{Known, TARGET};
 pub use held::Held;
 pub use scan::{ROW_ID, TableHandle};
 pub use sql_types::pg_type;

@@ -47,7 +47,7 @@ pub fn collect(plan: &LogicalPlan, known: &Known) -> Result<Vec<Need>> {
         is_lateral |= matches!(node, LogicalPlan::Subquery(_));
         Ok(if is_lateral { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     })?;
-    let mut collector = Collector { known, is_lateral, found: Vec::new() };
+    let mut collector = Collector { is_lateral, found: Vec::new() };
     collector.query(plan, &mut Vec::new(), known.own)?;
     let need = |(_, reads, columns): (_, Reads, BTreeSet<u32>)| Need {
         by: reads.by,
@@ -80,15 +80,14 @@ fn missing(column: &Column) -> DataFusionError {
     plan_datafusion_err!("where column {column} comes from is not known")
 }
 
-struct Collector<'a> {
-    known: &'a Known,
+struct Collector {
     /// Whether a join may have a side that names columns of the other.
     is_lateral: bool,
     /// Scans by their sources, what each is, and the numbers of the columns that are read.
     found: Vec<(Arc<dyn TableSource>, Reads, BTreeSet<u32>)>,
 }
 
-impl Collector<'_> {
+impl Collector {
     /// A query with those that it stands in: all columns that it gives are read, and all that it names, but for
     /// the last `own` ones, which the statement asks for itself and judges where it uses them.
     fn query(
@@ -243,10 +242,6 @@ impl Collector<'_> {
     }
 
     fn reads_of(&self, scan: &TableScan) -> Option<Reads> {
-        let name = scan.table_name.table();
-        if let Some(rows) = self.known.rows.iter().find(|rows| rows.name == name) {
-            return rows.reads.clone();
-        }
         let provider = source_as_provider(&scan.source).ok()?;
         let provider = provider.as_ref() as &dyn std::any::Any;
         match provider.downcast_ref::<EngineTable>() {

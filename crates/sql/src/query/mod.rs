@@ -20,7 +20,7 @@ mod views;
 use std::sync::{Arc, OnceLock};
 
 use onlap_kernels::{Cx, Datum, Given, input};
-use onlap_pg::bound::{EntryKind, Expr, Modify, Part, QueryId};
+use onlap_pg::bound::{Entry, EntryKind, Expr, Modify, Part, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Change, Env, compile, compile_change};
@@ -102,44 +102,77 @@ impl Bound {
         }
     }
 
-    /// Binds a query, whether or not it has kernels and steps for all of it.
+    /// Binds a query, whether or not it has kernels and steps for all of it; `None` for one that the planner's library may have.
     fn bind(
         view: &View,
         text: &str,
         depth: Depth,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
-        let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
-        let [written] = &tree.statements[..] else { return Ok(None) };
+        match Bound::read(view, text, depth, given) {
+            Ok(made) => Ok(Some(made)),
+            Err((true, _)) => Ok(None),
+            Err((false, e)) => Err(e),
+        }
+    }
+
+    /// Binds a statement that no other way carries out, and does not ask whether it has kernels and steps for all of it.
+    ///
+    /// # Errors
+    /// PostgreSQL's, with their places; `0A000` for what is not served.
+    pub fn must(view: &View, text: &str, depth: Depth, given: &[Option<PgType>]) -> Result<Bound> {
+        let mut made = Bound::read(view, text, depth, given).map_err(|(_, e)| e)?;
+        made.ask_to_write(view)?;
+        Ok(made)
+    }
+
+    /// What writing rows needs is needed, too.
+    fn ask_to_write(&mut self, view: &View) -> Result<()> {
+        let writing = change::needs(view, self)?;
+        self.needs = self.needs.iter().cloned().chain(writing).collect();
+        Ok(())
+    }
+
+    /// Binds a statement. An error comes with whether it says only that the statement is not of this class.
+    fn read(
+        view: &View,
+        text: &str,
+        depth: Depth,
+        given: &[Option<PgType>],
+    ) -> std::result::Result<Bound, (bool, SqlError)> {
+        let failed = |e: &onlap_pg::Error| (e.state == "0A000", sql_error(e, text));
+        let own = |e: SqlError| (false, e);
+        let unserved = || (true, SqlError::unsupported("this statement"));
+        let tree = grammar::parse(text).map_err(|e| own(sql_error(&e, text)))?;
+        let [written] = &tree.statements[..] else { return Err(unserved()) };
         let names = Names::new(view);
         let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
         let made = bind::bind(&tree, &written.statement, &names, names.catalog(), &given);
         let (bound, query) = match made {
             Ok(made) => made,
             // What is wrong with a view has no place in this text.
-            Err(e) if e.state == "42P17" => return Err(sql_error(&e, text).nowhere()),
-            Err(_) if names.is_other() => return Ok(None),
-            Err(e) if e.state == "0A000" => return Ok(None),
-            Err(e) => return Err(sql_error(&e, text)),
+            Err(e) if e.state == "42P17" => return Err(own(sql_error(&e, text).nowhere())),
+            Err(e) if names.is_other() => return Err((true, sql_error(&e, text))),
+            Err(e) => return Err(failed(&e)),
         };
         if names.is_other() || !is_of_class(&bound, query, view) {
-            return Ok(None);
+            return Err(unserved());
         }
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
         if !inner.all(|query| is_of_class(&query.0, query.1, view)) {
-            return Ok(None);
+            return Err(unserved());
         }
-        let (_, deeper) = others.weigh(&bound).map_err(|e| sql_error(&e, text))?;
+        let (_, deeper) = others.weigh(&bound).map_err(|e| own(sql_error(&e, text)))?;
         let depth = depth.plus(deeper);
-        depth.check()?;
+        depth.check().map_err(own)?;
         let needs = needs::of_query(&bound, query, &tables, &others, None);
         let columns = bound.columns(query).into_iter();
         let columns = columns.map(|(name, ty)| {
             AnswerColumn::new(name, PgType { oid: shown_type(ty.oid), modifier: ty.modifier })
         });
         let columns = columns.collect();
-        Ok(Some(Bound {
+        Ok(Bound {
             tree: Arc::new(bound),
             query,
             tables: Arc::new(tables),
@@ -148,7 +181,27 @@ impl Bound {
             needs: needs.into(),
             columns,
             depth,
-        }))
+        })
+    }
+
+    /// Whether a statement may read rows of the table that it changes after it has written some: its scans are opened when
+    /// they are reached, but for one that reads a table from the start.
+    pub fn reads_what_it_writes(&self) -> bool {
+        let Some(written) = self.modify().and_then(|modify| self.table(modify.entry)) else {
+            return false;
+        };
+        let oid = crate::catalog::oids::of_table(written.schema.id);
+        let (mut reads, mut later) = (0, false);
+        let views = self.others.views.values().map(|view| &view.query.0);
+        for tree in views.chain([&*self.tree]) {
+            for query in tree.query_ids().map(|query| tree.query(query)) {
+                let is_it = |entry: &&Entry| matches!(entry.kind, EntryKind::Relation { oid: of, .. } if of == oid);
+                reads += query.entries.iter().filter(|e| e.in_from).filter(is_it).count();
+                let conditional = query.filter.is_some() || query.has_subqueries;
+                later |= conditional || query.entries.iter().filter(|e| e.in_from).count() > 1;
+            }
+        }
+        reads > 0 && later
     }
 
     /// What it changes, if it does.
@@ -201,16 +254,15 @@ impl Bound {
 
     /// Itself, unless something of it has no kernel or no step: that is found out now, and not when rows are on their way.
     fn of_class(mut self, view: &View, text: &str) -> Result<Option<Bound>> {
-        let steps = match self.modify() {
-            None => self.steps(view, &self.nulls(), text).map(drop),
-            Some(modify) if self.table(modify.entry).is_none() => return Ok(None),
-            Some(_) => {
-                let writing = change::needs(view, &self)?;
-                self.needs = self.needs.iter().cloned().chain(writing).collect();
-                self.change(view, &self.nulls(), text).map(drop)
-            }
-        };
-        match steps {
+        if self.modify().is_some() {
+            self.ask_to_write(view)?;
+            return match self.change(view, &self.nulls(), text) {
+                // There is no other way.
+                Err(e) if e.state() == "0A000" => Err(e),
+                _ => Ok(Some(self)),
+            };
+        }
+        match self.steps(view, &self.nulls(), text) {
             Err(e) if e.state() == "0A000" => Ok(None),
             // Parameters have no values yet; what constants refuse is refused when the query runs.
             _ => Ok(Some(self)),
@@ -230,6 +282,12 @@ impl Bound {
     /// Whether the tables that it reads have the form that they had when it was bound.
     pub fn is_current(&self) -> bool {
         self.tables.is_current()
+    }
+
+    /// The columns of its answer; `None` where it gives no rows.
+    pub fn returns(&self) -> Option<Arc<[AnswerColumn]>> {
+        let gives = self.modify().is_none_or(|modify| !modify.returning.is_empty());
+        gives.then(|| Arc::clone(&self.columns))
     }
 
     /// The columns of its answer.

@@ -12,8 +12,8 @@ use datafusion::sql::sqlparser::ast::{
 };
 
 use super::answer::{Answer, AnswerColumn, RowsAnswer};
+use super::target::{Target, ids_of};
 use super::{Parameter, Session};
-use crate::dml::target::{Target, ids_of};
 use crate::error::{Result, SqlError, state};
 use crate::fast::{Fast, Select};
 use crate::parse::{self, Tree};

@@ -35,6 +35,7 @@ mod prepare;
 mod prepared;
 mod room;
 mod run;
+mod target;
 pub(crate) mod texts;
 mod transactions;
 pub mod values;

@@ -13,8 +13,8 @@ use crate::parse::{Body, Parsed};
 use crate::plan::room::Kept;
 use crate::plan::{Known, Query};
 use crate::query::Bound;
+use crate::session::run;
 use crate::types::{PgType, oid};
-use crate::{dml, session::run};
 
 use super::Session;
 use super::answer::{AnswerColumn, columns_of};
@@ -103,7 +103,7 @@ impl Session {
     fn look_at(&mut self, mut prepared: Prepared, given: &[Option<PgType>]) -> Result<Prepared> {
         let count = prepared.parameters.len();
         let parsed = prepared.parsed.as_ref().expect("it has a text");
-        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
+        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement)) =
             &parsed.body
         else {
             prepared.columns = run::columns_of_other(self, parsed);
@@ -148,8 +148,7 @@ impl Session {
                 for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
                     *slot = ty;
                 }
-                let gives = bound.modify().is_none_or(|modify| !modify.returning.is_empty());
-                prepared.columns = gives.then(|| Arc::clone(bound.columns()));
+                prepared.columns = bound.returns();
                 prepared.bound = Some((stamp, bound));
             }
             Statement::Query(_) => {
@@ -177,14 +176,13 @@ impl Session {
                 }
             }
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                let (parameters, columns) =
-                    self.in_view(|session, view| dml::describe(session, view, statement, given))?;
-                for (i, ty) in parameters.into_iter().enumerate() {
-                    if let (Some(slot), Some(ty)) = (prepared.parameters.get_mut(i), ty) {
-                        *slot = ty;
-                    }
+                let text = parsed.bindable();
+                let bound =
+                    self.in_view(|_, view| Bound::must(view, &text, parsed.depth, given))?;
+                for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
+                    *slot = ty;
                 }
-                prepared.columns = columns;
+                prepared.columns = bound.returns();
             }
             _ => prepared.columns = run::columns_of_statement(self, statement)?,
         }

@@ -31,7 +31,7 @@ use crate::settings::Id;
 use crate::view::View;
 use crate::wire::Client;
 use crate::words::Words;
-use crate::{commands, ddl, dml};
+use crate::{commands, ddl};
 
 /// Whether a statement may come in a failed transaction.
 pub(super) fn ends_transaction(statement: &Statement) -> bool {
@@ -274,18 +274,30 @@ impl Session {
                     let statement = answered.as_ref().unwrap_or(statement);
                     self.select(&view, prepared, planned, statement, values)
                 }
-                statement
-                @ (Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)) => {
-                    dml::run(self, &view, statement, None, values, client)
+                Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                    let text = answered.map(|statement| statement.to_string());
+                    self.change(&view, parsed, text, values)
                 }
                 statement => ddl::run(self, &view, statement, client),
             },
-            Body::Overriding(overriding, statement) => {
-                dml::run(self, &view, statement, Some(*overriding), values, client)
-            }
-            Body::Upsert(statement) => dml::upsert(self, &view, statement, values, client),
+            Body::Overriding(..) | Body::Upsert(_) => self.change(&view, parsed, None, values),
             Body::Other => commands::run(self, &view, &parsed.text, values, client),
         }
+    }
+
+    /// Changes rows by a statement whose meaning is not known yet; `text`: with what its locking queries gave in their places.
+    fn change(
+        &mut self,
+        view: &View,
+        parsed: &Parsed,
+        text: Option<String>,
+        values: &[Parameter],
+    ) -> Result<Answer> {
+        let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
+        let text = text.map_or_else(|| parsed.bindable(), Into::into);
+        let bound = Bound::must(view, &text, parsed.depth, &types)?;
+        let blind = matches!(parsed.body, Body::Upsert(_));
+        crate::change::run(self, view, &bound, values, &text, blind)
     }
 
     /// What a statement that is bound now is bound with.
@@ -361,14 +373,15 @@ impl Session {
 
     /// Whether a statement is one that PostgreSQL's meaning may carry out.
     pub(super) fn binds(&self, parsed: &Parsed) -> bool {
-        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(_, statement)) =
+        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement)) =
             &parsed.body
         else {
             return false;
         };
         let is_one = matches!(**statement, Statement::Query(_)) || changes_rows(&parsed.body);
         let locks = is_locking(statement) || locked::has_locks_inside(statement);
-        self.binds_itself() && is_one && !locks && parsed.as_of.is_none()
+        let binds = self.binds_itself() || changes_rows(&parsed.body);
+        binds && is_one && !locks && parsed.as_of.is_none()
     }
 
     fn run_bound(

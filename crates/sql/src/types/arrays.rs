@@ -4,16 +4,14 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array,
-    Int16Array, Int32Array, Int64Array, RecordBatch, RecordBatchOptions, StringArray,
-    Time64MicrosecondArray, TimestampMicrosecondArray,
+    Int16Array, Int32Array, Int64Array, StringArray, Time64MicrosecondArray,
+    TimestampMicrosecondArray,
 };
 use datafusion::arrow::buffer::{Buffer, NullBuffer, OffsetBuffer, ScalarBuffer};
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::common::Result;
-use onlap::{Column, DataType, Numeric, Row, Value, Vector, convert};
+use onlap::{Column, DataType, Numeric, Value, Vector, convert};
 
+use super::FREE_SCALE;
 use super::cell::Cell;
-use super::{FREE_SCALE, PgType};
 
 /// A column of a plan's batch; copies the values, but for int8 that nobody else has.
 pub fn column_to_arrow(ty: DataType, column: &Column) -> ArrayRef {
@@ -100,24 +98,6 @@ fn uuid_text(bytes: [u8; 16]) -> String {
     text
 }
 
-/// Rows as a plan's batch; the types are those of the schema's fields.
-///
-/// # Errors
-/// A value does not fit its field.
-pub fn batch_of_rows(schema: &SchemaRef, rows: &[Row]) -> Result<RecordBatch> {
-    let mut columns = Vec::with_capacity(schema.fields().len());
-    for (i, field) in schema.fields().iter().enumerate() {
-        let ty = PgType::of_field(field).engine().unwrap_or(DataType::Text);
-        let mut column = Column::new(ty.physical());
-        for row in rows {
-            convert::push_value(ty, &row[i], &mut column, field.name()).map_err(external)?;
-        }
-        columns.push(column_to_arrow(ty, &column));
-    }
-    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
-    Ok(RecordBatch::try_new_with_options(Arc::clone(schema), columns, &options)?)
-}
-
 /// A value of a plan's batch for a column of the engine, where assignment allows it.
 ///
 /// # Errors
@@ -128,8 +108,4 @@ pub fn value_of_array(
     ty: DataType,
 ) -> crate::error::Result<Value> {
     crate::assign::assign(Cell::of_array(array, row), ty)
-}
-
-fn external(e: onlap::Error) -> datafusion::common::DataFusionError {
-    datafusion::common::DataFusionError::External(Box::new(crate::error::SqlError::from(e)))
 }

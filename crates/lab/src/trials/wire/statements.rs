@@ -81,7 +81,9 @@ pub(in super::super) fn statements(stage: &Stage<'_>) -> Result<Vec<Figure>> {
 
 /// INSERT of 4,000 rows, each value with a cast.
 fn inserts(stage: &Stage<'_>, pair: &mut Pair) -> Result<Vec<Figure>> {
-    pair.both("CREATE TABLE casts (id bigint, name varchar(40), at timestamp, price numeric(12,2))")?;
+    pair.both(
+        "CREATE TABLE casts (id bigint, name varchar(40), at timestamp, price numeric(12,2))",
+    )?;
     let text = |n: usize| {
         let row = |i: usize| {
             let id = n * 4000 + i;
@@ -170,9 +172,9 @@ fn sorts(stage: &Stage<'_>, pair: &mut Pair, ours: &Server) -> Result<Vec<Figure
     }
     pair.both("COMMIT")?;
     let took = took.map(|mut all| median(&mut all));
-    let over = ours.resident().map_or(0.0, |resident| {
-        resident.peak as f64 / (1 << 20) as f64 - (MEMORY >> 20) as f64
-    });
+    let over = ours
+        .resident()
+        .map_or(0.0, |resident| resident.peak as f64 / (1 << 20) as f64 - (MEMORY >> 20) as f64);
     let work = "peak memory of the server above its limit of 256 MiB";
     Ok(vec![
         compared("ORDER BY without index, 3M rows of 120 bytes / PostgreSQL", took, (2.0, 1.0)),
