@@ -99,8 +99,9 @@ impl Reduced {
     /// Whether the difference may be that of an error that is met or not, or before another: of errors of values in a statement
     /// that calculates several, none is the first by any rule, and what is not needed may be left out or not.
     pub fn may_be_order(&self) -> bool {
-        // Data exceptions, subqueries of several rows, and texts of jsonpath.
-        let of_values = |state: &str| ["22", "21", "42601"].iter().any(|c| state.starts_with(c));
+        // Data exceptions, subqueries of several rows, texts of jsonpath, elements without equality.
+        let of_values =
+            |state: &str| ["22", "21", "42601", "42883"].iter().any(|c| state.starts_with(c));
         match &self.kind {
             Kind::Otherwise(..) => self.statement.tree.calls() > 1,
             Kind::Refused(state) | Kind::Accepted(state) => of_values(state),
