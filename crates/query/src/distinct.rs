@@ -13,7 +13,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::limit::GlobalLimitExec;
 use futures::StreamExt;
 use onlap_pg::Result;
-use onlap_pg::bound::{Query, SortItem};
+use onlap_pg::bound::{Expr, ExprId, Query, SortItem};
 
 use crate::build::Fetch;
 use crate::compile::Compiler;
@@ -42,7 +42,7 @@ impl Compiler<'_> {
             let value = self.target_of(query, item).value;
             let ty = self.bound.ty(value);
             let node = self.node(value)?;
-            if matches!(node, Node::Const(_)) {
+            if matches!(node, Node::Const(_)) && !self.has_columns(value) {
                 continue;
             }
             let again = self.node(value)?;
@@ -61,6 +61,17 @@ impl Compiler<'_> {
         }
         self.frame().layout = layout;
         Ok(plan)
+    }
+
+    /// Whether columns stand in an expression, though it may be a constant: what is distinct no longer has them.
+    fn has_columns(&self, value: ExprId) -> bool {
+        let mut found = false;
+        self.bound.visit(value, 0, &mut |id, _| {
+            let expr = self.bound.expr(id);
+            found |= matches!(expr, Expr::Var { .. } | Expr::Aggregate(_) | Expr::WindowCall(_));
+            true
+        });
+        found
     }
 
     fn distinct_on(&mut self, query: &Query, plan: Plan) -> Result<Plan> {

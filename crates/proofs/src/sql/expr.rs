@@ -14,6 +14,9 @@ const BOOL: Oid = 16;
 const INT: Oid = 23;
 const TEXT: Oid = 25;
 
+/// Tests of a truth.
+const TRUTHS: [&str; 5] = ["is true", "is not true", "is false", "is unknown", "is not unknown"];
+
 /// Types without an order.
 pub const UNORDERED: [Oid; 3] = [114, 4072, 199];
 
@@ -232,13 +235,7 @@ impl Maker<'_> {
                 value(BOOL, &format!("({{}} {word})"), [self.expr(ty, depth)])
             }
             4 => {
-                let word = self.one(&[
-                    "is true",
-                    "is not true",
-                    "is false",
-                    "is unknown",
-                    "is not unknown",
-                ]);
+                let word = self.one(&TRUTHS);
                 value(BOOL, &format!("({{}} {word})"), [self.expr(BOOL, depth)])
             }
             5 => {

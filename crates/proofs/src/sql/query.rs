@@ -197,7 +197,9 @@ impl Maker<'_> {
         for _ in 0..count {
             let ty = self.ordered_type();
             let tree = match self.column(ty) {
-                Some(column) if self.rng.chance(0.7) => column,
+                Some(column) if manner.sets || self.rng.chance(0.7) => column,
+                // PostgreSQL shows a constant within a larger expression also where its set leaves it out, and a constant alone not.
+                None if manner.sets => continue,
                 _ => self.expr(ty, depth.min(1)),
             };
             groups.push((tree, ty));

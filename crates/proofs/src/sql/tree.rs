@@ -160,9 +160,9 @@ impl Tree {
         own + self.children().into_iter().map(Tree::calls).sum::<usize>()
     }
 
-    /// Texts of all values that are calculated.
+    /// Texts of calls whose parts are columns and literals.
     pub fn values(&self, found: &mut Vec<String>) {
-        if matches!(self.sort, Sort::Value(_)) && !self.leaf {
+        if matches!(self.sort, Sort::Value(_)) && self.calls() == 1 {
             found.push(self.text());
         }
         self.children().into_iter().for_each(|child| child.values(found));

@@ -109,3 +109,7 @@ select make_interval(), make_interval(1), make_interval(days => 3), make_interva
 select parse_ident('a.b'), parse_ident('a.b c', strict => false)
 select small::oid, (2::smallint)::oid, (-1)::smallint::oid from t where small > 0
 select null::int + 1 / (id - 1) from t
+-- A constant is no column that a set leaves out.
+select 1 + 1, a, count(*) from t group by grouping sets ((), (1 + 1), (a))
+select distinct a + null::int, b from t
+select distinct max(a) + null::int, upper('a') from t
