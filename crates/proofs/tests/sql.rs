@@ -8,7 +8,7 @@ use onlap_proofs::sql::{Control, Plan, accepted, run_with};
 use onlap_proofs::{Counts, control};
 
 /// A part of what a seed of the command does.
-const SHORT: Plan = Plan { worlds: 6, statements: 100, changes: false, reduces: true };
+const SHORT: Plan = Plan { worlds: 6, statements: 100, changes: true, reduces: true };
 /// What is found at once.
 const BRIEF: Plan = Plan { worlds: 1, statements: 60, changes: true, reduces: false };
 const SEEDS: u64 = 3;

@@ -179,7 +179,9 @@ impl Run {
     fn note(&mut self, found: &Reduced) -> Result<(), String> {
         if accepted::covers(found).is_some() {
             self.counts.add("accepted differences", 1);
-        } else if found.may_be_order() && !found.differs_alone(&mut self.pair)? {
+        } else if found.has_both_errors(&mut self.pair)?
+            || found.may_be_order() && !found.differs_alone(&mut self.pair)?
+        {
             self.counts.add("errors in another order", 1);
         } else {
             let told = self.findings.entry(found.shape()).or_insert_with(|| (0, found.script()));

@@ -127,6 +127,25 @@ impl Reduced {
         Ok(false)
     }
 
+    /// Whether both errors are those of values of the statement, each alike in both systems: which comes first, no rule says.
+    ///
+    /// # Errors
+    /// A system has gone.
+    pub fn has_both_errors(&self, pair: &mut Pair) -> Result<bool, String> {
+        let Kind::Otherwise(ours, theirs) = &self.kind else { return Ok(false) };
+        let (mut values, mut states) = (Vec::new(), Vec::new());
+        self.statement.tree.values(&mut values);
+        for value in values {
+            let text = format!("select {value}");
+            let statement = Statement { tree: fixed(&text), changes: None };
+            if matches!(pair.differ(&statement, &[])?, Came::Refused) {
+                let said = pair.ask(&text).map_err(|e| e.to_string())?;
+                states.extend(said.error.map(|error| error.0));
+            }
+        }
+        Ok(states.contains(ours) && states.contains(theirs))
+    }
+
     /// What is the same for findings of one cause: the kind, and the statement without its values and names.
     pub fn shape(&self) -> String {
         let text = self.statement.tree.text();
