@@ -234,9 +234,11 @@ impl Bound {
         values: &[Parameter],
     ) -> Result<Option<(Bound, Option<Result<Answer>>)>> {
         let text = &*parsed.bindable();
-        let Some(made) = Bound::bind(view, text, parsed.depth, given)? else { return Ok(None) };
+        let Some(mut made) = Bound::bind(view, text, parsed.depth, given)? else { return Ok(None) };
         if made.modify().is_some() {
-            return Ok(made.of_class(view, text)?.map(|made| (made, None)));
+            // There is no other way; what it has no kernel for is found out when it is made into steps.
+            made.ask_to_write(view)?;
+            return Ok(Some((made, None)));
         }
         if !made.tree.parameters.is_empty() {
             let Some(made) = made.of_class(view, text)? else { return Ok(None) };

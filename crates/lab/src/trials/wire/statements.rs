@@ -20,7 +20,9 @@ const ROWS: u64 = 1_000_000;
 const UPDATED: u64 = 160_000;
 /// Rows that are sorted without an index, of about 150 bytes.
 const SORTED: u64 = 3_000_000;
-/// What servers get: less than a third of what is sorted.
+/// What servers get for statements that are long or many.
+const ROOMY: u64 = 1 << 30;
+/// What they get for the sort: less than what is sorted.
 const MEMORY: u64 = 256 << 20;
 /// How often a small statement runs.
 const TIMES: usize = 15;
@@ -31,7 +33,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn both(&mut self, sql: &str) -> Result<()> {
+    fn each(&mut self, sql: &str) -> Result<()> {
         for client in [&mut self.ours, &mut self.theirs] {
             client.batch_execute(sql).map_err(|e| of_client(&e))?;
         }
@@ -66,22 +68,40 @@ fn compared(work: &str, [ours, theirs]: [f64; 2], bounds: (f64, f64)) -> Figure 
 
 /// The figures, each a time here over PostgreSQL's unless it says otherwise.
 pub(in super::super) fn statements(stage: &Stage<'_>) -> Result<Vec<Figure>> {
-    let memory = Memory::roomy(MEMORY);
-    let ours = start(stage, Kind::Onlap, "statements", memory, SyncMode::Os)?;
-    let theirs = start(stage, Kind::Postgres, "statements", memory, SyncMode::Os)?;
-    let mut pair = Pair { ours: ours.connect()?, theirs: theirs.connect()? };
-    let mut figures = inserts(stage, &mut pair)?;
-    figures.extend(small(stage, &mut pair)?);
-    figures.push(updates(stage, &mut pair)?);
-    figures.extend(sorts(stage, &mut pair, &ours)?);
-    ours.stop()?;
-    theirs.stop()?;
+    let mut figures = Vec::new();
+    both(stage, "statements", ROOMY, &mut |pair, _| {
+        figures.extend(inserts(stage, pair)?);
+        figures.extend(small(stage, pair)?);
+        figures.push(updates(stage, pair)?);
+        Ok(())
+    })?;
+    both(stage, "sorts", MEMORY, &mut |pair, ours| {
+        figures.extend(sorts(stage, pair, ours)?);
+        Ok(())
+    })?;
     Ok(figures)
+}
+
+/// Starts both servers for some trials, and stops them.
+fn both(
+    stage: &Stage<'_>,
+    name: &str,
+    memory: u64,
+    trials: &mut dyn FnMut(&mut Pair, &Server) -> Result<()>,
+) -> Result<()> {
+    let memory = Memory::roomy(memory);
+    let ours = start(stage, Kind::Onlap, name, memory, SyncMode::Os)?;
+    let theirs = start(stage, Kind::Postgres, name, memory, SyncMode::Os)?;
+    let mut pair = Pair { ours: ours.connect()?, theirs: theirs.connect()? };
+    trials(&mut pair, &ours)?;
+    drop(pair);
+    ours.stop()?;
+    theirs.stop()
 }
 
 /// INSERT of 4,000 rows, each value with a cast.
 fn inserts(stage: &Stage<'_>, pair: &mut Pair) -> Result<Vec<Figure>> {
-    pair.both(
+    pair.each(
         "CREATE TABLE casts (id bigint, name varchar(40), at timestamp, price numeric(12,2))",
     )?;
     let text = |n: usize| {
@@ -103,12 +123,12 @@ fn inserts(stage: &Stage<'_>, pair: &mut Pair) -> Result<Vec<Figure>> {
 
 /// Statements whose costs are those of understanding them, and small deletes from a large table.
 fn small(stage: &Stage<'_>, pair: &mut Pair) -> Result<Vec<Figure>> {
-    pair.both("CREATE TABLE rows (id bigint PRIMARY KEY, a int, b text)")?;
-    pair.both("CREATE TABLE others (id bigint PRIMARY KEY, rows_id bigint, c text)")?;
-    pair.both(&format!(
+    pair.each("CREATE TABLE rows (id bigint PRIMARY KEY, a int, b text)")?;
+    pair.each("CREATE TABLE others (id bigint PRIMARY KEY, rows_id bigint, c text)")?;
+    pair.each(&format!(
         "INSERT INTO rows SELECT n, n % 1000, 'text of ' || n FROM generate_series(1, {ROWS}) n"
     ))?;
-    pair.both("INSERT INTO others SELECT n, n * 7, 'other' FROM generate_series(1, 10000) n")?;
+    pair.each("INSERT INTO others SELECT n, n * 7, 'other' FROM generate_series(1, 10000) n")?;
     pair.ours.batch_execute("CHECKPOINT").map_err(|e| of_client(&e))?;
     pair.theirs.batch_execute("VACUUM ANALYZE").map_err(|e| of_client(&e))?;
     let asked = "SELECT r.a, o.c FROM rows r JOIN others o ON o.rows_id = r.id WHERE o.id =";
@@ -136,9 +156,9 @@ fn small(stage: &Stage<'_>, pair: &mut Pair) -> Result<Vec<Figure>> {
 
 /// UPDATE of an indexed column of many rows.
 fn updates(stage: &Stage<'_>, pair: &mut Pair) -> Result<Figure> {
-    pair.both("CREATE TABLE updated (id bigint PRIMARY KEY, k bigint, pad text)")?;
-    pair.both("CREATE UNIQUE INDEX ON updated (k)")?;
-    pair.both(&format!(
+    pair.each("CREATE TABLE updated (id bigint PRIMARY KEY, k bigint, pad text)")?;
+    pair.each("CREATE UNIQUE INDEX ON updated (k)")?;
+    pair.each(&format!(
         "INSERT INTO updated SELECT n, n, repeat('x', 60) FROM generate_series(1, {UPDATED}) n"
     ))?;
     let sql = |n: usize| format!("UPDATE updated SET k = k + {}", (n + 1) * 1_000_000);
@@ -149,14 +169,14 @@ fn updates(stage: &Stage<'_>, pair: &mut Pair) -> Result<Figure> {
 
 /// ORDER BY without an index, of more than memory: seconds, and what the server took above its limit.
 fn sorts(stage: &Stage<'_>, pair: &mut Pair, ours: &Server) -> Result<Vec<Figure>> {
-    pair.both("CREATE TABLE sorted (id bigint, k bigint, pad text)")?;
-    pair.both(&format!(
+    pair.each("CREATE TABLE sorted (id bigint, k bigint, pad text)")?;
+    pair.each(&format!(
         "INSERT INTO sorted SELECT n, (n * 7919) % 1000003, repeat('y', 100) || n \
          FROM generate_series(1::bigint, {SORTED}) n"
     ))?;
     pair.ours.batch_execute("CHECKPOINT").map_err(|e| of_client(&e))?;
     pair.theirs.batch_execute("VACUUM ANALYZE sorted").map_err(|e| of_client(&e))?;
-    pair.both("BEGIN")?;
+    pair.each("BEGIN")?;
     let mut took = [Vec::new(), Vec::new()];
     for _ in 0..3 {
         for (i, client) in [&mut pair.ours, &mut pair.theirs].into_iter().enumerate() {
@@ -170,7 +190,7 @@ fn sorts(stage: &Stage<'_>, pair: &mut Pair, ours: &Server) -> Result<Vec<Figure
             took[i].push(began.elapsed().as_secs_f64());
         }
     }
-    pair.both("COMMIT")?;
+    pair.each("COMMIT")?;
     let took = took.map(|mut all| median(&mut all));
     let over = ours
         .resident()
