@@ -54,6 +54,8 @@ struct Item<'t> {
     needs: BTreeSet<usize>,
 }
 
+/// Rows of a query in FROM, where nothing is known of it.
+const OF_A_QUERY: f64 = 1000.0;
 /// Up to this number of rows of the left, those of the right are looked up by an index.
 const FEW: f64 = 100.0;
 /// A share of rows that a condition leaves, where nothing else is known.
@@ -294,8 +296,43 @@ impl Compiler<'_> {
                     && !condition.entries.is_disjoint(&item.entries)
             })
         };
-        let first = || items.iter().position(may);
+        let fewest = |items: &[Item<'_>]| {
+            let counted = items.iter().enumerate().filter(|(_, item)| may(item));
+            let counted = counted.map(|(at, item)| (at, self.rows_about(item, conditions)));
+            counted.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+        };
+        let first = || match joined {
+            None => fewest(items),
+            Some(_) => items.iter().position(may),
+        };
         items.iter().position(|item| may(item) && linked(item)).or_else(first).unwrap_or(0)
+    }
+
+    /// How many rows an item may give, by the conditions on it alone.
+    fn rows_about(&self, item: &Item<'_>, conditions: &[Condition]) -> f64 {
+        let JoinTree::Entry(entry) = item.tree else { return OF_A_QUERY };
+        let query = self.bound.query(self.frames.last().expect("a query is being made").query);
+        let oid = match &query.entries[*entry - 1].kind {
+            EntryKind::Relation { oid, .. } => *oid,
+            EntryKind::Values(rows) => return rows.len() as f64,
+            _ => return OF_A_QUERY,
+        };
+        let facts = self.tables.facts(oid);
+        let mut rows = facts.rows;
+        for condition in conditions.iter().filter(|c| c.entries == item.entries) {
+            let column = match self.bound.expr(condition.id) {
+                Expr::Op(op) if self.is_equality(condition.id) => {
+                    op.args.iter().find_map(|arg| self.column_of(*entry, *arg))
+                }
+                _ => None,
+            };
+            rows *= match column {
+                Some(column) if facts.unique.contains(&column) => 0.0,
+                Some(_) => 0.01,
+                None => 0.4,
+            };
+        }
+        rows.max(1.0)
     }
 
     /// Whether an item is a table whose rows are best looked up by an index, for each of few rows.

@@ -567,3 +567,17 @@ fn texts_that_come_again_mean_what_they_mean_now() {
     talk.rows("set datestyle = 'German'");
     assert_eq!(talk.rows(date)[0][0].as_deref(), Some("03.02.2024"));
 }
+
+#[test]
+fn joins_begin_with_the_fewest_rows() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table large (id int primary key, a int)");
+    talk.rows("create table small (id int primary key, large_id int, c text)");
+    talk.rows("insert into large select i, i from generate_series(1, 5000) i");
+    talk.rows("insert into small select i, i * 7, 'c' from generate_series(1, 500) i");
+    let ask = "select l.a, s.c from large l join small s on s.large_id = l.id where s.id = 77";
+    let plan = format!("{:?}", talk.rows(&format!("explain {ask}")));
+    assert!(plan.contains("using small_pkey") && plan.contains("using large_pkey"), "{plan}");
+    assert_eq!(talk.rows(ask), [[Some("539".to_string()), Some("c".to_string())]]);
+}
