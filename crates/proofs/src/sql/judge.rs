@@ -248,15 +248,15 @@ fn compare(
     let names = |o: &Outcome| o.columns.iter().map(|c| c.0.clone()).collect::<Vec<_>>();
     let types =
         |o: &Outcome| o.columns.iter().map(|c| c.1).zip(o.modifiers.clone()).collect::<Vec<_>>();
+    let differ = |a, b| !same_rows(a, b, true);
+    let changed = ours.1.as_ref().zip(theirs.1.as_ref()).is_some_and(|(a, b)| differ(a, b));
     let kind = if types(mine) != types(other) {
         Kind::Types
     } else if names(mine) != names(other) {
         Kind::Names
     } else if mine.tags != other.tags {
         Kind::Tag
-    } else if !same_rows(mine, other, statement.tree.is_ordered()) {
-        Kind::Rows
-    } else if ours.1.as_ref().zip(theirs.1.as_ref()).is_some_and(|(a, b)| !same_rows(a, b, true)) {
+    } else if changed || !same_rows(mine, other, statement.tree.is_ordered()) {
         Kind::Rows
     } else {
         return Came::Same;

@@ -93,7 +93,7 @@ impl Offer {
         let pairs = rows(Table::Cast).map(|row| (row.number(0), row.number(1)));
         calls.extend(pairs.filter_map(|(source, target)| of_cast(&catalog, source, target)));
         calls.extend(texts());
-        calls.retain(|call| is_drawn(call));
+        calls.retain(is_drawn);
         let mut offer =
             Offer { catalog, calls, by_result: HashMap::new(), by_kind: HashMap::new() };
         for (at, call) in offer.calls.iter().enumerate() {

@@ -84,13 +84,12 @@ pub(super) const VIEW_DEPTH: usize = 32;
 impl Context<'_> {
     fn provider(&self, parts: &[String]) -> crate::error::Result<Arc<dyn TableProvider>> {
         self.view.scope.go_on()?;
-        if let [name] = parts {
-            if name == TARGET
-                && let Some(target) = &self.known.target
-            {
-                let reads = Reads { rows: false, ..self.reads_of(&target.schema) };
-                return Ok(Arc::new(EngineTable::new(target.clone(), true, Some(reads))));
-            }
+        if let [name] = parts
+            && name == TARGET
+            && let Some(target) = &self.known.target
+        {
+            let reads = Reads { rows: false, ..self.reads_of(&target.schema) };
+            return Ok(Arc::new(EngineTable::new(target.clone(), true, Some(reads))));
         }
         let (schema, name) = match parts {
             [.., schema, name] => (Some(schema.as_str()), name),

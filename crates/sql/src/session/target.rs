@@ -97,7 +97,7 @@ impl Target {
         types: &[Option<PgType>],
     ) -> Result<Query> {
         let handle = TableHandle { table: self.table.clone(), schema: Arc::clone(&self.schema) };
-        let known = Known { target: Some(handle), own: asked.own, ..Known::default() };
+        let known = Known { target: Some(handle), own: asked.own };
         session.instance.planner.plan(view, parse::one(&asked.text)?, fields_of(types), &known)
     }
 }
