@@ -578,6 +578,7 @@ fn joins_begin_with_the_fewest_rows() {
     talk.rows("insert into small select i, i * 7, 'c' from generate_series(1, 500) i");
     let ask = "select l.a, s.c from large l join small s on s.large_id = l.id where s.id = 77";
     let plan = format!("{:?}", talk.rows(&format!("explain {ask}")));
-    assert!(plan.contains("using small_pkey") && plan.contains("using large_pkey"), "{plan}");
+    // The rows of the other table are looked up for each of those.
+    assert!(plan.contains("Nested Loop") && plan.contains("using small_pkey"), "{plan}");
     assert_eq!(talk.rows(ask), [[Some("539".to_string()), Some("c".to_string())]]);
 }
