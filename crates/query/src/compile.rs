@@ -549,7 +549,7 @@ impl Compiler<'_> {
         }
         match node.eval(&Rows { columns: &[], count: 1 }, &self.env) {
             Ok(Col { array, .. }) => Ok(Node::Const(array)),
-            Err(e) if raises && !matches!(e.state, "53200" | "57014" | "XX000") => Err(e),
+            Err(e) if raises && !matches!(e.state, "0A000" | "53200" | "57014" | "XX000") => Err(e),
             Err(_) => Ok(node),
         }
     }

@@ -201,7 +201,7 @@ impl Maker<'_> {
                 " groups between 1 preceding and 1 following",
                 " groups between unbounded preceding and 1 following exclude group",
             ]);
-            return Some(over.fixed(other(&format!("order by {by}{way}{frame}"), [])));
+            return Some(over.fixed(Tree::leaf(Sort::Other, format!("order by {by}{way}{frame}"))));
         };
         let frame = self.frame();
         let order = format!("order by {by}{way}, {}", key.join(", "));

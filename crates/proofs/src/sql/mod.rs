@@ -52,11 +52,14 @@ pub struct Plan {
     pub changes: bool,
     /// Whether what differs is made smaller.
     pub reduces: bool,
+    /// Whether an error in the place of another error, or of an answer, is a finding; else such are counted.
+    pub judges_errors: bool,
 }
 
 impl Plan {
     /// What the command does.
-    pub const LONG: Plan = Plan { worlds: 20, statements: 100, changes: true, reduces: true };
+    pub const LONG: Plan =
+        Plan { worlds: 20, statements: 100, changes: true, reduces: true, judges_errors: true };
 }
 
 /// A control: a fault on purpose that the rig must find, or none. A second PostgreSQL stands in for Onlap.
@@ -183,6 +186,9 @@ impl Run {
             || found.may_be_order() && !found.differs_alone(&mut self.pair)?
         {
             self.counts.add("errors in another order", 1);
+        } else if !self.plan.judges_errors && found.is_of_errors() {
+            println!("sql: an error that differs:\n{}", found.script());
+            self.counts.add("errors that differ", 1);
         } else {
             let told = self.findings.entry(found.shape()).or_insert_with(|| (0, found.script()));
             told.0 += 1;

@@ -127,6 +127,11 @@ impl Reduced {
         Ok(false)
     }
 
+    /// Whether one system, or both, refuse the statement, and no defect is said to be one.
+    pub fn is_of_errors(&self) -> bool {
+        matches!(self.kind, Kind::Refused(_) | Kind::Accepted(_) | Kind::Otherwise(..))
+    }
+
     /// Whether both errors are those of values of the statement, each alike in both systems: which comes first, no rule says.
     ///
     /// # Errors
