@@ -2,7 +2,7 @@
 //!
 //! Random tables with random rows ([`world`]), random statements over everything that Onlap offers ([`offer`], [`expr`],
 //! [`gather`], [`from`], [`query`], [`change`]) run in the real server and in a PostgreSQL 15 next to it; the answers must be the
-//! same ([`judge`]), except for what is [`accepted`]. What differs is made as small as it gets ([`reduce`]). Between statements
+//! same ([`judge`]), except for what is [`accepted`]. What differs is made as small as it gets ([`mod@reduce`]). Between statements
 //! queries are held against themselves ([`logic`]).
 //!
 //! A seed goes on after a finding and tells all of them, each shape once. What Onlap refuses with 0A000 is counted as
