@@ -12,7 +12,7 @@ use crate::{Cx, Datum, Repr, repr};
 /// A type of which there are no values.
 fn unserved(cx: &Cx<'_>, oid: u32, what: &str) -> Error {
     let shown = cx.catalog.shown(oid);
-    Error::new("0A000", format!("{what} of type {shown} is not supported"))
+    Error::unserved(format!("{what} of type {shown} is not supported"))
 }
 
 /// A text that a value of a type is read from; the modifier is applied as an explicit cast of a literal does.

@@ -18,12 +18,20 @@ pub struct Error {
     pub hint: Option<String>,
     /// Where in the statement's text: an offset in bytes from 0.
     pub position: Option<u32>,
+    /// Whether PostgreSQL would do it, and Onlap does not.
+    pub unserved: bool,
 }
 
 impl Error {
     /// An error with nothing but a message.
     pub fn new(state: &'static str, message: impl Into<String>) -> Error {
-        Error { state, message: message.into(), detail: None, hint: None, position: None }
+        let (detail, hint, position) = (None, None, None);
+        Error { state, message: message.into(), detail, hint, position, unserved: false }
+    }
+
+    /// `0A000` for what PostgreSQL does and Onlap does not. What PostgreSQL itself refuses so is [`Error::new`].
+    pub fn unserved(message: impl Into<String>) -> Error {
+        Error { unserved: true, ..Error::new("0A000", message) }
     }
 
     /// With more about it.

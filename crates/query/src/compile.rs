@@ -8,7 +8,7 @@ use onlap_kernels::time::clock;
 use onlap_kernels::{Col, Cx, Datum, Given, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
 use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind};
-use onlap_pg::catalog::{Proc, Volatility, oids};
+use onlap_pg::catalog::{Volatility, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
@@ -116,7 +116,7 @@ const MORE_STACK: usize = 2 << 20;
 
 /// What is not there yet, at its place.
 pub fn unsupported(what: impl Into<String>) -> Error {
-    Error::new("0A000", format!("{} is not supported yet", what.into()))
+    Error::unserved(format!("{} is not supported yet", what.into()))
 }
 
 /// Whether a node has a part that could not be calculated although all it is made of is constant.
@@ -154,7 +154,7 @@ impl Compiler<'_> {
     pub fn node(&mut self, id: ExprId) -> Result<Node> {
         let made = stacker::maybe_grow(RED_ZONE, MORE_STACK, || self.node_here(id));
         made.map_err(|e| match (e.position, self.bound.place(id)) {
-            (None, Some(place)) if e.state == "0A000" => e.at(place),
+            (None, Some(place)) if e.unserved => e.at(place),
             _ => e,
         })
     }
@@ -314,8 +314,12 @@ impl Compiler<'_> {
                     types.push(self.bound.ty(id));
                 }
                 None => {
-                    nodes.push(self.default_of(proc, n)?);
-                    types.push(TypeRef::new(proc.arguments[n]));
+                    let missing = || unsupported(format!("{}() with defaults", proc.name));
+                    let text = proc.default_of(n).ok_or_else(missing)?;
+                    let ty = TypeRef::new(proc.arguments[n]);
+                    let value = onlap_kernels::input(&mut self.env.cx(), ty, text)?;
+                    nodes.push(self.constant(ty.oid, &value)?);
+                    types.push(ty);
                 }
             }
         }
@@ -347,21 +351,6 @@ impl Compiler<'_> {
             true => self.folded(Node::ViaText(Box::new(node), given.oid, ty.oid), false),
             false => Ok(node),
         }
-    }
-
-    /// The default of a parameter: a literal, perhaps with its type behind it.
-    fn default_of(&self, proc: &Proc, parameter: usize) -> Result<Node> {
-        let missing = || unsupported(format!("{}() with defaults", proc.name));
-        let first = proc.arguments.len() - proc.defaults;
-        let at = parameter.checked_sub(first).ok_or_else(missing)?;
-        let text = proc.default_texts.split(", ").nth(at).ok_or_else(missing)?;
-        let text = match text.strip_prefix('\'').and_then(|text| text.rsplit_once("'::")) {
-            Some((text, _)) => text,
-            None => text,
-        };
-        let ty = proc.arguments[parameter];
-        let value = onlap_kernels::input(&mut self.env.cx(), TypeRef::new(ty), text)?;
-        self.constant(ty, &value)
     }
 
     /// A column, of this query or of one around it.
@@ -549,7 +538,9 @@ impl Compiler<'_> {
         }
         match node.eval(&Rows { columns: &[], count: 1 }, &self.env) {
             Ok(Col { array, .. }) => Ok(Node::Const(array)),
-            Err(e) if raises && !matches!(e.state, "0A000" | "53200" | "57014" | "XX000") => Err(e),
+            Err(e) if raises && !e.unserved && !matches!(e.state, "53200" | "57014" | "XX000") => {
+                Err(e)
+            }
             Err(_) => Ok(node),
         }
     }

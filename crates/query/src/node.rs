@@ -354,5 +354,5 @@ fn via_text(value: &Col, from: Oid, to: Oid, env: &Env) -> Result<Col> {
 
 /// A type of which there are no values.
 pub fn unserved(env: &Env, oid: Oid) -> Error {
-    Error::new("0A000", format!("type {} is not supported", env.catalog.shown(oid)))
+    Error::unserved(format!("type {} is not supported", env.catalog.shown(oid)))
 }

@@ -4,26 +4,13 @@
 
 #![allow(clippy::disallowed_methods, reason = "a measurement stands outside the simulation")]
 
+mod silent;
+
 use std::time::Instant;
 
 use onlap::{Database, Options, SyncMode, TransactionOptions, Value};
-use onlap_sql::{Client, CopyData, Instance, Reply, Result, Session, SessionInfo};
-
-#[derive(Default)]
-struct Silent(Reply);
-
-impl Client for Silent {
-    fn reply(&mut self) -> &mut Reply {
-        &mut self.0
-    }
-    fn send(&mut self) -> Result<()> {
-        self.0.bytes().clear();
-        Ok(())
-    }
-    fn copy_data(&mut self) -> Result<CopyData> {
-        Ok(CopyData::Done)
-    }
-}
+use onlap_sql::{Instance, Session, SessionInfo};
+use silent::Silent;
 
 const ROWS: i64 = 100_000;
 const TIMES: i64 = 200_000;

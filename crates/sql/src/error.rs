@@ -103,6 +103,7 @@ struct Parts {
     context: Option<String>,
     about: Option<About>,
     key: Option<Key>,
+    unserved: bool,
 }
 
 /// Whose values the detail shows, and what stands there for those who may not read them.
@@ -135,6 +136,7 @@ impl SqlError {
             context: None,
             about: None,
             key: None,
+            unserved: false,
         }))
     }
     /// A row that the statement is about was changed by another transaction.
@@ -145,6 +147,16 @@ impl SqlError {
     /// Something that Onlap does not do.
     pub fn unsupported(what: impl fmt::Display) -> SqlError {
         SqlError::new(state::UNSUPPORTED, format!("{what} is not supported"))
+    }
+    /// Says that the way which was tried does not do it, though another may.
+    #[must_use]
+    pub fn unserved(mut self) -> SqlError {
+        self.0.unserved = true;
+        self
+    }
+    /// Whether it says only that the way which was tried does not do it.
+    pub fn is_unserved(&self) -> bool {
+        self.0.unserved
     }
     /// Says more about what is wrong.
     #[must_use]

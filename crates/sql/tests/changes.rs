@@ -8,7 +8,7 @@
 mod support;
 
 use onlap_testkit::postgres::Postgres;
-use onlap_testkit::simple::SimpleClient;
+use onlap_testkit::simple::{Outcome, SimpleClient};
 use support::Fixture;
 
 const SCRIPT: &str = include_str!("../testdata/changes_beside.sql");
@@ -30,8 +30,11 @@ fn differences(before: &str) -> Vec<String> {
         theirs.rows.sort();
         let names: Vec<&String> = ours.columns.iter().map(|column| &column.0).collect();
         let others: Vec<&String> = theirs.columns.iter().map(|column| &column.0).collect();
-        let mine = format!("{:?} {:?} {names:?} {:?}", ours.tags, ours.error, ours.rows);
-        let other = format!("{:?} {:?} {others:?} {:?}", theirs.tags, theirs.error, theirs.rows);
+        let shown = |outcome: &Outcome, names: &[&String]| {
+            let Outcome { tags, error, detail, rows, .. } = outcome;
+            format!("{tags:?} {error:?} {detail:?} {names:?} {rows:?}")
+        };
+        let (mine, other) = (shown(&ours, &names), shown(&theirs, &others));
         if mine != other {
             differ.push(format!("{statement}\n  ours   {mine}\n  theirs {other}"));
         }

@@ -54,7 +54,7 @@ pub(crate) struct Element {
 pub(crate) fn element_of(types: &Types, ty: TypeRef) -> Result<Element> {
     let refused = |oid: Oid| {
         let shown = types.catalog.shown(oid);
-        Error::new("0A000", format!("values of type {shown} are not supported"))
+        Error::unserved(format!("values of type {shown} are not supported"))
     };
     let oid = types.catalog.base_element(ty.oid).ok_or_else(|| refused(ty.oid))?;
     Ok(Element { oid, repr: repr(&types.catalog, oid).ok_or_else(|| refused(oid))? })

@@ -28,7 +28,7 @@ pub(crate) fn malformed(text: &str, detail: &str) -> Error {
 pub(crate) fn element_repr(cx: &Cx<'_>, element: Oid) -> Result<Repr> {
     repr(cx.catalog, element).ok_or_else(|| {
         let shown = cx.catalog.shown(element);
-        Error::new("0A000", format!("values of type {shown} are not supported"))
+        Error::unserved(format!("values of type {shown} are not supported"))
     })
 }
 

@@ -19,7 +19,7 @@ pub(super) fn ask(cx: &Cx<'_>, oid: Oid, way: &str, value: Datum<'_>) -> Result<
     let name = cx.catalog.get_type(oid).map_or_else(String::new, |t| format!("{}{way}", t.name));
     match cx.catalog.procs_named(&name).next() {
         Some(function) => cx.session.call(function.oid, &[value]),
-        None => Err(Error::new("0A000", format!("{name} is not supported"))),
+        None => Err(Error::unserved(format!("{name} is not supported"))),
     }
 }
 

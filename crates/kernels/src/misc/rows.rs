@@ -14,7 +14,7 @@ const LOOK_EVERY: usize = 256;
 pub(crate) fn representation(types: &Types, oid: Oid) -> Result<Repr> {
     repr(&types.catalog, oid).ok_or_else(|| {
         let shown = types.catalog.shown(oid);
-        Error::new("0A000", format!("values of type {shown} are not supported"))
+        Error::unserved(format!("values of type {shown} are not supported"))
     })
 }
 

@@ -38,7 +38,7 @@ impl Args<'_> {
         }
         let Some(repr) = repr(cx.catalog, oid) else {
             let shown = cx.catalog.shown(oid);
-            return Err(Error::new("0A000", format!("output of type {shown} is not supported")));
+            return Err(Error::unserved(format!("output of type {shown} is not supported")));
         };
         let mut out = String::new();
         output(cx, oid, &Datum::at(&*col.array, repr, col.at(self.row)), &mut out)?;

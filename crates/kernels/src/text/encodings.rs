@@ -193,7 +193,7 @@ fn named(name: &str, which: &str) -> Result<Encoding> {
 }
 
 fn unserved(name: &str) -> Error {
-    Error::new("0A000", format!("encoding \"{name}\" is not supported"))
+    Error::unserved(format!("encoding \"{name}\" is not supported"))
 }
 
 /// `0xe4 0xf6`, of a character that is cut off or wrong.

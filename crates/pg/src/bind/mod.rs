@@ -217,7 +217,7 @@ impl<'a> Binder<'a> {
 
 /// What is not bound yet.
 fn unsupported(what: &str) -> Error {
-    Error::new("0A000", format!("{what} is not supported"))
+    Error::unserved(format!("{what} is not supported"))
 }
 
 /// An error at a place, unless it has one.

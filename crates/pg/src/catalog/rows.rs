@@ -174,12 +174,12 @@ pub struct Proc {
 impl Proc {
     /// The text of the value that a parameter has where none is given: the defaults of PostgreSQL's functions are literals.
     pub fn default_of(&self, parameter: usize) -> Option<&'static str> {
-        let first = self.arguments.len() - self.defaults;
-        if self.defaults == 0 {
-            return None;
+        let at = parameter.checked_sub(self.arguments.len() - self.defaults)?;
+        let literal = self.default_texts.split(", ").nth(at)?;
+        match literal.strip_prefix('\'').and_then(|rest| rest.rsplit_once("'::")) {
+            Some((text, _)) => Some(text),
+            None => Some(literal),
         }
-        let literal = self.default_texts.split(", ").nth(parameter.checked_sub(first)?)?;
-        Some(literal.split("::").next().unwrap_or(literal).trim_matches('\''))
     }
 }
 

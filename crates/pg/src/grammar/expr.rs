@@ -460,7 +460,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn no_xml(&self) -> crate::Error {
-        crate::Error::new("0A000", "XML is not supported").at(self.place())
+        crate::Error::unserved("XML is not supported").at(self.place())
     }
 }
 

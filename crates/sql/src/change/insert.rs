@@ -10,7 +10,8 @@ use super::returning::Returned;
 use super::{Statement, array_of, column_of, value_at};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
-use crate::plan::{Batches, TableHandle};
+use crate::fast::bytes_of;
+use crate::plan::{Batches, Held, TableHandle};
 use crate::session::answer::Answer;
 use crate::view::View;
 
@@ -24,7 +25,7 @@ pub fn upsert(statement: &Statement<'_>) -> Result<Answer> {
             .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
     }
     let changing = statement.bound.change(statement.view, &statement.values, statement.text)?;
-    let rows = statement.all_rows(&changing)?;
+    let (rows, _held) = statement.all_rows(&changing)?;
     let batch = batch_of(statement.target, &rows)?;
     statement.view.scope.tx()?.upsert_batch(&statement.target.table, batch)?;
     Ok(Answer::Done(format!("INSERT 0 {}", rows.len())))
@@ -34,55 +35,59 @@ pub fn upsert(statement: &Statement<'_>) -> Result<Answer> {
 pub fn run(statement: &Statement<'_>) -> Result<Answer> {
     let changing = statement.bound.change(statement.view, &statement.values, statement.text)?;
     let change = &changing.change;
-    let mut returned = Returned::default();
-    let mut n = 0;
-    let mut put = |rows: &[Row]| {
-        n += rows.len() as u64;
+    let returns = |rows: &[Row], held: &Held| {
         let row = |source| match source {
             Source::Row(number) => {
                 array_of(&statement.target.schema, number, column_of(rows, number))
             }
             _ => Err(SqlError::new("XX000", "INSERT returns what it has written")),
         };
-        returned.add(change.returning.as_ref(), rows.len(), row)
+        let mut returned = Returned::charged(held.another());
+        returned.add(change.returning.as_ref(), rows.len(), row)?;
+        Ok::<_, SqlError>(returned)
     };
-    if statement.modify.conflict.is_some() {
+    let (returned, n) = if statement.modify.conflict.is_some() {
         // What is there already is changed, so all of the query is read first.
-        let rows = statement.all_rows(&changing)?;
+        let (rows, held) = statement.all_rows(&changing)?;
         let mut conflict = Conflict::new(statement, change)?;
         let mut kept = Vec::with_capacity(rows.len());
         for row in rows {
             kept.extend(conflict.put(row)?);
         }
-        put(&kept)?;
+        (returns(&kept, &held)?, kept.len())
     } else if change.returning.is_some() || statement.bound.reads_what_it_writes() {
         // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
-        let rows = statement.all_rows(&changing)?;
-        put(&rows)?;
+        let (rows, held) = statement.all_rows(&changing)?;
+        let returned = returns(&rows, &held)?;
         write(statement.view, statement.target, &rows)?;
+        (returned, rows.len())
     } else {
         let mut batches = changing.run(statement.view)?;
-        let mut before = 0;
+        let mut n = 0;
         while let Some(batch) = batches.next()? {
-            let rows = statement.rows_of(change, &batch, before)?;
-            before += batch.num_rows();
+            let rows = statement.rows_of(change, &batch, n)?;
             write(statement.view, statement.target, &rows)?;
-            put(&rows)?;
+            n += rows.len();
         }
-    }
-    Ok(returned.answer(statement, &changing.encoder, "INSERT 0", n))
+        (Returned::default(), n)
+    };
+    Ok(returned.answer(statement, &changing.encoder, "INSERT 0", n as u64))
 }
 
 /// From this number of rows on they go to the engine in column form.
 const MANY: usize = 4;
 
 impl Statement<'_> {
-    fn all_rows(&self, changing: &crate::query::Changing) -> Result<Vec<Row>> {
-        let mut rows = Vec::new();
-        for batch in &changing.run(self.view)?.all()? {
-            rows.extend(self.rows_of(&changing.change, batch, rows.len())?);
+    /// All rows of the query, and what they are charged by.
+    fn all_rows(&self, changing: &crate::query::Changing) -> Result<(Vec<Row>, Held)> {
+        let batches = changing.run(self.view)?.all()?;
+        let (mut rows, mut held) = (Vec::new(), batches.another());
+        for batch in &batches {
+            let some = self.rows_of(&changing.change, batch, rows.len())?;
+            held.charge(some.iter().map(bytes_of).sum())?;
+            rows.extend(some);
         }
-        Ok(rows)
+        Ok((rows, held))
     }
 
     /// Whole rows of a batch, of which `before` came in others.

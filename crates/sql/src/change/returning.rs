@@ -7,27 +7,34 @@ use onlap_query::{RowExprs, Source};
 
 use super::Statement;
 use crate::error::Result;
+use crate::plan::Held;
 use crate::query::{Encoder, sql_error};
-use crate::session::answer::{Answer, Chunk, Ready, RowsAnswer};
+use crate::session::answer::{self, Answer, Chunk, RowsAnswer};
 
-/// The rows that a statement returns, as they come.
+/// The rows that a statement returns, as they come; they count among the memory of queries until they are sent.
 #[derive(Default)]
-pub struct Returned(Vec<RecordBatch>);
+pub struct Returned(Option<Held>);
 
 impl Returned {
+    /// None yet, charged to this.
+    pub fn charged(held: Held) -> Returned {
+        Returned(Some(held))
+    }
+
     /// Adds what is returned of some rows, whose columns `source` gives.
     ///
     /// # Errors
-    /// Those of the expressions.
+    /// Those of the expressions; `53200`.
     pub fn add(
         &mut self,
         exprs: Option<&RowExprs>,
         rows: usize,
         source: impl Fn(Source) -> Result<ArrayRef>,
     ) -> Result<()> {
-        let Some(exprs) = exprs.filter(|_| rows > 0) else { return Ok(()) };
-        self.0.push(values(exprs, rows, source)?);
-        Ok(())
+        let (Some(exprs), Some(held)) = (exprs.filter(|_| rows > 0), &mut self.0) else {
+            return Ok(());
+        };
+        held.add(values(exprs, rows, source)?)
     }
 
     /// The answer of a statement that changed `n` rows; `tag` is the first word of its tag.
@@ -41,9 +48,24 @@ impl Returned {
         if statement.modify.returning.is_empty() {
             return Answer::Done(format!("{tag} {n}"));
         }
-        let chunks = self.0.into_iter().map(|batch| Chunk::Bound(batch, Arc::clone(encoder)));
-        let source = Box::new(Ready::new(chunks.collect()));
-        Answer::Rows(RowsAnswer::new(Arc::clone(statement.bound.columns()), source, tag))
+        let source = Sent { held: self.0, next: 0, encoder: Arc::clone(encoder) };
+        let columns = Arc::clone(statement.bound.columns());
+        Answer::Rows(RowsAnswer::new(columns, Box::new(source), tag))
+    }
+}
+
+/// Rows that are held until all are sent.
+struct Sent {
+    held: Option<Held>,
+    next: usize,
+    encoder: Arc<Encoder>,
+}
+
+impl answer::Source for Sent {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        let batch = self.held.as_ref().and_then(|held| held.get(self.next)).cloned();
+        self.next += 1;
+        Ok(batch.map(|batch| Chunk::Bound(batch, Arc::clone(&self.encoder))))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::session::answer::Answer;
 /// DELETE.
 pub fn delete(statement: &Statement<'_>) -> Result<Answer> {
     let Found { changing, batches } = statement.find(RowLock::Update)?;
-    let mut returned = Returned::default();
+    let mut returned = Returned::charged(batches.another());
     for batch in &batches {
         let found = |source| match source {
             Source::Found(at) => Ok(batch.column(at).clone()),
@@ -37,7 +37,7 @@ pub fn update(statement: &Statement<'_>) -> Result<Answer> {
     let mode = lock_mode(&statement.target.schema, places(&query.targets));
     let found = statement.find(mode)?;
     let setting = Setting::new(statement, &found)?;
-    let mut returned = Returned::default();
+    let mut returned = Returned::charged(found.batches.another());
     for (at, batch) in found.batches.iter().enumerate() {
         let source = |source| match source {
             Source::Found(place) => Ok(batch.column(place).clone()),

@@ -38,7 +38,7 @@ pub mod literals;
 mod locking;
 mod select;
 
-pub use select::{Select, answer_column};
+pub use select::{Select, answer_column, bytes_of};
 
 /// A statement of the native tier.
 #[derive(Debug)]

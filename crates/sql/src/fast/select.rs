@@ -202,7 +202,8 @@ fn lock_of(parts: &SelectParts<'_>) -> Option<Option<(RowLock, LockWait)>> {
 /// Rows that are sorted here take no more: what a session may hold beside the memory of queries.
 pub(super) const SORT_BYTES: usize = 4 << 20;
 
-pub(super) fn bytes_of(row: &Row) -> usize {
+/// Bytes that a row takes, with what its values have outside of themselves.
+pub fn bytes_of(row: &Row) -> usize {
     let beside = |value: &Value| match value {
         Value::Text(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),

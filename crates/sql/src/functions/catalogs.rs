@@ -159,34 +159,31 @@ fn serial(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     Ok(found.and_then(|o| model.relation(o.0)).map(name).into())
 }
 
-/// Functions between names and OIDs.
-fn named(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
-    let seen = Arc::clone(seen);
-    let kind = match name {
+/// The type of an object's name: regclass and its like.
+pub fn name_type(name: &str) -> Option<u32> {
+    Some(match name {
         "regclass" => oid::REGCLASS,
         "regtype" => oid::REGTYPE,
         "regproc" => oid::REGPROC,
         "regprocedure" => oid::REGPROCEDURE,
         "regnamespace" => oid::REGNAMESPACE,
         "regrole" => oid::REGROLE,
-        _ => 0,
-    };
-    if kind != 0 {
+        _ => return None,
+    })
+}
+
+/// Functions between names and OIDs.
+fn named(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
+    let seen = Arc::clone(seen);
+    if let Some(kind) = name_type(name) {
         let lookup = move |a: &[Datum]| match find_oid(&seen, kind, &arg(a, 0))? {
             Some(oid) => Ok(oid.into()),
             None => Err(no_object(kind, &arg(a, 0).text())),
         };
         return Some(Rowwise::strict(name, kind, lookup));
     }
-    let optional = match name {
-        "to_regclass" => oid::REGCLASS,
-        "to_regtype" => oid::REGTYPE,
-        "to_regproc" => oid::REGPROC,
-        "to_regnamespace" => oid::REGNAMESPACE,
-        "to_regrole" => oid::REGROLE,
-        _ => 0,
-    };
-    if optional != 0 {
+    let optional = name.strip_prefix("to_").filter(|name| *name != "regprocedure");
+    if let Some(optional) = optional.and_then(name_type) {
         let lookup = move |a: &[Datum]| Ok(find_oid(&seen, optional, &arg(a, 0))?.into());
         return Some(Rowwise::strict(name, optional, lookup));
     }

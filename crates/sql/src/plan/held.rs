@@ -24,7 +24,10 @@ impl Held {
     }
 
     /// Adds rows.
-    pub(super) fn add(&mut self, batch: RecordBatch) -> Result<()> {
+    ///
+    /// # Errors
+    /// `53200`.
+    pub fn add(&mut self, batch: RecordBatch) -> Result<()> {
         if batch.num_rows() > 0 {
             self.memory.try_grow(batch.get_array_memory_size())?;
             self.batches.push(batch);
@@ -35,6 +38,19 @@ impl Held {
     /// Their query has given all, and counts as one that runs for as long as they are held.
     pub(super) fn keep_running(&mut self, running: Option<Arc<Running>>) {
         self.running = running;
+    }
+
+    /// None yet, charged to the same memory.
+    pub fn another(&self) -> Held {
+        Held { batches: Vec::new(), memory: self.memory.new_empty(), running: None }
+    }
+
+    /// Charges for what is made of rows and held as long.
+    ///
+    /// # Errors
+    /// `53200`.
+    pub fn charge(&mut self, bytes: usize) -> Result<()> {
+        Ok(self.memory.try_grow(bytes)?)
     }
 
     /// The same rows, or fewer.

@@ -18,14 +18,13 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 use onlap_query::{Facts, Step, stream_of};
 
 use super::session::Asked;
+use super::stored;
 use crate::catalog::oids;
 use crate::plan::scan::external;
 use crate::system::definitions::Definition;
 use crate::system::rows;
 use crate::view::View;
 
-/// Microseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's count begins.
-const EPOCH_US: i64 = 946_684_800_000_000;
 /// Rows of a batch.
 const BATCH_ROWS: usize = 4096;
 /// Rows that a catalog is thought to have: some hundred relations are the system's.
@@ -91,7 +90,7 @@ pub fn scan(
         let ty = definition.types[at];
         let unserved = || {
             let shown = catalog.shown(ty.oid);
-            Error::new("0A000", format!("values of type {shown} are not supported yet"))
+            Error::unserved(format!("values of type {shown} are not supported yet"))
         };
         columns.push((at, ty, repr(catalog, ty.oid).ok_or_else(unserved)?));
     }
@@ -158,7 +157,7 @@ fn datum<'a>(
         (rows::Datum::Int(v), Repr::Int4) => Datum::Int4(*v as i32),
         (rows::Datum::Int(v), Repr::Oid) => Datum::Oid(*v as u32),
         (rows::Datum::Int(v), Repr::Int8) if matches!(ty.oid, 1114 | 1184) => {
-            Datum::Int8(v - EPOCH_US)
+            Datum::Int8(stored::moment_of(*v))
         }
         (rows::Datum::Int(v), Repr::Int8) => Datum::Int8(*v),
         (rows::Datum::Float(v), Repr::Float4) => Datum::Float4(*v as f32),

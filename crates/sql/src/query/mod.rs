@@ -82,7 +82,7 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
         let before = text.get(..place as usize).unwrap_or(text);
         made = made.at(before.chars().count() + 1);
     }
-    made
+    if error.unserved { made.unserved() } else { made }
 }
 
 impl Bound {
@@ -111,8 +111,8 @@ impl Bound {
     ) -> Result<Option<Bound>> {
         match Bound::read(view, text, depth, given) {
             Ok(made) => Ok(Some(made)),
-            Err((true, _)) => Ok(None),
-            Err((false, e)) => Err(e),
+            Err(e) if e.is_unserved() => Ok(None),
+            Err(e) => Err(e),
         }
     }
 
@@ -121,7 +121,7 @@ impl Bound {
     /// # Errors
     /// PostgreSQL's, with their places; `0A000` for what is not served.
     pub fn must(view: &View, text: &str, depth: Depth, given: &[Option<PgType>]) -> Result<Bound> {
-        let mut made = Bound::read(view, text, depth, given).map_err(|(_, e)| e)?;
+        let mut made = Bound::read(view, text, depth, given)?;
         made.ask_to_write(view)?;
         Ok(made)
     }
@@ -133,17 +133,11 @@ impl Bound {
         Ok(())
     }
 
-    /// Binds a statement. An error comes with whether it says only that the statement is not of this class.
-    fn read(
-        view: &View,
-        text: &str,
-        depth: Depth,
-        given: &[Option<PgType>],
-    ) -> std::result::Result<Bound, (bool, SqlError)> {
-        let failed = |e: &onlap_pg::Error| (e.state == "0A000", sql_error(e, text));
-        let own = |e: SqlError| (false, e);
-        let unserved = || (true, SqlError::unsupported("this statement"));
-        let tree = grammar::parse(text).map_err(|e| own(sql_error(&e, text)))?;
+    /// Binds a statement; [`SqlError::is_unserved`] for one that is not of this class.
+    fn read(view: &View, text: &str, depth: Depth, given: &[Option<PgType>]) -> Result<Bound> {
+        let failed = |e: onlap_pg::Error| sql_error(&e, text);
+        let unserved = || SqlError::unsupported("this statement").unserved();
+        let tree = grammar::parse(text).map_err(failed)?;
         let [written] = &tree.statements[..] else { return Err(unserved()) };
         let names = Names::new(view);
         let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
@@ -151,9 +145,9 @@ impl Bound {
         let (bound, query) = match made {
             Ok(made) => made,
             // What is wrong with a view has no place in this text.
-            Err(e) if e.state == "42P17" => return Err(own(sql_error(&e, text).nowhere())),
-            Err(e) if names.is_other() => return Err((true, sql_error(&e, text))),
-            Err(e) => return Err(failed(&e)),
+            Err(e) if e.state == "42P17" => return Err(failed(e).nowhere()),
+            Err(e) if names.is_other() => return Err(failed(e).unserved()),
+            Err(e) => return Err(failed(e)),
         };
         if names.is_other() || !is_of_class(&bound, query, view) {
             return Err(unserved());
@@ -163,9 +157,9 @@ impl Bound {
         if !inner.all(|query| is_of_class(&query.0, query.1, view)) {
             return Err(unserved());
         }
-        let (_, deeper) = others.weigh(&bound).map_err(|e| own(sql_error(&e, text)))?;
+        let (_, deeper) = others.weigh(&bound).map_err(failed)?;
         let depth = depth.plus(deeper);
-        depth.check().map_err(own)?;
+        depth.check()?;
         let needs = needs::of_query(&bound, query, &tables, &others, None);
         let columns = bound.columns(query).into_iter();
         let columns = columns.map(|(name, ty)| {
@@ -248,7 +242,7 @@ impl Bound {
         // Steps without parameters are those that tell whether it is of the class.
         view.scope.plan_goes_on()?;
         let answer = match made.steps(view, &[], text) {
-            Err(e) if e.state() == "0A000" => return Ok(None),
+            Err(e) if e.is_unserved() => return Ok(None),
             steps => view.judge.must(&made.needs).and_then(|()| made.answer(view, steps?)),
         };
         Ok(Some((made, Some(answer))))
@@ -260,12 +254,12 @@ impl Bound {
             self.ask_to_write(view)?;
             return match self.change(view, &self.nulls(), text) {
                 // There is no other way.
-                Err(e) if e.state() == "0A000" => Err(e),
+                Err(e) if e.is_unserved() => Err(e),
                 _ => Ok(Some(self)),
             };
         }
         match self.steps(view, &self.nulls(), text) {
-            Err(e) if e.state() == "0A000" => Ok(None),
+            Err(e) if e.is_unserved() => Ok(None),
             // Parameters have no values yet; what constants refuse is refused when the query runs.
             _ => Ok(Some(self)),
         }

@@ -10,7 +10,7 @@ use onlap_pg::{Error, Oid, Result};
 
 use super::catalog;
 use super::views::of_sql;
-use crate::functions::catalogs::{Seen, oid_named, print};
+use crate::functions::catalogs::{Seen, name_type, oid_named, print};
 use crate::parse::identifiers;
 use crate::rights::Acl;
 use crate::system::grants::{printed, read_item};
@@ -39,15 +39,7 @@ pub fn call(seen: &Seen, name: &str, args: &[Datum<'_>]) -> Result<Option<Datum<
 
 /// The type whose input or output function it is.
 fn kind(name: &str, way: &str) -> Option<Oid> {
-    Some(match name.strip_suffix(way)? {
-        "regclass" => oid::REGCLASS,
-        "regtype" => oid::REGTYPE,
-        "regproc" => oid::REGPROC,
-        "regprocedure" => oid::REGPROCEDURE,
-        "regnamespace" => oid::REGNAMESPACE,
-        "regrole" => oid::REGROLE,
-        _ => return None,
-    })
+    name_type(name.strip_suffix(way)?)
 }
 
 fn read(seen: &Seen, kind: Oid, text: &str) -> Result<Oid> {

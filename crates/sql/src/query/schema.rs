@@ -75,7 +75,7 @@ impl<'a> Names<'a> {
 
     pub(super) fn others(&self) -> Error {
         self.found.other.set(true);
-        Error::new("0A000", "not of this class")
+        Error::unserved("not of this class")
     }
 
     /// The type of a relation's rows, which is in the catalog from now on.

@@ -17,6 +17,7 @@ use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
+use super::stored::moment_of;
 use super::views::of_sql;
 use super::{catalog, named};
 use crate::error::SqlError;
@@ -25,13 +26,10 @@ use crate::functions::catalogs::Seen;
 use crate::types::{Cell, PgType, Style};
 use crate::view::View;
 
-/// Microseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's count begins.
-const EPOCH_US: i64 = 946_684_800_000_000;
-
 /// The settings that values depend on, of a session.
 pub fn settings(view: &View) -> Settings {
     let text = |name: &str| (view.settings)(name).unwrap_or_default();
-    let mut settings = Settings { now: view.began_us - EPOCH_US, ..Settings::default() };
+    let mut settings = Settings { now: moment_of(view.began_us), ..Settings::default() };
     if let Some(zone) = onlap_pg::value::datetime::find_zone(&text("TimeZone")) {
         settings.zone = zone;
     }
@@ -90,7 +88,7 @@ impl Asked {
     pub fn new(view: &View) -> Asked {
         Asked {
             view: view.clone(),
-            began: SystemClock.unix_us() - EPOCH_US,
+            began: moment_of(SystemClock.unix_us()),
             memory: Mutex::default(),
             seen: Seen::new(view),
             functions: Mutex::default(),
@@ -166,7 +164,7 @@ impl Session for Asked {
     }
 
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {
-        let unserved = || Error::new("0A000", format!("function {function} is not supported yet"));
+        let unserved = || Error::unserved(format!("function {function} is not supported yet"));
         let proc = catalog().proc(function).ok_or_else(unserved)?;
         if let Some(value) = named::call(&self.seen, proc.name, args)? {
             return Ok(value);
@@ -208,7 +206,7 @@ impl Session for Asked {
     }
 
     fn clock(&self) -> i64 {
-        SystemClock.unix_us() - EPOCH_US
+        moment_of(SystemClock.unix_us())
     }
 
     fn statement_began(&self) -> i64 {

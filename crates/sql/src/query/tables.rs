@@ -20,9 +20,7 @@ use onlap::{Column, DataType, RowBatch, Rows, Scan, TableSchema, Value, Vector, 
 use onlap_kernels::{Repr, arrow_type, repr};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
-use onlap_query::{
-    Facts, ROW_ID, Restriction, Scanned, Step, Tables, View as BoundView, Wanted, stream_of,
-};
+use onlap_query::{Facts, ROW_ID, Restriction, Scanned, Step, Wanted, stream_of};
 
 use super::{catalog, ranges};
 use crate::plan::TableHandle;
@@ -62,8 +60,9 @@ impl Known {
     }
 }
 
-impl Tables for Known {
-    fn facts(&self, relation: Oid) -> Facts {
+impl Known {
+    /// What is known of a table.
+    pub fn facts(&self, relation: Oid) -> Facts {
         let Some(table) = self.0.get(&relation) else { return Facts::default() };
         let schema = &table.handle.schema;
         let unique = schema.indexes.iter().filter(|index| index.unique && index.key.len() == 1);
@@ -75,7 +74,11 @@ impl Tables for Known {
         Facts { rows, unique, indexed }
     }
 
-    fn scan(
+    /// A step that reads columns of a table, as [`onlap_query::Tables::scan`] says.
+    ///
+    /// # Errors
+    /// None yet: what is wrong shows when it is run.
+    pub fn scan(
         &self,
         relation: Oid,
         columns: &[i32],
@@ -128,10 +131,6 @@ impl Tables for Known {
         };
         let plan = Step::make(name, detail, Vec::new(), schema, Arc::new(run));
         Ok(Scanned { plan, ordered })
-    }
-
-    fn view(&self, _: Oid) -> Result<Option<BoundView>> {
-        Ok(None)
     }
 }
 

@@ -166,7 +166,7 @@ pub fn is_of_views(error: &Error) -> bool {
 
 fn bound(sql: &str, names: &Names<'_>, catalog: &Catalog) -> Result<(Bound, QueryId)> {
     let tree = grammar::parse(sql)?;
-    let [written] = &tree.statements[..] else { return Err(Error::new("0A000", "one query")) };
+    let [written] = &tree.statements[..] else { return Err(Error::unserved("one query")) };
     bind::bind(&tree, &written.statement, names, catalog, &[])
 }
 

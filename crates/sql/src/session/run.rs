@@ -352,11 +352,7 @@ impl Session {
             let run = |bound| self.run_bound(view, &bound, values, parsed);
             return late.map(run).transpose();
         }
-        // A query within another statement has the types of the values it is given.
-        let types: Vec<_> = match prepared.parameters.is_empty() {
-            true => values.iter().map(|value| Some(value.ty)).collect(),
-            false => prepared.parameters.iter().map(|ty| Some(*ty)).collect(),
-        };
+        let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
         let (bound, answer) = match Bound::start(view, parsed, &types, values)? {
             Some((bound, answer)) => (Some(bound), answer),
             None => (None, None),
