@@ -6,10 +6,15 @@
 //!
 //! How deep a statement is gets known from its tokens, before the parser recurses (`crate::deep`).
 
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
 use datafusion::sql::sqlparser::ast::{Statement, Value as AstValue};
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
+use onlap_pg::ast;
 
 use crate::deep::{self, Deep, Depth};
 use crate::error::{Result, SqlError, state};
@@ -31,19 +36,50 @@ pub struct Parsed {
     pub depth: Depth,
     /// The moment that `AS OF` names.
     pub as_of: Option<Moment>,
+    /// Where it is said.
+    said: Option<Range<usize>>,
+    /// Its tree by PostgreSQL's grammar; none of what is no query and changes no rows, or is wrong.
+    pub tree: Option<Arc<ast::Tree>>,
 }
 
 impl Parsed {
-    /// The text as PostgreSQL's grammar reads it: UPSERT is a word of our own, as long as INSERT.
-    pub fn bindable(&self) -> std::borrow::Cow<'_, str> {
-        match &self.body {
-            Body::Upsert(_) => {
-                let begin = self.text.to_ascii_uppercase().find("UPSERT").unwrap_or_default();
-                let (head, tail) = (&self.text[..begin], &self.text[begin + "UPSERT".len()..]);
-                format!("{head}INSERT{tail}").into()
-            }
-            _ => self.text.as_str().into(),
+    /// The text as PostgreSQL's grammar reads it: AS OF is not of that grammar, and UPSERT is a word of our own, as long
+    /// as INSERT. Places in it are those of the text.
+    pub fn bindable(&self) -> Cow<'_, str> {
+        let upsert = match &self.body {
+            Body::Upsert(_) => self.text.to_ascii_uppercase().find("UPSERT"),
+            _ => None,
+        };
+        if upsert.is_none() && self.said.is_none() {
+            return self.text.as_str().into();
         }
+        let mut text = self.text.clone();
+        if let Some(begin) = upsert {
+            text.replace_range(begin..begin + "UPSERT".len(), "INSERT");
+        }
+        if let Some(said) = &self.said {
+            let blanks = " ".repeat(said.len());
+            text.replace_range(said.clone(), &blanks);
+        }
+        text.into()
+    }
+
+    fn with_tree(mut self) -> Parsed {
+        let (Body::Sql(tree) | Body::Upsert(tree) | Body::Overriding(tree)) = &self.body else {
+            return self;
+        };
+        let is_bound = matches!(
+            **tree,
+            Statement::Query(_)
+                | Statement::Insert(_)
+                | Statement::Update(_)
+                | Statement::Delete(_)
+        );
+        self.tree = is_bound
+            .then(|| onlap_pg::grammar::parse(&self.bindable()).ok())
+            .flatten()
+            .map(Arc::new);
+        self
     }
 }
 
@@ -204,14 +240,18 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
     };
     if OTHER.iter().any(|words| begins(words)) {
         depth.check()?;
-        return Ok(Parsed { text, body: Body::Other, depth, as_of: None });
+        return Ok(Parsed { text, body: Body::Other, depth, as_of: None, said: None, tree: None });
     }
     let (upsert, inserts) = (begins(&["UPSERT", "INTO"]), begins(&["INSERT"]));
     if upsert {
         tokens[0].token = Token::make_keyword("INSERT");
     }
     let overriding = inserts && take_overriding(&mut tokens);
-    let as_of = take_moment(&mut tokens)?;
+    let start = tokens.first().map_or(0, |first| offset_of(sql, first.span.start));
+    let (as_of, said) = match take_moment(sql, &mut tokens)? {
+        Some((moment, said)) => (Some(moment), Some(said.start - start..said.end - start)),
+        None => (None, None),
+    };
     join_lock_modes(&mut tokens);
     order_identities(&mut tokens);
     let statement = tree(sql, tokens, depth)?;
@@ -220,7 +260,7 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
         (false, true) => Body::Overriding(statement),
         (false, false) => Body::Sql(statement),
     };
-    Ok(Parsed { text, body, depth, as_of })
+    Ok(Parsed { text, body, depth, as_of, said, tree: None }.with_tree())
 }
 
 /// Takes `OVERRIDING SYSTEM | USER VALUE` out of an INSERT, which the parser does not know; whether it was there.
@@ -257,8 +297,11 @@ fn join_lock_modes(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
-/// Takes `AS OF [COMMIT | TIMESTAMP] literal` out of a statement.
-fn take_moment(tokens: &mut Vec<TokenWithSpan>) -> Result<Option<Moment>> {
+/// Takes `AS OF [COMMIT | TIMESTAMP] literal` out of a statement, and where it stood.
+fn take_moment(
+    sql: &str,
+    tokens: &mut Vec<TokenWithSpan>,
+) -> Result<Option<(Moment, Range<usize>)>> {
     let is = |i: usize, expected: &str, tokens: &[TokenWithSpan]| {
         let found = tokens.get(i).and_then(|t| word(&t.token));
         found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
@@ -276,8 +319,9 @@ fn take_moment(tokens: &mut Vec<TokenWithSpan>) -> Result<Option<Moment>> {
         SqlError::new(state::SYNTAX, "AS OF needs the number of a commit or a time")
             .hint("Write AS OF 1234 or AS OF '2026-01-31 12:00'.")
     })?;
+    let said = offset_of(sql, tokens[at].span.start)..offset_of(sql, tokens[literal].span.end);
     tokens.drain(at..=literal);
-    Ok(Some(moment))
+    Ok(Some((moment, said)))
 }
 
 /// The parser wants the options of an identity column in one order, PostgreSQL takes any.
@@ -324,6 +368,10 @@ fn text_of(sql: &str, tokens: &[TokenWithSpan]) -> String {
     let from = byte_offset(sql, first.start.line, first.start.column);
     let to = byte_offset(sql, last.end.line, last.end.column);
     sql.get(from..to.max(from)).unwrap_or(sql).to_string()
+}
+
+fn offset_of(sql: &str, place: Location) -> usize {
+    byte_offset(sql, place.line, place.column)
 }
 
 fn byte_offset(sql: &str, line: u64, column: u64) -> usize {
