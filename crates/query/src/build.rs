@@ -19,7 +19,7 @@ use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SortItem, Target};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Error, Result, TypeRef};
 
-use crate::compile::{Compiler, Frame, unsupported};
+use crate::compile::{Compiler, Frame};
 use crate::env::{Env, Tables};
 use crate::error::ours;
 use crate::node::{Node, Rows};
@@ -163,9 +163,6 @@ impl Compiler<'_> {
             let bound = self.bound;
             let query = bound.query(id);
             self.with_queries(id)?;
-            if !query.locks.is_empty() {
-                return Err(unsupported("FOR UPDATE here"));
-            }
             let rel = match &query.set {
                 Some(_) => self.set_query(id)?,
                 None => self.select(id)?,
@@ -219,10 +216,14 @@ impl Compiler<'_> {
             plan = self.distinct(query, plan)?;
         }
         let fetch = self.limits(query)?;
+        let locks = !self.row_locks()?.is_empty();
         let is_sorted = self.frame().sorted || query.distinct_on && !query.distinct.is_empty();
         if !query.order.is_empty() && !is_sorted {
-            let most = if query.ties { None } else { fetch.sort_fetch() };
+            let most = if query.ties || locks { None } else { fetch.sort_fetch() };
             plan = self.sort(query, plan, &query.order, most)?;
+        }
+        if locks {
+            plan = self.locked(id, plan, &fetch)?;
         }
         plan = match query.ties {
             true => self.ties(query, plan, &fetch)?,

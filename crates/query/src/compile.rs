@@ -7,7 +7,7 @@ use arrow_schema::DataType;
 use onlap_kernels::time::clock;
 use onlap_kernels::{Col, Cx, Datum, Given, Repr, Types, find, repr};
 use onlap_pg::ast::{Is, SqlValue};
-use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Op, QueryId, SubKind};
+use onlap_pg::bound::{Bound, EntryKind, Expr, ExprId, Literal, Lock, Op, QueryId, SubKind};
 use onlap_pg::catalog::{Volatility, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
@@ -54,6 +54,8 @@ pub struct Frame {
     pub lists: Vec<(ExprId, ArrayRef)>,
     /// What is done with the rows of its only table.
     pub wanted: Wanted,
+    /// How all its tables are locked, where it is a view's query and the view is locked.
+    pub lock: Option<Lock>,
 }
 
 /// The left side of a lateral join, as its right side sees it.
@@ -85,6 +87,7 @@ impl Frame {
             results: Vec::new(),
             lists: Vec::new(),
             wanted: Wanted::default(),
+            lock: None,
         }
     }
 }

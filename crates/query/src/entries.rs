@@ -130,14 +130,18 @@ impl Compiler<'_> {
                         tables: self.tables,
                         frames: Vec::new(),
                     };
-                    Ok(whole(inner.told_query(view.1, told)?, 1000.0))
+                    let lock = self.lock_within(entry)?;
+                    Ok(whole(inner.told_query(view.1, told, lock)?, 1000.0))
                 }
                 None => self.table(entry, *oid, used, conditions),
             },
             EntryKind::Query(query) => {
                 let rows = self.rows_of_query(*query);
                 let told = self.told(entry, used, conditions)?;
-                Ok(whole(self.told_query(*query, told)?, rows))
+                // The locks of a statement's own queries are theirs already.
+                let of_view = self.frame().lock.is_some();
+                let lock = if of_view { self.lock_within(entry)? } else { None };
+                Ok(whole(self.told_query(*query, told, lock)?, rows))
             }
             EntryKind::Cte { name, up, own } => {
                 let rel = self.cte(name, *up, *own)?;
@@ -222,7 +226,7 @@ impl Compiler<'_> {
             layout.add_var((entry, *column), of.types[*column as usize - 1]);
         }
         let mut columns = used.to_vec();
-        if self.changes(entry) {
+        if self.changes(entry) || self.locks_rows_of(entry) {
             columns.push(ROW_ID);
             layout.add_var((entry, ROW_ID), TypeRef::new(oids::INT8));
         }

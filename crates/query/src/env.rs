@@ -5,12 +5,15 @@ use std::sync::Arc;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap_kernels::{Cx, Datum, Session};
+use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::bound::{Bound, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::Settings;
 use onlap_pg::{Oid, Result};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
+
+use crate::compile::unsupported;
 
 /// What all expressions of a plan share.
 pub struct Env {
@@ -128,6 +131,10 @@ pub struct Facts {
     pub indexed: Vec<i32>,
 }
 
+/// Locks rows by their ids, without waiting; says of each whether it is locked, and is not to be left out.
+pub type Locker =
+    Arc<dyn Fn(&TaskContext, &[i64]) -> datafusion_common::Result<Vec<bool>> + Send + Sync>;
+
 /// The number of the column that has a row's id, a bigint, as [`Tables::scan`] is asked for it.
 pub const ROW_ID: i32 = i32::MIN;
 
@@ -148,6 +155,14 @@ pub trait Tables {
         restrictions: Vec<Restriction>,
         wanted: &Wanted,
     ) -> Result<Scanned>;
+
+    /// What locks rows of a relation.
+    ///
+    /// # Errors
+    /// `0A000`: they have no locks.
+    fn locker(&self, _relation: Oid, _strength: LockStrength, _wait: LockWait) -> Result<Locker> {
+        Err(unsupported("locking rows of this relation"))
+    }
 
     /// The query of a view; `None` if the relation is none.
     ///

@@ -407,6 +407,12 @@ impl Compiler<'_> {
             JoinKind::Full if no_right => JoinKind::Right,
             kind => kind,
         };
+        if matches!(kind, JoinKind::Left | JoinKind::Full) {
+            self.refuse_nullable(&right)?;
+        }
+        if matches!(kind, JoinKind::Right | JoinKind::Full) {
+            self.refuse_nullable(&left)?;
+        }
         let mut on = Vec::new();
         if let Some(condition) = join.condition {
             self.split(condition, &mut on);

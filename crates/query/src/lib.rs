@@ -28,6 +28,7 @@ mod joins;
 mod keys;
 mod layout;
 mod lists;
+mod locks;
 mod logic;
 mod membership;
 mod node;
@@ -49,7 +50,8 @@ mod within;
 pub use build::{Output, OutputColumn, compile};
 pub use change::{Change, RowExprs, Source, Update, compile_change};
 pub use env::{
-    Env, Facts, Order, ROW_ID, Restriction, RestrictionKind, Scanned, Tables, Values, View, Wanted,
+    Env, Facts, Locker, Order, ROW_ID, Restriction, RestrictionKind, Scanned, Tables, Values, View,
+    Wanted,
 };
 pub use error::{external, of_external};
 pub use node::{Node, Rows};

@@ -50,7 +50,9 @@ impl Compiler<'_> {
         let first = self.limits(query).ok()?.sort_fetch()?;
         let order: Option<Vec<Order>> =
             query.order.iter().map(|item| self.order_of(entry, query, item)).collect();
-        Some(Wanted { order: order?, first, filtered: query.ties })
+        // A row that is locked may be left out.
+        let locks = self.row_locks().is_ok_and(|locks| !locks.is_empty());
+        Some(Wanted { order: order?, first, filtered: query.ties || locks })
     }
 
     fn order_of(&self, entry: usize, query: &Query, item: &SortItem) -> Option<Order> {

@@ -72,7 +72,7 @@ impl Compiler<'_> {
     pub fn set_node(&mut self, query: &Query, node: &SetNode) -> Result<Rel> {
         stacker::maybe_grow(128 << 10, 2 << 20, || match node {
             SetNode::Entry(entry) => match &query.entries[entry - 1].kind {
-                EntryKind::Query(inner) => self.told_query(*inner, self.told_part(*inner)),
+                EntryKind::Query(inner) => self.told_query(*inner, self.told_part(*inner), None),
                 _ => unreachable!("a set is made of queries"),
             },
             SetNode::Both { kind: SetKind::Union, all, types, .. } => {

@@ -7,7 +7,7 @@
 //! so nothing goes through LIMIT, windows, DISTINCT ON or sets of GROUP BY.
 
 use onlap_kernels::Datum;
-use onlap_pg::bound::{Expr, ExprId, Query, QueryId};
+use onlap_pg::bound::{Expr, ExprId, Lock, Query, QueryId};
 use onlap_pg::{Result, TypeRef};
 
 use crate::build::{Rel, visible};
@@ -35,12 +35,12 @@ fn passes(query: &Query) -> bool {
 }
 
 impl Compiler<'_> {
-    /// A query within, with what it is told.
+    /// A query within, with what it is told and how its tables are locked from outside.
     ///
     /// # Errors
     /// As of any query.
-    pub fn told_query(&mut self, query: QueryId, told: Told) -> Result<Rel> {
-        self.frames.push(Frame { told, ..Frame::new(query, None) });
+    pub fn told_query(&mut self, query: QueryId, told: Told, lock: Option<Lock>) -> Result<Rel> {
+        self.frames.push(Frame { told, lock, ..Frame::new(query, None) });
         let made = self.query(query);
         self.frames.pop();
         made

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use datafusion::common::{DataFusionError, SchemaError};
+use datafusion_common::DataFusionError;
 use onlap::ErrorKind;
 
 mod rules;
@@ -282,33 +282,16 @@ fn of_planner(e: &DataFusionError) -> SqlError {
         }
         DataFusionError::Shared(inner) => of_planner(inner),
         DataFusionError::Collection(all) if !all.is_empty() => of_planner(&all[0]),
-        DataFusionError::SchemaError(inner, _) => of_schema(inner),
-        DataFusionError::SQL(inner, _) => plain(state::SYNTAX, &inner.to_string()),
         DataFusionError::NotImplemented(text) => plain(state::UNSUPPORTED, text),
         DataFusionError::ResourcesExhausted(text) => plain(state::OUT_OF_MEMORY, text),
         DataFusionError::ArrowError(inner, _) => of_arrow(inner),
         DataFusionError::IoError(inner) => of_io(inner),
-        DataFusionError::Plan(text) => plain(guess(text), text),
-        DataFusionError::Execution(text) => plain(guess(text), text),
         other => plain(state::INTERNAL, &other.strip_backtrace()),
     }
 }
 
-fn of_schema(e: &SchemaError) -> SqlError {
-    match e {
-        SchemaError::FieldNotFound { field, .. } => {
-            SqlError::new(state::NO_COLUMN, format!("column \"{}\" does not exist", field.name))
-        }
-        SchemaError::AmbiguousReference { field } => SqlError::new(
-            state::AMBIGUOUS,
-            format!("column reference \"{}\" is ambiguous", field.name),
-        ),
-        other => SqlError::new(state::SYNTAX, other.to_string()),
-    }
-}
-
-fn of_arrow(e: &datafusion::arrow::error::ArrowError) -> SqlError {
-    use datafusion::arrow::error::ArrowError;
+fn of_arrow(e: &arrow_schema::ArrowError) -> SqlError {
+    use arrow_schema::ArrowError;
     match e {
         ArrowError::DivideByZero => SqlError::new("22012", "division by zero"),
         ArrowError::ArithmeticOverflow(_) => SqlError::new("22003", "value out of range"),
@@ -335,24 +318,4 @@ fn of_io(e: &std::io::Error) -> SqlError {
         _ => state::IO,
     };
     SqlError::new(state, format!("a file that the query keeps rows in: {e}"))
-}
-
-/// The planner tells most of its failures by text alone.
-fn guess(text: &str) -> &'static str {
-    let has = |part: &str| text.contains(part);
-    if has("Invalid function") || has("No function matches") {
-        state::NO_FUNCTION
-    } else if has("table") && has("not found") {
-        state::NO_TABLE
-    } else if has("Cannot coerce") || has("type_coercion") || has("Cannot infer common") {
-        state::MISMATCH
-    } else if has("must appear in the GROUP BY") || has("must be in the GROUP BY") {
-        "42803"
-    } else if has("returned more than one row") {
-        state::CARDINALITY
-    } else if has("ivide by zero") {
-        "22012"
-    } else {
-        state::SYNTAX
-    }
 }

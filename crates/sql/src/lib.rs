@@ -21,7 +21,6 @@ mod instance;
 mod parse;
 mod plan;
 mod query;
-mod rewrite;
 mod rights;
 mod scope;
 pub mod scram;
@@ -32,6 +31,7 @@ mod settings_sql;
 mod system;
 mod types;
 mod view;
+mod waits;
 mod wire;
 mod words;
 

@@ -17,6 +17,7 @@ use parking_lot::{MappedMutexGuard, Mutex, MutexGuard};
 
 use crate::error::{Result, SqlError, state};
 use crate::plan::room::{Place, QUERY_BYTES, Room, Running};
+use crate::waits::Waits;
 
 /// A transaction that is shared, and a flag that ends its statement.
 pub struct Scope {
@@ -35,6 +36,8 @@ pub struct Scope {
     memory: AtomicUsize,
     /// When the statement is to end.
     stop: Arc<Stop>,
+    /// Rows that its steps could not lock.
+    waits: Waits,
 }
 
 impl Scope {
@@ -51,6 +54,7 @@ impl Scope {
             away: AtomicBool::new(false),
             memory: AtomicUsize::new(0),
             stop: Arc::new(Stop::new(cancel)),
+            waits: Waits::default(),
         })
     }
 
@@ -177,6 +181,11 @@ impl Scope {
     /// Lets queries run in the place that the statement's text has.
     pub fn adopt(&self, text: &Arc<Running>) {
         *self.running.lock() = Arc::downgrade(text);
+    }
+
+    /// Rows that its steps could not lock.
+    pub fn waits(&self) -> &Waits {
+        &self.waits
     }
 
     /// The process's room for queries.

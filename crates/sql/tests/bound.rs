@@ -1,6 +1,6 @@
 //! Do queries that PostgreSQL's rules bind give what PostgreSQL gives?
 //!
-//! With `SET binder = postgres` each statement runs here and in a private PostgreSQL 15 (a Debian package); rows as texts, or
+//! Each statement runs here and in a private PostgreSQL 15 (a Debian package); rows as texts, or
 //! SQLSTATE, must be the same. The order of rows is not compared.
 
 mod support;
@@ -198,7 +198,6 @@ fn bound_queries_give_what_postgresql_gives() {
         assert_eq!(client.run(statement).expect("it answers").error, None, "{statement}");
         assert_eq!(talk.run(statement).error, None, "{statement}");
     }
-    talk.rows("set binder = postgres");
     let mut differ = Vec::new();
     for statement in STATEMENTS.iter().chain(VIEWS).chain(CATALOGS) {
         let (mine, other) = (ours(&mut talk, statement), theirs(&mut client, statement));
@@ -217,7 +216,6 @@ fn rights_hold_for_bound_queries() {
     owner.rows("insert into kept values (1, 'x')");
     owner.rows("create role reader login");
     let mut reader = fixture.session_of("reader");
-    reader.rows("set binder = postgres");
     for statement in [
         "select secret from kept",
         "select count(*) from kept",

@@ -6,7 +6,7 @@ use crate::bound::{Entry, EntryKind, Lock, Query, QueryId};
 use crate::{Error, Result};
 
 /// How messages call a lock.
-pub(super) fn name(strength: LockStrength) -> &'static str {
+pub fn name(strength: LockStrength) -> &'static str {
     match strength {
         LockStrength::KeyShare => "FOR KEY SHARE",
         LockStrength::Share => "FOR SHARE",
@@ -96,7 +96,10 @@ impl Binder<'_> {
 }
 
 /// Only rows of tables are locked, none that were made of them.
-fn check(query: &Query, strength: LockStrength) -> Result<()> {
+///
+/// # Errors
+/// `0A000`: those of the query are none.
+pub fn check(query: &Query, strength: LockStrength) -> Result<()> {
     let found = [
         (query.set.is_some(), "with UNION/INTERSECT/EXCEPT"),
         (!query.distinct.is_empty(), "with DISTINCT clause"),

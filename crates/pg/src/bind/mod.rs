@@ -41,6 +41,8 @@ mod walk;
 mod windows;
 mod with;
 
+pub use locks::{check as check_lock, name as lock_name};
+
 use std::collections::HashMap;
 use std::sync::Arc;
 

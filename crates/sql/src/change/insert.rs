@@ -50,12 +50,13 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
         // What is there already is changed, so all of the query is read first.
         let (rows, held) = statement.all_rows(&changing)?;
         let mut conflict = Conflict::new(statement, change)?;
+        statement.view.scope.waits().fix();
         let mut kept = Vec::with_capacity(rows.len());
         for row in rows {
             kept.extend(conflict.put(row)?);
         }
         (returns(&kept, &held)?, kept.len())
-    } else if change.returning.is_some() || statement.bound.reads_what_it_writes() {
+    } else if change.returning.is_some() || statement.bound.reads_all_first() {
         // What RETURNING asks of tables, and the query, it asks as they were when the statement began.
         let (rows, held) = statement.all_rows(&changing)?;
         let returned = returns(&rows, &held)?;

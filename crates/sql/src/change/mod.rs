@@ -22,7 +22,7 @@ use onlap_pg::bound::{Expr, Modify, ModifyKind, Target};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
-use crate::query::{Bound, stored, tables};
+use crate::query::{Bound, stored, tables, until_locked};
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::rights::{Action, Need};
 use crate::session::answer::Answer;
@@ -57,11 +57,16 @@ pub fn run(
     view.must(bound.needs())?;
     let values = bound.values(view, values, text)?;
     let statement = Statement { session, view, bound, modify, target, values, text };
-    match modify.kind {
+    let carry_out = || match modify.kind {
         ModifyKind::Insert if blind => insert::upsert(&statement),
         ModifyKind::Insert => insert::run(&statement),
         ModifyKind::Update => update::update(&statement),
         ModifyKind::Delete => update::delete(&statement),
+    };
+    // Rows are written when all that the statement's queries lock is locked.
+    match bound.locks_rows() {
+        true => until_locked(view, carry_out),
+        false => carry_out(),
     }
 }
 

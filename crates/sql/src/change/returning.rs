@@ -8,8 +8,8 @@ use onlap_query::{RowExprs, Source};
 use super::Statement;
 use crate::error::Result;
 use crate::plan::Held;
-use crate::query::{Encoder, sql_error};
-use crate::session::answer::{self, Answer, Chunk, RowsAnswer};
+use crate::query::{Encoder, Sent, sql_error};
+use crate::session::answer::{Answer, RowsAnswer};
 
 /// The rows that a statement returns, as they come; they count among the memory of queries until they are sent.
 #[derive(Default)]
@@ -48,24 +48,9 @@ impl Returned {
         if statement.modify.returning.is_empty() {
             return Answer::Done(format!("{tag} {n}"));
         }
-        let source = Sent { held: self.0, next: 0, encoder: Arc::clone(encoder) };
+        let source = Sent::new(self.0, Arc::clone(encoder));
         let columns = Arc::clone(statement.bound.columns());
         Answer::Rows(RowsAnswer::new(columns, Box::new(source), tag))
-    }
-}
-
-/// Rows that are held until all are sent.
-struct Sent {
-    held: Option<Held>,
-    next: usize,
-    encoder: Arc<Encoder>,
-}
-
-impl answer::Source for Sent {
-    fn next(&mut self) -> Result<Option<Chunk>> {
-        let batch = self.held.as_ref().and_then(|held| held.get(self.next)).cloned();
-        self.next += 1;
-        Ok(batch.map(|batch| Chunk::Bound(batch, Arc::clone(&self.encoder))))
     }
 }
 

@@ -12,12 +12,9 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::{ReadCounters, Value};
 use serde_json::{Value as Json, json};
 
-use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::parse::{self, Body, Parsed};
-use crate::plan::access::Access;
-use crate::plan::{Known, scan};
 use crate::query::Bound;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Prepared, Session};
@@ -138,32 +135,12 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
         Statement::Query(_)
         | Statement::Insert(_)
         | Statement::Update(_)
-        | Statement::Delete(_)
-            if session.binds_itself()
-                && parsed.as_of.is_none()
-                && let Some(bound) = Bound::new(view, &parsed.bindable(), parsed.depth, &[])? =>
-        {
+        | Statement::Delete(_) => {
+            let bound = Bound::of(view, parsed, &[])?;
             let plan = bound.plan(view, &parsed.bindable())?;
             let text = displayable(plan.as_ref()).indent(false).to_string();
             let lines = text.lines().map(str::to_string).collect();
             Ok(Found { tier: "planner", index: index_of(&plan), lines })
-        }
-        Statement::Query(_) => {
-            let planner = &session.instance.planner;
-            let query = planner.plan(view, statement.clone(), Vec::new(), &Known::default())?;
-            let plan = planner.physical(view, &query)?;
-            Ok(deep::run(plan.depth(), || {
-                let text = displayable(plan.as_ref()).indent(false).to_string();
-                let lines = text.lines().map(str::to_string).collect();
-                Found { tier: "planner", index: index_of(&plan), lines }
-            }))
-        }
-        Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-            let bound = Bound::must(view, &parsed.bindable(), parsed.depth, &[])?;
-            view.must(bound.needs())?;
-            let text = statement.to_string();
-            let word = text.split_whitespace().next().unwrap_or_default().to_string();
-            Ok(Found { tier: "planner", index: None, lines: vec![word] })
         }
         other => Err(SqlError::unsupported(format!("EXPLAIN of {other}"))),
     }
@@ -171,11 +148,6 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
 
 /// The first index that a plan reads.
 fn index_of(plan: &Arc<dyn ExecutionPlan>) -> Option<String> {
-    if let Some(scan) = scan::as_scan(plan)
-        && let Access::Index { name, .. } = scan.access()
-    {
-        return Some(name.clone());
-    }
     if let Some(step) = (plan.as_ref() as &dyn Any).downcast_ref::<onlap_query::Step>()
         && let Some(used) = step.detail().strip_prefix(" using ")
         && let Some((index, _)) = used.split_once(" on ")

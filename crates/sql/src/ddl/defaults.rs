@@ -32,45 +32,10 @@ pub fn expression(view: &View, table: TableId, column: ColumnId) -> Option<Strin
 /// # Errors
 /// Those of the expressions.
 pub fn columns(
-    session: &Session,
     view: &View,
     expressions: &[(DataType, &str)],
     rows: usize,
 ) -> Result<Vec<Column>> {
-    if session.binds_itself()
-        && let Some(columns) = bound_columns(view, expressions, rows)?
-    {
-        return Ok(columns);
-    }
-    let items: Vec<&str> = expressions.iter().map(|(_, e)| *e).collect();
-    let many = vec!["(0)"; rows].join(", ");
-    let text = format!("SELECT {} FROM (VALUES {many}) AS many(n)", items.join(", "));
-    let planner = &session.instance.planner;
-    let query = planner.plan(view, parse::one(&text)?, Vec::new(), &Known::default())?;
-    let batches = planner.run(planner.physical(view, &query)?, &view.scope)?.all()?;
-    if batches.iter().map(RecordBatch::num_rows).sum::<usize>() != rows {
-        return Err(SqlError::new(state::INTERNAL, "a default gave too few values"));
-    }
-    let mut columns = Vec::with_capacity(expressions.len());
-    for (i, (ty, _)) in expressions.iter().enumerate() {
-        let mut column = Column::new(ty.physical());
-        for batch in &batches {
-            for row in 0..batch.num_rows() {
-                let value = value_of_array(batch.column(i), row, *ty)?;
-                convert::push_value(*ty, &value, &mut column, "default")?;
-            }
-        }
-        columns.push(column);
-    }
-    Ok(columns)
-}
-
-/// Values of computed defaults by PostgreSQL's meaning; `None` where that has no kernel for one.
-fn bound_columns(
-    view: &View,
-    expressions: &[(DataType, &str)],
-    rows: usize,
-) -> Result<Option<Vec<Column>>> {
     // A length is asked for when the value is assigned: a cast would cut it off.
     let whole = |ty: DataType| match ty {
         DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
@@ -81,7 +46,7 @@ fn bound_columns(
     let items: Vec<String> = expressions.iter().map(cast).collect();
     let text = format!("SELECT {} FROM pg_catalog.generate_series(1, {rows})", items.join(", "));
     let depth = parse::statements(&text)?.pop().map(|parsed| parsed.depth).unwrap_or_default();
-    let Some(bound) = Bound::new(view, &text, depth, &[])? else { return Ok(None) };
+    let bound = Bound::must(view, &text, depth, &[])?;
     let mut columns: Vec<Column> =
         expressions.iter().map(|(ty, _)| Column::new(ty.physical())).collect();
     let mut batches = bound.batches(view, &text)?;
@@ -95,7 +60,7 @@ fn bound_columns(
             }
         }
     }
-    Ok(Some(columns))
+    Ok(columns)
 }
 
 /// Whether a column is filled by its sequence alone, and a value of the caller's refused.

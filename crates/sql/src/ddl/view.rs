@@ -39,7 +39,7 @@ pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result
         }
         Some(_) => return Err(naming::taken(&name.name)),
     }
-    let Described { columns: found, needs } = described(session, view, create)?;
+    let Described { columns: found, needs } = described(view, create)?;
     let columns = column_names(create, &found)?;
     if let Some(old) = view.objects.get(Kind::View, &engine) {
         check_replaced(&old.body, &columns)?;
@@ -104,25 +104,14 @@ struct Described {
     needs: Vec<Need>,
 }
 
-fn described(session: &Session, view: &View, create: &CreateView) -> Result<Described> {
-    if session.binds_itself() {
-        let text = create.query.to_string();
-        let depth = parse::one(&text)?.depth();
-        // Places are those of the text as it is written out here.
-        let bound = Bound::new(view, &text, depth, &[]).map_err(SqlError::nowhere)?;
-        if let Some(bound) = bound {
-            let columns = bound.columns().iter().map(|column| (column.name.clone(), column.ty));
-            return Ok(Described { columns: columns.collect(), needs: bound.needs().to_vec() });
-        }
-    }
-    let statement = Statement::Query(create.query.clone());
-    let plan = session.instance.planner.plan(view, statement, Vec::new(), &Known::default())?;
-    let schema = plan.schema();
-    let columns = schema
-        .fields()
-        .iter()
-        .map(|field| (rewrite::shown(field.name()).to_string(), PgType::of_field(field)));
-    Ok(Described { columns: columns.collect(), needs: plan.needs })
+fn described(view: &View, create: &CreateView) -> Result<Described> {
+    let text = create.query.to_string();
+    let depth = parse::one(&text)?.depth();
+    // Places are those of the text as it is written out here.
+    let bound = Bound::must(view, &text, depth, &[]).and_then(|bound| bound.served(view, &text));
+    let bound = bound.map_err(SqlError::nowhere)?;
+    let columns = bound.columns().iter().map(|column| (column.name.clone(), column.ty));
+    Ok(Described { columns: columns.collect(), needs: bound.needs().to_vec() })
 }
 
 /// What a name in a view's query stands for; `None` for one of the system.

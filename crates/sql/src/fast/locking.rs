@@ -14,12 +14,10 @@ use std::sync::Arc;
 use onlap::{LockWait, Row, RowBatch, RowId, RowLock, convert};
 
 use super::conditions::{Conditions, Resolved};
-use super::select::{Order, Part, SORT_BYTES, Select, Wanted, bytes_of, count_of, holds};
-use crate::catalog::names::quote;
+use super::select::{Order, Part, SORT_BYTES, Select, Wanted, bytes_of, holds};
 use crate::error::Result;
 use crate::plan::access::Choice;
 use crate::scope::Scope;
-use crate::session::Parameter;
 use crate::session::answer::{self, Answer, Chunk, RowsAnswer};
 
 /// Rows that are read at a time.
@@ -42,38 +40,6 @@ pub(super) struct Locking {
 }
 
 impl Select {
-    /// ORDER BY as text, for a query of the table under its alias; empty for none.
-    pub fn order_text(&self) -> String {
-        let item = |order: &Order| {
-            let column = quote(&self.source.schema.columns[order.column].name);
-            let direction = if order.descending { " DESC" } else { "" };
-            format!("{}.{column}{direction}", quote(&self.source.alias))
-        };
-        let items: Vec<String> = self.order.iter().map(item).collect();
-        if items.is_empty() { String::new() } else { format!(" ORDER BY {}", items.join(", ")) }
-    }
-
-    /// Locks rows whose ids were found in the order asked for, and answers with them; `None` where the values of its
-    /// conditions need the planner, or where it locks nothing.
-    ///
-    /// # Errors
-    /// Those of the statement.
-    pub fn lock_found(
-        &self,
-        scope: &Arc<Scope>,
-        values: &[Parameter],
-        ids: Vec<RowId>,
-    ) -> Result<Option<Answer>> {
-        let Some(resolved) = self.conditions.resolve(&self.source.schema, values)? else {
-            return Ok(None);
-        };
-        let Some((mode, wait)) = self.lock else { return Ok(None) };
-        let limit = count_of(self.limit.as_ref(), values, "LIMIT")?;
-        let offset = count_of(self.offset.as_ref(), values, "OFFSET")?.unwrap_or(0);
-        let ids = Box::new(ids.into_iter().map(Ok));
-        self.locked(scope, &resolved, ids, &Locking { mode, wait, limit, offset }).map(Some)
-    }
-
     /// Locks rows in this order, until there are enough.
     pub(super) fn locked(
         &self,

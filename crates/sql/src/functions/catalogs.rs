@@ -5,9 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use datafusion::logical_expr::ScalarUDF;
-
-use super::rowwise::{Gives, Rowwise};
+use super::Function;
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
@@ -60,7 +58,7 @@ fn oid_of(arguments: &[Datum], at: usize) -> u32 {
 }
 
 /// A function of catalogs by name; `None` where there is none.
-pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Arc<ScalarUDF>> {
+pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     if let Some(function) = super::privileges::find(seen, name) {
         return Some(function);
     }
@@ -69,14 +67,14 @@ pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Arc<ScalarUDF>> {
         .or_else(|| measured(seen, name))
         .or_else(|| permitted(name))
         .or_else(|| absent(name))?;
-    Some(function.udf())
+    Some(function)
 }
 
 /// Functions that print definitions.
-fn described(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
+fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let seen = Arc::clone(seen);
     let made = match name {
-        "format_type" => Rowwise::strict(name, oid::TEXT, |a| {
+        "format_type" => Function::new(|a| {
             let ty = oid_of(a, 0);
             let modifier = arg(a, 1).int().unwrap_or(-1) as i32;
             Ok(match arg(a, 0) {
@@ -84,22 +82,21 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
                 _ if ty == 0 => "-".into(),
                 _ => names::format_type(PgType { oid: ty, modifier }).into(),
             })
-        })
-        .with_nulls(),
-        "pg_get_expr" => Rowwise::strict(name, oid::TEXT, |a| Ok(arg(a, 0))),
-        "pg_get_indexdef" => Rowwise::strict(name, oid::TEXT, move |a| index(&seen, a)),
-        "pg_get_constraintdef" => Rowwise::strict(name, oid::TEXT, move |a| constraint(&seen, a)),
-        "pg_get_viewdef" => Rowwise::strict(name, oid::TEXT, move |a| {
+        }),
+        "pg_get_expr" => Function::new(|a| Ok(arg(a, 0))),
+        "pg_get_indexdef" => Function::new(move |a| index(&seen, a)),
+        "pg_get_constraintdef" => Function::new(move |a| constraint(&seen, a)),
+        "pg_get_viewdef" => Function::new(move |a| {
             Ok(match seen.relation(&arg(a, 0))?.map(|r| &r.what) {
                 Some(What::View(sql)) => format!(" {sql};").into(),
                 _ => Datum::Null,
             })
         }),
-        "pg_get_serial_sequence" => Rowwise::strict(name, oid::TEXT, move |a| serial(&seen, a)),
+        "pg_get_serial_sequence" => Function::new(move |a| serial(&seen, a)),
         "obj_description" | "shobj_description" => {
-            Rowwise::strict(name, oid::TEXT, move |a| Ok(comment(&seen, oid_of(a, 0), 0)))
+            Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), 0)))
         }
-        "col_description" => Rowwise::strict(name, oid::TEXT, move |a| {
+        "col_description" => Function::new(move |a| {
             Ok(comment(&seen, oid_of(a, 0), arg(a, 1).int().unwrap_or(0)))
         }),
         _ => return None,
@@ -173,40 +170,30 @@ pub fn name_type(name: &str) -> Option<u32> {
 }
 
 /// Functions between names and OIDs.
-fn named(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
+fn named(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let seen = Arc::clone(seen);
     if let Some(kind) = name_type(name) {
         let lookup = move |a: &[Datum]| match find_oid(&seen, kind, &arg(a, 0))? {
             Some(oid) => Ok(oid.into()),
             None => Err(no_object(kind, &arg(a, 0).text())),
         };
-        return Some(Rowwise::strict(name, kind, lookup));
+        return Some(Function::new(lookup));
     }
     let optional = name.strip_prefix("to_").filter(|name| *name != "regprocedure");
     if let Some(optional) = optional.and_then(name_type) {
         let lookup = move |a: &[Datum]| Ok(find_oid(&seen, optional, &arg(a, 0))?.into());
-        return Some(Rowwise::strict(name, optional, lookup));
+        return Some(Function::new(lookup));
     }
     Some(match name {
-        // What of which kind is said by the type of the argument's column.
-        "onlap_name_of" => Rowwise::strict(name, oid::TEXT, |a| Ok(arg(a, 0)))
-            .by_type(move |kind, a| Ok(print(&seen, kind, oid_of(a, 0))?.into())),
-        "pg_get_userbyid" => Rowwise::strict(name, oid::NAME, move |a| {
+        "pg_get_userbyid" => Function::new(move |a| {
             Ok(seen.view.judge.rights().name_of(oid_of(a, 0)).into())
         }),
-        "pg_table_is_visible" => Rowwise::strict(name, oid::BOOL, move |a| {
+        "pg_table_is_visible" => Function::new(move |a| {
             let model = seen.model()?;
             Ok(model.relation(oid_of(a, 0)).map(|r| model.is_visible(r)).into())
         }),
         _ => return None,
     })
-}
-
-/// Prints OIDs of a kind as names.
-pub fn printer(view: &View, kind: u32) -> Arc<ScalarUDF> {
-    let seen = Seen::new(view);
-    let call = move |a: &[Datum]| Ok(print(&seen, kind, oid_of(a, 0))?.into());
-    Rowwise::strict(&format!("onlap_name_of_{kind}"), kind, call).gives(Gives::Printed(kind)).udf()
 }
 
 /// The OID that a text means as one of the types that stand for names.
@@ -269,7 +256,7 @@ fn no_object(kind: u32, name: &str) -> SqlError {
 }
 
 /// Functions that say how large things are.
-fn measured(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
+fn measured(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let seen = Arc::clone(seen);
     let (rows, entries) = match name {
         "pg_relation_size" | "pg_table_size" => (true, false),
@@ -283,11 +270,11 @@ fn measured(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
                 };
                 Ok((stats.tables.iter().map(of).sum::<u64>() as i64).into())
             };
-            return Some(Rowwise::strict(name, oid::INT8, sum));
+            return Some(Function::new(sum));
         }
         _ => return None,
     };
-    Some(Rowwise::strict(name, oid::INT8, move |a| {
+    Some(Function::new(move |a| {
         let Some(relation) = seen.relation(&arg(a, 0))? else { return Ok(Datum::Null) };
         let stats = seen.view.instance.db.stats_without_keys()?;
         let bytes = match (&relation.what, relation.index()) {
@@ -310,14 +297,14 @@ fn measured(seen: &Arc<Seen>, name: &str) -> Option<Rowwise> {
 }
 
 /// Functions that ask whether something is seen.
-fn permitted(name: &str) -> Option<Rowwise> {
+fn permitted(name: &str) -> Option<Function> {
     let yes = name.starts_with("pg_") && name.ends_with("_is_visible");
     let no = matches!(name, "pg_relation_is_publishable" | "pg_is_other_temp_schema");
-    (yes || no).then(|| Rowwise::strict(name, oid::BOOL, move |_| Ok(yes.into())))
+    (yes || no).then(|| Function::new(move |_| Ok(yes.into())))
 }
 
 /// Functions about what is not here.
-fn absent(name: &str) -> Option<Rowwise> {
+fn absent(name: &str) -> Option<Function> {
     let text = matches!(
         name,
         "pg_get_ruledef"
@@ -334,15 +321,10 @@ fn absent(name: &str) -> Option<Rowwise> {
             | "pg_tablespace_location"
     );
     match name {
-        _ if text => Some(Rowwise::strict(name, oid::TEXT, |_| Ok(Datum::Null))),
+        _ if text => Some(Function::new(|_| Ok(Datum::Null))),
         "pg_partition_ancestors" => {
-            Some(Rowwise::strict(name, 2210, |_| Ok(Datum::Ints(Vec::new()))))
+            Some(Function::new(|_| Ok(Datum::Ints(Vec::new()))))
         }
-        "pg_typeof" => Some(
-            Rowwise::strict(name, oid::TEXT, |_| Ok(Datum::Null))
-                .with_nulls()
-                .gives(Gives::TypeName),
-        ),
         _ => None,
     }
 }

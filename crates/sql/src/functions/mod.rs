@@ -1,148 +1,64 @@
-//! Which functions does a query have besides the planner's?
+//! Which functions does the session answer?
 //!
-//! Those of the session, whose value is known when a statement is planned; PostgreSQL's own; functions
-//! that give tables.
+//! Those that know the session, the catalogs or sequences; they are called with values alone. All others are kernels
+//! (`onlap_kernels`). Which arguments and types a function has is known from PostgreSQL's catalog; a strict one is not
+//! called with NULL.
 
-pub mod bounded;
-pub mod intervals;
-pub mod joined;
-pub mod json;
-pub mod large_values;
-mod names;
-pub mod numerics;
-pub mod operators;
-pub mod patterns;
+pub mod catalogs;
+pub mod privileges;
 pub mod sequences;
+mod server;
 pub mod set_config;
 
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::{Field, FieldRef};
-use datafusion::catalog::TableProvider;
-use datafusion::common::{Column, Result, ScalarValue, TableReference, plan_err};
-use datafusion::execution::{SessionState, SessionStateBuilder};
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, ScalarUDF};
+use crate::error::Result;
+use crate::system::rows::Datum;
 
-use constant::Constant;
+/// What a function makes of its arguments.
+type Call = dyn Fn(&[Datum]) -> Result<Datum> + Send + Sync;
 
-use crate::types::{PgType, oid};
-use crate::view::View;
+/// A function of the session.
+#[derive(Clone)]
+pub struct Function(Arc<Call>);
 
-mod aggregates;
-pub mod catalogs;
-mod constant;
-mod format;
-mod formats;
-mod interval_text;
-mod lists;
-mod moments;
-pub mod privileges;
-mod ranked;
-mod rowwise;
-mod server;
-mod texts;
-
-/// Functions of the planner's library that PostgreSQL does not have, and that take the product of the lengths of what
-/// they are given, without a look at the time.
-const LEFT_OUT: &[&str] = &["levenshtein"];
-
-/// Adds functions that are the same for all sessions.
-pub fn register(builder: &mut SessionStateBuilder) {
-    let functions = builder.scalar_functions().get_or_insert_default();
-    functions.extend(texts::all().into_iter().map(rowwise::Rowwise::udf));
-    functions.extend(formats::all().into_iter().map(rowwise::Rowwise::udf));
-    functions.extend(lists::all());
-    functions.extend(json::all());
-    functions.extend(intervals::all());
-    functions.extend(moments::all().into_iter().map(rowwise::Rowwise::udf));
-    functions.retain(|function| !LEFT_OUT.contains(&function.name()));
-    *functions = bounded::all(std::mem::take(functions));
-    builder.aggregate_functions().get_or_insert_default().extend(aggregates::all());
-    builder.aggregate_functions().get_or_insert_default().extend(json::aggregates());
-    builder.aggregate_functions().get_or_insert_default().extend(ranked::all());
-}
-
-/// Types whose values are OIDs that are printed as names.
-const NAMED: &[u32] = &[
-    oid::REGCLASS,
-    oid::REGTYPE,
-    oid::REGPROC,
-    oid::REGPROCEDURE,
-    oid::REGNAMESPACE,
-    oid::REGROLE,
-];
-
-/// Lets a query's columns of regclass and its like come out as names.
-///
-/// # Errors
-/// A column that is not there: a defect.
-pub fn print_names(view: &View, plan: LogicalPlan) -> Result<LogicalPlan> {
-    let schema = plan.schema();
-    let kind = |field: &Field| Some(PgType::of_field(field).oid).filter(|oid| NAMED.contains(oid));
-    if !schema.fields().iter().any(|field| kind(field).is_some()) {
-        return Ok(plan);
+impl Function {
+    /// A function that is this.
+    pub fn new(call: impl Fn(&[Datum]) -> Result<Datum> + Send + Sync + 'static) -> Function {
+        Function(Arc::new(call))
     }
-    let column = |(table, field): (Option<&TableReference>, &FieldRef)| {
-        let column = Expr::Column(Column::from((table, field)));
-        match kind(field) {
-            Some(oid) => {
-                let printed = catalogs::printer(view, oid).call(vec![column]);
-                printed.alias_qualified(table.cloned(), field.name())
-            }
-            None => column,
-        }
-    };
-    let columns: Vec<Expr> = schema.iter().map(column).collect();
-    LogicalPlanBuilder::from(plan).project(columns)?.build()
+
+    /// A function whose value is known.
+    fn value(value: impl Into<Datum>) -> Function {
+        let value = value.into();
+        Function::new(move |_| Ok(value.clone()))
+    }
+
+    /// What it makes of arguments.
+    ///
+    /// # Errors
+    /// PostgreSQL's.
+    pub fn call(&self, arguments: &[Datum]) -> Result<Datum> {
+        (self.0)(arguments)
+    }
 }
 
-/// A function of the session: its value, or what it makes of its arguments, is known now.
-pub fn of_session(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
-    of_seen(&catalogs::Seen::new(view), name)
-}
-
-/// The same, with a list of relations that other functions use too.
-pub fn of_seen(seen: &Arc<catalogs::Seen>, name: &str) -> Option<Arc<ScalarUDF>> {
+/// The function of a name, for a statement.
+pub fn find(seen: &Arc<catalogs::Seen>, name: &str) -> Option<Function> {
     let view = &seen.view;
-    if let Some(function) = sequences::of_session(view, name) {
-        return Some(function);
-    }
-    if name == "set_config" {
-        return Some(set_config::of_session(view));
-    }
-    let text = |s: &str| ScalarValue::Utf8(Some(s.to_string()));
-    let utc = || Some(Arc::from("+00:00"));
-    let value = match name {
-        "version" => text(&crate::version()),
-        "current_database" | "current_catalog" => text(&view.database),
-        "current_user" | "user" | "current_role" => text(&view.user),
-        "session_user" => text(&view.session_user),
-        "current_schema" => match view.creation_schema() {
-            Ok(schema) => text(schema),
-            Err(_) => ScalarValue::Utf8(None),
-        },
-        "pg_backend_pid" => ScalarValue::Int32(Some(view.pid)),
-        "now" | "transaction_timestamp" | "statement_timestamp" | "current_timestamp" => {
-            ScalarValue::TimestampMicrosecond(Some(view.began_us), utc())
+    let made = match name {
+        "set_config" => set_config::of_session(view),
+        "version" => Function::value(crate::version().as_str()),
+        "current_database" | "current_catalog" => Function::value(view.database.as_str()),
+        "current_user" | "user" | "current_role" => Function::value(view.user.as_str()),
+        "session_user" => Function::value(view.session_user.as_str()),
+        "current_schema" => Function::value(view.creation_schema().ok()),
+        "pg_backend_pid" => Function::value(i64::from(view.pid)),
+        _ => {
+            return sequences::find(view, name)
+                .or_else(|| server::find(view, name))
+                .or_else(|| catalogs::find(seen, name));
         }
-        "localtimestamp" => ScalarValue::TimestampMicrosecond(Some(view.began_us), None),
-        "current_date" => {
-            ScalarValue::Date32(Some(view.began_us.div_euclid(86_400_000_000) as i32))
-        }
-        _ => return server::find(view, name).or_else(|| catalogs::find(seen, name)),
     };
-    Some(Arc::new(ScalarUDF::new_from_impl(Constant::new(name, value))))
-}
-
-/// A function that gives a table.
-///
-/// # Errors
-/// There is none of that name; its arguments are wrong.
-pub fn table_function(
-    _view: &View,
-    _state: &SessionState,
-    name: &str,
-    _args: Vec<Expr>,
-) -> Result<Arc<dyn TableProvider>> {
-    plan_err!("function {name} does not exist")
+    Some(made)
 }

@@ -1,26 +1,13 @@
 //! Which functions ask what a role may do, and take access control lists apart?
 //!
-//! `has_*_privilege`, `pg_has_role`, `aclexplode`, `acldefault` and `makeaclitem`, answered by the same
+//! `has_*_privilege`, `pg_has_role`, `acldefault` and `makeaclitem`, answered by the same
 //! [`Judge`] that statements are judged by. Made for a statement; a role, an object or a column is named or
 //! given by its OID or number, and NULL comes back for a number that stands for nothing.
 
-use std::fmt;
-use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
-    Array, ArrayRef, BooleanBuilder, Int64Builder, ListArray, StringBuilder, StructArray,
-};
-use datafusion::arrow::buffer::OffsetBuffer;
-use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields};
-use datafusion::common::{Result as PlanResult, plan_err};
-use datafusion::logical_expr::{
-    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
-    Volatility,
-};
-
 use super::catalogs::Seen;
-use super::rowwise::Rowwise;
+use super::Function;
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::plan::scan::external;
@@ -37,23 +24,8 @@ use crate::view::{View, no_schema, no_table};
 
 /// Arrays of aclitem.
 const ACLITEMS: u32 = 1034;
-/// The columns of what aclexplode gives.
-pub const EXPLODED: [(&str, u32); 4] = [
-    ("grantor", oid::OID),
-    ("grantee", oid::OID),
-    ("privilege_type", oid::TEXT),
-    ("is_grantable", oid::BOOL),
-];
-
 /// A function of privileges by name; `None` where there is none.
-pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Arc<ScalarUDF>> {
-    if name == "aclexplode" {
-        let signature = Signature::any(1, Volatility::Stable);
-        return Some(Arc::new(ScalarUDF::new_from_impl(Explode {
-            seen: Arc::clone(seen),
-            signature,
-        })));
-    }
+pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let seen = Arc::clone(seen);
     let ask: fn(&Seen, &[Datum]) -> Result<Datum> = match name {
         "has_table_privilege" => table,
@@ -70,16 +42,16 @@ pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Arc<ScalarUDF>> {
         | "has_foreign_data_wrapper_privilege" => of_superusers,
         "pg_has_role" => role,
         "acldefault" => {
-            let made = Rowwise::strict(name, ACLITEMS, move |a| acl_default(&seen.view, a));
-            return Some(made.udf());
+            let made = Function::new(move |a| acl_default(&seen.view, a));
+            return Some(made);
         }
         "makeaclitem" => {
-            let made = Rowwise::strict(name, oid::ACLITEM, move |a| make_item(&seen.view, a));
-            return Some(made.udf());
+            let made = Function::new(move |a| make_item(&seen.view, a));
+            return Some(made);
         }
         _ => return None,
     };
-    Some(Rowwise::strict(name, oid::BOOL, move |a| ask(&seen, a)).udf())
+    Some(Function::new(move |a| ask(&seen, a)))
 }
 
 /// What is asked for: any of some privileges, or the option to grant any of others.
@@ -338,80 +310,3 @@ fn make_item(view: &View, a: &[Datum]) -> Result<Datum> {
     Ok(printed(view, &Acl(vec![item])).pop().unwrap_or_default().into())
 }
 
-/// `aclexplode`: a list of access control items as rows.
-struct Explode {
-    seen: Arc<Seen>,
-    signature: Signature,
-}
-
-impl fmt::Debug for Explode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-impl PartialEq for Explode {
-    fn eq(&self, other: &Explode) -> bool {
-        self.signature == other.signature
-    }
-}
-impl Eq for Explode {}
-impl Hash for Explode {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
-    }
-}
-
-fn exploded_fields() -> Fields {
-    let field = |(name, ty): (&str, u32)| PgType::new(ty).field(name, true);
-    EXPLODED.into_iter().map(field).collect::<Vec<Field>>().into()
-}
-
-impl ScalarUDFImpl for Explode {
-    fn name(&self) -> &str {
-        "aclexplode"
-    }
-    fn signature(&self) -> &Signature {
-        &self.signature
-    }
-    fn return_type(&self, _: &[DataType]) -> PlanResult<DataType> {
-        let item = Field::new("item", DataType::Struct(exploded_fields()), true);
-        Ok(DataType::List(Arc::new(item)))
-    }
-    fn return_field_from_args(&self, _: ReturnFieldArgs<'_>) -> PlanResult<FieldRef> {
-        Ok(Arc::new(Field::new(self.name(), self.return_type(&[])?, true)))
-    }
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> PlanResult<ColumnarValue> {
-        let Some(given) = args.args.first() else { return plan_err!("a list was expected") };
-        let lists = given.to_array(args.number_rows)?;
-        let (mut grantors, mut grantees) = (Int64Builder::new(), Int64Builder::new());
-        let (mut words, mut grantable) = (StringBuilder::new(), BooleanBuilder::new());
-        let mut lengths = Vec::with_capacity(lists.len());
-        for row in 0..lists.len() {
-            let mut length = 0;
-            if let Datum::Texts(items) = Datum::of_array(&lists, row) {
-                for text in items {
-                    let item = read_item(&self.seen.view, &text).map_err(external)?;
-                    for privilege in item.privileges.each() {
-                        grantors.append_value(item.grantor.into());
-                        grantees.append_value(item.grantee.into());
-                        words.append_value(privilege.word().to_uppercase());
-                        grantable.append_value(item.options.has(privilege));
-                        length += 1;
-                    }
-                }
-            }
-            lengths.push(length);
-        }
-        let columns: Vec<ArrayRef> = vec![
-            Arc::new(grantors.finish()),
-            Arc::new(grantees.finish()),
-            Arc::new(words.finish()),
-            Arc::new(grantable.finish()),
-        ];
-        let rows = StructArray::try_new(exploded_fields(), columns, None)?;
-        let item = Arc::new(Field::new("item", rows.data_type().clone(), true));
-        let offsets = OffsetBuffer::from_lengths(lengths);
-        let made = ListArray::try_new(item, offsets, Arc::new(rows), None)?;
-        Ok(ColumnarValue::Array(Arc::new(made)))
-    }
-}

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::logical_expr::ScalarUDF;
-
-use super::rowwise::Rowwise;
+use super::Function;
 use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Judge;
@@ -13,14 +11,14 @@ use crate::types::oid;
 use crate::view::{PG_CATALOG, View};
 
 /// A function by name; `None` where there is none.
-pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
-    let constant = |ty: u32, value: Datum| Rowwise::strict(name, ty, move |_| Ok(value.clone()));
+pub fn find(view: &View, name: &str) -> Option<Function> {
+    let constant = |value: Datum| Function::value(value);
     let function = match name {
         "current_setting" => setting(view, name),
         "current_schemas" => {
             let known = view.path().filter(|schema| view.has_schema(schema));
             let path: Vec<String> = known.map(str::to_string).collect();
-            Rowwise::strict(name, 1003, move |a| {
+            Function::new(move |a| {
                 let implicit = a.first() == Some(&Datum::Bool(true));
                 let first = implicit.then(|| PG_CATALOG.to_string());
                 Ok(Datum::Texts(first.into_iter().chain(path.clone()).collect()))
@@ -29,7 +27,7 @@ pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
         "pg_cancel_backend" | "pg_terminate_backend" => {
             let (instance, terminate) = (Arc::clone(&view.instance), name != "pg_cancel_backend");
             let judge = view.judge.clone();
-            Rowwise::strict(name, oid::BOOL, move |a| {
+            Function::new(move |a| {
                 let pid = a.first().and_then(Datum::int).and_then(|p| i32::try_from(p).ok());
                 let all = instance.sessions();
                 let Some(session) = all.iter().find(|session| Some(session.key.pid) == pid) else {
@@ -38,31 +36,30 @@ pub fn find(view: &View, name: &str) -> Option<Arc<ScalarUDF>> {
                 must_signal(&judge, session.role, terminate)?;
                 Ok(instance.signal(session.key.pid, terminate).into())
             })
-            .volatile()
         }
         "txid_current" | "pg_current_xact_id" => {
             let scope = Arc::clone(&view.scope);
-            Rowwise::strict(name, oid::INT8, move |_| Ok((scope.tx()?.csn() as i64).into()))
+            Function::new(move |_| Ok((scope.tx()?.csn() as i64).into()))
         }
         "inet_client_addr" => {
             let sessions = view.instance.sessions();
             let own = sessions.iter().find(|s| s.key.pid == view.pid);
             let address = own.and_then(|s| s.peer.parse::<std::net::SocketAddr>().ok());
-            constant(869, address.map(|a| a.ip().to_string()).into())
+            constant(address.map(|a| a.ip().to_string()).into())
         }
-        "inet_server_addr" => constant(869, Datum::Null),
-        "inet_server_port" | "inet_client_port" => constant(oid::INT4, Datum::Null),
-        "pg_is_in_recovery" | "pg_is_wal_replay_paused" => constant(oid::BOOL, false.into()),
-        "pg_my_temp_schema" => constant(oid::OID, 0.into()),
-        "pg_blocking_pids" => constant(1007, Datum::Ints(Vec::new())),
-        "pg_client_encoding" | "getdatabaseencoding" => constant(oid::NAME, "UTF8".into()),
+        "inet_server_addr" => constant(Datum::Null),
+        "inet_server_port" | "inet_client_port" => constant(Datum::Null),
+        "pg_is_in_recovery" | "pg_is_wal_replay_paused" => constant(false.into()),
+        "pg_my_temp_schema" => constant(0.into()),
+        "pg_blocking_pids" => constant(Datum::Ints(Vec::new())),
+        "pg_client_encoding" | "getdatabaseencoding" => constant("UTF8".into()),
         "pg_postmaster_start_time" | "pg_conf_load_time" => {
             let first = view.instance.sessions().iter().map(|s| s.began_us).min();
-            constant(oid::TIMESTAMPTZ, first.into())
+            constant(first.into())
         }
         _ => return None,
     };
-    Some(function.udf())
+    Some(function)
 }
 
 /// Fails unless the role may end statements, or the session, of another.
@@ -88,9 +85,9 @@ fn must_signal(judge: &Judge, other: u32, terminate: bool) -> Result<()> {
     Err(SqlError::new(state::NO_PRIVILEGE, text))
 }
 
-fn setting(view: &View, name: &str) -> Rowwise {
+fn setting(view: &View, name: &str) -> Function {
     let settings = Arc::clone(&view.settings);
-    Rowwise::strict(name, oid::TEXT, move |a| {
+    Function::new(move |a| {
         let wanted = a.first().map(Datum::text).unwrap_or_default();
         let optional = a.get(1) == Some(&Datum::Bool(true));
         match settings(&wanted.to_lowercase()) {

@@ -1,20 +1,17 @@
-//! What becomes of a query that finds no memory beside others, or whose batches would be too large?
+//! What becomes of a query that finds no memory next to others?
 //!
 //! What it holds may be little, and what others hold will be free when they have ended. So it gives back what it has,
 //! waits until it has all the room, and begins anew. It sees the same rows: its snapshot is the statement's.
-//! Only a query that has given no rows yet can do so, and only once. One whose rows are too wide for a join (`super::width`)
-//! begins anew with fewer of them in a batch. Its functions are called again; those with
-//! effects (nextval) may skip values by that, as they may anyway.
+//! Only a query that has given no rows yet can do so, and only once. Its functions are called again; those with effects
+//! (nextval) may skip values by that, as they may anyway.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::execution::TaskContext;
-use datafusion::physical_plan::EmptyRecordBatchStream;
-use datafusion::physical_plan::execute_stream;
-use datafusion::physical_plan::execution_plan::reset_plan_states;
+use datafusion_physical_plan::EmptyRecordBatchStream;
+use datafusion_physical_plan::execute_stream;
+use datafusion_physical_plan::execution_plan::reset_plan_states;
 
-use super::{Batches, guard, width};
+use super::{Batches, guard};
 use crate::deep::Deep;
 use crate::error::{Result, SqlError, state};
 
@@ -45,30 +42,6 @@ impl Batches {
             _ => e,
         })?);
         self.is_alone = true;
-        self.restart()
-    }
-
-    /// Begins anew with as few rows in a batch as rows of this width want.
-    ///
-    /// # Errors
-    /// Those of opening its scans.
-    pub(super) fn begin_narrow(&mut self, row: u64) -> Result<()> {
-        let config = self.context.session_config();
-        let fitting = usize::try_from(width::BATCH_BYTES / row.max(1)).unwrap_or(usize::MAX);
-        // Fewer each time, so that it ends.
-        let rows = fitting.min(config.batch_size() / 2).max(1);
-        self.context = Arc::new(TaskContext::new(
-            None,
-            String::new(),
-            config.clone().with_batch_size(rows),
-            HashMap::new(),
-            HashMap::new(),
-            HashMap::new(),
-            HashMap::new(),
-            self.context.runtime_env(),
-        ));
-        let none = EmptyRecordBatchStream::new(self.plan.schema());
-        self.stream = Deep::new(Box::pin(none), self.plan.depth());
         self.restart()
     }
 

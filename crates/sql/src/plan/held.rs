@@ -3,8 +3,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use arrow_array::RecordBatch;
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 
 use super::room::Running;
 use crate::error::Result;
@@ -33,6 +33,11 @@ impl Held {
             self.batches.push(batch);
         }
         Ok(())
+    }
+
+    /// What they take.
+    pub fn bytes(&self) -> usize {
+        self.memory.size()
     }
 
     /// Their query has given all, and counts as one that runs for as long as they are held.

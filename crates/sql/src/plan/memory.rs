@@ -7,11 +7,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use datafusion::common::{DataFusionError, Result};
-use datafusion::execution::memory_pool::{
+use datafusion_common::{DataFusionError, Result};
+use datafusion_execution::memory_pool::{
     GreedyMemoryPool, MemoryConsumer, MemoryLimit, MemoryPool, MemoryReservation,
 };
-use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion_execution::runtime_env::RuntimeEnv;
 
 use super::room::Room;
 

@@ -1,93 +1,47 @@
-//! How does a query become batches?
+//! How are the steps of a query run?
 //!
-//! The full tier: the planner of DataFusion over our tables. [`Planner`] is made once for all sessions;
-//! what differs between statements comes with their [`View`] and [`Scope`].
+//! Steps are of `onlap_query` and of DataFusion's library. [`Planner`] is made once for all sessions; what differs between
+//! statements comes with their [`Scope`]: memory, time, what they see.
 
-use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::{DataType, FieldRef, SchemaRef};
-use datafusion::common::ParamValues;
-use datafusion::common::config::Dialect;
-use datafusion::common::metadata::ScalarAndMetadata;
-use datafusion::execution::memory_pool::MemoryPool;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
-use datafusion::execution::{
-    SendableRecordBatchStream, SessionState, SessionStateBuilder, TaskContext,
-};
-use datafusion::logical_expr::LogicalPlan;
-use datafusion::logical_expr::planner::TypePlanner;
-use datafusion::physical_plan::{ExecutionPlan, execute_stream};
-use datafusion::prelude::SessionConfig;
-use datafusion::sql::planner::{NullOrdering, ParserOptions, PlannerContext, SqlToRel};
-use datafusion::sql::sqlparser::ast::Statement;
+use arrow_array::RecordBatch;
+use arrow_schema::DataType;
+use datafusion_execution::config::SessionConfig;
+use datafusion_execution::memory_pool::MemoryPool;
+use datafusion_execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::StreamExt;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
 
 pub mod access;
-mod aliases;
 mod alone;
-mod blanks;
-mod called;
-mod context;
-mod digits;
-mod groups;
 pub mod growth;
 pub mod guard;
 mod held;
-mod large_sorts;
-mod largest;
-mod lookup;
 mod memory;
-pub mod needs;
-mod operators;
-mod paced;
-mod parts;
-mod patience;
-mod per_row;
-mod provider;
-mod ranks;
 pub mod room;
-mod rules;
 pub mod scan;
-mod series;
-mod sql_types;
-mod steps;
-#[cfg(test)]
-mod tests;
 pub mod texts;
-mod tuples;
-mod watch;
-mod weight;
-mod whole_rows;
-mod width;
-mod windows;
 
-pub use context::{Known, TARGET};
 pub use held::Held;
-pub use scan::{ROW_ID, TableHandle};
-pub use sql_types::pg_type;
+pub use scan::TableHandle;
 
-use crate::deep::{self, Deep, Depth};
+use crate::deep::{self, Deep};
 use crate::error::Result;
-use crate::parse::Tree;
-use crate::rights::Need;
 use crate::scope::Scope;
-use crate::session::Parameter;
-use crate::view::View;
 use guard::Guard;
 use room::{Room, Running};
 
-/// Plans and runs queries.
+/// Runs queries.
 pub struct Planner {
-    state: SessionState,
+    config: SessionConfig,
+    env: Arc<RuntimeEnv>,
     runtime: Runtime,
-    types: Arc<dyn TypePlanner>,
-    digits: digits::Digits,
     /// A query works on its next batch when it has one of these.
     turns: Arc<Semaphore>,
     /// Bytes that all queries may use together.
@@ -110,63 +64,6 @@ const SMALL_MEMORY: usize = 256 << 20;
 /// The steps that a plan takes.
 pub type Steps = Deep<Arc<dyn ExecutionPlan>>;
 
-/// A planned query.
-#[derive(Clone, Debug)]
-pub struct Query {
-    /// The plan, with placeholders.
-    pub plan: Deep<LogicalPlan>,
-    /// Whether later statements of the same text may use it, as long as the catalog stays the same.
-    pub lasting: bool,
-    /// What it reads.
-    pub needs: Vec<Need>,
-}
-
-impl Query {
-    /// Columns of the answer.
-    pub fn schema(&self) -> SchemaRef {
-        Arc::clone(self.plan.schema().inner())
-    }
-
-    /// With values for its parameters.
-    ///
-    /// # Errors
-    /// A value that is none of its type.
-    pub fn with_values(self, values: &[Parameter]) -> Result<Query> {
-        if values.is_empty() {
-            return Ok(self);
-        }
-        let depth = self.plan.depth();
-        deep::run(depth, || {
-            let mut values = values.iter().map(Parameter::scalar).collect::<Result<Vec<_>>>()?;
-            let plan = self.plan.into_inner();
-            let plan = crate::functions::large_values::place(plan, &mut values)?;
-            let values = values.into_iter().map(ScalarAndMetadata::from).collect();
-            let plan = plan.with_param_values(ParamValues::List(values))?;
-            Ok(Query { plan: Deep::new(plan, depth), ..self })
-        })
-    }
-
-    /// Types of the parameters `$1`, `$2`, as far as the query tells.
-    ///
-    /// # Errors
-    /// One parameter is used with several types.
-    pub fn parameters(&self) -> Result<HashMap<usize, FieldRef>> {
-        let fields = deep::run(self.plan.depth(), || self.plan.get_parameter_fields())?;
-        let known = fields
-            .into_iter()
-            .filter_map(|(name, field)| Some((name.strip_prefix('$')?.parse().ok()?, field?)));
-        Ok(known.collect())
-    }
-}
-
-fn parser_options() -> ParserOptions {
-    ParserOptions::new()
-        .with_parse_float_as_decimal(true)
-        .with_support_varchar_with_length(true)
-        .with_map_string_types_to_utf8view(false)
-        .with_default_null_ordering(NullOrdering::NullsMax)
-}
-
 impl Planner {
     /// A planner whose queries may use so much memory together, in bytes.
     ///
@@ -180,53 +77,22 @@ impl Planner {
             .enable_time()
             .build()
             .map_err(|e| crate::SqlError::new("58000", format!("cannot start threads: {e}")))?;
-        let mut config = SessionConfig::new()
-            .with_information_schema(false)
-            .with_batch_size(BATCH_ROWS)
-            .with_target_partitions(1)
-            .with_default_catalog_and_schema("postgres", "public");
+        let mut config = SessionConfig::new().with_batch_size(BATCH_ROWS).with_target_partitions(1);
         let options = config.options_mut();
-        options.sql_parser.dialect = Dialect::PostgreSQL;
-        options.sql_parser.parse_float_as_decimal = true;
-        options.sql_parser.map_string_types_to_utf8view = false;
-        options.sql_parser.enable_subquery_sort_elimination = false;
-        options.execution.collect_statistics = false;
         // What a sort sets aside to merge what it spilled.
         let aside = (memory / 16).clamp(1 << 20, options.execution.sort_spill_reservation_bytes);
         options.execution.sort_spill_reservation_bytes = aside;
         let env = RuntimeEnvBuilder::new()
             .with_memory_pool(Arc::new(memory::Shared::new(memory, Arc::clone(&room))))
             .build_arc()?;
-        let mut builder = SessionStateBuilder::new()
-            .with_config(config)
-            .with_runtime_env(env)
-            .with_default_features()
-            .with_analyzer_rules(patience::analyzers())
-            .with_analyzer_rule(Arc::new(blanks::Blanks))
-            .with_optimizer_rules(patience::optimizers())
-            .with_physical_optimizer_rule(Arc::new(series::Series))
-            .with_physical_optimizer_rule(Arc::new(rules::Rules))
-            .with_physical_optimizer_rule(Arc::new(large_sorts::LargeSorts))
-            .with_physical_optimizer_rule(Arc::new(paced::Paced))
-            .with_physical_optimizer_rule(Arc::new(parts::Parts))
-            .with_physical_optimizer_rule(Arc::new(width::Widths))
-            .with_physical_optimizer_rule(Arc::new(watch::Watch));
-        crate::functions::register(&mut builder);
-        operators::first(builder.expr_planners());
-        let state = builder.build();
-        let aggregate = |name: &str| {
-            let found = state.aggregate_functions().get(name);
-            Arc::clone(found.expect("the planner's library has it"))
-        };
-        let digits = digits::Digits { sum: aggregate("sum"), count: aggregate("count") };
         let turns = (memory / TURN_BYTES).clamp(*TURNS.start(), *TURNS.end());
-        let (turns, types) = (Arc::new(Semaphore::new(turns)), Arc::new(sql_types::Types));
-        Ok(Planner { state, runtime, types, digits, turns, memory, room })
+        let turns = Arc::new(Semaphore::new(turns));
+        Ok(Planner { config, env, runtime, turns, memory, room })
     }
 
     /// What queries have of their memory.
     pub fn memory(&self) -> Arc<dyn MemoryPool> {
-        Arc::clone(&self.state.runtime_env().memory_pool)
+        Arc::clone(&self.env.memory_pool)
     }
 
     /// What the process has for queries.
@@ -243,102 +109,9 @@ impl Planner {
         self.room.admit(self.runtime.handle(), go_on, |place| self.room.begin(place, bytes))
     }
 
-    /// Plans a query, or a target's query of UPDATE and DELETE.
-    ///
-    /// # Errors
-    /// Names and types that do not go together; what the planner does not do.
-    pub fn plan(
-        &self,
-        view: &View,
-        statement: impl Into<Tree>,
-        parameters: Vec<Option<FieldRef>>,
-        known: &Known,
-    ) -> Result<Query> {
-        let statement = statement.into();
-        let weight = deep::run(statement.depth(), || weight::weigh(view, &statement))?;
-        let depth = statement.depth().plus(weight);
-        depth.check()?;
-        guard::within(&self.guard(&view.scope, depth), || {
-            self.plan_tree(view, statement.into_inner(), parameters, known, depth)
-        })
-    }
-
-    /// What a query in this scope may take while it is planned.
-    fn guard(&self, scope: &Arc<Scope>, depth: Depth) -> Arc<Guard> {
-        Guard::new(scope, &self.state.runtime_env().memory_pool, depth)
-    }
-
-    fn plan_tree(
-        &self,
-        view: &View,
-        mut statement: Statement,
-        mut parameters: Vec<Option<FieldRef>>,
-        known: &Known,
-        depth: Depth,
-    ) -> Result<Query> {
-        crate::rewrite::parameters(&statement, &mut parameters);
-        tuples::rewrite(&mut statement)?;
-        crate::rewrite::windows::write_out(&mut statement)?;
-        largest::rewrite(view, &mut statement);
-        whole_rows::rewrite(view, &mut statement)?;
-        ranks::rewrite(view, &mut statement);
-        aliases::rewrite(view, &mut statement);
-        crate::rewrite::statement(&mut statement);
-        called::rewrite(view, &self.state, &mut statement);
-        let (lasting, inner) = (Cell::new(true), RefCell::default());
-        let context = context::Context {
-            view,
-            state: &self.state,
-            known,
-            lasting: &lasting,
-            types: &self.types,
-            depth: 0,
-            within: None,
-            inner: &inner,
-        };
-        let mut names = PlannerContext::new().with_prepare_param_data_types(parameters);
-        let plan = SqlToRel::new_with_options(&context, parser_options())
-            .sql_statement_to_plan_with_context(statement, &mut names)?;
-        let mut needs = needs::collect(&plan, known)?;
-        needs.append(&mut inner.take());
-        let plan = self.digits.show(needs::expand(plan)?)?;
-        let mut plan = crate::functions::print_names(view, plan)?;
-        if per_row::is_needed(&plan) {
-            lasting.set(false);
-            let runner = per_row::Runner {
-                state: self.state.clone(),
-                handle: self.runtime.handle().clone(),
-                scope: Arc::clone(&view.scope),
-            };
-            plan = per_row::rewrite(plan, &runner)?;
-        }
-        Ok(Query { plan: Deep::new(plan, depth), lasting: lasting.get(), needs })
-    }
-
-    /// The steps that a query takes, if the role may read what it reads: no query runs without them.
-    ///
-    /// # Errors
-    /// `42501`; what the planner does not do.
-    pub fn physical(&self, view: &View, query: &Query) -> Result<Steps> {
-        view.judge.must(&query.needs)?;
-        let _entered = self.runtime.enter();
-        let depth = query.plan.depth();
-        guard::within(&self.guard(&view.scope, depth), || {
-            Ok(Deep::new(steps::of(&self.state, self.runtime.handle(), &query.plan)?, depth))
-        })
-    }
-
     /// Where plans run.
     pub fn handle(&self) -> &tokio::runtime::Handle {
         self.runtime.handle()
-    }
-
-    /// Runs a plan in a scope.
-    ///
-    /// # Errors
-    /// Those of opening its scans.
-    pub fn run(&self, plan: Steps, scope: &Arc<Scope>) -> Result<Batches> {
-        self.run_with(plan, scope, |_| {})
     }
 
     /// Runs a plan in a scope; what the plan runs with is shown before.
@@ -352,14 +125,14 @@ impl Planner {
         show: impl FnOnce(&Arc<TaskContext>),
     ) -> Result<Batches> {
         let _entered = self.runtime.enter();
-        let config = self.state.config().clone().with_extension(Arc::clone(scope));
+        let config = self.config.clone().with_extension(Arc::clone(scope));
         let config = match deep::run(plan.depth(), || has_strings(&plan)) {
             true if self.memory < SMALL_MEMORY => config.with_batch_size(BATCH_ROWS_WIDE / 4),
             true => config.with_batch_size(BATCH_ROWS_WIDE),
             false => config,
         };
         // Steps bring their functions; a copy of all that there are would cost more than most queries.
-        let env = memory::confined(self.state.runtime_env(), scope.memory());
+        let env = memory::confined(&self.env, scope.memory());
         let memory = Arc::clone(&env.memory_pool);
         let context = Arc::new(TaskContext::new(
             None,
@@ -372,7 +145,7 @@ impl Planner {
             env,
         ));
         show(&context);
-        let guard = Guard::new(scope, &memory, plan.depth());
+        let guard = Guard::new(scope, plan.depth());
         let stream =
             guard::within(&guard, || execute_stream(Arc::clone(&plan), Arc::clone(&context)))?;
         let stream = Deep::new(stream, plan.depth());
@@ -430,17 +203,13 @@ impl Batches {
     pub fn next(&mut self) -> Result<Option<RecordBatch>> {
         let batch = loop {
             match self.try_next() {
-                Err(error) => match self.guard.take_too_wide() {
-                    Some(width) => self.begin_narrow(width)?,
-                    None if self.may_begin_anew(&error) => self.begin_anew(error)?,
-                    None => return Err(error),
-                },
+                Err(error) if self.may_begin_anew(&error) => self.begin_anew(error)?,
+                Err(error) => return Err(error),
                 Ok(batch) => break batch,
             }
         };
         if batch.is_some() {
             self.given = true;
-            self.guard.has_given();
         }
         Ok(batch)
     }
@@ -477,6 +246,21 @@ impl Batches {
             self.running = Some(begun);
         }
         Ok(())
+    }
+
+    /// All that is left; none where it takes more than so many bytes.
+    ///
+    /// # Errors
+    /// Those of the query.
+    pub fn all_within(mut self, bytes: usize) -> Result<Option<Held>> {
+        let mut held = Some(Held::new(&self.memory));
+        while let Some(batch) = self.next()? {
+            if let Some(rows) = &mut held {
+                rows.add(batch)?;
+                held = held.filter(|rows| rows.bytes() <= bytes);
+            }
+        }
+        Ok(held)
     }
 
     /// All that is left.

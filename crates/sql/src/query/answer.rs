@@ -8,7 +8,7 @@ use onlap_pg::Oid;
 use onlap_query::Env;
 
 use crate::error::Result;
-use crate::plan::Batches;
+use crate::plan::{Batches, Held};
 use crate::session::answer::{Chunk, Source};
 
 /// Writes values of a query's columns.
@@ -83,6 +83,28 @@ impl Encoded {
 impl Source for Encoded {
     fn next(&mut self) -> Result<Option<Chunk>> {
         let batch = self.batches.next()?;
+        Ok(batch.map(|batch| Chunk::Bound(batch, Arc::clone(&self.encoder))))
+    }
+}
+
+/// Rows that are held until all are sent.
+pub struct Sent {
+    held: Option<Held>,
+    next: usize,
+    encoder: Arc<Encoder>,
+}
+
+impl Sent {
+    /// With what writes their values.
+    pub fn new(held: Option<Held>, encoder: Arc<Encoder>) -> Sent {
+        Sent { held, next: 0, encoder }
+    }
+}
+
+impl Source for Sent {
+    fn next(&mut self) -> Result<Option<Chunk>> {
+        let batch = self.held.as_ref().and_then(|held| held.get(self.next)).cloned();
+        self.next += 1;
         Ok(batch.map(|batch| Chunk::Bound(batch, Arc::clone(&self.encoder))))
     }
 }

@@ -139,12 +139,15 @@ impl Scan {
             arrays.push(Arc::new(BooleanArray::from(vec![true; rows.len()])));
         }
         let made = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
-        made.map_err(|e| datafusion::common::DataFusionError::from(e).into())
+        made.map_err(|e| datafusion_common::DataFusionError::from(e).into())
     }
 }
 
 /// A value of a catalog in the representation of its column's type.
-fn datum<'a>(
+///
+/// # Errors
+/// It is none of the type.
+pub fn datum<'a>(
     cx: &mut Cx<'_>,
     ty: TypeRef,
     repr: Repr,

@@ -1,13 +1,13 @@
 //! Which queries does PostgreSQL's own meaning carry out, and how do they reach the session?
 //!
 //! A query is read by `onlap_pg`'s grammar, bound by its binder to OIDs of types, functions and relations, and made into
-//! steps by `onlap_query`. Of this class are queries whose functions, types and clauses have kernels and steps; the planner's
-//! library has the others until they move too (decision 0066). Which way a query goes is decided when it is prepared, never while it runs.
+//! steps by `onlap_query`. What has no kernel or no step is refused with `0A000` when the query is prepared, never while it runs.
 //!
 //! Thread safety: a [`Bound`] query is shared; it is made into steps anew for each execution.
 
 mod answer;
 mod catalogs;
+mod locking;
 mod named;
 mod needs;
 mod ranges;
@@ -20,7 +20,8 @@ mod views;
 use std::sync::{Arc, OnceLock};
 
 use onlap_kernels::{Cx, Datum, Given, input};
-use onlap_pg::bound::{Entry, EntryKind, Expr, Modify, Part, QueryId};
+use onlap_pg::ast::{LockWait, Tree};
+use onlap_pg::bound::{Entry, EntryKind, Expr, Lock, Modify, Part, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Change, Env, compile, compile_change};
@@ -35,7 +36,8 @@ use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::session::{Parameter, missing_parameter};
 use crate::types::PgType;
 use crate::view::View;
-pub use answer::Encoder;
+pub use answer::{Encoder, Sent};
+pub use locking::until_locked;
 use schema::Names;
 use session::Asked;
 use tables::Known;
@@ -43,6 +45,9 @@ use views::{Others, Sources};
 
 /// The steps of a query, what its expressions share, and how they ask the session.
 type Made = (crate::plan::Steps, Arc<Env>, Arc<Asked>);
+
+/// Bytes of rows that are held while they are locked, at most.
+const HELD_BYTES: usize = 4 << 20;
 
 /// A query that is bound.
 #[derive(Clone)]
@@ -86,7 +91,7 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
 }
 
 impl Bound {
-    /// Binds a query, if it is of this class.
+    /// Binds a statement, if it is served.
     ///
     /// # Errors
     /// PostgreSQL's, with their places.
@@ -96,32 +101,43 @@ impl Bound {
         depth: Depth,
         given: &[Option<PgType>],
     ) -> Result<Option<Bound>> {
-        match Bound::bind(view, text, depth, given)? {
-            Some(made) => made.of_class(view, text),
-            None => Ok(None),
-        }
-    }
-
-    /// Binds a query, whether or not it has kernels and steps for all of it; `None` for one that the planner's library may have.
-    fn bind(
-        view: &View,
-        text: &str,
-        depth: Depth,
-        given: &[Option<PgType>],
-    ) -> Result<Option<Bound>> {
-        match Bound::read(view, text, depth, given) {
+        let made = Bound::must(view, text, depth, given).and_then(|made| made.served(view, text));
+        match made {
             Ok(made) => Ok(Some(made)),
             Err(e) if e.is_unserved() => Ok(None),
             Err(e) => Err(e),
         }
     }
 
-    /// Binds a statement that no other way carries out, and does not ask whether it has kernels and steps for all of it.
+    /// Binds a statement that was parsed, and asks whether it has kernels and steps for all of it.
+    ///
+    /// # Errors
+    /// PostgreSQL's, with their places; `0A000` for what is not served.
+    pub fn of(view: &View, parsed: &Parsed, given: &[Option<PgType>]) -> Result<Bound> {
+        Bound::parsed(view, parsed, given)?.served(view, &parsed.bindable())
+    }
+
+    /// Binds a statement that was parsed, as [`Bound::must`] does.
+    ///
+    /// # Errors
+    /// As of [`Bound::must`].
+    pub fn parsed(view: &View, parsed: &Parsed, given: &[Option<PgType>]) -> Result<Bound> {
+        let text = parsed.bindable();
+        let mut made = match &parsed.tree {
+            Some(tree) => Bound::read(view, &text, tree, parsed.depth, given)?,
+            None => return Bound::must(view, &text, parsed.depth, given),
+        };
+        made.ask_to_write(view)?;
+        Ok(made)
+    }
+
+    /// Binds a statement, and does not ask whether it has kernels and steps for all of it.
     ///
     /// # Errors
     /// PostgreSQL's, with their places; `0A000` for what is not served.
     pub fn must(view: &View, text: &str, depth: Depth, given: &[Option<PgType>]) -> Result<Bound> {
-        let mut made = Bound::read(view, text, depth, given)?;
+        let tree = grammar::parse(text).map_err(|e| sql_error(&e, text))?;
+        let mut made = Bound::read(view, text, &tree, depth, given)?;
         made.ask_to_write(view)?;
         Ok(made)
     }
@@ -134,14 +150,19 @@ impl Bound {
     }
 
     /// Binds a statement; [`SqlError::is_unserved`] for one that is not of this class.
-    fn read(view: &View, text: &str, depth: Depth, given: &[Option<PgType>]) -> Result<Bound> {
+    fn read(
+        view: &View,
+        text: &str,
+        tree: &Tree,
+        depth: Depth,
+        given: &[Option<PgType>],
+    ) -> Result<Bound> {
         let failed = |e: onlap_pg::Error| sql_error(&e, text);
         let unserved = || SqlError::unsupported("this statement").unserved();
-        let tree = grammar::parse(text).map_err(failed)?;
         let [written] = &tree.statements[..] else { return Err(unserved()) };
         let names = Names::new(view);
         let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
-        let made = bind::bind(&tree, &written.statement, &names, names.catalog(), &given);
+        let made = bind::bind(tree, &written.statement, &names, names.catalog(), &given);
         let (bound, query) = match made {
             Ok(made) => made,
             // What is wrong with a view has no place in this text.
@@ -178,9 +199,22 @@ impl Bound {
         })
     }
 
+    /// Whether any of its queries, or of the views that it reads, locks rows.
+    pub fn locks_rows(&self) -> bool {
+        let views = self.others.views.values().map(|view| &view.query.0);
+        views
+            .chain([&*self.tree])
+            .any(|tree| tree.query_ids().any(|query| !tree.query(query).locks.is_empty()))
+    }
+
+    /// Whether all of its query is to be read before rows are written.
+    pub fn reads_all_first(&self) -> bool {
+        self.reads_what_it_writes() || self.locks_rows()
+    }
+
     /// Whether a statement may read rows of the table that it changes after it has written some: its scans are opened when
     /// they are reached, but for one that reads a table from the start.
-    pub fn reads_what_it_writes(&self) -> bool {
+    fn reads_what_it_writes(&self) -> bool {
         let Some(written) = self.modify().and_then(|modify| self.table(modify.entry)) else {
             return false;
         };
@@ -220,48 +254,39 @@ impl Bound {
     /// where the statement changes rows.
     ///
     /// # Errors
-    /// Those of [`Bound::new`].
+    /// Those of [`Bound::of`].
     pub fn start(
         view: &View,
         parsed: &Parsed,
         given: &[Option<PgType>],
         values: &[Parameter],
-    ) -> Result<Option<(Bound, Option<Result<Answer>>)>> {
-        let text = &*parsed.bindable();
-        let Some(mut made) = Bound::bind(view, text, parsed.depth, given)? else { return Ok(None) };
+    ) -> Result<(Bound, Option<Result<Answer>>)> {
+        let made = Bound::parsed(view, parsed, given)?;
         if made.modify().is_some() {
-            // There is no other way; what it has no kernel for is found out when it is made into steps.
-            made.ask_to_write(view)?;
-            return Ok(Some((made, None)));
+            // What it has no kernel for is found out when it is made into steps.
+            return Ok((made, None));
         }
-        if !made.tree.parameters.is_empty() {
-            let Some(made) = made.of_class(view, text)? else { return Ok(None) };
-            let answer = made.run(view, values, text);
-            return Ok(Some((made, Some(answer))));
+        let text = &*parsed.bindable();
+        let answer = made.run(view, values, text);
+        match answer {
+            Err(e) if e.is_unserved() => Err(e),
+            answer => Ok((made, Some(answer))),
         }
-        // Steps without parameters are those that tell whether it is of the class.
-        view.scope.plan_goes_on()?;
-        let answer = match made.steps(view, &[], text) {
-            Err(e) if e.is_unserved() => return Ok(None),
-            steps => view.judge.must(&made.needs).and_then(|()| made.answer(view, steps?)),
-        };
-        Ok(Some((made, Some(answer))))
     }
 
     /// Itself, unless something of it has no kernel or no step: that is found out now, and not when rows are on their way.
-    fn of_class(mut self, view: &View, text: &str) -> Result<Option<Bound>> {
-        if self.modify().is_some() {
-            self.ask_to_write(view)?;
-            return match self.change(view, &self.nulls(), text) {
-                // There is no other way.
-                Err(e) if e.is_unserved() => Err(e),
-                _ => Ok(Some(self)),
-            };
-        }
-        match self.steps(view, &self.nulls(), text) {
-            Err(e) if e.is_unserved() => Ok(None),
-            // Parameters have no values yet; what constants refuse is refused when the query runs.
-            _ => Ok(Some(self)),
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub fn served(self, view: &View, text: &str) -> Result<Bound> {
+        let made = match self.modify() {
+            Some(_) => self.change(view, &self.nulls(), text).map(|_| ()),
+            None => self.steps(view, &self.nulls(), text).map(|_| ()),
+        };
+        match made {
+            Err(e) if e.is_unserved() => Err(e),
+            // Parameters have no values yet; what constants refuse is refused when the statement runs.
+            _ => Ok(self),
         }
     }
 
@@ -318,7 +343,34 @@ impl Bound {
         view.judge.must(&self.needs)?;
         let values = self.values(view, values, text)?;
         view.scope.plan_goes_on()?;
-        self.answer(view, self.steps(view, &values, text)?)
+        match self.locks_rows() {
+            true => self.run_locking(view, &values, text),
+            false => self.answer(view, self.steps(view, &values, text)?),
+        }
+    }
+
+    /// Runs a query that locks rows: all of them are locked before the first is given.
+    fn run_locking(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Answer> {
+        let skips = self.skips_locked();
+        let (held, env) = until_locked(view, || {
+            let (batches, env) = self.begin(view, self.steps(view, values, text)?)?;
+            let most = if skips { usize::MAX } else { HELD_BYTES };
+            Ok((batches.all_within(most)?, env))
+        })?;
+        let Some(mut held) = held else {
+            // They are too many to hold, and the same once more: no other transaction changes them.
+            return self.answer(view, self.steps(view, values, text)?);
+        };
+        held.let_others_run();
+        let encoder = Arc::new(Encoder::new(env, self.types()));
+        let source = Sent::new(Some(held), encoder);
+        Ok(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), Box::new(source), "SELECT")))
+    }
+
+    /// Whether rows are left out that others have locked, so that it may give others when it is run again.
+    fn skips_locked(&self) -> bool {
+        let skips = |lock: &Lock| lock.wait == LockWait::Skip;
+        self.tree.query_ids().any(|query| self.tree.query(query).locks.iter().any(skips))
     }
 
     /// The rows that steps give.
@@ -334,6 +386,9 @@ impl Bound {
     /// # Errors
     /// Those of the query, where they come before its rows.
     pub fn batches(&self, view: &View, text: &str) -> Result<Batches> {
+        if self.locks_rows() {
+            return Err(SqlError::unsupported("locking the rows that fill a table"));
+        }
         view.scope.plan_goes_on()?;
         Ok(self.begin(view, self.steps(view, &self.nulls(), text)?)?.0)
     }

@@ -36,6 +36,10 @@ pub fn of_query(
             if let Some(need) = of_relation(*oid, &columns, tables, others) {
                 needs.push(Need { by, ..need });
             }
+            let is_locked = bound.query(query).locks.iter().any(|lock| lock.entry == n + 1);
+            if is_locked {
+                needs.extend(locking(*oid, tables, others, by));
+            }
             if let Some(view) = others.views.get(oid) {
                 let new = view.needs.iter().filter(|need| !inner.contains(*need));
                 let new: Vec<Need> = new.cloned().collect();
@@ -55,6 +59,16 @@ pub fn of_query(
     }
     needs.extend(inner);
     needs
+}
+
+/// What locking rows of a relation needs: of a view, what its owner needs for the view's tables, too.
+fn locking(oid: Oid, tables: &Known, others: &Others, by: Option<u32>) -> Vec<Need> {
+    let update = |need: &Need| Need { action: Action::Update, columns: Vec::new(), ..need.clone() };
+    let own = of_relation(oid, &[], tables, others).filter(|need| need.action == Action::Read);
+    let own = own.map(|need| Need { by, ..update(&need) });
+    let within = others.views.get(&oid).into_iter().flat_map(|view| &view.needs);
+    let within = within.filter(|need| need.action == Action::Read).map(update);
+    own.into_iter().chain(within).collect()
 }
 
 /// Whether rows of an entry are written, so that they are read only where a column is.

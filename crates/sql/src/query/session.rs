@@ -1,17 +1,14 @@
 //! What does a query ask the session?
 //!
-//! Settings, times, and functions that know the session or the catalogs of the database: those that the planner's library
-//! is given too, called with one row.
+//! Settings, times, and functions that know the session or the catalogs of the database.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion::arrow::datatypes::Field;
-use datafusion::common::ScalarValue;
-use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
-use datafusion::logical_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF};
+use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use onlap_base::clock::{Clock, SystemClock};
-use onlap_kernels::{Cx, Datum, Session, input};
+use onlap_kernels::array::Array;
+use onlap_kernels::{Cx, Datum, Repr, Session, repr};
 use onlap_pg::catalog::Proc;
 use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
@@ -19,11 +16,12 @@ use parking_lot::Mutex;
 
 use super::stored::moment_of;
 use super::views::of_sql;
+use super::catalogs::datum;
 use super::{catalog, named};
 use crate::error::SqlError;
-use crate::functions;
+use crate::functions::{self, Function};
 use crate::functions::catalogs::Seen;
-use crate::types::{Cell, PgType, Style};
+use crate::system::rows;
 use crate::view::View;
 
 /// The settings that values depend on, of a session.
@@ -66,7 +64,7 @@ pub struct Asked {
     /// The relations, once a function has asked for them.
     seen: Arc<Seen>,
     /// Functions that were called.
-    functions: Mutex<HashMap<Oid, Arc<ScalarUDF>>>,
+    functions: Mutex<HashMap<Oid, Function>>,
 }
 
 /// What kernels have taken of a query's memory.
@@ -95,14 +93,14 @@ impl Asked {
         }
     }
 
-    /// The function of the planner's library that answers a function of PostgreSQL.
-    fn function(&self, proc: &Proc) -> Option<Arc<ScalarUDF>> {
+    /// What answers a function of PostgreSQL.
+    fn function(&self, proc: &Proc) -> Option<Function> {
         let mut functions = self.functions.lock();
         if let Some(known) = functions.get(&proc.oid) {
-            return Some(Arc::clone(known));
+            return Some(known.clone());
         }
-        let made = functions::of_seen(&self.seen, proc.name)?;
-        functions.insert(proc.oid, Arc::clone(&made));
+        let made = functions::find(&self.seen, proc.name)?;
+        functions.insert(proc.oid, made.clone());
         Some(made)
     }
 
@@ -115,23 +113,35 @@ impl Asked {
 /// Whether the session answers a function.
 pub fn serves(view: &View, function: Oid) -> bool {
     let proc = catalog().proc(function);
-    proc.is_some_and(|proc| functions::of_session(view, proc.name).is_some())
+    proc.is_some_and(|proc| functions::find(&Seen::new(view), proc.name).is_some())
 }
 
-fn scalar(value: &Datum<'_>) -> ScalarValue {
+/// A value as functions of the session take it.
+fn given(value: &Datum<'_>, ty: Oid) -> rows::Datum {
     match value {
-        Datum::Null => ScalarValue::Utf8(None),
-        Datum::Bool(v) => ScalarValue::Boolean(Some(*v)),
-        Datum::Int2(v) => ScalarValue::Int16(Some(*v)),
-        Datum::Int4(v) => ScalarValue::Int32(Some(*v)),
-        Datum::Int8(v) => ScalarValue::Int64(Some(*v)),
-        Datum::Oid(v) => ScalarValue::Int64(Some(i64::from(*v))),
-        Datum::Char(v) => ScalarValue::Utf8(Some(char::from(*v).to_string())),
-        Datum::Float4(v) => ScalarValue::Float32(Some(*v)),
-        Datum::Float8(v) => ScalarValue::Float64(Some(*v)),
-        Datum::Text(v) => ScalarValue::Utf8(Some(v.to_string())),
-        Datum::Bytes(v) => ScalarValue::Binary(Some(v.to_vec())),
+        Datum::Null => rows::Datum::Null,
+        Datum::Bool(v) => (*v).into(),
+        Datum::Int2(v) => i64::from(*v).into(),
+        Datum::Int4(v) => i64::from(*v).into(),
+        Datum::Int8(v) => (*v).into(),
+        Datum::Oid(v) => i64::from(*v).into(),
+        Datum::Char(v) => char::from(*v).to_string().as_str().into(),
+        Datum::Float4(v) => rows::Datum::Float((*v).into()),
+        Datum::Float8(v) => rows::Datum::Float(*v),
+        Datum::Text(v) => v.as_ref().into(),
+        Datum::Bytes(v) => list(v, ty),
     }
+}
+
+/// An array of texts; what else has bytes no function takes.
+fn list(bytes: &[u8], ty: Oid) -> rows::Datum {
+    let element = catalog().element(ty).and_then(|element| repr(catalog(), element));
+    let Some(Repr::Text) = element else { return rows::Datum::Null };
+    let text = |value: Datum<'_>| match value {
+        Datum::Text(text) => text.to_string(),
+        _ => String::new(),
+    };
+    rows::Datum::Texts(Array::load(bytes, Repr::Text).iter().map(text).collect())
 }
 
 impl Session for Asked {
@@ -169,36 +179,15 @@ impl Session for Asked {
         if let Some(value) = named::call(&self.seen, proc.name, args)? {
             return Ok(value);
         }
-        let udf = self.function(proc).ok_or_else(unserved)?;
-        let scalars: Vec<ScalarValue> = args.iter().map(scalar).collect();
-        let types: Vec<_> = scalars.iter().map(ScalarValue::data_type).collect();
-        let failed = |e: datafusion::common::DataFusionError| of_sql(&SqlError::from(e));
-        let ty = udf.return_type(&types).map_err(failed)?;
-        let field = |(n, ty): (usize, &datafusion::arrow::datatypes::DataType)| {
-            Arc::new(Field::new(format!("a{n}"), ty.clone(), true))
-        };
-        let made = udf.invoke_with_args(ScalarFunctionArgs {
-            args: scalars.into_iter().map(ColumnarValue::Scalar).collect(),
-            arg_fields: types.iter().enumerate().map(field).collect(),
-            number_rows: 1,
-            return_field: Arc::new(Field::new("r", ty, true)),
-            config_options: Arc::default(),
-        });
-        let array = made.and_then(|made| made.into_array(1)).map_err(failed)?;
-        let cell = Cell::of_array(&array, 0);
-        if matches!(cell, Cell::Null) {
-            return Ok(Datum::Null);
-        }
-        let mut bytes = Vec::new();
-        cell.write_text(
-            PgType::of_field(&Field::new("r", array.data_type().clone(), true)),
-            Style::default(),
-            &mut bytes,
-        );
-        let text = String::from_utf8_lossy(&bytes);
+        let function = self.function(proc).ok_or_else(unserved)?;
+        let types = proc.arguments.iter().copied().chain(std::iter::repeat(0));
+        let args: Vec<rows::Datum> = args.iter().zip(types).map(|(v, ty)| given(v, ty)).collect();
+        let made = function.call(&args).map_err(|e| of_sql(&e))?;
+        let unserved_type = || Error::unserved(format!("the result of {} is not supported yet", proc.name));
+        let result = repr(catalog(), proc.result).ok_or_else(unserved_type)?;
         let settings = settings(&self.view);
         let mut cx = Cx { catalog: catalog(), settings: &settings, session: self };
-        input(&mut cx, TypeRef::new(proc.result), &text)
+        Ok(datum(&mut cx, TypeRef::new(proc.result), result, &made)?.into_owned())
     }
 
     fn go_on(&self) -> Result<()> {

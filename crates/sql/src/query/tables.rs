@@ -18,11 +18,12 @@ use datafusion::execution::TaskContext;
 use datafusion::physical_plan::ExecutionPlan;
 use onlap::{Column, DataType, RowBatch, Rows, Scan, TableSchema, Value, Vector, convert};
 use onlap_kernels::{Repr, arrow_type, repr};
+use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
-use onlap_query::{Facts, ROW_ID, Restriction, Scanned, Step, Wanted, stream_of};
+use onlap_query::{Facts, Locker, ROW_ID, Restriction, Scanned, Step, Wanted, stream_of};
 
-use super::{catalog, ranges};
+use super::{catalog, locking, ranges};
 use crate::plan::TableHandle;
 use crate::plan::access::Access;
 use crate::plan::scan::{external, scope_of};
@@ -131,6 +132,17 @@ impl Known {
         };
         let plan = Step::make(name, detail, Vec::new(), schema, Arc::new(run));
         Ok(Scanned { plan, ordered })
+    }
+}
+
+impl Known {
+    /// What locks rows of a table, as [`onlap_query::Tables::locker`] says.
+    pub fn locker(&self, relation: Oid, strength: LockStrength, wait: LockWait) -> Locker {
+        let table = self.0.get(&relation).expect("the binder has found it").handle.table.clone();
+        Arc::new(move |context, ids| {
+            let scope = scope_of(context)?;
+            locking::lock(&scope, &table, ids, strength, wait).map_err(external)
+        })
     }
 }
 

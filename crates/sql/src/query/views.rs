@@ -9,11 +9,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use onlap_base::limits::STATEMENT_RELATIONS;
+use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::bind::{Column, Relation};
 use onlap_pg::bound::{Bound, EntryKind, QueryId};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::{Error, Oid, Result, TypeRef, bind, grammar};
-use onlap_query::{Facts, Restriction, Scanned, Tables, View as BoundView, Wanted};
+use onlap_query::{Facts, Locker, ROW_ID, Restriction, Scanned, Tables, View as BoundView, Wanted};
 
 use super::schema::Names;
 use super::tables::Known;
@@ -198,11 +199,21 @@ impl Tables for Sources<'_> {
         wanted: &Wanted,
     ) -> Result<Scanned> {
         match self.others.system.get(&relation) {
+            Some(_) if columns.contains(&ROW_ID) => {
+                Err(Error::unserved("locking rows of the system's catalogs"))
+            }
             Some(definition) => {
                 let plan = catalogs::scan(definition, self.view, self.catalog, columns)?;
                 Ok(Scanned { plan, ordered: false })
             }
             None => self.known.scan(relation, columns, restrictions, wanted),
+        }
+    }
+
+    fn locker(&self, relation: Oid, strength: LockStrength, wait: LockWait) -> Result<Locker> {
+        match self.others.system.contains_key(&relation) {
+            true => Err(Error::unserved("locking rows of the system's catalogs")),
+            false => Ok(self.known.locker(relation, strength, wait)),
         }
     }
 

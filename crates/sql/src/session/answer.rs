@@ -144,14 +144,6 @@ impl AnswerColumn {
     }
 }
 
-/// The columns of a plan's schema.
-pub fn columns_of(schema: &Schema) -> Arc<[AnswerColumn]> {
-    let column = |field: &Arc<datafusion::arrow::datatypes::Field>| {
-        AnswerColumn::new(crate::rewrite::shown(field.name()), PgType::of_field(field))
-    };
-    schema.fields().iter().map(column).collect()
-}
-
 impl RowsAnswer {
     /// Rows of these columns.
     pub fn new(

@@ -10,11 +10,9 @@ use datafusion::sql::sqlparser::ast::Statement;
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use super::prepare::Prepared;
 use super::run::is_locking;
-use super::values::fields_of;
 use super::{Parameter, Portal, Session};
 use crate::error::{Result, SqlError, state};
-use crate::parse::{self, Body, Tree};
-use crate::plan::Known;
+use crate::parse::{self, Body};
 use crate::view::View;
 use crate::words::Words;
 
@@ -62,24 +60,19 @@ impl Session {
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
             return Err(SqlError::new(state::SYNTAX, "a cursor needs one query"));
         };
-        let statement = match &parsed.body {
-            Body::Sql(statement) if matches!(**statement, Statement::Query(_)) => statement.clone(),
+        let locks = match &parsed.body {
+            Body::Sql(statement) if matches!(**statement, Statement::Query(_)) => {
+                is_locking(statement)
+            }
             _ => return Err(SqlError::new(state::SYNTAX, "a cursor needs a query")),
         };
-        let text = words.rest();
-        let bound = match is_locking(&statement) {
-            true => None,
-            false => match self.bound_text(view, text, values)? {
-                Some(Answer::Rows(rows)) => {
-                    Some(RowsAnswer::new(rows.columns, rows.source, "FETCH"))
-                }
-                _ => None,
-            },
-        };
-        let mut rows = match bound {
-            Some(rows) => rows,
-            None => self.rows_of_cursor(view, statement, values, hold)?,
-        };
+        if hold && locks {
+            let text = "DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported";
+            return Err(SqlError::new(state::UNSUPPORTED, text)
+                .detail("Holdable cursors must be READ ONLY."));
+        }
+        let rows = self.bound_text(view, words.rest(), values)?;
+        let mut rows = RowsAnswer::new(rows.columns, rows.source, "FETCH");
         let mut bytes = 0;
         if hold {
             let chunks = rows.take(usize::MAX)?;
@@ -103,32 +96,6 @@ impl Session {
         };
         self.portals.insert(name, portal);
         Ok(Answer::Done("DECLARE CURSOR".into()))
-    }
-
-    /// The rows of a cursor's query.
-    fn rows_of_cursor(
-        &self,
-        view: &View,
-        statement: Tree,
-        values: &[Parameter],
-        hold: bool,
-    ) -> Result<RowsAnswer> {
-        if is_locking(&statement) {
-            if hold {
-                let text = "DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported";
-                return Err(SqlError::new(state::UNSUPPORTED, text)
-                    .detail("Holdable cursors must be READ ONLY."));
-            }
-            let rows = self.lock_rows(view, &statement, values)?;
-            return Ok(RowsAnswer::new(rows.columns, rows.source, "FETCH"));
-        }
-        let types: Vec<_> = values.iter().map(|p| Some(p.ty)).collect();
-        let planner = &self.instance.planner;
-        let query = planner.plan(view, statement, fields_of(&types), &Known::default())?;
-        match self.answer_query(query, values, view, "FETCH")? {
-            Answer::Rows(rows) => Ok(rows),
-            Answer::Done(_) => Err(SqlError::new(state::SYNTAX, "a cursor needs a query")),
-        }
     }
 
     fn cursor(&mut self, name: &str) -> Result<&mut Portal> {

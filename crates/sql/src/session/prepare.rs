@@ -11,16 +11,12 @@ use crate::error::{Result, SqlError};
 use crate::fast::Fast;
 use crate::parse::{Body, Parsed};
 use crate::plan::room::Kept;
-use crate::plan::{Known, Query};
 use crate::query::Bound;
 use crate::session::run;
 use crate::types::{PgType, oid};
 
 use super::Session;
-use super::answer::{AnswerColumn, columns_of};
-use super::values::fields_of;
-
-use datafusion::sql::sqlparser::ast::Statement;
+use super::answer::AnswerColumn;
 
 /// A prepared statement.
 #[derive(Debug)]
@@ -31,14 +27,12 @@ pub struct Prepared {
     pub parameters: Vec<PgType>,
     /// Columns of its answer, if it gives rows.
     pub columns: Option<Arc<[AnswerColumn]>>,
-    /// Its plan, and when it was made.
-    pub query: Option<(Stamp, Query)>,
     /// How it runs without a planner, and when it was bound and judged.
     pub fast: Option<(Stamp, Fast)>,
     /// What it means as PostgreSQL binds it, and when it was bound.
     pub bound: Option<(Stamp, Bound)>,
-    /// The same, where it was found out when it ran; none of the class, if there is no [`Bound`].
-    pub late: Mutex<Option<(Stamp, Option<Bound>)>>,
+    /// The same, where it was found out when it ran.
+    pub late: Mutex<Option<(Stamp, Bound)>>,
     /// What it takes of the room for long texts.
     pub kept: Option<Kept>,
 }
@@ -61,7 +55,6 @@ impl Prepared {
             parsed: Some(parsed),
             parameters: Vec::new(),
             columns: None,
-            query: None,
             fast: None,
             bound: None,
             late: Mutex::default(),
@@ -79,7 +72,6 @@ impl Session {
                 parsed: None,
                 parameters: empty,
                 columns: None,
-                query: None,
                 fast: None,
                 bound: None,
                 late: Mutex::default(),
@@ -101,7 +93,6 @@ impl Session {
 
     /// Finds out what a statement says of itself, with the types given.
     fn look_at(&mut self, mut prepared: Prepared, given: &[Option<PgType>]) -> Result<Prepared> {
-        let count = prepared.parameters.len();
         let parsed = prepared.parsed.as_ref().expect("it has a text");
         let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement)) =
             &parsed.body
@@ -117,12 +108,10 @@ impl Session {
         }
         let stamp = self.stamp();
         let fast = match &parsed.body {
-            Body::Sql(statement) if self.goes_natively(&parsed.body) => {
-                self.in_view(|_, view| {
-                    let fast = Fast::bind(view, statement);
-                    Ok(fast.map(|fast| (view.must(fast.needs()).is_ok(), fast)))
-                })?
-            }
+            Body::Sql(statement) if self.uses_fast_path() => self.in_view(|_, view| {
+                let fast = Fast::bind(view, statement);
+                Ok(fast.map(|fast| (view.must(fast.needs()).is_ok(), fast)))
+            })?,
             _ => None,
         };
         if let Some((judged, fast)) = fast {
@@ -138,72 +127,17 @@ impl Session {
             prepared.fast = judged.then_some((stamp, fast));
             return Ok(prepared);
         }
-        match &**statement {
-            Statement::Query(_)
-            | Statement::Insert(_)
-            | Statement::Update(_)
-            | Statement::Delete(_)
-                if let Some(bound) = self.bound(parsed, given)? =>
-            {
-                for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
-                    *slot = ty;
-                }
-                prepared.columns = bound.returns();
-                prepared.bound = Some((stamp, bound));
-            }
-            Statement::Query(_) => {
-                let mut fields = fields_of(given);
-                fields.resize(count, None);
-                let query = self.in_view(|session, view| {
-                    session.instance.planner.plan(
-                        view,
-                        statement.clone(),
-                        fields,
-                        &Known::default(),
-                    )
-                })?;
-                let known = query.parameters()?;
-                for (i, ty) in prepared.parameters.iter_mut().enumerate() {
-                    if given.get(i).copied().flatten().is_none()
-                        && let Some(field) = known.get(&(i + 1))
-                    {
-                        *ty = PgType::of_field(field);
-                    }
-                }
-                prepared.columns = Some(columns_of(&query.schema()));
-                if query.lasting {
-                    prepared.query = Some((stamp, query));
-                }
-            }
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                let text = parsed.bindable();
-                let bound =
-                    self.in_view(|_, view| Bound::must(view, &text, parsed.depth, given))?;
-                for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
-                    *slot = ty;
-                }
-                prepared.columns = bound.returns();
-            }
-            _ => prepared.columns = run::columns_of_statement(self, statement)?,
+        if !run::is_bound(statement) {
+            prepared.columns = run::columns_of_statement(self, statement)?;
+            return Ok(prepared);
         }
+        let bound = self.in_view(|_, view| Bound::of(view, parsed, given))?;
+        for (slot, ty) in prepared.parameters.iter_mut().zip(bound.parameters()) {
+            *slot = ty;
+        }
+        prepared.columns = bound.returns();
+        prepared.bound = Some((stamp, bound));
         Ok(prepared)
-    }
-}
-
-impl Session {
-    /// A query as PostgreSQL binds it, if it is of that class.
-    ///
-    /// # Errors
-    /// PostgreSQL's.
-    pub(super) fn bound(
-        &mut self,
-        parsed: &Parsed,
-        given: &[Option<PgType>],
-    ) -> Result<Option<Bound>> {
-        if !self.binds(parsed) {
-            return Ok(None);
-        }
-        self.in_view(|_, view| Bound::new(view, &parsed.bindable(), parsed.depth, given))
     }
 }
 

@@ -9,10 +9,10 @@ use super::answer::{Answer, AnswerColumn};
 use super::{Parameter, Roles, Session};
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
-use crate::plan::Known;
+use crate::query::{Bound, stored};
 use crate::rights::Judge;
 use crate::settings::{Id, Value};
-use crate::types::{PgType, names, oid, value_of_array};
+use crate::types::{PgType, names, oid};
 use crate::view::View;
 use crate::wire::Client;
 use crate::words::Words;
@@ -88,18 +88,32 @@ impl Session {
         if text.is_empty() {
             return Err(wrong(0));
         }
-        let planner = &self.instance.planner;
-        let statement = parse::one(&format!("SELECT {text}"))?;
-        let query = planner.plan(view, statement, Vec::new(), &Known::default())?;
-        let given = query.schema().fields().len();
+        let bound = |text: &str| {
+            let depth = parse::statements(text)?.pop().map(|parsed| parsed.depth);
+            Bound::must(view, text, depth.unwrap_or_default(), &[])
+        };
+        let given = bound(&format!("SELECT {text}"))?.columns().len();
         if given != types.len() {
             return Err(wrong(given));
         }
-        let batches = planner.run(planner.physical(view, &query)?, &view.scope)?.all()?;
+        let engine = |ty: &PgType| ty.engine().unwrap_or(DataType::Text);
+        let cast = |(n, ty): (usize, &PgType)| {
+            let ty = if ty.engine().is_some() { *ty } else { PgType::new(oid::TEXT) };
+            format!("a{n}::{}", names::format_type(ty))
+        };
+        let casts: Vec<String> = types.iter().enumerate().map(cast).collect();
+        let columns: Vec<String> = (0..given).map(|n| format!("a{n}")).collect();
+        let text = format!(
+            "SELECT {} FROM (SELECT {text}) AS given({})",
+            casts.join(", "),
+            columns.join(", ")
+        );
+        let bound = bound(&text)?;
+        view.must(bound.needs())?;
+        let batches = bound.batches(view, &text)?.all()?;
         let row = batches.first().ok_or_else(|| wrong(0))?;
         let value = |(i, ty): (usize, &PgType)| {
-            let engine = ty.engine().unwrap_or(DataType::Text);
-            Ok(Parameter { ty: *ty, value: value_of_array(row.column(i), 0, engine)? })
+            Ok(Parameter { ty: *ty, value: stored::value_of(row.column(i), 0, engine(ty))? })
         };
         types.iter().enumerate().map(value).collect()
     }

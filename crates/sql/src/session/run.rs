@@ -13,18 +13,16 @@ use onlap::{Isolation, TransactionOptions};
 use onlap_base::stop;
 
 use super::Session;
-use super::answer::{Answer, AnswerColumn, RowsAnswer, columns_of};
+use super::answer::{Answer, AnswerColumn, RowsAnswer};
 use super::block::{Block, Remembered};
-use super::locked;
 use super::prepare::{Prepared, Stamp};
-use super::values::{Parameter, fields_of};
+use super::values::Parameter;
 use crate::catalog::names::fold;
 use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
 use crate::fast::literals::Literals;
-use crate::parse::{Body, Moment, Parsed, Tree};
-use crate::plan::{Known, Query};
+use crate::parse::{Body, Moment, Parsed};
 use crate::query::Bound;
 use crate::scope::too_late;
 use crate::settings::Id;
@@ -84,6 +82,14 @@ fn sees_nothing(parsed: &Parsed) -> bool {
             | Statement::ShowVariable { .. }
             | Statement::Prepare { .. }
             | Statement::Deallocate { .. }
+    )
+}
+
+/// Whether a statement is bound: a query, or a change of rows.
+pub(super) fn is_bound(statement: &Statement) -> bool {
+    matches!(
+        statement,
+        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
     )
 }
 
@@ -234,7 +240,7 @@ impl Session {
             self.block()?.changed = true;
         }
         let stamp = self.stamp();
-        let native = self.goes_natively(&parsed.body);
+        let native = self.uses_fast_path();
         let block = self.current()?;
         // What was bound is of the catalog as others see it.
         let own = block.changed_catalog || !block.pending.is_empty();
@@ -258,46 +264,15 @@ impl Session {
                 return Ok(answer);
             }
         }
-        if let Some(answer) = self.bound_answer(&view, prepared, values)? {
-            return Ok(answer);
-        }
-        let answered = match &parsed.body {
-            Body::Sql(statement) if locked::has_locks_inside(statement) => {
-                Some(locked::answered(&view, statement, values)?)
-            }
-            _ => None,
-        };
         match &parsed.body {
-            Body::Sql(statement) => match &**answered.as_ref().unwrap_or(statement) {
-                Statement::Query(_) => {
-                    let planned = if answered.is_none() { prepared.query.as_ref() } else { None };
-                    let statement = answered.as_ref().unwrap_or(statement);
-                    self.select(&view, prepared, planned, statement, values)
-                }
-                Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
-                    let text = answered.map(|statement| statement.to_string());
-                    self.change(&view, parsed, text, values)
-                }
-                statement => ddl::run(self, &view, statement, client),
-            },
-            Body::Overriding(..) | Body::Upsert(_) => self.change(&view, parsed, None, values),
+            Body::Sql(statement) if !is_bound(statement) => {
+                ddl::run(self, &view, statement, client)
+            }
+            Body::Sql(_) | Body::Overriding(..) | Body::Upsert(_) => {
+                self.bound_answer(&view, prepared, values)
+            }
             Body::Other => commands::run(self, &view, &parsed.text, values, client),
         }
-    }
-
-    /// Changes rows by a statement whose meaning is not known yet; `text`: with what its locking queries gave in their places.
-    fn change(
-        &mut self,
-        view: &View,
-        parsed: &Parsed,
-        text: Option<String>,
-        values: &[Parameter],
-    ) -> Result<Answer> {
-        let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
-        let text = text.map_or_else(|| parsed.bindable(), Into::into);
-        let bound = Bound::must(view, &text, parsed.depth, &types)?;
-        let blind = matches!(parsed.body, Body::Upsert(_));
-        crate::change::run(self, view, &bound, values, &text, blind)
     }
 
     /// What a statement that is bound now is bound with.
@@ -308,76 +283,39 @@ impl Session {
         Stamp { version: self.instance.catalog_version(), role: self.roles.current, path }
     }
 
-    /// Whether a statement may go the short way. The planner locks no rows, so that those that do have no
-    /// other.
-    pub(super) fn goes_natively(&self, body: &Body) -> bool {
-        self.uses_fast_path() || locks_rows(body)
-    }
-
-    /// Whether queries are bound by PostgreSQL's rules and not the planner's library's.
-    pub(crate) fn binds_itself(&self) -> bool {
-        self.settings.text(Id::Binder) == "postgres"
-    }
-
     /// Whether statements may go the short way.
     pub(crate) fn uses_fast_path(&self) -> bool {
         self.settings.flag(Id::FastPath)
     }
 
-    /// What a statement gives that PostgreSQL's meaning carries out; `None` if it is not of that class.
+    /// What a query or a change of rows gives.
     fn bound_answer(
         &mut self,
         view: &View,
         prepared: &Prepared,
         values: &[Parameter],
-    ) -> Result<Option<Answer>> {
+    ) -> Result<Answer> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
-        if !self.binds(parsed) {
-            return Ok(None);
-        }
         let block = self.block.as_ref();
         let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
         let stamp = self.stamp();
         if let Some((_, bound)) = prepared.bound.as_ref().filter(|(at, _)| *at == stamp && !own) {
-            return self.run_bound(view, bound, values, parsed).map(Some);
-        }
-        // What was planned is not of this class.
-        if prepared.query.as_ref().is_some_and(|(at, _)| *at == stamp && !own) {
-            return Ok(None);
+            return self.run_bound(view, bound, values, parsed);
         }
         let late = prepared.late.lock().clone();
-        let is_current = |late: &Option<Bound>| late.as_ref().is_none_or(Bound::is_current);
-        if let Some((_, late)) = late.filter(|(at, late)| *at == stamp && !own && is_current(late))
-        {
-            let run = |bound| self.run_bound(view, &bound, values, parsed);
-            return late.map(run).transpose();
+        let is_current = |(at, late): &(Stamp, Bound)| *at == stamp && late.is_current();
+        if let Some((_, bound)) = late.filter(|late| !own && is_current(late)) {
+            return self.run_bound(view, &bound, values, parsed);
         }
         let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-        let (bound, answer) = match Bound::start(view, parsed, &types, values)? {
-            Some((bound, answer)) => (Some(bound), answer),
-            None => (None, None),
-        };
+        let (bound, answer) = Bound::start(view, parsed, &types, values)?;
         if !own {
             *prepared.late.lock() = Some((stamp, bound.clone()));
         }
-        match (answer, bound) {
-            (Some(answer), _) => answer.map(Some),
-            (None, Some(bound)) => self.run_bound(view, &bound, values, parsed).map(Some),
-            (None, None) => Ok(None),
+        match answer {
+            Some(answer) => answer,
+            None => self.run_bound(view, &bound, values, parsed),
         }
-    }
-
-    /// Whether a statement is one that PostgreSQL's meaning may carry out.
-    pub(super) fn binds(&self, parsed: &Parsed) -> bool {
-        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement)) =
-            &parsed.body
-        else {
-            return false;
-        };
-        let is_one = matches!(**statement, Statement::Query(_)) || changes_rows(&parsed.body);
-        let locks = is_locking(statement) || locked::has_locks_inside(statement);
-        let binds = self.binds_itself() || changes_rows(&parsed.body);
-        binds && is_one && !locks && parsed.as_of.is_none()
     }
 
     fn run_bound(
@@ -396,71 +334,40 @@ impl Session {
         crate::change::run(self, view, bound, values, &text, blind)
     }
 
-    /// The rows of a query that is part of another statement; `None` if it is not of PostgreSQL's meaning.
+    /// The rows of a query that is part of another statement.
     ///
     /// # Errors
-    /// Those of the query.
+    /// Those of the query; `42601`: it is none.
     pub(crate) fn bound_text(
         &self,
         view: &View,
         text: &str,
         values: &[Parameter],
-    ) -> Result<Option<Answer>> {
+    ) -> Result<RowsAnswer> {
         let mut all = crate::parse::statements(text)?;
-        let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Ok(None) };
-        if !self.binds(&parsed) {
-            return Ok(None);
+        let no_query = || SqlError::new(state::SYNTAX, "a query was expected");
+        let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Err(no_query()) };
+        let native = match &parsed.body {
+            Body::Sql(statement) if self.uses_fast_path() && is_locking(statement) => {
+                Fast::bind(view, statement)
+            }
+            _ => None,
+        };
+        if let Some(fast) = native {
+            view.must(fast.needs())?;
+            if let Some(Answer::Rows(rows)) = fast.run(&view.scope, values)? {
+                return Ok(rows);
+            }
         }
         let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
-        let bound = Bound::new(view, &parsed.text, parsed.depth, &types)?;
-        let query = bound.filter(|bound| bound.modify().is_none());
-        query.map(|query| query.run(view, values, &parsed.text)).transpose()
-    }
-
-    fn select(
-        &mut self,
-        view: &View,
-        prepared: &Arc<Prepared>,
-        planned: Option<&(Stamp, Query)>,
-        statement: &Tree,
-        values: &[Parameter],
-    ) -> Result<Answer> {
-        if is_locking(statement) {
-            return self.lock_rows(view, statement, values).map(Answer::Rows);
+        let bound = Bound::of(view, &parsed, &types)?;
+        if bound.modify().is_some() {
+            return Err(no_query());
         }
-        let planner = &self.instance.planner;
-        let stamp = self.stamp();
-        // What was planned is of the catalog as others see it.
-        let block = self.block.as_ref();
-        let own = block.is_some_and(|b| b.changed_catalog || !b.pending.is_empty());
-        let cached = planned.filter(|(at, _)| *at == stamp && !own);
-        let cached = cached.map(|(_, query)| query);
-        let query = match cached {
-            Some(query) => query.clone(),
-            None => {
-                let types: Vec<_> = prepared.parameters.iter().map(|ty| Some(*ty)).collect();
-                planner.plan(view, statement.clone(), fields_of(&types), &Known::default())?
-            }
-        };
-        self.answer_query(query, values, view, "SELECT")
-    }
-
-    /// The rows of a planned query.
-    pub(crate) fn answer_query(
-        &self,
-        query: Query,
-        values: &[Parameter],
-        view: &View,
-        tag: &'static str,
-    ) -> Result<Answer> {
-        let planner = &self.instance.planner;
-        let columns = columns_of(&query.schema());
-        let query = query.with_values(values)?;
-        view.scope.plan_goes_on()?;
-        let physical = planner.physical(view, &query)?;
-        view.scope.plan_goes_on()?;
-        let batches = planner.run(physical, &view.scope)?;
-        Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(batches), tag)))
+        match bound.run(view, values, &parsed.bindable())? {
+            Answer::Rows(rows) => Ok(rows),
+            Answer::Done(_) => Err(no_query()),
+        }
     }
 
     /// Carries out what begins, ends or marks a transaction; the tag.

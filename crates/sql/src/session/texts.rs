@@ -104,7 +104,7 @@ impl Session {
             return None;
         }
         let path = self.settings.text(Id::SearchPath);
-        let ways = (self.settings.flag(Id::FastPath), self.settings.text(Id::Binder));
+        let ways = self.settings.flag(Id::FastPath);
         let key =
             format!("{} {:?} {path:?} {ways:?} {types:?} {sql}", self.roles.current, self.database);
         Some(TextKey { key, version: self.instance.catalog_version(), length: sql.len() })
@@ -128,8 +128,7 @@ impl Session {
         let is_query = prepared.parsed.as_ref().is_some_and(
             |parsed| matches!(&parsed.body, Body::Sql(tree) if matches!(&**tree, Statement::Query(_))),
         );
-        // The plans of the planner's library are large.
-        if !is_query || prepared.query.is_some() {
+        if !is_query {
             return;
         }
         let bytes = key.length as u64 * TREE_BYTES + LEAST_BYTES;

@@ -163,8 +163,6 @@ settings! {
     "Execution" {
         FastPath "fast_path" Flag, "on", Session,
             "Run simple statements without the planner; off for comparing.";
-        Binder "binder" Word(&["planner", "postgres"]), "postgres", Session,
-            "Whose rules bind queries over tables: the planner's library's, or PostgreSQL's own (decision 0066).";
         QueryMemoryLimit "query_memory_limit" Number(Unit::Kb, 0, TIMES), "0", Session,
             "Memory for one planned query, within what all share; it spills to disk or ends with 53200 \
              beyond; 0 for all of it.";

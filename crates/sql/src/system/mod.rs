@@ -16,30 +16,12 @@ mod standard;
 pub mod text;
 pub mod views;
 
-use std::any::Any;
-use std::fmt;
-use std::sync::Arc;
-
-use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::catalog::{MemTable, Session, TableProvider};
-use datafusion::logical_expr::{Expr, TableType};
-use datafusion::physical_plan::ExecutionPlan;
-
 use crate::catalog::oids;
 use crate::error::Result;
-use crate::plan::scan::external;
 use crate::rights::{Class, Key};
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
 use definitions::Definition;
 use rows::Rows;
-
-/// A system table by schema and name; `None` where there is none.
-pub fn table(view: &View, schema: &str, name: &str) -> Option<Arc<dyn TableProvider>> {
-    definitions::find(schema, name).map(|definition| {
-        Arc::new(SystemTable { definition, view: view.clone() }) as Arc<dyn TableProvider>
-    })
-}
 
 /// What a table or view of the system is to those who may not read it: those that have passwords, values or
 /// the server's files in them are not for all.
@@ -47,23 +29,6 @@ pub fn with_secrets(schema: &str, name: &str) -> Option<(Class, Key)> {
     let definition = definitions::find(schema, name)?;
     let class = if definition.is_view { Class::View } else { Class::Table };
     oids::PRIVATE.contains(&definition.oid).then_some((class, Key::of(definition.oid)))
-}
-
-/// Whether a table is one of the system.
-pub fn is_system(table: &dyn TableProvider) -> bool {
-    (table as &dyn Any).is::<SystemTable>()
-}
-
-/// A table of the system, as a statement sees it.
-struct SystemTable {
-    definition: Arc<Definition>,
-    view: View,
-}
-
-impl fmt::Debug for SystemTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.definition.name)
-    }
 }
 
 /// The rows of a system table that a statement sees.
@@ -88,26 +53,4 @@ pub fn rows_of(view: &View, definition: &Definition) -> Result<Rows> {
         _ => None,
     };
     Ok(made.or_else(|| fixed::rows(definition)).unwrap_or_default())
-}
-
-#[async_trait]
-impl TableProvider for SystemTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.definition.fields)
-    }
-    fn table_type(&self) -> TableType {
-        TableType::Base
-    }
-    async fn scan(
-        &self,
-        state: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        filters: &[Expr],
-        limit: Option<usize>,
-    ) -> datafusion::common::Result<Arc<dyn ExecutionPlan>> {
-        let batch =
-            rows_of(&self.view, &self.definition).map_err(external)?.batch(&self.definition)?;
-        let table = MemTable::try_new(self.schema(), vec![vec![batch]])?;
-        table.scan(state, projection, filters, limit).await
-    }
 }

@@ -1,0 +1,86 @@
+//! How does a statement lock the rows that its steps give?
+//!
+//! A step asks [`lock`], which never waits. Where a row is locked by another transaction, or was changed since the statement
+//! began, the steps end, [`until_locked`] waits for the row and runs them again: at READ COMMITTED they see then what was
+//! committed meanwhile, and rows that are locked stay as they are. That is PostgreSQL's look at the newest row, for all rows
+//! of the statement at once. Above READ COMMITTED a row that was changed is an error of the engine's.
+
+use onlap::{LockWait as Wait, RowId, RowLock, Table};
+use onlap_pg::ast::{LockStrength, LockWait};
+
+use crate::error::{Result, SqlError};
+use crate::scope::Scope;
+use crate::view::View;
+use crate::waits::Again;
+
+/// Locks rows of a table; says of each whether it is locked, and not left out.
+///
+/// # Errors
+/// `40001`: the statement is to be begun anew, or cannot go on; `55P03`: NOWAIT.
+pub fn lock(
+    scope: &Scope,
+    table: &Table,
+    ids: &[i64],
+    strength: LockStrength,
+    wait: LockWait,
+) -> Result<Vec<bool>> {
+    scope.go_on()?;
+    let mode = match strength {
+        LockStrength::KeyShare => RowLock::KeyShare,
+        LockStrength::Share => RowLock::Share,
+        LockStrength::NoKeyUpdate => RowLock::NoKeyUpdate,
+        LockStrength::Update => RowLock::Update,
+    };
+    let how = if wait == LockWait::Error { Wait::NoWait } else { Wait::SkipLocked };
+    let rows: Vec<RowId> = ids.iter().map(|id| *id as RowId).collect();
+    let mut moved = false;
+    let mut recheck = |_: RowId, _: &onlap::Row| {
+        moved = true;
+        Ok(true)
+    };
+    let mut locked = scope.tx()?.lock_rows(table, &rows, mode, how, &mut recheck)?;
+    if moved {
+        return Err(again(scope, Again { table: table.clone(), row: None }));
+    }
+    locked.sort_unstable();
+    let is_locked = |row: &RowId| locked.binary_search(row).is_ok();
+    if wait == LockWait::Block {
+        let waits = |row: &&RowId| !is_locked(row) && !scope.waits().is_gone(table, **row);
+        if let Some(row) = rows.iter().find(waits) {
+            let row = Some((*row, mode));
+            return Err(again(scope, Again { table: table.clone(), row }));
+        }
+    }
+    Ok(rows.iter().map(is_locked).collect())
+}
+
+fn again(scope: &Scope, what: Again) -> SqlError {
+    scope.waits().note(what);
+    SqlError::concurrent_update()
+}
+
+/// Runs a statement's steps, and runs them again for as long as they meet rows that they cannot lock yet.
+///
+/// # Errors
+/// Those of the statement; of waiting: `40P01`, `55P03`, `57014`.
+pub fn until_locked<T>(view: &View, mut run: impl FnMut() -> Result<T>) -> Result<T> {
+    let scope = &view.scope;
+    scope.waits().begin();
+    loop {
+        let error = match run() {
+            Ok(made) => return Ok(made),
+            Err(e) => e,
+        };
+        let Some(Again { table, row }) = scope.waits().take() else { return Err(error) };
+        if let Some((row, mode)) = row {
+            let mut recheck = |_: RowId, _: &onlap::Row| Ok(true);
+            let mut tx = scope.tx()?;
+            if tx.lock_rows(&table, &[row], mode, Wait::Block, &mut recheck)?.is_empty() {
+                scope.waits().leave_out(&table, row);
+            }
+        }
+        // What the other transaction committed is seen now.
+        scope.tx()?.begin_statement()?;
+        scope.go_on()?;
+    }
+}
