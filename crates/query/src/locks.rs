@@ -10,8 +10,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, AsArray, BooleanArray, RecordBatch};
+use arrow_array::{Array, BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
 use datafusion_common::Result as Run;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};

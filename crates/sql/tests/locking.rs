@@ -1,5 +1,7 @@
 //! Which rows do queries with FOR UPDATE lock, in which order do they come, and when are they read?
 
+#![allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
+
 mod support;
 
 use support::{Fixture, Talk};
@@ -140,7 +142,8 @@ fn waiting(fixture: &Fixture, begun: &mut Talk, end: &str, sql: &str) -> Vec<Str
 fn rows_that_were_waited_for_are_judged_as_they_are_then() {
     let fixture = two_tables();
     let mut a = fixture.session();
-    let join = "select t.id, a, c from t join u on u.id = t.id where a < 60 order by t.id for update of t";
+    let join =
+        "select t.id, a, c from t join u on u.id = t.id where a < 60 order by t.id for update of t";
     a.rows("begin");
     a.rows("update t set a = 99 where id = 3");
     a.rows("update t set a = 11 where id = 1");
@@ -161,7 +164,8 @@ fn rows_that_were_waited_for_are_judged_as_they_are_then() {
     b.rows("begin isolation level repeatable read");
     b.rows("select 1 from t limit 1");
     a.rows("update t set a = 13 where id = 1");
-    let error = state(&mut b, "select t.id from t join u on u.id = t.id where a < 60 for update of t");
+    let error =
+        state(&mut b, "select t.id from t join u on u.id = t.id where a < 60 for update of t");
     assert_eq!(error.as_deref(), Some("40001"));
 }
 
@@ -192,7 +196,10 @@ fn workers_of_a_queue_take_each_job_once() {
     });
     assert_eq!(taken.iter().sum::<usize>(), 300, "{taken:?}");
     let mut talk = fixture.session();
-    assert_eq!(talk.rows("select count(*) from jobs where state = 'done'")[0], [Some("300".to_string())]);
+    assert_eq!(
+        talk.rows("select count(*) from jobs where state = 'done'")[0],
+        [Some("300".to_string())]
+    );
 }
 
 #[test]

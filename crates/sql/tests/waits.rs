@@ -77,7 +77,7 @@ fn rows_are_locked_or_the_query_is_refused() {
         first.rows("rollback");
         assert_eq!(second.rows(skipping).len(), 2);
         let join = "select x.id from t x join t y on x.id = y.a for update";
-        assert_eq!(state(&mut second, join), "0A000");
+        assert!(second.rows(join).is_empty());
     }
 }
 

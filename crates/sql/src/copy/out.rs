@@ -184,7 +184,7 @@ impl<'a> Out<'a> {
         let cell = chunk.cell(row, at);
         match binary {
             _ if matches!(cell, Cell::Null) => return Ok(false),
-            true => cell.write_binary(column.ty, self.style, &mut self.value),
+            true => cell.write_binary(column.ty, &mut self.value),
             false => cell.write_text(column.ty, self.style, &mut self.value),
         }
         Ok(true)

@@ -3,17 +3,14 @@
 //! Constants and values of sequences are the engine's. Defaults that are computed (`now()`,
 //! `gen_random_uuid()`) are kept as text beside it, and become part of the statement that inserts.
 
-use datafusion::arrow::array::RecordBatch;
 use onlap::{Column, ColumnDefault, ColumnId, DataType, Row, Table, TableId, Value, convert};
 
 use crate::assign::assign;
 use crate::catalog::Kind;
-use crate::error::{Result, SqlError, state};
+use crate::error::Result;
 use crate::parse;
-use crate::plan::Known;
 use crate::query::{Bound, stored};
-use crate::session::Session;
-use crate::types::{Cell, names, value_of_array};
+use crate::types::{Cell, names};
 use crate::view::View;
 
 /// The name under which the default of a column is kept.
@@ -31,11 +28,7 @@ pub fn expression(view: &View, table: TableId, column: ColumnId) -> Option<Strin
 ///
 /// # Errors
 /// Those of the expressions.
-pub fn columns(
-    view: &View,
-    expressions: &[(DataType, &str)],
-    rows: usize,
-) -> Result<Vec<Column>> {
+pub fn columns(view: &View, expressions: &[(DataType, &str)], rows: usize) -> Result<Vec<Column>> {
     // A length is asked for when the value is assigned: a cast would cut it off.
     let whole = |ty: DataType| match ty {
         DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
@@ -78,11 +71,11 @@ pub fn identity(view: &View, table: TableId, column: ColumnId) -> Option<bool> {
 ///
 /// # Errors
 /// Those of expressions and sequences.
-pub fn value(session: &Session, view: &View, table: &Table, at: usize) -> Result<Value> {
+pub fn value(view: &View, table: &Table, at: usize) -> Result<Value> {
     let schema = table.schema();
     let column = &schema.columns[at];
     if let Some(sql) = expression(view, schema.id, column.id) {
-        let values = columns(session, view, &[(column.ty, &sql)], 1)?;
+        let values = columns(view, &[(column.ty, &sql)], 1)?;
         return Ok(convert::read_value(column.ty, &values[0], 0));
     }
     let value = table.default_value(&column.name)?;
@@ -96,12 +89,7 @@ pub fn value(session: &Session, view: &View, table: &Table, at: usize) -> Result
 ///
 /// # Errors
 /// Those of expressions and sequences.
-pub fn complete(
-    session: &Session,
-    view: &View,
-    table: &Table,
-    rows: Vec<Vec<Option<Value>>>,
-) -> Result<Vec<Row>> {
+pub fn complete(view: &View, table: &Table, rows: Vec<Vec<Option<Value>>>) -> Result<Vec<Row>> {
     let schema = table.schema();
     let mut rows = rows;
     for (i, column) in schema.columns.iter().enumerate() {
@@ -111,14 +99,14 @@ pub fn complete(
             continue;
         }
         if let Some(sql) = expression(view, schema.id, column.id) {
-            let values = columns(session, view, &[(column.ty, &sql)], missing.len())?;
+            let values = columns(view, &[(column.ty, &sql)], missing.len())?;
             for (at, row) in missing.into_iter().enumerate() {
                 rows[row][i] = Some(convert::read_value(column.ty, &values[0], at));
             }
             continue;
         }
         for row in missing {
-            rows[row][i] = Some(value(session, view, table, i)?);
+            rows[row][i] = Some(value(view, table, i)?);
         }
     }
     Ok(rows.into_iter().map(|row| row.into_iter().flatten().collect()).collect())

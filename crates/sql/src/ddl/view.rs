@@ -1,19 +1,18 @@
 //! CREATE and DROP VIEW.
 
-use datafusion::sql::sqlparser::ast::{CreateView, Statement};
+use datafusion::sql::sqlparser::ast::CreateView;
 use serde_json::json;
 
 use super::naming::{self, Relation};
 use crate::catalog::names::{fold, parts, quote};
 use crate::catalog::{Kind, bound, oids};
 use crate::error::{Result, SqlError, state};
-use crate::plan::Known;
+use crate::parse;
 use crate::query::Bound;
 use crate::rights::{Action, Class, Need};
 use crate::session::Session;
 use crate::types::{PgType, names};
 use crate::view::{PG_CATALOG, Relation as Found, View};
-use crate::{parse, rewrite};
 
 /// CREATE VIEW.
 ///
@@ -117,7 +116,7 @@ fn described(view: &View, create: &CreateView) -> Result<Described> {
 /// What a name in a view's query stands for; `None` for one of the system.
 fn stands_for(view: &View, parts: &[String]) -> Option<bound::Use> {
     if let [name] = parts
-        && crate::system::table(view, PG_CATALOG, name).is_some()
+        && crate::system::definitions::find(PG_CATALOG, name).is_some()
     {
         return None;
     }

@@ -96,9 +96,9 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         "obj_description" | "shobj_description" => {
             Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), 0)))
         }
-        "col_description" => Function::new(move |a| {
-            Ok(comment(&seen, oid_of(a, 0), arg(a, 1).int().unwrap_or(0)))
-        }),
+        "col_description" => {
+            Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), arg(a, 1).int().unwrap_or(0))))
+        }
         _ => return None,
     };
     Some(made)
@@ -185,9 +185,9 @@ fn named(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         return Some(Function::new(lookup));
     }
     Some(match name {
-        "pg_get_userbyid" => Function::new(move |a| {
-            Ok(seen.view.judge.rights().name_of(oid_of(a, 0)).into())
-        }),
+        "pg_get_userbyid" => {
+            Function::new(move |a| Ok(seen.view.judge.rights().name_of(oid_of(a, 0)).into()))
+        }
         "pg_table_is_visible" => Function::new(move |a| {
             let model = seen.model()?;
             Ok(model.relation(oid_of(a, 0)).map(|r| model.is_visible(r)).into())
@@ -322,9 +322,7 @@ fn absent(name: &str) -> Option<Function> {
     );
     match name {
         _ if text => Some(Function::new(|_| Ok(Datum::Null))),
-        "pg_partition_ancestors" => {
-            Some(Function::new(|_| Ok(Datum::Ints(Vec::new()))))
-        }
+        "pg_partition_ancestors" => Some(Function::new(|_| Ok(Datum::Ints(Vec::new())))),
         _ => None,
     }
 }

@@ -6,24 +6,20 @@
 
 use std::sync::Arc;
 
-use super::catalogs::Seen;
 use super::Function;
+use super::catalogs::Seen;
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
-use crate::plan::scan::external;
 use crate::rights::acl::Item;
 use crate::rights::{Acl, Class, Judge, Key, OF_COLUMNS, PUBLIC, Privileges};
 use crate::system::cluster::database_oids;
 use crate::system::fixed;
-use crate::system::grants::{default_of, printed, read_item};
+use crate::system::grants::{default_of, printed};
 use crate::system::model::Relation;
 use crate::system::rows::Datum;
 use crate::system::sight::Sight;
-use crate::types::{PgType, oid};
 use crate::view::{View, no_schema, no_table};
 
-/// Arrays of aclitem.
-const ACLITEMS: u32 = 1034;
 /// A function of privileges by name; `None` where there is none.
 pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let seen = Arc::clone(seen);
@@ -309,4 +305,3 @@ fn make_item(view: &View, a: &[Datum]) -> Result<Datum> {
     let item = Item { grantee: role(0), grantor: role(1), privileges, options };
     Ok(printed(view, &Acl(vec![item])).pop().unwrap_or_default().into())
 }
-

@@ -10,8 +10,8 @@ use onlap::{Database, Sequence};
 use onlap_base::SequenceId;
 use parking_lot::Mutex;
 
-use crate::catalog::{Name, oids};
 use super::Function;
+use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::rights::ask::sequence_key;
@@ -130,12 +130,7 @@ impl SequenceFunction {
         })
     }
 
-    fn one(
-        &self,
-        sequence: &Sequence,
-        value: Option<i64>,
-        is_called: bool,
-    ) -> Result<i64> {
+    fn one(&self, sequence: &Sequence, value: Option<i64>, is_called: bool) -> Result<i64> {
         let id = sequence.schema().id;
         let action = match self.which {
             Which::Next => Action::NextValue,

@@ -7,14 +7,13 @@ use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Judge;
 use crate::system::rows::Datum;
-use crate::types::oid;
 use crate::view::{PG_CATALOG, View};
 
 /// A function by name; `None` where there is none.
 pub fn find(view: &View, name: &str) -> Option<Function> {
     let constant = |value: Datum| Function::value(value);
     let function = match name {
-        "current_setting" => setting(view, name),
+        "current_setting" => setting(view),
         "current_schemas" => {
             let known = view.path().filter(|schema| view.has_schema(schema));
             let path: Vec<String> = known.map(str::to_string).collect();
@@ -85,7 +84,7 @@ fn must_signal(judge: &Judge, other: u32, terminate: bool) -> Result<()> {
     Err(SqlError::new(state::NO_PRIVILEGE, text))
 }
 
-fn setting(view: &View, name: &str) -> Function {
+fn setting(view: &View) -> Function {
     let settings = Arc::clone(&view.settings);
     Function::new(move |a| {
         let wanted = a.first().map(Datum::text).unwrap_or_default();

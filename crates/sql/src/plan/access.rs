@@ -1,15 +1,10 @@
 //! Which index does a scan read, and in which range?
 //!
-//! A pure choice from the filters that the planner hands down: an equality on each of the first columns
+//! A pure choice from the conditions on single columns: an equality on each of the first columns
 //! of an index, then at most one range. A unique index with its whole key wins; then more columns with
 //! equality; then a range. Filters are judged again above the scan, so a range may be wider than they are.
 
-use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator};
-use onlap::{DataType, IndexSchema, KeyRange, TableSchema, Value};
-
-use crate::assign;
-use crate::types::Cell;
+use onlap::{IndexSchema, KeyRange, TableSchema, Value};
 
 /// How rows are reached.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,103 +46,6 @@ pub enum BoundOp {
     Greater,
     /// `>=`
     GreaterOrEqual,
-}
-
-/// The conditions among filters that an index can use.
-pub fn bounds_of(schema: &TableSchema, filters: &[Expr]) -> Vec<Bound> {
-    let mut bounds = Vec::new();
-    filters.iter().for_each(|f| collect(schema, f, &mut bounds));
-    bounds
-}
-
-/// Whether an index may use anything of a filter.
-pub fn is_usable(schema: &TableSchema, filter: &Expr) -> bool {
-    !bounds_of(schema, std::slice::from_ref(filter)).is_empty()
-}
-
-fn collect(schema: &TableSchema, filter: &Expr, out: &mut Vec<Bound>) {
-    match filter {
-        Expr::BinaryExpr(BinaryExpr { left, op: Operator::And, right }) => {
-            collect(schema, left, out);
-            collect(schema, right, out);
-        }
-        Expr::BinaryExpr(BinaryExpr { left, op, right }) => {
-            let (Some(op), Some(turned)) = (bound_op(*op), bound_op(op.swap().unwrap_or(*op)))
-            else {
-                return;
-            };
-            out.extend(bound(schema, left, op, right));
-            out.extend(bound(schema, right, turned, left));
-        }
-        Expr::Between(b) if !b.negated => {
-            out.extend(bound(schema, &b.expr, BoundOp::GreaterOrEqual, &b.low));
-            out.extend(bound(schema, &b.expr, BoundOp::LessOrEqual, &b.high));
-        }
-        _ => {}
-    }
-}
-
-fn bound_op(op: Operator) -> Option<BoundOp> {
-    Some(match op {
-        Operator::Eq => BoundOp::Equal,
-        Operator::Lt => BoundOp::Less,
-        Operator::LtEq => BoundOp::LessOrEqual,
-        Operator::Gt => BoundOp::Greater,
-        Operator::GtEq => BoundOp::GreaterOrEqual,
-        _ => return None,
-    })
-}
-
-fn bound(schema: &TableSchema, column: &Expr, op: BoundOp, value: &Expr) -> Option<Bound> {
-    let name = match column {
-        Expr::Column(c) => &c.name,
-        _ => return None,
-    };
-    let column = schema.position_by_name(name)?;
-    let Expr::Literal(scalar, _) = value else { return None };
-    let value = exact(scalar, schema.columns[column].ty)?;
-    Some(Bound { column, op, value })
-}
-
-/// A literal as a value of a column's type, if that is the same value.
-fn exact(scalar: &ScalarValue, ty: DataType) -> Option<Value> {
-    let array = scalar.to_array().ok()?;
-    let cell = Cell::of_array(&array, 0);
-    // Text means what it says only where the planner compared texts, in the order that the index has.
-    let comparable = match (&cell, ty) {
-        (Cell::Null, _) => false,
-        (Cell::Text(s), DataType::Char(_)) => !s.ends_with(' '),
-        (Cell::Text(_), ty) => {
-            matches!(ty, DataType::Text | DataType::Varchar(_) | DataType::Uuid)
-        }
-        (Cell::Numeric(_) | Cell::Float(_), ty) => {
-            !matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8 | DataType::Numeric(_))
-                || is_whole(&cell)
-        }
-        _ => true,
-    };
-    if !comparable {
-        return None;
-    }
-    assign::assign(cell, ty).ok()
-}
-
-fn is_whole(cell: &Cell<'_>) -> bool {
-    match cell {
-        Cell::Numeric(n) => !n.is_nan() && n.rescale(0).is_some_and(|w| w.compare(n).is_eq()),
-        Cell::Float(f) => f.fract() == 0.0,
-        _ => true,
-    }
-}
-
-/// The best way to the rows that meet all bounds.
-pub fn choose(schema: &TableSchema, bounds: &[Bound]) -> Access {
-    match best(schema, bounds) {
-        Some((index, choice)) => {
-            Access::Index { name: index.name.clone(), range: choice.range, reverse: false }
-        }
-        None => Access::Table,
-    }
 }
 
 /// The index that is best for some bounds.

@@ -13,7 +13,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use datafusion_common::runtime::{JoinSetTracer, set_join_set_tracer};
+use datafusion_common_runtime::{JoinSetTracer, set_join_set_tracer};
 use onlap_base::stop;
 
 use crate::deep::{self, Depth};

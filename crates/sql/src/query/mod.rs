@@ -91,24 +91,6 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
 }
 
 impl Bound {
-    /// Binds a statement, if it is served.
-    ///
-    /// # Errors
-    /// PostgreSQL's, with their places.
-    pub fn new(
-        view: &View,
-        text: &str,
-        depth: Depth,
-        given: &[Option<PgType>],
-    ) -> Result<Option<Bound>> {
-        let made = Bound::must(view, text, depth, given).and_then(|made| made.served(view, text));
-        match made {
-            Ok(made) => Ok(Some(made)),
-            Err(e) if e.is_unserved() => Ok(None),
-            Err(e) => Err(e),
-        }
-    }
-
     /// Binds a statement that was parsed, and asks whether it has kernels and steps for all of it.
     ///
     /// # Errors

@@ -14,13 +14,13 @@ use onlap_pg::value::{DateOrder, DateStyle, IntervalStyle, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
+use super::catalogs::datum;
 use super::stored::moment_of;
 use super::views::of_sql;
-use super::catalogs::datum;
 use super::{catalog, named};
 use crate::error::SqlError;
-use crate::functions::{self, Function};
 use crate::functions::catalogs::Seen;
+use crate::functions::{self, Function};
 use crate::system::rows;
 use crate::view::View;
 
@@ -183,7 +183,8 @@ impl Session for Asked {
         let types = proc.arguments.iter().copied().chain(std::iter::repeat(0));
         let args: Vec<rows::Datum> = args.iter().zip(types).map(|(v, ty)| given(v, ty)).collect();
         let made = function.call(&args).map_err(|e| of_sql(&e))?;
-        let unserved_type = || Error::unserved(format!("the result of {} is not supported yet", proc.name));
+        let unserved_type =
+            || Error::unserved(format!("the result of {} is not supported yet", proc.name));
         let result = repr(catalog(), proc.result).ok_or_else(unserved_type)?;
         let settings = settings(&self.view);
         let mut cx = Cx { catalog: catalog(), settings: &settings, session: self };

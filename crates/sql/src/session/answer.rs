@@ -5,12 +5,10 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::Schema;
+use arrow_array::RecordBatch;
 use onlap::{DataType, Row, RowBatch};
 
 use crate::error::Result;
-use crate::plan::Batches;
 use crate::query::Encoder;
 use crate::types::{Cell, PgType, Style};
 use crate::wire::{Client, Field, format_of, send_if_large};
@@ -26,8 +24,6 @@ pub trait Source: Send {
 
 /// Some rows.
 pub enum Chunk {
-    /// Of a plan.
-    Arrow(RecordBatch),
     /// Of the engine: a batch, and which of its columns are asked for.
     Engine(RowBatch, Arc<[usize]>),
     /// Whole rows, with the engine's types.
@@ -40,7 +36,7 @@ impl Chunk {
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
-            Chunk::Arrow(batch) | Chunk::Bound(batch, _) => batch.num_rows(),
+            Chunk::Bound(batch, _) => batch.num_rows(),
             Chunk::Engine(batch, _) => batch.len(),
             Chunk::Rows(rows) => rows.len(),
         }
@@ -49,7 +45,7 @@ impl Chunk {
     /// Bytes that the rows of a plan take; those of others are counted by who has them.
     pub fn bytes(&self) -> usize {
         match self {
-            Chunk::Arrow(batch) | Chunk::Bound(batch, _) => batch.get_array_memory_size(),
+            Chunk::Bound(batch, _) => batch.get_array_memory_size(),
             Chunk::Engine(..) | Chunk::Rows(_) => 0,
         }
     }
@@ -57,7 +53,6 @@ impl Chunk {
     /// One value.
     pub fn cell(&self, row: usize, column: usize) -> Cell<'_> {
         match self {
-            Chunk::Arrow(batch) => Cell::of_array(batch.column(column), row),
             Chunk::Engine(batch, columns) => {
                 let at = columns[column];
                 Cell::of_column(batch.types()[at], &batch.columns.columns[at], row)
@@ -65,12 +60,6 @@ impl Chunk {
             Chunk::Rows(rows) => Cell::of_value(&rows[row][column]),
             Chunk::Bound(..) => unreachable!("bound queries write their values themselves"),
         }
-    }
-}
-
-impl Source for Batches {
-    fn next(&mut self) -> Result<Option<Chunk>> {
-        Ok(Batches::next(self)?.map(Chunk::Arrow))
     }
 }
 
@@ -231,7 +220,7 @@ impl RowsAnswer {
             match chunk.cell(row, i) {
                 Cell::Null => writer.null(),
                 cell if format_of(formats, i) == 1 => {
-                    writer.value(|out| cell.write_binary(column.ty, style, out));
+                    writer.value(|out| cell.write_binary(column.ty, out));
                 }
                 cell => writer.value(|out| cell.write_text(column.ty, style, out)),
             }
@@ -285,20 +274,12 @@ impl Chunk {
                 let row = |i: usize| columns.iter().map(|&c| batch.value(i, c)).collect();
                 (0..batch.len()).map(row).collect()
             }
-            Chunk::Arrow(batch) => {
-                let value = |row: usize, column: usize| {
-                    Cell::of_array(batch.column(column), row).to_value()
-                };
-                let row = |i: usize| (0..batch.num_columns()).map(|c| value(i, c)).collect();
-                (0..batch.num_rows()).map(row).collect()
-            }
             Chunk::Bound(..) => unreachable!("bound queries write their values themselves"),
         }
     }
     /// Rows `from..to`.
     pub fn slice(&self, from: usize, to: usize) -> Chunk {
         match self {
-            Chunk::Arrow(batch) => Chunk::Arrow(batch.slice(from, to - from)),
             Chunk::Bound(batch, encoder) => {
                 Chunk::Bound(batch.slice(from, to - from), Arc::clone(encoder))
             }

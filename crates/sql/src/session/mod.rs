@@ -42,7 +42,7 @@ use answer::{Answer, AnswerColumn};
 use block::Block;
 pub use block::isolation_name;
 pub use prepare::{Prepared, missing_parameter};
-pub use values::{Parameter, list_of};
+pub use values::Parameter;
 
 /// Who connects.
 #[derive(Clone, Debug, Default)]

@@ -331,7 +331,7 @@ impl Session {
         }
         self.block()?.changed = true;
         let blind = matches!(parsed.body, Body::Upsert(_));
-        crate::change::run(self, view, bound, values, &text, blind)
+        crate::change::run(view, bound, values, &text, blind)
     }
 
     /// The rows of a query that is part of another statement.

@@ -1,13 +1,11 @@
 //! What are the values of a statement's parameters?
 
-use datafusion::arrow::datatypes::FieldRef;
-use datafusion::common::ScalarValue;
 use datafusion::sql::sqlparser::ast::Value as AstValue;
-use onlap::{Column, DataType, Value, convert};
+use onlap::Value;
 
 use crate::error::Result;
 use crate::parse::literal_text;
-use crate::types::{PgType, array_items, column_to_arrow, names, oid, text_value};
+use crate::types::{PgType, oid, text_value};
 
 /// A parameter's value and type.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
 use onlap_pg::TypeRef;
 
 use crate::types::{PgType, names, oid};
@@ -24,10 +23,8 @@ pub struct Definition {
     pub name: &'static str,
     /// Its columns.
     pub columns: Vec<(&'static str, PgType)>,
-    /// Their types in PostgreSQL, also those that plans of the planner's library have as texts.
+    /// Their types in PostgreSQL, also those that the engine has as texts.
     pub types: Vec<TypeRef>,
-    /// The same for plans.
-    pub fields: SchemaRef,
 }
 
 static ALL: LazyLock<Vec<Arc<Definition>>> = LazyLock::new(|| {
@@ -61,9 +58,7 @@ fn parse(line: &'static str) -> Option<Definition> {
         .collect();
     let said = said_columns.split(", ").filter_map(|column| column.split_once(' '));
     let types = said.map(|(_, ty)| true_type(ty)).collect();
-    let fields: Vec<Field> = columns.iter().map(|(name, ty)| ty.field(name, true)).collect();
-    let fields = Arc::new(Schema::new(fields));
-    Some(Definition { oid, is_view: kind == "v", schema, name, columns, types, fields })
+    Some(Definition { oid, is_view: kind == "v", schema, name, columns, types })
 }
 
 /// Types by the names that format_type writes, with `_` for blanks.

@@ -56,47 +56,6 @@ pub fn array_text(element: u32, bytes: &[u8]) -> Result<String> {
     if rest.is_empty() { Ok(out) } else { Err(wrong()) }
 }
 
-/// The elements of an array of one dimension, given as text; `None` for NULL.
-///
-/// # Errors
-/// The text is no such array.
-pub fn array_items(text: &str) -> Result<Vec<Option<String>>> {
-    let wrong = || SqlError::new(state::BAD_TEXT, format!("malformed array literal: \"{text}\""));
-    let inner =
-        text.trim().strip_prefix('{').and_then(|t| t.strip_suffix('}')).ok_or_else(wrong)?;
-    let mut items = Vec::new();
-    if inner.trim().is_empty() {
-        return Ok(items);
-    }
-    let mut rest = inner.chars().peekable();
-    loop {
-        let (mut item, mut was_quoted, mut in_quotes) = (String::new(), false, false);
-        let more = loop {
-            match rest.next() {
-                None if in_quotes => return Err(wrong()),
-                None => break false,
-                Some('\\') => item.push(rest.next().ok_or_else(wrong)?),
-                Some('"') => (in_quotes, was_quoted) = (!in_quotes, true),
-                Some(',') if !in_quotes => break true,
-                Some('{') if !in_quotes => {
-                    return Err(SqlError::unsupported("an array of several dimensions"));
-                }
-                Some('}') if !in_quotes => return Err(wrong()),
-                Some(c) => item.push(c),
-            }
-        };
-        match was_quoted {
-            true => items.push(Some(item)),
-            false if item.trim().is_empty() => return Err(wrong()),
-            false if item.trim().eq_ignore_ascii_case("null") => items.push(None),
-            false => items.push(Some(item.trim().to_string())),
-        }
-        if !more {
-            return Ok(items);
-        }
-    }
-}
-
 fn push_element(ty: PgType, value: &Value, out: &mut String) {
     let mut text = String::new();
     convert::format_text(ty.engine().unwrap_or(DataType::Text), value, &mut text);

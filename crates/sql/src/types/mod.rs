@@ -1,34 +1,20 @@
-//! Which PostgreSQL type is a column, and which Arrow type stands for it in plans?
+//! Which PostgreSQL type is a column of the engine?
 //!
-//! The engine's types, PostgreSQL's OIDs and Arrow's types meet here. Where an Arrow type stands for
-//! several PostgreSQL types (text for varchar, char, json, uuid), the field's metadata names the one
-//! meant; the planner hands it on with plain columns.
-//!
-//! | PostgreSQL | engine | Arrow |
-//! |---|---|---|
-//! | int2, int4, int8, oid | Int2, Int4, Int8 | Int16, Int32, Int64 |
-//! | float4, float8 | Float4, Float8 | Float32, Float64 |
-//! | numeric(p, s); numeric | Numeric | Decimal128(p, s); Decimal128(38, 10) |
-//! | quotients and averages; those with their own digits | | Decimal256; LargeUtf8 |
-//! | text, varchar, bpchar, name, json, jsonb, uuid | Text, Varchar, Char, Json, Uuid | Utf8 |
-//! | bytea | Bytea | Binary |
-//! | date, time, timestamp, timestamptz | the same | Date32, Time64(us), Timestamp(us), Timestamp(us, "+00") |
-//! | interval | none | Interval(month, day, ns) |
+//! | PostgreSQL | engine |
+//! |---|---|
+//! | int2, int4, int8; oid and what stands for names | Int2, Int4, Int8 |
+//! | float4, float8, numeric(p, s), numeric | Float4, Float8, Numeric |
+//! | text, varchar, bpchar, name, json, jsonb, uuid | Text, Varchar, Char, Json, Uuid |
+//! | bytea | Bytea |
+//! | date, time, timestamp, timestamptz | the same |
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
-use datafusion::arrow::datatypes::{DataType as Arrow, Field, IntervalUnit, TimeUnit};
-use onlap::{ColumnSchema, DataType};
+use onlap::DataType;
 
 mod array_input;
-mod arrays;
 mod cell;
 mod input;
 pub mod names;
 
-pub use array_input::array_items;
-pub use arrays::{column_to_arrow, value_of_array};
 pub use cell::{Cell, Style};
 pub use input::{binary_value, text_value};
 
@@ -78,9 +64,6 @@ pub struct PgType {
     /// Length of varchar and char plus 4, precision and scale of numeric; -1 without.
     pub modifier: i32,
 }
-
-/// Key of the metadata that names the type of a field: `OID:MODIFIER`.
-const META: &str = "pg";
 
 impl PgType {
     /// A type without modifier.
@@ -151,62 +134,6 @@ impl PgType {
         })
     }
 
-    /// The Arrow type that stands for it in plans.
-    pub fn arrow(self) -> Option<Arrow> {
-        if self.oid == oid::INTERVAL {
-            return Some(Arrow::Interval(IntervalUnit::MonthDayNano));
-        }
-        let item = match self.oid {
-            oid::INT2VECTOR => Some(oid::INT2),
-            oid::OIDVECTOR => Some(oid::OID),
-            other => names::element_of(other),
-        };
-        if let Some(item) = item {
-            let item = match item {
-                oid::ACLITEM => Arrow::Utf8,
-                item => PgType::new(item).arrow()?,
-            };
-            return Some(Arrow::List(Arc::new(Field::new("item", item, true))));
-        }
-        self.engine().map(arrow_of_engine)
-    }
-
-    /// The type of a plan's field.
-    pub fn of_field(field: &Field) -> PgType {
-        let named = field.metadata().get(META).and_then(|text| {
-            let (oid, modifier) = text.split_once(':')?;
-            Some(PgType { oid: oid.parse().ok()?, modifier: modifier.parse().ok()? })
-        });
-        named.unwrap_or_else(|| PgType::of_arrow(field.data_type()))
-    }
-
-    /// The type that an Arrow type stands for when nothing more is known.
-    pub fn of_arrow(ty: &Arrow) -> PgType {
-        PgType::new(match ty {
-            Arrow::Boolean => oid::BOOL,
-            Arrow::Int8 | Arrow::UInt8 | Arrow::Int16 => oid::INT2,
-            Arrow::Int32 | Arrow::UInt16 => oid::INT4,
-            Arrow::Int64 | Arrow::UInt32 | Arrow::UInt64 => oid::INT8,
-            Arrow::Float16 | Arrow::Float32 => oid::FLOAT4,
-            Arrow::Float64 => oid::FLOAT8,
-            Arrow::Decimal128(..) | Arrow::Decimal256(..) | Arrow::LargeUtf8 => oid::NUMERIC,
-            Arrow::Date32 | Arrow::Date64 => oid::DATE,
-            Arrow::Time32(_) | Arrow::Time64(_) => oid::TIME,
-            Arrow::Timestamp(_, None) => oid::TIMESTAMP,
-            Arrow::Timestamp(_, Some(_)) => oid::TIMESTAMPTZ,
-            Arrow::Interval(_) | Arrow::Duration(_) => oid::INTERVAL,
-            Arrow::Binary | Arrow::LargeBinary | Arrow::BinaryView | Arrow::FixedSizeBinary(_) => {
-                oid::BYTEA
-            }
-            Arrow::List(item) | Arrow::LargeList(item) | Arrow::FixedSizeList(item, _) => {
-                return PgType::new(names::array_of(PgType::of_field(item).oid));
-            }
-            Arrow::Dictionary(_, value) => return PgType::of_arrow(value),
-            Arrow::Struct(_) => oid::RECORD,
-            _ => oid::TEXT,
-        })
-    }
-
     /// Bytes of a value, as RowDescription has them; negative where they vary.
     pub fn size(self) -> i16 {
         match self.oid {
@@ -229,49 +156,4 @@ impl PgType {
             _ => -1,
         }
     }
-
-    /// A plan's field of this type.
-    pub fn field(self, name: &str, nullable: bool) -> Field {
-        let arrow = self.arrow().unwrap_or(Arrow::Utf8);
-        let field = Field::new(name, arrow, nullable);
-        match PgType::of_arrow(field.data_type()) == self {
-            true => field,
-            false => field.with_metadata(HashMap::from([(
-                META.to_string(),
-                format!("{}:{}", self.oid, self.modifier),
-            )])),
-        }
-    }
-}
-
-/// The Arrow type of an engine type.
-pub fn arrow_of_engine(ty: DataType) -> Arrow {
-    match ty {
-        DataType::Bool => Arrow::Boolean,
-        DataType::Int2 => Arrow::Int16,
-        DataType::Int4 => Arrow::Int32,
-        DataType::Int8 => Arrow::Int64,
-        DataType::Float4 => Arrow::Float32,
-        DataType::Float8 => Arrow::Float64,
-        DataType::Numeric(Some((p, s))) => Arrow::Decimal128(p, s as i8),
-        DataType::Numeric(None) => Arrow::Decimal128(38, FREE_SCALE as i8),
-        DataType::Text
-        | DataType::Varchar(_)
-        | DataType::Char(_)
-        | DataType::Json
-        | DataType::Uuid => Arrow::Utf8,
-        DataType::Bytea => Arrow::Binary,
-        DataType::Date => Arrow::Date32,
-        DataType::Time => Arrow::Time64(TimeUnit::Microsecond),
-        DataType::Timestamp => Arrow::Timestamp(TimeUnit::Microsecond, None),
-        DataType::Timestamptz => Arrow::Timestamp(TimeUnit::Microsecond, Some("+00:00".into())),
-    }
-}
-
-/// Digits after the point of a numeric without declared scale inside plans.
-pub const FREE_SCALE: u8 = 10;
-
-/// A plan's field for an engine column.
-pub fn field_of_column(column: &ColumnSchema) -> Field {
-    PgType::of_engine(column.ty).field(&column.name, column.nullable)
 }

@@ -78,7 +78,7 @@ impl<'a> Actions<'a> {
                 let role = words.ident()?;
                 session.give_relation(self.view, self.name, naming::Relation::Table, &role)
             }
-            Some("add") => self.add(session, &mut words, text, client),
+            Some("add") => self.add(&mut words, text, client),
             Some("drop") => self.drop(&mut words, client),
             Some(_) => self.alter_column(&mut words, text),
             None => {
@@ -180,13 +180,7 @@ impl<'a> Actions<'a> {
         SqlError::new(state::NO_OBJECT, text)
     }
 
-    fn add(
-        &mut self,
-        session: &mut Session,
-        words: &mut Words<'_>,
-        text: &str,
-        client: &mut dyn Client,
-    ) -> Result<()> {
+    fn add(&mut self, words: &mut Words<'_>, text: &str, client: &mut dyn Client) -> Result<()> {
         let table_words = ["constraint", "primary", "unique", "check", "foreign", "exclude"];
         if table_words.iter().any(|w| words.begins(&[w])) {
             let (constraint, not_valid) = parse_constraint(text)?;
@@ -195,7 +189,7 @@ impl<'a> Actions<'a> {
             }
             return self.add_constraint(&constraint);
         }
-        self.add_column(session, text, client)
+        self.add_column(text, client)
     }
 
     fn add_constraint(&mut self, constraint: &TableConstraint) -> Result<()> {

@@ -14,7 +14,6 @@ use crate::ddl::constraints::Collector;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
-use crate::session::Session;
 use crate::wire::Client;
 use crate::words::Words;
 
@@ -22,12 +21,7 @@ use crate::words::Words;
 const VOLATILE: &[&str] = &["random", "uuid", "nextval", "clock_timestamp", "timeofday"];
 
 impl Actions<'_> {
-    pub(super) fn add_column(
-        &mut self,
-        session: &mut Session,
-        text: &str,
-        client: &mut dyn Client,
-    ) -> Result<()> {
+    pub(super) fn add_column(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
         let AlterTableOperation::AddColumn { column_def, if_not_exists, .. } = operation(text)?
         else {
             return Err(SqlError::unsupported(format!("ALTER TABLE … {text}")));
@@ -43,7 +37,7 @@ impl Actions<'_> {
             }
             return Err(SqlError::new("42701", text));
         }
-        let value = self.value_of_rows(session, &column)?;
+        let value = self.value_of_rows(&column)?;
         let computed = matches!(column.default, Default::Computed(_));
         let mut changes = TableChanges::new().add_column(&name, column.ty, value);
         if computed {
@@ -68,7 +62,7 @@ impl Actions<'_> {
     }
 
     /// What rows that are there get in a new column.
-    fn value_of_rows(&self, session: &Session, column: &Declared<'_>) -> Result<Option<Value>> {
+    fn value_of_rows(&self, column: &Declared<'_>) -> Result<Option<Value>> {
         let refuse = |what: &str| {
             Err(SqlError::unsupported(format!("adding a column {what} to a table with rows"))
                 .hint("Add the column without it, set its values, and add the rest then."))
@@ -86,7 +80,7 @@ impl Actions<'_> {
                 if VOLATILE.iter().any(|word| lower.contains(word)) {
                     return refuse("with a default that differs by row");
                 }
-                let one = defaults::columns(session, self.view, &[(column.ty, sql)], 1)?;
+                let one = defaults::columns(self.view, &[(column.ty, sql)], 1)?;
                 Ok(Some(convert::read_value(column.ty, &one[0], 0)))
             }
             _ => Ok(None),
