@@ -107,7 +107,7 @@ impl Statement<'_> {
             rows[row - before][number - 1] = None;
         }
         self.override_identities(change, &mut rows)?;
-        defaults::complete(self.session, self.view, &self.target.table, rows)
+        defaults::complete(self.view, &self.target.table, rows)
     }
 
     /// Whose values identity columns get.

@@ -170,5 +170,5 @@ fn column_of(rows: &[Row], number: usize) -> impl Iterator<Item = &Value> {
 
 /// The default of one column, for one row.
 fn default_of(statement: &Statement<'_>, table: &Table, number: usize) -> Result<Value> {
-    defaults::value(statement.session, statement.view, table, number - 1)
+    defaults::value(statement.view, table, number - 1)
 }

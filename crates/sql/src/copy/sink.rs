@@ -205,12 +205,7 @@ impl<'a> Sink<'a> {
         if !self.computed.is_empty() {
             let expressions: Vec<_> =
                 self.computed.iter().map(|(_, ty, e)| (*ty, e.as_str())).collect();
-            batch.columns.extend(defaults::columns(
-                self.session,
-                self.view,
-                &expressions,
-                batch.rows,
-            )?);
+            batch.columns.extend(defaults::columns(self.view, &expressions, batch.rows)?);
             names.extend(self.computed.iter().map(|c| c.0.as_str()));
         }
         Ok(self.view.scope.tx()?.insert_batch_columns(self.table, &names, batch)?)

@@ -3,17 +3,14 @@
 //! Constants and values of sequences are the engine's. Defaults that are computed (`now()`,
 //! `gen_random_uuid()`) are kept as text beside it, and become part of the statement that inserts.
 
-use datafusion::arrow::array::RecordBatch;
 use onlap::{Column, ColumnDefault, ColumnId, DataType, Row, Table, TableId, Value, convert};
 
 use crate::assign::assign;
 use crate::catalog::Kind;
-use crate::error::{Result, SqlError, state};
+use crate::error::{Result, SqlError};
 use crate::parse;
-use crate::plan::Known;
 use crate::query::{Bound, stored};
-use crate::session::Session;
-use crate::types::{Cell, names, value_of_array};
+use crate::types::{Cell, names};
 use crate::view::View;
 
 /// The name under which the default of a column is kept.
@@ -31,46 +28,7 @@ pub fn expression(view: &View, table: TableId, column: ColumnId) -> Option<Strin
 ///
 /// # Errors
 /// Those of the expressions.
-pub fn columns(
-    session: &Session,
-    view: &View,
-    expressions: &[(DataType, &str)],
-    rows: usize,
-) -> Result<Vec<Column>> {
-    if session.binds_itself()
-        && let Some(columns) = bound_columns(view, expressions, rows)?
-    {
-        return Ok(columns);
-    }
-    let items: Vec<&str> = expressions.iter().map(|(_, e)| *e).collect();
-    let many = vec!["(0)"; rows].join(", ");
-    let text = format!("SELECT {} FROM (VALUES {many}) AS many(n)", items.join(", "));
-    let planner = &session.instance.planner;
-    let query = planner.plan(view, parse::one(&text)?, Vec::new(), &Known::default())?;
-    let batches = planner.run(planner.physical(view, &query)?, &view.scope)?.all()?;
-    if batches.iter().map(RecordBatch::num_rows).sum::<usize>() != rows {
-        return Err(SqlError::new(state::INTERNAL, "a default gave too few values"));
-    }
-    let mut columns = Vec::with_capacity(expressions.len());
-    for (i, (ty, _)) in expressions.iter().enumerate() {
-        let mut column = Column::new(ty.physical());
-        for batch in &batches {
-            for row in 0..batch.num_rows() {
-                let value = value_of_array(batch.column(i), row, *ty)?;
-                convert::push_value(*ty, &value, &mut column, "default")?;
-            }
-        }
-        columns.push(column);
-    }
-    Ok(columns)
-}
-
-/// Values of computed defaults by PostgreSQL's meaning; `None` where that has no kernel for one.
-fn bound_columns(
-    view: &View,
-    expressions: &[(DataType, &str)],
-    rows: usize,
-) -> Result<Option<Vec<Column>>> {
+pub fn columns(view: &View, expressions: &[(DataType, &str)], rows: usize) -> Result<Vec<Column>> {
     // A length is asked for when the value is assigned: a cast would cut it off.
     let whole = |ty: DataType| match ty {
         DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
@@ -81,7 +39,9 @@ fn bound_columns(
     let items: Vec<String> = expressions.iter().map(cast).collect();
     let text = format!("SELECT {} FROM pg_catalog.generate_series(1, {rows})", items.join(", "));
     let depth = parse::statements(&text)?.pop().map(|parsed| parsed.depth).unwrap_or_default();
-    let Some(bound) = Bound::new(view, &text, depth, &[])? else { return Ok(None) };
+    let Some(bound) = Bound::new(view, &text, depth, &[])? else {
+        return Err(SqlError::unsupported(format!("the default {}", items.join(", "))));
+    };
     let mut columns: Vec<Column> =
         expressions.iter().map(|(ty, _)| Column::new(ty.physical())).collect();
     let mut batches = bound.batches(view, &text)?;
@@ -95,7 +55,7 @@ fn bound_columns(
             }
         }
     }
-    Ok(Some(columns))
+    Ok(columns)
 }
 
 /// Whether a column is filled by its sequence alone, and a value of the caller's refused.
@@ -113,11 +73,11 @@ pub fn identity(view: &View, table: TableId, column: ColumnId) -> Option<bool> {
 ///
 /// # Errors
 /// Those of expressions and sequences.
-pub fn value(session: &Session, view: &View, table: &Table, at: usize) -> Result<Value> {
+pub fn value(view: &View, table: &Table, at: usize) -> Result<Value> {
     let schema = table.schema();
     let column = &schema.columns[at];
     if let Some(sql) = expression(view, schema.id, column.id) {
-        let values = columns(session, view, &[(column.ty, &sql)], 1)?;
+        let values = columns(view, &[(column.ty, &sql)], 1)?;
         return Ok(convert::read_value(column.ty, &values[0], 0));
     }
     let value = table.default_value(&column.name)?;
@@ -131,12 +91,7 @@ pub fn value(session: &Session, view: &View, table: &Table, at: usize) -> Result
 ///
 /// # Errors
 /// Those of expressions and sequences.
-pub fn complete(
-    session: &Session,
-    view: &View,
-    table: &Table,
-    rows: Vec<Vec<Option<Value>>>,
-) -> Result<Vec<Row>> {
+pub fn complete(view: &View, table: &Table, rows: Vec<Vec<Option<Value>>>) -> Result<Vec<Row>> {
     let schema = table.schema();
     let mut rows = rows;
     for (i, column) in schema.columns.iter().enumerate() {
@@ -146,14 +101,14 @@ pub fn complete(
             continue;
         }
         if let Some(sql) = expression(view, schema.id, column.id) {
-            let values = columns(session, view, &[(column.ty, &sql)], missing.len())?;
+            let values = columns(view, &[(column.ty, &sql)], missing.len())?;
             for (at, row) in missing.into_iter().enumerate() {
                 rows[row][i] = Some(convert::read_value(column.ty, &values[0], at));
             }
             continue;
         }
         for row in missing {
-            rows[row][i] = Some(value(session, view, table, i)?);
+            rows[row][i] = Some(value(view, table, i)?);
         }
     }
     Ok(rows.into_iter().map(|row| row.into_iter().flatten().collect()).collect())

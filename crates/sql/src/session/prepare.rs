@@ -106,12 +106,11 @@ impl Session {
         let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement)) =
             &parsed.body
         else {
-            prepared.columns = run::columns_of_other(self, parsed);
+            prepared.columns = run::columns_of_other(self, parsed)?;
             return Ok(prepared);
         };
         if let Some(block) = &self.block
             && block.failed
-            && !run::ends_transaction(statement)
         {
             return Err(run::in_failed_transaction());
         }
@@ -184,7 +183,7 @@ impl Session {
                 }
                 prepared.columns = bound.returns();
             }
-            _ => prepared.columns = run::columns_of_statement(self, statement)?,
+            _ => {}
         }
         Ok(prepared)
     }

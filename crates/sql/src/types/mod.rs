@@ -28,7 +28,7 @@ mod input;
 pub mod names;
 
 pub use array_input::array_items;
-pub use arrays::{column_to_arrow, value_of_array};
+pub use arrays::column_to_arrow;
 pub use cell::{Cell, Style};
 pub use input::{binary_value, text_value};
 
