@@ -28,12 +28,12 @@ mod secrets;
 mod session;
 pub mod settings;
 mod settings_sql;
+mod source;
 mod system;
 mod types;
 mod view;
 mod waits;
 mod wire;
-mod words;
 
 pub use error::{Result, SqlError, state};
 pub use instance::{Instance, Secret, SessionKey};

@@ -1,8 +1,8 @@
 //! Which statements does a text hold?
 //!
-//! The parser is sqlparser's, in PostgreSQL's dialect. What it does not know is told apart here by the
-//! words of a statement: `UPSERT INTO`, `… AS OF …`, `CHECK TABLE`, `BACKUP TO`, and forms of PostgreSQL
-//! that it refuses.
+//! Queries and changes of rows are read by sqlparser, in PostgreSQL's dialect, and by PostgreSQL's own grammar; what
+//! sqlparser does not know is told apart here by the words of a statement: `UPSERT INTO`, `… AS OF …`, and forms of
+//! PostgreSQL that it refuses. All other statements are read by PostgreSQL's grammar alone.
 //!
 //! How deep a statement is gets known from its tokens, before the parser recurses (`crate::deep`).
 
@@ -18,6 +18,8 @@ use onlap_pg::ast;
 
 use crate::deep::{self, Deep, Depth};
 use crate::error::{Result, SqlError, state};
+use crate::query::sql_error;
+use crate::source::Source;
 
 mod balance;
 mod dialect;
@@ -64,6 +66,11 @@ impl Parsed {
         text.into()
     }
 
+    /// The statement by PostgreSQL's grammar, with the text that was read.
+    pub fn source<'a>(&'a self, tree: &'a ast::Tree, text: &'a str) -> Source<'a> {
+        Source { tree, text, written: &self.text, depth: self.depth }
+    }
+
     fn with_tree(mut self) -> Parsed {
         let (Body::Sql(tree) | Body::Upsert(tree) | Body::Overriding(tree)) = &self.body else {
             return self;
@@ -92,7 +99,9 @@ pub enum Body {
     Upsert(Tree),
     /// An INSERT that says whose values identity columns get.
     Overriding(Tree),
-    /// A statement that is read word by word.
+    /// Neither a query nor a change of rows: as PostgreSQL's grammar has it.
+    Defined(Arc<ast::Tree>),
+    /// A statement of PostgreSQL's that is not served.
     Other,
 }
 
@@ -105,47 +114,9 @@ pub enum Moment {
     Time(String),
 }
 
-/// First words of statements that are handled by their words.
-const OTHER: &[&[&str]] = &[
-    &["COPY"],
-    &["CHECK", "TABLE"],
-    &["BACKUP", "TO"],
-    &["CHECKPOINT"],
-    &["VACUUM"],
-    &["ANALYZE"],
-    &["ANALYSE"],
-    &["REINDEX"],
-    &["CLUSTER"],
-    &["LOCK"],
-    &["CLOSE"],
-    &["DEALLOCATE"],
-    &["DECLARE"],
-    &["EXECUTE"],
-    &["EXPLAIN"],
-    &["FETCH"],
-    &["MOVE"],
-    &["PREPARE"],
-    &["SECURITY", "LABEL"],
-    &["ALTER"],
-    &["COMMENT"],
-    &["CREATE", "DATABASE"],
-    &["CREATE", "GROUP"],
-    &["CREATE", "ROLE"],
-    &["CREATE", "SCHEMA"],
-    &["CREATE", "SEQUENCE"],
-    &["CREATE", "USER"],
-    &["DROP"],
-    &["GRANT"],
-    &["REVOKE"],
-    &["REASSIGN"],
-    &["SET"],
-    &["SHOW"],
-    &["RESET"],
-    &["LISTEN"],
-    &["UNLISTEN"],
-    &["NOTIFY"],
-    &["DISCARD"],
-];
+/// First words of queries and of statements that change rows.
+const OF_ROWS: &[&str] =
+    &["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "VALUES", "TABLE", "UPSERT"];
 
 /// All statements of a text, empty ones left out.
 ///
@@ -182,7 +153,6 @@ pub fn one(sql: &str) -> Result<Tree> {
 pub fn by_parser(sql: &str) -> Result<Tree> {
     let mut tokens = tokens_of(sql)?;
     tokens.retain(|t| !is_blank(&t.token));
-    order_identities(&mut tokens);
     let depth = deep::measure(&tokens);
     tree(sql, tokens, depth)
 }
@@ -238,9 +208,11 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
             found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
         })
     };
-    if OTHER.iter().any(|words| begins(words)) {
+    let of_rows = OF_ROWS.iter().any(|word| begins(&[word]))
+        || tokens.first().is_some_and(|first| first.token == Token::LParen);
+    if !of_rows {
         depth.check()?;
-        return Ok(Parsed { text, body: Body::Other, depth, as_of: None, said: None, tree: None });
+        return defined(sql, text, tokens, depth);
     }
     let (upsert, inserts) = (begins(&["UPSERT", "INTO"]), begins(&["INSERT"]));
     if upsert {
@@ -253,7 +225,6 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
         None => (None, None),
     };
     join_lock_modes(&mut tokens);
-    order_identities(&mut tokens);
     let statement = tree(sql, tokens, depth)?;
     let body = match (upsert, overriding) {
         (true, _) => Body::Upsert(statement),
@@ -261,6 +232,37 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
         (false, false) => Body::Sql(statement),
     };
     Ok(Parsed { text, body, depth, as_of, said, tree: None }.with_tree())
+}
+
+/// A statement that is read by PostgreSQL's grammar alone.
+fn defined(
+    sql: &str,
+    text: String,
+    mut tokens: Vec<TokenWithSpan>,
+    depth: Depth,
+) -> Result<Parsed> {
+    let start = tokens.first().map_or(0, |first| offset_of(sql, first.span.start));
+    // Only what makes a relation of a query looks at the past itself: other statements hold one that does.
+    let creates = tokens.first().and_then(|first| word(&first.token));
+    let creates = creates.is_some_and(|word| word.eq_ignore_ascii_case("create"));
+    let (as_of, said) = match take_moment(sql, &mut tokens)? {
+        Some((moment, said)) => {
+            (creates.then_some(moment), Some(said.start - start..said.end - start))
+        }
+        None => (None, None),
+    };
+    let mut parsed = Parsed { text, body: Body::Other, depth, as_of, said, tree: None };
+    let tree = deep::run(depth, || onlap_pg::grammar::parse(&parsed.bindable()));
+    let tree = tree.map_err(|mut e| {
+        e.position = e.position.map(|place| place + start as u32);
+        sql_error(&e, sql)
+    })?;
+    let is_served =
+        matches!(&tree.statements[..], [one] if !matches!(one.statement, ast::Statement::Other(_)));
+    if is_served {
+        parsed.body = Body::Defined(Arc::new(tree));
+    }
+    Ok(parsed)
 }
 
 /// Takes `OVERRIDING SYSTEM | USER VALUE` out of an INSERT, which the parser does not know; whether it was there.
@@ -322,43 +324,6 @@ fn take_moment(
     let said = offset_of(sql, tokens[at].span.start)..offset_of(sql, tokens[literal].span.end);
     tokens.drain(at..=literal);
     Ok(Some((moment, said)))
-}
-
-/// The parser wants the options of an identity column in one order, PostgreSQL takes any.
-fn order_identities(tokens: &mut [TokenWithSpan]) {
-    const ORDER: [&str; 6] = ["INCREMENT", "MINVALUE", "MAXVALUE", "START", "CACHE", "CYCLE"];
-    let rank = |token: &Token| {
-        let word = word(token)?;
-        ORDER.iter().position(|o| o.eq_ignore_ascii_case(word))
-    };
-    let is_no = |token: &Token| word(token).is_some_and(|w| w.eq_ignore_ascii_case("NO"));
-    let mut at = 0;
-    while let Some(found) = tokens[at..].windows(2).position(|pair| {
-        word(&pair[0].token).is_some_and(|w| w.eq_ignore_ascii_case("IDENTITY"))
-            && pair[1].token == Token::LParen
-    }) {
-        let from = at + found + 2;
-        let length = tokens[from..].iter().position(|t| t.token == Token::RParen);
-        let Some(length) = length else { return };
-        let mut groups: Vec<(usize, Vec<TokenWithSpan>)> = Vec::new();
-        for i in from..from + length {
-            let next = tokens.get(i + 1).and_then(|t| rank(&t.token));
-            let begins = match (is_no(&tokens[i].token), rank(&tokens[i].token)) {
-                (true, _) => next,
-                (false, Some(_)) if i > from && is_no(&tokens[i - 1].token) => None,
-                (false, own) => own,
-            };
-            match (begins, groups.last_mut()) {
-                (Some(rank), _) => groups.push((rank, vec![tokens[i].clone()])),
-                (None, Some(group)) => group.1.push(tokens[i].clone()),
-                (None, None) => groups.push((0, vec![tokens[i].clone()])),
-            }
-        }
-        groups.sort_by_key(|group| group.0);
-        let ordered = groups.into_iter().flat_map(|group| group.1);
-        tokens[from..from + length].iter_mut().zip(ordered).for_each(|(slot, t)| *slot = t);
-        at = from + length;
-    }
 }
 
 fn text_of(sql: &str, tokens: &[TokenWithSpan]) -> String {

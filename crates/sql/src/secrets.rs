@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use crate::words::Words;
+use onlap_pg::grammar::{Keyword, Kind, Tokens};
 
 const WORD: &str = "password";
 const STARS: &str = "'********'";
@@ -13,21 +13,17 @@ const STARS: &str = "'********'";
 /// A statement, or several, without passwords.
 pub fn without_passwords(text: &str) -> Cow<'_, str> {
     let Some(first) = text.to_ascii_lowercase().find(WORD) else { return Cow::Borrowed(text) };
-    let Ok(mut words) = Words::of(text) else {
+    let tokens = Tokens::of(text);
+    if tokens.error.is_some() {
         return Cow::Owned(format!("{}{WORD} …", &text[..first]));
-    };
+    }
     let mut shown = String::with_capacity(text.len());
     let mut from = 0;
-    while !words.is_end() {
-        if !words.accept(&[WORD]) {
-            words.skip();
-            continue;
-        }
-        let range = words.next_range();
-        if let (Some(range), Some(_)) = (range, words.string()) {
-            shown.push_str(&text[from..range.start]);
+    for pair in tokens.all.windows(2) {
+        if pair[0].kind == Kind::Word(Keyword::Password) && pair[1].kind == Kind::Text {
+            shown.push_str(&text[from..pair[1].start as usize]);
             shown.push_str(STARS);
-            from = range.end;
+            from = pair[1].end as usize;
         }
     }
     if from == 0 {

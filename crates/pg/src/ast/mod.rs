@@ -3,12 +3,27 @@
 //! The nodes of a text's statements lie in the lists of a [`Tree`] and name each other by number: a tree is freed
 //! without recursion, however deep it is, and takes few pieces of memory. What a node means is not known here.
 
+mod define;
 mod expr;
+mod names;
+mod object;
 mod query;
 mod statement;
+mod utility;
 mod walk;
 
+pub use define::{
+    AlterSequence, AlterTable, ColumnChange, ColumnRule, Constraint, CreateIndex, CreateSequence,
+    CreateTable, CreateTableAs, CreateView, Judged, Kept, KeyAction, Lasting, Match, NamedRule,
+    NewColumn, OnCommit, OptionValue, References, RelationKind, SequenceOption, Setting,
+    TableChange, TableElement, TableKind, TableRule, When,
+};
 pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
+pub use names::Mention;
+pub use object::{
+    AlterRole, CommentOn, CreateRole, CreateSchema, Database, DefaultOn, DefaultPrivileges, Drop,
+    DropKind, Grant, GrantOn, GrantRole, Object, ObjectChange, Privilege, RoleChange, RoleOption,
+};
 pub use query::{
     Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,
     From, FunctionItem, GroupItem, Join, JoinKind, Lock, LockStrength, LockWait, On, Query,
@@ -18,6 +33,10 @@ pub use statement::{
     Assigned, Column, Conflict, ConflictAction, ConflictTarget, Delete, IndexElement, Insert, Into,
     Merge, MergeAction, MergeWhen, Overriding, Statement, Update, Written,
 };
+pub use utility::{
+    Copy as CopyRows, CopyOf, CopyWith, Declare, Discard, Execute, Explain, Fetch, Isolation, Mode,
+    Prepare, Reach, Reindex, Set as SetStatement, SetTo, Transaction, Utility, Vacuum, Way,
+};
 pub use walk::Part;
 
 /// A name of one part, folded as PostgreSQL folds it.
@@ -25,6 +44,44 @@ pub type Name = Box<str>;
 
 /// A name of several parts.
 pub type Path = Box<[Name]>;
+
+/// What stands between two places of a text, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Where it begins.
+    pub start: u32,
+    /// Where it ends.
+    pub end: u32,
+}
+
+impl Span {
+    /// What stands there.
+    pub fn of<'a>(&self, text: &'a str) -> &'a str {
+        text.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+}
+
+/// An expression that is kept as it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The expression.
+    pub expr: ExprId,
+    /// Its text.
+    pub span: Span,
+}
+
+/// A role as it is named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// By its name.
+    Named(Name),
+    /// CURRENT_USER, CURRENT_ROLE
+    Current,
+    /// SESSION_USER
+    Session,
+    /// PUBLIC
+    Public,
+}
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident,)*) => {

@@ -1,6 +1,10 @@
 //! Statements as they were written.
 
-use super::{ExprId, FromId, Name, OpName, Path, QueryId, Relation, SortOrder, Step, Target, With};
+use super::{
+    AlterSequence, AlterTable, CreateIndex, CreateSequence, CreateTable, CreateTableAs, CreateView,
+    ExprId, FromId, Name, Object, OpName, Path, QueryId, Relation, SortOrder, Step, Target,
+    Utility, With,
+};
 
 /// A statement and its place in the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +30,25 @@ pub enum Statement {
     Delete(Box<Delete>),
     /// MERGE.
     Merge(Box<Merge>),
-    /// Any other, which this crate does not read yet: its first word.
+    /// CREATE TABLE.
+    CreateTable(Box<CreateTable>),
+    /// CREATE TABLE AS, CREATE MATERIALIZED VIEW.
+    CreateTableAs(Box<CreateTableAs>),
+    /// CREATE INDEX.
+    CreateIndex(Box<CreateIndex>),
+    /// CREATE VIEW.
+    CreateView(Box<CreateView>),
+    /// CREATE SEQUENCE.
+    CreateSequence(Box<CreateSequence>),
+    /// ALTER SEQUENCE with options of a sequence.
+    AlterSequence(Box<AlterSequence>),
+    /// ALTER TABLE, INDEX, SEQUENCE, VIEW.
+    AlterTable(Box<AlterTable>),
+    /// Objects that are no relations, and rights.
+    Object(Box<Object>),
+    /// Transactions, settings, cursors, upkeep.
+    Utility(Box<Utility>),
+    /// Any other, which is not read: its first word.
     Other(Name),
 }
 

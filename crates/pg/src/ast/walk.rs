@@ -215,7 +215,7 @@ impl Statement {
                 delete.filter.iter().for_each(|id| see(Part::Expr(*id)));
                 delete.returning.iter().for_each(|target| see(Part::Expr(target.value)));
             }
-            Statement::Merge(_) | Statement::Other(_) => {}
+            _ => {}
         }
     }
 }

@@ -139,7 +139,7 @@ impl Parser<'_> {
         Ok(relation)
     }
 
-    fn insert(&mut self, with: Option<With>) -> Result<Statement> {
+    pub(super) fn insert(&mut self, with: Option<With>) -> Result<Statement> {
         use Keyword as K;
         self.advance();
         self.expect_word(K::Into)?;
@@ -308,10 +308,7 @@ impl Parser<'_> {
         loop {
             let name = self.label()?;
             let value = match self.accept_char('=') {
-                true => {
-                    let token = self.advance();
-                    Some(self.value(token))
-                }
+                true => Some(self.definition_value()?.text().into()),
                 false => None,
             };
             options.push((OpName { schema: [].into(), name }, value));

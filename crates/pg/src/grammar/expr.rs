@@ -229,7 +229,7 @@ impl Parser<'_> {
     }
 
     /// The sign of an operator.
-    fn sign(&mut self) -> Result<Name> {
+    pub(super) fn sign(&mut self) -> Result<Name> {
         let name: Name = match self.kind() {
             Kind::Op => self.tokens.value(self.token()).into(),
             Kind::Char(c @ ('+' | '-' | '*' | '/' | '%' | '^' | '<' | '>' | '=')) => {

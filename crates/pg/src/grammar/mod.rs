@@ -13,21 +13,29 @@
 //!
 //! [`scan`] makes tokens, the other rooms read them by recursive descent, each rule of PostgreSQL's grammar by a function
 //! or a part of one. Errors point to the token that PostgreSQL's point to: the first one that no rule goes on with.
-//! What is read: queries and statements that change rows. Of others the first word alone is told
-//! ([`crate::ast::Statement::Other`]).
+//! What is read: queries, statements that change rows, definitions of what is served and statements about sessions,
+//! and the statements that are Onlap's own (`UPSERT INTO`, `CHECK TABLE`, `BACKUP TO`). Of others, as CREATE FUNCTION, the
+//! first word alone is told ([`crate::ast::Statement::Other`]).
 
 mod calls;
 mod change;
+mod copy;
+mod cursor;
+mod define;
 mod escapes;
 mod expr;
 mod from;
+mod grant;
 mod keyword;
+mod options;
 mod parser;
 mod primary;
 mod query;
 mod scan;
+mod settings;
 mod token;
 mod types;
+mod utility;
 mod window;
 
 pub use keyword::{Class, Keyword};
@@ -66,66 +74,32 @@ pub fn parse(text: &str) -> Result<Tree> {
 
 /// Words that statements begin with that are not read.
 const OTHERS: &[Keyword] = &[
-    Keyword::Abort,
-    Keyword::Alter,
-    Keyword::Analyse,
-    Keyword::Analyze,
-    Keyword::Begin,
     Keyword::Call,
-    Keyword::Checkpoint,
-    Keyword::Close,
-    Keyword::Cluster,
-    Keyword::Comment,
-    Keyword::Commit,
-    Keyword::Copy,
-    Keyword::Create,
-    Keyword::Deallocate,
-    Keyword::Declare,
-    Keyword::Discard,
     Keyword::Do,
-    Keyword::Drop,
-    Keyword::End,
-    Keyword::Execute,
-    Keyword::Explain,
-    Keyword::Fetch,
-    Keyword::Grant,
     Keyword::Import,
-    Keyword::Listen,
     Keyword::Load,
-    Keyword::Lock,
-    Keyword::Move,
-    Keyword::Notify,
-    Keyword::Prepare,
-    Keyword::Reassign,
     Keyword::Refresh,
-    Keyword::Reindex,
-    Keyword::Release,
-    Keyword::Reset,
-    Keyword::Revoke,
-    Keyword::Rollback,
-    Keyword::Savepoint,
     Keyword::Security,
-    Keyword::Set,
-    Keyword::Show,
-    Keyword::Start,
-    Keyword::Truncate,
-    Keyword::Unlisten,
-    Keyword::Vacuum,
 ];
 
 impl Parser<'_> {
     fn statement(&mut self) -> Result<Statement> {
-        if let Kind::Word(word) = self.kind()
-            && OTHERS.contains(&word)
-        {
-            return self.other(word);
+        if let Kind::Word(word) = self.kind() {
+            if OTHERS.contains(&word) {
+                return self.other(word);
+            }
+            if let Some(statement) = self.defining(word)? {
+                return Ok(statement);
+            }
         }
-        let with = self.with()?;
-        self.changes(with)
+        match self.backup()? {
+            Some(statement) => Ok(statement),
+            None => self.preparable(),
+        }
     }
 
     /// A statement that is not read: all up to the next semicolon outside of brackets.
-    fn other(&mut self, word: Keyword) -> Result<Statement> {
+    pub(super) fn other(&mut self, word: Keyword) -> Result<Statement> {
         let mut open = 0_u32;
         // The body of a function: BEGIN ATOMIC … END, with CASE … END in it.
         let mut body = 0_u32;

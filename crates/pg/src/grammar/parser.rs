@@ -102,6 +102,11 @@ impl<'a> Parser<'a> {
         self.unexpected_at(self.token())
     }
 
+    /// The error that the token before cannot stand where it does.
+    pub(super) fn unexpected_before(&self) -> Error {
+        self.unexpected_at(self.tokens.all[self.at.saturating_sub(1)])
+    }
+
     pub(super) fn unexpected_at(&self, token: Token) -> Error {
         match (token.kind, &self.tokens.error) {
             (Kind::Bad, Some(error)) => error.clone(),

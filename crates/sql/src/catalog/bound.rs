@@ -5,21 +5,16 @@
 //! ([`Use`]). Another name of a table, column or schema, or another table of the old name, then changes
 //! nothing of what the view reads. [`shown`] writes the text with the names of now.
 
-use std::ops::ControlFlow;
-
-use datafusion::sql::sqlparser::ast::{
-    Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, TableAlias, TableAliasColumnDef, TableFactor, VisitMut,
-    VisitorMut,
-};
 use onlap::Table;
+use onlap_pg::ast::{Mention, QueryId, Relation, Span, Statement, Tree};
+use onlap_pg::grammar::{self, Kind as Token, Tokens};
 use serde_json::{Value as Json, json};
 
-use super::names::{fold, parts, quote};
+use super::names::quote;
 use super::objects::{Kind, Object};
 use super::{Name, oids};
-use crate::deep;
 use crate::error::Result;
+use crate::source::strings;
 use crate::view::View;
 
 /// The schema under which bound names stand; in a statement of a client it is an ordinary name.
@@ -119,105 +114,131 @@ pub fn find<'a>(view: &'a View, used: &Use) -> Result<Option<Found<'a>>> {
     Ok(tx.tables().into_iter().find(is).map(Found::Table))
 }
 
-/// Binds the names of a query; `resolve` says what a name stands for, `None` for one of the system or of
+/// A query as it was written.
+#[derive(Clone, Copy)]
+pub struct Written<'a> {
+    /// The tree that it is in.
+    pub tree: &'a Tree,
+    /// Its number.
+    pub query: QueryId,
+    /// The tree's text.
+    pub text: &'a str,
+}
+
+/// A text that changes at places that are known by their bytes.
+struct Edits<'a> {
+    text: &'a str,
+    tokens: Tokens<'a>,
+    /// What stands in the place of what.
+    all: Vec<(usize, usize, String)>,
+}
+
+impl<'a> Edits<'a> {
+    fn new(text: &'a str) -> Edits<'a> {
+        Edits { text, tokens: Tokens::of(text), all: Vec::new() }
+    }
+
+    /// The token that begins at a place.
+    fn token_at(&self, place: u32) -> usize {
+        self.tokens.all.partition_point(|token| token.start < place)
+    }
+
+    fn is(&self, token: usize, c: char) -> bool {
+        self.tokens.all.get(token).is_some_and(|token| token.kind == Token::Char(c))
+    }
+
+    fn start(&self, token: usize) -> usize {
+        self.tokens.all.get(token).map_or(self.text.len(), |token| token.start as usize)
+    }
+
+    fn end(&self, token: usize) -> usize {
+        self.tokens.all.get(token).map_or(self.text.len(), |token| token.end as usize)
+    }
+
+    /// The first and the last token of a name of some parts, which have dots between them.
+    fn name(&self, place: u32, parts: usize) -> (usize, usize) {
+        let first = self.token_at(place);
+        (first, first + 2 * parts.saturating_sub(1))
+    }
+
+    fn replace(&mut self, from: usize, to: usize, text: String) {
+        self.all.push((from, to, text));
+    }
+
+    /// Where a relation's alias stands or would stand: behind its name, `*` and parentheses.
+    fn behind(&self, relation: &Relation) -> usize {
+        let (_, last) = self.name(relation.place, relation.name.len());
+        let more = self.is(last + 1, '*') || relation.only && self.is(last + 1, ')');
+        last + usize::from(more)
+    }
+
+    /// The changed text of a part.
+    fn made(mut self, span: Span) -> String {
+        let (mut at, end) = (span.start as usize, span.end as usize);
+        self.all.sort_by_key(|edit| edit.0);
+        let mut made = String::with_capacity(end - at);
+        for (from, to, text) in self.all {
+            if from < at || to > end {
+                continue;
+            }
+            made.push_str(&self.text[at..from]);
+            made.push_str(&text);
+            at = to;
+        }
+        made.push_str(&self.text[at..end]);
+        made
+    }
+}
+
+/// The text of a query with its names bound; `resolve` says what a name stands for, `None` for one of the system or of
 /// nothing.
-pub fn bind(query: &mut Query, resolve: &mut dyn FnMut(&[String]) -> Option<Use>) -> Vec<Use> {
-    let mut binder = Binder { within: Vec::new(), resolve, found: Vec::new() };
-    let _ = VisitMut::visit(query, &mut binder);
-    binder.found
-}
-
-struct Binder<'a> {
-    /// Names of WITH, for each query that the visitor is in.
-    within: Vec<Vec<String>>,
-    resolve: &'a mut dyn FnMut(&[String]) -> Option<Use>,
-    found: Vec<Use>,
-}
-
-impl VisitorMut for Binder<'_> {
-    type Break = ();
-
-    /// A name of WITH stands for its query from the next one on, and in itself where it is recursive; so
-    /// the queries of WITH are bound here, in order, and what the visitor meets of them later is bound.
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        self.within.push(Vec::new());
-        let Some(with) = &mut query.with else { return ControlFlow::Continue(()) };
-        let last = self.within.len() - 1;
-        for cte in &mut with.cte_tables {
-            let name = fold(&cte.alias.name);
-            if with.recursive {
-                self.within[last].push(name.clone());
+pub fn bind(
+    written: Written<'_>,
+    span: Span,
+    resolve: &mut dyn FnMut(&[String]) -> Option<Use>,
+) -> (String, Vec<Use>) {
+    let mut edits = Edits::new(written.text);
+    let mut found: Vec<Use> = Vec::new();
+    written.tree.mentions(written.query, &mut |mention| match mention {
+        Mention::Relation(relation) => {
+            let said = strings(&relation.name);
+            if oid_of(&said).is_some() {
+                return;
             }
-            let _ = VisitMut::visit(&mut cte.query, self);
-            if !with.recursive {
-                self.within[last].push(name);
+            let Some(used) = resolve(&said) else { return };
+            let (first, last) = edits.name(relation.place, relation.name.len());
+            let bound = format!("\"{SCHEMA}\".\"{}\"", used.oid);
+            edits.replace(edits.start(first), edits.end(last), bound);
+            if relation.alias.is_none() {
+                let end = edits.end(edits.behind(relation));
+                let name = said.last().map_or("", String::as_str);
+                edits.replace(end, end, format!(" AS {}", quote(name)));
+            }
+            if !found.iter().any(|known| known.oid == used.oid) {
+                found.push(used);
             }
         }
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_query(&mut self, _: &mut Query) -> ControlFlow<()> {
-        self.within.pop();
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        let TableFactor::Table { name, alias, args: None, .. } = factor else {
-            return ControlFlow::Continue(());
-        };
-        let Ok(said) = parts(name) else { return ControlFlow::Continue(()) };
-        let of_with =
-            said.len() == 1 && self.within.iter().flatten().any(|known| *known == said[0]);
-        if of_with || oid_of(&said).is_some() {
-            return ControlFlow::Continue(());
+        // A column's table has no schema any more.
+        Mention::Column(path, place) if path.len() > 2 => {
+            let (first, last) = edits.name(place, path.len());
+            edits.replace(edits.start(first), edits.start(last - 2), String::new());
         }
-        if let Some(used) = (self.resolve)(&said) {
-            let last = said.last().cloned().unwrap_or_default();
-            alias.get_or_insert_with(|| plain_alias(&last));
-            *name = bound_name(used.oid);
-            if !self.found.iter().any(|known| known.oid == used.oid) {
-                self.found.push(used);
-            }
+        Mention::Star(path, place) if path.len() > 1 => {
+            let (first, last) = edits.name(place, path.len());
+            edits.replace(edits.start(first), edits.start(last), String::new());
         }
-        ControlFlow::Continue(())
-    }
-
-    /// A column's table has no schema any more.
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::CompoundIdentifier(idents) = expr
-            && idents.len() > 2
-        {
-            idents.drain(..idents.len() - 2);
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
-        for item in &mut select.projection {
-            if let SelectItem::QualifiedWildcard(kind, _) = item
-                && let SelectItemQualifiedWildcardKind::ObjectName(name) = kind
-                && name.0.len() > 1
-            {
-                name.0.drain(..name.0.len() - 1);
-            }
-        }
-        ControlFlow::Continue(())
-    }
+        Mention::Column(..) | Mention::Star(..) => {}
+    });
+    (edits.made(span), found)
 }
 
-fn plain_alias(name: &str) -> TableAlias {
-    TableAlias { explicit: true, name: ident(name), columns: Vec::new(), at: None }
-}
-
-fn ident(name: &str) -> Ident {
-    match quote(name) == name {
-        true => Ident::new(name),
-        false => Ident::with_quote('"', name),
-    }
-}
-
-fn bound_name(oid: u32) -> ObjectName {
-    ObjectName::from(vec![Ident::with_quote('"', SCHEMA), Ident::with_quote('"', oid.to_string())])
+/// The one query of a text that is kept: its tree, its number, its place.
+pub fn query_of(text: &str) -> Option<(Tree, QueryId, Span)> {
+    let tree = grammar::parse(text).ok()?;
+    let [one] = &tree.statements[..] else { return None };
+    let Statement::Query(query) = one.statement else { return None };
+    let span = Span { start: one.start, end: one.end };
+    Some((tree, query, span))
 }
 
 /// The text of a view with the names of now: `name` prints a table or view, `columns` gives the names that
@@ -228,51 +249,43 @@ pub fn shown(
     columns: &dyn Fn(u32) -> Vec<(u32, String)>,
 ) -> String {
     let sql = body["sql"].as_str().unwrap_or_default();
-    let Ok(mut statement) = crate::parse::one(sql) else { return sql.to_string() };
-    let mut printer = Printer { uses: uses(body), name, columns };
-    deep::run(statement.depth(), || {
-        let _ = VisitMut::visit(&mut *statement, &mut printer);
-        statement.to_string()
-    })
-}
-
-struct Printer<'a> {
-    uses: Vec<Use>,
-    name: &'a dyn Fn(u32) -> Option<String>,
-    columns: &'a dyn Fn(u32) -> Vec<(u32, String)>,
-}
-
-impl VisitorMut for Printer<'_> {
-    type Break = ();
-
-    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<()> {
-        let TableFactor::Table { name, alias, .. } = factor else {
-            return ControlFlow::Continue(());
-        };
-        let Some(oid) = parts(name).ok().and_then(|parts| oid_of(&parts)) else {
-            return ControlFlow::Continue(());
-        };
-        let Some(now) = (self.name)(oid) else { return ControlFlow::Continue(()) };
+    let Some((tree, query, span)) = query_of(sql) else { return sql.to_string() };
+    let uses = uses(body);
+    let mut edits = Edits::new(sql);
+    tree.mentions(query, &mut |mention| {
+        let Mention::Relation(relation) = mention else { return };
+        let Some(oid) = oid_of(&strings(&relation.name)) else { return };
+        let Some(now) = name(oid) else { return };
+        let (first, last) = edits.name(relation.place, relation.name.len());
         let said = crate::parse::identifiers(&now);
-        let last = said.last().cloned().unwrap_or_default();
-        *name = ObjectName(said.iter().map(|p| ObjectNamePart::Identifier(ident(p))).collect());
-        let used = self.uses.iter().find(|used| used.oid == oid);
-        let Some(alias_now) = alias else { return ControlFlow::Continue(()) };
+        edits.replace(edits.start(first), edits.end(last), now);
+        let Some(alias) = relation.alias.as_ref().filter(|alias| alias.columns.is_empty()) else {
+            return;
+        };
+        // The alias is the name behind AS, or the next one.
+        let behind = edits.behind(relation);
+        let has_as = edits
+            .tokens
+            .all
+            .get(behind + 1)
+            .is_some_and(|token| token.kind == Token::Word(grammar::Keyword::As));
+        let end = edits.end(behind + 1 + usize::from(has_as));
         // Columns that have other names now go by those that the text knows.
-        let now = (self.columns)(oid);
-        let then: Vec<(u32, String)> = used.map(|used| used.columns.clone()).unwrap_or_default();
+        let now = columns(oid);
+        let used = uses.iter().find(|used| used.oid == oid);
+        let then = used.map_or(&[][..], |used| &used.columns);
         let renamed =
             then.iter().any(|(id, name)| now.iter().any(|(other, now)| other == id && now != name));
-        if renamed && alias_now.columns.is_empty() {
+        if renamed {
             let name_of = |(id, now): &(u32, String)| {
                 let known = then.iter().find(|(other, _)| other == id);
-                ident(known.map_or(now, |(_, name)| name))
+                quote(known.map_or(now, |(_, name)| name))
             };
-            let column = |c| TableAliasColumnDef { name: name_of(c), data_type: None };
-            alias_now.columns = now.iter().map(column).collect();
-        } else if alias_now.columns.is_empty() && fold(&alias_now.name) == last {
-            *alias = None;
+            let names: Vec<String> = now.iter().map(name_of).collect();
+            edits.replace(end, end, format!("({})", names.join(", ")));
+        } else if said.last().is_some_and(|last| **last == *alias.name) {
+            edits.replace(edits.end(behind), end, String::new());
         }
-        ControlFlow::Continue(())
-    }
+    });
+    edits.made(span)
 }

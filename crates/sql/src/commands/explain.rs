@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::sql::sqlparser::ast::Statement;
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::{ReadCounters, Value};
+use onlap_pg::ast::{Explain, Setting};
 use serde_json::{Value as Json, json};
 
 use crate::error::{Result, SqlError, state};
@@ -18,10 +18,10 @@ use crate::parse::{self, Body, Parsed};
 use crate::query::Bound;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::session::{Prepared, Session};
+use crate::source::Source;
 use crate::types::{PgType, oid};
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
 #[derive(Default)]
 struct Options {
@@ -30,22 +30,12 @@ struct Options {
 }
 
 impl Options {
-    fn read(words: &mut Words<'_>) -> Result<Options> {
+    fn of(all: &[Setting]) -> Result<Options> {
         let mut options = Options::default();
-        if words.peek() != Some(&Token::LParen) {
-            options.analyze = words.accept(&["analyze"]);
-            words.accept(&["verbose"]);
-            return Ok(options);
-        }
-        words.symbol(&Token::LParen);
-        loop {
-            let name = words.ident()?;
-            let value = match words.peek() {
-                Some(Token::Comma | Token::RParen) => "on".to_string(),
-                _ => words.string().map_or_else(|| words.ident(), Ok)?,
-            };
-            let on = !matches!(value.as_str(), "off" | "false" | "0");
-            match (name.as_str(), value.as_str()) {
+        for setting in all {
+            let value = setting.value.as_ref().map_or("on", |value| value.text());
+            let on = !matches!(value, "off" | "false" | "0");
+            match (&*setting.name, value) {
                 ("analyze", _) => options.analyze = on,
                 ("format", "text") => options.json = false,
                 ("format", "json") => options.json = true,
@@ -61,14 +51,8 @@ impl Options {
                     return Err(SqlError::new(state::SYNTAX, text));
                 }
             }
-            if !words.symbol(&Token::Comma) {
-                break;
-            }
         }
-        match words.symbol(&Token::RParen) {
-            true => Ok(options),
-            false => Err(words.error()),
-        }
+        Ok(options)
     }
 }
 
@@ -84,18 +68,19 @@ struct Found {
     lines: Vec<String>,
 }
 
-/// EXPLAIN, after this word.
+/// EXPLAIN.
 ///
 /// # Errors
 /// Those of the statement.
 pub fn run(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    source: Source<'_>,
+    explain: &Explain,
     client: &mut dyn Client,
 ) -> Result<Answer> {
-    let options = Options::read(words)?;
-    let mut all = parse::statements(words.rest())?;
+    let options = Options::of(&explain.options)?;
+    let mut all = parse::statements(explain.span.of(source.written))?;
     let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
         return Err(SqlError::new(state::SYNTAX, "EXPLAIN needs one statement"));
     };
@@ -116,8 +101,10 @@ pub fn run(
 fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
     let statement = match &parsed.body {
         Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement) => statement,
-        Body::Other => {
-            return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not explained"));
+        Body::Defined(_) | Body::Other => {
+            let words: Vec<&str> = parsed.text.split_whitespace().take(2).collect();
+            let words = words.join(" ").to_uppercase();
+            return Err(SqlError::unsupported(format!("EXPLAIN of {words}")));
         }
     };
     if session.uses_fast_path()

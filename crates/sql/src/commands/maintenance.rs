@@ -1,7 +1,7 @@
 //! VACUUM and its relatives: what they mean here.
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::Value;
+use onlap_pg::ast::{Path, Reindex, Setting, Utility, Vacuum};
 
 use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
@@ -9,33 +9,26 @@ use crate::rights::ask::table_key;
 use crate::rights::{Action, Class};
 use crate::session::Session;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
+use crate::source::strings;
 use crate::types::{PgType, oid};
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
-/// Carries out one of them; `None` where it is none.
+/// Carries out one of them.
 ///
 /// # Errors
 /// There is no such table; what only a superuser may.
 pub fn run(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    upkeep: &Utility,
     client: &mut dyn Client,
-) -> Result<Option<Answer>> {
-    let done = |tag: &str| Ok(Some(Answer::Done(tag.to_string())));
-    let known = ["vacuum", "analyze", "analyse", "checkpoint", "cluster", "reindex", "lock"];
-    if words.accept(&["check", "table"]) {
-        return check(view, words).map(Some);
-    }
-    if words.accept(&["backup", "to"]) {
-        return backup(session, view, words).map(Some);
-    }
-    let Some(word) = words.one_of(&known) else { return Ok(None) };
-    match word {
-        "checkpoint" => {
-            words.end()?;
+) -> Result<Answer> {
+    let done = |tag: &str| Ok(Answer::Done(tag.to_string()));
+    match upkeep {
+        Utility::CheckTable(name) => check(view, name),
+        Utility::Backup(dir) => backup(session, view, dir),
+        Utility::Checkpoint => {
             if !view.judge.has_rights_of(oids::PG_CHECKPOINT) {
                 let text = "must be superuser or have privileges of pg_checkpoint to do CHECKPOINT";
                 return Err(SqlError::new(state::NO_PRIVILEGE, text));
@@ -43,28 +36,27 @@ pub fn run(
             session.instance.db.flush()?;
             done("CHECKPOINT")
         }
-        "vacuum" => {
+        Utility::Vacuum(vacuum) if vacuum.vacuum => {
             if session.is_in_block() {
                 let text = "VACUUM cannot run inside a transaction block";
                 return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
             }
-            options(words, &["full", "freeze", "verbose", "analyze", "analyse"])?;
-            tables(view, words, "vacuum", client)?;
+            options(&vacuum.options, OF_VACUUM, "VACUUM")?;
+            tables(view, vacuum, client)?;
             // Cleaning goes on by itself; what is in memory goes to files, as a vacuum's would.
             session.instance.db.flush()?;
             done("VACUUM")
         }
-        "analyze" | "analyse" => {
-            options(words, &["verbose"])?;
-            tables(view, words, "analyze", client)?;
+        Utility::Vacuum(analyze) => {
+            options(&analyze.options, &["verbose", "skip_locked"], "ANALYZE")?;
+            tables(view, analyze, client)?;
             // Statistics come from the files as they are written.
             done("ANALYZE")
         }
-        "cluster" => Err(SqlError::unsupported("CLUSTER")
+        Utility::Cluster => Err(SqlError::unsupported("CLUSTER")
             .hint("Create an index that includes all columns: it keeps rows in its order.")),
-        "reindex" => {
-            options(words, &["concurrently"])?;
-            reindex(view, words)?;
+        Utility::Reindex(of) => {
+            reindex(view, of)?;
             // Merges write the files of indexes anew all the time.
             done("REINDEX")
         }
@@ -73,54 +65,68 @@ pub fn run(
     }
 }
 
-/// Options in parentheses or as words.
-fn options(words: &mut Words<'_>, known: &[&str]) -> Result<()> {
-    if words.peek() == Some(&Token::LParen) {
-        words.parenthesized()?;
+/// Options of VACUUM.
+const OF_VACUUM: &[&str] = &[
+    "analyze",
+    "disable_page_skipping",
+    "freeze",
+    "full",
+    "index_cleanup",
+    "parallel",
+    "process_toast",
+    "skip_locked",
+    "truncate",
+    "verbose",
+];
+
+/// Fails on an option that is none.
+fn options(said: &[Setting], known: &[&str], of: &str) -> Result<()> {
+    match said.iter().find(|option| !known.contains(&&*option.name)) {
+        Some(option) => {
+            let text = format!("unrecognized {of} option \"{}\"", option.name);
+            Err(SqlError::new(state::SYNTAX, text))
+        }
+        None => Ok(()),
     }
-    while words.one_of(known).is_some() {}
-    Ok(())
 }
 
 /// What REINDEX is about, which must be the role's own.
-fn reindex(view: &View, words: &mut Words<'_>) -> Result<()> {
-    let kinds = ["index", "table", "schema", "database", "system"];
-    let kind = words.one_of(&kinds).ok_or_else(|| words.error())?;
-    options(words, &["concurrently"])?;
-    let parts = words.name()?;
-    words.end()?;
-    let name = parts.join(".");
-    match kind {
-        "index" | "table" => {
-            let found = crate::ddl::relation(view, &parts)?;
-            let (name, relation) = found.ok_or_else(|| crate::view::no_table(&parts))?;
-            if crate::ddl::class_of(relation).word() != kind {
-                let article = if kind == "index" { "an" } else { "a" };
-                let text = format!("\"{}\" is not {article} {kind}", name.name);
-                return Err(SqlError::new("42809", text));
-            }
-            view.must_own(Action::Alter, &name, relation)
+fn reindex(view: &View, of: &Reindex) -> Result<()> {
+    match of {
+        Reindex::Index(name) => reindex_relation(view, name, "index"),
+        Reindex::Table(name) => reindex_relation(view, name, "table"),
+        Reindex::Schema(name) => {
+            let key = view.schema_key(name).ok_or_else(|| crate::view::no_schema(name))?;
+            view.must_one(Action::Alter, Class::Schema, key, name)
         }
-        "schema" => {
-            let key = view.schema_key(&name).ok_or_else(|| crate::view::no_schema(&name))?;
-            view.must_one(Action::Alter, Class::Schema, key, &name)
-        }
-        _ => {
-            if name != view.database {
+        Reindex::Database(name) | Reindex::System(name) => {
+            if **name != *view.database {
                 let text = "can only reindex the currently open database";
                 return Err(SqlError::new(state::UNSUPPORTED, text));
             }
-            view.must_one(Action::Alter, Class::Database, view.database_key(), &name)
+            view.must_one(Action::Alter, Class::Database, view.database_key(), name)
         }
     }
+}
+
+fn reindex_relation(view: &View, name: &Path, kind: &str) -> Result<()> {
+    let parts = strings(name);
+    let found = crate::ddl::relation(view, &parts)?;
+    let (name, relation) = found.ok_or_else(|| crate::view::no_table(&parts))?;
+    if crate::ddl::class_of(relation).word() != kind {
+        let article = if kind == "index" { "an" } else { "a" };
+        let text = format!("\"{}\" is not {article} {kind}", name.name);
+        return Err(SqlError::new("42809", text));
+    }
+    view.must_own(Action::Alter, &name, relation)
 }
 
 /// Tables with columns in parentheses; all must be there. Those that neither they nor the database are the
 /// role's own are left out.
-fn tables(view: &View, words: &mut Words<'_>, verb: &str, client: &mut dyn Client) -> Result<()> {
-    while !words.is_end() {
-        let name = words.name()?;
-        let (found, table) = view.table(&name)?;
+fn tables(view: &View, said: &Vacuum, client: &mut dyn Client) -> Result<()> {
+    let verb = if said.vacuum { "vacuum" } else { "analyze" };
+    for (name, _) in &said.tables {
+        let (found, table) = view.table(&strings(name))?;
         let own = view.judge.owns(table_key(&table.schema()));
         if !own && !view.judge.owns(view.database_key()) {
             let text = format!(
@@ -129,18 +135,13 @@ fn tables(view: &View, words: &mut Words<'_>, verb: &str, client: &mut dyn Clien
             );
             client.reply().notice("WARNING", &SqlError::new("01000", text));
         }
-        words.columns()?;
-        if !words.symbol(&Token::Comma) {
-            break;
-        }
     }
-    words.end()
+    Ok(())
 }
 
 /// CHECK TABLE: a row of findings, none where all is well.
-fn check(view: &View, words: &mut Words<'_>) -> Result<Answer> {
-    let (name, table) = view.table(&words.name()?)?;
-    words.end()?;
+fn check(view: &View, name: &Path) -> Result<Answer> {
+    let (name, table) = view.table(&strings(name))?;
     view.must_own(Action::Alter, &name, crate::ddl::RelationKind::Table)?;
     let mut findings = Vec::new();
     let rows = view.scope.tx()?.count(&table)?;
@@ -162,13 +163,11 @@ fn check(view: &View, words: &mut Words<'_>) -> Result<Answer> {
     Ok(Answer::Rows(RowsAnswer::new(columns, source, "CHECK")))
 }
 
-fn backup(session: &Session, view: &View, words: &mut Words<'_>) -> Result<Answer> {
-    let dir = words.string().ok_or_else(|| words.error())?;
-    words.end()?;
+fn backup(session: &Session, view: &View, dir: &str) -> Result<Answer> {
     if !view.judge.is_superuser() {
         let text = "must be superuser to write a backup";
         return Err(SqlError::new(state::NO_PRIVILEGE, text));
     }
-    session.instance.db.backup(&dir)?;
+    session.instance.db.backup(dir)?;
     Ok(Answer::Done("BACKUP".into()))
 }

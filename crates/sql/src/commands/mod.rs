@@ -1,91 +1,106 @@
-//! Which statements does sqlparser not know?
+//! What do statements do that are neither queries nor change rows?
 //!
-//! They are read word by word, and carried out here or in the part that they concern.
+//! They are carried out here or in the part that they concern.
 
 mod explain;
 mod maintenance;
 
 use std::sync::Arc;
 
+use onlap_pg::ast::{Statement, Transaction, Utility};
+
 use crate::error::{Result, SqlError};
 use crate::session::answer::{Answer, AnswerColumn};
 use crate::session::{Parameter, Session};
 use crate::settings::Id;
+use crate::source::Source;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 use crate::{copy, ddl, settings_sql};
 
-/// Carries out a statement that is known by its words.
+/// Carries a statement out.
 ///
 /// # Errors
 /// Those of the statement.
 pub fn run(
     session: &mut Session,
     view: &View,
-    text: &str,
+    source: Source<'_>,
     values: &[Parameter],
     client: &mut dyn Client,
 ) -> Result<Answer> {
-    let mut words = Words::of(text)?;
-    if words.begins(&["copy"]) {
-        return copy::run(session, view, text, client);
+    let Some(one) = source.tree.statements.first() else {
+        return Err(ddl::other(source.text));
+    };
+    match &one.statement {
+        Statement::Utility(utility) => utilities(session, view, source, utility, values, client),
+        statement => ddl::run(session, view, source, statement, client),
     }
-    let known = [
-        "declare",
-        "fetch",
-        "move",
-        "close",
-        "prepare",
-        "execute",
-        "deallocate",
-        "explain",
-        "listen",
-        "unlisten",
-        "notify",
-    ];
-    if !words.begins(&["prepare", "transaction"])
-        && let Some(word) = words.one_of(&known)
-    {
-        return match word {
-            "declare" => session.declare_cursor(view, &mut words, values),
-            "fetch" => session.fetch(&mut words, false),
-            "move" => session.fetch(&mut words, true),
-            "close" => session.close_cursor(&mut words),
-            "prepare" => session.prepare_by_name(&mut words),
-            "execute" => session.execute_by_name(view, &mut words, client),
-            "deallocate" => session.deallocate(&mut words),
-            "explain" => explain::run(session, view, &mut words, client),
-            // There is nobody to hear of.
-            "unlisten" => Ok(Answer::Done("UNLISTEN".into())),
-            other => Err(SqlError::unsupported(other.to_uppercase())),
-        };
+}
+
+fn utilities(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    utility: &Utility,
+    values: &[Parameter],
+    client: &mut dyn Client,
+) -> Result<Answer> {
+    let unsupported = |what: &str| Err(SqlError::unsupported(what));
+    match utility {
+        Utility::Transaction(Transaction::CommitPrepared(_)) => unsupported("COMMIT PREPARED"),
+        Utility::Transaction(Transaction::RollbackPrepared(_)) => unsupported("ROLLBACK PREPARED"),
+        Utility::Transaction(_) => unsupported("PREPARE TRANSACTION"),
+        Utility::Set(set) => {
+            let zone = session.settings.text(Id::TimeZone).to_string();
+            let answer = settings_sql::run(session, view, set, client)?;
+            warn_of_zone(session, &zone, client);
+            Ok(answer)
+        }
+        Utility::Declare(declare) => session.declare_cursor(view, source, declare, values),
+        Utility::Fetch(fetch) => session.fetch(fetch),
+        Utility::Close(name) => session.close_cursor(name.as_deref()),
+        Utility::Prepare(prepare) => session.prepare_by_name(source, prepare),
+        Utility::Execute(execute) => session.execute_by_name(view, source, execute, client),
+        Utility::Deallocate(name) => session.deallocate(name.as_deref()),
+        Utility::Explain(explain) => explain::run(session, view, source, explain, client),
+        Utility::Copy(said) => copy::run(session, view, source, said, client),
+        Utility::Truncate(tables, restart, cascade) => {
+            let tag = ddl::truncate(session, view, tables, *restart, *cascade)?;
+            Ok(Answer::Done(tag.to_string()))
+        }
+        Utility::Discard(what) => settings_sql::discard(session, view, *what),
+        // There is nobody to hear of.
+        Utility::Unlisten(_) => Ok(Answer::Done("UNLISTEN".into())),
+        Utility::Listen(_) => unsupported("LISTEN"),
+        Utility::Notify(_) => unsupported("NOTIFY"),
+        upkeep => maintenance::run(session, view, upkeep, client),
     }
-    if let Some(answer) = maintenance::run(session, view, &mut words, client)? {
-        return Ok(answer);
-    }
-    if let Some(tag) = ddl::by_words(session, view, &mut words, client)? {
-        return Ok(Answer::Done(tag));
-    }
-    let zone = session.settings.text(Id::TimeZone).to_string();
-    let answer = settings_sql::run(session, view, &mut words, text)?;
+}
+
+/// Tells what another time zone changes.
+fn warn_of_zone(session: &Session, before: &str, client: &mut dyn Client) {
     let now = session.settings.text(Id::TimeZone);
-    if now != zone && now != "UTC" {
+    if now != before && now != "UTC" {
         let text = format!(
             "times with a zone are shown in {now}; text without one, and functions, still mean UTC"
         );
         client.reply().notice("WARNING", &SqlError::new("01000", text));
     }
-    Ok(answer)
 }
 
 /// Columns of what a statement gives, if that are rows.
-pub fn columns_of(session: &Session, text: &str) -> Option<Arc<[AnswerColumn]>> {
-    let mut words = Words::of(text).ok()?;
-    match words.one_of(&["fetch", "execute", "explain", "show"])? {
-        "fetch" => session.columns_of_fetch(&mut words),
-        "execute" => session.columns_of_execute(&mut words),
-        "show" => Some(settings_sql::columns(&mut words)),
-        _ => Some(explain::columns()),
+pub fn columns_of(session: &Session, source: Source<'_>) -> Option<Arc<[AnswerColumn]>> {
+    let Statement::Utility(utility) = &source.tree.statements.first()?.statement else {
+        return None;
+    };
+    match &**utility {
+        Utility::Fetch(fetch) if !fetch.moves => session.columns_of_fetch(&fetch.name),
+        Utility::Execute(execute) => session.columns_of_execute(&execute.name),
+        Utility::Set(onlap_pg::ast::SetStatement::Show(name)) => {
+            Some(settings_sql::columns(name.as_deref()))
+        }
+        Utility::Explain(_) => Some(explain::columns()),
+        _ => None,
     }
 }

@@ -12,7 +12,7 @@ mod out;
 mod sink;
 mod text;
 
-use datafusion::sql::sqlparser::tokenizer::Token;
+use onlap_pg::ast::{CopyOf, CopyRows, CopyWith};
 
 use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
@@ -20,9 +20,9 @@ use crate::rights::Action;
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::session::Session;
 use crate::session::answer::Answer;
+use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::{Client, CopyData};
-use crate::words::Words;
 
 use options::{Format, Options};
 use sink::Sink;
@@ -42,42 +42,29 @@ trait Decoder {
 pub fn run(
     session: &mut Session,
     view: &View,
-    text: &str,
+    source: Source<'_>,
+    said: &CopyRows,
     client: &mut dyn Client,
 ) -> Result<Answer> {
-    let mut words = Words::of(text)?;
-    words.expect(&["copy"])?;
-    words.accept(&["binary"]);
-    if words.peek() == Some(&Token::LParen) {
-        let query = words.parenthesized()?;
-        words.expect(&["to"])?;
-        stream(&mut words, "stdout")?;
-        let options = Options::read(&mut words, false)?;
-        return out::query(session, view, query, &options, client);
+    if said.with != CopyWith::Client {
+        return Err(SqlError::unsupported("COPY with a file or program of the server")
+            .hint("Use STDIN and STDOUT; psql's \\copy reads and writes files of the client."));
     }
-    let table = words.name()?;
-    let columns = words.columns()?;
-    let from = match words.one_of(&["from", "to"]) {
-        Some(word) => word == "from",
-        None => return Err(words.error()),
-    };
-    stream(&mut words, if from { "stdin" } else { "stdout" })?;
-    let options = Options::read(&mut words, from)?;
-    match from {
-        true => copy_in(session, view, &table, &columns, &options, client),
-        false => out::table(session, view, &table, &columns, &options, client),
+    let options = Options::of(&said.options, said.from)?;
+    if said.filter.is_some() {
+        return Err(SqlError::unsupported("COPY with WHERE"));
     }
-}
-
-/// Files and programs of the server's machine are not for clients.
-fn stream(words: &mut Words<'_>, expected: &str) -> Result<()> {
-    if words.accept(&[expected]) {
-        return Ok(());
-    }
-    match words.string().is_some() || words.accept(&["program"]) {
-        true => Err(SqlError::unsupported("COPY with a file or program of the server")
-            .hint("Use STDIN and STDOUT; psql's \\copy reads and writes files of the client.")),
-        false => Err(words.error()),
+    match &said.of {
+        CopyOf::Query(_, span) => {
+            out::query(session, view, span.of(source.written), &options, client)
+        }
+        CopyOf::Table(name, columns) => {
+            let (table, columns) = (strings(name), strings(columns));
+            match said.from {
+                true => copy_in(session, view, &table, &columns, &options, client),
+                false => out::table(session, view, &table, &columns, &options, client),
+            }
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! What do a COPY statement's options say?
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::TableSchema;
+use onlap_pg::ast::{OptionValue, Setting};
 
 use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
-use crate::words::Words;
+use crate::source::strings;
 
 /// How a stream looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,32 +90,18 @@ struct Said {
 }
 
 impl Options {
-    /// Reads the options, of either syntax, to the end of the statement.
+    /// What options say, of either syntax.
     ///
     /// # Errors
     /// `42601`, `0A000`, `22023`.
-    pub fn read(words: &mut Words<'_>, from: bool) -> Result<Options> {
+    pub fn of(all: &[Setting], from: bool) -> Result<Options> {
         let mut said = Said::default();
-        words.accept(&["with"]);
-        if words.symbol(&Token::LParen) {
-            loop {
-                said.option(words)?;
-                if !words.symbol(&Token::Comma) {
-                    break;
-                }
+        for (i, option) in all.iter().enumerate() {
+            if all[..i].iter().any(|other| other.name == option.name) {
+                return Err(SqlError::new(state::SYNTAX, "conflicting or redundant options"));
             }
-            if !words.symbol(&Token::RParen) {
-                return Err(words.error());
-            }
-        } else {
-            while !words.is_end() && !words.begins(&["where"]) {
-                said.old_option(words)?;
-            }
+            said.option(option)?;
         }
-        if words.begins(&["where"]) {
-            return Err(SqlError::unsupported("COPY with WHERE"));
-        }
-        words.end()?;
         said.check(from)
     }
 
@@ -149,12 +135,11 @@ impl Options {
 }
 
 impl Said {
-    /// One option in parentheses.
-    fn option(&mut self, words: &mut Words<'_>) -> Result<()> {
-        let name = words.ident()?;
-        match name.as_str() {
+    fn option(&mut self, option: &Setting) -> Result<()> {
+        let value = option.value.as_ref();
+        match &*option.name {
             "format" => {
-                let format = text(words)?;
+                let format = text(option)?;
                 self.format = Some(match format.as_str() {
                     "text" => Format::Text,
                     "csv" => Format::Csv,
@@ -166,73 +151,27 @@ impl Said {
                 });
             }
             "freeze" => {
-                flag(words)?;
+                flag(option)?;
             }
             "header" => {
-                self.header = Some(match words.accept(&["match"]) {
+                let matches = value.is_some_and(|v| v.text().eq_ignore_ascii_case("match"));
+                self.header = Some(match matches {
                     true => Header::Match,
-                    false if flag(words)? => Header::On,
+                    false if flag(option)? => Header::On,
                     false => Header::Off,
                 });
             }
-            "delimiter" => self.delimiter = Some(text(words)?),
-            "null" => self.null = Some(text(words)?),
-            "quote" => self.quote = Some(text(words)?),
-            "escape" => self.escape = Some(text(words)?),
-            "encoding" => encoding(&text(words)?)?,
-            "force_quote" => self.force_quote = force(words, true)?,
-            "force_not_null" => self.force_not_null = force(words, false)?,
-            "force_null" => self.force_null = force(words, false)?,
+            "delimiter" => self.delimiter = Some(text(option)?),
+            "null" => self.null = Some(text(option)?),
+            "quote" => self.quote = Some(text(option)?),
+            "escape" => self.escape = Some(text(option)?),
+            "encoding" => encoding(&text(option)?)?,
+            "force_quote" => self.force_quote = force(option, true)?,
+            "force_not_null" => self.force_not_null = force(option, false)?,
+            "force_null" => self.force_null = force(option, false)?,
             other => {
                 let text = format!("option \"{other}\" not recognized");
                 return Err(SqlError::new(state::SYNTAX, text));
-            }
-        }
-        Ok(())
-    }
-
-    /// One option of the syntax before PostgreSQL 9.0.
-    fn old_option(&mut self, words: &mut Words<'_>) -> Result<()> {
-        let known = [
-            "binary",
-            "freeze",
-            "delimiter",
-            "delimiters",
-            "null",
-            "csv",
-            "header",
-            "quote",
-            "escape",
-            "force",
-            "encoding",
-        ];
-        let Some(word) = words.one_of(&known) else { return Err(words.error()) };
-        match word {
-            "binary" => self.format = Some(Format::Binary),
-            "csv" => self.format = Some(Format::Csv),
-            "freeze" => {}
-            "header" => self.header = Some(Header::On),
-            "force" => {
-                let which = words.one_of(&["quote", "not", "null"]);
-                match which.ok_or_else(|| words.error())? {
-                    "quote" => self.force_quote = old_force(words)?,
-                    "null" => self.force_null = old_force(words)?,
-                    _ => {
-                        words.expect(&["null"])?;
-                        self.force_not_null = old_force(words)?;
-                    }
-                }
-            }
-            valued => {
-                words.accept(&["as"]);
-                let value = words.string().ok_or_else(|| words.error())?;
-                match valued {
-                    "null" => self.null = Some(value),
-                    "quote" => self.quote = Some(value),
-                    "escape" => self.escape = Some(value),
-                    "encoding" => encoding(&value)?,
-                    _ => self.delimiter = Some(value),
-                }
             }
         }
         Ok(())
@@ -319,47 +258,38 @@ fn single(what: &str, text: &str) -> Result<u8> {
 }
 
 /// A value: a literal or a word.
-fn text(words: &mut Words<'_>) -> Result<String> {
-    match words.string() {
-        Some(text) => Ok(text),
-        None => words.ident(),
+fn text(option: &Setting) -> Result<String> {
+    match &option.value {
+        Some(OptionValue::List(_) | OptionValue::Star) | None => {
+            Err(SqlError::new(state::SYNTAX, format!("{} requires a parameter", option.name)))
+        }
+        Some(value) => Ok(value.text().to_string()),
     }
 }
 
 /// A flag, which is on where nothing is said.
-fn flag(words: &mut Words<'_>) -> Result<bool> {
-    if matches!(words.peek(), None | Some(Token::Comma | Token::RParen)) {
-        return Ok(true);
-    }
-    if let Some(n) = words.integer() {
-        return Ok(n != 0);
-    }
-    match text(words)?.to_ascii_lowercase().as_str() {
-        "on" | "true" => Ok(true),
-        "off" | "false" => Ok(false),
-        _ => Err(SqlError::new(state::SYNTAX, "a Boolean value is required")),
+fn flag(option: &Setting) -> Result<bool> {
+    let Some(value) = &option.value else { return Ok(true) };
+    match value.text().to_ascii_lowercase().as_str() {
+        "on" | "true" | "1" => Ok(true),
+        "off" | "false" | "0" => Ok(false),
+        _ => {
+            let text = format!("{} requires a Boolean value", option.name);
+            Err(SqlError::new(state::SYNTAX, text))
+        }
     }
 }
 
-fn force(words: &mut Words<'_>, all: bool) -> Result<Force> {
-    if all && words.symbol(&Token::Mul) {
-        return Ok(Force::All);
+fn force(option: &Setting, all: bool) -> Result<Force> {
+    match &option.value {
+        Some(OptionValue::Star) if all => Ok(Force::All),
+        Some(OptionValue::List(names)) => Ok(Force::Columns(strings(names))),
+        _ => {
+            let text =
+                format!("argument to option \"{}\" must be a list of column names", option.name);
+            Err(SqlError::new(state::BAD_PARAMETER, text))
+        }
     }
-    match words.columns()? {
-        names if names.is_empty() => Err(words.error()),
-        names => Ok(Force::Columns(names)),
-    }
-}
-
-fn old_force(words: &mut Words<'_>) -> Result<Force> {
-    if words.symbol(&Token::Mul) {
-        return Ok(Force::All);
-    }
-    let mut names = vec![words.ident()?];
-    while words.symbol(&Token::Comma) {
-        names.push(words.ident()?);
-    }
-    Ok(Force::Columns(names))
 }
 
 fn encoding(name: &str) -> Result<()> {

@@ -3,18 +3,15 @@
 //! The engine judges rows by conditions of its own, which know no functions but a few and no queries; what
 //! they cannot say is refused.
 
-use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr as Ast, Function as Call, FunctionArg, FunctionArgExpr, FunctionArguments,
-    UnaryOperator, Value as AstValue,
-};
 use onlap::expr::{Comparison, Function, Operation};
 use onlap::{DataType, Expr, Value};
+use onlap_pg::ast::{Expr as Ast, ExprId, Is, Like, Literal, OpName, Said};
 
+use super::columns::value_of;
 use super::types::column_type;
-use crate::catalog::names::fold;
 use crate::error::{Result, SqlError, state};
-use crate::parse::literal_text;
-use crate::types::{PgType, oid, text_value};
+use crate::source::Source;
+use crate::types::{PgType, text_value};
 
 /// Types of the table's columns by name.
 pub type Columns<'a> = &'a dyn Fn(&str) -> Option<DataType>;
@@ -23,8 +20,8 @@ pub type Columns<'a> = &'a dyn Fn(&str) -> Option<DataType>;
 ///
 /// # Errors
 /// An unknown column; what the engine's conditions cannot say.
-pub fn condition(ast: &Ast, columns: Columns<'_>) -> Result<Expr<String>> {
-    Translation { columns }.expr(ast, None)
+pub fn condition(source: Source<'_>, said: &Said, columns: Columns<'_>) -> Result<Expr<String>> {
+    Translation { source, text: source.of(said.span), columns }.expr(said.expr, None)
 }
 
 /// The columns that a condition names, each once, in their order.
@@ -43,241 +40,250 @@ pub fn columns_of(condition: &Expr<String>) -> Vec<String> {
 }
 
 struct Translation<'a> {
+    source: Source<'a>,
+    /// The whole condition, for errors.
+    text: &'a str,
     columns: Columns<'a>,
 }
 
-fn refused(ast: &Ast) -> SqlError {
-    SqlError::unsupported(format!("{ast} in a CHECK constraint")).hint(
-        "Checks compare columns and constants, with arithmetic, AND, OR, NOT, IN, BETWEEN, LIKE, \
-         length, lower, upper, trim, abs and coalesce.",
-    )
-}
-
 impl Translation<'_> {
+    fn refused(&self) -> SqlError {
+        SqlError::unsupported(format!("{} in a CHECK constraint", self.text)).hint(
+            "Checks compare columns and constants, with arithmetic, AND, OR, NOT, IN, BETWEEN, LIKE, \
+             length, lower, upper, trim, abs and coalesce.",
+        )
+    }
+
+    fn ast(&self, id: ExprId) -> &Ast {
+        self.source.tree.expr(id)
+    }
+
     /// `wanted`: the type of what a literal is compared with.
-    fn expr(&self, ast: &Ast, wanted: Option<DataType>) -> Result<Expr<String>> {
-        let whole = |ast: &Ast| self.expr(ast, None);
-        match ast {
-            Ast::Nested(inner) => self.expr(inner, wanted),
-            Ast::Identifier(ident) => self.column(&fold(ident)),
-            Ast::CompoundIdentifier(idents) => {
-                self.column(&idents.last().map(fold).unwrap_or_default())
+    fn expr(&self, id: ExprId, wanted: Option<DataType>) -> Result<Expr<String>> {
+        let whole = |id: ExprId| self.expr(id, None);
+        match self.ast(id) {
+            Ast::Column(path) => self.column(path.last().map_or("", |name| name), id),
+            Ast::Literal(literal) => self.literal(literal, wanted),
+            Ast::Cast(inner, to) => {
+                let ty = column_type(self.source, to)?.0;
+                self.cast(*inner, ty)
             }
-            Ast::Value(value) => self.literal(&value.value, wanted, ast),
-            Ast::Cast { expr, data_type, .. } => {
-                let ty = column_type(data_type)?.0;
-                self.cast(expr, ty, ast)
-            }
-            Ast::TypedString(typed) => {
-                let ty = column_type(&typed.data_type)?.0;
-                self.literal(&typed.value.value, Some(ty), ast)
-            }
-            Ast::BinaryOp { left, op, right } => self.binary(left, op, right, ast),
-            Ast::UnaryOp { op: UnaryOperator::Not, expr } => Ok(Expr::Not(Box::new(whole(expr)?))),
-            Ast::UnaryOp { op: UnaryOperator::Plus, expr } => self.expr(expr, wanted),
-            Ast::UnaryOp { op: UnaryOperator::Minus, expr } => {
-                Ok(match self.expr(expr, wanted)? {
-                    Expr::Constant(Value::Int(v)) => Expr::Constant(Value::Int(-v)),
-                    Expr::Constant(Value::Float(f)) => Expr::Constant(Value::Float(-f)),
-                    Expr::Constant(Value::Numeric(mut n)) => {
-                        n.mantissa = -n.mantissa;
-                        Expr::Constant(Value::Numeric(n))
-                    }
-                    other => Expr::Negate(Box::new(other)),
+            Ast::Op(op, left, right) => self.operator(op, *left, *right, wanted),
+            Ast::Not(e) => Ok(not(whole(*e)?)),
+            Ast::And(all) => Ok(Expr::And(self.flat(all, true)?)),
+            Ast::Or(all) => Ok(Expr::Or(self.flat(all, false)?)),
+            Ast::Is(e, is, negated) => {
+                let e = whole(*e)?;
+                Ok(match is {
+                    Is::Null => negate(Expr::IsNull(Box::new(e)), *negated),
+                    Is::True => negate(coalesce(e, false), *negated),
+                    Is::False => negate(coalesce(e, true), !*negated),
+                    // Of a truth, as of any value.
+                    Is::Unknown => negate(Expr::IsNull(Box::new(e)), *negated),
                 })
             }
-            Ast::IsNull(e) => Ok(Expr::IsNull(Box::new(whole(e)?))),
-            Ast::IsNotNull(e) => Ok(not(Expr::IsNull(Box::new(whole(e)?)))),
-            Ast::IsDistinctFrom(a, b) => self.compare(Comparison::Distinct, a, b),
-            Ast::IsNotDistinctFrom(a, b) => Ok(not(self.compare(Comparison::Distinct, a, b)?)),
-            Ast::IsTrue(e) => Ok(coalesce(whole(e)?, false)),
-            Ast::IsNotTrue(e) => Ok(not(coalesce(whole(e)?, false))),
-            Ast::IsFalse(e) => Ok(not(coalesce(whole(e)?, true))),
-            Ast::IsNotFalse(e) => Ok(coalesce(whole(e)?, true)),
-            Ast::Between { expr, negated, low, high } => {
-                let ty = self.type_of(expr);
-                let (e, low, high) = (whole(expr)?, self.expr(low, ty)?, self.expr(high, ty)?);
-                Ok(negate(Expr::Between(Box::new(e), Box::new(low), Box::new(high)), *negated))
+            Ast::Distinct(a, b, negated) => {
+                Ok(negate(self.compare(Comparison::Distinct, *a, *b)?, *negated))
             }
-            Ast::InList { expr, list, negated } => self.list(expr, list, *negated),
-            Ast::AnyOp { left, compare_op: BinaryOperator::Eq, right, .. } => match strip(right) {
-                Ast::Array(array) => self.list(left, &array.elem, false),
-                _ => Err(refused(ast)),
-            },
-            Ast::AllOp { left, compare_op: BinaryOperator::NotEq, right } => match strip(right) {
-                Ast::Array(array) => self.list(left, &array.elem, true),
-                _ => Err(refused(ast)),
-            },
-            Ast::Like { negated, any: false, expr, pattern, escape_char: None } => {
-                self.like(expr, pattern, *negated, ast)
+            Ast::Between { not, symmetric: false, value, low, high } => {
+                let ty = self.type_of(*value);
+                let (e, low, high) = (whole(*value)?, self.expr(*low, ty)?, self.expr(*high, ty)?);
+                Ok(negate(Expr::Between(Box::new(e), Box::new(low), Box::new(high)), *not))
             }
-            Ast::Trim { trim_where: None, trim_what: None, expr, trim_characters: None } => {
-                Ok(Expr::Call(Function::Trim, vec![whole(expr)?]))
+            Ast::In(e, list, negated) => self.list(*e, list, *negated),
+            Ast::OpArray(op, left, right, all) => {
+                let elements = match self.ast(self.array(*right)) {
+                    Ast::Array(elements) => elements,
+                    _ => return Err(self.refused()),
+                };
+                match (&*op.name, all) {
+                    ("=", false) => self.list(*left, elements, false),
+                    ("<>", true) => self.list(*left, elements, true),
+                    _ => Err(self.refused()),
+                }
             }
-            Ast::Function(call) => self.call(call, ast),
-            _ => Err(refused(ast)),
+            Ast::Like(Like::Like, negated, value, pattern, None) => {
+                self.like(*value, *pattern, *negated)
+            }
+            Ast::Coalesce(all) => self.call(Function::Coalesce, all),
+            Ast::Call(call) if call.args.iter().all(|arg| arg.name.is_none()) => {
+                let name = match &call.name[..] {
+                    [name] => &**name,
+                    [schema, name] if &**schema == "pg_catalog" => &**name,
+                    _ => return Err(self.refused()),
+                };
+                let function = match name {
+                    "length" | "char_length" | "character_length" => Function::Length,
+                    "octet_length" => Function::OctetLength,
+                    "lower" => Function::Lower,
+                    "upper" => Function::Upper,
+                    "btrim" | "trim" => Function::Trim,
+                    "abs" => Function::Abs,
+                    _ => return Err(self.refused()),
+                };
+                let plain = !(call.distinct || call.star || call.variadic)
+                    && call.order.is_empty()
+                    && call.filter.is_none()
+                    && call.over.is_none();
+                let args: Vec<ExprId> = call.args.iter().map(|arg| arg.value).collect();
+                match plain && args.len() == 1 {
+                    true => self.call(function, &args),
+                    false => Err(self.refused()),
+                }
+            }
+            _ => Err(self.refused()),
         }
     }
 
-    fn column(&self, name: &str) -> Result<Expr<String>> {
-        match (self.columns)(name) {
-            Some(_) => Ok(Expr::Column(name.to_string())),
-            None => {
-                Err(SqlError::new(state::NO_COLUMN, format!("column \"{name}\" does not exist")))
-            }
+    fn column(&self, name: &str, id: ExprId) -> Result<Expr<String>> {
+        if (self.columns)(name).is_some() {
+            return Ok(Expr::Column(name.to_string()));
         }
+        let error = SqlError::new(state::NO_COLUMN, format!("column \"{name}\" does not exist"));
+        Err(match self.source.tree.place(id) {
+            Some(place) => self.source.at(error, place),
+            None => error,
+        })
     }
 
-    fn literal(
-        &self,
-        value: &AstValue,
-        wanted: Option<DataType>,
-        ast: &Ast,
-    ) -> Result<Expr<String>> {
-        let constant = |value| Ok(Expr::Constant(value));
-        let text = match value {
-            AstValue::Null => return constant(Value::Null),
-            AstValue::Boolean(b) => return constant(Value::Bool(*b)),
-            other => literal_text(other).ok_or_else(|| refused(ast))?,
-        };
-        if !matches!(value, AstValue::Number(..)) {
-            let ty = wanted.unwrap_or(DataType::Text);
+    fn literal(&self, literal: &Literal, wanted: Option<DataType>) -> Result<Expr<String>> {
+        let value = value_of(literal)?.ok_or_else(|| self.refused())?;
+        Ok(Expr::Constant(match (value, wanted) {
             // A value that a shorter type would cut is compared as it is.
-            return constant(match ty {
-                DataType::Varchar(_) | DataType::Char(_) => Value::Text(text),
-                ty => text_value(PgType::of_engine(ty), &text)?,
-            });
-        }
-        if let (Some(DataType::Float4 | DataType::Float8), Ok(f)) = (wanted, text.parse()) {
-            return constant(Value::Float(f));
-        }
-        match text.parse::<i64>() {
-            Ok(v) => constant(Value::Int(v)),
-            Err(_) => constant(text_value(PgType::new(oid::NUMERIC), &text)?),
-        }
+            (Value::Text(text), None | Some(DataType::Varchar(_) | DataType::Char(_))) => {
+                Value::Text(text)
+            }
+            (Value::Text(text), Some(ty)) => text_value(PgType::of_engine(ty), &text)?,
+            (Value::Int(n), Some(DataType::Float4 | DataType::Float8)) => Value::Float(n as f64),
+            (value @ Value::Numeric(_), Some(DataType::Float4 | DataType::Float8)) => match literal
+            {
+                Literal::Number(text) => text.parse().map_or(value, Value::Float),
+                _ => value,
+            },
+            (value, _) => value,
+        }))
     }
 
     /// A cast says the type of a literal; of a column it may only say what the column is already.
-    fn cast(&self, inner: &Ast, ty: DataType, ast: &Ast) -> Result<Expr<String>> {
-        let bare = strip(inner);
-        if is_literal(bare) {
-            let wanted = Some(ty);
-            if let (Ast::Value(v), false) = (bare, is_text(ty))
-                && let Some(text) = literal_text(&v.value)
-            {
-                return Ok(Expr::Constant(text_value(PgType::of_engine(ty), &text)?));
-            }
-            return self.expr(bare, wanted);
+    fn cast(&self, inner: ExprId, ty: DataType) -> Result<Expr<String>> {
+        if let Ast::Literal(literal) = self.ast(inner) {
+            let text = match literal {
+                Literal::Int(n) => Some(n.to_string()),
+                Literal::Number(text) | Literal::Text(text) => Some(text.to_string()),
+                Literal::Bool(flag) => Some(flag.to_string()),
+                _ => None,
+            };
+            return match text.filter(|_| !is_text(ty)) {
+                Some(text) => Ok(Expr::Constant(text_value(PgType::of_engine(ty), &text)?)),
+                None => self.literal(literal, Some(ty)),
+            };
         }
-        let from = self.type_of(bare);
+        let from = self.type_of(inner);
         let same = from.is_some_and(|from| {
             from == ty || is_text(from) && is_text(ty) || is_number(from) && is_exact(ty)
         });
-        if same { self.expr(bare, None) } else { Err(refused(ast)) }
+        if same { self.expr(inner, None) } else { Err(self.refused()) }
     }
 
-    fn binary(&self, a: &Ast, op: &BinaryOperator, b: &Ast, ast: &Ast) -> Result<Expr<String>> {
-        let compare = |how| self.compare(how, a, b);
-        let compute = |how| {
-            let (ta, tb) = (self.type_of(a), self.type_of(b));
-            Ok(Expr::Arithmetic(how, Box::new(self.expr(a, tb)?), Box::new(self.expr(b, ta)?)))
+    fn operator(
+        &self,
+        op: &OpName,
+        left: Option<ExprId>,
+        right: ExprId,
+        wanted: Option<DataType>,
+    ) -> Result<Expr<String>> {
+        if op.schema.iter().any(|schema| &**schema != "pg_catalog") {
+            return Err(self.refused());
+        }
+        let Some(left) = left else {
+            return match &*op.name {
+                "+" => self.expr(right, wanted),
+                "-" => Ok(Expr::Negate(Box::new(self.expr(right, wanted)?))),
+                _ => Err(self.refused()),
+            };
         };
-        match op {
-            BinaryOperator::Eq => compare(Comparison::Equal),
-            BinaryOperator::NotEq => compare(Comparison::NotEqual),
-            BinaryOperator::Lt => compare(Comparison::Less),
-            BinaryOperator::LtEq => compare(Comparison::LessOrEqual),
-            BinaryOperator::Gt => compare(Comparison::Greater),
-            BinaryOperator::GtEq => compare(Comparison::GreaterOrEqual),
-            BinaryOperator::And => Ok(Expr::And(self.flat(ast, &BinaryOperator::And)?)),
-            BinaryOperator::Or => Ok(Expr::Or(self.flat(ast, &BinaryOperator::Or)?)),
-            BinaryOperator::Plus => compute(Operation::Add),
-            BinaryOperator::Minus => compute(Operation::Subtract),
-            BinaryOperator::Multiply => compute(Operation::Multiply),
-            BinaryOperator::Divide => compute(Operation::Divide),
-            BinaryOperator::Modulo => compute(Operation::Remainder),
-            BinaryOperator::PGLikeMatch => self.like(a, b, false, ast),
-            BinaryOperator::PGNotLikeMatch => self.like(a, b, true, ast),
-            _ => Err(refused(ast)),
+        let compare = |how| self.compare(how, left, right);
+        let compute = |how| {
+            let (ta, tb) = (self.type_of(left), self.type_of(right));
+            let (a, b) = (self.expr(left, tb)?, self.expr(right, ta)?);
+            Ok(Expr::Arithmetic(how, Box::new(a), Box::new(b)))
+        };
+        match &*op.name {
+            "=" => compare(Comparison::Equal),
+            "<>" | "!=" => compare(Comparison::NotEqual),
+            "<" => compare(Comparison::Less),
+            "<=" => compare(Comparison::LessOrEqual),
+            ">" => compare(Comparison::Greater),
+            ">=" => compare(Comparison::GreaterOrEqual),
+            "+" => compute(Operation::Add),
+            "-" => compute(Operation::Subtract),
+            "*" => compute(Operation::Multiply),
+            "/" => compute(Operation::Divide),
+            "%" => compute(Operation::Remainder),
+            "~~" => self.like(left, right, false),
+            "!~~" => self.like(left, right, true),
+            _ => Err(self.refused()),
         }
     }
 
-    /// The parts of a chain of ANDs or ORs.
-    fn flat(&self, ast: &Ast, op: &BinaryOperator) -> Result<Vec<Expr<String>>> {
-        match strip_parentheses(ast) {
-            Ast::BinaryOp { left, op: found, right } if found == op => {
-                let mut parts = self.flat(left, op)?;
-                parts.extend(self.flat(right, op)?);
-                Ok(parts)
+    /// The parts of a chain of ANDs (true) or ORs.
+    fn flat(&self, all: &[ExprId], and: bool) -> Result<Vec<Expr<String>>> {
+        let mut parts = Vec::with_capacity(all.len());
+        for id in all {
+            match (self.ast(*id), and) {
+                (Ast::And(inner), true) | (Ast::Or(inner), false) => {
+                    parts.extend(self.flat(inner, and)?);
+                }
+                _ => parts.push(self.expr(*id, None)?),
             }
-            other => Ok(vec![self.expr(other, None)?]),
         }
+        Ok(parts)
     }
 
-    fn compare(&self, how: Comparison, a: &Ast, b: &Ast) -> Result<Expr<String>> {
+    fn compare(&self, how: Comparison, a: ExprId, b: ExprId) -> Result<Expr<String>> {
         let (ta, tb) = (self.type_of(a), self.type_of(b));
         Ok(Expr::Compare(how, Box::new(self.expr(a, tb)?), Box::new(self.expr(b, ta)?)))
     }
 
-    fn list(&self, e: &Ast, items: &[Ast], negated: bool) -> Result<Expr<String>> {
+    fn list(&self, e: ExprId, items: &[ExprId], negated: bool) -> Result<Expr<String>> {
         let ty = self.type_of(e);
-        let items = items.iter().map(|item| self.expr(item, ty)).collect::<Result<_>>()?;
+        let items = items.iter().map(|item| self.expr(*item, ty)).collect::<Result<_>>()?;
         Ok(negate(Expr::In(Box::new(self.expr(e, None)?), items), negated))
     }
 
-    fn like(&self, e: &Ast, pattern: &Ast, negated: bool, ast: &Ast) -> Result<Expr<String>> {
+    fn like(&self, e: ExprId, pattern: ExprId, negated: bool) -> Result<Expr<String>> {
         match self.expr(pattern, Some(DataType::Text))? {
             Expr::Constant(Value::Text(pattern)) => {
                 Ok(negate(Expr::Like(Box::new(self.expr(e, None)?), pattern), negated))
             }
-            _ => Err(refused(ast)),
+            _ => Err(self.refused()),
         }
     }
 
-    fn call(&self, call: &Call, ast: &Ast) -> Result<Expr<String>> {
-        let name = call.name.to_string().to_lowercase();
-        let function = match name.strip_prefix("pg_catalog.").unwrap_or(&name) {
-            "length" | "char_length" | "character_length" => Function::Length,
-            "octet_length" => Function::OctetLength,
-            "lower" => Function::Lower,
-            "upper" => Function::Upper,
-            "btrim" | "trim" => Function::Trim,
-            "abs" => Function::Abs,
-            "coalesce" => Function::Coalesce,
-            _ => return Err(refused(ast)),
-        };
-        let FunctionArguments::List(list) = &call.args else { return Err(refused(ast)) };
-        let wanted = list.args.iter().find_map(|a| self.type_of(argument(a)?));
-        let mut arguments = Vec::with_capacity(list.args.len());
-        for arg in &list.args {
-            arguments.push(self.expr(argument(arg).ok_or_else(|| refused(ast))?, wanted)?);
+    fn call(&self, function: Function, args: &[ExprId]) -> Result<Expr<String>> {
+        let wanted = args.iter().find_map(|id| self.type_of(*id));
+        let args = args.iter().map(|id| self.expr(*id, wanted)).collect::<Result<_>>()?;
+        Ok(Expr::Call(function, args))
+    }
+
+    /// An array without the casts that a dump puts around it.
+    fn array(&self, id: ExprId) -> ExprId {
+        match self.ast(id) {
+            Ast::Cast(inner, _) => self.array(*inner),
+            _ => id,
         }
-        if function != Function::Coalesce && arguments.len() != 1 {
-            return Err(refused(ast));
-        }
-        Ok(Expr::Call(function, arguments))
     }
 
     /// The type of an expression, as far as a literal beside it needs it.
-    fn type_of(&self, ast: &Ast) -> Option<DataType> {
-        match ast {
-            Ast::Nested(inner) => self.type_of(inner),
-            Ast::Identifier(ident) => (self.columns)(&fold(ident)),
-            Ast::CompoundIdentifier(idents) => (self.columns)(&fold(idents.last()?)),
-            Ast::Cast { data_type, .. } => column_type(data_type).ok().map(|t| t.0),
-            Ast::BinaryOp { left, op, right } if is_arithmetic(op) => {
-                self.type_of(left).or_else(|| self.type_of(right))
+    fn type_of(&self, id: ExprId) -> Option<DataType> {
+        match self.ast(id) {
+            Ast::Column(path) => (self.columns)(path.last()?),
+            Ast::Cast(_, to) => column_type(self.source, to).ok().map(|t| t.0),
+            Ast::Op(op, left, right) if matches!(&*op.name, "+" | "-" | "*" | "/" | "%") => {
+                left.and_then(|left| self.type_of(left)).or_else(|| self.type_of(*right))
             }
-            Ast::UnaryOp { op: UnaryOperator::Minus, expr } => self.type_of(expr),
             _ => None,
         }
-    }
-}
-
-fn argument(arg: &FunctionArg) -> Option<&Ast> {
-    match arg {
-        FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Some(e),
-        _ => None,
     }
 }
 
@@ -291,42 +297,6 @@ fn negate(e: Expr<String>, negated: bool) -> Expr<String> {
 
 fn coalesce(e: Expr<String>, otherwise: bool) -> Expr<String> {
     Expr::Call(Function::Coalesce, vec![e, Expr::Constant(Value::Bool(otherwise))])
-}
-
-fn strip_parentheses(ast: &Ast) -> &Ast {
-    match ast {
-        Ast::Nested(inner) => strip_parentheses(inner),
-        other => other,
-    }
-}
-
-/// Without parentheses and casts, which a dump puts around arrays.
-fn strip(ast: &Ast) -> &Ast {
-    match ast {
-        Ast::Nested(inner) => strip(inner),
-        Ast::Cast { expr, .. } if matches!(strip(expr), Ast::Array(_)) => strip(expr),
-        other => other,
-    }
-}
-
-fn is_literal(ast: &Ast) -> bool {
-    match ast {
-        Ast::Value(_) => true,
-        Ast::UnaryOp { op: UnaryOperator::Minus | UnaryOperator::Plus, expr } => is_literal(expr),
-        Ast::Nested(inner) => is_literal(inner),
-        _ => false,
-    }
-}
-
-fn is_arithmetic(op: &BinaryOperator) -> bool {
-    matches!(
-        op,
-        BinaryOperator::Plus
-            | BinaryOperator::Minus
-            | BinaryOperator::Multiply
-            | BinaryOperator::Divide
-            | BinaryOperator::Modulo
-    )
 }
 
 fn is_text(ty: DataType) -> bool {

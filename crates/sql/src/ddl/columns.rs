@@ -3,20 +3,16 @@
 //! Type, default and constraints, as parts of a table's description. Names are given by the table, which
 //! knows all of them.
 
-use datafusion::sql::sqlparser::ast::{
-    ColumnDef, ColumnOption, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, GeneratedAs,
-    UnaryOperator,
-};
 use onlap::{DataType, Value};
+use onlap_pg::ast::{ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, When};
 
 use super::sequence;
 use super::types::column_type;
 use crate::assign::assign;
-use crate::catalog::names::fold;
 use crate::error::{Result, SqlError, state};
-use crate::parse::{identifiers, literal_text};
-use crate::session::values::value_of_literal;
-use crate::types::Cell;
+use crate::parse::identifiers;
+use crate::source::Source;
+use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
 
 /// What an insert that leaves a column out gets.
@@ -42,6 +38,17 @@ pub struct OwnSequence {
     pub identity: Option<bool>,
 }
 
+/// A constraint that is declared with a column.
+#[derive(Debug)]
+pub struct Rule<'a> {
+    /// The name that was given to it.
+    pub name: Option<String>,
+    /// What it says.
+    pub rule: &'a ColumnRule,
+    /// When it is judged.
+    pub judged: Judged,
+}
+
 /// A column's declaration.
 #[derive(Debug)]
 pub struct Declared<'a> {
@@ -55,67 +62,132 @@ pub struct Declared<'a> {
     pub default: Default,
     /// Its sequence.
     pub sequence: Option<OwnSequence>,
-    /// Constraints beside: name and option.
-    pub constraints: Vec<(Option<String>, &'a ColumnOption)>,
+    /// Constraints beside.
+    pub constraints: Vec<Rule<'a>>,
+}
+
+impl Declared<'_> {
+    /// A column of a type, of which nothing else is said.
+    pub fn plain(name: String, ty: DataType) -> Declared<'static> {
+        let (default, constraints) = (Default::None, Vec::new());
+        Declared { name, ty, not_null: false, default, sequence: None, constraints }
+    }
 }
 
 /// Reads a declaration.
 ///
 /// # Errors
 /// A type or option that Onlap does not have.
-pub fn declared<'a>(view: &View, column: &'a ColumnDef) -> Result<Declared<'a>> {
-    let (ty, serial) = column_type(&column.data_type)?;
-    let mut out = Declared {
-        name: fold(&column.name),
-        ty,
-        not_null: serial,
-        default: Default::None,
-        sequence: None,
-        constraints: Vec::new(),
-    };
+pub fn declared<'a>(
+    view: &View,
+    source: Source<'a>,
+    column: &'a NewColumn,
+) -> Result<Declared<'a>> {
+    let Some(ty) = &column.ty else { return Err(SqlError::unsupported("a typed table")) };
+    let (ty, serial) = column_type(source, ty)?;
+    let mut out = Declared::plain(column.name.to_string(), ty);
+    out.not_null = serial;
     if serial {
         let options = sequence::Options::of_type(ty);
         out.sequence = Some(OwnSequence { options, identity: None });
     }
-    for option in &column.options {
-        let name = option.name.as_ref().map(fold);
-        match &option.option {
-            ColumnOption::Null => {}
-            ColumnOption::NotNull => out.not_null = true,
-            ColumnOption::Default(expr) => out.default = default_of(view, expr, ty)?,
-            ColumnOption::Generated { generated_as, sequence_options, generation_expr, .. } => {
-                if generation_expr.is_some() {
-                    return Err(SqlError::unsupported("a generated column"));
+    let mut said = Nulls::default();
+    for named in &column.rules {
+        let name = named.name.as_ref().map(|name| name.to_string());
+        match &named.rule {
+            ColumnRule::Null => said.null(&out.name, false)?,
+            ColumnRule::NotNull => {
+                said.null(&out.name, true)?;
+                out.not_null = true;
+            }
+            ColumnRule::Default(said) => {
+                if out.sequence.is_some() || !matches!(out.default, Default::None) {
+                    let text =
+                        format!("multiple default values specified for column \"{}\"", out.name);
+                    return Err(SqlError::new(state::SYNTAX, text));
                 }
-                let mut options =
-                    sequence::Options::of_ast(sequence_options.as_deref().unwrap_or_default())?;
+                out.default = default_of(view, source, said, ty)?;
+            }
+            ColumnRule::Generated(_) => return Err(SqlError::unsupported("a generated column")),
+            ColumnRule::Identity(always, options) => {
+                let mut options = sequence::Options::of(source, options)?;
                 options.ty.get_or_insert(ty);
-                let identity = Some(*generated_as == GeneratedAs::Always);
                 if !matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8) {
                     let text = "identity column type must be smallint, integer, or bigint";
                     return Err(SqlError::new(state::BAD_PARAMETER, text));
                 }
-                out.sequence = Some(OwnSequence { options, identity });
+                out.sequence = Some(OwnSequence { options, identity: Some(*always) });
                 out.not_null = true;
             }
-            ColumnOption::Collation(name) => collation(&name.to_string())?,
-            constraint @ (ColumnOption::PrimaryKey(_)
-            | ColumnOption::Unique(_)
-            | ColumnOption::Check(_)
-            | ColumnOption::ForeignKey(_)) => out.constraints.push((name, constraint)),
-            other => return Err(SqlError::unsupported(format!("{other} of a column"))),
+            ColumnRule::Collate(name) => collation(name)?,
+            ColumnRule::When(when) => {
+                let last = out.constraints.last_mut();
+                put_off(last, *when).map_err(|e| source.at(e, named.place))?;
+            }
+            rule => out.constraints.push(Rule { name, rule, judged: Judged::default() }),
         }
     }
     Ok(out)
 }
 
+/// Whether NULL or NOT NULL was said.
+#[derive(Default)]
+struct Nulls(Option<bool>);
+
+impl Nulls {
+    fn null(&mut self, column: &str, not: bool) -> Result<()> {
+        match self.0.replace(not) {
+            Some(before) if before != not => {
+                let text =
+                    format!("conflicting NULL/NOT NULL declarations for column \"{column}\"");
+                Err(SqlError::new(state::SYNTAX, text))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// When the constraint before is judged.
+fn put_off(last: Option<&mut Rule<'_>>, when: When) -> Result<()> {
+    let word = match when {
+        When::Deferrable => "DEFERRABLE",
+        When::NotDeferrable => "NOT DEFERRABLE",
+        When::Deferred => "INITIALLY DEFERRED",
+        When::Immediate => "INITIALLY IMMEDIATE",
+    };
+    let fail = |text: String| Err(SqlError::new(state::SYNTAX, text));
+    let of_key = |rule: &ColumnRule| {
+        matches!(rule, ColumnRule::Primary(_) | ColumnRule::Unique(..) | ColumnRule::References(_))
+    };
+    let Some(last) = last.filter(|last| of_key(last.rule)) else {
+        return fail(format!("misplaced {word} clause"));
+    };
+    let judged = &mut last.judged;
+    let (said, new, kinds) = match when {
+        When::Deferrable | When::NotDeferrable => {
+            (&mut judged.deferrable, when == When::Deferrable, "DEFERRABLE/NOT DEFERRABLE")
+        }
+        _ => (&mut judged.deferred, when == When::Deferred, "INITIALLY IMMEDIATE/DEFERRED"),
+    };
+    if said.replace(new).is_some() {
+        return fail(format!("multiple {kinds} clauses not allowed"));
+    }
+    if judged.deferrable == Some(false) && judged.deferred == Some(true) {
+        return fail("constraint declared INITIALLY DEFERRED must be DEFERRABLE".into());
+    }
+    Ok(())
+}
+
 /// Text is ordered by its bytes.
-fn collation(name: &str) -> Result<()> {
-    let last = name.rsplit('.').next().unwrap_or(name).trim_matches('"');
-    match last {
+///
+/// # Errors
+/// `0A000`: another order.
+pub fn collation(name: &Path) -> Result<()> {
+    match name.last().map_or("", |last| last) {
         "C" | "POSIX" | "default" | "ucs_basic" => Ok(()),
         _ => {
-            Err(SqlError::unsupported(format!("collation {name}"))
+            let name = name.join(".");
+            Err(SqlError::unsupported(format!("collation \"{name}\""))
                 .hint("Text is ordered as by \"C\"."))
         }
     }
@@ -125,64 +197,74 @@ fn collation(name: &str) -> Result<()> {
 ///
 /// # Errors
 /// A value that is none of the type; a sequence that is not there.
-pub fn default_of(view: &View, expr: &Expr, ty: DataType) -> Result<Default> {
-    if let Some(name) = next_value(expr) {
+pub fn default_of(view: &View, source: Source<'_>, said: &Said, ty: DataType) -> Result<Default> {
+    if let Some(name) = next_value(source, said.expr) {
         let parts: Vec<String> = identifiers(&name);
         let (_, sequence) = sequence::find(view, &parts)?;
         return Ok(Default::Sequence(sequence.name().to_string()));
     }
-    Ok(match constant(expr, ty)? {
+    Ok(match constant(source, said.expr, ty)? {
         Some(Value::Null) => Default::None,
         Some(value) => Default::Constant(value),
-        None => Default::Computed(expr.to_string()),
+        None => Default::Computed(source.of(said.span).to_string()),
     })
 }
 
 /// The name in `nextval('name')`, `nextval('name'::regclass)`.
-fn next_value(expr: &Expr) -> Option<String> {
-    let Expr::Function(call) = expr else { return None };
-    let name = call.name.to_string().to_lowercase();
-    if name != "nextval" && name != "pg_catalog.nextval" {
-        return None;
-    }
-    let FunctionArguments::List(list) = &call.args else { return None };
-    let [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] = &list.args[..] else {
-        return None;
+fn next_value(source: Source<'_>, expr: ExprId) -> Option<String> {
+    let Expr::Call(call) = source.tree.expr(expr) else { return None };
+    let is_nextval = match &call.name[..] {
+        [name] => &**name == "nextval",
+        [schema, name] => &**schema == "pg_catalog" && &**name == "nextval",
+        _ => false,
     };
-    literal(argument)
-}
-
-fn literal(expr: &Expr) -> Option<String> {
-    match expr {
-        Expr::Value(v) => literal_text(&v.value),
-        Expr::Cast { expr, .. } | Expr::Nested(expr) => literal(expr),
+    match &call.args[..] {
+        [argument] if is_nextval && argument.name.is_none() => literal(source, argument.value),
         _ => None,
     }
 }
 
+fn literal(source: Source<'_>, expr: ExprId) -> Option<String> {
+    match source.tree.expr(expr) {
+        Expr::Literal(Literal::Text(text)) => Some(text.to_string()),
+        Expr::Cast(inner, _) => literal(source, *inner),
+        _ => None,
+    }
+}
+
+/// What a literal says; `None` for bits.
+///
+/// # Errors
+/// A number that is none.
+pub fn value_of(literal: &Literal) -> Result<Option<Value>> {
+    Ok(Some(match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(flag) => Value::Bool(*flag),
+        Literal::Int(n) => Value::Int(i64::from(*n)),
+        Literal::Number(text) => match text.parse() {
+            Ok(n) => Value::Int(n),
+            Err(_) => text_value(PgType::new(oid::NUMERIC), text)?,
+        },
+        Literal::Text(text) => Value::Text(text.to_string()),
+        Literal::Bits(_) | Literal::Hex(_) => return Ok(None),
+    }))
+}
+
 /// A default that is a constant.
-fn constant(expr: &Expr, ty: DataType) -> Result<Option<Value>> {
-    match expr {
-        Expr::Value(v) => match value_of_literal(&v.value)? {
+fn constant(source: Source<'_>, expr: ExprId, ty: DataType) -> Result<Option<Value>> {
+    match source.tree.expr(expr) {
+        Expr::Literal(literal) => match value_of(literal)? {
             Some(value) => assign(Cell::of_value(&value), ty).map(Some),
             None => Ok(None),
         },
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
-            Expr::Value(v) => match literal_text(&v.value) {
-                Some(text) => assign(Cell::Text(&format!("-{text}")), ty).map(Some),
-                None => Ok(None),
-            },
-            _ => Ok(None),
-        },
         // A cast to the column's type, or to another kind of text, says nothing new.
-        Expr::Cast { expr, data_type, .. } => {
+        Expr::Cast(inner, to) => {
             let text = |ty| matches!(ty, DataType::Text | DataType::Varchar(_) | DataType::Char(_));
-            match column_type(data_type) {
-                Ok((to, _)) if to == ty || text(to) && text(ty) => constant(expr, ty),
+            match column_type(source, to) {
+                Ok((to, _)) if to == ty || text(to) && text(ty) => constant(source, *inner, ty),
                 _ => Ok(None),
             }
         }
-        Expr::Nested(expr) => constant(expr, ty),
         _ => Ok(None),
     }
 }

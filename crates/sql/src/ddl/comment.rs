@@ -1,5 +1,6 @@
 //! COMMENT ON.
 
+use onlap_pg::ast::{CommentOn, Path};
 use serde_json::json;
 
 use super::{alter, privileges, roles};
@@ -7,66 +8,50 @@ use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
 use crate::session::Session;
+use crate::source::strings;
 use crate::view::{View, no_table};
-use crate::words::Words;
 
-/// COMMENT ON, after these words.
+/// COMMENT ON.
 ///
 /// # Errors
 /// There is no such object; one that has no comments here.
-pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
-    let kinds = [
-        "table",
-        "view",
-        "index",
-        "sequence",
-        "column",
-        "constraint",
-        "schema",
-        "database",
-        "role",
-        "extension",
-    ];
-    let Some(kind) = words.one_of(&kinds) else {
-        let what = words.ident()?;
-        return Err(SqlError::unsupported(format!("COMMENT ON {}", what.to_uppercase())));
-    };
+pub fn run(
+    session: &mut Session,
+    view: &View,
+    on: &CommentOn,
+    text: Option<&str>,
+) -> Result<&'static str> {
     let object = |kind, name: &str, what: &str| {
         roles::oid_of_object(view, kind, name).ok_or_else(|| {
             SqlError::new(state::NO_OBJECT, format!("{what} \"{name}\" does not exist"))
         })
     };
-    let (oid, column) = match kind {
-        "schema" => {
-            let name = words.ident()?;
-            let oid = object(Kind::Schema, &name, "schema")?;
+    let (oid, column) = match on {
+        CommentOn::Schema(name) => {
+            let oid = object(Kind::Schema, name, "schema")?;
             let key = Key::of_schema(oid, view.database_key().oid);
-            view.must_one(Action::Comment, Class::Schema, key, &name)?;
+            view.must_one(Action::Comment, Class::Schema, key, name)?;
             (oid, 0)
         }
-        "database" => {
-            let name = words.ident()?;
-            let oid = object(Kind::Database, &name, "database")?;
-            view.must_one(Action::Comment, Class::Database, Key::of(oid), &name)?;
+        CommentOn::Database(name) => {
+            let oid = object(Kind::Database, name, "database")?;
+            view.must_one(Action::Comment, Class::Database, Key::of(oid), name)?;
             (oid, 0)
         }
-        "role" => {
-            let oid = object(Kind::Role, &words.ident()?, "role")?;
+        CommentOn::Role(name) => {
+            let oid = object(Kind::Role, name, "role")?;
             roles::must_comment(view, oid)?;
             (oid, 0)
         }
-        "extension" => {
-            words.rest();
-            return Ok("COMMENT");
-        }
-        "column" => column_of(view, words)?,
-        "constraint" => constraint(view, words)?,
-        _ => {
-            let parts = words.name()?;
+        CommentOn::Extension(_) => return Ok("COMMENT"),
+        CommentOn::Column(name) => column_of(view, name)?,
+        CommentOn::Constraint(name, table) => constraint(view, name, table)?,
+        CommentOn::Relation(kind, name) => {
+            let parts = strings(name);
             let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;
             let class = privileges::class_of(found);
-            if class.word() != kind {
-                let article = if kind == "index" { "an" } else { "a" };
+            if class.word() != *kind {
+                let article = if *kind == "index" { "an" } else { "a" };
                 let text = format!("\"{}\" is not {article} {kind}", name.name);
                 return Err(SqlError::new("42809", text));
             }
@@ -74,22 +59,17 @@ pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<
             (privileges::oid_of(view, &name, found)?, 0)
         }
     };
-    words.expect(&["is"])?;
-    let body = match words.accept(&["null"]) {
-        true => None,
-        false => {
-            let text = words.string().ok_or_else(|| words.error())?;
-            (!text.is_empty()).then(|| json!({ "text": text }))
-        }
-    };
-    words.end()?;
+    let body = text.filter(|text| !text.is_empty()).map(|text| json!({ "text": text }));
     session.put(Kind::Comment, &format!("{oid}:{column}"), body)?;
     Ok("COMMENT")
 }
 
-fn column_of(view: &View, words: &mut Words<'_>) -> Result<(u32, usize)> {
-    let mut parts = words.name()?;
+fn column_of(view: &View, name: &Path) -> Result<(u32, usize)> {
+    let mut parts = strings(name);
     let column = parts.pop().unwrap_or_default();
+    if parts.is_empty() {
+        return Err(SqlError::new(state::SYNTAX, "column name must be qualified"));
+    }
     let (name, found) = alter::relation(view, &parts)?.ok_or_else(|| no_table(&parts))?;
     view.must_own(Action::CommentPart, &name, found)?;
     let oid = privileges::oid_of(view, &name, found)?;
@@ -110,13 +90,11 @@ fn column_of(view: &View, words: &mut Words<'_>) -> Result<(u32, usize)> {
     Ok((oid, schema.columns[at].id.0 as usize + 1))
 }
 
-fn constraint(view: &View, words: &mut Words<'_>) -> Result<(u32, usize)> {
-    let name = words.ident()?;
-    words.expect(&["on"])?;
-    let (table_name, table) = view.table(&words.name()?)?;
+fn constraint(view: &View, name: &str, table: &Path) -> Result<(u32, usize)> {
+    let (table_name, table) = view.table(&strings(table))?;
     view.must_own(Action::CommentPart, &table_name, super::naming::Relation::Table)?;
     let schema = table.schema();
-    if let Some(index) = schema.index_by_name(&name) {
+    if let Some(index) = schema.index_by_name(name) {
         return Ok((oids::of_index_constraint(index.id), 0));
     }
     let check = schema.checks.iter().any(|c| c.name == name);
@@ -130,5 +108,5 @@ fn constraint(view: &View, words: &mut Words<'_>) -> Result<(u32, usize)> {
             return Err(SqlError::new(state::NO_OBJECT, text));
         }
     };
-    Ok((oids::of_part(schema.id, kind, &name), 0))
+    Ok((oids::of_part(schema.id, kind, name), 0))
 }

@@ -1,19 +1,16 @@
 //! Which constraints does a table have, and what are they called?
 
-use datafusion::sql::sqlparser::ast::{
-    CheckConstraint, ColumnOption, ConstraintCharacteristics, DeferrableInitial, Expr as Ast,
-    ForeignKeyConstraint, IndexColumn, NullsDistinctOption, ReferentialAction, TableConstraint,
-};
 use onlap::{Action, DataType, Expr, ForeignKeySpec, TableSchema};
+use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, Said, TableRule};
 
 use super::checks;
 use super::columns::Declared;
 use super::naming::{self, choose};
 use crate::catalog::Name;
-use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action as Act;
 use crate::rights::ask::{numbers, of_table};
+use crate::source::{Source, strings};
 use crate::view::View;
 
 /// A constraint of a table.
@@ -32,6 +29,7 @@ pub enum Constraint {
 /// Collects the constraints of a table and names them.
 pub struct Collector<'a> {
     view: &'a View,
+    source: Source<'a>,
     table: &'a Name,
     columns: Vec<(String, DataType)>,
     /// Names of constraints that are there.
@@ -42,18 +40,28 @@ pub struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     /// For a new table with these columns.
-    pub fn new(view: &'a View, table: &'a Name, columns: Vec<(String, DataType)>) -> Collector<'a> {
-        Collector { view, table, columns, names: Vec::new(), all: Vec::new() }
+    pub fn new(
+        view: &'a View,
+        source: Source<'a>,
+        table: &'a Name,
+        columns: Vec<(String, DataType)>,
+    ) -> Collector<'a> {
+        Collector { view, source, table, columns, names: Vec::new(), all: Vec::new() }
     }
 
     /// For a table that is there.
-    pub fn of_table(view: &'a View, table: &'a Name, schema: &TableSchema) -> Collector<'a> {
+    pub fn of_table(
+        view: &'a View,
+        source: Source<'a>,
+        table: &'a Name,
+        schema: &TableSchema,
+    ) -> Collector<'a> {
         let columns = schema.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
         let checks = schema.checks.iter().map(|c| c.name.clone());
         let keys = schema.foreign_keys.iter().map(|k| k.name.clone());
         let indexes = schema.indexes.iter().map(|i| i.name.clone());
         let names = checks.chain(keys).chain(indexes).collect();
-        Collector { view, table, columns, names, all: Vec::new() }
+        Collector { view, source, table, columns, names, all: Vec::new() }
     }
 
     fn name(&mut self, given: Option<String>, columns: &str, label: &str) -> Result<String> {
@@ -95,20 +103,14 @@ impl<'a> Collector<'a> {
     /// As [`Collector::constraint`].
     pub fn column(&mut self, column: &Declared<'_>) -> Result<()> {
         let own = || vec![column.name.clone()];
-        for (name, option) in &column.constraints {
-            match option {
-                ColumnOption::PrimaryKey(key) => {
-                    deferred(key.characteristics.as_ref())?;
-                    self.primary(name.clone(), own())?;
-                }
-                ColumnOption::Unique(key) => {
-                    deferred(key.characteristics.as_ref())?;
-                    self.unique(name.clone(), own(), &key.nulls_distinct)?;
-                }
-                ColumnOption::Check(check) => {
-                    self.check(name.clone(), check, Some(&column.name))?
-                }
-                ColumnOption::ForeignKey(key) => self.foreign(name.clone(), key, own())?,
+        for said in &column.constraints {
+            let name = said.name.clone();
+            deferred(said.judged)?;
+            match said.rule {
+                ColumnRule::Primary(_) => self.primary(name, own())?,
+                ColumnRule::Unique(not_distinct, _) => self.unique(name, own(), *not_distinct)?,
+                ColumnRule::Check(check) => self.check(name, check, Some(&column.name))?,
+                ColumnRule::References(key) => self.foreign(name, key, own())?,
                 _ => {}
             }
         }
@@ -119,23 +121,29 @@ impl<'a> Collector<'a> {
     ///
     /// # Errors
     /// Unknown columns, taken names, what Onlap does not do.
-    pub fn constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
-        match constraint {
-            TableConstraint::PrimaryKey(key) => {
-                deferred(key.characteristics.as_ref())?;
-                self.primary(key.name.as_ref().map(fold), plain(&key.columns)?)
+    pub fn constraint(&mut self, constraint: &ast::Constraint) -> Result<()> {
+        deferred(constraint.judged)?;
+        let name = constraint.name.as_ref().map(|name| name.to_string());
+        let plain = |include: &[ast::Name]| match include.is_empty() {
+            true => Ok(()),
+            false => Err(SqlError::unsupported("a constraint with INCLUDE")),
+        };
+        match &constraint.rule {
+            TableRule::Primary(columns, include, _) => {
+                plain(include)?;
+                self.primary(name, strings(columns))
             }
-            TableConstraint::Unique(key) => {
-                deferred(key.characteristics.as_ref())?;
-                let columns = plain(&key.columns)?;
-                self.unique(key.name.as_ref().map(fold), columns, &key.nulls_distinct)
+            TableRule::Unique(not_distinct, columns, include, _) => {
+                plain(include)?;
+                self.unique(name, strings(columns), *not_distinct)
             }
-            TableConstraint::Check(check) => self.check(check.name.as_ref().map(fold), check, None),
-            TableConstraint::ForeignKey(key) => {
-                let columns = key.columns.iter().map(fold).collect();
-                self.foreign(key.name.as_ref().map(fold), key, columns)
+            TableRule::Check(check) => self.check(name, check, None),
+            TableRule::Foreign(columns, key) => self.foreign(name, key, strings(columns)),
+            TableRule::Exclude => Err(SqlError::unsupported("an EXCLUDE constraint")),
+            TableRule::UniqueIndex(_) | TableRule::PrimaryIndex(_) => {
+                let text = "ALTER TABLE / ADD CONSTRAINT USING INDEX is not supported here";
+                Err(SqlError::new(state::UNSUPPORTED, text))
             }
-            other => Err(SqlError::unsupported(format!("{other}"))),
         }
     }
 
@@ -155,9 +163,9 @@ impl<'a> Collector<'a> {
         &mut self,
         name: Option<String>,
         columns: Vec<String>,
-        nulls: &NullsDistinctOption,
+        not_distinct: bool,
     ) -> Result<()> {
-        if *nulls == NullsDistinctOption::NotDistinct {
+        if not_distinct {
             return Err(SqlError::unsupported("UNIQUE NULLS NOT DISTINCT"));
         }
         self.check_columns(&columns)?;
@@ -166,15 +174,10 @@ impl<'a> Collector<'a> {
         Ok(())
     }
 
-    fn check(
-        &mut self,
-        name: Option<String>,
-        check: &CheckConstraint,
-        column: Option<&str>,
-    ) -> Result<()> {
+    fn check(&mut self, name: Option<String>, check: &Said, column: Option<&str>) -> Result<()> {
         let known = self.columns.clone();
         let find = |name: &str| known.iter().find(|(n, _)| n == name).map(|(_, ty)| *ty);
-        let condition = checks::condition(&check.expr, &find)?;
+        let condition = checks::condition(self.source, check, &find)?;
         let used = checks::columns_of(&condition);
         let one = match (column, &used[..]) {
             (Some(column), _) => column.to_string(),
@@ -189,12 +192,14 @@ impl<'a> Collector<'a> {
     fn foreign(
         &mut self,
         name: Option<String>,
-        key: &ForeignKeyConstraint,
+        key: &References,
         columns: Vec<String>,
     ) -> Result<()> {
-        deferred(key.characteristics.as_ref())?;
+        if key.matching == Some(Match::Full) && columns.len() > 1 {
+            return Err(SqlError::unsupported("MATCH FULL of several columns"));
+        }
         self.check_columns(&columns)?;
-        let parent = parts(&key.foreign_table)?;
+        let parent = strings(&key.table);
         let own = parent.last() == Some(&self.table.name)
             && parent.len().checked_sub(2).is_none_or(|i| parent[i] == self.table.schema);
         let parent = match self.view.table(&parent) {
@@ -207,10 +212,10 @@ impl<'a> Collector<'a> {
         };
         let name = self.name(name, &columns.join("_"), "fkey")?;
         let mut spec = ForeignKeySpec::new(name, columns, parent)
-            .on_delete(action(key.on_delete.as_ref())?)
-            .on_update(action(key.on_update.as_ref())?);
-        if !key.referred_columns.is_empty() {
-            spec = spec.parent_columns(key.referred_columns.iter().map(fold));
+            .on_delete(action(&key.on_delete)?)
+            .on_update(action(&key.on_update)?);
+        if !key.columns.is_empty() {
+            spec = spec.parent_columns(strings(&key.columns));
         }
         self.all.push(Constraint::Foreign(spec));
         Ok(())
@@ -219,11 +224,11 @@ impl<'a> Collector<'a> {
 
 impl Collector<'_> {
     /// Fails unless the role may refer to the parent's columns: those that are named, or its primary key.
-    fn must_refer(&self, parent: &TableSchema, key: &ForeignKeyConstraint) -> Result<()> {
-        let named = key.referred_columns.iter();
+    fn must_refer(&self, parent: &TableSchema, key: &References) -> Result<()> {
+        let named = key.columns.iter();
         let mut places: Vec<usize> =
-            named.filter_map(|name| parent.position_by_name(&fold(name))).collect();
-        if key.referred_columns.is_empty() {
+            named.filter_map(|name| parent.position_by_name(name)).collect();
+        if key.columns.is_empty() {
             let primary = parent.primary().into_iter().flat_map(|index| &index.key);
             places = primary.filter_map(|part| parent.position(part.column)).collect();
         }
@@ -232,36 +237,20 @@ impl Collector<'_> {
 }
 
 /// Constraints are judged with each statement.
-fn deferred(characteristics: Option<&ConstraintCharacteristics>) -> Result<()> {
-    match characteristics {
-        Some(c)
-            if c.deferrable == Some(true) || c.initially == Some(DeferrableInitial::Deferred) =>
-        {
-            Err(SqlError::unsupported("a deferrable constraint"))
-        }
-        _ => Ok(()),
+fn deferred(judged: Judged) -> Result<()> {
+    match judged.deferrable == Some(true) || judged.deferred == Some(true) {
+        true => Err(SqlError::unsupported("a deferrable constraint")),
+        false => Ok(()),
     }
 }
 
-fn action(action: Option<&ReferentialAction>) -> Result<Action> {
+fn action(action: &KeyAction) -> Result<Action> {
     match action {
         // Judged with the statement either way, for no constraint is deferred.
-        None | Some(ReferentialAction::NoAction | ReferentialAction::Restrict) => {
-            Ok(Action::Restrict)
-        }
-        Some(ReferentialAction::Cascade) => Ok(Action::Cascade),
-        Some(ReferentialAction::SetNull) => Ok(Action::SetNull),
-        Some(ReferentialAction::SetDefault) => {
-            Err(SqlError::unsupported("SET DEFAULT of a foreign key"))
-        }
+        KeyAction::Nothing | KeyAction::Restrict => Ok(Action::Restrict),
+        KeyAction::Cascade => Ok(Action::Cascade),
+        KeyAction::SetNull(columns) if columns.is_empty() => Ok(Action::SetNull),
+        KeyAction::SetNull(_) => Err(SqlError::unsupported("SET NULL of some columns")),
+        KeyAction::SetDefault(_) => Err(SqlError::unsupported("SET DEFAULT of a foreign key")),
     }
-}
-
-/// Columns of a key: names and nothing else.
-pub fn plain(columns: &[IndexColumn]) -> Result<Vec<String>> {
-    let name = |column: &IndexColumn| match &column.column.expr {
-        Ast::Identifier(ident) => Ok(fold(ident)),
-        other => Err(SqlError::new(state::SYNTAX, format!("{other} is no column"))),
-    };
-    columns.iter().map(name).collect()
 }

@@ -1,5 +1,6 @@
 //! ALTER DEFAULT PRIVILEGES: what new objects of a role get.
 
+use onlap_pg::ast::{DefaultOn, DefaultPrivileges};
 use serde_json::json;
 
 use super::grant::{self, Said};
@@ -8,35 +9,18 @@ use crate::error::{Result, SqlError, state};
 use crate::rights::state::DefaultKey;
 use crate::rights::{Acl, Class, Key, Privileges, Rights};
 use crate::session::Session;
+use crate::source::role_word;
 use crate::view::{View, no_schema};
-use crate::words::Words;
 
-/// ALTER DEFAULT PRIVILEGES, after these words.
+/// ALTER DEFAULT PRIVILEGES.
 ///
 /// # Errors
 /// There is no such role or schema; the role is not in the other; as of GRANT.
-pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
-    let mut roles = Vec::new();
-    let mut schemas = Vec::new();
-    loop {
-        if words.accept(&["for", "role"]) || words.accept(&["for", "user"]) {
-            let names = words.names()?;
-            roles = names.iter().map(|n| view.role_named(&n.join("."))).collect::<Result<_>>()?;
-        } else if words.accept(&["in", "schema"]) {
-            schemas = words.names()?.into_iter().map(|n| n.join(".")).collect();
-        } else {
-            break;
-        }
-    }
-    let is_grant = words.accept(&["grant"]);
-    if !is_grant {
-        words.expect(&["revoke"])?;
-    }
-    let mut said = Said::begin(words, is_grant)?;
-    words.expect(&["on"])?;
-    let kinds = ["tables", "sequences", "schemas", "functions", "routines", "types"];
-    let kind = words.one_of(&kinds).ok_or_else(|| words.error())?;
-    said.end(view, words)?;
+pub fn run(session: &mut Session, view: &View, alter: &DefaultPrivileges) -> Result<&'static str> {
+    let roles = alter.of.iter().map(|role| view.role_named(role_word(role)));
+    let mut roles = roles.collect::<Result<Vec<u32>>>()?;
+    let schemas = &alter.schemas;
+    let said = Said::of(view, &alter.grant)?;
     if roles.is_empty() {
         roles.push(view.judge.role);
     }
@@ -47,12 +31,12 @@ pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<
             return Err(SqlError::new(state::NO_PRIVILEGE, text));
         }
     }
-    let class = match kind {
-        "tables" => Class::Table,
-        "sequences" => Class::Sequence,
-        "schemas" => Class::Schema,
+    let class = match alter.on {
+        DefaultOn::Tables => Class::Table,
+        DefaultOn::Sequences => Class::Sequence,
+        DefaultOn::Schemas => Class::Schema,
         // There are none of these to make.
-        _ => return Ok("ALTER DEFAULT PRIVILEGES"),
+        DefaultOn::Others => return Ok("ALTER DEFAULT PRIVILEGES"),
     };
     if class == Class::Schema && !schemas.is_empty() {
         let text = "cannot use IN SCHEMA clause when using GRANT/REVOKE ON SCHEMAS";
@@ -62,7 +46,7 @@ pub fn run(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<
         if schemas.is_empty() {
             one(session, &said, role, Key::of(0), class)?;
         }
-        for schema in &schemas {
+        for schema in schemas {
             let key = view.schema_key(schema).ok_or_else(|| no_schema(schema))?;
             one(session, &said, role, key, class)?;
         }

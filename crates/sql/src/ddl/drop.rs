@@ -1,6 +1,7 @@
 //! DROP of tables, indexes, views, sequences and schemas.
 
 use onlap::{Table, TableId};
+use onlap_pg::ast::{Drop, DropKind};
 
 use super::change::notice;
 use super::naming::Relation;
@@ -10,9 +11,9 @@ use crate::error::{Result, SqlError, state};
 use crate::rights::ask::sequence_key;
 use crate::rights::{Action, Class, Key};
 use crate::session::Session;
+use crate::source::strings;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
 /// What is dropped.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,44 +46,58 @@ impl What {
     }
 }
 
-/// DROP, after this word.
+/// DROP.
 ///
 /// # Errors
 /// There is none; something depends on it.
 pub fn drop(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    drop: &Drop,
     client: &mut dyn Client,
 ) -> Result<String> {
-    let known = [
-        ("table", What::Table),
-        ("index", What::Index),
-        ("view", What::View),
-        ("sequence", What::Sequence),
-        ("schema", What::Schema),
-    ];
-    let Some((_, what)) = known.into_iter().find(|(word, _)| words.accept(&[word])) else {
-        let name = words.ident()?;
-        return Err(SqlError::unsupported(format!("DROP {}", name.to_uppercase())));
+    let what = match drop.kind {
+        DropKind::Table => What::Table,
+        DropKind::Index => What::Index,
+        DropKind::View => What::View,
+        DropKind::Sequence => What::Sequence,
+        DropKind::Schema => What::Schema,
+        DropKind::MaterializedView => {
+            return Err(SqlError::unsupported("DROP MATERIALIZED VIEW"));
+        }
     };
-    words.accept(&["concurrently"]);
-    let skip = words.accept(&["if", "exists"]);
-    let names = words.names()?;
-    let cascade = words.accept(&["cascade"]);
-    words.accept(&["restrict"]);
-    words.end()?;
+    let names: Vec<Vec<String>> = drop.names.iter().map(|name| strings(name)).collect();
+    if let Some(name) = names.iter().find(|name| name.len() > 3) {
+        let text = format!("improper qualified name (too many dotted names): {}", name.join("."));
+        return Err(SqlError::new(state::SYNTAX, text));
+    }
+    if drop.concurrently {
+        let refuse = |state, text: &str| Err(SqlError::new(state, text));
+        if names.len() > 1 {
+            return refuse(
+                "0A000",
+                "DROP INDEX CONCURRENTLY does not support dropping multiple objects",
+            );
+        }
+        if drop.cascade {
+            return refuse("0A000", "DROP INDEX CONCURRENTLY does not support CASCADE");
+        }
+        if session.is_in_block() {
+            let text = "DROP INDEX CONCURRENTLY cannot run inside a transaction block";
+            return refuse(state::ACTIVE_TRANSACTION, text);
+        }
+    }
     // All are looked up before the first goes.
     let mut found = Vec::new();
     for parts in &names {
         match locate(view, what, parts) {
-            Err(e) if skip && is_missing(&e) => {
+            Err(e) if drop.skip && is_missing(&e) => {
                 notice(client, "00000", format!("{}, skipping", e.message()));
             }
             located => found.push(located?),
         }
     }
-    carry_out(session, view, what, found, cascade)?;
+    carry_out(session, view, what, found, drop.cascade)?;
     Ok(format!("DROP {}", what.word().to_uppercase()))
 }
 

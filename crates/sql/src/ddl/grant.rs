@@ -7,19 +7,19 @@
 
 use std::collections::BTreeMap;
 
-use datafusion::sql::sqlparser::tokenizer::Token;
+use onlap_pg::ast::{Grant, GrantOn, Role};
 
 use super::naming::{self, Relation};
-use super::{alter, members, privileges};
+use super::{alter, privileges};
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::rights::acl::{Refusal, RightsOf};
 use crate::rights::judge::refusal;
 use crate::rights::{Acl, Action, Class, Entry, Key, Need, OF_COLUMNS, PUBLIC, Privileges};
 use crate::session::Session;
+use crate::source::{role_word, strings};
 use crate::view::{View, no_schema, no_table};
 use crate::wire::Client;
-use crate::words::Words;
 
 /// What cannot be granted so.
 const INVALID_GRANT: &str = "0LP01";
@@ -47,54 +47,32 @@ pub struct Said {
 }
 
 impl Said {
-    /// Reads what comes before ON or TO.
+    /// What a statement says.
     ///
     /// # Errors
-    /// `42601`.
-    pub fn begin(words: &mut Words<'_>, grant: bool) -> Result<Said> {
-        let option = !grant && words.accept(&["grant", "option", "for"]);
-        let mut wanted = Vec::new();
-        if words.accept(&["all"]) {
-            words.accept(&["privileges"]);
-            wanted.push(Wanted { word: None, columns: words.columns()? });
-        } else {
-            loop {
-                let word = Some(words.ident()?);
-                wanted.push(Wanted { word, columns: words.columns()? });
-                if !words.symbol(&Token::Comma) {
-                    break;
-                }
-            }
+    /// There is no such role; another grantor than the role itself.
+    pub fn of(view: &View, said: &Grant) -> Result<Said> {
+        let wanted = said.privileges.iter().map(|privilege| Wanted {
+            word: privilege.word.as_ref().map(|word| word.to_string()),
+            columns: strings(&privilege.columns),
+        });
+        let wanted = wanted.collect();
+        let grantee = |role: &Role| match role {
+            Role::Public => Ok(PUBLIC),
+            role => view.role_named(role_word(role)),
+        };
+        let grantees = said.roles.iter().map(grantee).collect::<Result<Vec<_>>>()?;
+        if let Some(grantor) = &said.grantor
+            && view.role_named(role_word(grantor))? != view.judge.role
+        {
+            return Err(SqlError::unsupported("a grantor that is not the current user"));
         }
-        Ok(Said { grant, option, wanted, grantees: Vec::new(), cascade: false })
-    }
-
-    /// Reads the roles and what comes after them.
-    ///
-    /// # Errors
-    /// There is no such role; `42601`.
-    pub fn end(&mut self, view: &View, words: &mut Words<'_>) -> Result<()> {
-        words.expect(&[if self.grant { "to" } else { "from" }])?;
-        loop {
-            words.accept(&["group"]);
-            let name = words.ident()?;
-            self.grantees.push(if name == "public" { PUBLIC } else { view.role_named(&name)? });
-            if !words.symbol(&Token::Comma) {
-                break;
-            }
-        }
-        if self.grant && words.accept(&["with", "grant", "option"]) {
-            self.option = true;
-        }
-        granted_by(view, words)?;
-        self.cascade = words.accept(&["cascade"]);
-        words.accept(&["restrict"]);
-        words.end()?;
-        if self.grant && self.option && self.grantees.contains(&PUBLIC) {
+        let (grant, option, cascade) = (said.grant, said.option, said.cascade);
+        if grant && option && grantees.contains(&PUBLIC) {
             let text = "grant options can only be granted to roles";
             return Err(SqlError::new(INVALID_GRANT, text));
         }
-        Ok(())
+        Ok(Said { grant, option, wanted, grantees, cascade })
     }
 
     /// The privileges on objects of a class as wholes; whether ALL was said.
@@ -127,37 +105,19 @@ fn privilege(word: &str, allowed: Privileges, what: &str) -> Result<Privileges> 
     }
 }
 
-/// GRANTED BY, which may only name the role itself.
-fn granted_by(view: &View, words: &mut Words<'_>) -> Result<()> {
-    if words.accept(&["granted", "by"]) && view.role_named(&words.ident()?)? != view.judge.role {
-        return Err(SqlError::unsupported("a grantor that is not the current user"));
-    }
-    Ok(())
-}
-
-/// GRANT or REVOKE, after this word.
+/// GRANT or REVOKE of privileges.
 ///
 /// # Errors
 /// There is no such object or role; the role may not; what Onlap does not have.
 pub fn run(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
-    grant: bool,
+    grant: &Grant,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let tag = if grant { "GRANT" } else { "REVOKE" };
-    if words.begins(&["admin", "option", "for"]) {
-        return members::run(session, view, words, grant, client);
-    }
-    let mut ahead = words.clone();
-    let mut said = Said::begin(&mut ahead, grant)?;
-    if !ahead.accept(&["on"]) {
-        return members::run(session, view, words, grant, client);
-    }
-    *words = ahead;
-    let (class, targets) = targets(view, words)?;
-    said.end(view, words)?;
+    let tag = if grant.grant { "GRANT" } else { "REVOKE" };
+    let (class, targets) = targets(view, &grant.on)?;
+    let said = Said::of(view, grant)?;
     // What there are no objects of, as functions, all may use.
     let Some(class) = class else { return Ok(tag) };
     let allowed = match class {
@@ -185,81 +145,81 @@ fn relation_target(view: &View, name: Name, relation: Relation) -> Result<Target
 }
 
 /// What the statement is about: its class as it was said, and the objects.
-fn targets(view: &View, words: &mut Words<'_>) -> Result<(Option<Class>, Vec<Target>)> {
-    if words.accept(&["all"]) {
-        return all_in_schemas(view, words);
-    }
-    let kinds = ["function", "procedure", "routine", "language", "type", "domain", "tablespace"];
-    if words.one_of(&kinds).is_some() {
-        words.names()?;
-        if words.peek() == Some(&Token::LParen) {
-            words.parenthesized()?;
-        }
-        return Ok((None, Vec::new()));
-    }
-    let said = words.one_of(&["schema", "database", "table", "sequence"]).unwrap_or("table");
-    let class = Class::by_word(said).expect("these are words of classes");
+fn targets(view: &View, on: &GrantOn) -> Result<(Option<Class>, Vec<Target>)> {
     let mut targets = Vec::new();
-    for parts in words.names()? {
-        targets.push(match class {
-            Class::Schema => {
-                let name = parts.join(".");
-                let key = view.schema_key(&name).ok_or_else(|| no_schema(&name))?;
-                Target { class, key, name: Name::new("", name) }
+    let class = match on {
+        GrantOn::Others => return Ok((None, targets)),
+        GrantOn::TablesIn(schemas) => return all_in_schemas(view, schemas, Some(Class::Table)),
+        GrantOn::SequencesIn(schemas) => {
+            return all_in_schemas(view, schemas, Some(Class::Sequence));
+        }
+        GrantOn::FunctionsIn(schemas) => return all_in_schemas(view, schemas, None),
+        GrantOn::Schemas(names) => {
+            for name in names {
+                let key = view.schema_key(name).ok_or_else(|| no_schema(name))?;
+                let name = Name::new("", &**name);
+                targets.push(Target { class: Class::Schema, key, name });
             }
-            Class::Database => {
-                let name = parts.join(".");
-                let oid = super::roles::oid_of_object(view, Kind::Database, &name);
+            Class::Schema
+        }
+        GrantOn::Databases(names) => {
+            for name in names {
+                let oid = super::roles::oid_of_object(view, Kind::Database, name);
                 let missing = format!("database \"{name}\" does not exist");
                 let oid = oid.ok_or_else(|| SqlError::new(state::NO_DATABASE, missing))?;
-                Target { class, key: Key::of(oid), name: Name::new("", name) }
+                let (key, name) = (Key::of(oid), Name::new("", &**name));
+                targets.push(Target { class: Class::Database, key, name });
             }
-            _ => {
-                let found = alter::relation(view, &parts)?;
-                let (name, relation) = found.ok_or_else(|| no_table(&parts))?;
-                let wrong = match relation {
-                    Relation::Index => Some("an index"),
-                    Relation::Table | Relation::View if class == Class::Sequence => {
-                        Some("not a sequence")
-                    }
-                    _ => None,
-                };
-                if let Some(wrong) = wrong {
-                    let text = format!("\"{}\" is {wrong}", name.name);
-                    return Err(SqlError::new("42809", text));
-                }
-                relation_target(view, name, relation)?
+            Class::Database
+        }
+        GrantOn::Relations(names) | GrantOn::Sequences(names) => {
+            let sequences = matches!(on, GrantOn::Sequences(_));
+            for name in names {
+                targets.push(relation_named(view, &strings(name), sequences)?);
             }
-        });
-    }
+            if sequences { Class::Sequence } else { Class::Table }
+        }
+    };
     Ok((Some(class), targets))
 }
 
-/// `ALL TABLES IN SCHEMA` and its like, after the first word.
-fn all_in_schemas(view: &View, words: &mut Words<'_>) -> Result<(Option<Class>, Vec<Target>)> {
-    let what = words.one_of(&["tables", "sequences", "functions", "routines", "procedures"]);
-    let what = what.ok_or_else(|| words.error())?;
-    words.expect(&["in", "schema"])?;
-    let schemas: Vec<String> = words.names()?.into_iter().map(|n| n.join(".")).collect();
-    for schema in &schemas {
+/// A relation by its name; only a sequence where that was said.
+fn relation_named(view: &View, parts: &[String], sequences: bool) -> Result<Target> {
+    let found = alter::relation(view, parts)?;
+    let (name, relation) = found.ok_or_else(|| no_table(parts))?;
+    let wrong = match relation {
+        Relation::Index => Some("an index"),
+        Relation::Table | Relation::View if sequences => Some("not a sequence"),
+        _ => None,
+    };
+    if let Some(wrong) = wrong {
+        let text = format!("\"{}\" is {wrong}", name.name);
+        return Err(SqlError::new("42809", text));
+    }
+    relation_target(view, name, relation)
+}
+
+/// `ALL TABLES IN SCHEMA` and its like; functions where there is no class.
+fn all_in_schemas(
+    view: &View,
+    schemas: &[onlap_pg::ast::Name],
+    class: Option<Class>,
+) -> Result<(Option<Class>, Vec<Target>)> {
+    for schema in schemas {
         if !view.has_schema(schema) {
             return Err(no_schema(schema));
         }
         view.must_look_in(schema)?;
     }
-    let class = match what {
-        "tables" => Class::Table,
-        "sequences" => Class::Sequence,
-        _ => return Ok((None, Vec::new())),
-    };
     let mut targets = Vec::new();
+    let Some(class) = class else { return Ok((None, targets)) };
     for (name, relation) in naming::all(view)? {
         let meant = match relation {
             Relation::Table | Relation::View => class == Class::Table,
             Relation::Sequence => class == Class::Sequence,
             Relation::Index => false,
         };
-        if meant && schemas.contains(&name.schema) {
+        if meant && schemas.iter().any(|schema| **schema == *name.schema) {
             targets.push(relation_target(view, name, relation)?);
         }
     }

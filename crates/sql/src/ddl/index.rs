@@ -1,15 +1,16 @@
 //! CREATE INDEX.
 
-use datafusion::sql::sqlparser::ast::{CreateIndex, Expr, IndexType};
 use onlap::{IndexSpec, Table};
+use onlap_pg::ast::{CreateIndex, IndexElement, SortOrder};
 
 use super::change::notice;
+use super::columns::collation;
 use super::naming;
 use crate::catalog::Name;
-use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
+use crate::source::strings;
 use crate::view::View;
 use crate::wire::Client;
 
@@ -23,7 +24,7 @@ pub fn create(
     create: &CreateIndex,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let (table_name, table) = view.table(&parts(&create.table_name)?)?;
+    let (table_name, table) = view.table(&strings(&create.table.name))?;
     view.must_own(Action::Alter, &table_name, naming::Relation::Table)?;
     view.must_create_in(&table_name.schema)?;
     if create.concurrently && session.is_in_block() {
@@ -32,20 +33,19 @@ pub fn create(
     }
     let mut spec = described(create, &table)?;
     let name = match &create.name {
-        Some(name) => parts(name)?.pop().unwrap_or_default(),
+        Some(name) => name.to_string(),
         None => {
             let is_taken = |name: &str| {
                 let name = Name::new(&table_name.schema, name);
                 !matches!(naming::find(view, &name), Ok(None))
             };
-            let columns: Vec<String> = columns_of(create)?;
-            let columns: Vec<String> =
-                columns.into_iter().chain(create.include.iter().map(fold)).collect();
+            let all = create.elements.iter().chain(&create.include);
+            let columns = all.map(column_of).collect::<Result<Vec<_>>>()?;
             naming::choose(&table_name.name, &columns.join("_"), "idx", &is_taken)
         }
     };
     if let Err(e) = naming::check_free(view, &Name::new(&table_name.schema, &name)) {
-        if create.if_not_exists && e.state() == state::DUPLICATE_TABLE {
+        if create.skip && e.state() == state::DUPLICATE_TABLE {
             notice(client, state::DUPLICATE_TABLE, format!("{}, skipping", e.message()));
             return Ok("CREATE INDEX");
         }
@@ -62,48 +62,70 @@ pub fn create(
     Ok("CREATE INDEX")
 }
 
-fn columns_of(create: &CreateIndex) -> Result<Vec<String>> {
-    let name = |part: &datafusion::sql::sqlparser::ast::IndexColumn| match &part.column.expr {
-        Expr::Identifier(ident) => Ok(fold(ident)),
-        _ => Err(SqlError::unsupported("an index on an expression")
+fn column_of(element: &IndexElement) -> Result<String> {
+    match &element.column {
+        Some(column) => Ok(column.to_string()),
+        None => Err(SqlError::unsupported("an index on an expression")
             .hint("Keep the value in a column of its own.")),
-    };
-    create.columns.iter().map(name).collect()
+    }
+}
+
+/// Ways of access that PostgreSQL has and Onlap does not.
+const METHODS: &[&str] = &["gin", "gist", "spgist", "brin"];
+
+/// Fails on what Onlap does not have of an index.
+fn refuse(create: &CreateIndex) -> Result<()> {
+    match create.method.as_deref() {
+        // What PostgreSQL's hash index answers, ours do.
+        None | Some("btree" | "hash") => {}
+        Some(method) if METHODS.contains(&method) => {
+            return Err(SqlError::unsupported(format!("access method \"{method}\"")));
+        }
+        Some(method) => {
+            let text = format!("access method \"{method}\" does not exist");
+            return Err(SqlError::new(state::NO_OBJECT, text));
+        }
+    }
+    if create.filter.is_some() {
+        return Err(SqlError::unsupported("a partial index"));
+    }
+    if create.nulls_not_distinct {
+        return Err(SqlError::unsupported("UNIQUE NULLS NOT DISTINCT"));
+    }
+    Ok(())
 }
 
 fn described(create: &CreateIndex, table: &Table) -> Result<IndexSpec> {
-    match &create.using {
-        None | Some(IndexType::BTree) => {}
-        Some(IndexType::Custom(name)) if fold(name) == "btree" => {}
-        // What PostgreSQL's hash index answers, ours do.
-        Some(IndexType::Hash) => {}
-        Some(other) => {
-            return Err(SqlError::unsupported(format!("access method \"{other}\"")));
-        }
-    }
-    if create.predicate.is_some() {
-        return Err(SqlError::unsupported("a partial index"));
-    }
-    if create.nulls_distinct == Some(false) {
-        return Err(SqlError::unsupported("UNIQUE NULLS NOT DISTINCT"));
-    }
+    refuse(create)?;
     let schema = table.schema();
-    let columns = columns_of(create)?;
-    for column in columns.iter().cloned().chain(create.include.iter().map(fold)) {
-        if schema.position_by_name(&column).is_none() {
+    let columns = create.elements.iter().map(column_of).collect::<Result<Vec<_>>>()?;
+    let include = create.include.iter().map(column_of).collect::<Result<Vec<_>>>()?;
+    for column in columns.iter().chain(&include) {
+        if schema.position_by_name(column).is_none() {
             let text = format!("column \"{column}\" does not exist");
             return Err(SqlError::new(state::NO_COLUMN, text));
         }
     }
-    let mut spec = IndexSpec::new("", columns.clone()).include(create.include.iter().map(fold));
-    for (part, column) in create.columns.iter().zip(&columns) {
-        let options = &part.column.options;
-        let descending = options.asc == Some(false);
+    let mut spec = IndexSpec::new("", columns.clone()).include(include);
+    for (element, column) in create.elements.iter().zip(&columns) {
+        if let Some(name) = &element.collation {
+            collation(name)?;
+        }
+        if let Some(class) = &element.class
+            && class.last().is_none_or(|name| !name.ends_with("_ops"))
+        {
+            let text = format!(
+                "operator class \"{}\" does not exist for access method \"btree\"",
+                class.join(".")
+            );
+            return Err(SqlError::new(state::NO_OBJECT, text));
+        }
+        let descending = element.order == SortOrder::Descending;
         if descending {
             spec = spec.descending(column);
         }
         // NULL is above all: last where the order rises, first where it falls.
-        if options.nulls_first.is_some_and(|first| first != descending) {
+        if element.nulls_first.is_some_and(|first| first != descending) {
             return Err(SqlError::unsupported("this place of NULL in an index")
                 .hint("NULLS LAST goes with ASC, NULLS FIRST with DESC."));
         }

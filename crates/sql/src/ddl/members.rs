@@ -3,45 +3,36 @@
 //! A role lets others in by itself: superusers and those with CREATEROLE do, and those who were let in WITH
 //! ADMIN OPTION. Nothing goes round: a role is never in itself.
 
-use datafusion::sql::sqlparser::tokenizer::Token;
+use onlap_pg::ast::GrantRole;
 use serde_json::json;
 
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Membership;
 use crate::session::Session;
+use crate::source::role_word;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
-/// GRANT or REVOKE of roles, after this word.
+/// GRANT or REVOKE of roles.
 ///
 /// # Errors
 /// There is no such role; the role may not; it would go round.
 pub fn run(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
-    grant: bool,
+    said: &GrantRole,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let mut option = !grant && words.accept(&["admin", "option", "for"]);
-    let roles = list(words)?;
-    words.expect(&[if grant { "to" } else { "from" }])?;
-    let members = list(words)?;
-    if grant && words.accept(&["with", "admin", "option"]) {
-        option = true;
-    }
-    let mut grantor = view.judge.role;
-    if words.accept(&["granted", "by"]) {
-        grantor = view.role_named(&words.ident()?)?;
-    }
-    words.one_of(&["cascade", "restrict"]);
-    words.end()?;
-    let find = |names: Vec<String>| -> Result<Vec<u32>> {
-        names.iter().map(|name| view.role_named(name)).collect()
+    let (grant, option) = (said.grant, said.admin);
+    let grantor = match &said.grantor {
+        Some(role) => view.role_named(role_word(role))?,
+        None => view.judge.role,
     };
-    let (roles, members) = (find(roles)?, find(members)?);
+    let roles = said.roles.iter().map(|name| view.role_named(name));
+    let roles = roles.collect::<Result<Vec<u32>>>()?;
+    let members = said.members.iter().map(|role| view.role_named(role_word(role)));
+    let members = members.collect::<Result<Vec<u32>>>()?;
     for role in roles {
         must_admit(view, role, grantor)?;
         for member in &members {
@@ -53,16 +44,6 @@ pub fn run(
     }
     session.current()?.changed = true;
     Ok(if grant { "GRANT ROLE" } else { "REVOKE ROLE" })
-}
-
-fn list(words: &mut Words<'_>) -> Result<Vec<String>> {
-    let mut names = Vec::new();
-    loop {
-        names.push(words.ident()?);
-        if !words.symbol(&Token::Comma) {
-            return Ok(names);
-        }
-    }
 }
 
 /// Fails unless the statement's role may let others into a role, and put them out.

@@ -29,101 +29,83 @@ mod truncate;
 mod types;
 mod view;
 
-use datafusion::sql::sqlparser::ast::Statement;
+use onlap_pg::ast::{Object, Statement};
 
 use crate::error::{Result, SqlError};
 use crate::session::Session;
 use crate::session::answer::Answer;
+use crate::source::Source;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
 pub use alter::relation;
 pub use naming::Relation as RelationKind;
 pub use privileges::class_of;
+pub use types::shown as type_shown;
 
-/// Carries out a statement that changes the catalog.
+/// Carries out a statement that defines relations.
 ///
 /// # Errors
 /// Those of the statement.
 pub fn run(
     session: &mut Session,
     view: &View,
+    source: Source<'_>,
     statement: &Statement,
     client: &mut dyn Client,
 ) -> Result<Answer> {
+    let s = session;
     let tag = match statement {
         Statement::CreateTable(create) => {
-            return table::create(session, view, create, client).map(Answer::Done);
+            return table::create(s, view, source, create, client).map(Answer::Done);
         }
-        Statement::CreateIndex(create) => index::create(session, view, create, client)?,
-        Statement::CreateView(create) => view::create(session, view, create)?,
-        Statement::Truncate(truncate) => truncate::truncate(session, view, truncate)?,
-        other => return Err(SqlError::unsupported(first_words(&other.to_string()))),
+        Statement::CreateTableAs(create) => {
+            return query::create_table_as(s, view, source, create, client).map(Answer::Done);
+        }
+        Statement::CreateIndex(create) => index::create(s, view, create, client)?,
+        Statement::CreateView(create) => view::create(s, view, source, create)?,
+        Statement::CreateSequence(create) => sequence::create(s, view, source, create, client)?,
+        Statement::AlterSequence(alter) => sequence::alter(s, view, source, alter, client)?,
+        Statement::AlterTable(alter) => alter::run(s, view, source, alter, client)?,
+        Statement::Object(object) => return objects(s, view, object, client),
+        _ => return Err(other(source.text)),
     };
     Ok(Answer::Done(tag.to_string()))
 }
 
-/// Carries out a statement that changes the catalog and is read by its words; `None` where it is none.
-///
-/// # Errors
-/// Those of the statement.
-pub fn by_words(
-    session: &mut Session,
+/// Carries out a statement about objects that are no relations, and about rights.
+fn objects(
+    s: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    object: &Object,
     client: &mut dyn Client,
-) -> Result<Option<String>> {
-    let s = session;
-    let tag = if words.accept(&["alter", "default", "privileges"]) {
-        default_privileges::run(s, view, words)?
-    } else if words.accept(&["alter", "table"]) {
-        alter::table(s, view, words, client)?
-    } else if words.accept(&["alter", "view"]) {
-        alter::view(s, view, words, client)?
-    } else if words.accept(&["alter", "index"]) {
-        alter::index(s, view, words, client)?
-    } else if words.accept(&["alter", "sequence"]) {
-        sequence::alter(s, view, words, client)?
-    } else if words.accept(&["create", "sequence"]) {
-        sequence::create(s, view, words, client)?
-    } else if words.accept(&["create", "schema"]) {
-        schema::create(s, view, words, client)?
-    } else if words.accept(&["create", "database"]) {
-        schema::create_database(s, view, words)?
-    } else if words.accept(&["drop", "database"]) {
-        schema::drop_database(s, view, words, client)?
-    } else if words.accept(&["create", "user"]) {
-        roles::create(s, view, words, true, client)?
-    } else if words.accept(&["create", "role"]) || words.accept(&["create", "group"]) {
-        roles::create(s, view, words, false, client)?
-    } else if words.accept(&["alter", "user"]) || words.accept(&["alter", "role"]) {
-        roles::alter(s, view, words)?
-    } else if words.accept(&["drop", "user"]) || words.accept(&["drop", "role"]) {
-        roles::drop(s, view, words, client)?
-    } else if words.accept(&["reassign", "owned", "by"]) {
-        owned::reassign(s, view, words)?
-    } else if words.accept(&["drop", "owned", "by"]) {
-        owned::drop(s, view, words)?
-    } else if words.accept(&["comment", "on"]) {
-        comment::run(s, view, words)?
-    } else if words.accept(&["grant"]) {
-        grant::run(s, view, words, true, client)?
-    } else if words.accept(&["revoke"]) {
-        grant::run(s, view, words, false, client)?
-    } else if words.accept(&["drop"]) {
-        return drop::drop(s, view, words, client).map(Some);
-    } else if words.accept(&["alter", "schema"]) {
-        schema::alter(s, view, words)?
-    } else if words.accept(&["alter", "database"]) {
-        schema::alter_database(s, view, words)?
-    } else {
-        return Ok(None);
+) -> Result<Answer> {
+    let tag = match object {
+        Object::CreateSchema(create) => schema::create(s, view, create, client)?,
+        Object::AlterSchema(name, change) => schema::alter(s, view, name, change)?,
+        Object::CreateDatabase(create) => schema::create_database(s, view, create)?,
+        Object::AlterDatabase(name, change) => schema::alter_database(s, view, name, change)?,
+        Object::DropDatabase(name, skip) => schema::drop_database(s, view, name, *skip, client)?,
+        Object::Drop(drop) => return drop::drop(s, view, drop, client).map(Answer::Done),
+        Object::CreateRole(create) => roles::create(s, view, create, client)?,
+        Object::AlterRole(alter) => roles::alter(s, view, alter, client)?,
+        Object::DropRole(roles, skip) => roles::drop(s, view, roles, *skip, client)?,
+        Object::Grant(grant) => grant::run(s, view, grant, client)?,
+        Object::GrantRole(grant) => members::run(s, view, grant, client)?,
+        Object::DefaultPrivileges(alter) => default_privileges::run(s, view, alter)?,
+        Object::Reassign(from, to) => owned::reassign(s, view, from, to)?,
+        Object::DropOwned(from, cascade) => owned::drop(s, view, from, *cascade)?,
+        Object::Comment(on, text) => comment::run(s, view, on, text.as_deref())?,
     };
-    Ok(Some(tag.to_string()))
+    Ok(Answer::Done(tag.to_string()))
 }
 
-/// The words that name a statement.
-fn first_words(text: &str) -> String {
-    text.split_whitespace().take(2).collect::<Vec<_>>().join(" ")
+/// TRUNCATE.
+pub use truncate::truncate;
+
+/// A statement that is not served, by its first words.
+pub fn other(text: &str) -> SqlError {
+    let words: Vec<&str> = text.split_whitespace().take(2).collect();
+    let words = words.join(" ").to_uppercase();
+    SqlError::unsupported(words.trim_end_matches([';', '(']).to_string())
 }

@@ -1,5 +1,7 @@
 //! REASSIGN OWNED and DROP OWNED: everything of a role in the database.
 
+use onlap_pg::ast::Role;
+
 use super::naming::{self, Relation};
 use super::privileges::{class_of, key_of};
 use super::{default_privileges, drop as dropping, schema, sequence};
@@ -7,15 +9,14 @@ use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Acl, Action, Class, Judge, Key, Privileges};
 use crate::session::Session;
+use crate::source::role_word;
 use crate::view::View;
-use crate::words::Words;
 
 /// The roles that are named, all of whose rights the statement's role must have.
-fn roles(view: &View, words: &mut Words<'_>, verb: &str) -> Result<Vec<u32>> {
+fn roles(view: &View, named: &[Role], verb: &str) -> Result<Vec<u32>> {
     let mut roles = Vec::new();
-    for parts in words.names()? {
-        let name = parts.join(".");
-        let role = view.role_named(&name)?;
+    for role in named {
+        let role = view.role_named(role_word(role))?;
         if !view.judge.has_rights_of(role) {
             let text = format!("permission denied to {verb} objects");
             return Err(SqlError::new(state::NO_PRIVILEGE, text));
@@ -58,15 +59,18 @@ fn objects(view: &View) -> Result<Vec<(Class, Key)>> {
     Ok(all)
 }
 
-/// REASSIGN OWNED BY, after these words.
+/// REASSIGN OWNED BY.
 ///
 /// # Errors
 /// There is no such role; the statement's role is not in both.
-pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
-    let from = roles(view, words, "reassign")?;
-    words.expect(&["to"])?;
-    let to = view.role_named(&words.ident()?)?;
-    words.end()?;
+pub fn reassign(
+    session: &mut Session,
+    view: &View,
+    from: &[Role],
+    to: &Role,
+) -> Result<&'static str> {
+    let from = roles(view, from, "reassign")?;
+    let to = view.role_named(role_word(to))?;
     if !view.judge.has_rights_of(to) {
         let text = "permission denied to reassign objects";
         return Err(SqlError::new(state::NO_PRIVILEGE, text));
@@ -87,15 +91,17 @@ pub fn reassign(session: &mut Session, view: &View, words: &mut Words<'_>) -> Re
     Ok("REASSIGN OWNED")
 }
 
-/// DROP OWNED BY, after these words: drops what is the roles' own, and takes away what was granted to them.
+/// DROP OWNED BY: drops what is the roles' own, and takes away what was granted to them.
 ///
 /// # Errors
 /// There is no such role; the statement's role is not in it; others depend on what goes.
-pub fn drop(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
-    let from = roles(view, words, "drop")?;
-    let cascade = words.accept(&["cascade"]);
-    words.accept(&["restrict"]);
-    words.end()?;
+pub fn drop(
+    session: &mut Session,
+    view: &View,
+    from: &[Role],
+    cascade: bool,
+) -> Result<&'static str> {
+    let from = roles(view, from, "drop")?;
     let rights = view.judge.rights();
     let own = |key: Key| rights.entry(key).is_some_and(|entry| from.contains(&entry.owner));
     let mut found: Vec<(Name, Relation)> = Vec::new();

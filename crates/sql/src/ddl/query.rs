@@ -1,19 +1,18 @@
 //! CREATE TABLE AS.
 
-use datafusion::sql::sqlparser::ast::{CreateTable, Query};
 use onlap::TableSpec;
+use onlap_pg::ast::CreateTableAs;
 
-use super::columns::{Declared, Default};
-use super::table::{Making, with_options};
-use crate::catalog::Name;
-use crate::catalog::names::fold;
+use super::columns::Declared;
+use super::table::{Making, is_free, refuse_kept, with_options};
 use crate::change;
 use crate::error::{Result, SqlError, state};
-use crate::parse;
 use crate::plan::TableHandle;
 use crate::query::Bound;
 use crate::session::Session;
+use crate::source::{Source, strings};
 use crate::view::View;
+use crate::wire::Client;
 
 /// Makes a table of a query's columns and rows; the tag.
 ///
@@ -22,38 +21,43 @@ use crate::view::View;
 pub fn create_table_as(
     session: &mut Session,
     view: &View,
-    create: &CreateTable,
-    name: &Name,
-    query: &Query,
+    source: Source<'_>,
+    create: &CreateTableAs,
+    client: &mut dyn Client,
 ) -> Result<String> {
-    let text = query.to_string();
-    let depth = parse::statements(&text)?.pop().map(|parsed| parsed.depth).unwrap_or_default();
-    let bound = Bound::must(view, &text, depth, &[])?;
-    let (bound, text) = (&bound, &*text);
+    if create.materialized {
+        return Err(SqlError::unsupported("a materialized view").hint("Use CREATE TABLE … AS."));
+    }
+    refuse_kept(create.lasting, &create.kept)?;
+    if create.query.is_none() {
+        return Err(SqlError::unsupported("CREATE TABLE AS EXECUTE"));
+    }
+    let name = view.new_name(&strings(&create.name))?;
+    if !is_free(view, &name, create.skip, client)? {
+        return Ok("CREATE TABLE AS".into());
+    }
+    let text = source.alone(create.span);
+    let bound = Bound::must(view, &text, source.depth, &[])?;
     view.must(bound.needs())?;
     if create.columns.len() > bound.columns().len() {
         return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));
     }
     let mut columns = Vec::with_capacity(bound.columns().len());
     for (i, field) in bound.columns().iter().enumerate() {
-        let named = create.columns.get(i).map(|c| fold(&c.name));
+        let named = create.columns.get(i).map(|name| name.to_string());
         let column = named.unwrap_or_else(|| field.name.clone());
         let ty = field.ty.engine().ok_or_else(|| {
             SqlError::unsupported(format!("a column of the type of \"{column}\""))
         })?;
-        columns.push(Declared {
-            name: column,
-            ty,
-            not_null: false,
-            default: Default::None,
-            sequence: None,
-            constraints: Vec::new(),
-        });
+        columns.push(Declared::plain(column, ty));
     }
     let spec = TableSpec::new(name.engine(&view.database));
-    let spec = with_options(spec, &create.table_options)?;
-    Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
-    let batches = bound.batches(view, text)?;
+    let spec = with_options(spec, &create.kept.settings)?;
+    Making { session, view, name: &name, columns, constraints: Vec::new() }.run(spec)?;
+    if create.no_data {
+        return Ok("CREATE TABLE AS".into());
+    }
+    let batches = bound.batches(view, &text)?;
     let table = view.scope.tx()?.table(&name.engine(&view.database))?;
     let target = TableHandle { schema: table.schema(), table };
     // The role that makes the table fills it, whatever it may do with it.

@@ -1,5 +1,7 @@
 //! Roles.
 
+use onlap_pg::ast::{AlterRole, CreateRole, Role as Named, RoleChange, RoleOption};
+
 use super::change::notice;
 use super::members;
 use crate::catalog::objects::Object;
@@ -8,9 +10,9 @@ use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::scram;
 use crate::session::Session;
+use crate::source::role_word;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
 /// What CREATE and ALTER ROLE say besides the role's own attributes.
 #[derive(Default)]
@@ -27,70 +29,61 @@ struct More {
     superuser: bool,
 }
 
+/// Which option it is, for those that come once.
+fn kind(option: &RoleOption) -> &'static str {
+    match option {
+        RoleOption::Flag(name, _) => name,
+        RoleOption::Password(_) => "password",
+        RoleOption::ConnectionLimit(_) => "connectionlimit",
+        RoleOption::ValidUntil(_) => "validUntil",
+        RoleOption::Sysid => "sysid",
+        RoleOption::In(_) => "addroleto",
+        RoleOption::Members(_) => "rolemembers",
+        RoleOption::Admins(_) => "adminmembers",
+    }
+}
+
 /// Options of CREATE and ALTER ROLE.
-fn options(words: &mut Words<'_>, role: &mut Role) -> Result<More> {
+fn options(all: &[RoleOption], role: &mut Role) -> Result<More> {
     let mut more = More::default();
-    words.accept(&["with"]);
-    while !words.is_end() {
-        let word = words.ident()?;
-        more.not_password |= !matches!(word.as_str(), "encrypted" | "password");
-        match word.as_str() {
-            "superuser" | "nosuperuser" => {
-                role.superuser = word == "superuser";
+    for (i, option) in all.iter().enumerate() {
+        if kind(option) != "sysid" && all[..i].iter().any(|other| kind(other) == kind(option)) {
+            return Err(SqlError::new(state::SYNTAX, "conflicting or redundant options"));
+        }
+        more.not_password |= !matches!(option, RoleOption::Password(_));
+        let names = |roles: &[Named]| -> Vec<String> {
+            roles.iter().map(|role| role_word(role).to_string()).collect()
+        };
+        match option {
+            RoleOption::Flag("superuser", on) => {
+                role.superuser = *on;
                 more.superuser = true;
             }
-            "createdb" => role.createdb = true,
-            "nocreatedb" => role.createdb = false,
-            "createrole" => role.createrole = true,
-            "nocreaterole" => role.createrole = false,
-            "login" => role.login = true,
-            "nologin" => role.login = false,
-            "inherit" => role.inherit = true,
-            "noinherit" => role.inherit = false,
-            "noreplication" | "nobypassrls" => {}
-            "connection" => {
-                words.expect(&["limit"])?;
-                words.integer().ok_or_else(|| words.error())?;
+            RoleOption::Flag("createdb", on) => role.createdb = *on,
+            RoleOption::Flag("createrole", on) => role.createrole = *on,
+            RoleOption::Flag("login", on) => role.login = *on,
+            RoleOption::Flag("inherit", on) => role.inherit = *on,
+            RoleOption::Flag(name, true) => {
+                return Err(SqlError::unsupported(format!("{} of a role", name.to_uppercase())));
             }
-            "valid" => {
-                words.expect(&["until"])?;
-                words.string().ok_or_else(|| words.error())?;
+            RoleOption::Password(text) => {
+                more.password = true;
+                role.verifier = text.as_deref().map(scram::stored_form);
             }
-            "encrypted" => {
-                words.expect(&["password"])?;
-                password(words, role, &mut more)?;
+            RoleOption::Flag(_, false)
+            | RoleOption::ConnectionLimit(_)
+            | RoleOption::ValidUntil(_)
+            | RoleOption::Sysid => {}
+            RoleOption::In(roles) => more.into.extend(names(roles)),
+            RoleOption::Members(roles) => {
+                more.members.extend(names(roles).into_iter().map(|name| (name, false)));
             }
-            "password" => password(words, role, &mut more)?,
-            "in" => {
-                words.one_of(&["role", "group"]).ok_or_else(|| words.error())?;
-                more.into.extend(names(words)?);
-            }
-            "role" | "user" => {
-                more.members.extend(names(words)?.into_iter().map(|name| (name, false)));
-            }
-            "admin" => more.members.extend(names(words)?.into_iter().map(|name| (name, true))),
-            other => {
-                let text = format!("unrecognized role option \"{other}\"");
-                return Err(SqlError::new(state::SYNTAX, text));
+            RoleOption::Admins(roles) => {
+                more.members.extend(names(roles).into_iter().map(|name| (name, true)));
             }
         }
     }
     Ok(more)
-}
-
-fn names(words: &mut Words<'_>) -> Result<Vec<String>> {
-    Ok(words.names()?.into_iter().map(|parts| parts.join(".")).collect())
-}
-
-fn password(words: &mut Words<'_>, role: &mut Role, more: &mut More) -> Result<()> {
-    more.password = true;
-    if words.accept(&["null"]) {
-        role.verifier = None;
-        return Ok(());
-    }
-    let text = words.string().ok_or_else(|| words.error())?;
-    role.verifier = Some(scram::stored_form(&text));
-    Ok(())
 }
 
 fn denied(text: &str) -> SqlError {
@@ -134,35 +127,31 @@ fn must_be_free(view: &View, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// CREATE ROLE or USER, after these words.
+/// CREATE ROLE or USER.
 ///
 /// # Errors
 /// The name is taken; the role may not.
 pub fn create(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
-    login: bool,
+    create: &CreateRole,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let name = words.ident()?;
-    if name == "public" {
-        return Err(SqlError::new("42939", "role name \"public\" is reserved"));
-    }
-    let mut role = Role { login, ..Role::predefined(0, &name) };
-    let more = options(words, &mut role)?;
+    let name = &*create.name;
+    let mut role = Role { login: create.login, ..Role::predefined(0, name) };
+    let more = options(&create.options, &mut role)?;
     must_change(
         view,
         role.superuser,
         "permission denied to create role",
         "must be superuser to create superusers",
     )?;
-    must_be_free(view, &name)?;
+    must_be_free(view, name)?;
     if role.verifier.is_some() {
         session.note_passwords(view)?;
     }
-    session.put(Kind::Role, &name, Some(role.body()))?;
-    let own = session.rights_now()?.role_named(&name).map_or(0, |role| role.oid);
+    session.put(Kind::Role, name, Some(role.body()))?;
+    let own = session.rights_now()?.role_named(name).map_or(0, |role| role.oid);
     for other in more.into {
         let other = view.role_named(&other)?;
         if view.judge.rights().is_superuser(other) && !view.judge.is_superuser() {
@@ -186,34 +175,45 @@ fn missing(name: &str) -> SqlError {
     SqlError::new(state::NO_OBJECT, format!("role \"{name}\" does not exist"))
 }
 
-/// ALTER ROLE or USER, after these words.
+/// ALTER ROLE or USER.
 ///
 /// # Errors
 /// There is none; the role may not.
-pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
-    let name = match words.ident()?.as_str() {
-        "current_user" | "current_role" => view.user.clone(),
-        "session_user" => view.session_user.clone(),
-        name => name.to_string(),
-    };
-    if name == "all" {
+pub fn alter(
+    session: &mut Session,
+    view: &View,
+    alter: &AlterRole,
+    client: &mut dyn Client,
+) -> Result<&'static str> {
+    let Some(named) = &alter.role else {
         return Err(SqlError::unsupported("ALTER ROLE ALL"));
-    }
+    };
+    let name = match named {
+        Named::Current => view.user.clone(),
+        Named::Session => view.session_user.clone(),
+        named => role_word(named).to_string(),
+    };
     let mut role = known(view, &name).ok_or_else(|| missing(&name))?;
-    if words.begins(&["set"]) || words.begins(&["reset"]) || words.begins(&["in", "database"]) {
-        return Err(SqlError::unsupported("settings of a role")
-            .hint("Set them in the session, or in the server's configuration."));
-    }
-    if words.accept(&["rename", "to"]) {
-        let to = words.ident()?;
-        words.end()?;
-        return rename(session, view, &role, &to);
-    }
+    let said = match &alter.change {
+        RoleChange::Settings => {
+            return Err(SqlError::unsupported("settings of a role")
+                .hint("Set them in the session, or in the server's configuration."));
+        }
+        RoleChange::Rename(to) => return rename(session, view, &role, to),
+        RoleChange::Members(add, roles) => {
+            let grant = onlap_pg::ast::GrantRole {
+                grant: *add,
+                admin: false,
+                roles: vec![name.into()],
+                members: roles.clone(),
+                grantor: None,
+            };
+            return members::run(session, view, &grant, client).map(|_| "ALTER ROLE");
+        }
+        RoleChange::Options(options) => options,
+    };
     let before = role.clone();
-    let more = options(words, &mut role)?;
-    if !more.into.is_empty() || more.members.iter().any(|member| member.1) {
-        return Err(words.error());
-    }
+    let more = options(said, &mut role)?;
     let text = "must be superuser to alter superuser roles or change superuser attribute";
     let own_password = more.password && !more.not_password && role.oid == view.judge.role;
     if !own_password || before.superuser {
@@ -228,6 +228,10 @@ pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Resul
         session.note_passwords(view)?;
     }
     session.put(Kind::Role, &name, Some(role.body()))?;
+    for (member, admin) in more.members {
+        let member = view.role_named(&member)?;
+        members::admit(session, view, role.oid, member, admin, view.judge.role, client)?;
+    }
     session.current()?.changed = true;
     Ok("ALTER ROLE")
 }
@@ -268,31 +272,29 @@ fn rename(session: &mut Session, view: &View, role: &Role, to: &str) -> Result<&
     Ok("ALTER ROLE")
 }
 
-/// DROP ROLE or USER, after these words.
+/// DROP ROLE or USER; one that is not there is passed where `skip` is said.
 ///
 /// # Errors
 /// There is none; something belongs to it.
 pub fn drop(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    roles: &[Named],
+    skip: bool,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let skip = words.accept(&["if", "exists"]);
-    let names = names(words)?;
-    words.end()?;
     must_change(view, false, "permission denied to drop role", "")?;
-    for name in names {
-        if matches!(&*name, "current_user" | "session_user" | "current_role" | "public") {
+    for named in roles {
+        let Named::Named(name) = named else {
             let text = "cannot use special role specifier in DROP ROLE";
             return Err(SqlError::new(state::BAD_PARAMETER, text));
-        }
-        let Some(role) = known(view, &name) else {
+        };
+        let Some(role) = known(view, name) else {
             if skip {
-                notice(client, "00000", format!("{}, skipping", missing(&name).message()));
+                notice(client, "00000", format!("{}, skipping", missing(name).message()));
                 continue;
             }
-            return Err(missing(&name));
+            return Err(missing(name));
         };
         drop_one(session, view, &role)?;
     }

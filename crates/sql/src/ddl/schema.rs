@@ -1,6 +1,6 @@
 //! Schemas and databases.
 
-use datafusion::sql::sqlparser::tokenizer::Token;
+use onlap_pg::ast::{CreateSchema, Database, ObjectChange};
 use serde_json::json;
 
 use super::change::notice;
@@ -8,32 +8,27 @@ use crate::catalog::{DEFAULT_DATABASE, Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
 use crate::session::Session;
+use crate::source::role_word;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
-/// CREATE SCHEMA, after these words.
+/// CREATE SCHEMA.
 ///
 /// # Errors
 /// The name is taken or of the system.
 pub fn create(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    create: &CreateSchema,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let skip = words.accept(&["if", "not", "exists"]);
-    let (name, owner) = if words.accept(&["authorization"]) {
-        let role = view.role_named(&words.ident()?)?;
-        (view.judge.rights().name_of(role), role)
-    } else {
-        let name = words.ident()?;
-        match words.accept(&["authorization"]) {
-            true => (name, view.role_named(&words.ident()?)?),
-            false => (name, view.judge.role),
-        }
+    let role = create.owner.as_ref().map(role_word);
+    let owner = role.map_or(Ok(view.judge.role), |role| view.role_named(role))?;
+    let name = match &create.name {
+        Some(name) => name.to_string(),
+        None => view.judge.rights().name_of(owner),
     };
-    if !words.is_end() {
+    if !create.elements.is_empty() {
         return Err(SqlError::unsupported("CREATE SCHEMA with elements"));
     }
     view.must_one(Action::CreateIn, Class::Database, view.database_key(), &view.database)?;
@@ -48,7 +43,7 @@ pub fn create(
     }
     if view.has_schema(&name) {
         let text = format!("schema \"{name}\" already exists");
-        if skip {
+        if create.skip {
             notice(client, state::DUPLICATE_SCHEMA, format!("{text}, skipping"));
             return Ok("CREATE SCHEMA");
         }
@@ -62,52 +57,54 @@ pub fn create(
     Ok("CREATE SCHEMA")
 }
 
-/// ALTER SCHEMA, after these words: another owner.
+/// ALTER SCHEMA: another owner.
 ///
 /// # Errors
 /// There is none; the role may not; what Onlap does not do.
-pub fn alter(session: &mut Session, view: &View, words: &mut Words<'_>) -> Result<&'static str> {
-    let name = words.ident()?;
-    let key = view.schema_key(&name).ok_or_else(|| crate::view::no_schema(&name))?;
-    if !words.accept(&["owner", "to"]) {
+pub fn alter(
+    session: &mut Session,
+    view: &View,
+    name: &str,
+    change: &ObjectChange,
+) -> Result<&'static str> {
+    let key = view.schema_key(name).ok_or_else(|| crate::view::no_schema(name))?;
+    let ObjectChange::Owner(role) = change else {
         return Err(SqlError::unsupported("this form of ALTER SCHEMA"));
-    }
-    let role = words.ident()?;
-    words.end()?;
+    };
+    let role = role_word(role);
     // Giving it to its owner changes nothing, so every role may say it.
-    if view.judge.rights().owner(key) == view.role_named(&role)? {
+    if view.judge.rights().owner(key) == view.role_named(role)? {
         return Ok("ALTER SCHEMA");
     }
-    view.must_one(Action::Alter, Class::Schema, key, &name)?;
-    let owner = view.new_owner(&role)?;
+    view.must_one(Action::Alter, Class::Schema, key, name)?;
+    let owner = view.new_owner(role)?;
     view.must_one(Action::CreateIn, Class::Database, view.database_key(), &view.database)?;
     session.give(view, Class::Schema, key, owner)?;
     Ok("ALTER SCHEMA")
 }
 
-/// ALTER DATABASE, after these words: another owner.
+/// ALTER DATABASE: another owner.
 ///
 /// # Errors
 /// There is none; the role may not; what Onlap does not do.
 pub fn alter_database(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    name: &str,
+    change: &ObjectChange,
 ) -> Result<&'static str> {
-    let name = words.ident()?;
-    let oid = super::roles::oid_of_object(view, Kind::Database, &name).ok_or_else(|| {
+    let oid = super::roles::oid_of_object(view, Kind::Database, name).ok_or_else(|| {
         SqlError::new(state::NO_DATABASE, format!("database \"{name}\" does not exist"))
     })?;
-    if !words.accept(&["owner", "to"]) {
+    let ObjectChange::Owner(role) = change else {
         return Err(SqlError::unsupported("this form of ALTER DATABASE"));
-    }
-    let role = words.ident()?;
-    words.end()?;
-    if view.judge.rights().owner(Key::of(oid)) == view.role_named(&role)? {
+    };
+    let role = role_word(role);
+    if view.judge.rights().owner(Key::of(oid)) == view.role_named(role)? {
         return Ok("ALTER DATABASE");
     }
-    view.must_one(Action::Alter, Class::Database, Key::of(oid), &name)?;
-    let owner = view.new_owner(&role)?;
+    view.must_one(Action::Alter, Class::Database, Key::of(oid), name)?;
+    let owner = view.new_owner(role)?;
     must_create_databases(view, "permission denied to change owner of database")?;
     session.give(view, Class::Database, Key::of(oid), owner)?;
     Ok("ALTER DATABASE")
@@ -178,27 +175,44 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
     session.put(Kind::Schema, &key, None)
 }
 
-/// CREATE DATABASE, after these words.
+/// CREATE DATABASE.
 ///
 /// # Errors
 /// The name is taken; inside a transaction block.
 pub fn create_database(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    create: &Database,
 ) -> Result<&'static str> {
-    let name = words.ident()?;
+    let name = create.name.to_string();
     not_in_block(session, "CREATE DATABASE")?;
     // Templates, encodings and places make no difference here.
+    const KNOWN: &[&str] = &[
+        "owner",
+        "template",
+        "encoding",
+        "strategy",
+        "locale",
+        "lc_collate",
+        "lc_ctype",
+        "icu_locale",
+        "locale_provider",
+        "collation_version",
+        "tablespace",
+        "allow_connections",
+        "connection_limit",
+        "is_template",
+        "oid",
+        "location",
+    ];
     let mut owner = view.judge.role;
-    words.accept(&["with"]);
-    while !words.is_end() {
-        if words.accept(&["owner"]) {
-            words.symbol(&Token::Eq);
-            let role = words.ident()?;
-            owner = view.new_owner(&role)?;
-        } else {
-            words.skip();
+    for (option, value) in &create.options {
+        if !KNOWN.contains(&&**option) {
+            let text = format!("option \"{option}\" not recognized");
+            return Err(SqlError::new(state::SYNTAX, text));
+        }
+        if let ("owner", Some(role)) = (&**option, value) {
+            owner = view.new_owner(role.text())?;
         }
     }
     must_create_databases(view, "permission denied to create database")?;
@@ -212,21 +226,19 @@ pub fn create_database(
     Ok("CREATE DATABASE")
 }
 
-/// DROP DATABASE, after these words.
+/// DROP DATABASE; nothing happens where there is none and `skip` is said.
 ///
 /// # Errors
 /// There is none; it is open; something is in it.
 pub fn drop_database(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    name: &str,
+    skip: bool,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let skip = words.accept(&["if", "exists"]);
-    let name = words.ident()?;
-    words.rest();
     not_in_block(session, "DROP DATABASE")?;
-    let key = super::roles::oid_of_object(view, Kind::Database, &name).map(Key::of);
+    let key = super::roles::oid_of_object(view, Kind::Database, name).map(Key::of);
     let Some(key) = key else {
         let text = format!("database \"{name}\" does not exist");
         if skip {
@@ -235,11 +247,11 @@ pub fn drop_database(
         }
         return Err(SqlError::new(state::NO_DATABASE, text));
     };
-    view.must_one(Action::Drop, Class::Database, key, &name)?;
+    view.must_one(Action::Drop, Class::Database, key, name)?;
     if name == view.database {
         return Err(SqlError::new("55006", "cannot drop the currently open database"));
     }
-    if view.objects.get(Kind::Database, &name).is_none() {
+    if view.objects.get(Kind::Database, name).is_none() {
         return Err(SqlError::unsupported(format!("dropping the database {name}")));
     }
     let oid = key.oid;
@@ -275,7 +287,7 @@ pub fn drop_database(
     let mut names = sequences.iter().map(onlap::Sequence::name).filter(|name| own(name));
     names.try_for_each(|name| super::sequence::drop_unused(session, view, name))?;
     session.forget_rights(view, Key::of(oid))?;
-    session.put(Kind::Database, &name, None)?;
+    session.put(Kind::Database, name, None)?;
     Ok("DROP DATABASE")
 }
 

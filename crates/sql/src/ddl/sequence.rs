@@ -1,22 +1,21 @@
 //! CREATE, ALTER and DROP SEQUENCE.
 
-use datafusion::sql::sqlparser::ast::{Expr, SequenceOptions as AstOption, UnaryOperator};
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::{DataType, ErrorKind, Sequence, SequenceSpec, convert};
+use onlap_pg::ast::{AlterSequence, CreateSequence, Lasting, SequenceOption};
 use serde_json::json;
 
 use super::change::notice;
 use super::naming;
+use super::types::column_type;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::parse::literal_text;
 use crate::rights::ask::{sequence_key, table_key};
 use crate::rights::{Action, Class};
 use crate::session::Session;
+use crate::source::{Source, strings};
 use crate::types::names;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
 /// What a statement says of a sequence; `None` where it says nothing.
 #[derive(Clone, Debug, Default)]
@@ -42,74 +41,50 @@ impl Options {
         Options { ty: Some(ty), ..Options::default() }
     }
 
-    /// Reads options up to something that is none.
+    /// What options say.
     ///
     /// # Errors
-    /// `42601`.
-    pub fn read(words: &mut Words<'_>) -> Result<Options> {
-        let mut options = Options::default();
-        loop {
-            let number = |words: &mut Words<'_>| words.integer().ok_or_else(|| words.error());
-            if words.accept(&["as"]) {
-                let name = words.ident()?;
-                let ty =
-                    names::by_name(&name).and_then(|oid| crate::types::PgType::new(oid).engine());
-                let whole =
-                    |ty: &DataType| matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8);
-                options.ty = Some(ty.filter(whole).ok_or_else(|| {
-                    let text = "sequence type must be smallint, integer, or bigint";
-                    SqlError::new(state::BAD_PARAMETER, text)
-                })?);
-            } else if words.accept(&["increment"]) {
-                words.accept(&["by"]);
-                options.increment = Some(number(words)?);
-            } else if words.accept(&["minvalue"]) {
-                options.min = Some(Some(number(words)?));
-            } else if words.accept(&["maxvalue"]) {
-                options.max = Some(Some(number(words)?));
-            } else if words.accept(&["no", "minvalue"]) {
-                options.min = Some(None);
-            } else if words.accept(&["no", "maxvalue"]) {
-                options.max = Some(None);
-            } else if words.accept(&["start"]) {
-                words.accept(&["with"]);
-                options.start = Some(number(words)?);
-            } else if words.accept(&["restart"]) {
-                words.accept(&["with"]);
-                options.restart = Some(words.integer());
-            } else if words.accept(&["cache"]) {
-                options.cache = Some(number(words)?);
-            } else if words.accept(&["no", "cycle"]) {
-                options.cycle = Some(false);
-            } else if words.accept(&["cycle"]) {
-                options.cycle = Some(true);
-            } else if words.accept(&["sequence", "name"]) {
-                options.name = Some(words.name()?);
-            } else if words.accept(&["owned", "by", "none"]) {
-                options.owned_by = Some(None);
-            } else if words.accept(&["owned", "by"]) {
-                options.owned_by = Some(Some(words.name()?));
-            } else if !(words.accept(&["logged"]) || words.accept(&["unlogged"])) {
-                return Ok(options);
+    /// `42601`: one that comes twice; `22023`: a number that is none; a type that no sequence has.
+    pub fn of(source: Source<'_>, all: &[SequenceOption]) -> Result<Options> {
+        fn once<T>(slot: &mut Option<T>, value: T) -> Result<()> {
+            match slot.replace(value) {
+                Some(_) => Err(SqlError::new(state::SYNTAX, "conflicting or redundant options")),
+                None => Ok(()),
             }
         }
-    }
-
-    /// Those of an identity column.
-    ///
-    /// # Errors
-    /// A value that is no number.
-    pub fn of_ast(all: &[AstOption]) -> Result<Options> {
         let mut options = Options::default();
         for option in all {
             match option {
-                AstOption::IncrementBy(e, _) => options.increment = Some(number(e)?),
-                AstOption::MinValue(e) => options.min = Some(e.as_ref().map(number).transpose()?),
-                AstOption::MaxValue(e) => options.max = Some(e.as_ref().map(number).transpose()?),
-                AstOption::StartWith(e, _) => options.start = Some(number(e)?),
-                AstOption::Cache(e) => options.cache = Some(number(e)?),
-                // The parser says here whether NO was there.
-                AstOption::Cycle(no) => options.cycle = Some(!no),
+                SequenceOption::Type(ty) => {
+                    let whole = |ty: &DataType| {
+                        matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8)
+                    };
+                    let (ty, _) = column_type(source, ty)?;
+                    let ty = Some(ty).filter(whole).ok_or_else(|| {
+                        let text = "sequence type must be smallint, integer, or bigint";
+                        SqlError::new(state::BAD_PARAMETER, text)
+                    })?;
+                    once(&mut options.ty, ty)?;
+                }
+                SequenceOption::Increment(n) => once(&mut options.increment, number(n)?)?,
+                SequenceOption::Min(n) => {
+                    once(&mut options.min, n.as_deref().map(number).transpose()?)?;
+                }
+                SequenceOption::Max(n) => {
+                    once(&mut options.max, n.as_deref().map(number).transpose()?)?;
+                }
+                SequenceOption::Start(n) => once(&mut options.start, number(n)?)?,
+                SequenceOption::Restart(n) => {
+                    once(&mut options.restart, n.as_deref().map(number).transpose()?)?;
+                }
+                SequenceOption::Cache(n) => once(&mut options.cache, number(n)?)?,
+                SequenceOption::Cycle(cycle) => once(&mut options.cycle, *cycle)?,
+                SequenceOption::Name(name) => once(&mut options.name, strings(name))?,
+                SequenceOption::OwnedBy(name) => {
+                    let is_none = matches!(&name[..], [name] if &**name == "none");
+                    once(&mut options.owned_by, (!is_none).then(|| strings(name)))?;
+                }
+                SequenceOption::Generated(_) | SequenceOption::Logged(_) => {}
             }
         }
         Ok(options)
@@ -166,17 +141,11 @@ impl Options {
     }
 }
 
-fn number(e: &Expr) -> Result<i64> {
-    let text = match e {
-        Expr::Value(v) => literal_text(&v.value),
-        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
-            Expr::Value(v) => literal_text(&v.value).map(|t| format!("-{t}")),
-            _ => None,
-        },
-        _ => None,
-    };
-    let number = text.and_then(|text| text.parse().ok());
-    number.ok_or_else(|| SqlError::new(state::SYNTAX, format!("{e} is not an integer")))
+fn number(text: &str) -> Result<i64> {
+    text.parse().map_err(|_| {
+        let text = format!("invalid input syntax for type bigint: \"{text}\"");
+        SqlError::new(state::BAD_TEXT, text)
+    })
 }
 
 impl Session {
@@ -232,22 +201,24 @@ pub fn replace(
     Ok(())
 }
 
-/// CREATE SEQUENCE, after these words.
+/// CREATE SEQUENCE.
 ///
 /// # Errors
 /// The name is taken; options that do not go together.
 pub fn create(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    source: Source<'_>,
+    create: &CreateSequence,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let skip = words.accept(&["if", "not", "exists"]);
-    let name = view.new_name(&words.name()?)?;
-    let options = Options::read(words)?;
-    words.end()?;
+    if create.lasting == Lasting::Temporary {
+        return Err(SqlError::unsupported("a temporary sequence"));
+    }
+    let name = view.new_name(&strings(&create.name))?;
+    let options = Options::of(source, &create.options)?;
     if let Err(e) = naming::check_free(view, &name) {
-        if skip && e.state() == state::DUPLICATE_TABLE {
+        if create.skip && e.state() == state::DUPLICATE_TABLE {
             notice(client, state::DUPLICATE_TABLE, format!("{}, skipping", e.message()));
             return Ok("CREATE SEQUENCE");
         }
@@ -310,38 +281,26 @@ pub fn find(view: &View, parts: &[String]) -> Result<(Name, Sequence)> {
     }
 }
 
-/// ALTER SEQUENCE, after these words.
+/// ALTER SEQUENCE with options of sequences.
 ///
 /// # Errors
 /// There is none; options that do not go together.
 pub fn alter(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    source: Source<'_>,
+    alter: &AlterSequence,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let skip = words.accept(&["if", "exists"]);
-    let parts = words.name()?;
-    let (name, sequence) = match find(view, &parts) {
-        Err(e) if skip && e.state() == state::NO_TABLE => {
+    let (name, sequence) = match find(view, &strings(&alter.name)) {
+        Err(e) if alter.skip && e.state() == state::NO_TABLE => {
             notice(client, "00000", format!("{}, skipping", e.message()));
             return Ok("ALTER SEQUENCE");
         }
         found => found?,
     };
-    if words.accept(&["owner", "to"]) {
-        let role = words.ident()?;
-        words.end()?;
-        session.give_relation(view, &name, naming::Relation::Sequence, &role)?;
-        return Ok("ALTER SEQUENCE");
-    }
     view.must_own(Action::Alter, &name, naming::Relation::Sequence)?;
-    if words.begins(&["rename"]) || words.begins(&["set", "schema"]) {
-        return Err(SqlError::unsupported("renaming a sequence")
-            .hint("Create one of the other name, and set it with setval()."));
-    }
-    let options = Options::read(words)?;
-    words.end()?;
+    let options = Options::of(source, &alter.options)?;
     let engine = sequence.name().to_string();
     let only_owner = Options { owned_by: None, ..options.clone() }.says_nothing();
     if !only_owner || options.restart.is_some() {
@@ -363,18 +322,6 @@ impl Options {
             && self.start.is_none()
             && self.cache.is_none()
             && self.cycle.is_none()
-    }
-
-    /// Whether the words that follow an identity column begin with an option.
-    pub fn parenthesized(words: &mut Words<'_>) -> Result<Options> {
-        if !words.symbol(&Token::LParen) {
-            return Ok(Options::default());
-        }
-        let options = Options::read(words)?;
-        match words.symbol(&Token::RParen) {
-            true => Ok(options),
-            false => Err(words.error()),
-        }
     }
 }
 

@@ -1,22 +1,19 @@
 //! CREATE TABLE.
 
-use datafusion::sql::sqlparser::ast::{
-    CreateTable, CreateTableLikeDefaults, CreateTableLikeKind, CreateTableOptions, Expr, SqlOption,
-};
 use onlap::{ColumnDefault, IndexSpec, SequenceSpec, TableSchema, TableSpec};
+use onlap_pg::ast::{CreateTable, Kept, Lasting, Path, Setting, TableElement, TableKind};
 use serde_json::json;
 
 use super::change::notice;
 use super::columns::{Declared, Default, declared};
 use super::constraints::{Collector, Constraint};
-use super::{defaults, naming, query};
-use crate::catalog::names::{fold, parts};
+use super::{defaults, naming};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
-use crate::parse::literal_text;
 use crate::rights::ask::of_table;
 use crate::rights::{Action, Class};
 use crate::session::Session;
+use crate::source::{Source, strings};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -27,37 +24,34 @@ use crate::wire::Client;
 pub fn create(
     session: &mut Session,
     view: &View,
+    source: Source<'_>,
     create: &CreateTable,
     client: &mut dyn Client,
 ) -> Result<String> {
     refuse(create)?;
-    let name = view.new_name(&parts(&create.name)?)?;
-    if naming::claim(view, &name)?.is_some() {
-        let error = naming::taken(&name.name);
-        if create.if_not_exists {
-            let text = format!("{}, skipping", error.message());
-            notice(client, state::DUPLICATE_TABLE, text);
-            return Ok("CREATE TABLE".into());
+    let name = view.new_name(&strings(&create.name))?;
+    if !is_free(view, &name, create.skip, client)? {
+        return Ok("CREATE TABLE".into());
+    }
+    let mut columns = Vec::new();
+    for element in &create.elements {
+        match element {
+            TableElement::Column(column) => columns.push(declared(view, source, column)?),
+            TableElement::Like(table, options) => {
+                columns.extend(like_columns(view, table, options)?);
+            }
+            TableElement::Constraint(_) => {}
         }
-        return Err(error);
-    }
-    if let Some(query) = &create.query {
-        return query::create_table_as(session, view, create, &name, query);
-    }
-    let mut columns = match &create.like {
-        Some(like) => like_columns(view, like)?,
-        None => Vec::new(),
-    };
-    for column in &create.columns {
-        columns.push(declared(view, column)?);
     }
     let types = columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
-    let mut collector = Collector::new(view, &name, types);
+    let mut collector = Collector::new(view, source, &name, types);
     for column in &columns {
         collector.column(column)?;
     }
-    for constraint in &create.constraints {
-        collector.constraint(constraint)?;
+    for element in &create.elements {
+        if let TableElement::Constraint(constraint) = element {
+            collector.constraint(constraint)?;
+        }
     }
     let constraints = std::mem::take(&mut collector.all);
     // What belongs to the table finds it by its name again, as in PostgreSQL.
@@ -66,25 +60,67 @@ pub fn create(
         view.must_look_in(&name.schema)?;
     }
     let spec = TableSpec::new(name.engine(&view.database));
-    let spec = with_options(spec, &create.table_options)?;
+    let spec = with_options(spec, &create.kept.settings)?;
     Making { session, view, name: &name, columns, constraints }.run(spec)?;
     Ok("CREATE TABLE".into())
+}
+
+/// Whether a name is free; where it is not and IF NOT EXISTS was said, a notice tells of it.
+///
+/// # Errors
+/// `42P07`.
+pub fn is_free(view: &View, name: &Name, skip: bool, client: &mut dyn Client) -> Result<bool> {
+    if naming::claim(view, name)?.is_none() {
+        return Ok(true);
+    }
+    let error = naming::taken(&name.name);
+    if !skip {
+        return Err(error);
+    }
+    notice(client, state::DUPLICATE_TABLE, format!("{}, skipping", error.message()));
+    Ok(false)
 }
 
 /// What Onlap does not have.
 fn refuse(create: &CreateTable) -> Result<()> {
     let refuse = |what: &str| Err(SqlError::unsupported(what));
-    if create.temporary {
-        return Err(SqlError::unsupported("a temporary table")
-            .hint("Create an ordinary table, and drop it at the end."));
+    refuse_kept(create.lasting, &create.kept)?;
+    match create.kind {
+        TableKind::Of(_) => return refuse("a typed table"),
+        TableKind::PartitionOf(_) => return refuse("a partitioned table"),
+        TableKind::Plain => {}
     }
-    if create.partition_by.is_some() || create.partition_of.is_some() {
+    if create.partitioned {
         return refuse("a partitioned table");
     }
-    if create.inherits.is_some() {
+    if !create.inherits.is_empty() {
         return refuse("table inheritance");
     }
     Ok(())
+}
+
+/// What Onlap does not have of where a table's rows are.
+///
+/// # Errors
+/// `0A000`; `42704`: there is no such method or tablespace.
+pub fn refuse_kept(lasting: Lasting, kept: &Kept) -> Result<()> {
+    if lasting == Lasting::Temporary {
+        return Err(SqlError::unsupported("a temporary table")
+            .hint("Create an ordinary table, and drop it at the end."));
+    }
+    if kept.on_commit.is_some() {
+        return Err(SqlError::new("42P16", "ON COMMIT can only be used on temporary tables"));
+    }
+    let missing = |what: &str, name: &str| {
+        Err(SqlError::new(state::NO_OBJECT, format!("{what} \"{name}\" does not exist")))
+    };
+    match (&kept.method, &kept.tablespace) {
+        (Some(method), _) if &**method != "heap" => missing("access method", method),
+        (_, Some(space)) if !matches!(&**space, "pg_default" | "pg_global") => {
+            missing("tablespace", space)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A table on its way.
@@ -207,11 +243,25 @@ pub fn sequence_name(view: &View, table: &Name, column: &Declared<'_>) -> Result
 }
 
 /// The columns of another table.
-fn like_columns(view: &View, like: &CreateTableLikeKind) -> Result<Vec<Declared<'static>>> {
-    let (CreateTableLikeKind::Parenthesized(like) | CreateTableLikeKind::Plain(like)) = like;
-    let (_, table) = view.table(&parts(&like.name)?)?;
+fn like_columns(
+    view: &View,
+    table: &Path,
+    options: &[(bool, onlap_pg::ast::Name)],
+) -> Result<Vec<Declared<'static>>> {
+    let mut with_defaults = false;
+    for (including, what) in options {
+        match &**what {
+            "defaults" => with_defaults = *including,
+            "storage" | "statistics" | "compression" | "generated" => {}
+            _ if !*including => {}
+            what => {
+                let what = what.to_uppercase();
+                return Err(SqlError::unsupported(format!("LIKE with INCLUDING {what}")));
+            }
+        }
+    }
+    let (_, table) = view.table(&strings(table))?;
     view.must(&[of_table(Action::Imitate, &table.schema(), Vec::new())])?;
-    let with_defaults = like.defaults == Some(CreateTableLikeDefaults::Including);
     let schema = table.schema();
     let column = |column: &onlap::ColumnSchema| {
         let default = match &column.default {
@@ -253,21 +303,13 @@ const IGNORED: &[&str] = &[
 ///
 /// # Errors
 /// `22023`: a parameter that is none.
-pub fn with_options(mut spec: TableSpec, options: &CreateTableOptions) -> Result<TableSpec> {
-    let options = match options {
-        CreateTableOptions::None => return Ok(spec),
-        CreateTableOptions::With(options)
-        | CreateTableOptions::Options(options)
-        | CreateTableOptions::Plain(options)
-        | CreateTableOptions::TableProperties(options) => options,
-    };
-    for option in options {
-        let (name, value) = match option {
-            SqlOption::KeyValue { key, value } => (fold(key), text_of(value)),
-            SqlOption::Ident(key) => (fold(key), "true".to_string()),
-            SqlOption::TableSpace(_) => continue,
-            other => return Err(SqlError::unsupported(format!("{other} of a table"))),
+pub fn with_options(mut spec: TableSpec, settings: &[Setting]) -> Result<TableSpec> {
+    for setting in settings {
+        let name = match &setting.space {
+            Some(space) => format!("{space}.{}", setting.name),
+            None => setting.name.to_string(),
         };
+        let value = setting.value.as_ref().map_or("true", |value| value.text());
         let bad = || {
             let text = format!("invalid value for parameter \"{name}\": \"{value}\"");
             SqlError::new(state::BAD_PARAMETER, text)
@@ -278,7 +320,7 @@ pub fn with_options(mut spec: TableSpec, options: &CreateTableOptions) -> Result
                 "false" | "off" | "0" => {}
                 _ => return Err(bad()),
             },
-            "history" => spec = spec.history(duration(&value).ok_or_else(bad)?),
+            "history" => spec = spec.history(duration(value).ok_or_else(bad)?),
             "retain" => {
                 return Err(SqlError::unsupported("WITH (retain = …)")
                     .hint("Delete old rows by a range of a column: that is cheap here."));
@@ -293,13 +335,6 @@ pub fn with_options(mut spec: TableSpec, options: &CreateTableOptions) -> Result
         }
     }
     Ok(spec)
-}
-
-fn text_of(value: &Expr) -> String {
-    match value {
-        Expr::Value(v) => literal_text(&v.value).unwrap_or_else(|| v.to_string()),
-        other => other.to_string(),
-    }
 }
 
 /// `90`, `90s`, `15 min`, `2 hours`, `7 days`: seconds where nothing is said.

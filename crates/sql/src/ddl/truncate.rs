@@ -1,27 +1,33 @@
 //! TRUNCATE.
 
-use datafusion::sql::sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
+use onlap_pg::ast::Relation as Named;
 
 use super::naming::Relation;
 use super::sequence;
 use crate::catalog::Name;
-use crate::catalog::names::parts;
 use crate::error::{Result, SqlError};
 use crate::rights::Action;
 use crate::rights::ask::of_table;
 use crate::session::Session;
+use crate::source::strings;
 use crate::view::View;
 
 /// TRUNCATE.
 ///
 /// # Errors
 /// There is no such table; another table refers to it.
-pub fn truncate(session: &mut Session, view: &View, truncate: &Truncate) -> Result<&'static str> {
-    if truncate.cascade == Some(CascadeOption::Cascade) {
+pub fn truncate(
+    session: &mut Session,
+    view: &View,
+    tables: &[Named],
+    restart: bool,
+    cascade: bool,
+) -> Result<&'static str> {
+    if cascade {
         return Err(SqlError::unsupported("TRUNCATE CASCADE").hint("Name all tables."));
     }
-    for target in &truncate.table_names {
-        let (_, table) = view.table(&parts(&target.name)?)?;
+    for target in tables {
+        let (_, table) = view.table(&strings(&target.name))?;
         view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
         let at_once = !session.is_in_block() && !session.current()?.changed;
         let empty = view.scope.tx()?.count(&table)? == 0;
@@ -31,7 +37,7 @@ pub fn truncate(session: &mut Session, view: &View, truncate: &Truncate) -> Resu
             view.scope.tx()?.delete_where(&table, &onlap::Predicate::All)?;
             session.current()?.changed = true;
         }
-        if truncate.identity == Some(TruncateIdentityOption::Restart) {
+        if restart {
             for name in sequence::owned_by(view, table.schema().id, None) {
                 let (_, of_engine) = Name::of_engine(&name);
                 view.must_own(Action::Alter, &of_engine, Relation::Sequence)?;

@@ -1,104 +1,121 @@
 //! Which type does a column declaration name?
 
-use datafusion::sql::sqlparser::ast::{
-    CharacterLength, DataType as SqlType, ExactNumberInfo, TimezoneInfo,
-};
 use onlap::DataType;
+use onlap_pg::ast::{Expr, ExprId, Literal, TypeName};
 
 use crate::error::{Result, SqlError, state};
+use crate::source::Source;
 use crate::types::{PgType, names};
+
+/// Characters of a type with a length, at most.
+const MOST_CHARACTERS: i32 = 10_485_760;
 
 /// A column's type, and whether it is a serial one.
 ///
 /// # Errors
 /// A type that Onlap does not store.
-pub fn column_type(ty: &SqlType) -> Result<(DataType, bool)> {
-    let plain = |ty| Ok((ty, false));
-    match ty {
-        SqlType::Boolean | SqlType::Bool => plain(DataType::Bool),
-        SqlType::SmallInt(_) | SqlType::Int2(_) => plain(DataType::Int2),
-        SqlType::Int(_) | SqlType::Integer(_) | SqlType::Int4(_) | SqlType::MediumInt(_) => {
-            plain(DataType::Int4)
-        }
-        SqlType::BigInt(_) | SqlType::Int8(_) => plain(DataType::Int8),
-        SqlType::Real | SqlType::Float4 => plain(DataType::Float4),
-        SqlType::Double(_) | SqlType::DoublePrecision | SqlType::Float8 | SqlType::Float64 => {
-            plain(DataType::Float8)
-        }
-        SqlType::Float(ExactNumberInfo::Precision(p)) if *p <= 24 => plain(DataType::Float4),
-        SqlType::Float(_) => plain(DataType::Float8),
-        SqlType::Numeric(info) | SqlType::Decimal(info) | SqlType::Dec(info) => numeric(info),
-        SqlType::Text | SqlType::String(_) => plain(DataType::Text),
-        SqlType::Varchar(length)
-        | SqlType::CharVarying(length)
-        | SqlType::CharacterVarying(length)
-        | SqlType::Nvarchar(length) => Ok((varying(length), false)),
-        SqlType::Char(length) | SqlType::Character(length) => {
-            Ok((DataType::Char(characters(length).unwrap_or(1)), false))
-        }
-        SqlType::Bytea | SqlType::Blob(_) => plain(DataType::Bytea),
-        SqlType::Uuid => plain(DataType::Uuid),
-        SqlType::Date => plain(DataType::Date),
-        SqlType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
-            plain(DataType::Time)
-        }
-        SqlType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone)
-        | SqlType::TimestampNtz(_)
-        | SqlType::Datetime(_) => plain(DataType::Timestamp),
-        SqlType::Timestamp(_, _) => plain(DataType::Timestamptz),
-        SqlType::JSON | SqlType::JSONB => plain(DataType::Json),
-        SqlType::Custom(name, arguments) => custom(&name.to_string(), arguments),
-        other => Err(unsupported(&other.to_string())),
+pub fn column_type(source: Source<'_>, ty: &TypeName) -> Result<(DataType, bool)> {
+    let shown = shown(ty);
+    let missing = || {
+        let text = format!("type \"{shown}\" does not exist");
+        source.at(SqlError::new(state::NO_OBJECT, text), ty.place)
+    };
+    let name = match &ty.name[..] {
+        [name] => &**name,
+        [schema, name] if &**schema == "pg_catalog" => &**name,
+        _ => return Err(missing()),
+    };
+    if !ty.bounds.is_empty() || ty.set {
+        return Err(unsupported(&shown));
     }
-}
-
-fn custom(name: &str, arguments: &[String]) -> Result<(DataType, bool)> {
-    let lower = name.to_ascii_lowercase();
-    let lower = lower.strip_prefix("pg_catalog.").unwrap_or(&lower).trim_matches('"');
-    match lower {
+    let plain = |ty| Ok((ty, false));
+    match name {
         "serial" | "serial4" => return Ok((DataType::Int4, true)),
         "bigserial" | "serial8" => return Ok((DataType::Int8, true)),
         "smallserial" | "serial2" => return Ok((DataType::Int2, true)),
-        "bpchar" | "varchar" if !arguments.is_empty() => {
-            let n = arguments[0].parse().map_err(|_| unsupported(name))?;
-            let ty = if lower == "bpchar" { DataType::Char(n) } else { DataType::Varchar(n) };
-            return Ok((ty, false));
+        "numeric" | "decimal" => return numeric(source, &ty.modifiers).map(|ty| (ty, false)),
+        "varchar" => {
+            let length = length(source, ty, "varchar")?;
+            return plain(length.map_or(DataType::Text, DataType::Varchar));
+        }
+        "bpchar" => {
+            if let Some(length) = length(source, ty, "char")? {
+                return plain(DataType::Char(length));
+            }
         }
         "money" | "xml" | "inet" | "cidr" | "macaddr" | "point" | "tsvector" | "interval" => {
-            return Err(unsupported(name));
+            return Err(unsupported(&shown));
         }
         _ => {}
     }
-    let known = names::by_name(lower).and_then(|oid| PgType::new(oid).engine());
-    known
-        .map(|ty| (ty, false))
-        .ok_or_else(|| SqlError::new(state::NO_OBJECT, format!("type \"{name}\" does not exist")))
+    match names::by_name(name) {
+        Some(oid) => match PgType::new(oid).engine() {
+            Some(ty) => plain(ty),
+            None => Err(unsupported(&shown)),
+        },
+        None if crate::query::catalog().types().any(|known| known.name == name) => {
+            Err(unsupported(&shown))
+        }
+        None => Err(missing()),
+    }
 }
 
-fn numeric(info: &ExactNumberInfo) -> Result<(DataType, bool)> {
-    let (p, s) = match info {
-        ExactNumberInfo::None => return Ok((DataType::Numeric(None), false)),
-        ExactNumberInfo::Precision(p) => (*p, 0),
-        ExactNumberInfo::PrecisionAndScale(p, s) => (*p, *s),
+/// A type's name as it is told to clients.
+pub fn shown(ty: &TypeName) -> String {
+    let parts: Vec<&str> = match &ty.name[..] {
+        [schema, name] if &**schema == "pg_catalog" => vec![name],
+        parts => parts.iter().map(|part| &**part).collect(),
+    };
+    let mut text = parts.join(".");
+    ty.bounds.iter().for_each(|_| text.push_str("[]"));
+    text
+}
+
+/// What stands in parentheses, as a number.
+fn modifier(source: Source<'_>, id: ExprId) -> Option<i32> {
+    match source.tree.expr(id) {
+        Expr::Literal(Literal::Int(n)) => Some(*n),
+        Expr::Literal(Literal::Text(text)) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The length of a type of characters; `None` where none was said.
+fn length(source: Source<'_>, ty: &TypeName, shown: &str) -> Result<Option<u32>> {
+    let bad = |text: String| source.at(SqlError::new(state::BAD_PARAMETER, text), ty.place);
+    let id = match &ty.modifiers[..] {
+        [] => return Ok(None),
+        [id] => *id,
+        _ => return Err(bad("invalid type modifier".into())),
+    };
+    match modifier(source, id) {
+        Some(MOST_CHARACTERS..) => {
+            Err(bad(format!("length for type {shown} cannot exceed {MOST_CHARACTERS}")))
+        }
+        Some(n @ 1..) => Ok(u32::try_from(n).ok()),
+        Some(_) => Err(bad(format!("length for type {shown} must be at least 1"))),
+        None => Err(bad("type modifiers must be simple constants or identifiers".into())),
+    }
+}
+
+fn numeric(source: Source<'_>, modifiers: &[ExprId]) -> Result<DataType> {
+    let all: Vec<i32> = modifiers.iter().filter_map(|id| modifier(source, *id)).collect();
+    let (p, s) = match &all[..] {
+        [] if modifiers.is_empty() => return Ok(DataType::Numeric(None)),
+        [p] => (*p, 0),
+        [p, s] => (*p, *s),
+        _ => {
+            let text = "invalid NUMERIC type modifier";
+            return Err(SqlError::new(state::BAD_PARAMETER, text));
+        }
     };
     match (u8::try_from(p), u8::try_from(s)) {
-        (Ok(p @ 1..=38), Ok(s)) if s <= p => Ok((DataType::Numeric(Some((p, s))), false)),
+        (Ok(p @ 1..=38), Ok(s)) if s <= p => Ok(DataType::Numeric(Some((p, s)))),
         _ => Err(SqlError::new(
             state::BAD_PARAMETER,
             format!("NUMERIC({p},{s}) must have a precision between 1 and 38 and a scale in it"),
         )),
     }
-}
-
-fn characters(length: &Option<CharacterLength>) -> Option<u32> {
-    match length {
-        Some(CharacterLength::IntegerLength { length, .. }) => u32::try_from(*length).ok(),
-        _ => None,
-    }
-}
-
-fn varying(length: &Option<CharacterLength>) -> DataType {
-    characters(length).map_or(DataType::Text, DataType::Varchar)
 }
 
 fn unsupported(name: &str) -> SqlError {

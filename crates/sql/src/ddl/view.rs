@@ -1,16 +1,16 @@
 //! CREATE and DROP VIEW.
 
-use datafusion::sql::sqlparser::ast::CreateView;
+use onlap_pg::ast::{CreateView, Lasting, OptionValue};
 use serde_json::json;
 
 use super::naming::{self, Relation};
-use crate::catalog::names::{fold, parts, quote};
+use crate::catalog::names::quote;
 use crate::catalog::{Kind, bound, oids};
 use crate::error::{Result, SqlError, state};
-use crate::parse;
 use crate::query::Bound;
-use crate::rights::{Action, Class, Need};
+use crate::rights::{Action, Class};
 use crate::session::Session;
+use crate::source::{Source, strings};
 use crate::types::{PgType, names};
 use crate::view::{PG_CATALOG, Relation as Found, View};
 
@@ -18,38 +18,41 @@ use crate::view::{PG_CATALOG, Relation as Found, View};
 ///
 /// # Errors
 /// The name is taken; the query is wrong; a replaced view loses columns.
-pub fn create(session: &mut Session, view: &View, create: &CreateView) -> Result<&'static str> {
-    if create.materialized {
-        return Err(SqlError::unsupported("a materialized view").hint("Use CREATE TABLE … AS."));
-    }
-    if create.temporary {
-        return Err(SqlError::unsupported("a temporary view"));
-    }
-    let name = view.new_name(&parts(&create.name)?)?;
+pub fn create(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    create: &CreateView,
+) -> Result<&'static str> {
+    refuse(create)?;
+    let name = view.new_name(&strings(&create.name))?;
     let engine = name.engine(&view.database);
     match naming::claim(view, &name)? {
         None => {}
-        Some(Relation::View) if create.or_replace => {
+        Some(Relation::View) if create.replace => {
             view.must_own(Action::Alter, &name, Relation::View)?;
         }
-        Some(_) if create.or_replace => {
+        Some(_) if create.replace => {
             let text = format!("\"{}\" is not a view", name.name);
             return Err(SqlError::new("42809", text));
         }
         Some(_) => return Err(naming::taken(&name.name)),
     }
-    let Described { columns: found, needs } = described(view, create)?;
+    let text = source.alone(create.span);
+    let bound = Bound::must(view, &text, source.depth, &[])?;
+    let needs = bound.needs();
+    let found: Vec<(String, PgType)> =
+        bound.columns().iter().map(|column| (column.name.clone(), column.ty)).collect();
     let columns = column_names(create, &found)?;
     if let Some(old) = view.objects.get(Kind::View, &engine) {
         check_replaced(&old.body, &columns)?;
     }
-    let mut bound = (*create.query).clone();
-    let mut uses = bound::bind(&mut bound, &mut |parts| stands_for(view, parts));
+    let written = bound::Written { tree: source.tree, query: create.query, text: source.text };
+    let (query, mut uses) = bound::bind(written, create.span, &mut |parts| stands_for(view, parts));
     for used in &mut uses {
         let read = needs.iter().filter(|need| need.by.is_none() && need.key.oid == used.oid);
         used.reads = read.flat_map(|need| need.columns.iter().copied()).collect();
     }
-    let query = bound.to_string();
     let sql = if create.columns.is_empty() {
         query.clone()
     } else {
@@ -85,7 +88,7 @@ fn column_names(create: &CreateView, found: &[(String, PgType)]) -> Result<Vec<S
         let text = "CREATE VIEW specifies more column names than columns";
         return Err(SqlError::new(state::SYNTAX, text));
     }
-    let named = create.columns.iter().map(|c| fold(&c.name));
+    let named = create.columns.iter().map(|name| name.to_string());
     let own = found.iter().skip(create.columns.len()).map(|(name, _)| name.clone());
     let columns: Vec<String> = named.chain(own).collect();
     for (i, column) in columns.iter().enumerate() {
@@ -97,20 +100,43 @@ fn column_names(create: &CreateView, found: &[(String, PgType)]) -> Result<Vec<S
     Ok(columns)
 }
 
-/// What a view's query gives and reads.
-struct Described {
-    columns: Vec<(String, PgType)>,
-    needs: Vec<Need>,
-}
-
-fn described(view: &View, create: &CreateView) -> Result<Described> {
-    let text = create.query.to_string();
-    let depth = parse::one(&text)?.depth();
-    // Places are those of the text as it is written out here.
-    let bound = Bound::must(view, &text, depth, &[]).and_then(|bound| bound.served(view, &text));
-    let bound = bound.map_err(SqlError::nowhere)?;
-    let columns = bound.columns().iter().map(|column| (column.name.clone(), column.ty));
-    Ok(Described { columns: columns.collect(), needs: bound.needs().to_vec() })
+/// What Onlap does not have.
+fn refuse(create: &CreateView) -> Result<()> {
+    let refuse = |what: &str| Err(SqlError::unsupported(what));
+    match create.lasting {
+        Lasting::Temporary => return refuse("a temporary view"),
+        Lasting::Unlogged => {
+            return Err(SqlError::new(
+                state::SYNTAX,
+                "views cannot be unlogged because they do not have storage",
+            ));
+        }
+        Lasting::Permanent => {}
+    }
+    if create.recursive {
+        return refuse("CREATE RECURSIVE VIEW");
+    }
+    if create.checked {
+        return refuse("WITH CHECK OPTION");
+    }
+    for setting in &create.settings {
+        let off = setting.value.as_ref().is_some_and(|value| {
+            matches!(value.text(), "false" | "off" | "0") && !matches!(value, OptionValue::List(_))
+        });
+        match &*setting.name {
+            // Rows are read by the view's condition, whatever is asked of it.
+            "security_barrier" => {}
+            "security_invoker" if off => {}
+            "security_invoker" | "check_option" => {
+                return refuse(&format!("a view WITH ({})", setting.name));
+            }
+            name => {
+                let text = format!("unrecognized parameter \"{name}\"");
+                return Err(SqlError::new(state::BAD_PARAMETER, text));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What a name in a view's query stands for; `None` for one of the system.

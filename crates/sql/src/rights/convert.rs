@@ -6,7 +6,6 @@
 //! once. What was granted stays granted. What older releases let every role do, as to use any schema, had
 //! no grant, and is what PostgreSQL 15 makes of it from then on.
 
-use datafusion::sql::sqlparser::ast::Statement;
 use onlap::Database;
 use serde_json::{Value as Json, json};
 
@@ -15,7 +14,6 @@ use super::privilege::{Class, Privileges};
 use super::state::{Entry, Key, Rights};
 use crate::catalog::objects::{Kind, Object, Objects};
 use crate::catalog::{Name, bound, oids};
-use crate::{deep, parse};
 
 /// Whether a row is one of an older release.
 pub fn is_old(kind: Kind, object: &Object) -> bool {
@@ -74,10 +72,7 @@ fn views(db: &Database, objects: &Objects) -> Vec<(Kind, String, Object)> {
     let mut changes = Vec::new();
     for (engine, object) in objects.of_kind(Kind::View) {
         let sql = object.body["sql"].as_str().unwrap_or_default();
-        let Ok(statement) = parse::one(sql) else { continue };
-        let bound = deep::run(statement.depth(), || {
-            bound_view(db, objects, (engine, object), statement.into_inner())
-        });
+        let bound = bound_view(db, objects, (engine, object), sql);
         changes.extend(bound.map(|object| (Kind::View, engine.to_string(), object)));
     }
     changes
@@ -88,12 +83,12 @@ fn bound_view(
     db: &Database,
     objects: &Objects,
     (engine, object): (&str, &Object),
-    statement: Statement,
+    sql: &str,
 ) -> Option<Object> {
     let (database, _) = Name::of_engine(engine);
     let made_of: Vec<&str> =
         object.body["tables"].as_array()?.iter().filter_map(Json::as_str).collect();
-    let Statement::Query(mut query) = statement else { return None };
+    let (tree, query, span) = bound::query_of(sql)?;
     let mut resolve = |parts: &[String]| {
         let name = parts.last()?;
         let fits = |engine: &&&str| {
@@ -107,13 +102,14 @@ fn bound_view(
             Err(_) => objects.get(Kind::View, found).map(|o| bound::Use::of_view(found, o)),
         }
     };
-    let mut uses = bound::bind(&mut query, &mut resolve);
+    let written = bound::Written { tree: &tree, query, text: sql };
+    let (bound_sql, mut uses) = bound::bind(written, span, &mut resolve);
     // Which columns it reads was not kept: any may be.
     for used in &mut uses {
         used.reads = used.columns.iter().map(|(id, _)| id + 1).collect();
     }
     let mut body = object.body.clone();
-    body["sql"] = json!(query.to_string());
+    body["sql"] = json!(bound_sql);
     body["uses"] = uses.iter().map(bound::Use::body).collect();
     if let Some(body) = body.as_object_mut() {
         body.remove("tables");

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::Statement;
+use onlap_pg::ast::{Declare, Fetch, Way};
 
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use super::prepare::Prepared;
@@ -13,8 +14,8 @@ use super::run::is_locking;
 use super::{Parameter, Portal, Session};
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
+use crate::source::Source;
 use crate::view::View;
-use crate::words::Words;
 
 impl Session {
     /// Forgets portals that end with their transaction; one that it made WITH HOLD stays where it
@@ -24,30 +25,21 @@ impl Session {
         self.portals.values_mut().for_each(|portal| portal.fresh = false);
     }
 
-    /// DECLARE, after this word.
+    /// DECLARE.
     ///
     /// # Errors
     /// The name is taken; no transaction for it; the query is wrong.
     pub(crate) fn declare_cursor(
         &mut self,
         view: &View,
-        words: &mut Words<'_>,
+        source: Source<'_>,
+        declare: &Declare,
         values: &[Parameter],
     ) -> Result<Answer> {
-        let name = words.ident()?;
-        loop {
-            if words.one_of(&["binary", "scroll"]).is_some() {
-                return Err(SqlError::unsupported("a cursor that is BINARY or SCROLL"));
-            }
-            let plain = words.one_of(&["insensitive", "asensitive"]).is_some();
-            if !plain && !words.accept(&["no", "scroll"]) {
-                break;
-            }
+        let (name, hold) = (declare.name.to_string(), declare.hold);
+        if declare.binary || declare.scroll == Some(true) {
+            return Err(SqlError::unsupported("a cursor that is BINARY or SCROLL"));
         }
-        words.expect(&["cursor"])?;
-        let hold = words.accept(&["with", "hold"]);
-        words.accept(&["without", "hold"]);
-        words.expect(&["for"])?;
         if !hold && !self.is_in_block() {
             let text = "DECLARE CURSOR can only be used in transaction blocks";
             return Err(SqlError::new(state::NO_TRANSACTION, text));
@@ -56,7 +48,8 @@ impl Session {
             let text = format!("cursor \"{name}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
         }
-        let mut all = parse::statements(words.rest())?;
+        let text = declare.span.of(source.written);
+        let mut all = parse::statements(text)?;
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
             return Err(SqlError::new(state::SYNTAX, "a cursor needs one query"));
         };
@@ -71,7 +64,7 @@ impl Session {
             return Err(SqlError::new(state::UNSUPPORTED, text)
                 .detail("Holdable cursors must be READ ONLY."));
         }
-        let rows = self.bound_text(view, words.rest(), values)?;
+        let rows = self.bound_text(view, text, values)?;
         let mut rows = RowsAnswer::new(rows.columns, rows.source, "FETCH");
         let mut bytes = 0;
         if hold {
@@ -105,13 +98,14 @@ impl Session {
         })
     }
 
-    /// FETCH or MOVE, after this word.
+    /// FETCH or MOVE.
     ///
     /// # Errors
     /// There is no such cursor; a way that cursors do not go; those of the query.
-    pub(crate) fn fetch(&mut self, words: &mut Words<'_>, moves: bool) -> Result<Answer> {
-        let (limit, name) = direction(words)?;
-        let portal = self.cursor(&name)?;
+    pub(crate) fn fetch(&mut self, fetch: &Fetch) -> Result<Answer> {
+        let name = &*fetch.name;
+        let limit = limit(fetch.way)?;
+        let portal = self.cursor(name)?;
         let Some(Answer::Rows(rows)) = &mut portal.answer else {
             return Err(SqlError::new(
                 state::NO_CURSOR,
@@ -119,7 +113,7 @@ impl Session {
             ));
         };
         let chunks = rows.take(limit)?;
-        if moves {
+        if fetch.moves {
             let n: usize = chunks.iter().map(Chunk::len).sum();
             return Ok(Answer::Done(format!("MOVE {n}")));
         }
@@ -128,55 +122,35 @@ impl Session {
         Ok(Answer::Rows(RowsAnswer::new(columns, source, "FETCH")))
     }
 
-    /// Columns of what FETCH gives, after this word.
-    pub(crate) fn columns_of_fetch(&self, words: &mut Words<'_>) -> Option<Arc<[AnswerColumn]>> {
-        let (_, name) = direction(words).ok()?;
-        self.portals.get(&name)?.prepared.columns.clone()
+    /// Columns of what FETCH gives.
+    pub(crate) fn columns_of_fetch(&self, name: &str) -> Option<Arc<[AnswerColumn]>> {
+        self.portals.get(name)?.prepared.columns.clone()
     }
 
-    /// CLOSE, after this word.
+    /// CLOSE; of all cursors where none is named.
     ///
     /// # Errors
     /// There is no such cursor.
-    pub(crate) fn close_cursor(&mut self, words: &mut Words<'_>) -> Result<Answer> {
-        if words.accept(&["all"]) {
+    pub(crate) fn close_cursor(&mut self, name: Option<&str>) -> Result<Answer> {
+        let Some(name) = name else {
             self.portals.retain(|_, portal| !portal.cursor);
             return Ok(Answer::Done("CLOSE CURSOR ALL".into()));
-        }
-        let name = words.ident()?;
-        words.end()?;
-        self.cursor(&name)?;
-        self.portals.remove(&name);
+        };
+        self.cursor(name)?;
+        self.portals.remove(name);
         Ok(Answer::Done("CLOSE CURSOR".into()))
     }
 }
 
-/// How many rows FETCH wants, and the cursor's name.
-fn direction(words: &mut Words<'_>) -> Result<(usize, String)> {
+/// How many rows FETCH wants.
+fn limit(way: Way) -> Result<usize> {
     let backward = || {
         SqlError::new("55000", "cursor can only scan forward")
             .hint("Cursors go through their rows once.")
     };
-    let count = |n: i64| usize::try_from(n).map_err(|_| backward());
-    let back = ["prior", "first", "last", "absolute", "relative", "backward"];
-    let mut limit = 1;
-    if words.one_of(&back).is_some() {
-        return Err(backward());
-    } else if let Some(n) = words.integer() {
-        limit = count(n)?;
-    } else if words.accept(&["all"]) {
-        limit = usize::MAX;
-    } else if words.accept(&["forward"]) {
-        if words.accept(&["all"]) {
-            limit = usize::MAX;
-        } else if let Some(n) = words.integer() {
-            limit = count(n)?;
-        }
-    } else {
-        words.accept(&["next"]);
+    match way {
+        Way::Forward(n) => usize::try_from(n).map_err(|_| backward()),
+        Way::ForwardAll => Ok(usize::MAX),
+        _ => Err(backward()),
     }
-    words.one_of(&["from", "in"]);
-    let name = words.ident()?;
-    words.end()?;
-    Ok((limit, name))
 }

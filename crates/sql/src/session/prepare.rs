@@ -97,12 +97,11 @@ impl Session {
         let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement)) =
             &parsed.body
         else {
-            prepared.columns = run::columns_of_other(self, parsed);
+            prepared.columns = run::columns_of_other(self, parsed)?;
             return Ok(prepared);
         };
         if let Some(block) = &self.block
             && block.failed
-            && !run::ends_transaction(statement)
         {
             return Err(run::in_failed_transaction());
         }
@@ -128,7 +127,6 @@ impl Session {
             return Ok(prepared);
         }
         if !run::is_bound(statement) {
-            prepared.columns = run::columns_of_statement(self, statement)?;
             return Ok(prepared);
         }
         let bound = self.in_view(|_, view| Bound::of(view, parsed, given))?;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::DataType;
+use onlap_pg::ast::{Execute, Prepare, TypeName};
 
 use super::answer::{Answer, AnswerColumn};
 use super::{Parameter, Roles, Session};
@@ -12,145 +12,125 @@ use crate::parse::{self, Body};
 use crate::query::{Bound, stored};
 use crate::rights::Judge;
 use crate::settings::{Id, Value};
+use crate::source::Source;
 use crate::types::{PgType, names, oid};
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
 impl Session {
-    /// PREPARE, after this word.
+    /// PREPARE.
     ///
     /// # Errors
     /// The name is taken; the statement is wrong.
-    pub(crate) fn prepare_by_name(&mut self, words: &mut Words<'_>) -> Result<Answer> {
-        let name = words.ident()?;
-        let mut types = Vec::new();
-        if words.peek() == Some(&Token::LParen) {
-            for text in words.parenthesized()?.split(',') {
-                types.push(type_of(text)?);
-            }
-        }
-        words.expect(&["as"])?;
+    pub(crate) fn prepare_by_name(
+        &mut self,
+        source: Source<'_>,
+        prepare: &Prepare,
+    ) -> Result<Answer> {
+        let name = prepare.name.to_string();
+        let types = prepare.types.iter().map(|ty| type_of(source, ty));
+        let types = types.collect::<Result<Vec<u32>>>()?;
         if self.statements.contains_key(&name) {
             let text = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
         }
-        let mut all = parse::statements(words.rest())?;
+        let text = prepare.span.of(source.written);
+        let mut all = parse::statements(text)?;
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
             return Err(SqlError::new(state::SYNTAX, "PREPARE needs one statement"));
         };
-        if matches!(parsed.body, Body::Other) {
+        if matches!(parsed.body, Body::Defined(_) | Body::Other) {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not prepared"));
         }
         let mut prepared = self.prepare(Some(parsed), &types)?;
-        prepared.kept = self.keep_room(&name, words.rest())?;
+        prepared.kept = self.keep_room(&name, text)?;
         self.statements.insert(name, Arc::new(prepared));
         Ok(Answer::Done("PREPARE".into()))
     }
 
-    /// EXECUTE, after this word.
+    /// EXECUTE.
     ///
     /// # Errors
     /// There is no such statement; those of it.
     pub(crate) fn execute_by_name(
         &mut self,
         view: &View,
-        words: &mut Words<'_>,
+        source: Source<'_>,
+        execute: &Execute,
         client: &mut dyn Client,
     ) -> Result<Answer> {
-        let name = words.ident()?;
-        let arguments = match words.peek() {
-            Some(Token::LParen) => words.parenthesized()?.trim(),
-            _ => "",
-        };
-        words.end()?;
-        let prepared = self.statement(&name)?;
+        let prepared = self.statement(&execute.name)?;
         let types = prepared.parameters.clone();
-        let values = match (arguments, types.len()) {
-            ("", 0) => Vec::new(),
-            (text, _) => self.arguments(view, &name, text, &types)?,
-        };
+        let values = arguments(view, source, execute, &types)?;
         self.run(&prepared, &values, client)
     }
 
-    fn arguments(
-        &self,
-        view: &View,
-        name: &str,
-        text: &str,
-        types: &[PgType],
-    ) -> Result<Vec<Parameter>> {
-        let wrong = |given: usize| {
-            let text = format!("wrong number of parameters for prepared statement \"{name}\"");
-            let detail = format!("Expected {} parameters but got {given}.", types.len());
-            SqlError::new(state::SYNTAX, text).detail(detail)
-        };
-        if text.is_empty() {
-            return Err(wrong(0));
-        }
-        let bound = |text: &str| {
-            let depth = parse::statements(text)?.pop().map(|parsed| parsed.depth);
-            Bound::must(view, text, depth.unwrap_or_default(), &[])
-        };
-        let given = bound(&format!("SELECT {text}"))?.columns().len();
-        if given != types.len() {
-            return Err(wrong(given));
-        }
-        let engine = |ty: &PgType| ty.engine().unwrap_or(DataType::Text);
-        let cast = |(n, ty): (usize, &PgType)| {
-            let ty = if ty.engine().is_some() { *ty } else { PgType::new(oid::TEXT) };
-            format!("a{n}::{}", names::format_type(ty))
-        };
-        let casts: Vec<String> = types.iter().enumerate().map(cast).collect();
-        let columns: Vec<String> = (0..given).map(|n| format!("a{n}")).collect();
-        let text = format!(
-            "SELECT {} FROM (SELECT {text}) AS given({})",
-            casts.join(", "),
-            columns.join(", ")
-        );
-        let bound = bound(&text)?;
-        view.must(bound.needs())?;
-        let batches = bound.batches(view, &text)?.all()?;
-        let row = batches.first().ok_or_else(|| wrong(0))?;
-        let value = |(i, ty): (usize, &PgType)| {
-            Ok(Parameter { ty: *ty, value: stored::value_of(row.column(i), 0, engine(ty))? })
-        };
-        types.iter().enumerate().map(value).collect()
+    /// Columns of what EXECUTE gives.
+    pub(crate) fn columns_of_execute(&self, name: &str) -> Option<Arc<[AnswerColumn]>> {
+        self.statements.get(name)?.columns.clone()
     }
 
-    /// Columns of what EXECUTE gives, after this word.
-    pub(crate) fn columns_of_execute(&self, words: &mut Words<'_>) -> Option<Arc<[AnswerColumn]>> {
-        let name = words.ident().ok()?;
-        self.statements.get(&name)?.columns.clone()
-    }
-
-    /// DEALLOCATE, after this word.
+    /// DEALLOCATE; of all statements where none is named.
     ///
     /// # Errors
     /// There is no such statement.
-    pub(crate) fn deallocate(&mut self, words: &mut Words<'_>) -> Result<Answer> {
-        words.accept(&["prepare"]);
-        if words.accept(&["all"]) {
+    pub(crate) fn deallocate(&mut self, name: Option<&str>) -> Result<Answer> {
+        let Some(name) = name else {
             self.statements.clear();
             return Ok(Answer::Done("DEALLOCATE ALL".into()));
-        }
-        let name = words.ident()?;
-        words.end()?;
-        self.statement(&name)?;
-        self.statements.remove(&name);
+        };
+        self.statement(name)?;
+        self.statements.remove(name);
         Ok(Answer::Done("DEALLOCATE".into()))
     }
 }
 
+/// Values of a prepared statement's parameters, each cast to the parameter's type.
+fn arguments(
+    view: &View,
+    source: Source<'_>,
+    execute: &Execute,
+    types: &[PgType],
+) -> Result<Vec<Parameter>> {
+    let given = execute.values.len();
+    if given != types.len() {
+        let text =
+            format!("wrong number of parameters for prepared statement \"{}\"", execute.name);
+        let detail = format!("Expected {} parameters but got {given}.", types.len());
+        return Err(SqlError::new(state::SYNTAX, text).detail(detail));
+    }
+    if types.is_empty() {
+        return Ok(Vec::new());
+    }
+    let item = |(said, ty): (&onlap_pg::ast::Said, &PgType)| {
+        let text = source.of(said.span);
+        // What the engine has no type for is kept as text.
+        let kept = if ty.engine().is_some() { "" } else { "::text" };
+        format!("({text})::{}{kept}", names::format_type(*ty))
+    };
+    let items: Vec<String> = execute.values.iter().zip(types).map(item).collect();
+    let text = format!("SELECT {}", items.join(", "));
+    let bound = Bound::must(view, &text, source.depth, &[]).map_err(SqlError::nowhere)?;
+    view.must(bound.needs())?;
+    let mut batches = bound.batches(view, &text)?;
+    let row = batches.next()?.ok_or_else(|| SqlError::new(state::INTERNAL, "no row of values"))?;
+    let value = |(i, ty): (usize, &PgType)| {
+        let engine = ty.engine().unwrap_or(DataType::Text);
+        Ok(Parameter { ty: *ty, value: stored::value_of(row.column(i), 0, engine)? })
+    };
+    types.iter().enumerate().map(value).collect()
+}
+
 /// The OID of a type's name.
-fn type_of(text: &str) -> Result<u32> {
-    let text = text.trim();
-    let plain = text.split('(').next().unwrap_or(text).trim();
-    if plain == "unknown" {
+fn type_of(source: Source<'_>, ty: &TypeName) -> Result<u32> {
+    let shown = crate::ddl::type_shown(ty);
+    if shown == "unknown" {
         return Ok(oid::UNKNOWN);
     }
-    names::by_name(plain)
-        .ok_or_else(|| SqlError::new(state::NO_OBJECT, format!("type \"{text}\" does not exist")))
+    names::by_name(&shown).ok_or_else(|| {
+        let text = format!("type \"{shown}\" does not exist");
+        source.at(SqlError::new(state::NO_OBJECT, text), ty.place)
+    })
 }
 
 impl Session {

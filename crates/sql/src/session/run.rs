@@ -6,18 +6,16 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    Statement, TransactionAccessMode, TransactionIsolationLevel, TransactionMode,
-};
+use datafusion::sql::sqlparser::ast::Statement;
 use onlap::{Isolation, TransactionOptions};
 use onlap_base::stop;
+use onlap_pg::ast::{self, Mode, Transaction, Utility};
 
 use super::Session;
 use super::answer::{Answer, AnswerColumn, RowsAnswer};
 use super::block::{Block, Remembered};
 use super::prepare::{Prepared, Stamp};
 use super::values::Parameter;
-use crate::catalog::names::fold;
 use crate::deep;
 use crate::error::{Result, SqlError, state};
 use crate::fast::Fast;
@@ -28,12 +26,30 @@ use crate::scope::too_late;
 use crate::settings::Id;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 use crate::{commands, ddl};
 
+/// The statement of a tree, if it is one about a transaction.
+fn transaction_of(tree: &ast::Tree) -> Option<&Transaction> {
+    match &tree.statements.first()?.statement {
+        ast::Statement::Utility(utility) => match &**utility {
+            Utility::Transaction(transaction) => Some(transaction),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// Whether a statement may come in a failed transaction.
-pub(super) fn ends_transaction(statement: &Statement) -> bool {
-    matches!(statement, Statement::Commit { .. } | Statement::Rollback { .. })
+fn ends_transaction(tree: &ast::Tree) -> bool {
+    matches!(
+        transaction_of(tree),
+        Some(
+            Transaction::Commit(_)
+                | Transaction::Rollback(_)
+                | Transaction::RollbackTo(_)
+                | Transaction::Prepare(_)
+        )
+    )
 }
 
 /// `25P02`.
@@ -44,17 +60,20 @@ pub(super) fn in_failed_transaction() -> SqlError {
     )
 }
 
-/// Columns of statements that sqlparser does not know.
-pub(super) fn columns_of_other(session: &Session, parsed: &Parsed) -> Option<Arc<[AnswerColumn]>> {
-    commands::columns_of(session, &parsed.text)
-}
-
 /// Columns of statements that are neither queries nor change rows.
-pub(super) fn columns_of_statement(
-    _session: &mut Session,
-    _statement: &Statement,
+///
+/// # Errors
+/// `25P02`: the transaction has failed, and the statement does not end it.
+pub(super) fn columns_of_other(
+    session: &Session,
+    parsed: &Parsed,
 ) -> Result<Option<Arc<[AnswerColumn]>>> {
-    Ok(None)
+    let Body::Defined(tree) = &parsed.body else { return Ok(None) };
+    if session.block.as_ref().is_some_and(|block| block.failed) && !ends_transaction(tree) {
+        return Err(in_failed_transaction());
+    }
+    let text = parsed.bindable();
+    Ok(commands::columns_of(session, parsed.source(tree, &text)))
 }
 
 /// Whether a statement changes rows.
@@ -65,24 +84,19 @@ fn changes_rows(body: &Body) -> bool {
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
         ),
         Body::Upsert(_) | Body::Overriding(..) => true,
-        Body::Other => false,
+        Body::Defined(_) | Body::Other => false,
     }
 }
 
 /// Whether a statement is about the session alone.
 fn sees_nothing(parsed: &Parsed) -> bool {
-    let Body::Sql(statement) = &parsed.body else {
-        let about_settings =
-            |words: Words<'_>| ["set", "show", "reset"].iter().any(|word| words.begins(&[word]));
-        return Words::of(&parsed.text).is_ok_and(about_settings);
-    };
-    matches!(
-        **statement,
-        Statement::Set(_)
-            | Statement::ShowVariable { .. }
-            | Statement::Prepare { .. }
-            | Statement::Deallocate { .. }
-    )
+    let Body::Defined(tree) = &parsed.body else { return false };
+    match tree.statements.first().map(|one| &one.statement) {
+        Some(ast::Statement::Utility(utility)) => {
+            matches!(**utility, Utility::Set(_) | Utility::Prepare(_) | Utility::Deallocate(_))
+        }
+        _ => false,
+    }
 }
 
 /// Whether a statement is bound: a query, or a change of rows.
@@ -111,8 +125,9 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<Answer> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
-        if let Body::Sql(statement) = &parsed.body
-            && let Some(tag) = self.control(statement, client)?
+        if let Body::Defined(tree) = &parsed.body
+            && let Some(transaction) = transaction_of(tree)
+            && let Some(tag) = self.control(transaction, client)?
         {
             return Ok(Answer::Done(tag.to_string()));
         }
@@ -265,13 +280,15 @@ impl Session {
             }
         }
         match &parsed.body {
-            Body::Sql(statement) if !is_bound(statement) => {
-                ddl::run(self, &view, statement, client)
-            }
+            Body::Sql(statement) if !is_bound(statement) => Err(ddl::other(&parsed.text)),
             Body::Sql(_) | Body::Overriding(..) | Body::Upsert(_) => {
                 self.bound_answer(&view, prepared, values)
             }
-            Body::Other => commands::run(self, &view, &parsed.text, values, client),
+            Body::Defined(tree) => {
+                let text = parsed.bindable();
+                commands::run(self, &view, parsed.source(tree, &text), values, client)
+            }
+            Body::Other => Err(ddl::other(&parsed.text)),
         }
     }
 
@@ -370,40 +387,38 @@ impl Session {
         }
     }
 
-    /// Carries out what begins, ends or marks a transaction; the tag.
+    /// Carries out what begins, ends or marks a transaction; the tag. `None` for one in two phases.
     fn control(
         &mut self,
-        statement: &Statement,
+        transaction: &Transaction,
         client: &mut dyn Client,
     ) -> Result<Option<&'static str>> {
-        Ok(Some(match statement {
-            Statement::StartTransaction { modes, begin, statements, .. }
-                if statements.is_empty() =>
-            {
+        Ok(Some(match transaction {
+            Transaction::Begin(start, modes) => {
                 self.begin(modes, client)?;
-                if *begin { "BEGIN" } else { "START TRANSACTION" }
+                if *start { "START TRANSACTION" } else { "BEGIN" }
             }
-            Statement::Commit { chain, .. } => {
+            Transaction::Commit(chain) => {
                 let options = self.block.as_ref().map(|b| b.options);
                 let tag = self.commit(client)?;
                 self.chain(*chain, options)?;
                 tag
             }
-            Statement::Rollback { savepoint: None, chain } => {
+            Transaction::Rollback(chain) => {
                 let options = self.block.as_ref().map(|b| b.options);
                 self.rollback(client);
                 self.chain(*chain, options)?;
                 "ROLLBACK"
             }
-            Statement::Rollback { savepoint: Some(name), .. } => {
+            Transaction::RollbackTo(name) => {
                 self.take_asked();
-                let session = self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(&fold(name))?;
+                let session = self.in_block("ROLLBACK TO SAVEPOINT")?.rollback_to(name)?;
                 self.settings.back_to(&session.settings);
                 self.roles_after = session.roles.1;
                 self.be(session.roles.0);
                 "ROLLBACK"
             }
-            Statement::Savepoint { name } => {
+            Transaction::Savepoint(name) => {
                 self.take_asked();
                 let session = Remembered {
                     settings: self.settings.mark(),
@@ -413,18 +428,20 @@ impl Session {
                 if block.failed {
                     return Err(in_failed_transaction());
                 }
-                block.savepoint(fold(name), session)?;
+                block.savepoint(name.to_string(), session)?;
                 "SAVEPOINT"
             }
-            Statement::ReleaseSavepoint { name } => {
+            Transaction::Release(name) => {
                 let block = self.in_block("RELEASE SAVEPOINT")?;
                 if block.failed {
                     return Err(in_failed_transaction());
                 }
-                block.release(&fold(name))?;
+                block.release(name)?;
                 "RELEASE"
             }
-            _ => return Ok(None),
+            Transaction::Prepare(_)
+            | Transaction::CommitPrepared(_)
+            | Transaction::RollbackPrepared(_) => return Ok(None),
         }))
     }
 
@@ -437,7 +454,7 @@ impl Session {
         Ok(())
     }
 
-    fn begin(&mut self, modes: &[TransactionMode], client: &mut dyn Client) -> Result<()> {
+    fn begin(&mut self, modes: &[Mode], client: &mut dyn Client) -> Result<()> {
         if self.block.as_ref().is_some_and(|b| b.explicit) {
             if self.block.as_ref().is_some_and(|b| b.failed) {
                 return Err(in_failed_transaction());
@@ -460,7 +477,7 @@ impl Session {
     }
 
     /// SET TRANSACTION: the transaction begins anew with other modes, unless it was used.
-    pub(crate) fn set_modes(&mut self, modes: &[TransactionMode]) -> Result<()> {
+    pub(crate) fn set_modes(&mut self, modes: &[Mode]) -> Result<()> {
         let block = self.block()?;
         let options = with_modes(block.options, modes);
         if options == block.options {
@@ -499,21 +516,21 @@ impl Session {
     }
 }
 
-fn with_modes(mut options: TransactionOptions, modes: &[TransactionMode]) -> TransactionOptions {
+fn with_modes(mut options: TransactionOptions, modes: &[Mode]) -> TransactionOptions {
     for mode in modes {
         match mode {
-            TransactionMode::AccessMode(mode) => {
-                options.read_only = *mode == TransactionAccessMode::ReadOnly;
-            }
-            TransactionMode::IsolationLevel(level) => {
+            Mode::ReadOnly(only) => options.read_only = *only,
+            Mode::Isolation(level) => {
                 options.isolation = match level {
-                    TransactionIsolationLevel::ReadUncommitted
-                    | TransactionIsolationLevel::ReadCommitted => Isolation::ReadCommitted,
-                    TransactionIsolationLevel::RepeatableRead
-                    | TransactionIsolationLevel::Snapshot => Isolation::RepeatableRead,
-                    TransactionIsolationLevel::Serializable => Isolation::Serializable,
+                    ast::Isolation::ReadUncommitted | ast::Isolation::ReadCommitted => {
+                        Isolation::ReadCommitted
+                    }
+                    ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
+                    ast::Isolation::Serializable => Isolation::Serializable,
                 };
             }
+            // No transaction waits for a snapshot here.
+            Mode::Deferrable(_) => {}
         }
     }
     options

@@ -1,24 +1,23 @@
 //! Which steps does an action of ALTER TABLE take?
 
-use datafusion::sql::sqlparser::ast::{AlterTableOperation, Statement, TableConstraint};
 use onlap::{IndexSpec, Table, TableChanges, TableSchema};
+use onlap_pg::ast::{self, TableChange, TableRule};
 
 use super::steps::Step;
-use crate::catalog::names::fold;
 use crate::catalog::{Name, oids};
 use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint};
 use crate::ddl::{naming, view as views};
 use crate::error::{Result, SqlError, state};
-use crate::parse;
 use crate::session::Session;
+use crate::source::{Source, role_word};
 use crate::view::{Relation as Found, View};
 use crate::wire::Client;
-use crate::words::Words;
 
 /// Collects the steps of actions.
 pub struct Actions<'a> {
     pub(super) view: &'a View,
+    pub(super) source: Source<'a>,
     pub(super) name: &'a Name,
     pub(super) table: &'a Table,
     pub(super) schema: std::sync::Arc<TableSchema>,
@@ -26,30 +25,15 @@ pub struct Actions<'a> {
     pub steps: Vec<Step>,
 }
 
-/// Actions that mean nothing here.
-const IGNORED: &[&[&str]] = &[
-    &["enable", "trigger"],
-    &["disable", "trigger"],
-    &["enable", "replica"],
-    &["enable", "always"],
-    &["disable", "rule"],
-    &["disable", "row"],
-    &["no", "force"],
-    &["cluster", "on"],
-    &["set", "without"],
-    &["set", "logged"],
-    &["set", "unlogged"],
-    &["set", "tablespace"],
-    &["set", "access"],
-    &["replica", "identity"],
-    &["validate", "constraint"],
-    &["not", "of"],
-];
-
 impl<'a> Actions<'a> {
     /// None yet.
-    pub fn new(view: &'a View, name: &'a Name, table: &'a Table) -> Actions<'a> {
-        Actions { view, name, table, schema: table.schema(), steps: Vec::new() }
+    pub fn new(
+        view: &'a View,
+        source: Source<'a>,
+        name: &'a Name,
+        table: &'a Table,
+    ) -> Actions<'a> {
+        Actions { view, source, name, table, schema: table.schema(), steps: Vec::new() }
     }
 
     /// Adds the steps of one action.
@@ -59,34 +43,46 @@ impl<'a> Actions<'a> {
     pub fn read(
         &mut self,
         session: &mut Session,
-        text: &str,
+        change: &TableChange,
         client: &mut dyn Client,
     ) -> Result<()> {
-        let mut words = Words::of(text)?;
-        if IGNORED.iter().any(|ignored| words.begins(ignored)) {
-            return Ok(());
-        }
-        match words.one_of(&["rename", "set", "reset", "owner", "add", "drop", "alter"]) {
-            Some("rename") => self.rename(&mut words),
-            Some("set") if words.accept(&["schema"]) => self.set_schema(&mut words),
-            Some("set" | "reset") => {
-                words.parenthesized()?;
-                words.end()
+        match change {
+            TableChange::AddColumn(skip, column) => self.add_column(column, *skip, client),
+            TableChange::AddConstraint(constraint) => {
+                if constraint.judged.not_valid {
+                    return Err(SqlError::unsupported("a constraint that is NOT VALID"));
+                }
+                self.add_constraint(constraint)
             }
-            Some("owner") => {
-                words.expect(&["to"])?;
-                let role = words.ident()?;
-                session.give_relation(self.view, self.name, naming::Relation::Table, &role)
+            TableChange::Column(name, change) => self.alter_column(name, change),
+            TableChange::DropColumn(skip, name, cascade) => {
+                let done = self.drop_column(name, *cascade);
+                skipping(done, *skip, client)
             }
-            Some("add") => self.add(&mut words, text, client),
-            Some("drop") => self.drop(&mut words, client),
-            Some(_) => self.alter_column(&mut words, text),
-            None => {
-                let first: Vec<&str> = text.split_whitespace().take(2).collect();
-                Err(SqlError::unsupported(format!(
-                    "ALTER TABLE … {}",
-                    first.join(" ").to_uppercase()
-                )))
+            TableChange::DropConstraint(skip, name, _) => {
+                let done = self.drop_constraint(name);
+                skipping(done, *skip, client)
+            }
+            TableChange::AlterConstraint(..) => Err(SqlError::unsupported("ALTER CONSTRAINT")),
+            TableChange::Validate(name) => match self.is_constraint(name) {
+                true => Ok(()),
+                false => Err(self.no_constraint(name)),
+            },
+            TableChange::Owner(role) => {
+                let relation = naming::Relation::Table;
+                session.give_relation(self.view, self.name, relation, role_word(role))
+            }
+            TableChange::Rename(to) => {
+                let to = Name::new(&self.name.schema, &**to);
+                self.view.must_create_in(&to.schema)?;
+                self.move_to(&to)
+            }
+            TableChange::RenameColumn(from, to) => self.rename_column(from, to),
+            TableChange::RenameConstraint(from, to) => self.rename_constraint(from, to),
+            TableChange::Schema(schema) => self.set_schema(schema),
+            TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
+            TableChange::Other(words) => {
+                Err(SqlError::unsupported(format!("ALTER TABLE … {words}")))
             }
         }
     }
@@ -95,57 +91,43 @@ impl<'a> Actions<'a> {
         self.steps.push(Step::Changes(changes));
     }
 
-    fn rename(&mut self, words: &mut Words<'_>) -> Result<()> {
-        if words.accept(&["to"]) {
-            let to = Name::new(&self.name.schema, words.ident()?);
-            words.end()?;
-            self.view.must_create_in(&to.schema)?;
-            return self.move_to(&to);
-        }
-        if words.accept(&["constraint"]) {
-            let from = words.ident()?;
-            words.expect(&["to"])?;
-            let to = words.ident()?;
-            let changes = TableChanges::new();
-            let is_index = self.schema.index_by_name(&from).is_some();
-            self.change(match is_index {
-                true => {
-                    naming::check_free(self.view, &Name::new(&self.name.schema, &to))?;
-                    changes.rename_index(&from, &to)
-                }
-                false if self.has_rule(&from) => changes.rename_constraint(&from, &to),
-                false => return Err(self.no_constraint(&from)),
-            });
-            return words.end();
-        }
-        words.accept(&["column"]);
-        let from = words.ident()?;
-        words.expect(&["to"])?;
-        let to = words.ident()?;
-        self.position(&from)?;
-        if self.schema.position_by_name(&to).is_some() {
+    fn rename_constraint(&mut self, from: &str, to: &str) -> Result<()> {
+        let changes = TableChanges::new();
+        let is_index = self.schema.index_by_name(from).is_some();
+        self.change(match is_index {
+            true => {
+                naming::check_free(self.view, &Name::new(&self.name.schema, to))?;
+                changes.rename_index(from, to)
+            }
+            false if self.has_rule(from) => changes.rename_constraint(from, to),
+            false => return Err(self.no_constraint(from)),
+        });
+        Ok(())
+    }
+
+    fn rename_column(&mut self, from: &str, to: &str) -> Result<()> {
+        self.position(from)?;
+        if self.schema.position_by_name(to).is_some() {
             let table = &self.name.name;
             let text = format!("column \"{to}\" of relation \"{table}\" already exists");
             return Err(SqlError::new("42701", text));
         }
-        self.change(TableChanges::new().rename_column(&from, &to));
-        words.end()
+        self.change(TableChanges::new().rename_column(from, to));
+        Ok(())
     }
 
-    fn set_schema(&mut self, words: &mut Words<'_>) -> Result<()> {
-        let schema = words.ident()?;
-        words.end()?;
-        if !self.view.has_schema(&schema) {
-            return Err(crate::view::no_schema(&schema));
+    fn set_schema(&mut self, schema: &str) -> Result<()> {
+        if !self.view.has_schema(schema) {
+            return Err(crate::view::no_schema(schema));
         }
-        self.view.must_create_in(&schema)?;
+        self.view.must_create_in(schema)?;
         if schema == self.name.schema {
             return Ok(());
         }
         // Its indexes go along.
         let indexes = self.schema.indexes.iter().map(|index| &index.name);
         for name in std::iter::once(&self.name.name).chain(indexes) {
-            if naming::claim(self.view, &Name::new(&schema, name))?.is_some() {
+            if naming::claim(self.view, &Name::new(schema, name))?.is_some() {
                 let text = format!("relation \"{name}\" already exists in schema \"{schema}\"");
                 return Err(SqlError::new(state::DUPLICATE_TABLE, text));
             }
@@ -174,52 +156,45 @@ impl<'a> Actions<'a> {
             || self.schema.foreign_keys.iter().any(|k| k.name == name)
     }
 
+    /// Whether a check, a foreign key or a unique index has this name.
+    fn is_constraint(&self, name: &str) -> bool {
+        self.has_rule(name) || self.schema.index_by_name(name).is_some_and(|index| index.unique)
+    }
+
     fn no_constraint(&self, name: &str) -> SqlError {
         let table = &self.name.name;
         let text = format!("constraint \"{name}\" of relation \"{table}\" does not exist");
         SqlError::new(state::NO_OBJECT, text)
     }
 
-    fn add(&mut self, words: &mut Words<'_>, text: &str, client: &mut dyn Client) -> Result<()> {
-        let table_words = ["constraint", "primary", "unique", "check", "foreign", "exclude"];
-        if table_words.iter().any(|w| words.begins(&[w])) {
-            let (constraint, not_valid) = parse_constraint(text)?;
-            if not_valid {
-                return Err(SqlError::unsupported("a constraint that is NOT VALID"));
-            }
-            return self.add_constraint(&constraint);
-        }
-        self.add_column(text, client)
-    }
-
-    fn add_constraint(&mut self, constraint: &TableConstraint) -> Result<()> {
-        let (using, primary) = match constraint {
-            TableConstraint::PrimaryKeyUsingIndex(using) => (using, true),
-            TableConstraint::UniqueUsingIndex(using) => (using, false),
+    fn add_constraint(&mut self, constraint: &ast::Constraint) -> Result<()> {
+        let (index, primary) = match &constraint.rule {
+            TableRule::PrimaryIndex(index) => (&**index, true),
+            TableRule::UniqueIndex(index) => (&**index, false),
             _ => {
-                let mut collector = Collector::of_table(self.view, self.name, &self.schema);
+                let mut collector =
+                    Collector::of_table(self.view, self.source, self.name, &self.schema);
                 collector.constraint(constraint)?;
                 let all = std::mem::take(&mut collector.all);
                 return all.into_iter().try_for_each(|c| self.add_built(c));
             }
         };
-        let index = fold(&using.index_name);
-        let found = self.schema.index_by_name(&index);
-        if !found.ok_or_else(|| self.no_index(&index))?.unique {
+        let found = self.schema.index_by_name(index);
+        if !found.ok_or_else(|| self.no_index(index))?.unique {
             let text = format!("\"{index}\" is not a unique index");
             return Err(SqlError::new("42809", text));
         }
         let mut changes = TableChanges::new();
-        let name = using.name.as_ref().map_or(index.clone(), fold);
+        let name = constraint.name.as_deref().unwrap_or(index);
         if name != index {
-            changes = changes.rename_index(&index, &name);
+            changes = changes.rename_index(index, name);
         }
         if primary {
             self.check_no_primary()?;
-            self.change(changes.make_primary(&name));
+            self.change(changes.make_primary(name));
         } else {
             self.change(changes);
-            self.steps.push(Step::NoteUnique(name));
+            self.steps.push(Step::NoteUnique(name.to_string()));
         }
         Ok(())
     }
@@ -258,29 +233,6 @@ impl<'a> Actions<'a> {
             Constraint::Foreign(key) => self.steps.push(Step::AddForeign(key)),
         }
         Ok(())
-    }
-
-    fn drop(&mut self, words: &mut Words<'_>, client: &mut dyn Client) -> Result<()> {
-        let constraint = words.accept(&["constraint"]);
-        if !constraint {
-            words.accept(&["column"]);
-        }
-        let skip = words.accept(&["if", "exists"]);
-        let name = words.ident()?;
-        let cascade = words.accept(&["cascade"]);
-        words.accept(&["restrict"]);
-        words.end()?;
-        let done = match constraint {
-            true => self.drop_constraint(&name),
-            false => self.drop_column(&name, cascade),
-        };
-        match done {
-            Err(e) if skip && matches!(e.state(), state::NO_COLUMN | state::NO_OBJECT) => {
-                notice(client, "00000", format!("{}, skipping", e.message()));
-                Ok(())
-            }
-            done => done,
-        }
     }
 
     fn drop_constraint(&mut self, name: &str) -> Result<()> {
@@ -337,19 +289,13 @@ impl<'a> Actions<'a> {
     }
 }
 
-/// One operation as sqlparser has it.
-pub fn operation(text: &str) -> Result<AlterTableOperation> {
-    match parse::by_parser(&format!("ALTER TABLE t {text}"))?.into_inner() {
-        Statement::AlterTable(mut alter) if alter.operations.len() == 1 => {
-            Ok(alter.operations.remove(0))
+/// An outcome, with a notice in the place of an error that IF EXISTS lets pass.
+fn skipping(done: Result<()>, skip: bool, client: &mut dyn Client) -> Result<()> {
+    match done {
+        Err(e) if skip && matches!(e.state(), state::NO_COLUMN | state::NO_OBJECT) => {
+            notice(client, "00000", format!("{}, skipping", e.message()));
+            Ok(())
         }
-        _ => Err(SqlError::new(state::SYNTAX, format!("syntax error in \"{text}\""))),
-    }
-}
-
-fn parse_constraint(text: &str) -> Result<(TableConstraint, bool)> {
-    match operation(text)? {
-        AlterTableOperation::AddConstraint { constraint, not_valid } => Ok((constraint, not_valid)),
-        other => Err(SqlError::unsupported(format!("ALTER TABLE … {other}"))),
+        done => done,
     }
 }

@@ -1,37 +1,36 @@
 //! Which steps do actions on columns take?
 
-use datafusion::sql::sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Expr};
 use onlap::{DataType, TableChanges, Value, convert};
+use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, SequenceOption};
 use serde_json::json;
 
-use super::actions::{Actions, operation};
+use super::actions::Actions;
 use super::steps::Step;
-use crate::catalog::names::fold;
 use crate::catalog::{Kind, Name, oids};
 use crate::ddl::change::notice;
-use crate::ddl::columns::{Declared, Default, declared, default_of};
+use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, default_of};
 use crate::ddl::constraints::Collector;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
 use crate::wire::Client;
-use crate::words::Words;
 
 /// Functions that give every row another value.
 const VOLATILE: &[&str] = &["random", "uuid", "nextval", "clock_timestamp", "timeofday"];
 
 impl Actions<'_> {
-    pub(super) fn add_column(&mut self, text: &str, client: &mut dyn Client) -> Result<()> {
-        let AlterTableOperation::AddColumn { column_def, if_not_exists, .. } = operation(text)?
-        else {
-            return Err(SqlError::unsupported(format!("ALTER TABLE … {text}")));
-        };
-        let column = declared(self.view, &column_def)?;
+    pub(super) fn add_column(
+        &mut self,
+        column: &NewColumn,
+        skip: bool,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        let column = declared(self.view, self.source, column)?;
         let name = column.name.clone();
         if self.schema.position_by_name(&name).is_some() {
             let table = &self.name.name;
             let text = format!("column \"{name}\" of relation \"{table}\" already exists");
-            if if_not_exists {
+            if skip {
                 notice(client, "42701", format!("{text}, skipping"));
                 return Ok(());
             }
@@ -51,7 +50,7 @@ impl Actions<'_> {
         let mut columns: Vec<_> =
             self.schema.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
         columns.push((name, column.ty));
-        let mut collector = Collector::new(self.view, self.name, columns);
+        let mut collector = Collector::new(self.view, self.source, self.name, columns);
         collector.column(&column)?;
         let all = std::mem::take(&mut collector.all);
         all.into_iter().try_for_each(|c| self.add_built(c))
@@ -116,49 +115,107 @@ impl Actions<'_> {
         Ok(())
     }
 
-    pub(super) fn alter_column(&mut self, words: &mut Words<'_>, text: &str) -> Result<()> {
-        if words.begins(&["constraint"]) {
-            return Err(SqlError::unsupported("ALTER CONSTRAINT"));
-        }
-        words.accept(&["column"]);
-        let name = words.ident()?;
-        let at = self.position(&name)?;
-        let ignored = [["set", "statistics"], ["set", "storage"], ["set", "compression"]];
-        if ignored.iter().any(|w| words.begins(w)) {
+    pub(super) fn alter_column(&mut self, name: &str, change: &ColumnChange) -> Result<()> {
+        if matches!(change, ColumnChange::Storage) && name.bytes().all(|b| b.is_ascii_digit()) {
             return Ok(());
         }
-        if words.accept(&["add", "generated"]) {
-            return self.add_identity(words, at);
-        }
-        if words.accept(&["drop", "identity"]) {
-            self.steps.push(Step::Note(Kind::Identity, name.clone(), None));
-            self.steps.push(Step::Changes(TableChanges::new().drop_default(name)));
-            return Ok(());
-        }
-        if words.accept(&["set", "generated"]) {
-            let always = words.accept(&["always"]);
+        let at = self.position(name)?;
+        let changes = TableChanges::new();
+        let changes = match change {
+            ColumnChange::Storage => return Ok(()),
+            ColumnChange::SetDefault(said) => {
+                let ty = self.schema.columns[at].ty;
+                let default = default_of(self.view, self.source, said, ty)?;
+                self.set_default(at, default);
+                return Ok(());
+            }
+            ColumnChange::DropDefault => {
+                self.set_default(at, Default::None);
+                return Ok(());
+            }
+            ColumnChange::AddIdentity(always, options) => {
+                return self.add_identity(at, *always, options);
+            }
+            ColumnChange::SetIdentity(options) => return self.set_identity(at, options),
+            ColumnChange::DropIdentity(_) => {
+                self.steps.push(Step::Note(Kind::Identity, name.to_string(), None));
+                changes.drop_default(name)
+            }
+            ColumnChange::DropExpression(skip) => {
+                if *skip {
+                    return Ok(());
+                }
+                let table = &self.name.name;
+                let text = format!(
+                    "column \"{name}\" of relation \"{table}\" is not a stored generated column"
+                );
+                return Err(SqlError::new("55000", text));
+            }
+            ColumnChange::SetNotNull => changes.set_not_null(name),
+            ColumnChange::DropNotNull => {
+                let column = self.schema.columns[at].id;
+                let primary = self.schema.primary();
+                if primary.is_some_and(|p| p.key.iter().any(|k| k.column == column)) {
+                    let text = format!("column \"{name}\" is in a primary key");
+                    return Err(SqlError::new("42P16", text));
+                }
+                changes.drop_not_null(name)
+            }
+            ColumnChange::Type(to, order, using) => {
+                if let Some(order) = order {
+                    collation(order)?;
+                }
+                let (ty, _) = column_type(self.source, to)?;
+                let using = using.as_ref().map(|said| said.expr);
+                if !using.is_none_or(|e| self.is_plain_cast(e, name, ty)) {
+                    return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
+                        .hint("Add a column of the new type, UPDATE it, and drop the old one."));
+                }
+                self.must_be_unread(at)?;
+                changes.set_type(name, ty)
+            }
+        };
+        self.steps.push(Step::Changes(changes));
+        Ok(())
+    }
+
+    /// Fails where a view reads a column.
+    fn must_be_unread(&self, at: usize) -> Result<()> {
+        let column = &self.schema.columns[at];
+        let (table, number) = (oids::of_table(self.schema.id), column.id.0 + 1);
+        let readers = crate::ddl::view::users_of_column(self.view, table, number);
+        let Some(reader) = readers.first() else { return Ok(()) };
+        let text = "cannot alter type of a column used by a view or rule";
+        let reader = Name::of_engine(reader).1.name;
+        let detail = format!("view {reader} depends on column \"{}\"", column.name);
+        Err(SqlError::new(state::UNSUPPORTED, text).detail(detail))
+    }
+
+    /// SET GENERATED; other options of an identity column's sequence are the sequence's.
+    fn set_identity(&mut self, at: usize, options: &[SequenceOption]) -> Result<()> {
+        for option in options {
+            let SequenceOption::Generated(always) = option else {
+                return Err(SqlError::unsupported("ALTER COLUMN … SET of an identity's sequence")
+                    .hint("Use ALTER SEQUENCE."));
+            };
+            let column = &self.schema.columns[at];
+            if defaults::identity(self.view, self.schema.id, column.id).is_none() {
+                let table = &self.name.name;
+                let text = format!(
+                    "column \"{}\" of relation \"{table}\" is not an identity column",
+                    column.name
+                );
+                return Err(SqlError::new("55000", text));
+            }
             let body = json!({ "always": always });
-            self.steps.push(Step::Note(Kind::Identity, name, Some(body)));
-            return Ok(());
+            self.steps.push(Step::Note(Kind::Identity, column.name.clone(), Some(body)));
         }
-        if words.accept(&["set", "default"]) || words.begins(&["drop", "default"]) {
-            return self.alter_default(text, at);
-        }
-        match operation(text)? {
-            AlterTableOperation::AlterColumn { op, .. } => self.alter_by(at, op),
-            other => Err(SqlError::unsupported(format!("ALTER TABLE … {other}"))),
-        }
+        Ok(())
     }
 
     /// ALTER COLUMN ADD GENERATED: the column is filled by a sequence of its own from now on.
-    fn add_identity(&mut self, words: &mut Words<'_>, at: usize) -> Result<()> {
-        let always = words.accept(&["always"]);
-        if !always {
-            words.expect(&["by", "default"])?;
-        }
-        words.expect(&["as", "identity"])?;
-        let mut options = sequence::Options::parenthesized(words)?;
-        words.end()?;
+    fn add_identity(&mut self, at: usize, always: bool, options: &[SequenceOption]) -> Result<()> {
+        let mut options = sequence::Options::of(self.source, options)?;
         let column = &self.schema.columns[at];
         if column.nullable {
             let text = format!(
@@ -169,27 +226,15 @@ impl Actions<'_> {
             return Err(SqlError::new("55000", text));
         }
         options.ty.get_or_insert(column.ty);
-        let declared = Declared {
-            name: column.name.clone(),
-            ty: column.ty,
-            not_null: true,
-            default: Default::None,
-            sequence: Some(crate::ddl::columns::OwnSequence { options, identity: Some(always) }),
-            constraints: Vec::new(),
-        };
+        let mut declared = Declared::plain(column.name.clone(), column.ty);
+        declared.not_null = true;
+        declared.sequence = Some(OwnSequence { options, identity: Some(always) });
         self.default_steps(&declared)
     }
 
-    fn alter_default(&mut self, text: &str, at: usize) -> Result<()> {
-        let AlterTableOperation::AlterColumn { op, .. } = operation(text)? else {
-            return Err(SqlError::unsupported(format!("ALTER TABLE … {text}")));
-        };
+    fn set_default(&mut self, at: usize, default: Default) {
         let column = &self.schema.columns[at];
-        let (name, ty) = (column.name.clone(), column.ty);
-        let default = match op {
-            AlterColumnOperation::SetDefault { value } => default_of(self.view, &value, ty)?,
-            _ => Default::None,
-        };
+        let name = column.name.clone();
         let changes = TableChanges::new();
         let mut note = None;
         let changes = match default {
@@ -206,56 +251,17 @@ impl Actions<'_> {
         if known || note.is_some() {
             self.steps.push(Step::Note(Kind::Default, name, note));
         }
-        Ok(())
     }
 
-    fn alter_by(&mut self, at: usize, op: AlterColumnOperation) -> Result<()> {
-        let column = &self.schema.columns[at];
-        let (name, changes) = (column.name.clone(), TableChanges::new());
-        let changes = match op {
-            AlterColumnOperation::SetNotNull => changes.set_not_null(&name),
-            AlterColumnOperation::DropNotNull => {
-                if self
-                    .schema
-                    .primary()
-                    .is_some_and(|p| p.key.iter().any(|k| k.column == column.id))
-                {
-                    let text = format!("column \"{name}\" is in a primary key");
-                    return Err(SqlError::new("42P16", text));
-                }
-                changes.drop_not_null(&name)
+    /// Whether an expression is the column itself, cast to the new type.
+    fn is_plain_cast(&self, expr: ExprId, column: &str, ty: DataType) -> bool {
+        match self.source.tree.expr(expr) {
+            Expr::Column(path) => matches!(&path[..], [name] if &**name == column),
+            Expr::Cast(inner, to) => {
+                column_type(self.source, to).is_ok_and(|(to, _)| to == ty)
+                    && self.is_plain_cast(*inner, column, ty)
             }
-            AlterColumnOperation::SetDataType { data_type, using, .. } => {
-                let (ty, _) = column_type(&data_type)?;
-                if !using.as_ref().is_none_or(|e| is_plain_cast(e, &name, ty)) {
-                    return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
-                        .hint("Add a column of the new type, UPDATE it, and drop the old one."));
-                }
-                let (table, number) = (oids::of_table(self.schema.id), column.id.0 + 1);
-                let readers = crate::ddl::view::users_of_column(self.view, table, number);
-                if let Some(reader) = readers.first() {
-                    let text = "cannot alter type of a column used by a view or rule";
-                    let reader = Name::of_engine(reader).1.name;
-                    let detail = format!("view {reader} depends on column \"{name}\"");
-                    return Err(SqlError::new(state::UNSUPPORTED, text).detail(detail));
-                }
-                changes.set_type(&name, ty)
-            }
-            other => return Err(SqlError::unsupported(format!("ALTER COLUMN … {other}"))),
-        };
-        self.steps.push(Step::Changes(changes));
-        Ok(())
-    }
-}
-
-/// Whether an expression is the column itself, cast to the new type.
-fn is_plain_cast(expr: &Expr, column: &str, ty: DataType) -> bool {
-    match expr {
-        Expr::Identifier(ident) => fold(ident) == column,
-        Expr::Nested(inner) => is_plain_cast(inner, column, ty),
-        Expr::Cast { expr, data_type, .. } => {
-            column_type(data_type).is_ok_and(|(to, _)| to == ty) && is_plain_cast(expr, column, ty)
+            _ => false,
         }
-        _ => false,
     }
 }

@@ -7,133 +7,179 @@ mod actions;
 mod columns;
 mod steps;
 
+use onlap_pg::ast::{AlterTable, RelationKind, Role, TableChange};
+
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
+use crate::source::{Source, role_word, strings};
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
 
 use super::change::notice;
 use super::naming::{self, Relation};
+use super::sequence;
 use actions::Actions;
 
-/// ALTER TABLE, after these words.
+/// ALTER TABLE, INDEX, SEQUENCE and VIEW.
 ///
 /// # Errors
 /// There is no such table; what Onlap does not do; rows that do not fit.
-pub fn table(
+pub fn run(
     session: &mut Session,
     view: &View,
-    words: &mut Words<'_>,
+    source: Source<'_>,
+    alter: &AlterTable,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let skip = words.accept(&["if", "exists"]);
-    words.accept(&["only"]);
-    let parts = words.name()?;
-    words.symbol(&datafusion::sql::sqlparser::tokenizer::Token::Mul);
-    if words.accept(&["owner", "to"]) {
-        let role = words.ident()?;
-        words.end()?;
-        return owner(session, view, &parts, &role, skip, client, "ALTER TABLE");
+    let parts = strings(&alter.table.name);
+    let of = Named { session, view, parts: &parts, skip: alter.skip, client };
+    match alter.kind {
+        RelationKind::Table => of.table(source, &alter.actions),
+        RelationKind::View => of.of_view(&alter.actions),
+        RelationKind::Index => of.of_index(&alter.actions),
+        RelationKind::Sequence => of.of_sequence(&alter.actions),
+        RelationKind::MaterializedView => Err(SqlError::unsupported("ALTER MATERIALIZED VIEW")),
     }
-    let (name, table) = match view.table(&parts) {
-        Err(e) if skip && e.state() == state::NO_TABLE => {
-            notice(client, "00000", format!("{}, skipping", e.message()));
-            return Ok("ALTER TABLE");
-        }
-        found => found?,
-    };
-    view.must_own(Action::Alter, &name, Relation::Table)?;
-    let pieces = words.pieces();
-    let mut actions = Actions::new(view, &name, &table);
-    for piece in pieces {
-        actions.read(session, piece, client)?;
-    }
-    let steps = actions.steps;
-    if steps.is_empty() {
-        return Ok("ALTER TABLE");
-    }
-    steps::run(session, view, table, steps)?;
-    Ok("ALTER TABLE")
 }
 
-/// OWNER TO, of anything that has a name in a schema.
-fn owner(
-    session: &mut Session,
-    view: &View,
-    parts: &[String],
-    role: &str,
+/// What ALTER names.
+struct Named<'a> {
+    session: &'a mut Session,
+    view: &'a View,
+    parts: &'a [String],
+    /// IF EXISTS.
     skip: bool,
-    client: &mut dyn Client,
-    tag: &'static str,
-) -> Result<&'static str> {
-    let Some((name, found)) = relation(view, parts)? else {
-        let error = crate::view::no_table(parts);
-        if skip {
-            notice(client, "00000", format!("{}, skipping", error.message()));
-            return Ok(tag);
-        }
-        return Err(error);
-    };
-    if found == Relation::Index {
-        let text = format!("cannot change owner of index \"{}\"", name.name);
-        return Err(SqlError::new("42809", text)
-            .hint("Change the ownership of the index's table, instead."));
-    }
-    session.give_relation(view, &name, found, role)?;
-    Ok(tag)
+    client: &'a mut dyn Client,
 }
 
-/// ALTER VIEW, after these words: another owner, name or schema.
-///
-/// # Errors
-/// There is no such view; the role may not; what Onlap does not do.
-pub fn view(
-    session: &mut Session,
-    view: &View,
-    words: &mut Words<'_>,
-    client: &mut dyn Client,
-) -> Result<&'static str> {
-    const TAG: &str = "ALTER VIEW";
-    let skip = words.accept(&["if", "exists"]);
-    let parts = words.name()?;
-    let name = match relation(view, &parts)? {
-        Some((name, Relation::View)) => name,
-        Some((name, _)) => {
-            return Err(SqlError::new("42809", format!("\"{}\" is not a view", name.name)));
+impl Named<'_> {
+    /// Tells that there is none, where IF EXISTS was said.
+    fn missing(&mut self, error: SqlError, tag: &'static str) -> Result<&'static str> {
+        if !self.skip {
+            return Err(error);
         }
-        None if skip => {
-            let error = crate::view::no_table(&parts);
-            notice(client, "00000", format!("{}, skipping", error.message()));
+        notice(self.client, "00000", format!("{}, skipping", error.message()));
+        Ok(tag)
+    }
+
+    fn table(mut self, source: Source<'_>, changes: &[TableChange]) -> Result<&'static str> {
+        const TAG: &str = "ALTER TABLE";
+        if let [TableChange::Owner(role)] = changes {
+            return self.owner(role, TAG);
+        }
+        let (name, table) = match self.view.table(self.parts) {
+            Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
+            found => found?,
+        };
+        self.view.must_own(Action::Alter, &name, Relation::Table)?;
+        let mut actions = Actions::new(self.view, source, &name, &table);
+        for change in changes {
+            actions.read(self.session, change, self.client)?;
+        }
+        let steps = actions.steps;
+        if !steps.is_empty() {
+            steps::run(self.session, self.view, table, steps)?;
+        }
+        Ok(TAG)
+    }
+
+    /// OWNER TO, of anything that has a name in a schema.
+    fn owner(mut self, role: &Role, tag: &'static str) -> Result<&'static str> {
+        let Some((name, found)) = relation(self.view, self.parts)? else {
+            let error = crate::view::no_table(self.parts);
+            return self.missing(error, tag);
+        };
+        if found == Relation::Index {
+            let text = format!("cannot change owner of index \"{}\"", name.name);
+            return Err(SqlError::new("42809", text)
+                .hint("Change the ownership of the index's table, instead."));
+        }
+        self.session.give_relation(self.view, &name, found, role_word(role))?;
+        Ok(tag)
+    }
+
+    /// ALTER VIEW: another owner, name or schema.
+    fn of_view(mut self, changes: &[TableChange]) -> Result<&'static str> {
+        const TAG: &str = "ALTER VIEW";
+        let view = self.view;
+        let name = match relation(view, self.parts)? {
+            Some((name, Relation::View)) => name,
+            Some((name, _)) => {
+                return Err(SqlError::new("42809", format!("\"{}\" is not a view", name.name)));
+            }
+            None => {
+                let error = crate::view::no_table(self.parts);
+                return self.missing(error, TAG);
+            }
+        };
+        let (to, renames) = match changes {
+            [TableChange::Owner(role)] => return self.owner(role, TAG),
+            [TableChange::Rename(to)] => (Name::new(&name.schema, &**to), true),
+            [TableChange::Schema(to)] => (Name::new(&**to, &name.name), false),
+            _ => return Err(SqlError::unsupported("this form of ALTER VIEW")),
+        };
+        view.must_own(Action::Alter, &name, Relation::View)?;
+        view.must_create_in(&to.schema)?;
+        if !renames && to == name {
             return Ok(TAG);
         }
-        None => return Err(crate::view::no_table(&parts)),
-    };
-    if words.accept(&["owner", "to"]) {
-        let role = words.ident()?;
-        words.end()?;
-        return owner(session, view, &parts, &role, skip, client, TAG);
+        naming::check_free(view, &to)?;
+        let (from, to) = (name.engine(&view.database), to.engine(&view.database));
+        self.session.rename(Kind::View, &from, &to)?;
+        self.session.catalog_changed()?;
+        Ok(TAG)
     }
-    let renames = words.accept(&["rename", "to"]);
-    let to = if renames {
-        Name::new(&name.schema, words.ident()?)
-    } else if words.accept(&["set", "schema"]) {
-        Name::new(words.ident()?, &name.name)
-    } else {
-        return Err(SqlError::unsupported("this form of ALTER VIEW"));
-    };
-    words.end()?;
-    view.must_own(Action::Alter, &name, Relation::View)?;
-    view.must_create_in(&to.schema)?;
-    if !renames && to == name {
-        return Ok(TAG);
+
+    /// ALTER INDEX: another name; what is said of storage means nothing here.
+    fn of_index(mut self, changes: &[TableChange]) -> Result<&'static str> {
+        const TAG: &str = "ALTER INDEX";
+        let view = self.view;
+        let Some((table, index)) = super::index::find(view, self.parts)? else {
+            let error = crate::view::no_table(self.parts);
+            return self.missing(error, TAG);
+        };
+        let schema = Name::of_engine(&table.name()).1.schema;
+        view.must_own(Action::Alter, &Name::new(&schema, &index), Relation::Index)?;
+        for change in changes {
+            match change {
+                TableChange::Rename(to) => {
+                    view.must_create_in(&schema)?;
+                    naming::check_free(view, &Name::new(&schema, &**to))?;
+                    let changes = onlap::TableChanges::new().rename_index(&index, &**to);
+                    view.scope.tx()?.alter_table(&table, &changes)?;
+                    self.session.catalog_changed()?;
+                }
+                TableChange::Settings(_) | TableChange::Storage(_) => {}
+                _ => return Err(SqlError::unsupported("this form of ALTER INDEX")),
+            }
+        }
+        Ok(TAG)
     }
-    naming::check_free(view, &to)?;
-    session.rename(Kind::View, &name.engine(&view.database), &to.engine(&view.database))?;
-    session.catalog_changed()?;
-    Ok(TAG)
+
+    /// ALTER SEQUENCE as a relation: another owner.
+    fn of_sequence(mut self, changes: &[TableChange]) -> Result<&'static str> {
+        const TAG: &str = "ALTER SEQUENCE";
+        let (name, _) = match sequence::find(self.view, self.parts) {
+            Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
+            found => found?,
+        };
+        if let [TableChange::Owner(role)] = changes {
+            let (session, relation) = (self.session, Relation::Sequence);
+            session.give_relation(self.view, &name, relation, role_word(role))?;
+            return Ok(TAG);
+        }
+        self.view.must_own(Action::Alter, &name, Relation::Sequence)?;
+        match changes {
+            [TableChange::Rename(_) | TableChange::Schema(_)] => {
+                Err(SqlError::unsupported("renaming a sequence")
+                    .hint("Create one of the other name, and set it with setval()."))
+            }
+            [TableChange::Storage(_)] => Ok(TAG),
+            _ => Err(SqlError::unsupported("this form of ALTER SEQUENCE")),
+        }
+    }
 }
 
 /// What a name stands for, wherever it is in the search path.
@@ -144,43 +190,4 @@ pub fn relation(view: &View, parts: &[String]) -> Result<Option<(Name, Relation)
         }
     }
     Ok(None)
-}
-
-/// ALTER INDEX, after these words.
-///
-/// # Errors
-/// There is no such index; anything but another name.
-pub fn index(
-    session: &mut Session,
-    view: &View,
-    words: &mut Words<'_>,
-    client: &mut dyn Client,
-) -> Result<&'static str> {
-    let skip = words.accept(&["if", "exists"]);
-    let parts = words.name()?;
-    let found = super::index::find(view, &parts)?;
-    let Some((table, index)) = found else {
-        let error = crate::view::no_table(&parts);
-        if skip {
-            notice(client, "00000", format!("{}, skipping", error.message()));
-            return Ok("ALTER INDEX");
-        }
-        return Err(error);
-    };
-    let schema = Name::of_engine(&table.name()).1.schema;
-    view.must_own(Action::Alter, &Name::new(&schema, &index), Relation::Index)?;
-    if words.accept(&["rename", "to"]) {
-        let to = words.ident()?;
-        words.end()?;
-        view.must_create_in(&schema)?;
-        naming::check_free(view, &Name::new(schema, &to))?;
-        let changes = onlap::TableChanges::new().rename_index(index, to);
-        view.scope.tx()?.alter_table(&table, &changes)?;
-        session.catalog_changed()?;
-        return Ok("ALTER INDEX");
-    }
-    match words.one_of(&["set", "reset", "depends", "no"]) {
-        Some(_) => Ok("ALTER INDEX"),
-        None => Err(SqlError::unsupported("this form of ALTER INDEX")),
-    }
 }

@@ -1,0 +1,266 @@
+//! Statements about schemas, databases, roles, rights and comments as they were written.
+
+use super::{Name, OptionValue, Path, Role, Statement};
+
+/// CREATE SCHEMA.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateSchema {
+    /// IF NOT EXISTS.
+    pub skip: bool,
+    /// Its name.
+    pub name: Option<Name>,
+    /// AUTHORIZATION.
+    pub owner: Option<Role>,
+    /// What is made in it.
+    pub elements: Vec<Statement>,
+}
+
+/// CREATE and ALTER DATABASE: the name and its options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Database {
+    /// Its name.
+    pub name: Name,
+    /// Options; DEFAULT where there is no value.
+    pub options: Vec<(Name, Option<OptionValue>)>,
+}
+
+/// What ALTER does to a schema or a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectChange {
+    /// OWNER TO
+    Owner(Role),
+    /// RENAME TO
+    Rename(Name),
+    /// Anything else.
+    Other,
+}
+
+/// What is dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropKind {
+    /// TABLE
+    Table,
+    /// INDEX
+    Index,
+    /// VIEW
+    View,
+    /// MATERIALIZED VIEW
+    MaterializedView,
+    /// SEQUENCE
+    Sequence,
+    /// SCHEMA
+    Schema,
+}
+
+/// DROP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drop {
+    /// What.
+    pub kind: DropKind,
+    /// CONCURRENTLY.
+    pub concurrently: bool,
+    /// IF EXISTS.
+    pub skip: bool,
+    /// The names.
+    pub names: Vec<Path>,
+    /// CASCADE.
+    pub cascade: bool,
+}
+
+/// An attribute of a role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoleOption {
+    /// SUPERUSER and its like, without NO; false where NO was there.
+    Flag(&'static str, bool),
+    /// PASSWORD; none for NULL.
+    Password(Option<Box<str>>),
+    /// CONNECTION LIMIT
+    ConnectionLimit(i32),
+    /// VALID UNTIL
+    ValidUntil(Box<str>),
+    /// SYSID
+    Sysid,
+    /// IN ROLE
+    In(Vec<Role>),
+    /// ROLE, USER
+    Members(Vec<Role>),
+    /// ADMIN
+    Admins(Vec<Role>),
+}
+
+/// CREATE ROLE, USER, GROUP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateRole {
+    /// Whether USER was said, who may log in.
+    pub login: bool,
+    /// Its name.
+    pub name: Name,
+    /// Its attributes.
+    pub options: Vec<RoleOption>,
+}
+
+/// What ALTER ROLE does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RoleChange {
+    /// Other attributes.
+    Options(Vec<RoleOption>),
+    /// RENAME TO
+    Rename(Name),
+    /// SET, RESET
+    Settings,
+    /// ADD (true) or DROP USER
+    Members(bool, Vec<Role>),
+}
+
+/// ALTER ROLE, USER, GROUP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlterRole {
+    /// The role; none for ALL.
+    pub role: Option<Role>,
+    /// What it does.
+    pub change: RoleChange,
+}
+
+/// A privilege, and the columns that it is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Privilege {
+    /// Its word; none for ALL.
+    pub word: Option<Name>,
+    /// The columns; none for the whole object.
+    pub columns: Vec<Name>,
+}
+
+/// What privileges are on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GrantOn {
+    /// Tables, views and sequences by name; whether TABLE was said.
+    Relations(Vec<Path>),
+    /// SEQUENCE
+    Sequences(Vec<Path>),
+    /// SCHEMA
+    Schemas(Vec<Name>),
+    /// DATABASE
+    Databases(Vec<Name>),
+    /// ALL TABLES IN SCHEMA
+    TablesIn(Vec<Name>),
+    /// ALL SEQUENCES IN SCHEMA
+    SequencesIn(Vec<Name>),
+    /// ALL FUNCTIONS, PROCEDURES, ROUTINES IN SCHEMA
+    FunctionsIn(Vec<Name>),
+    /// Functions, types, languages and others.
+    Others,
+}
+
+/// GRANT and REVOKE of privileges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Grant {
+    /// GRANT, and not REVOKE.
+    pub grant: bool,
+    /// GRANT OPTION FOR, or WITH GRANT OPTION.
+    pub option: bool,
+    /// The privileges.
+    pub privileges: Vec<Privilege>,
+    /// What they are on.
+    pub on: GrantOn,
+    /// To whom, or from whom.
+    pub roles: Vec<Role>,
+    /// GRANTED BY.
+    pub grantor: Option<Role>,
+    /// CASCADE.
+    pub cascade: bool,
+}
+
+/// GRANT and REVOKE of roles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GrantRole {
+    /// GRANT, and not REVOKE.
+    pub grant: bool,
+    /// ADMIN OPTION FOR, or WITH ADMIN OPTION.
+    pub admin: bool,
+    /// The roles.
+    pub roles: Vec<Name>,
+    /// To whom, or from whom.
+    pub members: Vec<Role>,
+    /// GRANTED BY.
+    pub grantor: Option<Role>,
+}
+
+/// What default privileges are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultOn {
+    /// TABLES
+    Tables,
+    /// SEQUENCES
+    Sequences,
+    /// SCHEMAS
+    Schemas,
+    /// FUNCTIONS, ROUTINES, TYPES
+    Others,
+}
+
+/// ALTER DEFAULT PRIVILEGES.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefaultPrivileges {
+    /// FOR ROLE.
+    pub of: Vec<Role>,
+    /// IN SCHEMA.
+    pub schemas: Vec<Name>,
+    /// What they are on.
+    pub on: DefaultOn,
+    /// The privileges, and to whom; what they are on is said above.
+    pub grant: Grant,
+}
+
+/// What COMMENT is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommentOn {
+    /// TABLE, VIEW, INDEX, SEQUENCE: the word.
+    Relation(&'static str, Path),
+    /// COLUMN
+    Column(Path),
+    /// CONSTRAINT ON a table
+    Constraint(Name, Path),
+    /// SCHEMA
+    Schema(Name),
+    /// DATABASE
+    Database(Name),
+    /// ROLE
+    Role(Name),
+    /// EXTENSION
+    Extension(Name),
+}
+
+/// A statement about objects that are no relations, and about rights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Object {
+    /// CREATE SCHEMA
+    CreateSchema(CreateSchema),
+    /// ALTER SCHEMA
+    AlterSchema(Name, ObjectChange),
+    /// CREATE DATABASE
+    CreateDatabase(Database),
+    /// ALTER DATABASE
+    AlterDatabase(Name, ObjectChange),
+    /// DROP DATABASE; IF EXISTS where the last is true.
+    DropDatabase(Name, bool),
+    /// DROP
+    Drop(Drop),
+    /// CREATE ROLE
+    CreateRole(CreateRole),
+    /// ALTER ROLE
+    AlterRole(AlterRole),
+    /// DROP ROLE; IF EXISTS where the last is true.
+    DropRole(Vec<Role>, bool),
+    /// GRANT, REVOKE
+    Grant(Grant),
+    /// GRANT, REVOKE of roles
+    GrantRole(GrantRole),
+    /// ALTER DEFAULT PRIVILEGES
+    DefaultPrivileges(DefaultPrivileges),
+    /// REASSIGN OWNED BY … TO
+    Reassign(Vec<Role>, Role),
+    /// DROP OWNED BY; CASCADE where the last is true.
+    DropOwned(Vec<Role>, bool),
+    /// COMMENT ON; none for NULL.
+    Comment(CommentOn, Option<Box<str>>),
+}

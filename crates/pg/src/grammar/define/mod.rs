@@ -1,0 +1,342 @@
+//! CREATE, ALTER and DROP: which statement is it?
+
+mod alter;
+mod constraint;
+mod drop;
+mod index;
+mod role;
+mod sequence;
+mod table;
+mod view;
+
+use super::keyword::Keyword;
+use super::parser::Parser;
+use super::token::Kind;
+use crate::Result;
+use crate::ast::{
+    CreateSchema, Database, Lasting, Name, Object, ObjectChange, OptionValue, Statement,
+};
+
+/// What CREATE may make that is not read here.
+const MADE: &[Keyword] = &[
+    Keyword::Access,
+    Keyword::Aggregate,
+    Keyword::Cast,
+    Keyword::Collation,
+    Keyword::Constraint,
+    Keyword::Conversion,
+    Keyword::Default,
+    Keyword::Domain,
+    Keyword::Event,
+    Keyword::Extension,
+    Keyword::Foreign,
+    Keyword::Function,
+    Keyword::Language,
+    Keyword::Operator,
+    Keyword::Policy,
+    Keyword::Procedural,
+    Keyword::Procedure,
+    Keyword::Publication,
+    Keyword::Rule,
+    Keyword::Server,
+    Keyword::Statistics,
+    Keyword::Subscription,
+    Keyword::Tablespace,
+    Keyword::Text,
+    Keyword::Transform,
+    Keyword::Trigger,
+    Keyword::Trusted,
+    Keyword::Type,
+];
+
+/// What CREATE OR REPLACE may make that is not read here.
+const REPLACED: &[Keyword] = &[
+    Keyword::Aggregate,
+    Keyword::Constraint,
+    Keyword::Function,
+    Keyword::Language,
+    Keyword::Procedural,
+    Keyword::Procedure,
+    Keyword::Rule,
+    Keyword::Transform,
+    Keyword::Trigger,
+    Keyword::Trusted,
+];
+
+/// What ALTER may change that is not read here.
+const ALTERED: &[Keyword] = &[
+    Keyword::Aggregate,
+    Keyword::Collation,
+    Keyword::Conversion,
+    Keyword::Domain,
+    Keyword::Event,
+    Keyword::Extension,
+    Keyword::Foreign,
+    Keyword::Function,
+    Keyword::Language,
+    Keyword::Large,
+    Keyword::Operator,
+    Keyword::Policy,
+    Keyword::Procedural,
+    Keyword::Procedure,
+    Keyword::Publication,
+    Keyword::Routine,
+    Keyword::Rule,
+    Keyword::Server,
+    Keyword::Statistics,
+    Keyword::Subscription,
+    Keyword::System,
+    Keyword::Tablespace,
+    Keyword::Text,
+    Keyword::Trigger,
+    Keyword::Type,
+];
+
+/// A statement about an object that is no relation.
+pub(super) fn object(object: Object) -> Result<Statement> {
+    Ok(Statement::Object(Box::new(object)))
+}
+
+impl Parser<'_> {
+    fn at_any(&self, words: &[Keyword]) -> bool {
+        matches!(self.kind(), Kind::Word(word) if words.contains(&word))
+    }
+
+    /// CREATE.
+    pub(super) fn create(&mut self) -> Result<Statement> {
+        use Keyword as K;
+        self.advance();
+        let replace = self.accept_word(K::Or);
+        if replace {
+            self.expect_word(K::Replace)?;
+            if self.at_any(REPLACED) {
+                return self.other(K::Create);
+            }
+        }
+        let lasting = self.lasting()?;
+        let plain = !replace && lasting == Lasting::Permanent;
+        match self.kind() {
+            Kind::Word(K::View) => {
+                self.advance();
+                self.create_view(replace, lasting)
+            }
+            Kind::Word(K::Recursive) => {
+                self.advance();
+                self.expect_word(K::View)?;
+                self.create_recursive_view(replace, lasting)
+            }
+            Kind::Word(K::Table) if !replace => {
+                self.advance();
+                self.create_table(lasting)
+            }
+            Kind::Word(K::Sequence) if !replace => {
+                self.advance();
+                self.create_sequence(lasting)
+            }
+            Kind::Word(K::Materialized) if !replace && lasting != Lasting::Temporary => {
+                self.advance();
+                self.expect_word(K::View)?;
+                self.create_materialized(lasting)
+            }
+            Kind::Word(K::Unique | K::Index) if plain => self.create_index(),
+            Kind::Word(K::Schema) if plain => {
+                self.advance();
+                self.create_schema()
+            }
+            Kind::Word(K::Database) if plain => {
+                self.advance();
+                let name = self.column_name()?;
+                let options = self.database_options()?;
+                object(Object::CreateDatabase(Database { name, options }))
+            }
+            Kind::Word(K::User) if plain && self.ahead(1) == Kind::Word(K::Mapping) => {
+                self.other(K::Create)
+            }
+            Kind::Word(word @ (K::Role | K::User | K::Group)) if plain => {
+                self.advance();
+                self.create_role(word == K::User)
+            }
+            _ if plain && self.at_any(MADE) => self.other(K::Create),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// TEMPORARY, UNLOGGED and their like.
+    fn lasting(&mut self) -> Result<Lasting> {
+        use Keyword as K;
+        match self.kind() {
+            Kind::Word(K::Temporary | K::Temp) => {
+                self.advance();
+                Ok(Lasting::Temporary)
+            }
+            Kind::Word(K::Local | K::Global) => {
+                self.advance();
+                match self.kind() {
+                    Kind::Word(K::Temporary | K::Temp) => {
+                        self.advance();
+                        Ok(Lasting::Temporary)
+                    }
+                    _ => Err(self.unexpected()),
+                }
+            }
+            Kind::Word(K::Unlogged) => {
+                self.advance();
+                Ok(Lasting::Unlogged)
+            }
+            _ => Ok(Lasting::Permanent),
+        }
+    }
+
+    fn create_schema(&mut self) -> Result<Statement> {
+        use Keyword as K;
+        let skip = self.if_not_exists()?;
+        let (mut name, mut owner) = (None, None);
+        if !self.at_word(K::Authorization) {
+            name = Some(self.column_name()?);
+        }
+        if self.accept_word(K::Authorization) {
+            owner = Some(self.role()?);
+        }
+        let place = self.place();
+        let mut elements = Vec::new();
+        loop {
+            match self.kind() {
+                Kind::Word(K::Create) => {
+                    let statement = self.create()?;
+                    elements.push(statement);
+                }
+                Kind::Word(K::Grant) => {
+                    let statement = self.grant()?;
+                    elements.push(statement);
+                }
+                _ => break,
+            }
+        }
+        if skip && !elements.is_empty() {
+            let text = "CREATE SCHEMA IF NOT EXISTS cannot include schema elements";
+            return Err(crate::Error::new("0A000", text).at(place));
+        }
+        object(Object::CreateSchema(CreateSchema { skip, name, owner, elements }))
+    }
+
+    /// Options of a database, up to the end.
+    fn database_options(&mut self) -> Result<Vec<(Name, Option<OptionValue>)>> {
+        use Keyword as K;
+        self.accept_word(K::With);
+        let mut options = Vec::new();
+        loop {
+            let name: Name = match self.kind() {
+                Kind::Name => {
+                    let token = self.advance();
+                    self.value(token)
+                }
+                Kind::Word(K::Connection) => {
+                    self.advance();
+                    self.expect_word(K::Limit)?;
+                    "connection_limit".into()
+                }
+                Kind::Word(
+                    word @ (K::Encoding | K::Location | K::Owner | K::Tablespace | K::Template),
+                ) => {
+                    self.advance();
+                    word.word().into()
+                }
+                _ => return Ok(options),
+            };
+            self.accept_char('=');
+            let value = match self.kind() {
+                Kind::Word(K::Default) => {
+                    self.advance();
+                    None
+                }
+                Kind::Int(_) | Kind::Char('+' | '-') => {
+                    Some(OptionValue::Number(self.signed_int()?.to_string().into()))
+                }
+                _ => Some(self.flag_or_text()?),
+            };
+            options.push((name, value));
+        }
+    }
+
+    /// ALTER.
+    pub(super) fn alter(&mut self) -> Result<Statement> {
+        use Keyword as K;
+        self.advance();
+        let next = self.ahead(1);
+        match self.kind() {
+            Kind::Word(K::Table | K::Index | K::Sequence | K::View | K::Materialized) => {
+                self.alter_relation()
+            }
+            Kind::Word(K::Default) => {
+                self.advance();
+                self.expect_word(K::Privileges)?;
+                self.default_privileges()
+            }
+            Kind::Word(K::Schema) => {
+                self.advance();
+                let name = self.column_name()?;
+                let change = self.object_change()?;
+                object(Object::AlterSchema(name, change))
+            }
+            Kind::Word(K::Database) => {
+                self.advance();
+                self.alter_database()
+            }
+            Kind::Word(K::User) if next == Kind::Word(K::Mapping) => self.other(K::Alter),
+            Kind::Word(K::Group) => {
+                self.advance();
+                self.alter_group()
+            }
+            Kind::Word(K::Role | K::User) => {
+                self.advance();
+                self.alter_role()
+            }
+            _ if self.at_any(ALTERED) => self.other(K::Alter),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    /// OWNER TO or RENAME TO.
+    fn object_change(&mut self) -> Result<ObjectChange> {
+        if self.accept_word(Keyword::Owner) {
+            self.expect_word(Keyword::To)?;
+            return self.role().map(ObjectChange::Owner);
+        }
+        self.expect_word(Keyword::Rename)?;
+        self.expect_word(Keyword::To)?;
+        self.column_name().map(ObjectChange::Rename)
+    }
+
+    fn alter_database(&mut self) -> Result<Statement> {
+        use Keyword as K;
+        let name = self.column_name()?;
+        let change = match self.kind() {
+            Kind::Word(K::Rename) => self.object_change()?,
+            Kind::Word(K::Owner) if self.ahead(1) == Kind::Word(K::To) => self.object_change()?,
+            Kind::Word(K::Refresh) => {
+                self.advance();
+                self.expect_word(K::Collation)?;
+                self.expect_word(K::Version)?;
+                ObjectChange::Other
+            }
+            Kind::Word(K::Set)
+                if self.ahead(1) == Kind::Word(K::Tablespace)
+                    && !matches!(self.ahead(2), Kind::Char('=') | Kind::Word(K::To)) =>
+            {
+                self.advance();
+                self.advance();
+                self.column_name()?;
+                ObjectChange::Other
+            }
+            Kind::Word(K::Set | K::Reset) => {
+                self.set_or_reset()?;
+                ObjectChange::Other
+            }
+            _ => {
+                self.database_options()?;
+                ObjectChange::Other
+            }
+        };
+        object(Object::AlterDatabase(name, change))
+    }
+}

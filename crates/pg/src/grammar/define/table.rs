@@ -1,0 +1,377 @@
+//! CREATE TABLE.
+
+use super::super::keyword::Keyword;
+use super::super::parser::Parser;
+use super::super::token::Kind;
+use crate::Result;
+use crate::ast::{
+    ColumnRule, CreateTable, CreateTableAs, Kept, Lasting, Name, NewColumn, OnCommit, Path,
+    Statement, TableElement, TableKind,
+};
+
+impl Parser<'_> {
+    /// CREATE TABLE, behind these words.
+    pub(super) fn create_table(&mut self, lasting: Lasting) -> Result<Statement> {
+        use Keyword as K;
+        let skip = self.if_not_exists()?;
+        let place = self.place();
+        let name = self.relation_name()?;
+        let names_columns = self.at_char('(')
+            && Parser::is_column_name(self.ahead(1))
+            && matches!(self.ahead(2), Kind::Char(',' | ')'));
+        let defines = matches!(self.kind(), Kind::Char('(') | Kind::Word(K::Of | K::Partition));
+        if names_columns || !defines {
+            let columns = self.names_if_parens()?;
+            return self.create_as(lasting, skip, (name, place), columns);
+        }
+        let mut create = CreateTable {
+            lasting,
+            skip,
+            name,
+            place,
+            kind: TableKind::Plain,
+            elements: Vec::new(),
+            inherits: Vec::new(),
+            partitioned: false,
+            kept: Kept::default(),
+        };
+        if self.accept_word(K::Of) {
+            create.kind = TableKind::Of(self.any_name()?);
+            create.elements = self.typed_elements()?;
+        } else if self.accept_word(K::Partition) {
+            self.expect_word(K::Of)?;
+            create.kind = TableKind::PartitionOf(self.relation_name()?);
+            create.elements = self.typed_elements()?;
+            self.partition_bound()?;
+        } else {
+            create.elements = self.elements()?;
+            if self.accept_word(K::Inherits) {
+                self.expect_char('(')?;
+                create.inherits = self.relation_names()?;
+                self.expect_char(')')?;
+            }
+        }
+        create.partitioned = self.partition_spec()?;
+        create.kept = self.kept(true)?;
+        Ok(Statement::CreateTable(Box::new(create)))
+    }
+
+    /// CREATE TABLE AS, behind the name and the columns.
+    fn create_as(
+        &mut self,
+        lasting: Lasting,
+        skip: bool,
+        (name, place): (Path, u32),
+        columns: Vec<Name>,
+    ) -> Result<Statement> {
+        use Keyword as K;
+        let kept = self.kept(true)?;
+        self.expect_word(K::As)?;
+        let mut query = None;
+        let (_, span) = self.spanned(|p| {
+            if p.accept_word(K::Execute) {
+                p.column_name()?;
+                if p.at_char('(') {
+                    p.exprs_in_parens()?;
+                }
+                return Ok(());
+            }
+            query = Some(p.query()?);
+            Ok(())
+        })?;
+        let no_data = self.no_data()?;
+        let materialized = false;
+        Ok(Statement::CreateTableAs(Box::new(CreateTableAs {
+            lasting,
+            skip,
+            materialized,
+            name,
+            place,
+            columns,
+            kept,
+            query,
+            span,
+            no_data,
+        })))
+    }
+
+    /// CREATE MATERIALIZED VIEW, behind these words.
+    pub(super) fn create_materialized(&mut self, lasting: Lasting) -> Result<Statement> {
+        let skip = self.if_not_exists()?;
+        let place = self.place();
+        let name = self.relation_name()?;
+        let columns = self.names_if_parens()?;
+        let kept = self.kept(false)?;
+        self.expect_word(Keyword::As)?;
+        let (query, span) = self.spanned(Self::query)?;
+        let no_data = self.no_data()?;
+        Ok(Statement::CreateTableAs(Box::new(CreateTableAs {
+            lasting,
+            skip,
+            materialized: true,
+            name,
+            place,
+            columns,
+            kept,
+            query: Some(query),
+            span,
+            no_data,
+        })))
+    }
+
+    /// WITH DATA (false) or WITH NO DATA.
+    fn no_data(&mut self) -> Result<bool> {
+        if !self.accept_word(Keyword::With) {
+            return Ok(false);
+        }
+        let no = self.accept_word(Keyword::No);
+        self.expect_word(Keyword::Data)?;
+        Ok(no)
+    }
+
+    fn elements(&mut self) -> Result<Vec<TableElement>> {
+        self.expect_char('(')?;
+        let mut elements = Vec::new();
+        if self.accept_char(')') {
+            return Ok(elements);
+        }
+        loop {
+            elements.push(if self.at_constraint() {
+                TableElement::Constraint(self.table_constraint()?)
+            } else if self.accept_word(Keyword::Like) {
+                self.like_table()?
+            } else {
+                TableElement::Column(self.new_column()?)
+            });
+            if !self.accept_char(',') {
+                break;
+            }
+        }
+        self.expect_char(')')?;
+        Ok(elements)
+    }
+
+    /// What is said of the columns of a type or of another table.
+    fn typed_elements(&mut self) -> Result<Vec<TableElement>> {
+        let mut elements = Vec::new();
+        if !self.accept_char('(') {
+            return Ok(elements);
+        }
+        loop {
+            if self.at_constraint() {
+                elements.push(TableElement::Constraint(self.table_constraint()?));
+            } else {
+                let place = self.place();
+                let name = self.column_name()?;
+                if self.accept_word(Keyword::With) {
+                    self.expect_word(Keyword::Options)?;
+                }
+                let rules = self.column_rules()?;
+                let column = NewColumn { name, ty: None, compression: None, rules, place };
+                elements.push(TableElement::Column(column));
+            }
+            if !self.accept_char(',') {
+                break;
+            }
+        }
+        self.expect_char(')')?;
+        Ok(elements)
+    }
+
+    /// LIKE, behind this word.
+    fn like_table(&mut self) -> Result<TableElement> {
+        use Keyword as K;
+        let table = self.relation_name()?;
+        let mut options = Vec::new();
+        loop {
+            let including = match self.kind() {
+                Kind::Word(K::Including) => true,
+                Kind::Word(K::Excluding) => false,
+                _ => return Ok(TableElement::Like(table, options)),
+            };
+            self.advance();
+            match self.kind() {
+                Kind::Word(
+                    word @ (K::Comments
+                    | K::Compression
+                    | K::Constraints
+                    | K::Defaults
+                    | K::Identity
+                    | K::Generated
+                    | K::Indexes
+                    | K::Statistics
+                    | K::Storage
+                    | K::All),
+                ) => {
+                    self.advance();
+                    options.push((including, word.word().into()));
+                }
+                _ => return Err(self.unexpected()),
+            }
+        }
+    }
+
+    /// A column's declaration.
+    pub(super) fn new_column(&mut self) -> Result<NewColumn> {
+        use Keyword as K;
+        let place = self.place();
+        let name = self.column_name()?;
+        let ty = Some(self.type_name()?);
+        let mut compression = None;
+        if self.accept_word(K::Compression) {
+            compression = Some(match self.accept_word(K::Default) {
+                true => "default".into(),
+                false => self.column_name()?,
+            });
+        }
+        if self.at_word(K::Options) {
+            self.generic_options()?;
+        }
+        let rules = self.column_rules()?;
+        Ok(NewColumn { name, ty, compression, rules, place })
+    }
+
+    /// `OPTIONS (a 'b')`
+    fn generic_options(&mut self) -> Result<()> {
+        self.advance();
+        self.expect_char('(')?;
+        loop {
+            self.label()?;
+            self.text()?;
+            if !self.accept_char(',') {
+                break;
+            }
+        }
+        self.expect_char(')')
+    }
+
+    /// PARTITION BY, if it is there.
+    fn partition_spec(&mut self) -> Result<bool> {
+        use Keyword as K;
+        if !self.accept_word(K::Partition) {
+            return Ok(false);
+        }
+        self.expect_word(K::By)?;
+        self.column_name()?;
+        self.expect_char('(')?;
+        loop {
+            self.partition_element()?;
+            if !self.accept_char(',') {
+                break;
+            }
+        }
+        self.expect_char(')')?;
+        Ok(true)
+    }
+
+    fn partition_element(&mut self) -> Result<()> {
+        if self.accept_char('(') {
+            self.expr()?;
+            self.expect_char(')')?;
+        } else if Parser::is_column_name(self.kind())
+            && !matches!(self.ahead(1), Kind::Char('(' | '.'))
+        {
+            self.column_name()?;
+        } else {
+            self.windowless_call()?;
+        }
+        if self.accept_word(Keyword::Collate) {
+            self.any_name()?;
+        }
+        if Parser::is_column_name(self.kind()) {
+            self.any_name()?;
+        }
+        Ok(())
+    }
+
+    /// Which rows a partition has.
+    pub(super) fn partition_bound(&mut self) -> Result<()> {
+        use Keyword as K;
+        if self.accept_word(K::Default) {
+            return Ok(());
+        }
+        self.expect_word(K::For)?;
+        self.expect_word(K::Values)?;
+        if self.accept_word(K::With) {
+            self.expect_char('(')?;
+            loop {
+                self.word_name()?;
+                self.int()?;
+                if !self.accept_char(',') {
+                    break;
+                }
+            }
+            return self.expect_char(')');
+        }
+        if self.accept_word(K::In) {
+            return self.exprs_in_parens().map(|_| ());
+        }
+        self.expect_word(K::From)?;
+        self.exprs_in_parens()?;
+        self.expect_word(K::To)?;
+        self.exprs_in_parens().map(|_| ())
+    }
+
+    /// How a table's rows are kept; ON COMMIT only of a table.
+    pub(super) fn kept(&mut self, table: bool) -> Result<Kept> {
+        use Keyword as K;
+        let mut kept = Kept::default();
+        if self.accept_word(K::Using) {
+            kept.method = Some(self.column_name()?);
+        }
+        if self.accept_word(K::With) {
+            kept.settings = self.settings()?;
+        } else if table && self.accept_word(K::Without) {
+            self.expect_word(K::Oids)?;
+        }
+        if table && self.accept_word(K::On) {
+            self.expect_word(K::Commit)?;
+            kept.on_commit = Some(if self.accept_word(K::Drop) {
+                OnCommit::Drop
+            } else if self.accept_word(K::Delete) {
+                self.expect_word(K::Rows)?;
+                OnCommit::DeleteRows
+            } else {
+                self.expect_word(K::Preserve)?;
+                self.expect_word(K::Rows)?;
+                OnCommit::PreserveRows
+            });
+        }
+        if self.accept_word(K::Tablespace) {
+            kept.tablespace = Some(self.column_name()?);
+        }
+        Ok(kept)
+    }
+
+    /// GENERATED, behind this word.
+    pub(super) fn generated(&mut self) -> Result<ColumnRule> {
+        use Keyword as K;
+        let place = self.place();
+        let always = self.always()?;
+        self.expect_word(K::As)?;
+        if self.accept_word(K::Identity) {
+            let options = match self.at_char('(') {
+                true => self.sequence_options_in_parens()?,
+                false => Vec::new(),
+            };
+            return Ok(ColumnRule::Identity(always, options));
+        }
+        let said = self.said_in_parens()?;
+        self.expect_word(K::Stored)?;
+        if !always {
+            let text = "for a generated column, GENERATED ALWAYS must be specified";
+            return Err(self.refuse(text, place));
+        }
+        Ok(ColumnRule::Generated(said))
+    }
+
+    /// ALWAYS (true) or BY DEFAULT.
+    pub(super) fn always(&mut self) -> Result<bool> {
+        if self.accept_word(Keyword::Always) {
+            return Ok(true);
+        }
+        self.expect_word(Keyword::By)?;
+        self.expect_word(Keyword::Default)?;
+        Ok(false)
+    }
+}

@@ -1,0 +1,60 @@
+//! What does a statement say, as PostgreSQL's grammar reads it?
+//!
+//! A [`Source`] is a statement's tree with its text: what is kept of a definition, as a CHECK or a view's query, is kept as
+//! it was written.
+
+use onlap_pg::ast::{self, Span, Tree};
+
+use crate::deep::Depth;
+use crate::error::SqlError;
+
+/// A statement with its text.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    /// Its tree.
+    pub tree: &'a Tree,
+    /// The text that was read.
+    pub text: &'a str,
+    /// The same with what is Onlap's own, AS OF and UPSERT; places are the same.
+    pub written: &'a str,
+    /// How deep it is.
+    pub depth: Depth,
+}
+
+impl<'a> Source<'a> {
+    /// A part of the text.
+    pub fn of(&self, span: Span) -> &'a str {
+        span.of(self.text)
+    }
+
+    /// A part of the text alone, at its place: places in it are those of the statement.
+    pub fn alone(&self, span: Span) -> String {
+        let before = self.text.get(..span.start as usize).unwrap_or_default();
+        let mut text = " ".repeat(before.chars().count());
+        text.push_str(self.of(span));
+        text
+    }
+
+    /// An error at a place of the text.
+    pub fn at(&self, error: SqlError, place: u32) -> SqlError {
+        match self.text.get(..place as usize) {
+            Some(before) => error.at(before.chars().count() + 1),
+            None => error,
+        }
+    }
+}
+
+/// The parts of a name, or names of one part.
+pub fn strings(names: &[ast::Name]) -> Vec<String> {
+    names.iter().map(|name| name.to_string()).collect()
+}
+
+/// A role's name, or the word that stands for one.
+pub fn role_word(role: &ast::Role) -> &str {
+    match role {
+        ast::Role::Named(name) => name,
+        ast::Role::Current => "current_user",
+        ast::Role::Session => "session_user",
+        ast::Role::Public => "public",
+    }
+}
