@@ -14,7 +14,7 @@ use std::sync::Arc;
 use onlap::{LockWait, Row, RowBatch, RowId, RowLock, convert};
 
 use super::conditions::{Conditions, Resolved};
-use super::select::{Order, Part, SORT_BYTES, Select, Wanted, bytes_of, count_of, holds};
+use super::select::{Order, Part, SORT_BYTES, Select, Wanted, bytes_of, holds};
 use crate::catalog::names::quote;
 use crate::error::Result;
 use crate::plan::access::Choice;
@@ -68,8 +68,7 @@ impl Select {
             return Ok(None);
         };
         let Some((mode, wait)) = self.lock else { return Ok(None) };
-        let limit = count_of(self.limit.as_ref(), values, "LIMIT")?;
-        let offset = count_of(self.offset.as_ref(), values, "OFFSET")?.unwrap_or(0);
+        let Some((offset, limit)) = self.counts(values)? else { return Ok(None) };
         let ids = Box::new(ids.into_iter().map(Ok));
         self.locked(scope, &resolved, ids, &Locking { mode, wait, limit, offset }).map(Some)
     }

@@ -59,7 +59,7 @@ impl Session {
         statement: &Tree,
         values: &[Parameter],
     ) -> Result<RowsAnswer> {
-        let Some(Fast::Select(select)) = Fast::bind(view, statement) else {
+        let Some(Fast::Select(select)) = natively(view, statement) else {
             return Err(no_rows_of_a_table());
         };
         view.must(&select.needs)?;
@@ -99,6 +99,13 @@ impl Session {
         drop(batches);
         select.lock_found(&view.scope, values, ids)
     }
+}
+
+/// A statement of the native tier.
+fn natively(view: &View, statement: &Statement) -> Option<Fast> {
+    let tree = onlap_pg::grammar::parse(&statement.to_string()).ok()?;
+    let [written] = &tree.statements[..] else { return None };
+    Fast::bind(view, &tree, &written.statement)
 }
 
 fn no_rows_of_a_table() -> SqlError {
@@ -224,7 +231,7 @@ impl Answering<'_> {
     /// Answers a query, which locks the rows.
     fn rows(&self, query: &Query) -> Result<(Vec<AnswerColumn>, Vec<Texts>)> {
         let statement = Statement::Query(Box::new(query.clone()));
-        let answer = match Fast::bind(self.view, &statement) {
+        let answer = match natively(self.view, &statement) {
             Some(fast) => {
                 self.view.must(fast.needs())?;
                 fast.run(&self.view.scope, self.values)?

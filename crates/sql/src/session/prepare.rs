@@ -116,14 +116,12 @@ impl Session {
             return Err(run::in_failed_transaction());
         }
         let stamp = self.stamp();
-        let fast = match &parsed.body {
-            Body::Sql(statement) if self.goes_natively(&parsed.body) => {
-                self.in_view(|_, view| {
-                    let fast = Fast::bind(view, statement);
-                    Ok(fast.map(|fast| (view.must(fast.needs()).is_ok(), fast)))
-                })?
-            }
-            _ => None,
+        let fast = match self.goes_natively(&parsed.body) {
+            true => self.in_view(|_, view| {
+                let fast = Fast::of(view, parsed);
+                Ok(fast.map(|fast| (view.must(fast.needs()).is_ok(), fast)))
+            })?,
+            false => None,
         };
         if let Some((judged, fast)) = fast {
             for (n, ty) in fast.parameters() {
