@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{Set, Statement, TransactionMode};
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::Value;
 
 use crate::error::{Result, SqlError, state};
@@ -13,7 +12,7 @@ use crate::session::{Session, isolation_name};
 use crate::settings::SETTINGS;
 use crate::types::{PgType, oid};
 use crate::view::View;
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 fn done(tag: &str) -> Result<Answer> {
     Ok(Answer::Done(tag.to_string()))

@@ -1,21 +1,55 @@
 //! Which words follow?
 //!
-//! Statements that sqlparser does not know, or takes apart wrongly, are read word by word. [`Words`] knows
-//! where each stands, so that a query inside a statement is found as it was written.
+//! Statements that are no queries are read word by word. [`Words`] knows where each stands, so that a query inside a
+//! statement is found as it was written.
 
 use std::ops::Range;
+use std::rc::Rc;
 
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer, Word};
+use onlap_pg::grammar::{self, Keyword, Kind, Tokens};
 
 use crate::error::{Result, SqlError, state};
+use crate::query::sql_error;
 
 /// The words and symbols of a statement, and how many were read.
 #[derive(Clone)]
 pub struct Words<'a> {
     text: &'a str,
-    tokens: Vec<(Token, Range<usize>)>,
+    tokens: Rc<Tokens<'a>>,
     at: usize,
+}
+
+/// A symbol between words, as far as statements that are read word by word have them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// `(`
+    LParen,
+    /// `)`
+    RParen,
+    /// `,`
+    Comma,
+    /// `.`
+    Period,
+    /// `=`
+    Eq,
+    /// `*`
+    Mul,
+    /// A word, a literal, or another symbol.
+    Other,
+}
+
+impl Token {
+    fn of(kind: Kind) -> &'static Token {
+        match kind {
+            Kind::Char('(') => &Token::LParen,
+            Kind::Char(')') => &Token::RParen,
+            Kind::Char(',') => &Token::Comma,
+            Kind::Char('.') => &Token::Period,
+            Kind::Char('=') => &Token::Eq,
+            Kind::Char('*') => &Token::Mul,
+            _ => &Token::Other,
+        }
+    }
 }
 
 impl<'a> Words<'a> {
@@ -24,39 +58,34 @@ impl<'a> Words<'a> {
     /// # Errors
     /// `42601`.
     pub fn of(text: &'a str) -> Result<Words<'a>> {
-        let dialect = PostgreSqlDialect {};
-        let tokens = Tokenizer::new(&dialect, text)
-            .tokenize_with_location()
-            .map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))?;
-        let starts: Vec<usize> =
-            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        let offset = |line: u64, column: u64| {
-            let from = starts.get((line as usize).saturating_sub(1)).copied().unwrap_or(text.len());
-            let skip = (column as usize).saturating_sub(1);
-            text[from..].char_indices().nth(skip).map_or(text.len(), |(at, _)| from + at)
-        };
-        let tokens = tokens
-            .into_iter()
-            .filter(|t| !matches!(t.token, Token::Whitespace(_) | Token::EOF))
-            .map(|t| {
-                let (start, end) = (t.span.start, t.span.end);
-                let range = offset(start.line, start.column)..offset(end.line, end.column);
-                (t.token, range)
-            })
-            .collect();
-        Ok(Words { text, tokens, at: 0 })
+        let tokens = Tokens::of(text);
+        match &tokens.error {
+            Some(error) => Err(sql_error(error, text)),
+            None => Ok(Words { text, tokens: Rc::new(tokens), at: 0 }),
+        }
+    }
+
+    /// A token, before the end.
+    fn token(&self, at: usize) -> Option<grammar::Token> {
+        self.tokens.all.get(at).copied().filter(|token| token.kind != Kind::End)
+    }
+
+    /// Where a token stands.
+    fn range(&self, at: usize) -> Option<Range<usize>> {
+        self.token(at).map(|token| token.start as usize..token.end as usize)
     }
 
     /// The next token.
-    pub fn peek(&self) -> Option<&Token> {
-        self.tokens.get(self.at).map(|t| &t.0)
+    pub fn peek(&self) -> Option<&'static Token> {
+        self.token(self.at).map(|token| Token::of(token.kind))
     }
 
+    /// A word that is not in quotes, as it was written.
     fn word_at(&self, at: usize) -> Option<&str> {
-        match &self.tokens.get(at)?.0 {
-            Token::Word(Word { value, quote_style: None, .. }) => Some(value),
-            _ => None,
-        }
+        let token = self.token(at)?;
+        let written = &self.text[token.start as usize..token.end as usize];
+        let bare = token.kind == Kind::Name && !written.contains('"');
+        (bare || token.word().is_some()).then_some(written)
     }
 
     /// Whether these words come next.
@@ -103,11 +132,10 @@ impl<'a> Words<'a> {
     /// # Errors
     /// `42601`: something else comes.
     pub fn ident(&mut self) -> Result<String> {
-        let found = match self.peek() {
-            Some(Token::Word(Word { value, quote_style: None, .. })) => Some(value.to_lowercase()),
-            Some(Token::Word(Word { value, .. })) => Some(value.clone()),
-            _ => None,
-        };
+        let found = self.token(self.at).and_then(|token| match token.kind {
+            Kind::Name => Some(self.tokens.value(token).to_string()),
+            _ => token.word().map(Keyword::word).map(str::to_string),
+        });
         let found = found.ok_or_else(|| self.error())?;
         self.at += 1;
         Ok(found)
@@ -161,45 +189,38 @@ impl<'a> Words<'a> {
 
     /// Reads a literal of text, if one comes next.
     pub fn string(&mut self) -> Option<String> {
-        let found = match self.peek()? {
-            Token::SingleQuotedString(s)
-            | Token::EscapedStringLiteral(s)
-            | Token::NationalStringLiteral(s) => s.clone(),
-            Token::DollarQuotedString(s) => s.value.clone(),
-            _ => return None,
-        };
+        let token = self.token(self.at).filter(|token| token.kind == Kind::Text)?;
         self.at += 1;
-        Some(found)
+        Some(self.tokens.value(token).to_string())
     }
 
     /// Reads an integer with its sign, if one comes next.
     pub fn integer(&mut self) -> Option<i64> {
-        let sign = match self.peek()? {
-            Token::Minus => "-",
-            Token::Plus => "+",
-            _ => "",
-        };
-        match &self.tokens.get(self.at + sign.len())?.0 {
-            Token::Number(n, _) => {
-                let n = format!("{sign}{n}").parse().ok()?;
-                self.at += 1 + sign.len();
-                Some(n)
-            }
-            _ => None,
-        }
+        let (n, end) = self.signed(&['-', '+'])?;
+        let n = n.parse().ok()?;
+        self.at = end;
+        Some(n)
     }
 
     /// Reads a number with its sign as text, if one comes next.
     pub fn number(&mut self) -> Option<String> {
-        let sign = if self.peek()? == &Token::Minus { "-" } else { "" };
-        match &self.tokens.get(self.at + sign.len())?.0 {
-            Token::Number(n, _) => {
-                let n = format!("{sign}{n}");
-                self.at += 1 + sign.len();
-                Some(n)
-            }
+        let (n, end) = self.signed(&['-'])?;
+        self.at = end;
+        Some(n)
+    }
+
+    /// The number that comes next, behind one of these signs or none, and the token behind it.
+    fn signed(&self, signs: &[char]) -> Option<(String, usize)> {
+        let sign = match self.token(self.at)?.kind {
+            Kind::Char(sign) if signs.contains(&sign) => Some(sign),
             _ => None,
-        }
+        };
+        let at = self.at + usize::from(sign.is_some());
+        let token = self.token(at)?;
+        matches!(token.kind, Kind::Int(_) | Kind::Number).then(|| {
+            let digits = self.tokens.value(token);
+            (sign.into_iter().chain(digits.chars()).collect(), at + 1)
+        })
     }
 
     /// Reads what is in parentheses, as it was written.
@@ -210,17 +231,17 @@ impl<'a> Words<'a> {
         if self.peek() != Some(&Token::LParen) {
             return Err(self.error());
         }
-        let from = self.tokens[self.at].1.end;
+        let from = self.tokens.all[self.at].end as usize;
         let mut depth = 0;
-        while let Some((token, range)) = self.tokens.get(self.at) {
+        while let Some(token) = self.token(self.at) {
             self.at += 1;
-            match token {
-                Token::LParen => depth += 1,
-                Token::RParen => depth -= 1,
+            match token.kind {
+                Kind::Char('(') => depth += 1,
+                Kind::Char(')') => depth -= 1,
                 _ => {}
             }
             if depth == 0 {
-                return Ok(&self.text[from..range.start]);
+                return Ok(&self.text[from..token.start as usize]);
             }
         }
         Err(self.error())
@@ -229,27 +250,32 @@ impl<'a> Words<'a> {
     /// What is left, in pieces between commas, as it was written.
     pub fn pieces(&mut self) -> Vec<&'a str> {
         let mut pieces = Vec::new();
-        let mut from = self.tokens.get(self.at).map_or(self.text.len(), |t| t.1.start);
+        let mut from = self.next_start();
         let mut depth = 0;
-        for (token, range) in &self.tokens[self.at.min(self.tokens.len())..] {
-            match token {
-                Token::LParen | Token::LBracket => depth += 1,
-                Token::RParen | Token::RBracket => depth -= 1,
-                Token::Comma if depth == 0 => {
-                    pieces.push(&self.text[from..range.start]);
-                    from = range.end;
+        while let Some(token) = self.token(self.at) {
+            self.at += 1;
+            match token.kind {
+                Kind::Char('(' | '[') => depth += 1,
+                Kind::Char(')' | ']') => depth -= 1,
+                Kind::Char(',') if depth == 0 => {
+                    pieces.push(&self.text[from..token.start as usize]);
+                    from = token.end as usize;
                 }
                 _ => {}
             }
         }
         pieces.push(&self.text[from..]);
-        self.at = self.tokens.len();
         pieces
+    }
+
+    /// Where the next token begins, or the text ends.
+    fn next_start(&self) -> usize {
+        self.range(self.at).map_or(self.text.len(), |range| range.start)
     }
 
     /// Where the next token stands in the text.
     pub fn next_range(&self) -> Option<Range<usize>> {
-        self.tokens.get(self.at).map(|token| token.1.clone())
+        self.range(self.at)
     }
 
     /// Leaves out a token.
@@ -259,14 +285,14 @@ impl<'a> Words<'a> {
 
     /// What is left, as it was written.
     pub fn rest(&mut self) -> &'a str {
-        let from = self.tokens.get(self.at).map_or(self.text.len(), |t| t.1.start);
-        self.at = self.tokens.len();
+        let from = self.next_start();
+        self.at = self.tokens.all.len();
         &self.text[from..]
     }
 
     /// Whether everything was read.
     pub fn is_end(&self) -> bool {
-        self.at >= self.tokens.len()
+        self.token(self.at).is_none()
     }
 
     /// Fails unless everything was read.
@@ -279,8 +305,8 @@ impl<'a> Words<'a> {
 
     /// What is wrong with the next token.
     pub fn error(&self) -> SqlError {
-        match self.tokens.get(self.at) {
-            Some((_, range)) => {
+        match self.range(self.at) {
+            Some(range) => {
                 let near = &self.text[range.clone()];
                 let position = self.text[..range.start].chars().count() + 1;
                 let text = format!("syntax error at or near \"{near}\"");

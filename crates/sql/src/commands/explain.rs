@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use datafusion::physical_plan::{ExecutionPlan, displayable};
 use datafusion::sql::sqlparser::ast::Statement;
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::{ReadCounters, Value};
 use serde_json::{Value as Json, json};
 
@@ -24,7 +23,7 @@ use crate::session::{Prepared, Session};
 use crate::types::{PgType, oid};
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 #[derive(Default)]
 struct Options {

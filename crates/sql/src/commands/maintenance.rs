@@ -1,6 +1,5 @@
 //! VACUUM and its relatives: what they mean here.
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::Value;
 
 use crate::catalog::oids;
@@ -12,7 +11,7 @@ use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::types::{PgType, oid};
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 /// Carries out one of them; `None` where it is none.
 ///

@@ -12,7 +12,6 @@ mod out;
 mod sink;
 mod text;
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 
 use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
@@ -22,7 +21,7 @@ use crate::session::Session;
 use crate::session::answer::Answer;
 use crate::view::View;
 use crate::wire::{Client, CopyData};
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 use options::{Format, Options};
 use sink::Sink;

@@ -1,11 +1,10 @@
 //! What do a COPY statement's options say?
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::TableSchema;
 
 use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 /// How a stream looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,6 @@
 
 use std::collections::BTreeMap;
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 
 use super::naming::{self, Relation};
 use super::{alter, members, privileges};
@@ -19,7 +18,7 @@ use crate::rights::{Acl, Action, Class, Entry, Key, Need, OF_COLUMNS, PUBLIC, Pr
 use crate::session::Session;
 use crate::view::{View, no_schema, no_table};
 use crate::wire::Client;
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 /// What cannot be granted so.
 const INVALID_GRANT: &str = "0LP01";

@@ -3,7 +3,6 @@
 //! A role lets others in by itself: superusers and those with CREATEROLE do, and those who were let in WITH
 //! ADMIN OPTION. Nothing goes round: a role is never in itself.
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 use serde_json::json;
 
 use crate::catalog::{Kind, oids};
@@ -12,7 +11,7 @@ use crate::rights::Membership;
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 /// GRANT or REVOKE of roles, after this word.
 ///

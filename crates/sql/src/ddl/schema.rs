@@ -1,6 +1,5 @@
 //! Schemas and databases.
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 use serde_json::json;
 
 use super::change::notice;
@@ -10,7 +9,7 @@ use crate::rights::{Action, Class, Key};
 use crate::session::Session;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 /// CREATE SCHEMA, after these words.
 ///

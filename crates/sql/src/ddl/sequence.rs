@@ -1,7 +1,6 @@
 //! CREATE, ALTER and DROP SEQUENCE.
 
 use datafusion::sql::sqlparser::ast::{Expr, SequenceOptions as AstOption, UnaryOperator};
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::{DataType, ErrorKind, Sequence, SequenceSpec, convert};
 use serde_json::json;
 
@@ -16,7 +15,7 @@ use crate::session::Session;
 use crate::types::names;
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 /// What a statement says of a sequence; `None` where it says nothing.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::tokenizer::Token;
 use onlap::DataType;
 
 use super::answer::{Answer, AnswerColumn};
@@ -15,7 +14,7 @@ use crate::settings::{Id, Value};
 use crate::types::{PgType, names, oid, value_of_array};
 use crate::view::View;
 use crate::wire::Client;
-use crate::words::Words;
+use crate::words::{Token, Words};
 
 impl Session {
     /// PREPARE, after this word.

@@ -32,7 +32,7 @@ pub fn table(
     let skip = words.accept(&["if", "exists"]);
     words.accept(&["only"]);
     let parts = words.name()?;
-    words.symbol(&datafusion::sql::sqlparser::tokenizer::Token::Mul);
+    words.symbol(&crate::words::Token::Mul);
     if words.accept(&["owner", "to"]) {
         let role = words.ident()?;
         words.end()?;
