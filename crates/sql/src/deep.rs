@@ -15,11 +15,15 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::keywords::Keyword as Known;
 use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use onlap_base::limits::{STATEMENT_CHAIN, STATEMENT_NESTING, STATEMENT_TERMS};
+use onlap_pg::grammar::{Keyword, Kind, Tokens};
 
 use crate::error::{Result, SqlError, state};
+
+#[cfg(test)]
+mod tests;
 
 /// Levels that the smallest stack of a thread, 2 MiB, holds together with what called: 8 KiB each.
 const SHALLOW: usize = 128;
@@ -161,31 +165,32 @@ impl Group {
     }
 
     fn take(&mut self, keyword: Keyword) {
+        use Keyword as K;
         match keyword {
-            Keyword::AND if self.between > 0 => {
+            K::And if self.between > 0 => {
                 self.between -= 1;
                 return;
             }
-            Keyword::BETWEEN => {
+            K::Between => {
                 self.between += 1;
                 self.chain += 1;
                 return;
             }
-            Keyword::AND | Keyword::OR => self.terms += 1,
-            Keyword::UNION => {
+            K::And | K::Or => self.terms += 1,
+            K::Union => {
                 self.unions += 1;
                 self.from = false;
             }
-            Keyword::ALL => self.alls += 1,
-            Keyword::INTERSECT | Keyword::EXCEPT => {
+            K::All => self.alls += 1,
+            K::Intersect | K::Except => {
                 // A join of two groupings.
                 self.joins += 2;
                 self.from = false;
             }
-            Keyword::JOIN => self.joins += 1,
-            Keyword::FROM | Keyword::WITH => self.from = true,
-            Keyword::WHERE | Keyword::SELECT | Keyword::VALUES | Keyword::SET => self.from = false,
-            Keyword::ON | Keyword::WHEN | Keyword::THEN | Keyword::ELSE => {}
+            K::Join => self.joins += 1,
+            K::From | K::With => self.from = true,
+            K::Where | K::Select | K::Values | K::Set => self.from = false,
+            K::On | K::When | K::Then | K::Else => {}
             _ => {
                 self.chain += 1;
                 return;
@@ -195,57 +200,89 @@ impl Group {
     }
 }
 
-/// How deep the trees of these tokens are: never less than they will be.
-pub fn measure(tokens: &[TokenWithSpan]) -> Depth {
+/// How deep the trees of these tokens of a text are, up to the second: never less than they will be.
+#[cfg_attr(not(test), expect(dead_code, reason = "texts are still split by the library's tokens"))]
+pub fn measure(tokens: &Tokens<'_>, from: usize, to: usize) -> Depth {
+    measure_kinds(tokens.all[from..to].iter().map(|token| match token.word() {
+        Some(word) => Kind::Word(word),
+        None => token.kind,
+    }))
+}
+
+/// The same of tokens of the library's parser.
+pub fn measure_parsed(tokens: &[TokenWithSpan]) -> Depth {
+    measure_kinds(tokens.iter().filter_map(|token| kind_of(&token.token)))
+}
+
+/// What a token of the library's parser is; `None` for a blank.
+fn kind_of(token: &Token) -> Option<Kind> {
+    Some(match token {
+        Token::LParen => Kind::Char('('),
+        Token::RParen => Kind::Char(')'),
+        Token::LBracket => Kind::Char('['),
+        Token::RBracket => Kind::Char(']'),
+        Token::LBrace => Kind::Char('{'),
+        Token::RBrace => Kind::Char('}'),
+        Token::Comma => Kind::Char(','),
+        Token::Period => Kind::Char('.'),
+        Token::Word(word) if word.quote_style.is_some() || word.keyword == Known::NoKeyword => {
+            Kind::Name
+        }
+        Token::Word(word) => {
+            Keyword::of(&word.value.to_ascii_lowercase()).map_or(Kind::Op, Kind::Word)
+        }
+        Token::Number(..) => Kind::Number,
+        Token::Placeholder(_) => Kind::Param(0),
+        Token::SingleQuotedString(_) => Kind::Text,
+        Token::Whitespace(_) | Token::EOF => return None,
+        _ => Kind::Op,
+    })
+}
+
+fn measure_kinds(kinds: impl Iterator<Item = Kind>) -> Depth {
+    use Keyword as K;
     let mut open = vec![Group::default()];
-    // Whether a table is to come, and brackets were there already: the parser tries each of them twice.
+    // Whether a table is to come, and brackets were there already: the library's parser tries each of them twice.
     let (mut table, mut bare) = (false, false);
-    for token in tokens {
+    // Whether a type's name is to come, which names a level.
+    let mut cast = false;
+    for kind in kinds {
         let group = open.last_mut().expect("the outermost is never closed");
-        if let Token::Word(word) = &token.token
-            && matches!(word.keyword, Keyword::SELECT | Keyword::WITH)
-            && group.expression
-        {
+        if matches!(kind, Kind::Word(K::Select | K::With)) && group.expression {
             group.levels = DOUBLING;
         }
         let begins = table;
-        table = match &token.token {
-            Token::LParen => table,
-            Token::Comma => group.from,
-            Token::Word(word) => {
-                matches!(word.keyword, Keyword::FROM | Keyword::JOIN | Keyword::LATERAL)
-            }
-            _ => false,
+        table = match kind {
+            Kind::Char('(') => table,
+            Kind::Char(',') => group.from,
+            kind => matches!(kind, Kind::Word(K::From | K::Join | K::Lateral)),
         };
-        match &token.token {
-            Token::LParen => {
+        match kind {
+            Kind::Char('(') => {
                 let levels = if begins && bare { DOUBLING } else { 1 };
                 bare = true;
                 open.push(Group { levels, expression: !begins, ..Group::default() });
                 continue;
             }
             // `a[1][2]` is a chain as well.
-            Token::LBracket | Token::LBrace => {
+            Kind::Char('[' | '{') => {
                 group.chain += 1;
                 open.push(Group::default());
             }
-            Token::Word(word) if word.keyword == Keyword::CASE && word.quote_style.is_none() => {
-                open.push(Group { case: true, ..Group::default() });
-            }
-            Token::RParen | Token::RBracket | Token::RBrace => close(&mut open),
-            Token::Word(word) if word.keyword == Keyword::END && group.case => close(&mut open),
-            Token::Comma => {
+            Kind::Word(K::Case) => open.push(Group { case: true, ..Group::default() }),
+            Kind::Char(')' | ']' | '}') => close(&mut open),
+            Kind::Word(K::End) if group.case => close(&mut open),
+            Kind::Char(',') => {
                 group.end_chain();
                 group.joins += usize::from(group.from);
             }
-            Token::Word(word) if word.quote_style.is_none() => match word.keyword {
-                Keyword::NoKeyword => {}
-                keyword => group.take(keyword),
-            },
-            Token::Word(_) | Token::Number(..) | Token::Placeholder(_) | Token::Period => {}
-            Token::SingleQuotedString(_) | Token::Whitespace(_) | Token::EOF => {}
+            Kind::Word(keyword) => group.take(keyword),
+            Kind::Name => group.chain += usize::from(cast),
+            Kind::Int(_) | Kind::Number | Kind::Param(_) | Kind::Char('.') => {}
+            Kind::Text | Kind::Bits | Kind::Hex | Kind::End => {}
             _ => group.chain += 1,
         }
+        cast = kind == Kind::Typecast;
         bare = false;
     }
     while open.len() > 1 {

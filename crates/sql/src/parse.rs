@@ -153,7 +153,7 @@ pub fn one(sql: &str) -> Result<Tree> {
 pub fn by_parser(sql: &str) -> Result<Tree> {
     let mut tokens = tokens_of(sql)?;
     tokens.retain(|t| !is_blank(&t.token));
-    let depth = deep::measure(&tokens);
+    let depth = deep::measure_parsed(&tokens);
     tree(sql, tokens, depth)
 }
 
@@ -201,7 +201,7 @@ fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
     let text = text_of(sql, tokens);
     let mut tokens: Vec<TokenWithSpan> =
         tokens.iter().filter(|t| !is_blank(&t.token)).cloned().collect();
-    let depth = deep::measure(&tokens);
+    let depth = deep::measure_parsed(&tokens);
     let begins = |words: &[&str]| {
         words.iter().enumerate().all(|(i, expected)| {
             let found = tokens.get(i).and_then(|t| word(&t.token));

@@ -52,6 +52,7 @@ mod tests {
             shown("select password from t where a = 'b'"),
             "select password from t where a = 'b'"
         );
+        assert_eq!(shown("alter role a password N'x'"), "alter role a password N'********'");
         assert_eq!(shown("alter role a password null"), "alter role a password null");
         assert_eq!(shown("alter role a password 'open"), "alter role a password …");
     }

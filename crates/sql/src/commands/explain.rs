@@ -108,7 +108,7 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
         }
     };
     if session.uses_fast_path()
-        && let Some(fast) = Fast::bind(view, statement)
+        && let Some(fast) = Fast::of(view, parsed)
     {
         view.must(fast.needs())?;
         let index = fast.index(&[]);

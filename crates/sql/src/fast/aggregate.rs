@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-    SelectItem,
-};
 use onlap::{DataType, Numeric, RowBatch, Scan, Value, Vector, convert};
+use onlap_pg::ast::{Arg, Call, Expr, ExprId, Tree};
 
 use super::conditions::{Conditions, Resolved, Rest};
 use super::{SelectParts, Source};
-use crate::catalog::names::{fold, parts};
 use crate::error::{Result, SqlError};
 use crate::plan::access;
 use crate::rights::{Action, Need};
@@ -56,26 +52,22 @@ impl Item {
 
 /// Binds a SELECT of aggregates; `None` for anything else.
 pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Aggregate> {
-    let query = parts.query;
-    let plain = parts.select.distinct.is_none()
-        && query.order_by.is_none()
-        && query.limit_clause.is_none()
-        && query.locks.is_empty();
-    if !plain || !parts.select.projection.iter().all(is_call) {
+    let plain = !parts.distinct
+        && parts.order.is_empty()
+        && parts.limit.is_none()
+        && parts.offset.is_none()
+        && parts.locks.is_empty();
+    let is_call = |value| matches!(parts.tree.expr(value), Expr::Call(_));
+    if !plain || !parts.targets.iter().all(|target| is_call(target.value)) {
         return None;
     }
-    let source = Source::of(view, &parts.select.from)?;
-    let conditions = Conditions::of(&source, parts.select.selection.as_ref())?;
+    let source = Source::of(view, parts.from)?;
+    let conditions = Conditions::of(&source, parts.tree, parts.filter)?;
     let (mut items, mut columns) = (Vec::new(), Vec::new());
-    for item in &parts.select.projection {
-        let (expr, alias) = match item {
-            SelectItem::UnnamedExpr(expr) => (expr, None),
-            SelectItem::ExprWithAlias { expr, alias } => (expr, Some(fold(alias))),
-            _ => return None,
-        };
-        let (item, name, ty) = item_of(&source, expr)?;
+    for target in parts.targets {
+        let (item, name, ty) = item_of(&source, parts.tree, target.value)?;
         items.push(item);
-        columns.push(AnswerColumn::new(alias.unwrap_or_else(|| name.into()), ty));
+        columns.push(AnswerColumn::new(target.name.as_deref().unwrap_or(name), ty));
     }
     let parameters = conditions.parameters.clone();
     let read = items.iter().filter_map(|item: &Item| item.column()).chain(conditions.columns());
@@ -83,44 +75,36 @@ pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Aggregate> {
     Some(Aggregate { source, conditions, columns: columns.into(), needs, parameters, items })
 }
 
-fn is_call(item: &SelectItem) -> bool {
-    matches!(
-        item,
-        SelectItem::UnnamedExpr(Expr::Function(_))
-            | SelectItem::ExprWithAlias { expr: Expr::Function(_), .. }
-    )
-}
-
-fn item_of(source: &Source, expr: &Expr) -> Option<(Item, &'static str, PgType)> {
-    let Expr::Function(Function {
+fn item_of(source: &Source, tree: &Tree, expr: ExprId) -> Option<(Item, &'static str, PgType)> {
+    let Expr::Call(call) = tree.expr(expr) else { return None };
+    let Call {
         name,
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args:
-            FunctionArguments::List(FunctionArgumentList { duplicate_treatment: None, args, clauses }),
+        args,
+        variadic: false,
+        distinct: false,
+        star,
+        order,
+        within_group: false,
         filter: None,
-        null_treatment: None,
         over: None,
-        within_group,
-    }) = expr
+        sql_syntax: false,
+    } = &**call
     else {
         return None;
     };
-    let [FunctionArg::Unnamed(arg)] = &args[..] else { return None };
-    if !clauses.is_empty() || !within_group.is_empty() {
+    let [name] = &name[..] else { return None };
+    if !order.is_empty() {
         return None;
     }
-    let parts = parts(name).ok()?;
-    let [name] = &parts[..] else { return None };
-    let column = match arg {
-        FunctionArgExpr::Wildcard if name == "count" => {
+    let column = match &args[..] {
+        [] if *star && **name == *"count" => {
             return Some((Item::CountAll, "count", PgType::new(oid::INT8)));
         }
-        FunctionArgExpr::Expr(expr) => source.column(expr)?,
+        [Arg { name: None, value, place: _ }] if !star => source.column(tree, *value)?,
         _ => return None,
     };
     let ty = source.schema.columns[column].ty;
-    Some(match name.as_str() {
+    Some(match &**name {
         "count" => (Item::Count(column), "count", PgType::new(oid::INT8)),
         "sum" => {
             let sum = match ty {
@@ -140,7 +124,7 @@ fn item_of(source: &Source, expr: &Expr) -> Option<(Item, &'static str, PgType)>
                 DataType::Text | DataType::Varchar(_) => PgType::new(oid::TEXT),
                 _ => return None,
             };
-            match name.as_str() {
+            match &**name {
                 "min" => (Item::Min(column), "min", kept),
                 _ => (Item::Max(column), "max", kept),
             }

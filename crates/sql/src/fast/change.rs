@@ -6,16 +6,13 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    Assignment, AssignmentTarget, BinaryOperator, Delete, Expr, FromTable, Update,
-};
 use onlap::{Change as ColumnChange, DataType, Predicate, Row, RowId, Scan, Value};
+use onlap_pg::ast::{Assigned, Column, Delete, Expr, ExprId, Tree, Update};
 
 use super::Source;
 use super::conditions::{Conditions, Operand, Resolved, Rest};
 use super::select::holds;
 use crate::assign::assign;
-use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::Result;
 use crate::plan::access;
@@ -49,33 +46,22 @@ enum Set {
 }
 
 /// Binds an UPDATE; `None` for one that the planner is to do.
-pub(super) fn bind_update(view: &View, update: &Update) -> Option<Change> {
-    let Update {
-        update_token: _,
-        optimizer_hints,
-        table,
-        assignments,
-        from: None,
-        selection,
-        returning: None,
-        output: None,
-        or: None,
-        order_by,
-        limit: None,
-    } = update
-    else {
+pub(super) fn bind_update(view: &View, tree: &Tree, update: &Update) -> Option<Change> {
+    let Update { with: None, table, set: assigned, from, filter, returning } = update else {
         return None;
     };
-    if !order_by.is_empty() || !optimizer_hints.is_empty() {
+    if !from.is_empty() || !returning.is_empty() {
         return None;
     }
-    let source = Source::of(view, std::slice::from_ref(table))?;
-    let conditions = Conditions::of(&source, selection.as_ref())?;
+    let source = Source::of(view, table)?;
+    let conditions = Conditions::of(&source, tree, *filter)?;
     let mut parameters = conditions.parameters.clone();
-    let mut set: Vec<(usize, Set)> = Vec::with_capacity(assignments.len());
-    for Assignment { target, value } in assignments {
-        let AssignmentTarget::ColumnName(name) = target else { return None };
-        let [name] = &parts(name).ok()?[..] else { return None };
+    let mut set: Vec<(usize, Set)> = Vec::with_capacity(assigned.len());
+    for assigned in assigned {
+        let Assigned::One(Column { name, steps, place: _ }, value) = assigned else { return None };
+        if !steps.is_empty() {
+            return None;
+        }
         let column = source.schema.position_by_name(name)?;
         // That it may only be set to DEFAULT is said where all assignments are bound.
         if defaults::is_always(view, source.schema.id, source.schema.columns[column].id) {
@@ -84,7 +70,7 @@ pub(super) fn bind_update(view: &View, update: &Update) -> Option<Change> {
         if set.iter().any(|(c, _)| *c == column) {
             return None;
         }
-        let what = set_of(&source, column, value)?;
+        let what = set_of(&source, tree, column, *value)?;
         let (Set::To(operand) | Set::Plus(operand) | Set::Minus(operand)) = &what;
         if let Operand::Parameter(n) = operand {
             parameters.push((*n, PgType::of_engine(source.schema.columns[column].ty)));
@@ -103,56 +89,34 @@ fn reads(source: &Source, columns: impl Iterator<Item = usize>) -> Option<Need> 
     (!columns.is_empty()).then(|| source.need(Action::Read, columns))
 }
 
-fn set_of(source: &Source, column: usize, value: &Expr) -> Option<Set> {
-    if let Expr::BinaryOp { left, op, right } = value {
-        let exact = matches!(
-            source.schema.columns[column].ty,
-            DataType::Int2 | DataType::Int4 | DataType::Int8
-        );
-        if !exact {
-            return None;
-        }
-        return match (op, source.column(left), source.column(right)) {
-            (BinaryOperator::Plus, Some(c), None) if c == column => {
-                Some(Set::Plus(Operand::of(right)?))
-            }
-            (BinaryOperator::Minus, Some(c), None) if c == column => {
-                Some(Set::Minus(Operand::of(right)?))
-            }
-            (BinaryOperator::Plus, None, Some(c)) if c == column => {
-                Some(Set::Plus(Operand::of(left)?))
-            }
-            _ => None,
-        };
-    }
-    if matches!(value, Expr::Identifier(ident) if fold(ident) == "default") {
+fn set_of(source: &Source, tree: &Tree, column: usize, value: ExprId) -> Option<Set> {
+    let Expr::Op(op, left, right) = tree.expr(value) else {
+        return Operand::of(tree, value).map(Set::To);
+    };
+    let exact = matches!(
+        source.schema.columns[column].ty,
+        DataType::Int2 | DataType::Int4 | DataType::Int8
+    );
+    let left = (*left)?;
+    if !exact || !op.schema.is_empty() {
         return None;
     }
-    Operand::of(value).map(Set::To)
+    match (&*op.name, source.column(tree, left), source.column(tree, *right)) {
+        ("+", Some(c), None) if c == column => Some(Set::Plus(Operand::of(tree, *right)?)),
+        ("-", Some(c), None) if c == column => Some(Set::Minus(Operand::of(tree, *right)?)),
+        ("+", None, Some(c)) if c == column => Some(Set::Plus(Operand::of(tree, left)?)),
+        _ => None,
+    }
 }
 
 /// Binds a DELETE; `None` for one that the planner is to do.
-pub(super) fn bind_delete(view: &View, delete: &Delete) -> Option<Change> {
-    let Delete {
-        delete_token: _,
-        optimizer_hints,
-        tables,
-        from: FromTable::WithFromKeyword(from),
-        using: None,
-        selection,
-        returning: None,
-        output: None,
-        order_by,
-        limit: None,
-    } = delete
-    else {
-        return None;
-    };
-    if !tables.is_empty() || !order_by.is_empty() || !optimizer_hints.is_empty() {
+pub(super) fn bind_delete(view: &View, tree: &Tree, delete: &Delete) -> Option<Change> {
+    let Delete { with: None, table, using, filter, returning } = delete else { return None };
+    if !using.is_empty() || !returning.is_empty() {
         return None;
     }
-    let source = Source::of(view, from)?;
-    let conditions = Conditions::of(&source, selection.as_ref())?;
+    let source = Source::of(view, table)?;
+    let conditions = Conditions::of(&source, tree, *filter)?;
     let parameters = conditions.parameters.clone();
     let mut needs = vec![source.need(Action::Delete, [])];
     needs.extend(reads(&source, conditions.columns()));

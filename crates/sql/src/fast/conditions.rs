@@ -2,13 +2,12 @@
 
 use std::cmp::Ordering;
 
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value as AstValue};
 use onlap::{DataType, Row, TableSchema, Value, convert};
+use onlap_pg::ast::{self, Expr, ExprId, Is, OpName, Tree};
 
 use super::Source;
 use crate::assign::assign;
 use crate::error::Result;
-use crate::parse::literal_text;
 use crate::plan::access::{Bound, BoundOp};
 use crate::session::Parameter;
 use crate::types::{Cell, PgType};
@@ -70,29 +69,24 @@ impl Conditions {
 }
 
 impl Operand {
-    /// A literal or a parameter.
-    pub fn of(expr: &Expr) -> Option<Operand> {
-        if let Some(n) = placeholder(expr) {
-            return Some(Operand::Parameter(n));
-        }
-        let literal = match expr {
-            Expr::Nested(inner) => return Operand::of(inner),
-            Expr::Value(v) => match &v.value {
-                AstValue::Null => Literal::Null,
-                AstValue::Boolean(b) => Literal::Bool(*b),
-                AstValue::Number(n, _) => Literal::Number(n.to_string()),
-                other => Literal::Text(literal_text(other)?),
-            },
-            Expr::UnaryOp { op: UnaryOperator::Minus, expr } => match &**expr {
-                Expr::Value(v) => match &v.value {
-                    AstValue::Number(n, _) => Literal::Number(format!("-{n}")),
-                    _ => return None,
-                },
-                _ => return None,
-            },
+    /// A literal or a parameter; a number's sign is part of it.
+    pub fn of(tree: &Tree, expr: ExprId) -> Option<Operand> {
+        let literal = match tree.expr(expr) {
+            Expr::Param(n) => {
+                let n = usize::try_from(*n).ok().filter(|n| *n > 0);
+                return n.map(Operand::Parameter);
+            }
+            Expr::Literal(literal) => literal,
             _ => return None,
         };
-        Some(Operand::Literal(literal))
+        Some(Operand::Literal(match literal {
+            ast::Literal::Null => Literal::Null,
+            ast::Literal::Bool(b) => Literal::Bool(*b),
+            ast::Literal::Int(n) => Literal::Number(n.to_string()),
+            ast::Literal::Number(n) => Literal::Number(n.to_string()),
+            ast::Literal::Text(text) => Literal::Text(text.to_string()),
+            ast::Literal::Bits(_) | ast::Literal::Hex(_) => return None,
+        }))
     }
 
     /// A literal's value in the type that its text tells; `None` for a parameter.
@@ -240,10 +234,10 @@ impl Rest {
 
 impl Conditions {
     /// The conditions of a WHERE clause; `None` where one is of another kind.
-    pub fn of(source: &Source, selection: Option<&Expr>) -> Option<Conditions> {
+    pub fn of(source: &Source, tree: &Tree, filter: Option<ExprId>) -> Option<Conditions> {
         let mut conditions = Conditions::default();
-        if let Some(expr) = selection {
-            conditions.add(source, expr)?;
+        if let Some(expr) = filter {
+            conditions.add(source, tree, expr)?;
         }
         Some(conditions)
     }
@@ -253,38 +247,35 @@ impl Conditions {
         self.all.is_empty()
     }
 
-    fn add(&mut self, source: &Source, expr: &Expr) -> Option<()> {
-        match expr {
-            Expr::Nested(inner) => self.add(source, inner),
-            Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
-                self.add(source, left)?;
-                self.add(source, right)
-            }
-            Expr::BinaryOp { left, op, right } => {
+    fn add(&mut self, source: &Source, tree: &Tree, expr: ExprId) -> Option<()> {
+        let operand = |expr| Operand::of(tree, expr);
+        match tree.expr(expr) {
+            Expr::And(all) => all.iter().try_for_each(|expr| self.add(source, tree, *expr)),
+            Expr::Op(op, Some(left), right) => {
                 let op = op_of(op)?;
-                match source.column(left) {
-                    Some(column) => {
-                        self.push(source, column, Test::Compare(op, Operand::of(right)?))
-                    }
+                match source.column(tree, *left) {
+                    Some(column) => self.push(source, column, Test::Compare(op, operand(*right)?)),
                     None => {
-                        let column = source.column(right)?;
-                        self.push(source, column, Test::Compare(turned(op), Operand::of(left)?))
+                        let column = source.column(tree, *right)?;
+                        self.push(source, column, Test::Compare(turned(op), operand(*left)?))
                     }
                 }
             }
-            Expr::Between { expr, negated: false, low, high } => {
-                let column = source.column(expr)?;
-                let from = Test::Compare(Op::Bound(BoundOp::GreaterOrEqual), Operand::of(low)?);
-                let to = Test::Compare(Op::Bound(BoundOp::LessOrEqual), Operand::of(high)?);
+            Expr::Between { not: false, symmetric: false, value, low, high } => {
+                let column = source.column(tree, *value)?;
+                let from = Test::Compare(Op::Bound(BoundOp::GreaterOrEqual), operand(*low)?);
+                let to = Test::Compare(Op::Bound(BoundOp::LessOrEqual), operand(*high)?);
                 self.push(source, column, from)?;
                 self.push(source, column, to)
             }
-            Expr::InList { expr, list, negated: false } => {
-                let operands = list.iter().map(Operand::of).collect::<Option<Vec<_>>>()?;
-                self.push(source, source.column(expr)?, Test::In(operands))
+            Expr::In(value, list, false) => {
+                let operands =
+                    list.iter().map(|item| operand(*item)).collect::<Option<Vec<_>>>()?;
+                self.push(source, source.column(tree, *value)?, Test::In(operands))
             }
-            Expr::IsNull(inner) => self.push(source, source.column(inner)?, Test::IsNull(true)),
-            Expr::IsNotNull(inner) => self.push(source, source.column(inner)?, Test::IsNull(false)),
+            Expr::Is(value, Is::Null, not) => {
+                self.push(source, source.column(tree, *value)?, Test::IsNull(!not))
+            }
             _ => None,
         }
     }
@@ -380,14 +371,17 @@ impl Resolved {
     }
 }
 
-fn op_of(op: &BinaryOperator) -> Option<Op> {
-    Some(match op {
-        BinaryOperator::Eq => Op::Bound(BoundOp::Equal),
-        BinaryOperator::Lt => Op::Bound(BoundOp::Less),
-        BinaryOperator::LtEq => Op::Bound(BoundOp::LessOrEqual),
-        BinaryOperator::Gt => Op::Bound(BoundOp::Greater),
-        BinaryOperator::GtEq => Op::Bound(BoundOp::GreaterOrEqual),
-        BinaryOperator::NotEq => Op::NotEqual,
+fn op_of(op: &OpName) -> Option<Op> {
+    if !op.schema.is_empty() {
+        return None;
+    }
+    Some(match &*op.name {
+        "=" => Op::Bound(BoundOp::Equal),
+        "<" => Op::Bound(BoundOp::Less),
+        "<=" => Op::Bound(BoundOp::LessOrEqual),
+        ">" => Op::Bound(BoundOp::Greater),
+        ">=" => Op::Bound(BoundOp::GreaterOrEqual),
+        "<>" => Op::NotEqual,
         _ => return None,
     })
 }
@@ -401,15 +395,4 @@ fn turned(op: Op) -> Op {
         Op::Bound(BoundOp::Equal) => BoundOp::Equal,
         Op::NotEqual => return op,
     })
-}
-
-/// The number of a bare parameter.
-fn placeholder(expr: &Expr) -> Option<usize> {
-    match expr {
-        Expr::Value(v) => match &v.value {
-            AstValue::Placeholder(text) => text.strip_prefix('$')?.parse().ok().filter(|n| *n > 0),
-            _ => None,
-        },
-        _ => None,
-    }
 }

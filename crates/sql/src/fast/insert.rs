@@ -2,18 +2,14 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, Function, FunctionArguments, Insert as Statement, ObjectNamePart, SelectItem, SetExpr,
-    TableObject,
-};
 use onlap::{Batch, ColumnDefault, DataType, Row, Value, convert};
+use onlap_pg::ast::{self, Body, Call, Column, Expr, ExprId, Query, SqlValue, Target, Tree};
 use parking_lot::Mutex;
 
 use super::change::assigned;
 use super::conditions::Operand;
 use super::literals::is_distinct;
 use super::{Source, answer_column};
-use crate::catalog::names::{fold, parts};
 use crate::ddl::defaults;
 use crate::error::Result;
 use crate::functions::sequences::Taken;
@@ -23,7 +19,7 @@ use crate::scope::Scope;
 use crate::session::Parameter;
 use crate::session::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use crate::types::PgType;
-use crate::view::{Relation, View};
+use crate::view::View;
 
 /// A bound INSERT.
 #[derive(Debug)]
@@ -55,71 +51,98 @@ enum Given {
 }
 
 impl Given {
-    fn of(expr: &Expr, ty: DataType) -> Option<Given> {
-        match expr {
-            Expr::Identifier(i) if i.quote_style.is_none() && fold(i) == "default" => {
-                Some(Given::Default)
-            }
-            Expr::Function(function) if is_now(function) => {
+    fn of(tree: &Tree, expr: ExprId, ty: DataType) -> Option<Given> {
+        match tree.expr(expr) {
+            Expr::Default => Some(Given::Default),
+            now if is_now(now) => {
                 matches!(ty, DataType::Timestamp | DataType::Timestamptz).then_some(Given::Now)
             }
-            _ => Operand::of(expr).map(Given::Operand),
+            _ => Operand::of(tree, expr).map(Given::Operand),
         }
     }
 }
 
-/// Whether a function gives the transaction's time.
-fn is_now(function: &Function) -> bool {
-    let ObjectNamePart::Identifier(name) = &function.name.0[0] else { return false };
-    let called = match &function.args {
-        FunctionArguments::None => fold(name) == "current_timestamp",
-        FunctionArguments::List(list) => {
-            list.args.is_empty()
-                && list.clauses.is_empty()
-                && matches!(fold(name).as_str(), "now" | "transaction_timestamp")
-        }
-        FunctionArguments::Subquery(_) => false,
+/// Whether an expression gives the transaction's time.
+fn is_now(expr: &Expr) -> bool {
+    let call = match expr {
+        Expr::SqlValue(value, None) => return *value == SqlValue::CurrentTimestamp,
+        Expr::Call(call) => call,
+        _ => return false,
     };
-    called && function.name.0.len() == 1 && function.filter.is_none() && function.over.is_none()
+    let Call {
+        name,
+        args,
+        variadic: false,
+        distinct: false,
+        star: false,
+        order,
+        within_group: false,
+        filter: None,
+        over: None,
+        sql_syntax: false,
+    } = &**call
+    else {
+        return false;
+    };
+    let [name] = &name[..] else { return false };
+    args.is_empty() && order.is_empty() && matches!(&**name, "now" | "transaction_timestamp")
 }
 
 /// Binds an INSERT; `None` for one that needs more.
-pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
-    let TableObject::TableName(name) = &insert.table else { return None };
-    if insert.on.is_some() || insert.overwrite || !insert.assignments.is_empty() {
+pub(super) fn bind(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Insert> {
+    let ast::Insert {
+        with: None,
+        into,
+        columns: named,
+        overriding: None,
+        source: Some(query),
+        conflict: None,
+        returning: wanted,
+    } = insert
+    else {
+        return None;
+    };
+    let Query {
+        with: None,
+        body: Body::Values(values),
+        order,
+        limit: None,
+        ties: false,
+        offset: None,
+        locks,
+    } = tree.query(*query)
+    else {
+        return None;
+    };
+    if !order.is_empty() || !locks.is_empty() {
         return None;
     }
-    let Relation::Table(found, table) = view.find(&parts(name).ok()?).ok()?? else { return None };
-    let alias = insert.table_alias.as_ref().map_or(found.name, |a| fold(&a.alias));
-    let source = Source { schema: table.schema(), table, alias };
-    let query = insert.source.as_ref()?;
-    let SetExpr::Values(values) = &*query.body else { return None };
-    if query.order_by.is_some() || query.limit_clause.is_some() || query.with.is_some() {
-        return None;
-    }
+    let source = Source::of(view, into)?;
     let schema = &source.schema;
-    let given: Vec<usize> = match insert.columns.is_empty() {
+    let given: Vec<usize> = match named.is_empty() {
         true => (0..schema.columns.len()).collect(),
         false => {
-            let position = |name| schema.position_by_name(parts(name).ok()?.last()?);
-            insert.columns.iter().map(position).collect::<Option<_>>()?
+            let position = |Column { name, steps, place: _ }: &Column| {
+                steps.is_empty().then(|| schema.position_by_name(name)).flatten()
+            };
+            named.iter().map(position).collect::<Option<_>>()?
         }
     };
     // What is wrong with a list of columns or a row, the statement's binding says.
-    let width = values.rows.first()?.content.len();
-    let is_whole = match insert.columns.is_empty() {
+    let width = values.first()?.len();
+    let is_whole = match named.is_empty() {
         true => width <= given.len(),
         false => width == given.len() && is_distinct(&given),
     };
-    if !is_whole || values.rows.iter().any(|row| row.content.len() != width) {
+    if !is_whole || values.iter().any(|row| row.len() != width) {
         return None;
     }
-    let (mut rows, mut parameters) = (Vec::with_capacity(values.rows.len()), Vec::new());
-    for row in &values.rows {
+    let (mut rows, mut parameters) = (Vec::with_capacity(values.len()), Vec::new());
+    for row in values {
         let mut cells = vec![Given::Default; schema.columns.len()];
-        for (expr, &at) in row.content.iter().zip(&given) {
+        for (expr, &at) in row.iter().zip(&given) {
             let ty = schema.columns[at].ty;
-            let cell = Given::of(expr, ty)?;
+            let cell = Given::of(tree, *expr, ty)?;
             if let Given::Operand(Operand::Parameter(n)) = cell {
                 parameters.push((n, PgType::of_engine(ty)));
             }
@@ -136,10 +159,10 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
     }
     let mut needs = vec![source.need(Action::Insert, given[..width].iter().copied())];
     needs.extend(sequences(view, schema, &given[..width]).ok()?);
-    let (columns, returned) = match &insert.returning {
-        None => (None, Vec::new()),
-        Some(items) => {
-            let (columns, returned) = returning(&source, items)?;
+    let (columns, returned) = match wanted.is_empty() {
+        true => (None, Vec::new()),
+        false => {
+            let (columns, returned) = returning(&source, tree, wanted)?;
             (Some(columns), returned)
         }
     };
@@ -150,19 +173,19 @@ pub(super) fn bind(view: &View, insert: &Statement) -> Option<Insert> {
     Some(Insert { source, parameters, needs, columns, returned, rows, taken })
 }
 
-fn returning(source: &Source, items: &[SelectItem]) -> Option<(Arc<[AnswerColumn]>, Vec<usize>)> {
+fn returning(
+    source: &Source,
+    tree: &Tree,
+    targets: &[Target],
+) -> Option<(Arc<[AnswerColumn]>, Vec<usize>)> {
     let (mut columns, mut positions) = (Vec::new(), Vec::new());
-    for item in items {
-        let (at, name) = match item {
-            SelectItem::UnnamedExpr(expr) => (source.column(expr)?, None),
-            SelectItem::ExprWithAlias { expr, alias } => (source.column(expr)?, Some(fold(alias))),
-            _ => return None,
-        };
+    for Target { value, name, place: _ } in targets {
+        let at = source.column(tree, *value)?;
         // What a counter gives is known to the engine alone.
         if source.schema.columns[at].is_serial() {
             return None;
         }
-        columns.push(answer_column(source, at, name));
+        columns.push(answer_column(source, at, name.as_deref()));
         positions.push(at);
     }
     Some((columns.into(), positions))

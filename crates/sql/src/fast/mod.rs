@@ -14,14 +14,14 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    Expr, GroupByExpr, Query, Select as SelectAst, SelectFlavor, SetExpr, Statement, TableFactor,
-    TableWithJoins,
-};
 use onlap::{Table, TableSchema};
+use onlap_pg::ast::{
+    self, Alias, Distinct, Expr, ExprId, From, Lock, Query, Select as SelectAst, Sort, Statement,
+    Target, Tree,
+};
 
-use crate::catalog::names::{fold, parts};
 use crate::error::Result;
+use crate::parse::{Body, Parsed};
 use crate::rights::ask::{numbers, of_table};
 use crate::rights::{Action, Need};
 use crate::scope::Scope;
@@ -72,16 +72,11 @@ impl std::fmt::Debug for Source {
 
 impl Source {
     /// Position of the column that an expression names.
-    fn column(&self, expr: &Expr) -> Option<usize> {
-        match expr {
-            Expr::Identifier(ident) => self.schema.position_by_name(&fold(ident)),
-            Expr::CompoundIdentifier(idents) => match &idents[..] {
-                [table, column] if fold(table) == self.alias => {
-                    self.schema.position_by_name(&fold(column))
-                }
-                _ => None,
-            },
-            Expr::Nested(inner) => self.column(inner),
+    fn column(&self, tree: &Tree, expr: ExprId) -> Option<usize> {
+        let Expr::Column(path) = tree.expr(expr) else { return None };
+        match &path[..] {
+            [column] => self.schema.position_by_name(column),
+            [table, column] if **table == *self.alias => self.schema.position_by_name(column),
             _ => None,
         }
     }
@@ -91,42 +86,22 @@ impl Source {
         of_table(action, &self.schema, numbers(&self.schema, columns))
     }
 
-    /// The table of a FROM clause, if it is one of the engine without anything else.
-    fn of(view: &View, from: &[TableWithJoins]) -> Option<Source> {
-        let [TableWithJoins { relation, joins }] = from else { return None };
-        let TableFactor::Table {
-            name,
-            alias,
-            args: None,
-            with_hints,
-            version: None,
-            with_ordinality: false,
-            partitions,
-            json_path: None,
-            sample: None,
-            index_hints,
-        } = relation
-        else {
-            return None;
+    /// The table of a name, if it is one of the engine without anything else.
+    fn of(view: &View, named: &ast::Relation) -> Option<Source> {
+        let ast::Relation { name, only: false, alias, place: _ } = named else { return None };
+        let alias = match alias {
+            None => None,
+            Some(Alias { name, columns }) if columns.is_empty() => Some(name.to_string()),
+            Some(_) => return None,
         };
-        if !(joins.is_empty()
-            && with_hints.is_empty()
-            && partitions.is_empty()
-            && index_hints.is_empty())
-        {
-            return None;
-        }
-        if alias.as_ref().is_some_and(|a| !a.columns.is_empty() || a.at.is_some()) {
-            return None;
-        }
-        let parts = parts(name).ok()?;
-        // Names of the system come first.
-        if parts.len() == 1 && parts[0].starts_with("pg_") {
+        let parts: Vec<String> = name.iter().map(|part| part.to_string()).collect();
+        // Names of the system come first; a name of more parts is none of a table.
+        if parts.len() > 3 || parts.len() == 1 && parts[0].starts_with("pg_") {
             return None;
         }
         match view.find(&parts).ok()?? {
             Relation::Table(found, table) => {
-                let alias = alias.as_ref().map_or(found.name, |a| fold(&a.name));
+                let alias = alias.unwrap_or(found.name);
                 Some(Source { schema: table.schema(), table, alias })
             }
             Relation::View(..) => None,
@@ -135,20 +110,27 @@ impl Source {
 }
 
 impl Fast {
+    /// Binds what a text says; `None` for what the planner is to do: UPSERT and OVERRIDING too.
+    pub fn of(view: &View, parsed: &Parsed) -> Option<Fast> {
+        let (Body::Sql(_), Some(tree)) = (&parsed.body, &parsed.tree) else { return None };
+        let [written] = &tree.statements[..] else { return None };
+        Fast::bind(view, tree, &written.statement)
+    }
+
     /// Binds a statement; `None` for one that the planner is to do.
-    pub fn bind(view: &View, statement: &Statement) -> Option<Fast> {
+    pub fn bind(view: &View, tree: &Tree, statement: &Statement) -> Option<Fast> {
         match statement {
             Statement::Query(query) => {
-                let parts = SelectParts::of(query)?;
+                let parts = SelectParts::of(tree, tree.query(*query))?;
                 match aggregate::bind(view, &parts) {
                     Some(aggregate) => Some(Fast::Aggregate(aggregate)),
                     None => select::bind(view, &parts).map(Fast::Select),
                 }
             }
-            Statement::Insert(insert) => insert::bind(view, insert).map(Fast::Insert),
-            Statement::Update(update) => change::bind_update(view, update).map(Fast::Change),
-            Statement::Delete(delete) => change::bind_delete(view, delete).map(Fast::Change),
-            _ => None,
+            Statement::Insert(insert) => insert::bind(view, tree, insert).map(Fast::Insert),
+            Statement::Update(update) => change::bind_update(view, tree, update).map(Fast::Change),
+            Statement::Delete(delete) => change::bind_delete(view, tree, delete).map(Fast::Change),
+            Statement::Merge(_) | Statement::Other(_) => None,
         }
     }
 
@@ -212,70 +194,60 @@ impl Fast {
     }
 }
 
-/// A query that is one plain SELECT.
+/// A query that is one plain SELECT of one table.
 struct SelectParts<'a> {
-    query: &'a Query,
-    select: &'a SelectAst,
+    tree: &'a Tree,
+    targets: &'a [Target],
+    distinct: bool,
+    from: &'a ast::Relation,
+    filter: Option<ExprId>,
+    order: &'a [Sort],
+    limit: Option<ExprId>,
+    offset: Option<ExprId>,
+    locks: &'a [Lock],
 }
 
 impl<'a> SelectParts<'a> {
-    /// Takes a query apart. Every field is named, so that a clause of a later parser is not overlooked.
-    fn of(query: &'a Query) -> Option<SelectParts<'a>> {
+    /// Takes a query apart. Every field is named, so that a clause of a later grammar is not overlooked.
+    fn of(tree: &'a Tree, query: &'a Query) -> Option<SelectParts<'a>> {
         let Query {
             with: None,
-            body,
-            order_by: _,
-            limit_clause: _,
-            fetch: None,
-            locks: _,
-            for_clause: None,
-            settings: None,
-            format_clause: None,
-            pipe_operators,
+            body: ast::Body::Select(select),
+            order,
+            limit,
+            ties: false,
+            offset,
+            locks,
         } = query
         else {
             return None;
         };
-        let SetExpr::Select(select) = &**body else { return None };
         let SelectAst {
-            select_token: _,
-            optimizer_hints,
-            distinct: _,
-            select_modifiers: None,
-            top: None,
-            top_before_distinct: _,
-            projection: _,
-            exclude: None,
+            distinct,
+            targets,
             into: None,
-            from: _,
-            lateral_views,
-            prewhere: None,
-            selection: _,
-            connect_by,
-            group_by: GroupByExpr::Expressions(groups, modifiers),
-            cluster_by,
-            distribute_by,
-            sort_by,
+            from,
+            filter,
+            group,
+            group_distinct: false,
             having: None,
-            named_window,
-            qualify: None,
-            window_before_qualify: _,
-            value_table_mode: None,
-            flavor: SelectFlavor::Standard,
+            windows,
         } = &**select
         else {
             return None;
         };
-        let plain = pipe_operators.is_empty()
-            && optimizer_hints.is_empty()
-            && lateral_views.is_empty()
-            && connect_by.is_empty()
-            && groups.is_empty()
-            && modifiers.is_empty()
-            && cluster_by.is_empty()
-            && distribute_by.is_empty()
-            && sort_by.is_empty()
-            && named_window.is_empty();
-        plain.then_some(SelectParts { query, select })
+        let distinct = match distinct {
+            None => false,
+            Some(Distinct::Rows) => true,
+            Some(Distinct::On(_)) => return None,
+        };
+        let [from] = from[..] else { return None };
+        let From::Relation(from) = tree.from(from) else { return None };
+        // Rows without columns are the planner's.
+        if targets.is_empty() || !group.is_empty() || !windows.is_empty() {
+            return None;
+        }
+        let (filter, limit, offset) = (*filter, *limit, *offset);
+        Some(SelectParts { tree, targets, distinct, from, filter, order, limit, offset, locks })
     }
 }

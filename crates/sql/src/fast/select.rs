@@ -6,15 +6,12 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{
-    Distinct, LimitClause, LockType, NonBlock, OrderByKind, SelectItem,
-};
 use onlap::{LockWait, Row, RowBatch, RowLock, Rows, Scan, Value, convert};
 use onlap_base::stop;
+use onlap_pg::ast::{self, Expr, ExprId, Lock, LockStrength, Sort, SortOrder};
 
-use super::conditions::{Conditions, Operand, Resolved, Rest};
+use super::conditions::{Conditions, Literal, Operand, Resolved, Rest};
 use super::{SelectParts, Source, locking};
-use crate::catalog::names::fold;
 use crate::catalog::oids;
 use crate::error::{Result, SqlError};
 use crate::plan::access::{self, Bound, Choice};
@@ -55,10 +52,10 @@ pub(super) struct Order {
 }
 
 /// A column of an answer that is one of a table.
-pub fn answer_column(source: &Source, at: usize, name: Option<String>) -> AnswerColumn {
+pub fn answer_column(source: &Source, at: usize, name: Option<&str>) -> AnswerColumn {
     let column = &source.schema.columns[at];
     AnswerColumn {
-        name: name.unwrap_or_else(|| column.name.clone()),
+        name: name.unwrap_or(&column.name).to_string(),
         ty: PgType::of_engine(column.ty),
         origin: (oids::of_table(source.schema.id), column.id.0 as i16 + 1),
     }
@@ -66,37 +63,28 @@ pub fn answer_column(source: &Source, at: usize, name: Option<String>) -> Answer
 
 /// Binds a SELECT; `None` for one that the planner is to do.
 pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
-    let source = Source::of(view, &parts.select.from)?;
+    let source = Source::of(view, parts.from)?;
     let (mut output, mut columns) = (Vec::new(), Vec::new());
-    for item in &parts.select.projection {
-        let (expr, name) = match item {
-            SelectItem::Wildcard(options) if options.to_string().is_empty() => {
-                for at in 0..source.schema.columns.len() {
-                    output.push(at);
-                    columns.push(answer_column(&source, at, None));
-                }
-                continue;
+    for target in parts.targets {
+        if matches!(parts.tree.expr(target.value), Expr::Star(of) if of.is_empty()) {
+            for at in 0..source.schema.columns.len() {
+                output.push(at);
+                columns.push(answer_column(&source, at, None));
             }
-            SelectItem::UnnamedExpr(expr) => (expr, None),
-            SelectItem::ExprWithAlias { expr, alias } => (expr, Some(fold(alias))),
-            _ => return None,
-        };
-        let at = source.column(expr)?;
+            continue;
+        }
+        let at = source.column(parts.tree, target.value)?;
         output.push(at);
-        columns.push(answer_column(&source, at, name));
+        columns.push(answer_column(&source, at, target.name.as_deref()));
     }
-    let distinct = match &parts.select.distinct {
-        None | Some(Distinct::All) => false,
-        Some(Distinct::Distinct) => true,
-        Some(Distinct::On(_)) => return None,
-    };
-    let conditions = Conditions::of(&source, parts.select.selection.as_ref())?;
+    let conditions = Conditions::of(&source, parts.tree, parts.filter)?;
     let order = order_of(&source, parts, &columns, &output)?;
+    let distinct = parts.distinct;
     if distinct && !order.iter().all(|o| output.contains(&o.column)) {
         return None;
     }
-    let (limit, offset) = limits(parts)?;
-    let lock = lock_of(parts)?;
+    let (limit, offset) = (count_of(parts, parts.limit)?, count_of(parts, parts.offset)?);
+    let lock = lock_of(parts.locks)?;
     if lock.is_some() && distinct {
         return None;
     }
@@ -132,66 +120,68 @@ fn order_of(
     columns: &[AnswerColumn],
     output: &[usize],
 ) -> Option<Vec<Order>> {
-    let Some(order_by) = &parts.query.order_by else { return Some(Vec::new()) };
-    let OrderByKind::Expressions(exprs) = &order_by.kind else { return None };
-    if order_by.interpolate.is_some() {
-        return None;
-    }
-    let mut order = Vec::with_capacity(exprs.len());
-    for expr in exprs {
-        if expr.with_fill.is_some() {
-            return None;
-        }
-        let descending = expr.options.asc == Some(false);
+    let item = |Sort { value, order, nulls_first }: &Sort| {
+        let descending = match order {
+            SortOrder::Default | SortOrder::Ascending => false,
+            SortOrder::Descending => true,
+            SortOrder::Using(..) => return None,
+        };
         // PostgreSQL's default: NULL is the largest.
-        if expr.options.nulls_first.is_some_and(|first| first != descending) {
+        if nulls_first.is_some_and(|first| first != descending) {
             return None;
         }
-        // A name means a column of the answer first, a number its position.
-        let named = columns.iter().position(|c| c.name == expr.expr.to_string());
-        let numbered = || {
-            let n: usize = expr.expr.to_string().parse().ok()?;
-            output.get(n.checked_sub(1)?).copied()
-        };
-        let column = match named {
-            Some(at) => output[at],
-            None => source.column(&expr.expr).or_else(numbered)?,
-        };
-        order.push(Order { column, descending });
-    }
-    Some(order)
+        let column = ordered_by(source, parts.tree, *value, columns, output)?;
+        Some(Order { column, descending })
+    };
+    parts.order.iter().map(item).collect()
 }
 
-fn limits(parts: &SelectParts<'_>) -> Option<(Option<Operand>, Option<Operand>)> {
-    match &parts.query.limit_clause {
-        None => Some((None, None)),
-        Some(LimitClause::LimitOffset { limit, offset, limit_by }) if limit_by.is_empty() => {
-            let limit = match limit {
-                Some(expr) => Some(Operand::of(expr)?),
-                None => None,
-            };
-            let offset = match offset {
-                Some(offset) => Some(Operand::of(&offset.value)?),
-                None => None,
-            };
-            Some((limit, offset))
+/// The column that an item of ORDER BY means: a name is a column of the answer first, a number the position of one.
+fn ordered_by(
+    source: &Source,
+    tree: &ast::Tree,
+    value: ExprId,
+    columns: &[AnswerColumn],
+    output: &[usize],
+) -> Option<usize> {
+    match tree.expr(value) {
+        Expr::Literal(ast::Literal::Int(n)) => {
+            output.get(usize::try_from(*n).ok()?.checked_sub(1)?).copied()
         }
-        Some(_) => None,
+        Expr::Column(path) if let [name] = &path[..] => {
+            let named = columns.iter().zip(output).filter(|(column, _)| *column.name == **name);
+            let mut named = named.map(|(_, at)| *at);
+            match named.next() {
+                // Other columns under one name are an error.
+                Some(first) => named.all(|at| at == first).then_some(first),
+                None => source.column(tree, value),
+            }
+        }
+        _ => source.column(tree, value),
     }
 }
 
-fn lock_of(parts: &SelectParts<'_>) -> Option<Option<(RowLock, LockWait)>> {
-    match &parts.query.locks[..] {
+/// What LIMIT or OFFSET says: all where it says NULL. The first `None`: it is the planner's.
+fn count_of(parts: &SelectParts<'_>, value: Option<ExprId>) -> Option<Option<Operand>> {
+    let Some(value) = value else { return Some(None) };
+    let operand = Operand::of(parts.tree, value)?;
+    Some(Some(operand).filter(|operand| !matches!(operand, Operand::Literal(Literal::Null))))
+}
+
+fn lock_of(locks: &[Lock]) -> Option<Option<(RowLock, LockWait)>> {
+    match locks {
         [] => Some(None),
-        [lock] if lock.of.is_none() => {
-            let wait = match &lock.nonblock {
-                None => LockWait::Block,
-                Some(NonBlock::Nowait) => LockWait::NoWait,
-                Some(NonBlock::SkipLocked) => LockWait::SkipLocked,
+        [Lock { strength, of, wait }] if of.is_empty() => {
+            let wait = match wait {
+                ast::LockWait::Block => LockWait::Block,
+                ast::LockWait::Error => LockWait::NoWait,
+                ast::LockWait::Skip => LockWait::SkipLocked,
             };
-            let mode = match lock.lock_type {
-                LockType::Update => RowLock::Update,
-                LockType::Share => RowLock::Share,
+            let mode = match strength {
+                LockStrength::Update => RowLock::Update,
+                LockStrength::NoKeyUpdate => RowLock::NoKeyUpdate,
+                LockStrength::Share => RowLock::Share,
+                LockStrength::KeyShare => RowLock::KeyShare,
             };
             Some(Some((mode, wait)))
         }
@@ -253,8 +243,7 @@ impl Select {
         let Some(resolved) = self.conditions.resolve(&self.source.schema, values)? else {
             return Ok(None);
         };
-        let limit = count_of(self.limit.as_ref(), values, "LIMIT")?;
-        let offset = count_of(self.offset.as_ref(), values, "OFFSET")?.unwrap_or(0);
+        let Some((offset, limit)) = self.counts(values)? else { return Ok(None) };
         let Some(plan) = self.plan(&resolved) else { return Ok(None) };
         if let Some((mode, wait)) = self.lock {
             let Some(ids) = self.candidates(scope, &resolved, &plan)? else { return Ok(None) };
@@ -307,6 +296,25 @@ impl Select {
             },
         };
         Ok(Some(Answer::Rows(RowsAnswer::new(Arc::clone(&self.columns), source, "SELECT"))))
+    }
+
+    /// How many rows are left out, and how many are wanted at most; `None` where a number is no whole one.
+    pub(super) fn counts(&self, values: &[Parameter]) -> Result<Option<(usize, Option<usize>)>> {
+        let clauses = [(&self.offset, "OFFSET", "2201X"), (&self.limit, "LIMIT", "2201W")];
+        let mut counts = [None; 2];
+        for (count, (operand, clause, state)) in counts.iter_mut().zip(clauses) {
+            let Some(operand) = operand else { continue };
+            *count = match operand.value(onlap::DataType::Int8, values)? {
+                Some(Value::Int(n)) if n >= 0 => Some(n as usize),
+                Some(Value::Int(_)) => {
+                    return Err(SqlError::new(state, format!("{clause} must not be negative")));
+                }
+                Some(Value::Null) => None,
+                _ => return Ok(None),
+            };
+        }
+        let [offset, limit] = counts;
+        Ok(Some((offset.unwrap_or(0), limit)))
     }
 
     /// Per alternative: whether its index is read backwards, and the index; `None` where the planner does
@@ -502,20 +510,6 @@ impl Select {
 
 pub(super) fn holds(rest: &[(usize, Rest)], batch: &RowBatch, row: usize) -> bool {
     rest.iter().all(|(at, rest)| rest.holds(batch.types()[*at], &batch.value(row, *at)))
-}
-
-/// A number of rows that LIMIT or OFFSET names; `None` for NULL.
-pub(super) fn count_of(
-    operand: Option<&Operand>,
-    values: &[Parameter],
-    what: &str,
-) -> Result<Option<usize>> {
-    let Some(operand) = operand else { return Ok(None) };
-    match operand.value(onlap::DataType::Int8, values)? {
-        Some(Value::Int(n)) if n >= 0 => Ok(Some(n as usize)),
-        Some(Value::Null) => Ok(None),
-        _ => Err(SqlError::new("2201W", format!("{what} must not be negative"))),
-    }
 }
 
 /// Batches of the engine as they come.

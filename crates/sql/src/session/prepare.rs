@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use onlap_pg::grammar::{Kind, Token, Tokens};
 use parking_lot::Mutex;
 
 use crate::deep;
@@ -106,12 +107,12 @@ impl Session {
             return Err(run::in_failed_transaction());
         }
         let stamp = self.stamp();
-        let fast = match &parsed.body {
-            Body::Sql(statement) if self.uses_fast_path() => self.in_view(|_, view| {
-                let fast = Fast::bind(view, statement);
+        let fast = match self.uses_fast_path() {
+            true => self.in_view(|_, view| {
+                let fast = Fast::of(view, parsed);
                 Ok(fast.map(|fast| (view.must(fast.needs()).is_ok(), fast)))
             })?,
-            _ => None,
+            false => None,
         };
         if let Some((judged, fast)) = fast {
             for (n, ty) in fast.parameters() {
@@ -141,16 +142,13 @@ impl Session {
 
 /// The highest number of a placeholder.
 fn parameter_count(parsed: &Parsed) -> usize {
-    use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-    use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
-    let dialect = PostgreSqlDialect {};
-    let tokens = Tokenizer::new(&dialect, &parsed.text).tokenize().unwrap_or_default();
-    let number = |token: &Token| match token {
-        Token::Placeholder(text) => text.strip_prefix('$')?.parse::<usize>().ok(),
+    let number = |token: &Token| match token.kind {
+        Kind::Param(n) => usize::try_from(n).ok(),
         _ => None,
     };
     // The protocol counts parameters in 16 bits.
-    tokens.iter().filter_map(number).filter(|n| *n <= 65_535).max().unwrap_or(0)
+    let tokens = Tokens::of(&parsed.text);
+    tokens.all.iter().filter_map(number).filter(|n| *n <= 65_535).max().unwrap_or(0)
 }
 
 /// A statement whose parameter has no value.

@@ -271,8 +271,7 @@ impl Session {
         let view = self.view()?;
         if bound.is_none()
             && native
-            && let Body::Sql(statement) = &parsed.body
-            && let Some(fast) = Fast::bind(&view, statement)
+            && let Some(fast) = Fast::of(&view, parsed)
         {
             view.must(fast.needs())?;
             if let Some(answer) = fast.run(&view.scope, values)? {
