@@ -15,8 +15,6 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use datafusion::sql::sqlparser::keywords::Keyword as Known;
-use datafusion::sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use onlap_base::limits::{STATEMENT_CHAIN, STATEMENT_NESTING, STATEMENT_TERMS};
 use onlap_pg::grammar::{Keyword, Kind, Tokens};
 
@@ -201,42 +199,11 @@ impl Group {
 }
 
 /// How deep the trees of these tokens of a text are, up to the second: never less than they will be.
-#[cfg_attr(not(test), expect(dead_code, reason = "texts are still split by the library's tokens"))]
 pub fn measure(tokens: &Tokens<'_>, from: usize, to: usize) -> Depth {
     measure_kinds(tokens.all[from..to].iter().map(|token| match token.word() {
         Some(word) => Kind::Word(word),
         None => token.kind,
     }))
-}
-
-/// The same of tokens of the library's parser.
-pub fn measure_parsed(tokens: &[TokenWithSpan]) -> Depth {
-    measure_kinds(tokens.iter().filter_map(|token| kind_of(&token.token)))
-}
-
-/// What a token of the library's parser is; `None` for a blank.
-fn kind_of(token: &Token) -> Option<Kind> {
-    Some(match token {
-        Token::LParen => Kind::Char('('),
-        Token::RParen => Kind::Char(')'),
-        Token::LBracket => Kind::Char('['),
-        Token::RBracket => Kind::Char(']'),
-        Token::LBrace => Kind::Char('{'),
-        Token::RBrace => Kind::Char('}'),
-        Token::Comma => Kind::Char(','),
-        Token::Period => Kind::Char('.'),
-        Token::Word(word) if word.quote_style.is_some() || word.keyword == Known::NoKeyword => {
-            Kind::Name
-        }
-        Token::Word(word) => {
-            Keyword::of(&word.value.to_ascii_lowercase()).map_or(Kind::Op, Kind::Word)
-        }
-        Token::Number(..) => Kind::Number,
-        Token::Placeholder(_) => Kind::Param(0),
-        Token::SingleQuotedString(_) => Kind::Text,
-        Token::Whitespace(_) | Token::EOF => return None,
-        _ => Kind::Op,
-    })
 }
 
 fn measure_kinds(kinds: impl Iterator<Item = Kind>) -> Depth {

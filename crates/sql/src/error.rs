@@ -139,6 +139,12 @@ impl SqlError {
             unserved: false,
         }))
     }
+    /// The same of a statement that so many characters come before, which its place counts too.
+    #[must_use]
+    pub fn after(mut self, before: usize) -> SqlError {
+        self.0.position = self.0.position.map(|position| position + before);
+        self
+    }
     /// A row that the statement is about was changed by another transaction.
     pub fn concurrent_update() -> SqlError {
         SqlError::new("40001", "could not serialize access due to concurrent update")

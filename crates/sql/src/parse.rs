@@ -1,106 +1,87 @@
 //! Which statements does a text hold?
 //!
-//! Queries and changes of rows are read by sqlparser, in PostgreSQL's dialect, and by PostgreSQL's own grammar; what
-//! sqlparser does not know is told apart here by the words of a statement: `UPSERT INTO`, `… AS OF …`, and forms of
-//! PostgreSQL that it refuses. All other statements are read by PostgreSQL's grammar alone.
+//! PostgreSQL's grammar reads them (`onlap_pg::grammar`). `AS OF` is of no grammar of PostgreSQL's: it is taken out of the text
+//! before, and blanks stand in its place, so that places stay what they are.
 //!
-//! How deep a statement is gets known from its tokens, before the parser recurses (`crate::deep`).
+//! How deep a statement is gets known from its tokens, before anything recurses (`crate::deep`).
 
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::{Statement, Value as AstValue};
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, Word};
-use onlap_pg::ast;
+use onlap_pg::ast::{self, Statement};
+use onlap_pg::grammar::{self, Keyword, Kind, Tokens};
 
-use crate::deep::{self, Deep, Depth};
+use crate::deep::{self, Depth};
 use crate::error::{Result, SqlError, state};
 use crate::query::sql_error;
 use crate::source::Source;
-
-mod balance;
-mod dialect;
-
-/// A statement's tree.
-pub type Tree = Deep<Statement>;
 
 /// A statement of a text.
 #[derive(Clone, Debug)]
 pub struct Parsed {
     /// Its text, without a semicolon.
     pub text: String,
-    /// What it says.
+    /// What it is.
     pub body: Body,
-    /// How deep its trees are.
+    /// How deep its tree is.
     pub depth: Depth,
     /// The moment that `AS OF` names.
     pub as_of: Option<Moment>,
     /// Where it is said.
     said: Option<Range<usize>>,
-    /// Its tree by PostgreSQL's grammar; none of what is no query and changes no rows, or is wrong.
-    pub tree: Option<Arc<ast::Tree>>,
+    /// Its tree, with this statement alone.
+    pub tree: Arc<ast::Tree>,
+    /// Characters that were sent before its text.
+    pub before: usize,
 }
 
 impl Parsed {
-    /// The text as PostgreSQL's grammar reads it: AS OF is not of that grammar, and UPSERT is a word of our own, as long
-    /// as INSERT. Places in it are those of the text.
+    /// What it says.
+    pub fn statement(&self) -> &Statement {
+        &self.tree.statements[0].statement
+    }
+
+    /// The text as PostgreSQL's grammar reads it. Places in it are those of the text.
     pub fn bindable(&self) -> Cow<'_, str> {
-        let upsert = match &self.body {
-            Body::Upsert(_) => self.text.to_ascii_uppercase().find("UPSERT"),
-            _ => None,
-        };
-        if upsert.is_none() && self.said.is_none() {
-            return self.text.as_str().into();
-        }
+        let Some(said) = &self.said else { return self.text.as_str().into() };
         let mut text = self.text.clone();
-        if let Some(begin) = upsert {
-            text.replace_range(begin..begin + "UPSERT".len(), "INSERT");
-        }
-        if let Some(said) = &self.said {
-            let blanks = " ".repeat(said.len());
-            text.replace_range(said.clone(), &blanks);
-        }
+        text.replace_range(said.clone(), &" ".repeat(said.len()));
         text.into()
     }
 
     /// The statement by PostgreSQL's grammar, with the text that was read.
-    pub fn source<'a>(&'a self, tree: &'a ast::Tree, text: &'a str) -> Source<'a> {
-        Source { tree, text, written: &self.text, depth: self.depth }
+    pub fn source<'a>(&'a self, text: &'a str) -> Source<'a> {
+        Source { tree: &self.tree, text, written: &self.text, depth: self.depth }
     }
 
-    fn with_tree(mut self) -> Parsed {
-        let (Body::Sql(tree) | Body::Upsert(tree) | Body::Overriding(tree)) = &self.body else {
-            return self;
-        };
-        let is_bound = matches!(
-            **tree,
-            Statement::Query(_)
-                | Statement::Insert(_)
-                | Statement::Update(_)
-                | Statement::Delete(_)
-        );
-        self.tree = is_bound
-            .then(|| onlap_pg::grammar::parse(&self.bindable()).ok())
-            .flatten()
-            .map(Arc::new);
-        self
+    /// Whether it is a query that locks its rows.
+    pub fn is_locking(&self) -> bool {
+        match self.statement() {
+            Statement::Query(query) => !self.tree.query(*query).locks.is_empty(),
+            _ => false,
+        }
+    }
+
+    /// Its first words, in capitals.
+    pub fn words(&self) -> String {
+        let start = self.tree.statements[0].start as usize;
+        let words = self.text.get(start..).unwrap_or_default().split_whitespace();
+        words.take(2).collect::<Vec<_>>().join(" ").to_uppercase()
     }
 }
 
-/// What a statement says.
-#[derive(Clone, Debug)]
+/// What a statement is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
-    /// As sqlparser has it.
-    Sql(Tree),
+    /// A query.
+    Query,
+    /// A change of rows.
+    Change,
     /// `UPSERT INTO`: an INSERT that replaces rows blindly.
-    Upsert(Tree),
-    /// An INSERT that says whose values identity columns get.
-    Overriding(Tree),
-    /// Neither a query nor a change of rows: as PostgreSQL's grammar has it.
-    Defined(Arc<ast::Tree>),
+    Upsert,
+    /// Neither.
+    Defined,
     /// A statement of PostgreSQL's that is not served.
     Other,
 }
@@ -114,282 +95,146 @@ pub enum Moment {
     Time(String),
 }
 
-/// First words of queries and of statements that change rows.
-const OF_ROWS: &[&str] =
-    &["SELECT", "INSERT", "UPDATE", "DELETE", "MERGE", "WITH", "VALUES", "TABLE", "UPSERT"];
-
 /// All statements of a text, empty ones left out.
 ///
 /// # Errors
-/// `42601` with the position.
+/// `42601` with the position; `54001`.
 pub fn statements(sql: &str) -> Result<Vec<Parsed>> {
-    let tokens = tokens_of(sql)?;
-    let mut parsed = Vec::new();
-    for part in tokens.split(|t| t.token == Token::SemiColon) {
-        let words = || part.iter().filter(|t| !is_blank(&t.token));
-        if words().next().is_none() {
+    let tokens = Tokens::of(sql);
+    let moments = moments(&tokens);
+    if moments.is_empty() {
+        return read(sql, sql, &tokens, moments);
+    }
+    let mut text = sql.to_string();
+    for (said, _) in &moments {
+        text.replace_range(said.clone(), &" ".repeat(said.len()));
+    }
+    let tokens = Tokens::of(&text);
+    read(sql, &text, &tokens, moments)
+}
+
+/// How deep a text is.
+pub fn depth_of(sql: &str) -> Depth {
+    let tokens = Tokens::of(sql);
+    deep::measure(&tokens, 0, tokens.all.len())
+}
+
+/// Reads statements; `text` is what was sent, without what it says of the past.
+fn read(
+    sql: &str,
+    text: &str,
+    tokens: &Tokens<'_>,
+    moments: Vec<(Range<usize>, Moment)>,
+) -> Result<Vec<Parsed>> {
+    let mut deepest = Depth::default();
+    let mut from = 0;
+    for part in tokens.all.split(|token| token.kind == Kind::Char(';')) {
+        let depth = deep::measure(tokens, from, from + part.len());
+        depth.check()?;
+        deepest = deepest.max(depth);
+        from += part.len() + 1;
+    }
+    let tree = deep::run(deepest, || grammar::parse_tokens(tokens));
+    let tree = tree.map_err(|e| failed(sql, tokens, &e))?;
+    let all: Vec<(u32, u32)> = tree.statements.iter().map(|one| (one.start, one.end)).collect();
+    if let [(_, end)] = all[..] {
+        let made = Making { sql, tokens, moments: &moments, from: 0, end: end as usize, before: 0 };
+        return Ok(vec![made.parsed(Arc::new(tree), deepest)]);
+    }
+    let each = all.into_iter().map(|(start, end)| {
+        let (start, end) = (start as usize, end as usize);
+        let depth = depth_of(&text[start..end]);
+        let tree = deep::run(depth, || grammar::parse(&text[start..end]));
+        let tree = tree.map_err(|e| sql_error(&e, &text[start..end]))?;
+        let before = sql[..start].chars().count();
+        let made = Making { sql, tokens, moments: &moments, from: start, end, before };
+        Ok(made.parsed(Arc::new(tree), depth))
+    });
+    each.collect()
+}
+
+/// An error of the grammar's, unless it comes of a moment that is none.
+fn failed(sql: &str, tokens: &Tokens<'_>, error: &onlap_pg::Error) -> SqlError {
+    let words = |pair: &[grammar::Token]| {
+        pair[0].kind == Kind::Word(Keyword::As) && pair[1].kind == Kind::Word(Keyword::Of)
+    };
+    if error.state == state::SYNTAX && tokens.all.windows(2).any(words) {
+        return SqlError::new(state::SYNTAX, "AS OF needs the number of a commit or a time")
+            .hint("Write AS OF 1234 or AS OF '2026-01-31 12:00'.");
+    }
+    sql_error(error, sql)
+}
+
+/// A statement of a text.
+struct Making<'a> {
+    sql: &'a str,
+    tokens: &'a Tokens<'a>,
+    moments: &'a [(Range<usize>, Moment)],
+    /// Where its text begins and ends.
+    from: usize,
+    end: usize,
+    before: usize,
+}
+
+impl Making<'_> {
+    fn parsed(&self, tree: Arc<ast::Tree>, depth: Depth) -> Parsed {
+        let within = |said: &Range<usize>| self.from <= said.start && said.end <= self.end;
+        let moment = self.moments.iter().find(|(said, _)| within(said)).cloned();
+        let said = moment.as_ref().map(|(said, _)| said.start - self.from..said.end - self.from);
+        let start = self.from.max(tree.statements[0].start as usize + self.from);
+        let first = self.tokens.all.iter().find(|token| token.start as usize >= start);
+        let is_upsert = first.is_some_and(|first| {
+            first.kind == Kind::Name && self.tokens.value(*first).eq_ignore_ascii_case("upsert")
+        });
+        let (body, looks) = match &tree.statements[0].statement {
+            Statement::Query(_) => (Body::Query, true),
+            Statement::Insert(_) if is_upsert => (Body::Upsert, true),
+            Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_) => (Body::Change, true),
+            Statement::Other(_) => (Body::Other, false),
+            // Only what makes a relation of a query looks at the past itself: other statements hold one that does.
+            _ => (Body::Defined, first.is_some_and(|t| t.kind == Kind::Word(Keyword::Create))),
+        };
+        Parsed {
+            text: self.sql[self.from..self.end].to_string(),
+            body,
+            depth,
+            as_of: moment.map(|(_, moment)| moment).filter(|_| looks),
+            said,
+            tree,
+            before: self.before,
+        }
+    }
+}
+
+/// Each `AS OF [COMMIT | TIMESTAMP] literal`, the first of a statement.
+fn moments(tokens: &Tokens<'_>) -> Vec<(Range<usize>, Moment)> {
+    let mut found = Vec::new();
+    let mut is_first = true;
+    for (at, token) in tokens.all.iter().enumerate() {
+        if token.kind == Kind::Char(';') {
+            is_first = true;
+        }
+        let kind = |by: usize| tokens.all.get(at + by).map_or(Kind::End, |token| token.kind);
+        if !is_first || token.kind != Kind::Word(Keyword::As) || kind(1) != Kind::Word(Keyword::Of)
+        {
             continue;
         }
-        parsed.push(statement(sql, part)?);
-    }
-    Ok(parsed)
-}
-
-/// The one query of a text: a view's.
-///
-/// # Errors
-/// `42601`.
-pub fn one(sql: &str) -> Result<Tree> {
-    match statements(sql)?.into_iter().next().map(|p| p.body) {
-        Some(Body::Sql(statement)) => Ok(statement),
-        _ => Err(SqlError::new(state::SYNTAX, "a query was expected")),
-    }
-}
-
-/// One statement as sqlparser has it, whatever its words.
-///
-/// # Errors
-/// `42601`.
-pub fn by_parser(sql: &str) -> Result<Tree> {
-    let mut tokens = tokens_of(sql)?;
-    tokens.retain(|t| !is_blank(&t.token));
-    let depth = deep::measure_parsed(&tokens);
-    tree(sql, tokens, depth)
-}
-
-fn tokens_of(sql: &str) -> Result<Vec<TokenWithSpan>> {
-    let tokens = Tokenizer::new(&PostgreSqlDialect {}, sql).tokenize_with_location();
-    tokens.map_err(|e| SqlError::new(state::SYNTAX, e.to_string()))
-}
-
-/// A parser of tokens whose depth was measured, so that it need not be counted; `tokens` of them, about.
-pub fn parser(tokens: usize) -> Parser<'static> {
-    dialect::begin(tokens);
-    Parser::new(&dialect::Statements).with_recursion_limit(usize::MAX / 2)
-}
-
-/// The one statement of these tokens, whose trees are so deep.
-fn tree(sql: &str, tokens: Vec<TokenWithSpan>, depth: Depth) -> Result<Tree> {
-    depth.check()?;
-    deep::run(depth, || {
-        let mut parser = parser(tokens.len()).with_tokens_with_locations(tokens);
-        let statement = parser.parse_statement().map_err(|e| syntax(sql, &e))?;
-        let mut tree = Tree::new(statement, depth);
-        let next = parser.peek_token();
-        if next.token != Token::EOF {
-            let position = offset(sql, next.span.start.line, next.span.start.column);
-            let text = format!("syntax error at or near \"{}\"", next.token);
-            return Err(SqlError::new(state::SYNTAX, text).at(position));
-        }
-        balance::balance(&mut tree);
-        Ok(tree)
-    })
-}
-
-fn is_blank(token: &Token) -> bool {
-    matches!(token, Token::Whitespace(_) | Token::EOF)
-}
-
-fn word(token: &Token) -> Option<&str> {
-    match token {
-        Token::Word(Word { value, quote_style: None, .. }) => Some(value),
-        _ => None,
-    }
-}
-
-fn statement(sql: &str, tokens: &[TokenWithSpan]) -> Result<Parsed> {
-    let text = text_of(sql, tokens);
-    let mut tokens: Vec<TokenWithSpan> =
-        tokens.iter().filter(|t| !is_blank(&t.token)).cloned().collect();
-    let depth = deep::measure_parsed(&tokens);
-    let begins = |words: &[&str]| {
-        words.iter().enumerate().all(|(i, expected)| {
-            let found = tokens.get(i).and_then(|t| word(&t.token));
-            found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
-        })
-    };
-    let of_rows = OF_ROWS.iter().any(|word| begins(&[word]))
-        || tokens.first().is_some_and(|first| first.token == Token::LParen);
-    if !of_rows {
-        depth.check()?;
-        return defined(sql, text, tokens, depth);
-    }
-    let (upsert, inserts) = (begins(&["UPSERT", "INTO"]), begins(&["INSERT"]));
-    if upsert {
-        tokens[0].token = Token::make_keyword("INSERT");
-    }
-    let overriding = inserts && take_overriding(&mut tokens);
-    let start = tokens.first().map_or(0, |first| offset_of(sql, first.span.start));
-    let (as_of, said) = match take_moment(sql, &mut tokens)? {
-        Some((moment, said)) => (Some(moment), Some(said.start - start..said.end - start)),
-        None => (None, None),
-    };
-    join_lock_modes(&mut tokens);
-    let statement = tree(sql, tokens, depth)?;
-    let body = match (upsert, overriding) {
-        (true, _) => Body::Upsert(statement),
-        (false, true) => Body::Overriding(statement),
-        (false, false) => Body::Sql(statement),
-    };
-    Ok(Parsed { text, body, depth, as_of, said, tree: None }.with_tree())
-}
-
-/// A statement that is read by PostgreSQL's grammar alone.
-fn defined(
-    sql: &str,
-    text: String,
-    mut tokens: Vec<TokenWithSpan>,
-    depth: Depth,
-) -> Result<Parsed> {
-    let start = tokens.first().map_or(0, |first| offset_of(sql, first.span.start));
-    // Only what makes a relation of a query looks at the past itself: other statements hold one that does.
-    let creates = tokens.first().and_then(|first| word(&first.token));
-    let creates = creates.is_some_and(|word| word.eq_ignore_ascii_case("create"));
-    let (as_of, said) = match take_moment(sql, &mut tokens)? {
-        Some((moment, said)) => {
-            (creates.then_some(moment), Some(said.start - start..said.end - start))
-        }
-        None => (None, None),
-    };
-    let mut parsed = Parsed { text, body: Body::Other, depth, as_of, said, tree: None };
-    let tree = deep::run(depth, || onlap_pg::grammar::parse(&parsed.bindable()));
-    let tree = tree.map_err(|mut e| {
-        e.position = e.position.map(|place| place + start as u32);
-        sql_error(&e, sql)
-    })?;
-    let is_served =
-        matches!(&tree.statements[..], [one] if !matches!(one.statement, ast::Statement::Other(_)));
-    if is_served {
-        parsed.body = Body::Defined(Arc::new(tree));
-    }
-    Ok(parsed)
-}
-
-/// Takes `OVERRIDING SYSTEM | USER VALUE` out of an INSERT, which the parser does not know; whether it was there.
-fn take_overriding(tokens: &mut Vec<TokenWithSpan>) -> bool {
-    let is = |i: usize, expected: &str| {
-        let found = tokens.get(i).and_then(|t| word(&t.token));
-        found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
-    };
-    let said = |at: &usize| {
-        is(*at, "OVERRIDING") && (is(at + 1, "SYSTEM") || is(at + 1, "USER")) && is(at + 2, "VALUE")
-    };
-    let found = (0..tokens.len()).find(said);
-    if let Some(at) = found {
-        tokens.drain(at..at + 3);
-    }
-    found.is_some()
-}
-
-/// FOR NO KEY UPDATE and FOR KEY SHARE, which the parser does not know, become the stronger locks.
-fn join_lock_modes(tokens: &mut Vec<TokenWithSpan>) {
-    let is = |token: Option<&TokenWithSpan>, expected: &str| {
-        let found = token.and_then(|t| word(&t.token));
-        found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
-    };
-    for (said, least) in
-        [(&["FOR", "NO", "KEY", "UPDATE"][..], 3), (&["FOR", "KEY", "SHARE"][..], 2)]
-    {
-        let begins =
-            |from: usize| said.iter().enumerate().all(|(i, w)| is(tokens.get(from + i), w));
-        let found: Vec<usize> = (0..tokens.len()).filter(|from| begins(*from)).collect();
-        for from in found.into_iter().rev() {
-            tokens.drain(from + 1..from + least);
+        let named = matches!(kind(2), Kind::Word(Keyword::Commit | Keyword::Timestamp));
+        let Some(literal) = tokens.all.get(at + 2 + usize::from(named)) else { continue };
+        let moment = match literal.kind {
+            Kind::Int(_) | Kind::Number => tokens.value(*literal).parse().ok().map(Moment::Commit),
+            Kind::Text => Some(Moment::Time(tokens.value(*literal).to_string())),
+            _ => None,
+        };
+        if let Some(moment) = moment {
+            found.push((token.start as usize..literal.end as usize, moment));
+            is_first = false;
         }
     }
-}
-
-/// Takes `AS OF [COMMIT | TIMESTAMP] literal` out of a statement, and where it stood.
-fn take_moment(
-    sql: &str,
-    tokens: &mut Vec<TokenWithSpan>,
-) -> Result<Option<(Moment, Range<usize>)>> {
-    let is = |i: usize, expected: &str, tokens: &[TokenWithSpan]| {
-        let found = tokens.get(i).and_then(|t| word(&t.token));
-        found.is_some_and(|w| w.eq_ignore_ascii_case(expected))
-    };
-    let at = (0..tokens.len()).find(|&i| is(i, "AS", tokens) && is(i + 1, "OF", tokens));
-    let Some(at) = at else { return Ok(None) };
-    let named = is(at + 2, "COMMIT", tokens) || is(at + 2, "TIMESTAMP", tokens);
-    let literal = at + 2 + usize::from(named);
-    let moment = match tokens.get(literal).map(|t| &t.token) {
-        Some(Token::Number(n, _)) => n.parse().map(Moment::Commit).ok(),
-        Some(Token::SingleQuotedString(text)) => Some(Moment::Time(text.clone())),
-        _ => None,
-    };
-    let moment = moment.ok_or_else(|| {
-        SqlError::new(state::SYNTAX, "AS OF needs the number of a commit or a time")
-            .hint("Write AS OF 1234 or AS OF '2026-01-31 12:00'.")
-    })?;
-    let said = offset_of(sql, tokens[at].span.start)..offset_of(sql, tokens[literal].span.end);
-    tokens.drain(at..=literal);
-    Ok(Some((moment, said)))
-}
-
-fn text_of(sql: &str, tokens: &[TokenWithSpan]) -> String {
-    let mut spans = tokens.iter().filter(|t| !is_blank(&t.token)).map(|t| t.span);
-    let Some(first) = spans.next() else { return String::new() };
-    let last = spans.next_back().unwrap_or(first);
-    let from = byte_offset(sql, first.start.line, first.start.column);
-    let to = byte_offset(sql, last.end.line, last.end.column);
-    sql.get(from..to.max(from)).unwrap_or(sql).to_string()
-}
-
-fn offset_of(sql: &str, place: Location) -> usize {
-    byte_offset(sql, place.line, place.column)
-}
-
-fn byte_offset(sql: &str, line: u64, column: u64) -> usize {
-    let mut at = 0;
-    for (i, text) in sql.split_inclusive('\n').enumerate() {
-        if i as u64 + 1 == line {
-            let skip = text.char_indices().nth(column.saturating_sub(1) as usize);
-            return at + skip.map_or(text.len(), |(at, _)| at);
-        }
-        at += text.len();
-    }
-    sql.len()
-}
-
-/// Characters from 1, as clients count.
-fn offset(sql: &str, line: u64, column: u64) -> usize {
-    sql[..byte_offset(sql, line, column)].chars().count() + 1
-}
-
-fn syntax(sql: &str, e: &ParserError) -> SqlError {
-    let text = match e {
-        ParserError::TokenizerError(text) | ParserError::ParserError(text) => text.clone(),
-        ParserError::RecursionLimitExceeded => return deep::too_deep(),
-    };
-    // The parser says where in its text: "… at Line: 1, Column: 8".
-    let place = text.rsplit_once(" at Line: ").and_then(|(_, place)| {
-        let (line, column) = place.split_once(", Column: ")?;
-        Some((line.trim().parse().ok()?, column.trim().parse().ok()?))
-    });
-    let (message, _) = text.rsplit_once(" at Line: ").unwrap_or((&text, ""));
-    let message = match message.split_once("found: ") {
-        Some((_, "EOF")) => "syntax error at end of input".to_string(),
-        Some((_, found)) => format!("syntax error at or near \"{found}\""),
-        None => format!("syntax error: {message}"),
-    };
-    let error = SqlError::new(state::SYNTAX, message).detail(text.clone());
-    match place {
-        Some((line, column)) => error.at(offset(sql, line, column)),
-        None => error,
-    }
-}
-
-/// A literal's text, if it is one of text or number.
-pub fn literal_text(value: &AstValue) -> Option<String> {
-    match value {
-        AstValue::Number(n, _) => Some(n.to_string()),
-        AstValue::SingleQuotedString(s)
-        | AstValue::EscapedStringLiteral(s)
-        | AstValue::NationalStringLiteral(s) => Some(s.clone()),
-        AstValue::DollarQuotedString(s) => Some(s.value.clone()),
-        AstValue::Boolean(b) => Some(b.to_string()),
-        _ => None,
-    }
+    found
 }
 
 /// The parts of a name in a text, as `'s."T"'::regclass` has it.

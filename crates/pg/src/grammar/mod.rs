@@ -52,11 +52,18 @@ use parser::Parser;
 /// PostgreSQL's, with their places: `42601` for most, `54001` where more than a thousand brackets are within each
 /// other, `54000` for a text of more than 1 GiB.
 pub fn parse(text: &str) -> Result<Tree> {
-    if text.len() > 1 << 30 {
+    parse_tokens(&Tokens::of(text))
+}
+
+/// Reads the statements of a text that was scanned.
+///
+/// # Errors
+/// As of [`parse`].
+pub fn parse_tokens(tokens: &Tokens<'_>) -> Result<Tree> {
+    if tokens.text.len() > 1 << 30 {
         return Err(Error::new("54000", "a statement is longer than 1 GiB"));
     }
-    let tokens = Tokens::of(text);
-    let mut parser = Parser::new(&tokens);
+    let mut parser = Parser::new(tokens);
     loop {
         while parser.accept_char(';') {}
         if parser.kind() == Kind::End {

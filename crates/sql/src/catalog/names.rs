@@ -4,10 +4,6 @@
 //! names there stay as they are: `t`. Other schemas stand before the name, `s.t`, and other databases
 //! before that, `d/s.t`. A dot, slash or percent sign in a part is written as `%2E`, `%2F`, `%25`.
 
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
-
-use crate::error::{Result, SqlError, state};
-
 /// The database that is there from the first start.
 pub const DEFAULT_DATABASE: &str = "postgres";
 /// The schema that is there in every database.
@@ -65,30 +61,6 @@ fn escape(part: &str) -> String {
 
 fn unescape(part: &str) -> String {
     part.replace("%2F", "/").replace("%2E", ".").replace("%25", "%")
-}
-
-/// An identifier as PostgreSQL folds it.
-pub fn fold(ident: &Ident) -> String {
-    match ident.quote_style {
-        Some(_) => ident.value.clone(),
-        None => ident.value.to_lowercase(),
-    }
-}
-
-/// The parts of a name, folded.
-///
-/// # Errors
-/// A part that is no identifier; more than three parts.
-pub fn parts(name: &ObjectName) -> Result<Vec<String>> {
-    let part = |part: &ObjectNamePart| match part {
-        ObjectNamePart::Identifier(ident) => Ok(fold(ident)),
-        other => Err(SqlError::new(state::SYNTAX, format!("improper name: {other}"))),
-    };
-    let parts = name.0.iter().map(part).collect::<Result<Vec<_>>>()?;
-    match parts.len() {
-        1..=3 => Ok(parts),
-        _ => Err(SqlError::new(state::SYNTAX, format!("improper qualified name: {name}"))),
-    }
 }
 
 /// An identifier as SQL text has it, quoted where it must be.

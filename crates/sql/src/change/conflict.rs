@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use datafusion::arrow::array::AsArray;
+use arrow_array::cast::AsArray;
 use onlap::{ErrorKind, IndexSchema, Row, RowId, RowLock, TableSchema, Value};
 use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
 use onlap_query::{Change, RowExprs, Source, Update};

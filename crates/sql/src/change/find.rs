@@ -5,9 +5,10 @@
 
 use std::collections::HashSet;
 
-use datafusion::arrow::array::{AsArray, BooleanArray, RecordBatch};
-use datafusion::arrow::compute::filter_record_batch;
-use datafusion::arrow::datatypes::Int64Type;
+use arrow_array::cast::AsArray;
+use arrow_array::{BooleanArray, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use arrow_array::types::Int64Type;
 use onlap::{LockWait, RowId, RowLock};
 
 use super::Statement;
@@ -85,7 +86,7 @@ fn keep(
         kept.push(match mask.iter().all(|keep| *keep) {
             true => batch,
             false => filter_record_batch(&batch, &BooleanArray::from(mask))
-                .map_err(datafusion::common::DataFusionError::from)?,
+                .map_err(datafusion_common::DataFusionError::from)?,
         });
     }
     Ok(kept)

@@ -1,6 +1,6 @@
 //! INSERT, and UPSERT INTO.
 
-use datafusion::arrow::array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, RecordBatch};
 use onlap::{Batch, Row, Value, convert};
 use onlap_pg::ast::Overriding;
 use onlap_query::{Change, Source};

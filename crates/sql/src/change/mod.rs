@@ -14,7 +14,7 @@ mod update;
 
 pub use insert::fill;
 
-use datafusion::arrow::array::ArrayRef;
+use arrow_array::ArrayRef;
 use onlap::{Column, Row, Table, TableSchema, Value, convert};
 use onlap_kernels::Datum;
 use onlap_pg::bound::{Expr, Modify, ModifyKind, Target};

@@ -2,7 +2,7 @@
 //!
 //! What RETURNING asks of tables, it asks as they were when the statement began: so it is calculated before rows are written.
 
-use datafusion::arrow::array::ArrayRef;
+use arrow_array::ArrayRef;
 use onlap::{RowId, RowLock, TableSchema, Value};
 use onlap_query::Source;
 

@@ -6,8 +6,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use datafusion::physical_plan::{ExecutionPlan, displayable};
-use datafusion::sql::sqlparser::ast::Statement;
+use datafusion_physical_plan::{ExecutionPlan, displayable};
 use onlap::{ReadCounters, Value};
 use onlap_pg::ast::{Explain, Setting};
 use serde_json::{Value as Json, json};
@@ -99,14 +98,9 @@ pub fn run(
 }
 
 fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
-    let statement = match &parsed.body {
-        Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement) => statement,
-        Body::Defined(_) | Body::Other => {
-            let words: Vec<&str> = parsed.text.split_whitespace().take(2).collect();
-            let words = words.join(" ").to_uppercase();
-            return Err(SqlError::unsupported(format!("EXPLAIN of {words}")));
-        }
-    };
+    if matches!(parsed.body, Body::Defined | Body::Other) {
+        return Err(SqlError::unsupported(format!("EXPLAIN of {}", parsed.words())));
+    }
     if session.uses_fast_path()
         && let Some(fast) = Fast::of(view, parsed)
     {
@@ -118,19 +112,11 @@ fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {
         }];
         return Ok(Found { tier: "native", index, lines });
     }
-    match &**statement {
-        Statement::Query(_)
-        | Statement::Insert(_)
-        | Statement::Update(_)
-        | Statement::Delete(_) => {
-            let bound = Bound::of(view, parsed, &[])?;
-            let plan = bound.plan(view, &parsed.bindable())?;
-            let text = displayable(plan.as_ref()).indent(false).to_string();
-            let lines = text.lines().map(str::to_string).collect();
-            Ok(Found { tier: "planner", index: index_of(&plan), lines })
-        }
-        other => Err(SqlError::unsupported(format!("EXPLAIN of {other}"))),
-    }
+    let bound = Bound::of(view, parsed, &[])?;
+    let plan = bound.plan(view, &parsed.bindable())?;
+    let text = displayable(plan.as_ref()).indent(false).to_string();
+    let lines = text.lines().map(str::to_string).collect();
+    Ok(Found { tier: "planner", index: index_of(&plan), lines })
 }
 
 /// The first index that a plan reads.

@@ -38,7 +38,7 @@ pub fn columns(view: &View, expressions: &[(DataType, &str)], rows: usize) -> Re
     let cast = |(ty, e): &(DataType, &str)| format!("({e})::{}", names::of_engine(whole(*ty)));
     let items: Vec<String> = expressions.iter().map(cast).collect();
     let text = format!("SELECT {} FROM pg_catalog.generate_series(1, {rows})", items.join(", "));
-    let depth = parse::statements(&text)?.pop().map(|parsed| parsed.depth).unwrap_or_default();
+    let depth = parse::depth_of(&text);
     let bound = Bound::must(view, &text, depth, &[])?;
     let mut columns: Vec<Column> =
         expressions.iter().map(|(ty, _)| Column::new(ty.physical())).collect();

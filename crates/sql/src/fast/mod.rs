@@ -112,9 +112,10 @@ impl Source {
 impl Fast {
     /// Binds what a text says; `None` for what the planner is to do: UPSERT and OVERRIDING too.
     pub fn of(view: &View, parsed: &Parsed) -> Option<Fast> {
-        let (Body::Sql(_), Some(tree)) = (&parsed.body, &parsed.tree) else { return None };
-        let [written] = &tree.statements[..] else { return None };
-        Fast::bind(view, tree, &written.statement)
+        match parsed.body {
+            Body::Query | Body::Change => Fast::bind(view, &parsed.tree, parsed.statement()),
+            Body::Upsert | Body::Defined | Body::Other => None,
+        }
     }
 
     /// Binds a statement; `None` for one that the planner is to do.
@@ -130,7 +131,7 @@ impl Fast {
             Statement::Insert(insert) => insert::bind(view, tree, insert).map(Fast::Insert),
             Statement::Update(update) => change::bind_update(view, tree, update).map(Fast::Change),
             Statement::Delete(delete) => change::bind_delete(view, tree, delete).map(Fast::Change),
-            Statement::Merge(_) | Statement::Other(_) => None,
+            _ => None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
+use arrow_array::RecordBatch;
 use onlap_kernels::{Datum, Repr, output, repr, send};
 use onlap_pg::Oid;
 use onlap_query::Env;

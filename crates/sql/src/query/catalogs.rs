@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch};
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use datafusion::execution::TaskContext;
-use datafusion::physical_plan::ExecutionPlan;
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch};
+use arrow_schema::{Field, Schema, SchemaRef};
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::ExecutionPlan;
 use onlap_kernels::array::Builder;
 use onlap_kernels::{Cx, Datum, Repr, arrow_type, input, repr};
 use onlap_pg::bind::{Column, Relation};

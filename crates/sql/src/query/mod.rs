@@ -105,10 +105,7 @@ impl Bound {
     /// As of [`Bound::must`].
     pub fn parsed(view: &View, parsed: &Parsed, given: &[Option<PgType>]) -> Result<Bound> {
         let text = parsed.bindable();
-        let mut made = match &parsed.tree {
-            Some(tree) => Bound::read(view, &text, tree, parsed.depth, given)?,
-            None => return Bound::must(view, &text, parsed.depth, given),
-        };
+        let mut made = Bound::read(view, &text, &parsed.tree, parsed.depth, given)?;
         made.ask_to_write(view)?;
         Ok(made)
     }

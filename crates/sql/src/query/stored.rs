@@ -2,7 +2,7 @@
 //!
 //! Both count days and microseconds, from 1970 and from 2000; what is infinite is the least and the greatest number to both.
 
-use datafusion::arrow::array::ArrayRef;
+use arrow_array::ArrayRef;
 use onlap::{DataType, Value};
 use onlap_kernels::{Datum, repr};
 use onlap_pg::value::numeric::Numeric;

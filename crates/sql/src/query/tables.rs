@@ -7,15 +7,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use datafusion::arrow::array::{
+use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array,
     Int16Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
-use datafusion::arrow::compute::concat_batches;
-use datafusion::arrow::datatypes::{Field, Schema, SchemaRef};
-use datafusion::common::DataFusionError;
-use datafusion::execution::TaskContext;
-use datafusion::physical_plan::ExecutionPlan;
+use arrow_select::concat::concat_batches;
+use arrow_schema::{Field, Schema, SchemaRef};
+use datafusion_common::DataFusionError;
+use datafusion_execution::TaskContext;
+use datafusion_physical_plan::ExecutionPlan;
 use onlap::{Column, DataType, RowBatch, Rows, Scan, TableSchema, Value, Vector, convert};
 use onlap_kernels::{Repr, arrow_type, repr};
 use onlap_pg::ast::{LockStrength, LockWait};
@@ -365,7 +365,7 @@ pub fn to_arrow(ty: DataType, column: &Column) -> ArrayRef {
     }
 }
 
-fn present<T, A: datafusion::arrow::array::Array + 'static>(
+fn present<T, A: arrow_array::Array + 'static>(
     column: &Column,
     rows: usize,
     value: impl Fn(usize) -> T,

@@ -153,7 +153,7 @@ impl Names<'_> {
         let owner = self.view.judge.rights().owner(crate::rights::Key::of(oid));
         let (weight, inner) = others.weigh(&bound)?;
         let needs = needs::of_query(&bound, query, &known, &others, Some(owner));
-        let own = crate::parse::one(sql).map(|statement| statement.depth()).unwrap_or_default();
+        let own = crate::parse::depth_of(sql);
         let depth = own.plus(inner);
         depth.check().map_err(|e| of_sql(&e))?;
         Ok(Bodied { query: Arc::new((bound, query)), relation, needs, weight, depth })

@@ -5,12 +5,10 @@
 
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::Statement;
 use onlap_pg::ast::{Declare, Fetch, Way};
 
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use super::prepare::Prepared;
-use super::run::is_locking;
 use super::{Parameter, Portal, Session};
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
@@ -53,13 +51,10 @@ impl Session {
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
             return Err(SqlError::new(state::SYNTAX, "a cursor needs one query"));
         };
-        let locks = match &parsed.body {
-            Body::Sql(statement) if matches!(**statement, Statement::Query(_)) => {
-                is_locking(statement)
-            }
-            _ => return Err(SqlError::new(state::SYNTAX, "a cursor needs a query")),
-        };
-        if hold && locks {
+        if parsed.body != Body::Query {
+            return Err(SqlError::new(state::SYNTAX, "a cursor needs a query"));
+        }
+        if hold && parsed.is_locking() {
             let text = "DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported";
             return Err(SqlError::new(state::UNSUPPORTED, text)
                 .detail("Holdable cursors must be READ ONLY."));

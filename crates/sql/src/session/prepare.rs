@@ -89,15 +89,14 @@ impl Session {
             .map(|i| given.get(i).copied().flatten().unwrap_or(PgType::new(oid::TEXT)))
             .collect();
         let depth = prepared.parsed.as_ref().map(|parsed| parsed.depth).unwrap_or_default();
-        deep::run(depth, || self.look_at(prepared, &given))
+        let before = prepared.parsed.as_ref().map_or(0, |parsed| parsed.before);
+        deep::run(depth, || self.look_at(prepared, &given)).map_err(|e| e.after(before))
     }
 
     /// Finds out what a statement says of itself, with the types given.
     fn look_at(&mut self, mut prepared: Prepared, given: &[Option<PgType>]) -> Result<Prepared> {
         let parsed = prepared.parsed.as_ref().expect("it has a text");
-        let (Body::Sql(statement) | Body::Upsert(statement) | Body::Overriding(statement)) =
-            &parsed.body
-        else {
+        if matches!(parsed.body, Body::Defined | Body::Other) {
             prepared.columns = run::columns_of_other(self, parsed)?;
             return Ok(prepared);
         };
@@ -125,9 +124,6 @@ impl Session {
             prepared.columns = fast.columns().cloned();
             // What the role may not is bound again when it is asked for: it may be allowed then.
             prepared.fast = judged.then_some((stamp, fast));
-            return Ok(prepared);
-        }
-        if !run::is_bound(statement) {
             return Ok(prepared);
         }
         let bound = self.in_view(|_, view| Bound::of(view, parsed, given))?;

@@ -39,7 +39,7 @@ impl Session {
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
             return Err(SqlError::new(state::SYNTAX, "PREPARE needs one statement"));
         };
-        if matches!(parsed.body, Body::Defined(_) | Body::Other) {
+        if matches!(parsed.body, Body::Defined | Body::Other) {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not prepared"));
         }
         let mut prepared = self.prepare(Some(parsed), &types)?;

@@ -6,7 +6,6 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use datafusion::sql::sqlparser::ast::Statement;
 use onlap::{Isolation, TransactionOptions};
 use onlap_base::stop;
 use onlap_pg::ast::{self, Mode, Transaction, Utility};
@@ -68,52 +67,29 @@ pub(super) fn columns_of_other(
     session: &Session,
     parsed: &Parsed,
 ) -> Result<Option<Arc<[AnswerColumn]>>> {
-    let Body::Defined(tree) = &parsed.body else { return Ok(None) };
-    if session.block.as_ref().is_some_and(|block| block.failed) && !ends_transaction(tree) {
+    if parsed.body == Body::Other {
+        return Ok(None);
+    }
+    if session.block.as_ref().is_some_and(|block| block.failed) && !ends_transaction(&parsed.tree) {
         return Err(in_failed_transaction());
     }
     let text = parsed.bindable();
-    Ok(commands::columns_of(session, parsed.source(tree, &text)))
+    Ok(commands::columns_of(session, parsed.source(&text)))
 }
 
 /// Whether a statement changes rows.
-fn changes_rows(body: &Body) -> bool {
-    match body {
-        Body::Sql(statement) => matches!(
-            **statement,
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
-        ),
-        Body::Upsert(_) | Body::Overriding(..) => true,
-        Body::Defined(_) | Body::Other => false,
-    }
+fn changes_rows(body: Body) -> bool {
+    matches!(body, Body::Change | Body::Upsert)
 }
 
 /// Whether a statement is about the session alone.
 fn sees_nothing(parsed: &Parsed) -> bool {
-    let Body::Defined(tree) = &parsed.body else { return false };
-    match tree.statements.first().map(|one| &one.statement) {
-        Some(ast::Statement::Utility(utility)) => {
+    match parsed.statement() {
+        ast::Statement::Utility(utility) => {
             matches!(**utility, Utility::Set(_) | Utility::Prepare(_) | Utility::Deallocate(_))
         }
         _ => false,
     }
-}
-
-/// Whether a statement is bound: a query, or a change of rows.
-pub(super) fn is_bound(statement: &Statement) -> bool {
-    matches!(
-        statement,
-        Statement::Query(_) | Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_)
-    )
-}
-
-/// Whether a query is to lock its rows.
-pub(super) fn is_locking(statement: &Statement) -> bool {
-    matches!(statement, Statement::Query(query) if !query.locks.is_empty())
-}
-
-fn locks_rows(body: &Body) -> bool {
-    matches!(body, Body::Sql(statement) if is_locking(statement))
 }
 
 impl Session {
@@ -125,18 +101,18 @@ impl Session {
         client: &mut dyn Client,
     ) -> Result<Answer> {
         let parsed = prepared.parsed.as_ref().expect("an empty statement does not run");
-        if let Body::Defined(tree) = &parsed.body
-            && let Some(transaction) = transaction_of(tree)
+        if let Some(transaction) = transaction_of(&parsed.tree)
             && let Some(tag) = self.control(transaction, client)?
         {
             return Ok(Answer::Done(tag.to_string()));
         }
-        if parsed.as_of.is_some() && (changes_rows(&parsed.body) || locks_rows(&parsed.body)) {
+        if parsed.as_of.is_some() && (changes_rows(parsed.body) || parsed.is_locking()) {
             return Err(SqlError::unsupported(
                 "a change of rows, or a lock on them, AS OF the past",
             ));
         }
-        deep::run(parsed.depth, || self.run_statement(prepared, parsed, values, client))
+        let answer = deep::run(parsed.depth, || self.run_statement(prepared, parsed, values, client));
+        answer.map_err(|e| e.after(parsed.before))
     }
 
     fn run_statement(
@@ -251,7 +227,7 @@ impl Session {
         values: &[Parameter],
         client: &mut dyn Client,
     ) -> Result<Answer> {
-        if changes_rows(&parsed.body) {
+        if changes_rows(parsed.body) {
             self.block()?.changed = true;
         }
         let stamp = self.stamp();
@@ -278,16 +254,13 @@ impl Session {
                 return Ok(answer);
             }
         }
-        match &parsed.body {
-            Body::Sql(statement) if !is_bound(statement) => Err(ddl::other(&parsed.text)),
-            Body::Sql(_) | Body::Overriding(..) | Body::Upsert(_) => {
-                self.bound_answer(&view, prepared, values)
-            }
-            Body::Defined(tree) => {
+        match parsed.body {
+            Body::Query | Body::Change | Body::Upsert => self.bound_answer(&view, prepared, values),
+            Body::Defined => {
                 let text = parsed.bindable();
-                commands::run(self, &view, parsed.source(tree, &text), values, client)
+                commands::run(self, &view, parsed.source(&text), values, client)
             }
-            Body::Other => Err(ddl::other(&parsed.text)),
+            Body::Other => Err(ddl::other(&parsed.words())),
         }
     }
 
@@ -346,7 +319,7 @@ impl Session {
             return bound.run(view, values, &text);
         }
         self.block()?.changed = true;
-        let blind = matches!(parsed.body, Body::Upsert(_));
+        let blind = parsed.body == Body::Upsert;
         crate::change::run(view, bound, values, &text, blind)
     }
 
@@ -363,12 +336,9 @@ impl Session {
         let mut all = crate::parse::statements(text)?;
         let no_query = || SqlError::new(state::SYNTAX, "a query was expected");
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else { return Err(no_query()) };
-        let native = match &parsed.body {
-            Body::Sql(statement) if self.uses_fast_path() && is_locking(statement) => {
-                Fast::bind(view, statement)
-            }
-            _ => None,
-        };
+        let native = (self.uses_fast_path() && parsed.is_locking())
+            .then(|| Fast::of(view, &parsed))
+            .flatten();
         if let Some(fast) = native {
             view.must(fast.needs())?;
             if let Some(Answer::Rows(rows)) = fast.run(&view.scope, values)? {

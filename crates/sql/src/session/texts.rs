@@ -22,7 +22,6 @@ use crate::parse::Body;
 use crate::plan::room::Kept;
 use crate::settings::Id;
 
-use datafusion::sql::sqlparser::ast::Statement;
 
 /// Longer texts are not kept.
 const LONGEST: usize = 4 << 10;
@@ -126,7 +125,7 @@ impl Session {
     pub(super) fn keep_text(&self, key: Option<TextKey>, prepared: &Arc<Prepared>) {
         let Some(key) = key else { return };
         let is_query = prepared.parsed.as_ref().is_some_and(
-            |parsed| matches!(&parsed.body, Body::Sql(tree) if matches!(&**tree, Statement::Query(_))),
+            |parsed| parsed.body == Body::Query,
         );
         if !is_query {
             return;
