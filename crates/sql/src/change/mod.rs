@@ -25,13 +25,12 @@ use crate::plan::TableHandle;
 use crate::query::{Bound, stored, tables};
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::rights::{Action, Need};
+use crate::session::Parameter;
 use crate::session::answer::Answer;
-use crate::session::{Parameter, Session};
 use crate::view::View;
 
 /// A statement that is carried out.
 struct Statement<'a> {
-    session: &'a Session,
     view: &'a View,
     bound: &'a Bound,
     modify: &'a Modify,
@@ -45,7 +44,6 @@ struct Statement<'a> {
 /// # Errors
 /// `42501`; those of its query and of the values; conflicts with other transactions.
 pub fn run(
-    session: &Session,
     view: &View,
     bound: &Bound,
     values: &[Parameter],
@@ -56,7 +54,7 @@ pub fn run(
     refuse_generated(view, bound, modify, target)?;
     view.must(bound.needs())?;
     let values = bound.values(view, values, text)?;
-    let statement = Statement { session, view, bound, modify, target, values, text };
+    let statement = Statement { view, bound, modify, target, values, text };
     match modify.kind {
         ModifyKind::Insert if blind => insert::upsert(&statement),
         ModifyKind::Insert => insert::run(&statement),

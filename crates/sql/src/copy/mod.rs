@@ -111,7 +111,7 @@ fn copy_in(
     let binary = options.format == Format::Binary;
     client.reply().copy_response(b'G', binary, columns.len());
     session.current()?.changed = true;
-    let mut sink = Sink::new(session, view, &name, &table, columns)?;
+    let mut sink = Sink::new(view, &name, &table, columns)?;
     loop {
         match client.copy_data()? {
             CopyData::Piece(bytes) => {

@@ -8,7 +8,6 @@ use onlap::{Batch, ColumnId, DataType, Table, Vector, convert};
 use crate::catalog::Name;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
-use crate::session::Session;
 use crate::types::{PgType, binary_value, names, text_value};
 use crate::view::View;
 
@@ -27,7 +26,6 @@ struct Target {
 
 /// Collects rows.
 pub struct Sink<'a> {
-    session: &'a Session,
     view: &'a View,
     name: &'a Name,
     table: &'a Table,
@@ -53,7 +51,6 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// The catalog cannot be read.
     pub fn new(
-        session: &'a Session,
         view: &'a View,
         name: &'a Name,
         table: &'a Table,
@@ -72,7 +69,6 @@ impl<'a> Sink<'a> {
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
         Ok(Sink {
-            session,
             view,
             name,
             table,

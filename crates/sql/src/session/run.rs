@@ -316,7 +316,7 @@ impl Session {
         let text = text.map_or_else(|| parsed.bindable(), Into::into);
         let bound = Bound::must(view, &text, parsed.depth, &types)?;
         let blind = matches!(parsed.body, Body::Upsert(_));
-        crate::change::run(self, view, &bound, values, &text, blind)
+        crate::change::run(view, &bound, values, &text, blind)
     }
 
     /// What a statement that is bound now is bound with.
@@ -412,7 +412,7 @@ impl Session {
         }
         self.block()?.changed = true;
         let blind = matches!(parsed.body, Body::Upsert(_));
-        crate::change::run(self, view, bound, values, &text, blind)
+        crate::change::run(view, bound, values, &text, blind)
     }
 
     /// The rows of a query that is part of another statement; `None` if it is not of PostgreSQL's meaning.

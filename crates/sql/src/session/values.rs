@@ -2,12 +2,10 @@
 
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::ScalarValue;
-use datafusion::sql::sqlparser::ast::Value as AstValue;
 use onlap::{Column, DataType, Value, convert};
 
 use crate::error::Result;
-use crate::parse::literal_text;
-use crate::types::{PgType, array_items, column_to_arrow, names, oid, text_value};
+use crate::types::{PgType, array_items, column_to_arrow, names, text_value};
 
 /// A parameter's value and type.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,20 +62,4 @@ pub fn scalar_of(ty: DataType, value: &Value) -> Result<ScalarValue> {
 /// Types of parameters as the planner takes them.
 pub fn fields_of(types: &[Option<PgType>]) -> Vec<Option<FieldRef>> {
     types.iter().map(|ty| ty.map(|ty| FieldRef::new(ty.field("", true)))).collect()
-}
-
-/// What a literal says; `None` for a placeholder and others that are none.
-///
-/// # Errors
-/// A number that is none.
-pub fn value_of_literal(literal: &AstValue) -> Result<Option<Value>> {
-    Ok(match literal {
-        AstValue::Null => Some(Value::Null),
-        AstValue::Boolean(b) => Some(Value::Bool(*b)),
-        AstValue::Number(text, _) => Some(match text.parse() {
-            Ok(v) => Value::Int(v),
-            Err(_) => text_value(PgType::new(oid::NUMERIC), text)?,
-        }),
-        other => literal_text(other).map(Value::Text),
-    })
 }

@@ -97,15 +97,3 @@ fn uuid_text(bytes: [u8; 16]) -> String {
     convert::format_text(DataType::Uuid, &Value::Uuid(bytes), &mut text);
     text
 }
-
-/// A value of a plan's batch for a column of the engine, where assignment allows it.
-///
-/// # Errors
-/// The value cannot be assigned to the type.
-pub fn value_of_array(
-    array: &dyn datafusion::arrow::array::Array,
-    row: usize,
-    ty: DataType,
-) -> crate::error::Result<Value> {
-    crate::assign::assign(Cell::of_array(array, row), ty)
-}
