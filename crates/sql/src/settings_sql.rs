@@ -146,7 +146,7 @@ fn constraints(
         let text = "SET CONSTRAINTS can only be used in transaction blocks";
         client.reply().notice("WARNING", &SqlError::new(state::NO_TRANSACTION, text));
     }
-    for path in names {
+    if let Some(path) = names.first() {
         let parts = strings(path);
         let name = parts.last().map_or("", String::as_str);
         let mut found = false;

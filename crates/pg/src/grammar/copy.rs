@@ -4,8 +4,8 @@ use super::keyword::Keyword;
 use super::parser::Parser;
 use super::token::Kind;
 use super::utility::utility;
-use crate::Result;
 use crate::ast::{CopyOf, CopyRows, CopyWith, Name, OptionValue, Setting, Statement, Utility};
+use crate::{Error, Result};
 
 impl Parser<'_> {
     /// COPY.
@@ -17,9 +17,11 @@ impl Parser<'_> {
             self.advance();
             let (statement, span) = self.spanned(Self::preparable)?;
             self.expect_char(')')?;
+            let place = self.place();
             self.expect_word(K::To)?;
             let with = self.copy_with()?;
             self.copy_options(&mut options)?;
+            let with = self.with_of(with, Some(place))?;
             let of = CopyOf::Query(statement, span);
             let copy = CopyRows { of, from: false, with, options, filter: None };
             return utility(Utility::Copy(copy));
@@ -34,7 +36,9 @@ impl Parser<'_> {
             self.expect_word(K::To)?;
         }
         let with = self.copy_with()?;
+        let mut delimiters = None;
         if self.at_word(K::Using) || self.at_word(K::Delimiters) {
+            delimiters = Some(self.place());
             self.accept_word(K::Using);
             let place = self.place();
             self.expect_word(K::Delimiters)?;
@@ -47,6 +51,7 @@ impl Parser<'_> {
             true => Some(self.expr()?),
             false => None,
         };
+        let with = self.with_of(with, delimiters)?;
         if filter.is_some() && !from {
             return Err(self.refuse("WHERE clause not allowed with COPY TO", place));
         }
@@ -61,18 +66,25 @@ impl Parser<'_> {
         Setting { space: None, name: name.into(), value, place }
     }
 
-    fn copy_with(&mut self) -> Result<CopyWith> {
+    /// Where COPY reads or writes; none for a program that is a word, which is refused at the statement's end.
+    fn copy_with(&mut self) -> Result<Option<CopyWith>> {
         use Keyword as K;
-        let place = self.place();
         let program = self.accept_word(K::Program);
         if self.accept_word(K::Stdin) || self.accept_word(K::Stdout) {
-            if program {
-                return Err(self.refuse("STDIN/STDOUT not allowed with PROGRAM", place));
-            }
-            return Ok(CopyWith::Client);
+            return Ok((!program).then_some(CopyWith::Client));
         }
         let name = self.text()?;
-        Ok(if program { CopyWith::Program(name) } else { CopyWith::File(name) })
+        Ok(Some(if program { CopyWith::Program(name) } else { CopyWith::File(name) }))
+    }
+
+    fn with_of(&self, with: Option<CopyWith>, place: Option<u32>) -> Result<CopyWith> {
+        with.ok_or_else(|| {
+            let error = Error::new("42601", "STDIN/STDOUT not allowed with PROGRAM");
+            match place {
+                Some(place) => error.at(place),
+                None => error,
+            }
+        })
     }
 
     /// Options of either syntax.

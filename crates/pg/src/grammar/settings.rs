@@ -96,13 +96,7 @@ impl Parser<'_> {
             }
             Kind::Word(K::Names) => {
                 self.advance();
-                let to = if self.accept_word(K::Default) {
-                    SetTo::Default
-                } else if self.kind() == Kind::Text {
-                    SetTo::Values(vec![OptionValue::Text(self.text()?)])
-                } else {
-                    SetTo::Default
-                };
+                let to = self.encoding()?;
                 Ok(SetStatement::Setting(reach, "client_encoding".into(), to))
             }
             Kind::Word(K::Xml) => {
@@ -115,6 +109,15 @@ impl Parser<'_> {
             }
             _ => self.set_generic(reach),
         }
+    }
+
+    /// The encoding that NAMES says, if it says one.
+    fn encoding(&mut self) -> Result<SetTo> {
+        if self.kind() == Kind::Text {
+            return Ok(SetTo::Values(vec![OptionValue::Text(self.text()?)]));
+        }
+        self.accept_word(Keyword::Default);
+        Ok(SetTo::Default)
     }
 
     /// `name = value` and its like.

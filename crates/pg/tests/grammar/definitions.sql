@@ -24,8 +24,7 @@ create table t as select 1 as a, b from u
 create table if not exists t (a, b) with (fillfactor = 50) as values (1, 2) with no data
 create temp table t on commit drop as table u with data
 create table t as execute p (1, 'a')
-create table t (a compression pglz) as select 1
-create table t (a text compression pglz storage, b text compression default)
+create table t (a text compression pglz, b text compression default)
 create materialized view if not exists s.v (a, b) using heap with (fillfactor = 50) tablespace x as select 1, 2 with no data
 create unique index concurrently if not exists i on only s.t using btree (a, lower(b) desc nulls last, (c + 1) collate "C" text_pattern_ops asc) include (d) nulls not distinct with (fillfactor = 70) tablespace x where a > 1
 create index on t (a, b text_ops (x = 1) nulls first)

@@ -1,22 +1,30 @@
 //! Does the grammar read what PostgreSQL reads, as PostgreSQL reads it, and refuse what it refuses with its words?
 //!
-//! `statements.sql` has a statement a line for each rule; `errors.tsv` has texts with PostgreSQL 15's errors. Both are
-//! read without a PostgreSQL. With one beside it, PostgreSQL analyses each statement as it is and as it is printed
+//! `statements.sql` and `definitions.sql` have a statement a line for each rule; `errors.tsv` and `definitions.tsv` have
+//! texts with PostgreSQL 15's errors. All are read without a PostgreSQL. With one beside it, PostgreSQL analyses each statement as it is and as it is printed
 //! with all its parentheses, and must come to the same; statements with random changes must give its errors.
-//! `ONLAP_RECORD=1` writes `errors.tsv` anew.
+//! `ONLAP_RECORD=1` writes the files of errors anew.
 
 #![allow(clippy::disallowed_methods, reason = "a test reads and writes its own files")]
 
+mod definitions;
 mod errors;
 mod judge;
 mod print;
 mod random;
 
+use onlap_pg::ast::Statement;
 use onlap_pg::grammar::{Class, Keyword, parse};
 use onlap_testkit::postgres::{NEEDED, Postgres};
 
 /// A statement a line; one goes on where it is indented.
 const STATEMENTS: &str = include_str!("statements.sql");
+/// Definitions and statements about sessions, a statement a line.
+const DEFINITIONS: &str = include_str!("definitions.sql");
+
+fn definitions() -> Vec<String> {
+    DEFINITIONS.lines().map(str::to_string).collect()
+}
 
 fn statements() -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
@@ -100,7 +108,8 @@ fn postgresql_reads_random_expressions_alike() {
 
 #[test]
 fn errors_are_those_recorded() {
-    errors::recorded(&statements());
+    errors::recorded(&errors::QUERIES, &statements());
+    errors::recorded(&errors::DEFINITIONS, &definitions());
 }
 
 #[test]
@@ -108,7 +117,25 @@ fn errors_are_postgresqls() {
     if !onlap_testkit::programs::are_there(&NEEDED) {
         return;
     }
-    errors::beside(&Postgres::start(), &statements());
+    errors::beside(&errors::QUERIES, &Postgres::start(), &statements());
+}
+
+#[test]
+fn errors_of_definitions_are_postgresqls() {
+    if !onlap_testkit::programs::are_there(&NEEDED) {
+        return;
+    }
+    errors::beside(&errors::DEFINITIONS, &Postgres::start(), &definitions());
+}
+
+#[test]
+fn definitions_are_read() {
+    for text in definitions() {
+        let tree = parse(&text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let [one] = &tree.statements[..] else { panic!("{text}") };
+        assert_eq!((one.start, one.end as usize), (0, text.len()), "{text}");
+        assert!(!matches!(one.statement, Statement::Other(_)), "{text}");
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl Printer<'_> {
             Statement::Update(update) => self.update(update),
             Statement::Delete(delete) => self.delete(delete),
             Statement::Merge(merge) => self.merge(merge),
-            Statement::Other(word) => panic!("{word} is not read"),
+            other => panic!("{other:?} is no statement about rows"),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use onlap::expr::{Comparison, Function, Operation};
 use onlap::{DataType, Expr, Value};
-use onlap_pg::ast::{Expr as Ast, ExprId, Is, Like, Literal, OpName, Said};
+use onlap_pg::ast::{Call, Expr as Ast, ExprId, Is, Like, Literal, OpName, Said};
 
 use super::columns::value_of;
 use super::types::column_type;
@@ -106,31 +106,7 @@ impl Translation<'_> {
                 self.like(*value, *pattern, *negated)
             }
             Ast::Coalesce(all) => self.call(Function::Coalesce, all),
-            Ast::Call(call) if call.args.iter().all(|arg| arg.name.is_none()) => {
-                let name = match &call.name[..] {
-                    [name] => &**name,
-                    [schema, name] if &**schema == "pg_catalog" => &**name,
-                    _ => return Err(self.refused()),
-                };
-                let function = match name {
-                    "length" | "char_length" | "character_length" => Function::Length,
-                    "octet_length" => Function::OctetLength,
-                    "lower" => Function::Lower,
-                    "upper" => Function::Upper,
-                    "btrim" | "trim" => Function::Trim,
-                    "abs" => Function::Abs,
-                    _ => return Err(self.refused()),
-                };
-                let plain = !(call.distinct || call.star || call.variadic)
-                    && call.order.is_empty()
-                    && call.filter.is_none()
-                    && call.over.is_none();
-                let args: Vec<ExprId> = call.args.iter().map(|arg| arg.value).collect();
-                match plain && args.len() == 1 {
-                    true => self.call(function, &args),
-                    false => Err(self.refused()),
-                }
-            }
+            Ast::Call(call) => self.function(call),
             _ => Err(self.refused()),
         }
     }
@@ -256,6 +232,33 @@ impl Translation<'_> {
             Expr::Constant(Value::Text(pattern)) => {
                 Ok(negate(Expr::Like(Box::new(self.expr(e, None)?), pattern), negated))
             }
+            _ => Err(self.refused()),
+        }
+    }
+
+    /// A call of a function that the engine has, too.
+    fn function(&self, call: &Call) -> Result<Expr<String>> {
+        let name = match &call.name[..] {
+            [name] => &**name,
+            [schema, name] if &**schema == "pg_catalog" => &**name,
+            _ => return Err(self.refused()),
+        };
+        let function = match name {
+            "length" | "char_length" | "character_length" => Function::Length,
+            "octet_length" => Function::OctetLength,
+            "lower" => Function::Lower,
+            "upper" => Function::Upper,
+            "btrim" | "trim" => Function::Trim,
+            "abs" => Function::Abs,
+            _ => return Err(self.refused()),
+        };
+        let plain = !(call.distinct || call.star || call.variadic)
+            && call.args.iter().all(|arg| arg.name.is_none())
+            && call.order.is_empty()
+            && call.filter.is_none()
+            && call.over.is_none();
+        match &call.args[..] {
+            [arg] if plain => self.call(function, &[arg.value]),
             _ => Err(self.refused()),
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use onlap::DataType;
+use onlap::{DataType, Value};
 use onlap_pg::ast::{Execute, Prepare, TypeName};
 
 use super::answer::{Answer, AnswerColumn};
@@ -11,9 +11,9 @@ use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
 use crate::query::{Bound, stored};
 use crate::rights::Judge;
-use crate::settings::{Id, Value};
+use crate::settings::{Id, Value as Set};
 use crate::source::Source;
-use crate::types::{PgType, names, oid};
+use crate::types::{PgType, names, oid, text_value};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -102,11 +102,9 @@ fn arguments(
     if types.is_empty() {
         return Ok(Vec::new());
     }
+    // As texts, which are what a client would send.
     let item = |(said, ty): (&onlap_pg::ast::Said, &PgType)| {
-        let text = source.of(said.span);
-        // What the engine has no type for is kept as text.
-        let kept = if ty.engine().is_some() { "" } else { "::text" };
-        format!("({text})::{}{kept}", names::format_type(*ty))
+        format!("({})::{}::text", source.of(said.span), names::format_type(*ty))
     };
     let items: Vec<String> = execute.values.iter().zip(types).map(item).collect();
     let text = format!("SELECT {}", items.join(", "));
@@ -115,8 +113,11 @@ fn arguments(
     let mut batches = bound.batches(view, &text)?;
     let row = batches.next()?.ok_or_else(|| SqlError::new(state::INTERNAL, "no row of values"))?;
     let value = |(i, ty): (usize, &PgType)| {
-        let engine = ty.engine().unwrap_or(DataType::Text);
-        Ok(Parameter { ty: *ty, value: stored::value_of(row.column(i), 0, engine)? })
+        let value = match stored::value_of(row.column(i), 0, DataType::Text)? {
+            Value::Text(text) => text_value(*ty, &text)?,
+            other => other,
+        };
+        Ok(Parameter { ty: *ty, value })
     };
     types.iter().enumerate().map(value).collect()
 }
@@ -204,13 +205,13 @@ impl Session {
         self.roles = roles;
         let objects = self.instance.objects();
         let rights = objects.rights();
-        self.settings.put(Id::IsSuperuser, Value::Flag(rights.is_superuser(roles.current)));
-        self.settings.put(Id::SessionAuthorization, Value::Text(rights.name_of(roles.session)));
+        self.settings.put(Id::IsSuperuser, Set::Flag(rights.is_superuser(roles.current)));
+        self.settings.put(Id::SessionAuthorization, Set::Text(rights.name_of(roles.session)));
         let role = match roles.current == roles.session {
             true => "none".to_string(),
             false => rights.name_of(roles.current),
         };
-        self.settings.put(Id::Role, Value::Text(role));
+        self.settings.put(Id::Role, Set::Text(role));
     }
 
     /// The settings and the roles of the transaction that ends stay, or are what they were before.
