@@ -296,11 +296,6 @@ impl<T> Deep<T> {
     pub fn depth(&self) -> Depth {
         self.depth
     }
-
-    /// The value itself. It is to be used and dropped within a [`run`] of [`Self::depth`].
-    pub fn into_inner(mut self) -> T {
-        self.value.take().expect("it is taken once")
-    }
 }
 
 /// Of a tree that is used within a [`run`] of what it was made from.
