@@ -89,7 +89,9 @@ impl Parser<'_> {
 
     /// Options of either syntax.
     fn copy_options(&mut self, options: &mut Vec<Setting>) -> Result<()> {
-        self.accept_word(Keyword::With);
+        if !self.accept_word(Keyword::With) {
+            self.accept(Kind::WithBefore);
+        }
         if !self.at_char('(') {
             while let Some(option) = self.old_copy_option()? {
                 options.push(option);

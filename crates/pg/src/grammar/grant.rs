@@ -241,9 +241,14 @@ impl Parser<'_> {
     }
 
     fn call_name_or_path(&mut self) -> Result<()> {
-        match Parser::is_call_name(self.kind()) && self.ahead(1) != Kind::Char('.') {
-            true => self.call_name().map(|_| ()),
-            false => self.any_name().map(|_| ()),
+        if Parser::is_call_name(self.kind()) && self.ahead(1) != Kind::Char('.') {
+            return self.call_name().map(|_| ());
+        }
+        let name = self.any_name()?;
+        // What no function is called by has no arguments.
+        match name.len() == 1 && self.at_char('(') {
+            true => Err(self.unexpected()),
+            false => Ok(()),
         }
     }
 

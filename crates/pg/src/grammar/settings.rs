@@ -4,7 +4,8 @@ use super::keyword::Keyword;
 use super::parser::Parser;
 use super::token::Kind;
 use crate::ast::{
-    Isolation, Mode, Name, OptionValue, Reach, SetStatement, SetTo, Statement, Utility,
+    Expr, Isolation, Literal, Mode, Name, OptionValue, Reach, SetStatement, SetTo, Statement,
+    Utility,
 };
 use crate::{Error, Result};
 
@@ -183,16 +184,15 @@ impl Parser<'_> {
 
     /// The fields of a zone's interval: hours and minutes alone.
     fn zone_interval(&mut self) -> Result<()> {
-        use Keyword as K;
+        // Bits of the fields' mask.
+        const HOUR_AND_MINUTE: i32 = 1 << 10 | 1 << 11;
         let place = self.place();
-        let first = self.kind();
         let fields = self.interval_fields()?;
-        let is_zone = fields.is_empty()
-            || first == Kind::Word(K::Hour)
-                && matches!(
-                    fields.first().map(|id| self.tree.expr(*id)),
-                    Some(crate::ast::Expr::Literal(crate::ast::Literal::Int(1024 | 3072)))
-                );
+        let mask = match fields.first().map(|id| self.tree.expr(*id)) {
+            Some(Expr::Literal(Literal::Int(mask))) => *mask,
+            _ => 0,
+        };
+        let is_zone = mask & !HOUR_AND_MINUTE == 0;
         match is_zone {
             true => Ok(()),
             false => {

@@ -371,6 +371,7 @@ SET SESSION AUTHORIZATION owner; SELECT current_user, session_user
 SET SESSION AUTHORIZATION postgres; SELECT current_user, session_user
 SET SESSION AUTHORIZATION DEFAULT; SELECT current_user = session_user
 SET SESSION AUTHORIZATION missing_r
+SET session_authorization = 'owner'
 SELECT set_config('role', 'owner', true)
 SELECT set_config('role', 'g_all', true)
 SELECT set_config('session_authorization', 'postgres', true)
@@ -543,6 +544,5 @@ DROP SCHEMA public
 ALTER SCHEMA s RENAME TO other_s
 ALTER SCHEMA bare RENAME TO other_s
 ALTER DATABASE rights RENAME TO other_d
-SET session_authorization = 'owner'
 SET log_min_duration_statement = 5
 ALTER SYSTEM SET statement_timeout = 0

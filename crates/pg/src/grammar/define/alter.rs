@@ -41,7 +41,7 @@ impl Parser<'_> {
             let alter = AlterSequence { skip, name: table.name, options };
             return Ok(Statement::AlterSequence(Box::new(alter)));
         }
-        let actions = match self.named_change(kind)? {
+        let actions = match self.named_change(kind, skip)? {
             Some(change) => vec![change],
             None => {
                 let mut actions = vec![self.table_change()?];
@@ -55,7 +55,7 @@ impl Parser<'_> {
     }
 
     /// A change that stands alone, if one is there: of the name, of the schema, of partitions.
-    fn named_change(&mut self, kind: RelationKind) -> Result<Option<TableChange>> {
+    fn named_change(&mut self, kind: RelationKind, skip: bool) -> Result<Option<TableChange>> {
         use Keyword as K;
         let next = self.ahead(1);
         let change = match self.kind() {
@@ -73,7 +73,8 @@ impl Parser<'_> {
             }
             Kind::Word(K::Detach) if kind == RelationKind::Table => self.partition_change(kind)?,
             Kind::Word(K::Depends | K::No)
-                if matches!(kind, RelationKind::Index | RelationKind::MaterializedView)
+                if !skip
+                    && matches!(kind, RelationKind::Index | RelationKind::MaterializedView)
                     && (self.at_word(K::Depends) || next == Kind::Word(K::Depends)) =>
             {
                 self.accept_word(K::No);

@@ -21,6 +21,7 @@ use crate::ast::{
 const MADE: &[Keyword] = &[
     Keyword::Access,
     Keyword::Aggregate,
+    Keyword::Assertion,
     Keyword::Cast,
     Keyword::Collation,
     Keyword::Constraint,
