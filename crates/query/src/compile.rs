@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 
 use crate::apply::{Ask, Quantor, Results, SubQuery};
 use crate::build::Rel;
-use crate::containers::{Elements, FieldOf, Part, RowOf};
+use crate::containers::{Elements, FieldOf, RowOf};
 use crate::env::{Env, Tables, Wanted};
 use crate::layout::{Layout, PRESENT, Var};
 use crate::logic::RowCompare;
@@ -603,27 +603,6 @@ impl Compiler<'_> {
         self.frame().placeholders.pop();
         let (from, to) = (self.repr(from)?, (to, self.repr(to)?));
         Ok(Node::Elements(Box::new(Elements { array, each: each?, from, to })))
-    }
-
-    fn part(&mut self, part: &onlap_pg::bound::Subscript, ty: TypeRef) -> Result<Node> {
-        if part.assigned.is_some() {
-            return Err(unsupported("a part that is written to"));
-        }
-        let container = self.node(part.container)?;
-        let bounds = |compiler: &mut Self, ids: &[Option<ExprId>]| {
-            let node = |id: &Option<ExprId>| id.map(|id| compiler.node(id)).transpose();
-            ids.iter().map(node).collect::<Result<Vec<_>>>()
-        };
-        let (upper, lower) = (bounds(self, &part.upper)?, bounds(self, &part.lower)?);
-        let made = Part {
-            container,
-            container_type: part.container_type,
-            upper,
-            lower,
-            element: part.element,
-            repr: self.repr(ty.oid)?,
-        };
-        Ok(Node::Part(Box::new(made)))
     }
 
     fn row_compare(

@@ -33,6 +33,7 @@ mod membership;
 mod node;
 mod ordered;
 mod over;
+mod parts;
 mod physical;
 mod recursion;
 mod restrictions;

@@ -93,3 +93,9 @@ select id, generate_series(1, 2) from t fetch first 1 row only
 select id, a, generate_series(1, 2) from t order by a nulls first fetch first 1 row with ties
 select row(generate_series(1, 2), id) from t where id < 3
 select coalesce(a, 0), unnest(array[id]) from t where b is not null
+select ('{"a": [1, {"b": 2}]}'::jsonb)['a'][1]['b']
+select ('[1, "x", null]'::jsonb)[-1], ('[1, "x", null]'::jsonb)['1'], ('[1]'::jsonb)[5], ('7'::jsonb)[0]
+select ('{"1": true}'::jsonb)[id], ('{"1": true}'::jsonb)[b] from t
+select ('{"a": 1}'::jsonb)[null], ('{"a": 1}'::jsonb)['a'::text]
+select ('[1]'::jsonb)[1.0]
+select ('[1]'::jsonb)[0:1]
