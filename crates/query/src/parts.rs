@@ -36,13 +36,8 @@ impl Compiler<'_> {
             ids.iter().map(node).collect::<Result<Vec<_>>>()
         };
         let (upper, lower) = (bounds(self, &part.upper)?, bounds(self, &part.lower)?);
-        let made = Part {
-            container,
-            upper,
-            lower,
-            element: part.element,
-            repr: self.repr(ty.oid)?,
-        };
+        let made =
+            Part { container, upper, lower, element: part.element, repr: self.repr(ty.oid)? };
         Ok(Node::Part(Box::new(made)))
     }
 
