@@ -32,6 +32,7 @@ mod logic;
 mod membership;
 mod node;
 mod ordered;
+mod outside;
 mod over;
 mod parts;
 mod physical;
