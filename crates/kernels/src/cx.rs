@@ -46,6 +46,15 @@ pub trait Session: Send + Sync {
 
     /// A random number of 64 bits.
     fn random(&self) -> u64;
+
+    /// Waits for so many microseconds, or until the statement is not wanted any more.
+    ///
+    /// # Errors
+    /// `57014`; `0A000`: nothing can wait here.
+    fn wait(&self, us: i64) -> Result<()> {
+        let _ = us;
+        Err(Error::unserved("waiting is not supported here"))
+    }
 }
 
 /// What a kernel is called with beside its arguments.
@@ -80,6 +89,9 @@ impl Session for Given<'_> {
     }
     fn random(&self) -> u64 {
         self.0.random()
+    }
+    fn wait(&self, us: i64) -> Result<()> {
+        self.0.wait(us)
     }
 }
 

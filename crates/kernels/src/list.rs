@@ -49,12 +49,12 @@ fn lists() -> &'static Lists {
             array::AGGREGATES,
             misc::AGGREGATES,
         ];
-        let series =
-            [text::SERIES, number::SERIES, time::SERIES, json::SERIES, array::SERIES, misc::SERIES];
+        let series = [text::SERIES, number::SERIES, time::SERIES, array::SERIES, misc::SERIES];
+        let series = series.iter().chain(json::SERIES);
         Lists {
             kernels: kernels.map(|(name, make)| (oid(name), *make)).collect(),
             aggregates: aggregates.into_iter().flatten().map(|(n, make)| (oid(n), *make)).collect(),
-            series: series.into_iter().flatten().map(|(n, make)| (oid(n), *make)).collect(),
+            series: series.copied().flatten().map(|(n, make)| (oid(n), *make)).collect(),
         }
     })
 }

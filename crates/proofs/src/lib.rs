@@ -21,6 +21,7 @@ pub mod figures;
 pub mod isolation;
 pub mod kill;
 pub mod options;
+pub mod regression;
 pub mod roles;
 pub mod rows;
 pub mod served;

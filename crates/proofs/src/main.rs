@@ -2,16 +2,19 @@
 //!
 //! With `--no-log` nothing is noted: to replay a seed. Stops at the first finding, which is noted as well, with
 //! the line that replays it; with `--go-on` it does not. The rig `sql` leaves changes of rows out with `--queries-only`. Without arguments it names the rigs; `onlap-proofs corpus` writes the corpus of decoders
-//! anew, `onlap-proofs figures` prints figures of the server.
+//! anew, `onlap-proofs figures` prints figures of the server, and `onlap-proofs regression --files DIR` says how many statements
+//! of PostgreSQL's own regression scripts come out as in PostgreSQL: of those that count, with `--more` of others too, of one
+//! with `--only NAME`; `--report FILE` has what differs.
 
 #![allow(clippy::disallowed_methods, reason = "rigs stand outside the simulation")]
 
 use std::ops::Range;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use onlap_proofs::record::{self, Run};
-use onlap_proofs::{Counts, RIGS, Rig, attempt, replay, sql};
+use onlap_proofs::{Counts, RIGS, Rig, attempt, regression, replay, sql};
 
 /// A run of many seeds says how far it is after so many seconds.
 const TELL_SECONDS: u64 = 60;
@@ -35,6 +38,9 @@ fn main() -> ExitCode {
     if words == ["figures"] {
         return told(onlap_proofs::figures::print());
     }
+    if let ["regression", rest @ ..] = &words[..] {
+        return regression(rest);
+    }
     match parse(&words) {
         Some(arguments) => run(&arguments),
         None => {
@@ -46,6 +52,39 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn regression(words: &[&str]) -> ExitCode {
+    let (mut folder, mut only, mut report) = (None, Vec::new(), None);
+    let mut names = regression::FILES.to_vec();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match (*word, words.as_slice().first()) {
+            ("--more", _) => names.extend(regression::MORE),
+            ("--files", Some(value)) => folder = Some(Path::new(value)),
+            ("--only", Some(value)) => only.push(*value),
+            ("--report", Some(value)) => report = Some(Path::new(value)),
+            _ => folder = None,
+        }
+        if *word != "--more" {
+            words.next();
+        }
+    }
+    let Some(folder) = folder else {
+        eprintln!(
+            "usage: onlap-proofs regression --files DIR [--more] [--only NAME]... [--report FILE]\n\
+             DIR is src/test/regress/sql of PostgreSQL 15's sources"
+        );
+        return ExitCode::from(2);
+    };
+    let names = if only.is_empty() { names } else { only };
+    told(regression::run_files(folder, &names).and_then(|found| {
+        println!("{}", found.summary());
+        match report {
+            Some(path) => std::fs::write(path, found.text()).map_err(|e| e.to_string()),
+            None => Ok(()),
+        }
+    }))
 }
 
 fn corpus() -> ExitCode {

@@ -83,6 +83,18 @@ impl Served {
         Ok(Served { dir, flags, wrapper, child, port })
     }
 
+    /// As [`Served::start`], on a copy of a database's directory.
+    ///
+    /// # Errors
+    /// The directory cannot be copied; as [`Served::start`].
+    pub fn start_on_copy(of: &Path, flags: &[&str]) -> Result<Served, String> {
+        let dir = tempfile::tempdir().map_err(|e| e.to_string())?;
+        copy(of, &dir.path().join("db")).map_err(|e| format!("{}: {e}", of.display()))?;
+        let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
+        let (child, port) = spawn(&[], &flags, dir.path())?;
+        Ok(Served { dir, flags, wrapper: Vec::new(), child, port })
+    }
+
     /// Kills it as `kill -9` does and starts it again on its directory; the port changes.
     ///
     /// # Errors
@@ -161,6 +173,19 @@ pub fn connect(port: u16, role: &str) -> Result<Client, String> {
 /// The SQLSTATE of a failed statement; `None` when the connection was lost.
 pub fn state(error: &postgres::Error) -> Option<&str> {
     error.code().map(|code| code.code())
+}
+
+pub(crate) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy(&entry.path(), &to)?,
+            false => drop(std::fs::copy(entry.path(), to)?),
+        }
+    }
+    Ok(())
 }
 
 fn spawn(wrapper: &[String], flags: &[String], dir: &Path) -> Result<(Child, u16), String> {

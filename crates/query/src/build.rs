@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_execution::TaskContext;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion_physical_plan::ExecutionPlan;
@@ -14,16 +15,18 @@ use datafusion_physical_plan::filter::FilterExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
 use datafusion_physical_plan::projection::ProjectionExec;
 use datafusion_physical_plan::sorts::sort::SortExec;
+use futures::StreamExt;
 use onlap_kernels::Datum;
 use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SortItem, Target};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Error, Result, TypeRef};
 
-use crate::compile::{Compiler, Frame};
+use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{Env, Tables};
-use crate::error::ours;
+use crate::error::{external, ours};
 use crate::node::{Node, Rows};
 use crate::physical::Computed;
+use crate::step::{Step, stream_of};
 
 /// A query's steps.
 #[derive(Clone)]
@@ -183,8 +186,12 @@ impl Compiler<'_> {
         if query.has_sets && (is_grouped || query.has_windows) {
             plan = self.sets_below(query, plan)?;
         }
-        if is_grouped || query.having.is_some() {
+        if is_grouped {
             plan = self.group(id, plan)?;
+        } else if query.having.is_some() {
+            // One group, of which nothing is asked: its rows are not looked at.
+            let one = self.one_row()?;
+            (plan, self.frame().layout) = (one.plan, one.layout);
         }
         if let Some(having) = query.having {
             let node = self.node(having)?;
@@ -200,6 +207,9 @@ impl Compiler<'_> {
     }
 
     /// DISTINCT, ORDER BY, LIMIT, and the targets.
+    ///
+    /// # Errors
+    /// `0A000` for what has no kernel or no step; errors of constants.
     pub fn finish(&mut self, id: QueryId, plan: Arc<dyn ExecutionPlan>) -> Result<Rel> {
         let bound = self.bound;
         let query = bound.query(id);
@@ -212,7 +222,7 @@ impl Compiler<'_> {
             let sorted: Vec<u32> = query.order.iter().map(|item| item.reference).collect();
             plan = self.target_columns(query, plan, |t| sorted.contains(&t.reference))?;
         }
-        if !query.distinct.is_empty() {
+        if !query.distinct.is_empty() && !self.frame().is_distinct {
             plan = self.distinct(query, plan)?;
         }
         let fetch = self.limits(query)?;
@@ -386,27 +396,44 @@ impl Compiler<'_> {
 
     /// The numbers of LIMIT and OFFSET.
     pub fn limits(&mut self, query: &Query) -> Result<Fetch> {
-        let limit = self.count(query.limit, "LIMIT", "2201W")?;
-        let offset = self.count(query.offset, "OFFSET", "2201X")?;
-        Ok(Fetch { skip: offset.unwrap_or(0), fetch: limit })
-    }
-
-    fn count(
-        &mut self,
-        expr: Option<ExprId>,
-        clause: &str,
-        state: &'static str,
-    ) -> Result<Option<usize>> {
-        let Some(expr) = expr else { return Ok(None) };
-        let node = self.node(expr)?;
-        let value = node.eval(&Rows { columns: &[], count: 1 }, &self.env)?;
-        match Datum::at(&value.array, onlap_kernels::Repr::Int8, 0) {
-            Datum::Int8(n) if n < 0 => {
-                Err(Error::new(state, format!("{clause} must not be negative")))
-            }
-            Datum::Int8(n) => Ok(Some(usize::try_from(n).expect("it is not negative"))),
-            _ => Ok(None),
+        let mut node = |expr: Option<ExprId>| expr.map(|expr| self.node(expr)).transpose();
+        let (limit, offset) = (node(query.limit)?, node(query.offset)?);
+        let is_late = [&limit, &offset].into_iter().flatten().any(Node::asks_outside);
+        if is_late && query.ties {
+            return Err(unsupported("WITH TIES by values of an outer query"));
         }
+        let counts = Counts { limit, offset, env: Arc::clone(&self.env) };
+        if is_late {
+            return Ok(Fetch { skip: 0, fetch: None, late: Some(Arc::new(counts)) });
+        }
+        let (skip, fetch) = counts.values()?;
+        Ok(Fetch { skip, fetch, late: None })
+    }
+}
+
+/// The numbers of LIMIT and OFFSET, before they are calculated.
+pub struct Counts {
+    limit: Option<Node>,
+    offset: Option<Node>,
+    env: Arc<crate::env::Env>,
+}
+
+impl Counts {
+    /// How many rows are left out, and how many are given then.
+    fn values(&self) -> Result<(usize, Option<usize>)> {
+        let value = |node: &Option<Node>, clause: &str, state: &'static str| {
+            let Some(node) = node else { return Ok(None) };
+            let value = node.eval(&Rows { columns: &[], count: 1 }, &self.env)?;
+            match Datum::at(&value.array, onlap_kernels::Repr::Int8, 0) {
+                Datum::Int8(n) if n < 0 => {
+                    Err(Error::new(state, format!("{clause} must not be negative")))
+                }
+                Datum::Int8(n) => Ok(Some(usize::try_from(n).expect("it is not negative"))),
+                _ => Ok(None),
+            }
+        };
+        let limit = value(&self.limit, "LIMIT", "2201W")?;
+        Ok((value(&self.offset, "OFFSET", "2201X")?.unwrap_or(0), limit))
     }
 }
 
@@ -416,6 +443,8 @@ pub struct Fetch {
     pub skip: usize,
     /// Rows that are given then.
     pub fetch: Option<usize>,
+    /// In their place, numbers that depend on a query around this one.
+    pub late: Option<Arc<Counts>>,
 }
 
 impl Fetch {
@@ -427,8 +456,41 @@ impl Fetch {
     /// The rows that are left.
     pub fn apply(&self, plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
         match self {
-            Fetch { skip: 0, fetch: None } => plan,
-            Fetch { skip, fetch } => Arc::new(GlobalLimitExec::new(plan, *skip, *fetch)),
+            Fetch { late: Some(counts), .. } => late_limit(plan, Arc::clone(counts)),
+            Fetch { skip: 0, fetch: None, .. } => plan,
+            Fetch { skip, fetch, .. } => Arc::new(GlobalLimitExec::new(plan, *skip, *fetch)),
         }
     }
+}
+
+/// A limit whose numbers are calculated when it starts.
+fn late_limit(plan: Arc<dyn ExecutionPlan>, counts: Arc<Counts>) -> Arc<dyn ExecutionPlan> {
+    let schema = plan.schema();
+    let out = Arc::clone(&schema);
+    let run = move |inputs: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
+        let (mut skip, fetch) = counts.values().map_err(external)?;
+        let mut left = fetch.unwrap_or(usize::MAX);
+        let input = inputs[0].execute(0, context)?;
+        let some = input.map(move |batch| {
+            let batch = batch?;
+            let skipped = skip.min(batch.num_rows());
+            let taken = left.min(batch.num_rows() - skipped);
+            (skip, left) = (skip - skipped, left - taken);
+            Ok((batch.slice(skipped, taken), left == 0))
+        });
+        // The batch that fills the limit is the last.
+        let until = some.scan(false, |ended, batch| {
+            let next = match (&batch, *ended) {
+                (_, true) => None,
+                (Ok((_, last)), _) => {
+                    *ended = *last;
+                    Some(batch.map(|(batch, _)| batch))
+                }
+                (Err(_), _) => Some(batch.map(|(batch, _)| batch)),
+            };
+            futures::future::ready(next)
+        });
+        Ok(stream_of(Arc::clone(&out), until))
+    };
+    Step::make("Limit", "", vec![plan], schema, Arc::new(run))
 }

@@ -14,9 +14,9 @@ use parking_lot::Mutex;
 
 use crate::apply::{Ask, Quantor, Results, SubQuery};
 use crate::build::Rel;
-use crate::containers::{Elements, FieldOf, Part, RowOf};
+use crate::containers::{Elements, FieldOf, RowOf};
 use crate::env::{Env, Tables, Wanted};
-use crate::layout::{Layout, PRESENT, Var};
+use crate::layout::{CALCULATED, Layout, PRESENT, Var};
 use crate::logic::RowCompare;
 use crate::node::{Call, Node, Rows, Slots};
 use crate::recursion::{Shared, Working};
@@ -32,6 +32,12 @@ pub struct Frame {
     pub boundary: Option<Boundary>,
     /// The position of the value that a placeholder stands for.
     pub placeholders: Vec<usize>,
+    /// Values of placeholders that are constant, by their positions.
+    pub known: Vec<(usize, ArrayRef)>,
+    /// How many queries deeper an aggregate is written that is being made for this one.
+    pub deeper: u32,
+    /// Whether DISTINCT ON is done.
+    pub is_distinct: bool,
     /// The position of the first column of the subquery that a test is about.
     pub sub_columns: Option<usize>,
     /// Queries of WITH that are shared, by name.
@@ -76,6 +82,9 @@ impl Frame {
             layout: Layout::default(),
             boundary,
             placeholders: Vec::new(),
+            known: Vec::new(),
+            deeper: 0,
+            is_distinct: false,
             sub_columns: None,
             shared: Vec::new(),
             working: Vec::new(),
@@ -169,7 +178,9 @@ impl Compiler<'_> {
 
     fn node_here(&mut self, id: ExprId) -> Result<Node> {
         let known = &self.layout().exprs;
-        if let Some((_, at)) = known.iter().find(|(known, _)| self.bound.same(*known, id)) {
+        let found = known.iter().find(|(known, _)| *known == id);
+        let found = found.or_else(|| known.iter().find(|(known, _)| self.bound.same(*known, id)));
+        if let Some((_, at)) = found {
             return Ok(Node::Column(*at));
         }
         let bound = self.bound;
@@ -190,7 +201,9 @@ impl Compiler<'_> {
             }
             Expr::Placeholder => {
                 let at = self.frame().placeholders.last().copied();
-                Ok(Node::Column(at.expect("a value has been put in a placeholder's place")))
+                let at = at.expect("a value has been put in a placeholder's place");
+                let known = self.frame().known.iter().find(|(known, _)| *known == at);
+                Ok(known.map_or(Node::Column(at), |(_, value)| Node::Const(Arc::clone(value))))
             }
             Expr::Call(call) => {
                 let (nodes, types) = self.arguments(call)?;
@@ -251,8 +264,8 @@ impl Compiler<'_> {
             }
             Expr::SubQuery(sub) => self.subquery(sub, ty),
             Expr::Domain(one) => self.node(*one),
-            Expr::Grouping(..) => Err(unsupported("GROUPING here")),
-            Expr::Aggregate(_) => Err(unsupported("an aggregate here")),
+            Expr::Grouping(_, _, up) => self.calculated(id, *up, ty, "GROUPING here"),
+            Expr::Aggregate(call) => self.calculated(id, call.up, ty, "an aggregate here"),
             Expr::WindowCall(_) => Err(unsupported("a call over a window here")),
             Expr::ConvertRow(_) | Expr::StoreFields(..) => Err(unsupported("a conversion of rows")),
             Expr::RowColumn(number, at) => self.row_column(*number, *at, ty),
@@ -358,7 +371,11 @@ impl Compiler<'_> {
 
     /// A column, of this query or of one around it.
     pub fn var(&mut self, var: Var, up: u32, ty: TypeRef) -> Result<Node> {
+        if var.0 == CALCULATED {
+            return self.calculated_outside(var, up, ty);
+        }
         let at = self.frames.len() - 1;
+        let up = self.seen_from_here(up);
         let owner = at - up as usize;
         let query = self.bound.query(self.frames[owner].query);
         let entry = &query.entries[var.0 - 1];
@@ -398,15 +415,7 @@ impl Compiler<'_> {
         let Some(inner) = inner else {
             return Err(unsupported("a reference to an outer query here"));
         };
-        let levels = up - (at - inner) as u32;
-        let boundary = self.frames[inner].boundary.as_mut().expect("it was looked for");
-        let wanted = (levels, var, ty);
-        let position = boundary.wanted.iter().position(|known| known.0 == levels && known.1 == var);
-        let position = position.unwrap_or_else(|| {
-            boundary.wanted.push(wanted);
-            boundary.wanted.len() - 1
-        });
-        Ok(Node::Outer(Arc::clone(&boundary.slots), position))
+        Ok(self.told_from_outside(inner, var, up, ty))
     }
 
     /// A column of the left side of a lateral join of a query.
@@ -557,15 +566,20 @@ impl Compiler<'_> {
     ) -> Result<Node> {
         let value = operand.map(|operand| self.node(operand)).transpose()?;
         let at = self.layout().width() + self.frame().placeholders.len() + 64;
-        if value.is_some() {
+        if let Some(value) = &value {
             self.frame().placeholders.push(at);
+            if let Node::Const(value) = value {
+                self.frame().known.push((at, Arc::clone(value)));
+            }
         }
         let made = self.case_arms(arms, otherwise, ty);
         if value.is_some() {
             self.frame().placeholders.pop();
+            self.frame().known.retain(|(known, _)| *known != at);
         }
         let body = made?;
         Ok(match value {
+            Some(Node::Const(_)) => body,
             Some(value) => Node::With { at, value: Box::new(value), body: Box::new(body) },
             None => body,
         })
@@ -606,27 +620,6 @@ impl Compiler<'_> {
         self.frame().placeholders.pop();
         let (from, to) = (self.repr(from)?, (to, self.repr(to)?));
         Ok(Node::Elements(Box::new(Elements { array, each: each?, from, to })))
-    }
-
-    fn part(&mut self, part: &onlap_pg::bound::Subscript, ty: TypeRef) -> Result<Node> {
-        if part.assigned.is_some() {
-            return Err(unsupported("a part that is written to"));
-        }
-        let container = self.node(part.container)?;
-        let bounds = |compiler: &mut Self, ids: &[Option<ExprId>]| {
-            let node = |id: &Option<ExprId>| id.map(|id| compiler.node(id)).transpose();
-            ids.iter().map(node).collect::<Result<Vec<_>>>()
-        };
-        let (upper, lower) = (bounds(self, &part.upper)?, bounds(self, &part.lower)?);
-        let made = Part {
-            container,
-            container_type: part.container_type,
-            upper,
-            lower,
-            element: part.element,
-            repr: self.repr(ty.oid)?,
-        };
-        Ok(Node::Part(Box::new(made)))
     }
 
     fn row_compare(

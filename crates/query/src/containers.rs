@@ -236,12 +236,10 @@ impl Elements {
     }
 }
 
-/// Parts of a container.
+/// Parts of an array.
 pub struct Part {
-    /// The container.
+    /// The array.
     pub container: Node,
-    /// Its type.
-    pub container_type: Oid,
     /// Upper bounds, or indexes.
     pub upper: Vec<Option<Node>>,
     /// Lower bounds; none where an element is taken.
@@ -252,9 +250,6 @@ pub struct Part {
     pub repr: Repr,
 }
 
-/// jsonb
-const JSONB: Oid = 3802;
-
 impl Part {
     /// What is calculated for the same rows.
     pub fn children(&self) -> Vec<&Node> {
@@ -264,9 +259,6 @@ impl Part {
 
     /// A part per row.
     pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
-        if self.container_type == JSONB {
-            return Err(crate::compile::unsupported("a subscript of jsonb"));
-        }
         let container = self.container.eval(rows, env)?;
         let values = |nodes: &[Option<Node>]| {
             let value = |node: &Option<Node>| node.as_ref().map(|n| n.eval(rows, env)).transpose();

@@ -13,8 +13,8 @@ use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap_kernels::array::Record;
 use onlap_kernels::series::Rows as Series;
-use onlap_kernels::{Datum, Repr};
-use onlap_pg::bound::Function;
+use onlap_kernels::{Cx, Datum, Repr};
+use onlap_pg::bound::{Expr, Function};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
@@ -27,6 +27,9 @@ use crate::series::{BATCH_BYTES, BATCH_ROWS, SetCall, advance};
 use crate::step::{Step, stream_of};
 
 type Plan = Arc<dyn ExecutionPlan>;
+
+/// json_to_record, json_to_recordset, json_populate_record, json_populate_recordset, and those of jsonb.
+const POPULATES: [Oid; 8] = [3204, 3205, 3960, 3961, 3490, 3491, 3209, 3475];
 
 /// What a call is.
 enum Source {
@@ -97,16 +100,40 @@ impl Compiler<'_> {
     fn called(&mut self, function: &Function, columns: &[TypeRef]) -> Result<Called> {
         let ty = self.bound.ty(function.call).oid;
         let is_row = ty == oids::RECORD || self.env.catalog.is_composite(ty);
-        let (source, fields) = match self.set_call(function.call)? {
-            Some(call) => {
-                let fields = is_row && call.several.is_none();
-                (Source::Set(call), fields)
-            }
-            None => (Source::One(self.node(function.call)?, self.repr(ty)?), is_row),
+        let (source, fields) = match self.populated(function)? {
+            Some(call) => (Source::Set(call), true),
+            None => match self.set_call(function.call)? {
+                Some(call) => {
+                    let fields = is_row && call.several.is_none();
+                    (Source::Set(call), fields)
+                }
+                None => (Source::One(self.node(function.call)?, self.repr(ty)?), is_row),
+            },
         };
         let types: Vec<Oid> = columns.iter().map(|ty| ty.oid).collect();
         let reprs = types.iter().map(|oid| self.repr(*oid)).collect::<Result<_>>()?;
         Ok(Called { source, types, reprs, fields })
+    }
+}
+
+impl Compiler<'_> {
+    /// A function that makes rows of json, by the fields that are defined for it.
+    fn populated(&mut self, function: &Function) -> Result<Option<SetCall>> {
+        let bound = self.bound;
+        let Expr::Call(call) = bound.expr(function.call) else { return Ok(None) };
+        if !POPULATES.contains(&call.proc) || function.defined.is_empty() {
+            return Ok(None);
+        }
+        let name = self.env.catalog.proc(call.proc).expect("the resolver has found it").name;
+        let (args, types) = self.arguments(call)?;
+        let reprs = types.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
+        let defined = function.defined.iter().map(|(name, ty)| (Box::from(&**name), *ty));
+        let defined: Vec<(Box<str>, TypeRef)> = defined.collect();
+        let start = move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Series> {
+            let rows = onlap_kernels::json::rows_of(cx, name, args, &defined)?;
+            Ok(Box::new(rows.into_iter().map(|row| Ok(vec![row]))))
+        };
+        Ok(Some(SetCall::new(Box::new(start), args, reprs)))
     }
 }
 

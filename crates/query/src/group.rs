@@ -95,7 +95,10 @@ impl Compiler<'_> {
         self.aggregates_of(query, &mut aggregates);
         for id in &aggregates {
             let Expr::Aggregate(call) = bound.expr(*id) else { continue };
-            let at = self.aggregate(call, bound.ty(*id), &mut parts)?;
+            let before = std::mem::replace(&mut self.frame().deeper, call.up);
+            let made = self.aggregate(call, bound.ty(*id), &mut parts);
+            self.frame().deeper = before;
+            let at = made?;
             found.push((*id, bound.ty(*id), Found::Call(at)));
         }
         let dependent =

@@ -11,6 +11,9 @@ pub type Var = (usize, i32);
 /// A column that is true in every row of an entry, and NULL where an outer join has none.
 pub const PRESENT: i32 = i32::MAX;
 
+/// In the place of an entry: an expression that was calculated below, by its number.
+pub const CALCULATED: usize = usize::MAX;
+
 /// The columns of the rows of a step.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {

@@ -193,6 +193,11 @@ impl Node {
         })
     }
 
+    /// Whether it needs a value of a query around the one that it is part of.
+    pub fn asks_outside(&self) -> bool {
+        matches!(self, Node::Outer(..)) || self.children().into_iter().any(Node::asks_outside)
+    }
+
     /// The children that are calculated for the same rows or fewer.
     pub fn children(&self) -> Vec<&Node> {
         match self {

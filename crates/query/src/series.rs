@@ -47,6 +47,11 @@ pub struct SetCall {
 }
 
 impl SetCall {
+    /// A call whose rows are a value each.
+    pub fn new(series: Box<dyn Start>, args: Vec<Node>, reprs: Vec<Repr>) -> SetCall {
+        SetCall { series, args, reprs, strict: false, several: None }
+    }
+
     /// The arguments of rows.
     ///
     /// # Errors
@@ -113,6 +118,14 @@ impl Compiler<'_> {
         if !ordered.is_empty() && query.distinct.is_empty() && self.levels(&ordered).is_empty() {
             plan = self.sort(query, plan, &query.order, None)?;
             self.frame().sorted = true;
+        }
+        let distinct = query.distinct.iter().map(|item| self.target_of(query, item).value);
+        let distinct: Vec<ExprId> = distinct.collect();
+        let is_free = self.levels(&ordered).is_empty() && self.levels(&distinct).is_empty();
+        if query.distinct_on && !ordered.is_empty() && is_free {
+            // So do rows that are left out.
+            plan = self.distinct(query, plan)?;
+            (self.frame().sorted, self.frame().is_distinct) = (true, true);
         }
         let roots: Vec<ExprId> = query.targets.iter().map(|target| target.value).collect();
         self.sets_in(&roots, plan)

@@ -1,6 +1,6 @@
 //! A step of a plan that is ours.
 //!
-//! What a step does is a function from the streams of its inputs to a stream; what the planner's library asks of a step
+//! What a step does is a function from the streams of its inputs to a stream; what DataFusion's library asks of a step
 //! is answered here once.
 
 use std::fmt;

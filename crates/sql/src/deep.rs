@@ -1,14 +1,13 @@
 //! How deep may a statement be, and on which stack is it walked?
 //!
-//! A statement becomes trees: of the parser, of the planner, of the steps that run. All are walked by recursion,
+//! A statement becomes trees: of the grammar, of the binder, of the steps that run. All are walked by recursion,
 //! and by recursion they are cloned, compared, printed and freed, much of it in code that is not ours. So the depth
 //! of these trees is bounded before the first of them is made: [`measure`] reads it off the tokens, which are a
 //! list. What is deeper than the limits ends with `54001`, as in PostgreSQL. What is deeper than a thread's own
 //! stack is sure to hold runs on a larger one ([`run`]), a mapping that lasts as long as the call and of which
 //! only touched pages take memory.
 //!
-//! Long chains of AND, OR and UNION are no deep trees: `crate::parse` balances them. They count nevertheless, for
-//! the planner's rules build such chains anew, one term below the other.
+//! Long chains of AND, OR and UNION are read in a loop, and count less: their frames are small.
 //!
 //! Invariant: a tree of more than [`SHALLOW`] levels is owned by a [`Deep`], or lives only within a [`run`].
 
@@ -25,16 +24,16 @@ mod tests;
 
 /// Levels that the smallest stack of a thread, 2 MiB, holds together with what called: 8 KiB each.
 const SHALLOW: usize = 128;
-/// Stack that one level takes at most, in the steps of the planner that have the largest frames.
+/// Stack that one level takes at most, in the steps that have the largest frames.
 const LEVEL_BYTES: usize = if cfg!(debug_assertions) { 128 << 10 } else { 32 << 10 };
-/// A level of a chain of AND, OR or UNION takes this part of that: its frames are the planner's smaller ones.
+/// A level of a chain of AND, OR or UNION takes this part of that: its frames are the smaller ones.
 const TERM_SHARE: usize = 4;
 /// A table that is joined, or a query of WITH, takes this number of levels: its frames are the largest.
 const JOIN_LEVELS: usize = 2;
 /// Brackets, calls and subqueries take this number of frames each.
 const NESTED_LEVELS: usize = 16;
-/// Queries within expressions, and brackets around brackets around a table, count for this number of levels: the planner's
-/// library, and the parser's, take twice the time for each level of these.
+/// Queries within expressions, and brackets around brackets around a table, count for this number of levels: each is a plan
+/// of its own.
 const DOUBLING: usize = 16;
 /// What the parts that do not recurse take.
 const BASE_BYTES: usize = 1 << 20;

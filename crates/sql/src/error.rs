@@ -1,7 +1,7 @@
 //! What does the client learn of a failure?
 //!
 //! SQLSTATE, message, detail, hint and position, as PostgreSQL's error message has them. Errors of the
-//! engine keep their SQLSTATE; those of the query planner are told apart by what they are about.
+//! engine keep their SQLSTATE; those of DataFusion's steps by their kind.
 
 use std::fmt;
 
@@ -266,11 +266,11 @@ impl From<onlap::Error> for SqlError {
 
 impl From<DataFusionError> for SqlError {
     fn from(e: DataFusionError) -> SqlError {
-        of_planner(&e)
+        of_steps(&e)
     }
 }
 
-fn of_planner(e: &DataFusionError) -> SqlError {
+fn of_steps(e: &DataFusionError) -> SqlError {
     let plain = |state, text: &str| SqlError::new(state, text);
     match e {
         DataFusionError::External(inner) => match inner.downcast_ref::<SqlError>() {
@@ -284,10 +284,10 @@ fn of_planner(e: &DataFusionError) -> SqlError {
             },
         },
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
-            of_planner(inner)
+            of_steps(inner)
         }
-        DataFusionError::Shared(inner) => of_planner(inner),
-        DataFusionError::Collection(all) if !all.is_empty() => of_planner(&all[0]),
+        DataFusionError::Shared(inner) => of_steps(inner),
+        DataFusionError::Collection(all) if !all.is_empty() => of_steps(&all[0]),
         DataFusionError::NotImplemented(text) => plain(state::UNSUPPORTED, text),
         DataFusionError::ResourcesExhausted(text) => plain(state::OUT_OF_MEMORY, text),
         DataFusionError::ArrowError(inner, _) => of_arrow(inner),
@@ -303,7 +303,7 @@ fn of_arrow(e: &arrow_schema::ArrowError) -> SqlError {
         ArrowError::ArithmeticOverflow(_) => SqlError::new("22003", "value out of range"),
         ArrowError::CastError(text) | ArrowError::ParseError(text) => rules::of_cast(text),
         ArrowError::ExternalError(inner) => match inner.downcast_ref::<DataFusionError>() {
-            Some(inner) => of_planner(inner),
+            Some(inner) => of_steps(inner),
             None => match inner.downcast_ref::<SqlError>() {
                 Some(own) => own.clone(),
                 None => SqlError::new(state::INTERNAL, inner.to_string()),

@@ -1,6 +1,6 @@
 //! What do all sessions of a database share?
 //!
-//! The engine's database, the planner, the objects that the engine does not know, and who is connected.
+//! The engine's database, what runs queries, the objects that the engine does not know, and who is connected.
 //!
 //! Thread safety: shared freely.
 
@@ -18,7 +18,7 @@ use crate::catalog::objects::{Object, Pending};
 use crate::catalog::roles::Role;
 use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
-use crate::plan::Planner;
+use crate::plan::Runner;
 use crate::plan::room::Room;
 use crate::session::Waker;
 use crate::session::texts::Texts;
@@ -29,7 +29,7 @@ pub struct Instance {
     pub(crate) db: Database,
     /// What sessions begin with.
     pub(crate) defaults: Arc<Configuration>,
-    pub(crate) planner: Planner,
+    pub(crate) runner: Runner,
     objects: ArcSwap<Objects>,
     pub(crate) objects_table: Table,
     /// Held from the commit of a change of objects until memory has it.
@@ -114,9 +114,9 @@ impl Instance {
         let memory: u64 = db.memory().iter().map(|part| part.limit).sum();
         let of_queries = (memory / QUERY_SHARE).max(16 << 20);
         let room = Room::of_process(memory + of_queries);
-        let planner = Planner::new(of_queries as usize, Arc::clone(&room))?;
+        let runner = Runner::new(of_queries as usize, Arc::clone(&room))?;
         // The pool knows the room.
-        let (known, of_plans) = (db.clone(), Arc::downgrade(&planner.memory()));
+        let (known, of_plans) = (db.clone(), Arc::downgrade(&runner.memory()));
         room.keep_within(memory, move || {
             let used: u64 = known.memory().iter().map(|part| part.used).sum();
             used + of_plans.upgrade().map_or(0, |pool| pool.reserved() as u64)
@@ -125,7 +125,7 @@ impl Instance {
         Ok(Arc::new(Instance {
             db,
             defaults,
-            planner,
+            runner,
             objects: ArcSwap::from_pointee(objects),
             objects_table,
             changing: Mutex::default(),

@@ -125,12 +125,26 @@ impl SimpleClient {
     /// # Errors
     /// There is no server; it refuses the role or the database, or wants a password.
     pub fn connect(port: u16, user: &str, database: &str) -> io::Result<SimpleClient> {
+        SimpleClient::connect_with(port, user, database, &[])
+    }
+
+    /// Connects with settings, which are the session's defaults.
+    ///
+    /// # Errors
+    /// As [`SimpleClient::connect`].
+    pub fn connect_with(
+        port: u16,
+        user: &str,
+        database: &str,
+        settings: &[(&str, &str)],
+    ) -> io::Result<SimpleClient> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let mut client = SimpleClient { stream, input: Vec::new() };
         let mut body = PROTOCOL.to_be_bytes().to_vec();
-        for word in ["user", user, "database", database, ""] {
+        let settings = settings.iter().flat_map(|(name, value)| [*name, *value]);
+        for word in ["user", user, "database", database].into_iter().chain(settings).chain([""]) {
             body.extend_from_slice(word.as_bytes());
             body.push(0);
         }

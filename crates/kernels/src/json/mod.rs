@@ -14,12 +14,14 @@ pub(crate) mod order;
 pub(crate) mod path;
 mod populate;
 pub(crate) mod read;
+mod rows;
 mod series;
 mod walk;
 pub(crate) mod write;
 
 pub use form::{Encoder, Items, Node, Pairs, node};
 pub use populate::{Field, Source, populate, populate_set};
+pub use rows::rows_of;
 
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
@@ -27,8 +29,8 @@ use crate::series::SeriesEntry;
 
 /// Functions.
 pub const ENTRIES: &[&[Entry]] =
-    &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES, path::ENTRIES];
+    &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES, path::ENTRIES, rows::ENTRIES];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = gather::AGGREGATES;
 /// Functions that give sets.
-pub const SERIES: &[SeriesEntry] = series::SERIES;
+pub const SERIES: &[&[SeriesEntry]] = &[series::SERIES, rows::SERIES];

@@ -24,7 +24,7 @@ pub(super) const SERIES: &[SeriesEntry] = &[
         Box::new(|args: &[Datum<'_>], _: &mut Cx<'_>| object_keys(args))
     }),
     ("jsonb_path_query(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows)),
-    ("jsonb_path_query_tz(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows)),
+    ("jsonb_path_query_tz(jsonb,jsonpath,jsonb,bool)", |_| of(path::rows_zoned)),
     ("json_array_elements(json)", |_| of(|args, cx| elements_text(args, false, cx))),
     ("json_array_elements_text(json)", |_| of(|args, cx| elements_text(args, true, cx))),
     ("json_each(json)", |_| of(|args, cx| each_text(args, false, cx))),

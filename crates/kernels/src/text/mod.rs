@@ -17,7 +17,7 @@ mod matches;
 mod parts;
 mod patterns;
 mod quote;
-mod regex;
+pub(crate) mod regex;
 mod shape;
 mod similar;
 mod unicode;

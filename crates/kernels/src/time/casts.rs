@@ -66,7 +66,7 @@ fn to_time(local: i64) -> Option<i64> {
 }
 
 /// A time of day with the offset of the session's zone today.
-fn with_offset(time: i64, settings: &Settings) -> (i64, i32) {
+pub(crate) fn with_offset(time: i64, settings: &Settings) -> (i64, i32) {
     (time, -local_offset(settings.zone, today(settings) * DAY_US + time))
 }
 

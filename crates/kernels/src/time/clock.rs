@@ -2,12 +2,13 @@
 //!
 //! All but [`ENTRIES`]' clock_timestamp and timeofday stand still: at the begin of the transaction or of the statement.
 
+use onlap_pg::Result;
 use onlap_pg::value::Settings;
 use onlap_pg::value::datetime::{DAY_US, calendar, offset_and_name, offset_at, today};
 
 use super::parts::{Parts, to_local};
 use super::with_precision;
-use crate::{Cx, Entry, Text, Timestamp, none};
+use crate::{Cx, Entry, Float8, Interval, Text, Timestamp, none, one};
 
 /// CURRENT_DATE
 pub fn current_date(settings: &Settings) -> i32 {
@@ -51,11 +52,25 @@ fn timeofday(cx: &Cx<'_>) -> String {
     )
 }
 
+/// Waits; gives the text of void.
+fn sleep(us: f64, cx: &Cx<'_>) -> Result<String> {
+    // A number beyond the range is its end, and NaN no wait.
+    cx.session.wait(us as i64)?;
+    Ok(String::new())
+}
+
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
     ("now()", |_| none::<Timestamp>(|cx| Ok(cx.settings.now))),
     ("transaction_timestamp()", |_| none::<Timestamp>(|cx| Ok(cx.settings.now))),
     ("statement_timestamp()", |_| none::<Timestamp>(|cx| Ok(cx.session.statement_began()))),
     ("clock_timestamp()", |_| none::<Timestamp>(|cx| Ok(cx.session.clock()))),
+    ("pg_sleep(float8)", |_| one::<Float8, Text>(|seconds, cx| sleep(seconds * 1e6, cx))),
+    ("pg_sleep_for(interval)", |_| {
+        one::<Interval, Text>(|span, cx| {
+            let us = span.key();
+            sleep(us as f64, cx)
+        })
+    }),
     ("timeofday()", |_| none::<Text>(|cx| Ok(timeofday(cx)))),
 ];

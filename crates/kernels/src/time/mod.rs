@@ -9,7 +9,7 @@ mod casts;
 pub mod clock;
 mod compare;
 mod extract;
-mod format;
+pub(crate) mod format;
 mod general;
 mod make;
 mod overlaps;

@@ -1,10 +1,8 @@
 //! Is no statement taken for shallower than it is?
 
-use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
-use datafusion::sql::sqlparser::tokenizer::Tokenizer;
 use onlap_pg::grammar::Tokens;
 
-use super::{DOUBLING, Depth, measure, measure_parsed};
+use super::{DOUBLING, Depth, measure};
 
 fn of(text: &str) -> Depth {
     let tokens = Tokens::of(text);
@@ -118,14 +116,4 @@ fn a_part_is_measured_alone() {
 fn queries_within_expressions_count_more() {
     assert!(of(&wrapped(10, "(select ", ")")).nested >= 10 * DOUBLING);
     assert!(of("select 1 from (((((t)))))").nested >= 4 * DOUBLING);
-}
-
-#[test]
-fn the_librarys_tokens_measure_no_more() {
-    for text in [nested(40), chains(40), terms(40)].concat() {
-        let theirs = Tokenizer::new(&PostgreSqlDialect {}, &text).tokenize_with_location();
-        let (ours, theirs) = (of(&text), measure_parsed(&theirs.expect("it has tokens")));
-        let is_less = ours.nested < theirs.nested || ours.chain < theirs.chain;
-        assert!(!is_less && ours.terms >= theirs.terms, "{text:.60}: {ours:?}, {theirs:?}");
-    }
 }

@@ -1,7 +1,7 @@
 //! Which rows does SELECT … FOR UPDATE lock, and how do they reach the client?
 //!
 //! 1. The ids of the rows are found, in the order asked for. What is sorted here takes a few megabytes; where it
-//!    takes more, the planner sorts on disk and gives the ids (`crate::session::locked`).
+//!    takes more, the query goes by its steps, which sort on disk (`crate::query`).
 //! 2. Each row is locked, until there are as many as LIMIT says. Where another transaction had changed a row, its
 //!    newest version is judged again, and kept: the statement's snapshot does not show it.
 //! 3. The rows are read some at a time, as the client takes them: until then only their ids are held. What the

@@ -22,7 +22,7 @@ const LEAST: usize = 2 << 20;
 /// Eighths of the memory that rows to sort may fill. When they fill it they are merged, and written: for that each
 /// row's key is in memory once more, of another consumer, which cannot write anything and would fail.
 const SORTED_EIGHTHS: usize = 5;
-/// What the planner's library calls rows to sort.
+/// What DataFusion calls rows to sort.
 const SORTER: &str = "ExternalSorter[";
 
 /// Whether rows to sort should be written rather than take more of `limit` bytes, of which `used` are taken. Those that

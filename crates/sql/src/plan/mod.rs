@@ -1,6 +1,6 @@
 //! How are the steps of a query run?
 //!
-//! Steps are of `onlap_query` and of DataFusion's library. [`Planner`] is made once for all sessions; what differs between
+//! Steps are of `onlap_query` and of DataFusion's library. [`Runner`] is made once for all sessions; what differs between
 //! statements comes with their [`Scope`]: memory, time, what they see.
 
 use std::collections::HashMap;
@@ -38,7 +38,7 @@ use guard::Guard;
 use room::{Room, Running};
 
 /// Runs queries.
-pub struct Planner {
+pub struct Runner {
     config: SessionConfig,
     env: Arc<RuntimeEnv>,
     runtime: Runtime,
@@ -64,12 +64,12 @@ const SMALL_MEMORY: usize = 256 << 20;
 /// The steps that a plan takes.
 pub type Steps = Deep<Arc<dyn ExecutionPlan>>;
 
-impl Planner {
-    /// A planner whose queries may use so much memory together, in bytes.
+impl Runner {
+    /// One whose queries may use so much memory together, in bytes.
     ///
     /// # Errors
     /// Threads or a directory for spilled data cannot be made.
-    pub fn new(memory: usize, room: Arc<Room>) -> Result<Planner> {
+    pub fn new(memory: usize, room: Arc<Room>) -> Result<Runner> {
         guard::carry();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(std::thread::available_parallelism().map_or(2, usize::from))
@@ -87,7 +87,7 @@ impl Planner {
             .build_arc()?;
         let turns = (memory / TURN_BYTES).clamp(*TURNS.start(), *TURNS.end());
         let turns = Arc::new(Semaphore::new(turns));
-        Ok(Planner { config, env, runtime, turns, memory, room })
+        Ok(Runner { config, env, runtime, turns, memory, room })
     }
 
     /// What queries have of their memory.

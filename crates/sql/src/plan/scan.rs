@@ -34,7 +34,7 @@ pub fn scope_of(context: &TaskContext) -> Result<Arc<Scope>> {
     scope.ok_or_else(|| DataFusionError::Internal("a plan runs outside of a statement".into()))
 }
 
-/// Wraps an error so that it comes out of the planner as it went in.
+/// Wraps an error so that it comes out of a plan as it went in.
 pub fn external(e: SqlError) -> DataFusionError {
     DataFusionError::External(Box::new(e) as Box<dyn std::error::Error + Send + Sync>)
 }

@@ -374,7 +374,7 @@ impl Bound {
 
     fn begin(&self, view: &View, (plan, env, asked): Made) -> Result<(Batches, Arc<Env>)> {
         view.scope.plan_goes_on()?;
-        let batches = view.instance.planner.run_with(plan, &view.scope, |context| {
+        let batches = view.instance.runner.run_with(plan, &view.scope, |context| {
             *env.context.lock() = Some(Arc::clone(context));
             asked.begin(context.memory_pool());
         })?;
@@ -424,7 +424,7 @@ impl Bound {
     /// `0A000` for what has no kernel or no step; errors of constants.
     pub fn change(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Changing> {
         let (env, asked) = self.env(view, values);
-        let _entered = view.instance.planner.handle().enter();
+        let _entered = view.instance.runner.handle().enter();
         let change = compile_change(&self.tree, self.query, &self.sources(view), &env);
         let change = change.map_err(|e| sql_error(&e, text))?;
         let encoder = Arc::new(Encoder::new(Arc::clone(&env), self.types()));
@@ -437,14 +437,14 @@ impl Bound {
     }
 
     fn env(&self, view: &View, values: &[Datum<'static>]) -> (Arc<Env>, Arc<Asked>) {
-        let planner = &view.instance.planner;
+        let runner = &view.instance.runner;
         let asked = Arc::new(Asked::new(view));
         let env = Arc::new(Env {
             catalog: Arc::clone(&self.catalog),
             settings: session::settings(view),
             session: Arc::clone(&asked) as _,
             params: values.to_vec(),
-            handle: planner.handle().clone(),
+            handle: runner.handle().clone(),
             context: parking_lot::Mutex::new(None),
         });
         (env, asked)
@@ -453,7 +453,7 @@ impl Bound {
     /// Its steps, with values for its parameters.
     fn steps(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Made> {
         let (env, asked) = self.env(view, values);
-        let _entered = view.instance.planner.handle().enter();
+        let _entered = view.instance.runner.handle().enter();
         let output = compile(&self.tree, self.query, &self.sources(view), &env);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
@@ -478,7 +478,7 @@ impl Changing {
     /// Those of opening its scans.
     pub fn run(&self, view: &View) -> Result<Batches> {
         let plan = Deep::new(Arc::clone(&self.change.plan), self.depth);
-        view.instance.planner.run_with(plan, &view.scope, |context| {
+        view.instance.runner.run_with(plan, &view.scope, |context| {
             *self.env.context.lock() = Some(Arc::clone(context));
             self.asked.begin(context.memory_pool());
         })

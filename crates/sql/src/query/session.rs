@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use onlap_base::clock::{Clock, SystemClock};
+use onlap_base::tasks::{Tasks, ThreadTasks};
 use onlap_kernels::array::Array;
 use onlap_kernels::{Cx, Datum, Repr, Session, repr};
 use onlap_pg::catalog::Proc;
@@ -201,6 +202,19 @@ impl Session for Asked {
 
     fn statement_began(&self) -> i64 {
         self.began
+    }
+
+    fn wait(&self, us: i64) -> Result<()> {
+        /// How long a statement that waits goes on after it is not wanted any more, at most.
+        const SLICE_US: u64 = 10_000;
+        let mut left = u64::try_from(us).unwrap_or(0);
+        while left > 0 {
+            self.go_on()?;
+            let slice = left.min(SLICE_US);
+            ThreadTasks::new().sleep(std::time::Duration::from_micros(slice));
+            left -= slice;
+        }
+        self.go_on()
     }
 
     fn random(&self) -> u64 {

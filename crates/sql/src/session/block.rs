@@ -68,7 +68,7 @@ impl Block {
     ) -> Result<Block> {
         let tx = instance.db.begin_with(options)?;
         Ok(Block {
-            scope: Scope::new(tx, cancel, instance.planner.room()),
+            scope: Scope::new(tx, cancel, instance.runner.room()),
             pending: Pending::default(),
             explicit: false,
             failed: false,

@@ -39,7 +39,7 @@ impl Session {
         let running = self.block.as_ref().and_then(|block| block.scope.running());
         self.room = Some(match running {
             Some(running) => {
-                self.instance.planner.room().check(bytes)?;
+                self.instance.runner.room().check(bytes)?;
                 running
             }
             None => Arc::new(self.admitted(bytes)?),
@@ -50,7 +50,7 @@ impl Session {
     fn admitted(&self, bytes: u64) -> Result<Running> {
         let time = self.settings.time(Id::StatementTimeout).filter(|time| !time.is_zero());
         let end = time.map(|time| SystemClock.monotonic_ns() + time.as_nanos() as u64);
-        self.instance.planner.admit(bytes, || {
+        self.instance.runner.admit(bytes, || {
             if self.cancel.load(Ordering::Relaxed) {
                 let text = "canceling statement due to user request";
                 return Err(SqlError::new(state::CANCELLED, text));
@@ -77,7 +77,7 @@ impl Session {
             (bytes, expected) => bytes.min(expected),
         };
         self.room = None;
-        self.instance.planner.room().keep(bytes).map(Some)
+        self.instance.runner.room().keep(bytes).map(Some)
     }
 
     /// Fails for values that a planned statement has no room for, of which it makes copies.
@@ -85,7 +85,7 @@ impl Session {
     /// # Errors
     /// `53200`.
     pub(super) fn check_values(&self, bytes: usize) -> Result<()> {
-        self.instance.planner.room().check(VALUE_COPIES * bytes as u64)
+        self.instance.runner.room().check(VALUE_COPIES * bytes as u64)
     }
 
     /// Counts what a portal keeps: its values, and what a session needs to know of it.
@@ -96,6 +96,6 @@ impl Session {
         if name.is_empty() && bytes < SMALL_VALUES {
             return Ok(None);
         }
-        self.instance.planner.room().keep(bytes as u64 + LEAST_KEPT).map(Some)
+        self.instance.runner.room().keep(bytes as u64 + LEAST_KEPT).map(Some)
     }
 }

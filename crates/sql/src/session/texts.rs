@@ -137,7 +137,7 @@ impl Session {
             return;
         }
         known.make_room(bytes);
-        if let Ok(kept) = self.instance.planner.room().keep(bytes) {
+        if let Ok(kept) = self.instance.runner.room().keep(bytes) {
             let used = known.asked;
             known.bytes += bytes;
             let prepared = Arc::clone(prepared);

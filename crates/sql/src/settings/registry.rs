@@ -162,7 +162,7 @@ settings! {
     }
     "Execution" {
         FastPath "fast_path" Flag, "on", Session,
-            "Run simple statements without the planner; off for comparing.";
+            "Run simple statements without a plan; off for comparing.";
         QueryMemoryLimit "query_memory_limit" Number(Unit::Kb, 0, TIMES), "0", Session,
             "Memory for one planned query, within what all share; it spills to disk or ends with 53200 \
              beyond; 0 for all of it.";
@@ -180,8 +180,19 @@ settings! {
         EnableMergejoin "enable_mergejoin" Flag, "on", Session, "Without effect.";
         EnableNestloop "enable_nestloop" Flag, "on", Session, "Without effect.";
         EnableSort "enable_sort" Flag, "on", Session, "Without effect.";
+        EnableHashagg "enable_hashagg" Flag, "on", Session, "Without effect.";
+        EnableMemoize "enable_memoize" Flag, "on", Session, "Without effect.";
         Jit "jit" Flag, "off", Session, "Without effect.";
+        JitAboveCost "jit_above_cost" Real(-1.0, f64::MAX), "100000", Session, "Without effect.";
         Geqo "geqo" Flag, "on", Session, "Without effect.";
+        GeqoThreshold "geqo_threshold" Number(Unit::None, 2, TIMES), "12", Session, "Without effect.";
+        HashMemMultiplier "hash_mem_multiplier" Real(1.0, 1000.0), "2", Session, "Without effect.";
+        MaxStackDepth "max_stack_depth" Number(Unit::Kb, 100, TIMES), "2MB", Superuser,
+            "Without effect: statements are limited in depth, see the limits.";
+        ParallelSetupCost "parallel_setup_cost" Real(0.0, f64::MAX), "1000", Session, "Without effect.";
+        ParallelTupleCost "parallel_tuple_cost" Real(0.0, f64::MAX), "0.1", Session, "Without effect.";
+        ForceParallelMode "force_parallel_mode" Word(&["off", "on", "regress"]), "off", Session,
+            "Without effect.";
         RandomPageCost "random_page_cost" Real(0.0, f64::MAX), "4", Session, "Without effect.";
         SeqPageCost "seq_page_cost" Real(0.0, f64::MAX), "1", Session, "Without effect.";
         MaxParallelWorkersPerGather "max_parallel_workers_per_gather" Number(Unit::None, 0, 1024), "2",

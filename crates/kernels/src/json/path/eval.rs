@@ -11,11 +11,12 @@ use std::cell::Cell;
 use onlap_pg::value::numeric::Numeric;
 use onlap_pg::{Error, Result};
 
-use super::scalar::{Halt, Item, Walk, double, encoded, holds, number, soft, variable};
-use super::tree::{Expr, Head, Method, Operator, Path, Step};
+use super::scalar::{Halt, Item, Walk, date_time, double, encoded, holds, number, soft, variable};
+use super::tree::{Expr, Head, Method, Operator, Path, Pattern, Step};
 use crate::Cx;
 use crate::json::form::{Node, node};
 use crate::misc::growth::Growth;
+use crate::time::format::standard::Moment;
 
 /// What takes items.
 struct Sink<'a> {
@@ -33,7 +34,7 @@ impl<'a> Sink<'a> {
     }
 
     fn put(&mut self, item: Item<'a>, cx: &Cx<'_>) -> Walk<()> {
-        let own = if let Cow::Owned(bytes) = &item { bytes.len() } else { 0 };
+        let own = if let Cow::Owned(bytes) = &item.bytes { bytes.len() } else { 0 };
         self.size += size_of::<Item<'_>>() + own;
         self.growth.memory(cx, self.size).map_err(Halt::Hard)?;
         self.items.push(item);
@@ -48,6 +49,8 @@ struct Walker<'a, 'c> {
     lenient: Cell<bool>,
     root: &'a [u8],
     vars: Option<&'a [u8]>,
+    /// Whether the session's zone may stand for one that a moment has not.
+    zoned: bool,
     cx: &'c Cx<'c>,
 }
 
@@ -60,7 +63,7 @@ struct Place<'a, 'b> {
     last: i64,
 }
 
-/// The items that a path finds, or only the first in lax mode; and what did not fit the path after them.
+/// The items that a path finds, or only the first in lax mode; whether moments without a zone are of the session's; and what did not fit the path after them.
 ///
 /// # Errors
 /// The statement's.
@@ -68,12 +71,13 @@ pub(super) fn find<'a>(
     path: &Path,
     root: &'a [u8],
     vars: Option<&'a [u8]>,
-    first: bool,
+    (first, zoned): (bool, bool),
     cx: &Cx<'_>,
 ) -> Result<(Vec<Item<'a>>, Option<Error>)> {
-    let walker = Walker { strict: path.strict, lenient: Cell::new(!path.strict), root, vars, cx };
+    let lenient = Cell::new(!path.strict);
+    let walker = Walker { strict: path.strict, lenient, root, vars, zoned, cx };
     let mut sink = Sink::new(first && !path.strict);
-    let current = Cow::Borrowed(root);
+    let current = Item::from(root);
     let place = Place { current: &current, last: -1 };
     match walker.expr(&path.expr, place, &mut sink) {
         Ok(()) | Err(Halt::Done) => Ok((sink.items, None)),
@@ -91,9 +95,9 @@ fn parts<'a>(item: &Item<'a>) -> Vec<Item<'a>> {
             _ => Vec::new(),
         }
     }
-    match item {
-        Cow::Borrowed(value) => raw(value).into_iter().map(Cow::Borrowed).collect(),
-        Cow::Owned(value) => raw(value).into_iter().map(|part| Cow::Owned(part.to_vec())).collect(),
+    match &item.bytes {
+        Cow::Borrowed(value) => raw(value).into_iter().map(Item::from).collect(),
+        Cow::Owned(value) => raw(value).into_iter().map(|part| part.to_vec().into()).collect(),
     }
 }
 
@@ -111,11 +115,11 @@ impl<'a> Walker<'a, '_> {
             Head::Number(number) => encoded(|out| out.number(number))?,
             Head::Text(text) => encoded(|out| out.text(text))?,
             Head::Variable(name) => match self.vars {
-                Some(vars) => Cow::Borrowed(variable(vars, name)?),
+                Some(vars) => variable(vars, name)?.into(),
                 // Operators have none.
                 None => encoded(|out| out.null())?,
             },
-            Head::Root => Cow::Borrowed(self.root),
+            Head::Root => self.root.into(),
             Head::Current => place.current.clone(),
             Head::Last => encoded(|out| out.number(&Numeric::from(place.last)))?,
             Head::Binary(operator, left, right) if operator.priority() >= 3 => {
@@ -198,7 +202,7 @@ impl<'a> Walker<'a, '_> {
         let Some((step, rest)) = steps.split_first() else { return sink.put(item, self.cx) };
         self.cx.go_on().map_err(Halt::Hard)?;
         let opens = match step {
-            Step::Key(_) | Step::AnyKey | Step::Filter(_) => true,
+            Step::Key(_) | Step::AnyKey | Step::Filter(_) | Step::DateTime(_) => true,
             Step::Method(method) => !matches!(method, Method::Type | Method::Size),
             _ => false,
         };
@@ -237,6 +241,10 @@ impl<'a> Walker<'a, '_> {
                 }
             }
             Step::Method(method) => self.method(*method, rest, item, sink),
+            Step::DateTime(template) => {
+                let made = date_time(&item, template.as_deref())?;
+                self.steps(rest, made, true, sink)
+            }
         }
     }
 
@@ -251,11 +259,9 @@ impl<'a> Walker<'a, '_> {
                 _ => None,
             }
         }
-        let found: Option<Option<Item<'a>>> = match item {
-            Cow::Borrowed(value) => of(value, key).map(|found| found.map(Cow::Borrowed)),
-            Cow::Owned(value) => {
-                of(value, key).map(|found| found.map(|part| Cow::Owned(part.to_vec())))
-            }
+        let found: Option<Option<Item<'a>>> = match &item.bytes {
+            Cow::Borrowed(value) => of(value, key).map(|found| found.map(Item::from)),
+            Cow::Owned(value) => of(value, key).map(|found| found.map(|part| part.to_vec().into())),
         };
         match found {
             Some(Some(part)) => self.steps(rest, part, true, sink),
@@ -360,6 +366,7 @@ impl<'a> Walker<'a, '_> {
         let made = match (method, node(&item)) {
             (Method::Type, node) => {
                 let name = match node {
+                    _ if item.moment.is_some() => item.moment.map_or("", Moment::type_name),
                     Node::Null => "null",
                     Node::Bool(_) => "boolean",
                     Node::Number(_) => "number",
@@ -389,6 +396,7 @@ impl<'a> Walker<'a, '_> {
             (Method::Abs | Method::Floor | Method::Ceiling, _) => {
                 return soft("22036", only("a numeric value"));
             }
+            (Method::Double, _) if item.moment.is_some() => double(Node::Null)?,
             (Method::Double, node) => double(node)?,
             (Method::KeyValue, Node::Object(_)) => {
                 return self.key_values(&item, rest, sink);
@@ -401,7 +409,7 @@ impl<'a> Walker<'a, '_> {
     /// An object per pair. The id is where the object lies in the value.
     fn key_values(&self, item: &Item<'a>, rest: &[Step], sink: &mut Sink<'a>) -> Walk<()> {
         let Node::Object(pairs) = node(item) else { unreachable!("it is an object") };
-        let id = match item {
+        let id = match &item.bytes {
             Cow::Borrowed(value) => {
                 (value.as_ptr() as usize).wrapping_sub(self.root.as_ptr() as usize) as i64
             }
@@ -446,10 +454,7 @@ impl<'a> Walker<'a, '_> {
             Head::IsUnknown(operand) => Ok(Some(self.condition(operand, place)?.is_none())),
             Head::Exists(operand) => self.exists(operand, place),
             Head::Binary(operator, left, right) => self.compared(*operator, left, right, place),
-            Head::LikeRegex(..) => {
-                let message = "jsonpath predicate like_regex is not supported";
-                Err(Halt::Hard(Error::new("0A000", message)))
-            }
+            Head::LikeRegex(operand, pattern) => self.like(operand, pattern, place),
             _ => unreachable!("the parser takes conditions alone here"),
         }
     }
@@ -461,6 +466,42 @@ impl<'a> Walker<'a, '_> {
             Err(Halt::Soft(_)) => Ok(None),
             Err(hard) => Err(hard),
         }
+    }
+
+    fn like(&self, operand: &Expr, pattern: &Pattern, place: Place<'a, '_>) -> Walk<Option<bool>> {
+        let items = match self.opened(operand, place, true) {
+            Err(Halt::Soft(_)) => return Ok(None),
+            items => items?,
+        };
+        self.any_of(items.iter(), |item| match (node(item), item.moment) {
+            (Node::Text(text), None) => pattern.regex.is_in(text, self.cx).map(Some),
+            _ => Ok(None),
+        })
+    }
+
+    /// Whether something holds for one of many. In strict mode all are looked at, and none may be unknown.
+    fn any_of<T>(
+        &self,
+        all: impl Iterator<Item = T>,
+        holds: impl Fn(T) -> Result<Option<bool>>,
+    ) -> Walk<Option<bool>> {
+        let (mut found, mut unknown) = (false, false);
+        for (n, one) in all.enumerate() {
+            if n % 1024 == 0 {
+                self.cx.go_on().map_err(Halt::Hard)?;
+            }
+            match holds(one).map_err(Halt::Hard)? {
+                None if self.strict => return Ok(None),
+                None => unknown = true,
+                Some(true) if !self.strict => return Ok(Some(true)),
+                Some(value) => found |= value,
+            }
+        }
+        Ok(match (found, unknown) {
+            (true, _) => Some(true),
+            (false, true) => None,
+            (false, false) => Some(false),
+        })
     }
 
     fn compared(
@@ -478,24 +519,8 @@ impl<'a> Walker<'a, '_> {
         let Some(a) = quiet(self.opened(left, place, true))? else { return Ok(None) };
         let open = operator != Operator::StartsWith;
         let Some(b) = quiet(self.opened(right, place, open))? else { return Ok(None) };
-        let (mut found, mut unknown) = (false, false);
-        for (n, (x, y)) in a.iter().flat_map(|x| b.iter().map(move |y| (x, y))).enumerate() {
-            if n % 1024 == 0 {
-                self.cx.go_on().map_err(Halt::Hard)?;
-            }
-            match holds(operator, &node(x), &node(y)) {
-                None if self.strict => return Ok(None),
-                None => unknown = true,
-                Some(true) if !self.strict => return Ok(Some(true)),
-                Some(value) => found |= value,
-            }
-        }
-        Ok(if found {
-            Some(true)
-        } else if unknown {
-            None
-        } else {
-            Some(false)
-        })
+        let zone = self.zoned.then_some(self.cx.settings);
+        let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
+        self.any_of(pairs, |(x, y)| holds(operator, x, y, zone))
     }
 }

@@ -26,15 +26,15 @@ pub(crate) fn canonical(text: &str) -> Result<String> {
 /// Functions.
 pub(super) const ENTRIES: &[Entry] = &[
     ("jsonb_path_exists(jsonb,jsonpath,jsonb,bool)", |types| made(types, exists)),
-    ("jsonb_path_exists_tz(jsonb,jsonpath,jsonb,bool)", |types| made(types, exists)),
+    ("jsonb_path_exists_tz(jsonb,jsonpath,jsonb,bool)", |types| zoned(types, exists)),
     ("jsonb_path_exists_opr(jsonb,jsonpath)", |types| made(types, exists)),
     ("jsonb_path_match(jsonb,jsonpath,jsonb,bool)", |types| made(types, matches)),
-    ("jsonb_path_match_tz(jsonb,jsonpath,jsonb,bool)", |types| made(types, matches)),
+    ("jsonb_path_match_tz(jsonb,jsonpath,jsonb,bool)", |types| zoned(types, matches)),
     ("jsonb_path_match_opr(jsonb,jsonpath)", |types| made(types, matches)),
     ("jsonb_path_query_array(jsonb,jsonpath,jsonb,bool)", |types| made(types, array)),
-    ("jsonb_path_query_array_tz(jsonb,jsonpath,jsonb,bool)", |types| made(types, array)),
+    ("jsonb_path_query_array_tz(jsonb,jsonpath,jsonb,bool)", |types| zoned(types, array)),
     ("jsonb_path_query_first(jsonb,jsonpath,jsonb,bool)", |types| made(types, first)),
-    ("jsonb_path_query_first_tz(jsonb,jsonpath,jsonb,bool)", |types| made(types, first)),
+    ("jsonb_path_query_first_tz(jsonb,jsonpath,jsonb,bool)", |types| zoned(types, first)),
 ];
 
 /// A call: what is asked, and whether errors of the path are silent. Operators have no more arguments, and are silent.
@@ -43,10 +43,12 @@ struct Call<'a> {
     path: Path,
     vars: Option<&'a [u8]>,
     silent: bool,
+    /// Whether moments without a zone are of the session's.
+    zoned: bool,
 }
 
 impl<'a> Call<'a> {
-    fn new(args: &'a [Datum<'_>]) -> Result<Call<'a>> {
+    fn new(args: &'a [Datum<'_>], zoned: bool) -> Result<Call<'a>> {
         let vars = args.get(2).map(bytes);
         if vars.is_some_and(|vars| !matches!(node(vars), Node::Object(_))) {
             let detail =
@@ -58,12 +60,13 @@ impl<'a> Call<'a> {
             path: parse::parse(text(&args[1]))?,
             vars,
             silent: args.get(3).is_none_or(boolean),
+            zoned,
         })
     }
 
     /// What is found, and whether a silent error came after it.
     fn find(&self, first: bool, cx: &Cx<'_>) -> Result<(Vec<Item<'a>>, bool)> {
-        match eval::find(&self.path, self.value, self.vars, first, cx)? {
+        match eval::find(&self.path, self.value, self.vars, (first, self.zoned), cx)? {
             (_, Some(e)) if !self.silent => Err(e),
             (items, e) => Ok((items, e.is_some())),
         }
@@ -71,7 +74,11 @@ impl<'a> Call<'a> {
 }
 
 fn made(types: &Types, f: fn(&Call<'_>, &Cx<'_>) -> Result<Datum<'static>>) -> Box<dyn Kernel> {
-    strict(types, move |args, cx| f(&Call::new(args)?, cx))
+    strict(types, move |args, cx| f(&Call::new(args, false)?, cx))
+}
+
+fn zoned(types: &Types, f: fn(&Call<'_>, &Cx<'_>) -> Result<Datum<'static>>) -> Box<dyn Kernel> {
+    strict(types, move |args, cx| f(&Call::new(args, true)?, cx))
 }
 
 fn exists(call: &Call<'_>, cx: &Cx<'_>) -> Result<Datum<'static>> {
@@ -108,11 +115,20 @@ fn array(call: &Call<'_>, cx: &Cx<'_>) -> Result<Datum<'static>> {
 
 fn first(call: &Call<'_>, cx: &Cx<'_>) -> Result<Datum<'static>> {
     let found = call.find(false, cx)?.0;
-    Ok(found.into_iter().next().map_or(Datum::Null, |item| Datum::bytes(item.into_owned())))
+    Ok(found.into_iter().next().map_or(Datum::Null, |item| Datum::bytes(item.bytes.into_owned())))
 }
 
 /// jsonb_path_query
 pub(super) fn rows(args: &[Datum<'_>], cx: &mut Cx<'_>) -> Result<Vec<Vec<Datum<'static>>>> {
-    let found = Call::new(args)?.find(false, cx)?.0;
-    Ok(found.into_iter().map(|item| vec![Datum::bytes(item.into_owned())]).collect())
+    found(&Call::new(args, false)?, cx)
+}
+
+/// jsonb_path_query_tz
+pub(super) fn rows_zoned(args: &[Datum<'_>], cx: &mut Cx<'_>) -> Result<Vec<Vec<Datum<'static>>>> {
+    found(&Call::new(args, true)?, cx)
+}
+
+fn found(call: &Call<'_>, cx: &Cx<'_>) -> Result<Vec<Vec<Datum<'static>>>> {
+    let found = call.find(false, cx)?.0;
+    Ok(found.into_iter().map(|item| vec![Datum::bytes(item.bytes.into_owned())]).collect())
 }

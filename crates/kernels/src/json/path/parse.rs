@@ -7,7 +7,7 @@ use onlap_pg::value::numeric::Numeric;
 use onlap_pg::{Error, Result};
 
 use super::lex::{Token, tokens, wrong};
-use super::tree::{Expr, Head, Method, Operator, Path, Step};
+use super::tree::{Expr, Head, Method, Operator, Path, Pattern, Step};
 use crate::json::form::too_deep;
 
 /// How deep expressions may be nested.
@@ -217,7 +217,7 @@ impl Parser<'_> {
             }
             flags = "ismxq".chars().filter(|c| given.contains(*c)).collect();
         }
-        Ok(Expr::of(Head::LikeRegex(Box::new(left), pattern, flags)))
+        Ok(Expr::of(Head::LikeRegex(Box::new(left), Pattern::new(pattern, flags)?)))
     }
 
     fn exists(&mut self) -> Result<Expr> {
@@ -384,15 +384,27 @@ impl Parser<'_> {
         ];
         let found = methods.into_iter().find(|method| name.eq_ignore_ascii_case(method.name()));
         let Some(method) = found else {
-            if name.eq_ignore_ascii_case("datetime") {
-                let message = "jsonpath item method .datetime() is not supported";
-                return Err(Error::new("0A000", message));
-            }
-            return Err(self.wrong());
+            return match name.eq_ignore_ascii_case("datetime") {
+                true => self.date_time(),
+                false => Err(self.wrong()),
+            };
         };
         self.sign("(")?;
         self.sign(")")?;
         Ok(Step::Method(method))
+    }
+
+    fn date_time(&mut self) -> Result<Step> {
+        self.sign("(")?;
+        let template = match self.peek().clone() {
+            Token::Text(template) => {
+                self.next();
+                Some(template)
+            }
+            _ => None,
+        };
+        self.sign(")")?;
+        Ok(Step::DateTime(template))
     }
 
     fn elements(&mut self) -> Result<Step> {

@@ -74,13 +74,13 @@ fn expr(of: &Expr, brackets: bool, out: &mut String) {
             expr(operand, false, out);
             out.push(')');
         }
-        Head::LikeRegex(operand, pattern, flags) => {
+        Head::LikeRegex(operand, pattern) => {
             out.push_str(open);
             inner(operand, out);
             out.push_str(" like_regex ");
-            quote(pattern, out);
-            if !flags.is_empty() {
-                write!(out, " flag \"{flags}\"").expect("a String takes all");
+            quote(&pattern.text, out);
+            if !pattern.flags.is_empty() {
+                write!(out, " flag \"{}\"", pattern.flags).expect("a String takes all");
             }
             out.push_str(close);
         }
@@ -123,6 +123,13 @@ fn step(of: &Step, out: &mut String) {
         Step::Filter(filter) => {
             out.push_str("?(");
             expr(filter, false, out);
+            out.push(')');
+        }
+        Step::DateTime(template) => {
+            out.push_str(".datetime(");
+            if let Some(template) = template {
+                quote(template, out);
+            }
             out.push(')');
         }
         Step::Method(method) => {

@@ -5,15 +5,40 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use onlap_pg::value::float;
 use onlap_pg::value::numeric::Numeric;
+use onlap_pg::value::{Settings, float};
 use onlap_pg::{Error, Result};
 
 use super::tree::Operator;
 use crate::json::form::{Encoder, Node, node};
+use crate::time::format::standard::{self, Moment};
 
-/// A value in the form of jsonb.
-pub(super) type Item<'a> = Cow<'a, [u8]>;
+/// A value in the form of jsonb. A moment has its text as its form.
+#[derive(Clone)]
+pub(super) struct Item<'a> {
+    pub(super) bytes: Cow<'a, [u8]>,
+    pub(super) moment: Option<Moment>,
+}
+
+impl<'a> From<&'a [u8]> for Item<'a> {
+    fn from(bytes: &'a [u8]) -> Item<'a> {
+        Item { bytes: Cow::Borrowed(bytes), moment: None }
+    }
+}
+
+impl From<Vec<u8>> for Item<'_> {
+    fn from(bytes: Vec<u8>) -> Self {
+        Item { bytes: Cow::Owned(bytes), moment: None }
+    }
+}
+
+impl std::ops::Deref for Item<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
 
 /// Why a walk ends before its end.
 pub(super) enum Halt {
@@ -37,7 +62,7 @@ pub(super) fn soft<T>(state: &'static str, message: impl Into<String>) -> Walk<T
 pub(super) fn encoded(write: impl FnOnce(&mut Encoder) -> Result<()>) -> Walk<Item<'static>> {
     let mut out = Encoder::new();
     write(&mut out).map_err(Halt::Hard)?;
-    Ok(Cow::Owned(out.finish()))
+    Ok(out.finish().into())
 }
 
 /// The value of a variable.
@@ -63,6 +88,26 @@ pub(super) fn number(operator: Operator, side: &str, items: &[Item<'_>]) -> Walk
     let message =
         format!("{side} operand of jsonpath operator {sign} is not a single numeric value");
     soft("22038", message)
+}
+
+/// What `.datetime()` gives.
+pub(super) fn date_time(item: &Item<'_>, template: Option<&str>) -> Walk<Item<'static>> {
+    let (Node::Text(text), None) = (node(item), item.moment) else {
+        return soft("22031", "jsonpath item method .datetime() can only be applied to a string");
+    };
+    let moment = match template {
+        Some(template) => standard::read(text, template).map_err(Halt::Soft)?,
+        None => match standard::read_any(text) {
+            Some(moment) => moment,
+            None => {
+                let message = format!("datetime format is not recognized: \"{text}\"");
+                let hint = "Use a datetime template argument to specify the input data format.";
+                return Err(Halt::Soft(Error::new("22031", message).hint(hint)));
+            }
+        },
+    };
+    let made = encoded(|out| out.text(&moment.shown()))?;
+    Ok(Item { moment: Some(moment), ..made })
 }
 
 /// What `.double()` gives.
@@ -96,8 +141,32 @@ pub(super) fn double(value: Node<'_>) -> Walk<Item<'static>> {
     encoded(|out| out.number(&number))
 }
 
-/// Whether a comparison of two items holds; `None` if that is unknown.
-pub(super) fn holds(operator: Operator, a: &Node<'_>, b: &Node<'_>) -> Option<bool> {
+/// Whether a comparison of two items holds; `None` if that is unknown. The session's settings are there if its zone may
+/// stand for a zone that a moment has not.
+///
+/// # Errors
+/// `0A000`: it may not.
+pub(super) fn holds(
+    operator: Operator,
+    one: &Item<'_>,
+    other: &Item<'_>,
+    zone: Option<&Settings>,
+) -> Result<Option<bool>> {
+    let (a, b) = (&node(one), &node(other));
+    match (one.moment, other.moment) {
+        (None, None) => Ok(holds_of(operator, a, b)),
+        _ if operator == Operator::StartsWith => Ok(None),
+        (Some(one), Some(other)) => {
+            Ok(one.compare(other, zone)?.map(|order| is_so(operator, order)))
+        }
+        _ if matches!((a, b), (Node::Null, _) | (_, Node::Null)) => {
+            Ok(Some(operator == Operator::NotEqual))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn holds_of(operator: Operator, a: &Node<'_>, b: &Node<'_>) -> Option<bool> {
     let order = match (a, b) {
         (Node::Text(a), Node::Text(b)) if operator == Operator::StartsWith => {
             return Some(a.starts_with(b));
@@ -110,12 +179,16 @@ pub(super) fn holds(operator: Operator, a: &Node<'_>, b: &Node<'_>) -> Option<bo
         (Node::Text(a), Node::Text(b)) => a.cmp(b),
         _ => return None,
     };
-    Some(match operator {
+    Some(is_so(operator, order))
+}
+
+fn is_so(operator: Operator, order: Ordering) -> bool {
+    match operator {
         Operator::Equal => order.is_eq(),
         Operator::NotEqual => order.is_ne(),
         Operator::Less => order.is_lt(),
         Operator::LessOrEqual => order.is_le(),
         Operator::Greater => order.is_gt(),
         _ => order.is_ge(),
-    })
+    }
 }

@@ -2,7 +2,12 @@
 //!
 //! Thread safety: plain data.
 
+use std::rc::Rc;
+
 use onlap_pg::value::numeric::Numeric;
+use onlap_pg::{Error, Result};
+
+use crate::text::regex::{Flags, Regex, Syntax};
 
 /// A whole path.
 #[derive(Clone, Debug)]
@@ -91,8 +96,44 @@ pub(super) enum Head {
     Not(Box<Expr>),
     IsUnknown(Box<Expr>),
     Exists(Box<Expr>),
-    /// The pattern and the flags.
-    LikeRegex(Box<Expr>, String, String),
+    LikeRegex(Box<Expr>, Pattern),
+}
+
+/// What like_regex looks for.
+#[derive(Clone)]
+pub(super) struct Pattern {
+    pub(super) text: String,
+    pub(super) flags: String,
+    pub(super) regex: Rc<Regex>,
+}
+
+impl std::fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?} {:?}", self.text, self.flags)
+    }
+}
+
+impl Pattern {
+    /// Reads a regular expression with flags of XQuery.
+    ///
+    /// # Errors
+    /// `2201B`; `0A000`: flag `x`.
+    pub(super) fn new(text: String, flags: String) -> Result<Pattern> {
+        let has = |flag| flags.contains(flag);
+        let mut of = Flags { any_case: has('i'), ..Flags::PLAIN };
+        if has('q') {
+            of.syntax = Syntax::Literal;
+        } else {
+            of.stops_at_lines = !has('s');
+            of.anchors_at_lines = has('m');
+            if has('x') {
+                let message = "XQuery \"x\" flag (expanded regular expressions) is not implemented";
+                return Err(Error::new("0A000", message));
+            }
+        }
+        let regex = Rc::new(Regex::new(&text, of)?);
+        Ok(Pattern { text, flags, regex })
+    }
 }
 
 /// What is done to each item.
@@ -109,6 +150,8 @@ pub(super) enum Step {
     Any(u32, u32),
     Filter(Box<Expr>),
     Method(Method),
+    /// `.datetime()`, with its template.
+    DateTime(Option<String>),
 }
 
 /// `.name()`

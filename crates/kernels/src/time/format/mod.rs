@@ -7,6 +7,7 @@ mod names;
 mod read;
 mod scan;
 mod settle;
+pub(crate) mod standard;
 mod template;
 mod week;
 mod write;

@@ -67,42 +67,89 @@ fn full_year(year: i32) -> i32 {
 /// # Errors
 /// `22007`, `22008`; `0A000`: a field that is only written.
 pub fn read(text: &str, parts: &[Part]) -> Result<Fields> {
-    let mut reader =
-        Reader { scan: Scan { text, at: 0 }, fields: Fields::default(), exact: false, extra: 0 };
-    for (at, part) in parts.iter().enumerate() {
-        if reader.scan.rest().is_empty() {
-            break;
-        }
-        let is_exact = matches!(part, Part::Field(Field { kind: Kind::Exact, .. }));
-        let skips = at == 0 || matches!(part, Part::Field(_));
-        if !reader.exact && !is_exact && skips {
-            reader.extra += reader.scan.spaces();
-        }
-        match part {
-            Part::Separator(_) | Part::Space(_) => reader.separator(),
-            Part::Char(_) => reader.character(),
-            Part::Field(field) => {
-                reader.calendar(field)?;
-                reader.field(field, parts.get(at + 1))?;
-                if !reader.exact {
-                    reader.extra = reader.scan.spaces();
-                }
-            }
-        }
+    Ok(Reader::new(text, false).parts(parts)?.fields)
+}
+
+/// Reads a text as SQL's standard does: all of it, by the whole template, with the same separators.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_standard(text: &str, parts: &[Part]) -> Result<Fields> {
+    let refused = |text: &str| Err(Error::new("22007", text));
+    let mut reader = Reader::new(text, true).parts(parts)?;
+    if reader.read < parts.len() {
+        return refused("input string is too short for datetime format");
     }
-    Ok(reader.fields)
+    reader.scan.spaces();
+    match reader.scan.rest().is_empty() {
+        true => Ok(reader.fields),
+        false => refused("trailing characters remain in input string after datetime format"),
+    }
 }
 
 struct Reader<'a> {
     scan: Scan<'a>,
     fields: Fields,
+    /// What is no field has to be the same in the text.
+    standard: bool,
     /// FX was met.
     exact: bool,
     /// White space that was skipped beyond what the template has.
     extra: i64,
+    /// How many parts of the template were met.
+    read: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, standard: bool) -> Reader<'a> {
+        let (scan, fields) = (Scan { text, at: 0 }, Fields::default());
+        Reader { scan, fields, standard, exact: standard, extra: 0, read: 0 }
+    }
+
+    fn parts(mut self, parts: &[Part]) -> Result<Reader<'a>> {
+        for (at, part) in parts.iter().enumerate() {
+            if self.scan.rest().is_empty() {
+                break;
+            }
+            self.part(parts, at, part)?;
+            self.read = at + 1;
+        }
+        Ok(self)
+    }
+
+    fn part(&mut self, parts: &[Part], at: usize, part: &Part) -> Result<()> {
+        let is_exact = matches!(part, Part::Field(Field { kind: Kind::Exact, .. }));
+        let skips = at == 0 || matches!(part, Part::Field(_));
+        if !self.exact && !is_exact && skips {
+            self.extra += self.scan.spaces();
+        }
+        match part {
+            Part::Separator(c) | Part::Space(c) if self.standard => {
+                return self.same(*c, "separator");
+            }
+            Part::Char(c) if self.standard => return self.same(*c, "character"),
+            Part::Separator(_) | Part::Space(_) => self.separator(),
+            Part::Char(_) => self.character(),
+            Part::Field(field) => {
+                self.calendar(field)?;
+                self.field(field, parts.get(at + 1))?;
+                if !self.exact {
+                    self.extra = self.scan.spaces();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn same(&mut self, wanted: char, what: &str) -> Result<()> {
+        if !self.scan.rest().starts_with(wanted) {
+            let text = format!("unmatched format {what} \"{wanted}\"");
+            return Err(Error::new("22007", text));
+        }
+        self.scan.skip();
+        Ok(())
+    }
+
     fn separator(&mut self) {
         if self.exact {
             self.scan.skip();

@@ -19,6 +19,11 @@ pub struct Read {
 }
 
 impl Read {
+    /// Microseconds from midnight.
+    pub fn time(&self) -> i64 {
+        self.parts.time
+    }
+
     /// The date, if it is one.
     pub fn date(&self) -> Option<i32> {
         self.has_day().then(|| date_in_range(Some(self.parts.days())).ok())?

@@ -1,5 +1,7 @@
 //! Which fields and which text has a template?
 
+use onlap_pg::{Error, Result};
+
 /// What stands in a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -231,6 +233,21 @@ pub fn is_space(byte: u8) -> bool {
 
 /// The parts of a template.
 pub fn parse(template: &str) -> Vec<Part> {
+    parts(template, false).expect("only a standard template is refused")
+}
+
+/// Separators of a template of SQL's standard; other text stands in quotes.
+const STANDARD_SEPARATORS: &str = "-./,':; ";
+
+/// The parts of a template of SQL's standard.
+///
+/// # Errors
+/// `22007`: a separator that the standard does not have.
+pub fn parse_standard(template: &str) -> Result<Vec<Part>> {
+    parts(template, true)
+}
+
+fn parts(template: &str, standard: bool) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let mut rest = template;
     while !rest.is_empty() {
@@ -256,6 +273,15 @@ pub fn parse(template: &str) -> Vec<Part> {
             parts.push(Part::Field(Field { kind, name, case, fill, translated, ordinal }));
         } else if let Some(quoted) = rest.strip_prefix('"') {
             rest = literal(quoted, &mut parts);
+        } else if standard {
+            let mut chars = rest.chars();
+            let char = chars.next().expect("something is left");
+            if !STANDARD_SEPARATORS.contains(char) {
+                let text = format!("invalid datetime format separator: \"{char}\"");
+                return Err(Error::new("22007", text));
+            }
+            parts.push(if char == ' ' { Part::Space(char) } else { Part::Separator(char) });
+            rest = chars.as_str();
         } else {
             let quote = rest.strip_prefix('\\').filter(|after| after.starts_with('"'));
             let mut chars = quote.unwrap_or(rest).chars();
@@ -267,7 +293,7 @@ pub fn parse(template: &str) -> Vec<Part> {
             rest = chars.as_str();
         }
     }
-    parts
+    Ok(parts)
 }
 
 /// What stands in quotes; gives the rest behind them.

@@ -187,13 +187,18 @@ impl<'a> State<'a> {
         parts || self.julian.is_some() || self.day_of_year.is_some()
     }
 
+    fn has_day(&self) -> bool {
+        self.has_date() || self.month.is_some() && self.day.is_some()
+    }
+
     fn field(&mut self, (look, text): &Field) -> Decode<()> {
         if self.special.is_some() && !matches!(look, Look::Time | Look::Word | Look::Zone) {
             return Err(Bad::Format);
         }
         match look {
             Look::Date if self.announced == Announced::Julian => Err(Bad::Format),
-            Look::Date if self.has_date() => self.named_zone(text),
+            // The year may come behind the zone.
+            Look::Date if self.has_day() => self.named_zone(text),
             Look::Date if self.time_only && text.as_bytes()[0].is_ascii_alphabetic() => {
                 self.named_zone(text)
             }

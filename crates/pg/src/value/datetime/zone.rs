@@ -69,10 +69,42 @@ fn seconds(value: i64) -> i64 {
     value.div_euclid(1_000_000) + shifted + EPOCH_S
 }
 
+type ZoneOffset = <Tz as TimeZone>::Offset;
+
+/// Zones that are rules without a place never had local mean time: their standard time holds from the beginning.
+fn ruled(zone: Tz) -> Option<(i32, &'static str)> {
+    const HOUR: i32 = 3600;
+    Some(match zone {
+        Tz::PST8PDT => (-8 * HOUR, "PST"),
+        Tz::MST7MDT => (-7 * HOUR, "MST"),
+        Tz::CST6CDT => (-6 * HOUR, "CST"),
+        Tz::EST5EDT => (-5 * HOUR, "EST"),
+        Tz::WET => (0, "WET"),
+        Tz::CET => (HOUR, "CET"),
+        Tz::MET => (HOUR, "MET"),
+        Tz::EET => (2 * HOUR, "EET"),
+        _ => return None,
+    })
+}
+
+/// Seconds east of UTC, and the letters.
+fn known(zone: Tz, offset: &ZoneOffset) -> (i32, Option<String>) {
+    let letters = offset.abbreviation();
+    match ruled(zone).filter(|_| letters == Some("LMT")) {
+        Some((east, letters)) => (east, Some(letters.to_owned())),
+        None => (offset.fix().local_minus_utc(), letters.map(str::to_owned)),
+    }
+}
+
+fn east(zone: Tz, offset: &ZoneOffset) -> i32 {
+    let ruled = ruled(zone).filter(|_| offset.abbreviation() == Some("LMT"));
+    ruled.map_or_else(|| offset.fix().local_minus_utc(), |(east, _)| east)
+}
+
 /// The offset, in seconds east of UTC, that holds at a moment.
 pub fn offset_at(zone: Tz, utc: i64) -> i32 {
     let moment = DateTime::from_timestamp(seconds(utc), 0);
-    moment.map_or(0, |m| zone.offset_from_utc_datetime(&m.naive_utc()).fix().local_minus_utc())
+    moment.map_or(0, |m| east(zone, &zone.offset_from_utc_datetime(&m.naive_utc())))
 }
 
 /// A zone, as it is at a moment.
@@ -110,9 +142,8 @@ pub(super) fn is_fixed(zone: Tz) -> bool {
 /// The offset, in seconds east of UTC, and its name at a moment.
 pub fn at(zone: Tz, utc: i64) -> (i32, String) {
     let Some(moment) = DateTime::from_timestamp(seconds(utc), 0) else { return (0, "UTC".into()) };
-    let offset = zone.offset_from_utc_datetime(&moment.naive_utc());
-    let east = offset.fix().local_minus_utc();
-    (east, offset.abbreviation().map_or_else(|| numeric_name(east), str::to_owned))
+    let (east, letters) = known(zone, &zone.offset_from_utc_datetime(&moment.naive_utc()));
+    (east, letters.unwrap_or_else(|| numeric_name(east)))
 }
 
 /// How the tz database names an offset that has no letters.
@@ -127,12 +158,10 @@ pub fn local_offset(zone: Tz, local: i64) -> i32 {
     let naive = |seconds: i64| DateTime::from_timestamp(seconds, 0).map(|m| m.naive_utc());
     let Some(moment): Option<NaiveDateTime> = naive(seconds(local)) else { return 0 };
     match zone.offset_from_local_datetime(&moment) {
-        LocalResult::Single(offset) | LocalResult::Ambiguous(_, offset) => {
-            offset.fix().local_minus_utc()
-        }
+        LocalResult::Single(offset) | LocalResult::Ambiguous(_, offset) => east(zone, &offset),
         LocalResult::None => {
             let before = moment - chrono::TimeDelta::days(1);
-            zone.offset_from_utc_datetime(&before).fix().local_minus_utc()
+            east(zone, &zone.offset_from_utc_datetime(&before))
         }
     }
 }

@@ -93,3 +93,42 @@ select id, generate_series(1, 2) from t fetch first 1 row only
 select id, a, generate_series(1, 2) from t order by a nulls first fetch first 1 row with ties
 select row(generate_series(1, 2), id) from t where id < 3
 select coalesce(a, 0), unnest(array[id]) from t where b is not null
+select ('{"a": [1, {"b": 2}]}'::jsonb)['a'][1]['b']
+select ('[1, "x", null]'::jsonb)[-1], ('[1, "x", null]'::jsonb)['1'], ('[1]'::jsonb)[5], ('7'::jsonb)[0]
+select ('{"1": true}'::jsonb)[id], ('{"1": true}'::jsonb)[b] from t
+select ('{"a": 1}'::jsonb)[null], ('{"a": 1}'::jsonb)['a'::text]
+select ('[1]'::jsonb)[1.0]
+select ('[1]'::jsonb)[0:1]
+select * from json_to_record('{"a":1,"b":"foo","c":"bar"}') as x(a int, b text, d text)
+select * from jsonb_to_record('{"a":[1,2],"b":{"x":1}}') as x(a int[], b jsonb, c char(3))
+select * from json_to_recordset('[{"a":1,"b":"foo"},{"a":"2","c":true}]') as x(a int, b text, c boolean)
+select *, c is null from jsonb_to_recordset('[{"a":1, "b":{"c":16, "d":2}, "x":8}]') as t(a int, b jsonb, c text, x int)
+select * from json_populate_record(null::record, '{"x": 776}') as (x int, y int)
+select json_populate_record(row(1, 2), '{"f1": 0, "f3": 1}')
+select i, jsonb_populate_recordset(row(i, 50), '[{"f1":"42"},{"f2":"43"}]') from (values (1), (2)) v(i)
+select json_populate_recordset(null::record, '[{"x": 0, "y": 1}]')
+select * from json_populate_recordset(row(0::int), '[{"a":"1","b":"2"}]') q (a text, b text)
+select * from json_to_recordset('{"a":1}') as x(a int)
+select * from json_to_record(null) as x(a int, b text)
+select jsonb_path_query('"10-03-2017 12:34 +05:20"', '$.datetime("dd-mm-yyyy HH24:MI TZH:TZM")')
+select jsonb_path_query('["2017-03-10", "12:34:56.5+3", "2017-03-10T12:34:56", "x"]', 'lax $[*] ? (@.datetime().type() != "date")')
+select jsonb_path_query('"2017-03-10"', '$.datetime("aaa")')
+select jsonb_path_query('"12:34:56 x"', '$.datetime("HH24:MI:SS")')
+select jsonb_path_query('"12:34"', '$.datetime("HH24:MI:SS")')
+select jsonb_path_query('["2017-03-09", "2017-03-10 00:00:00", "2017-03-11 01:00:00+3"]', '$[*].datetime() ? (@ > "10.03.2017".datetime("dd.mm.yyyy"))')
+select jsonb_path_query_tz('["2017-03-09", "2017-03-10 00:00:00", "2017-03-11 01:00:00+3"]', '$[*].datetime() ? (@ > "10.03.2017".datetime("dd.mm.yyyy"))')
+select jsonb_path_query('["abc", "ABd", 1, "a\nbc"]', '$[*] ? (@ like_regex "^ab.*c" flag "i")')
+select '$ ? (@ like_regex "(x")'::jsonpath
+select '$ ? (@ like_regex "x" flag "x")'::jsonpath
+select (select s from generate_series(1, 5) s order by s limit 1 offset t.id - 1) from t
+select (select count(*) from (select 1 from generate_series(1, 9) limit t.id) s) from t
+select id from t where (select s from generate_series(1, 5) s limit 1 offset -t.id) > 0
+select case 1 when 0 then 1 / 0 when 1 then 1 else 2 / 0 end
+select 1 from t where 1 / a = 1 having 1 < 2
+select distinct on (a) a, id, generate_series(1, 2) g from t order by a nulls first, id desc -- ordered
+select a, sum(distinct id) from t x group by a having exists (select 1 from t y where sum(distinct x.id) = y.id)
+select (select max((select i.id from t i where i.id = o.id))) from t o
+select (select count(*) filter (where outer_c <> 0) from (values (1)) t0(inner_c)) from (values (2), (3)) t1(outer_c)
+select (select count(inner_c) filter (where outer_c <> 0) from (values (1)) t0(inner_c)) from (values (2), (3)) t1(outer_c)
+select g as x, g as y from generate_series(1, 3) g group by x, rollup(y)
+select (select grouping(v1)) from (values ((select 1))) v(v1) group by cube(v1)

@@ -126,3 +126,7 @@ select count(*) from (select distinct g % 1000, g % 7 from generate_series(1, 30
 select id from (select id from t order by a fetch first 2 rows with ties) s where id > 1
 select distinct b collate "C" from t
 select distinct m, n from t
+select from generate_series(1, 5) intersect select from generate_series(1, 3)
+select from generate_series(1, 5) intersect all select from generate_series(1, 3)
+select from generate_series(1, 5) except all select from generate_series(1, 3)
+select from generate_series(1, 5) except select from generate_series(1, 3)

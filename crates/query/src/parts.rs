@@ -1,0 +1,59 @@
+//! How does a subscript become a node?
+//!
+//! A part of an array is taken by its bounds. A part of a jsonb is what its path leads to: keys as they are, indexes as texts.
+
+use onlap_kernels::Repr;
+use onlap_pg::bound::{ExprId, Subscript};
+use onlap_pg::catalog::oids;
+use onlap_pg::{Oid, Result, TypeRef};
+
+use crate::compile::{Compiler, unsupported};
+use crate::containers::{ArrayOf, Part};
+use crate::node::Node;
+
+/// jsonb
+const JSONB: Oid = 3802;
+/// text[]
+const TEXTS: Oid = 1009;
+/// jsonb_extract_path(jsonb, text[])
+const EXTRACT_PATH: Oid = 3217;
+
+impl Compiler<'_> {
+    /// The node of a part.
+    ///
+    /// # Errors
+    /// `0A000`: the part is written to; those of what it is made of.
+    pub fn part(&mut self, part: &Subscript, ty: TypeRef) -> Result<Node> {
+        if part.assigned.is_some() {
+            return Err(unsupported("a part that is written to"));
+        }
+        let container = self.node(part.container)?;
+        if part.container_type == JSONB {
+            return self.json_part(container, &part.upper);
+        }
+        let bounds = |compiler: &mut Self, ids: &[Option<ExprId>]| {
+            let node = |id: &Option<ExprId>| id.map(|id| compiler.node(id)).transpose();
+            ids.iter().map(node).collect::<Result<Vec<_>>>()
+        };
+        let (upper, lower) = (bounds(self, &part.upper)?, bounds(self, &part.lower)?);
+        let made =
+            Part { container, upper, lower, element: part.element, repr: self.repr(ty.oid)? };
+        Ok(Node::Part(Box::new(made)))
+    }
+
+    fn json_part(&mut self, container: Node, path: &[Option<ExprId>]) -> Result<Node> {
+        let text = TypeRef::new(oids::TEXT);
+        let mut values = Vec::with_capacity(path.len());
+        for id in path.iter().flatten() {
+            let (node, from) = (self.node(*id)?, self.bound.ty(*id).oid);
+            values.push(match from {
+                oids::TEXT => node,
+                from => Node::ViaText(Box::new(node), from, text.oid),
+            });
+        }
+        let path = ArrayOf { values, nested: false, element: text.oid, repr: Repr::Text };
+        let types = vec![TypeRef::new(JSONB), TypeRef::new(TEXTS)];
+        let nodes = vec![container, Node::Array(Box::new(path))];
+        Ok(Node::Call(self.call(EXTRACT_PATH, nodes, types, TypeRef::new(JSONB))?))
+    }
+}
