@@ -136,13 +136,12 @@ fn read(
     }
     let tree = deep::run(deepest, || grammar::parse_tokens(tokens));
     let tree = tree.map_err(|e| failed(sql, tokens, &e))?;
-    let all: Vec<(u32, u32)> = tree.statements.iter().map(|one| (one.start, one.end)).collect();
+    let all = parts(&tree, &moments);
     if let [(_, end)] = all[..] {
-        let made = Making { sql, tokens, moments: &moments, from: 0, end: end as usize, before: 0 };
+        let made = Making { sql, tokens, moments: &moments, from: 0, end, before: 0 };
         return Ok(vec![made.parsed(Arc::new(tree), deepest)]);
     }
     let each = all.into_iter().map(|(start, end)| {
-        let (start, end) = (start as usize, end as usize);
         let depth = depth_of(&text[start..end]);
         let tree = deep::run(depth, || grammar::parse(&text[start..end]));
         let tree = tree.map_err(|e| sql_error(&e, &text[start..end]))?;
@@ -151,6 +150,18 @@ fn read(
         Ok(made.parsed(Arc::new(tree), depth))
     });
     each.collect()
+}
+
+/// Where each statement begins and ends, with what it says of the past, which its tree does not know.
+fn parts(tree: &ast::Tree, moments: &[(Range<usize>, Moment)]) -> Vec<(usize, usize)> {
+    let starts = tree.statements.iter().map(|one| one.start as usize).skip(1);
+    let part = |(one, next): (&ast::Written, usize)| {
+        let own =
+            moments.iter().filter(|(said, _)| (one.start as usize..next).contains(&said.start));
+        let end = own.map(|(said, _)| said.end).max().unwrap_or(0);
+        (one.start as usize, end.max(one.end as usize))
+    };
+    tree.statements.iter().zip(starts.chain([usize::MAX])).map(part).collect()
 }
 
 /// An error of the grammar's, unless it comes of a moment that is none.
@@ -256,4 +267,45 @@ pub fn identifiers(text: &str) -> Vec<String> {
         }
     }
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(sql: &str) -> Vec<(String, Option<Moment>, Body)> {
+        let all = statements(sql).expect("it is read");
+        all.into_iter().map(|one| (one.text, one.as_of, one.body)).collect()
+    }
+
+    #[test]
+    fn the_past_belongs_to_its_statement_wherever_it_is_said() {
+        let text = "select 1 as of 3; delete from t as of commit 4;upsert into t values (1)";
+        let all = read(text);
+        let wanted = [
+            ("select 1 as of 3", Some(Moment::Commit(3)), Body::Query),
+            ("delete from t as of commit 4", Some(Moment::Commit(4)), Body::Change),
+            ("upsert into t values (1)", None, Body::Upsert),
+        ];
+        assert_eq!(all.len(), wanted.len());
+        for (one, (text, moment, body)) in all.iter().zip(&wanted) {
+            assert_eq!((one.0.as_str(), &one.1, &one.2), (*text, moment, body));
+        }
+        let one = read("select a from t as of '2026-01-31' where a = 1");
+        assert_eq!(one[0].1, Some(Moment::Time("2026-01-31".into())));
+        // These are names.
+        assert_eq!(read("select 1 as of, 2 from t as of")[0].1, None);
+        let error = statements("select 1 from t as of now()").expect_err("no moment");
+        assert_eq!(error.state(), state::SYNTAX);
+    }
+
+    #[test]
+    fn places_count_what_was_sent_before() {
+        let all = statements("  select 1; /* é */ select 2").expect("they are read");
+        assert_eq!(all.iter().map(|one| one.before).collect::<Vec<_>>(), [2, 20]);
+        assert_eq!(all[1].text, "select 2");
+        assert_eq!(statements(" ; ; ").expect("nothing").len(), 0);
+        let one = statements("  select 1").expect("it is read");
+        assert_eq!((one[0].before, one[0].text.as_str()), (0, "  select 1"));
+    }
 }

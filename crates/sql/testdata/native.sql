@@ -13,10 +13,10 @@ native | select x.id from n x where x.id = 1
 native | select x.id from n as x where ((x.id) = (1))
 native | select id "Id", a as "select" from n where id = 1
 native | select "C" from n where "C" = 30
-later | table n
+planned | table n
 native | select * from n where id in (1, 2, null)
 native | select * from n where id = 5 and a = 2 and b is not null and t is null
-later | select * from n where id = 5 and a = 2 and b notnull and t isnull
+planned | select * from n where id = 5 and a = 2 and b notnull and t isnull
 native | select id from n where id >= 2 and (id < 5 and a <> 0)
 native | select id from n where 3 > id
 native | select id from n where id between 2 and 3
@@ -60,7 +60,7 @@ native | select id from n where id = 1 for update
 native | select id from n where id = 1 for no key update nowait
 native | select id from n where id < 3 for share skip locked
 native | select id from n where id < 3 order by id for key share
-later | select id from n where id < 3 for read only
+planned | select id from n where id < 3 for read only
 native | select count(*), count(a), count(all b) as "All", sum(a), min(id), max(b) from n
 native | select count(*) from n x where x.id > 4
 native | select Count(N.A) as c from n
@@ -89,12 +89,12 @@ planned | select id from n where id < 4 window w as (order by id)
 planned | select id from n group by id having id < 3
 planned | select id from n group by id
 planned | select count(*) from n group by ()
-later | select count(*) from n group by distinct a, a
+planned | select count(*) from n group by distinct a, a
 planned | select count(*) from n having count(*) > 100
 planned | select id from n order by a, id fetch first 5 rows with ties
 planned | select id from n order by a nulls first, id
 planned | select id from n order by a desc nulls last, id
-later | select id from n order by id using >
+planned | select id from n order by id using >
 planned | select id, a as id from n order by id
 planned | select a as x, id as x from n order by x
 planned | select id from n order by 2
@@ -110,7 +110,7 @@ planned | select id from n order by id limit 1 + 1
 planned | select id from n order by id limit 2::bigint
 planned | select id from n where id < 3 union all select id from m
 planned | values (1), (2)
-later | select id from n where id between symmetric 3 and 1
+planned | select id from n where id between symmetric 3 and 1
 planned | select id from n where id not between 2 and 1000
 planned | select id from n where id not in (1, 2)
 planned | select id from n where id in (select id from m)
@@ -209,7 +209,7 @@ planned | insert into n (id, a) values (53)
 planned | insert into n (id) values (54, 55)
 planned | insert into n (id, nosuch) values (56, 57)
 planned | insert into n (id.x) values (58)
-later | insert into n (id[1]) values (59)
+planned | insert into n (id[1]) values (59)
 planned | update n set a = 1 from m where n.id = m.id and m.id = 1
 planned | update n set a = 2 where id = 1 returning id, a
 planned | with w as (select 1) update n set a = 3 where id = 1
@@ -219,7 +219,7 @@ planned | update n set (a, b) = (select 6, 'query') where id = 1
 planned | update n set a = default where id = 1
 planned | update n set a = 1, a = 2 where id = 1
 planned | update n set n.a = 1 where id = 1
-later | update n set a[1] = 1 where id = 1
+planned | update n set a[1] = 1 where id = 1
 planned | update n set a = a * 2 where id = 2
 planned | update n set a = 2 - a where id = 2
 planned | update n set a = -a where id = 2
@@ -228,7 +228,7 @@ planned | update n set a = id + 1 where id = 2
 planned | update n set a = a + a where id = 2
 planned | update n set a = 3::int where id = 2
 planned | update n x set a = n.a + 1 where id = 2
-later | update n set a = 1 where current of nosuch
+planned | update n set a = 1 where current of nosuch
 planned | delete from only n where id = 10
 planned | delete from n using m where n.id = m.id and m.id = 2
 planned | delete from n where id = 11 returning id, b

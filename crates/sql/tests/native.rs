@@ -61,11 +61,6 @@ fn the_native_tier_takes_what_it_knows_and_answers_alike() {
     let (mut taken, mut left) = (0, 0);
     for line in SCRIPT.lines().filter(|line| !line.starts_with("--")) {
         let (tier, sql) = line.split_once(" | ").expect("a tier and a statement");
-        if tier == "later" {
-            let state = native.run(sql).error.map(|error| error.0);
-            assert_eq!(state.as_deref(), Some("42601"), "{sql} is read now");
-            continue;
-        }
         let explained = tier != "setup" && is_native(&mut native, sql);
         if explained != (tier == "native") {
             differ.push_str(&format!("{sql}\n  is of another tier\n"));

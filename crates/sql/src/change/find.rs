@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use arrow_array::{BooleanArray, RecordBatch};
 use arrow_select::filter::filter_record_batch;
-use arrow_array::types::Int64Type;
 use onlap::{LockWait, RowId, RowLock};
 
 use super::Statement;

@@ -11,8 +11,8 @@ use arrow_array::{
     ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float32Array, Float64Array,
     Int16Array, Int32Array, Int64Array, RecordBatch, StringArray,
 };
-use arrow_select::concat::concat_batches;
 use arrow_schema::{Field, Schema, SchemaRef};
+use arrow_select::concat::concat_batches;
 use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;

@@ -111,7 +111,8 @@ impl Session {
                 "a change of rows, or a lock on them, AS OF the past",
             ));
         }
-        let answer = deep::run(parsed.depth, || self.run_statement(prepared, parsed, values, client));
+        let answer =
+            deep::run(parsed.depth, || self.run_statement(prepared, parsed, values, client));
         answer.map_err(|e| e.after(parsed.before))
     }
 

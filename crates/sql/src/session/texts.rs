@@ -22,7 +22,6 @@ use crate::parse::Body;
 use crate::plan::room::Kept;
 use crate::settings::Id;
 
-
 /// Longer texts are not kept.
 const LONGEST: usize = 4 << 10;
 /// Bytes of all that is kept.
@@ -124,9 +123,7 @@ impl Session {
     /// Keeps what a text means, if it is a query that comes again.
     pub(super) fn keep_text(&self, key: Option<TextKey>, prepared: &Arc<Prepared>) {
         let Some(key) = key else { return };
-        let is_query = prepared.parsed.as_ref().is_some_and(
-            |parsed| parsed.body == Body::Query,
-        );
+        let is_query = prepared.parsed.as_ref().is_some_and(|parsed| parsed.body == Body::Query);
         if !is_query {
             return;
         }
