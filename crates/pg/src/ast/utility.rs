@@ -98,17 +98,17 @@ pub enum Set {
 /// How far FETCH goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Forward by so many rows, or backward where it is negative.
+    /// Forward by a number of rows, or backward where it is negative.
     Forward(i64),
     /// All that are left.
     ForwardAll,
-    /// Backward by so many rows.
+    /// Backward by a number of rows.
     Backward(i64),
     /// All that were before.
     BackwardAll,
     /// To a row by its number.
     Absolute(i64),
-    /// By so many rows, of which the last is given.
+    /// By a number of rows, of which the last is given.
     Relative(i64),
 }
 

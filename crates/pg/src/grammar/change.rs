@@ -7,7 +7,7 @@ use crate::Result;
 use crate::ast::{
     Alias, Assigned, Column, Conflict, ConflictAction, ConflictTarget, Cte, CteBody, Cycle, Delete,
     Expr, ExprId, IndexElement, Insert, Merge, MergeAction, MergeWhen, Name, OpName, Overriding,
-    Relation, Search, Statement, Target, Update, With,
+    Relation, Search, Setting, Statement, Target, Update, With,
 };
 
 impl Parser<'_> {
@@ -293,8 +293,8 @@ impl Parser<'_> {
         let mut class_options = Vec::new();
         if Parser::is_column_name(self.kind()) {
             class = Some(self.any_name()?);
-            if self.accept_char('(') {
-                class_options = self.options()?;
+            if self.at_char('(') {
+                class_options = self.class_options()?;
             }
         }
         let order = self.direction();
@@ -302,22 +302,14 @@ impl Parser<'_> {
         Ok(IndexElement { column, value, collation, class, class_options, order, nulls_first })
     }
 
-    /// `a = b, c` up to the closing parenthesis.
-    fn options(&mut self) -> Result<Vec<(OpName, Option<Name>)>> {
-        let mut options = Vec::new();
-        loop {
-            let name = self.label()?;
-            let value = match self.accept_char('=') {
-                true => Some(self.definition_value()?.text().into()),
-                false => None,
-            };
-            options.push((OpName { schema: [].into(), name }, value));
-            if !self.accept_char(',') {
-                break;
-            }
-        }
-        self.expect_char(')')?;
-        Ok(options)
+    /// `(a = b, c)`
+    fn class_options(&mut self) -> Result<Vec<(OpName, Option<Name>)>> {
+        let settings = self.settings()?;
+        let option = |setting: Setting| {
+            let name = OpName { schema: setting.space.into_iter().collect(), name: setting.name };
+            (name, setting.value.map(|value| value.text().into()))
+        };
+        Ok(settings.into_iter().map(option).collect())
     }
 
     fn assignments(&mut self) -> Result<Vec<Assigned>> {

@@ -89,9 +89,7 @@ impl Parser<'_> {
 
     /// Options of either syntax.
     fn copy_options(&mut self, options: &mut Vec<Setting>) -> Result<()> {
-        if !self.accept_word(Keyword::With) {
-            self.accept(Kind::WithBefore);
-        }
+        self.accept_with();
         if !self.at_char('(') {
             while let Some(option) = self.old_copy_option()? {
                 options.push(option);

@@ -227,7 +227,15 @@ impl Parser<'_> {
         match self.kind() {
             Kind::Word(K::Declare) => self.declare(),
             Kind::Word(K::Execute) => self.execute(),
-            Kind::Word(K::Refresh) => self.other(K::Refresh),
+            Kind::Word(K::Refresh) => {
+                self.advance();
+                self.expect_word(K::Materialized)?;
+                self.expect_word(K::View)?;
+                self.accept_word(K::Concurrently);
+                self.relation_name()?;
+                self.no_data()?;
+                Ok(Statement::Other("refresh".into()))
+            }
             Kind::Word(K::Create) => {
                 let token = self.token();
                 let makes_rows = matches!(

@@ -67,6 +67,11 @@ impl Parser<'_> {
         both
     }
 
+    /// WITH where nothing but options can follow.
+    pub(super) fn accept_with(&mut self) -> bool {
+        self.accept_word(Keyword::With) || self.accept(Kind::WithBefore)
+    }
+
     /// IF EXISTS.
     pub(super) fn if_exists(&mut self) -> bool {
         self.accept_words(Keyword::If, Keyword::Exists)

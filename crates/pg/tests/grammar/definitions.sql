@@ -63,7 +63,6 @@ create user u password null
 create group g with user a, b
 alter role r with login nosuperuser password 'y' connection limit 5
 alter user current_user password 'x'
-alter role session_user rename to x
 alter role all in database d set work_mem = '5MB'
 alter role r in database d reset all
 alter role r set search_path to a, b

@@ -135,6 +135,7 @@ const DEFINED: &[&str] = &[
     "create role r superman",
     "create role r unencrypted password 'x'",
     "alter role current_role rename to x",
+    "alter role session_user rename to x",
     "alter role r sysid 5",
     "drop role none",
     "grant select on t to none",
@@ -147,6 +148,12 @@ const DEFINED: &[&str] = &[
     "alter table t rename to",
     "comment on foo is 'x'",
     "comment on table t is 5",
+    "alter table t alter a set restart 5",
+    "alter table t alter a set owned by t.a",
+    "create table t partition of p for values with (modulus 1)",
+    "create table t partition of p for values with (modulus 1, modulus 2)",
+    "create table t partition of p for values with (modulus 1, other 2)",
+    "explain refresh table t",
     "begin isolation level",
     "begin foo",
     "set transaction",
@@ -240,8 +247,10 @@ fn is_of_grammar(state: &str, message: &str) -> bool {
         "WHERE clause not allowed with COPY",
         "cannot include schema elements",
         "WITH CHECK OPTION not supported",
+        "not supported here",
+        "hash partition",
     ];
-    let states = ["42601", "22025", "22021", "22023", "0A000", "42P20", "42939"];
+    let states = ["42601", "22025", "22021", "22023", "0A000", "42P20", "42939", "42710"];
     states.contains(&state) && MESSAGES.iter().any(|part| message.contains(part))
 }
 

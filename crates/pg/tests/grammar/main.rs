@@ -1,7 +1,7 @@
 //! Does the grammar read what PostgreSQL reads, as PostgreSQL reads it, and refuse what it refuses with its words?
 //!
 //! `statements.sql` and `definitions.sql` have a statement a line for each rule; `errors.tsv` and `definitions.tsv` have
-//! texts with PostgreSQL 15's errors. All are read without a PostgreSQL. With one beside it, PostgreSQL analyses each statement as it is and as it is printed
+//! texts with PostgreSQL 15's errors. All are read without a PostgreSQL. Next to one, PostgreSQL analyses each statement as it is and as it is printed
 //! with all its parentheses, and must come to the same; statements with random changes must give its errors.
 //! `ONLAP_RECORD=1` writes the files of errors anew.
 

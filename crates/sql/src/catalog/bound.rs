@@ -167,8 +167,10 @@ impl<'a> Edits<'a> {
 
     /// Where a relation's alias stands or would stand: behind its name, `*` and parentheses.
     fn behind(&self, relation: &Relation) -> usize {
-        let (_, last) = self.name(relation.place, relation.name.len());
-        let more = self.is(last + 1, '*') || relation.only && self.is(last + 1, ')');
+        let (first, last) = self.name(relation.place, relation.name.len());
+        // `only (t)`
+        let in_parens = relation.only && first > 0 && self.is(first - 1, '(');
+        let more = self.is(last + 1, '*') || in_parens && self.is(last + 1, ')');
         last + usize::from(more)
     }
 
@@ -289,3 +291,6 @@ pub fn shown(
     });
     edits.made(span)
 }
+
+#[cfg(test)]
+mod tests;

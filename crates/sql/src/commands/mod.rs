@@ -70,7 +70,7 @@ fn utilities(
             Ok(Answer::Done(tag.to_string()))
         }
         Utility::Discard(what) => settings_sql::discard(session, view, *what),
-        // There is nobody to hear of.
+        // No session notifies another.
         Utility::Unlisten(_) => Ok(Answer::Done("UNLISTEN".into())),
         Utility::Listen(_) => unsupported("LISTEN"),
         Utility::Notify(_) => unsupported("NOTIFY"),

@@ -62,7 +62,7 @@ pub struct Declared<'a> {
     pub default: Default,
     /// Its sequence.
     pub sequence: Option<OwnSequence>,
-    /// Constraints beside.
+    /// Constraints that come with it.
     pub constraints: Vec<Rule<'a>>,
 }
 

@@ -5,7 +5,8 @@ use super::super::parser::Parser;
 use super::super::token::Kind;
 use crate::Result;
 use crate::ast::{
-    AlterSequence, AlterTable, ColumnChange, Relation, RelationKind, Said, Statement, TableChange,
+    AlterSequence, AlterTable, ColumnChange, Relation, RelationKind, Said, SequenceOption,
+    Statement, TableChange,
 };
 
 impl Parser<'_> {
@@ -359,7 +360,7 @@ impl Parser<'_> {
     fn begins_identity_change(&self) -> bool {
         use Keyword as K;
         match self.ahead(1) {
-            Kind::Word(K::Generated) => true,
+            Kind::Word(K::Generated | K::No) => true,
             Kind::Word(word) => self.is_sequence_option(word, self.ahead(2)),
             _ => false,
         }
@@ -374,14 +375,27 @@ impl Parser<'_> {
                 Kind::Word(K::Set) => {
                     self.advance();
                     if self.accept_word(K::Generated) {
-                        options.push(crate::ast::SequenceOption::Generated(self.always()?));
+                        options.push(SequenceOption::Generated(self.always()?));
                     } else {
-                        options.push(self.sequence_option()?);
+                        options.push(self.identity_option()?);
                     }
                 }
                 _ => return Ok(ColumnChange::SetIdentity(options)),
             }
         }
+    }
+
+    /// An option of an identity column's sequence, behind SET.
+    fn identity_option(&mut self) -> Result<SequenceOption> {
+        let place = self.place();
+        let option = self.sequence_option()?;
+        let word = match option {
+            SequenceOption::Type(_) => "as",
+            SequenceOption::Restart(_) => "restart",
+            SequenceOption::OwnedBy(_) => "owned_by",
+            _ => return Ok(option),
+        };
+        Err(self.refuse(format!("sequence option \"{word}\" not supported here"), place))
     }
 
     /// SET of a column, behind SET.

@@ -9,7 +9,7 @@ use crate::ast::{
 };
 use crate::{Error, Result};
 
-/// What may be said of when a constraint is judged, beside DEFERRABLE.
+/// Which words on when a constraint is judged go with a kind of constraint.
 #[derive(Clone, Copy)]
 struct Allowed {
     what: &'static str,

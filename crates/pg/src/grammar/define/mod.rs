@@ -223,7 +223,7 @@ impl Parser<'_> {
     /// Options of a database, up to the end.
     fn database_options(&mut self) -> Result<Vec<(Name, Option<OptionValue>)>> {
         use Keyword as K;
-        self.accept_word(K::With);
+        self.accept_with();
         let mut options = Vec::new();
         loop {
             let name: Name = match self.kind() {
@@ -322,7 +322,7 @@ impl Parser<'_> {
             }
             Kind::Word(K::Set)
                 if self.ahead(1) == Kind::Word(K::Tablespace)
-                    && !matches!(self.ahead(2), Kind::Char('=') | Kind::Word(K::To)) =>
+                    && !matches!(self.ahead(2), Kind::Char('=' | '.') | Kind::Word(K::To)) =>
             {
                 self.advance();
                 self.advance();

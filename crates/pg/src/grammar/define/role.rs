@@ -15,7 +15,7 @@ impl Parser<'_> {
     /// CREATE ROLE, behind these words.
     pub(super) fn create_role(&mut self, login: bool) -> Result<Statement> {
         let name = self.role_name()?;
-        self.accept_word(Keyword::With);
+        self.accept_with();
         let mut options = Vec::new();
         while let Some(option) = self.role_option(true)? {
             options.push(option);
@@ -133,7 +133,7 @@ impl Parser<'_> {
                 RoleChange::Settings
             }
             _ => {
-                self.accept_word(K::With);
+                self.accept_with();
                 let mut options = Vec::new();
                 while let Some(option) = self.role_option(false)? {
                     options.push(option);

@@ -125,8 +125,4 @@ impl Parser<'_> {
             }
         })
     }
-
-    fn accept_with(&mut self) -> bool {
-        self.accept_word(Keyword::With) || self.accept(Kind::WithBefore)
-    }
 }

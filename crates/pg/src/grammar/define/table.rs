@@ -3,11 +3,11 @@
 use super::super::keyword::Keyword;
 use super::super::parser::Parser;
 use super::super::token::Kind;
-use crate::Result;
 use crate::ast::{
     ColumnRule, CreateTable, CreateTableAs, Kept, Lasting, Name, NewColumn, OnCommit, Path,
     Statement, TableElement, TableKind,
 };
+use crate::{Error, Result};
 
 impl Parser<'_> {
     /// CREATE TABLE, behind these words.
@@ -120,7 +120,7 @@ impl Parser<'_> {
     }
 
     /// WITH DATA (false) or WITH NO DATA.
-    fn no_data(&mut self) -> Result<bool> {
+    pub(in super::super) fn no_data(&mut self) -> Result<bool> {
         if !self.accept_word(Keyword::With) {
             return Ok(false);
         }
@@ -293,15 +293,7 @@ impl Parser<'_> {
         self.expect_word(K::For)?;
         self.expect_word(K::Values)?;
         if self.accept_word(K::With) {
-            self.expect_char('(')?;
-            loop {
-                self.word_name()?;
-                self.int()?;
-                if !self.accept_char(',') {
-                    break;
-                }
-            }
-            return self.expect_char(')');
+            return self.hash_bound();
         }
         if self.accept_word(K::In) {
             return self.exprs_in_parens().map(|_| ());
@@ -310,6 +302,38 @@ impl Parser<'_> {
         self.exprs_in_parens()?;
         self.expect_word(K::To)?;
         self.exprs_in_parens().map(|_| ())
+    }
+
+    /// `(modulus 4, remainder 1)`
+    fn hash_bound(&mut self) -> Result<()> {
+        self.expect_char('(')?;
+        let mut said: Vec<(Name, u32)> = Vec::new();
+        loop {
+            let place = self.place();
+            said.push((self.word_name()?, place));
+            self.int()?;
+            if !self.accept_char(',') {
+                break;
+            }
+        }
+        self.expect_char(')')?;
+        for (i, (name, place)) in said.iter().enumerate() {
+            if !matches!(&**name, "modulus" | "remainder") {
+                let text = format!("unrecognized hash partition bound specification \"{name}\"");
+                return Err(self.refuse(text, *place));
+            }
+            if said[..i].iter().any(|(other, _)| other == name) {
+                let text = format!("{name} for hash partition provided more than once");
+                return Err(Error::new("42710", text).at(*place));
+            }
+        }
+        for name in ["modulus", "remainder"] {
+            if !said.iter().any(|(said, _)| &**said == name) {
+                let text = format!("{name} for hash partition must be specified");
+                return Err(Error::new("42601", text));
+            }
+        }
+        Ok(())
     }
 
     /// How a table's rows are kept; ON COMMIT only of a table.
