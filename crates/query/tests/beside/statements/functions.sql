@@ -132,3 +132,14 @@ select (select count(*) filter (where outer_c <> 0) from (values (1)) t0(inner_c
 select (select count(inner_c) filter (where outer_c <> 0) from (values (1)) t0(inner_c)) from (values (2), (3)) t1(outer_c)
 select g as x, g as y from generate_series(1, 3) g group by x, rollup(y)
 select (select grouping(v1)) from (values ((select 1))) v(v1) group by cube(v1)
+select array(select '11 22 33'::int2vector from generate_series(1, 2)), pg_typeof(array(select '1'::oidvector))
+select timestamp 'Jan 1, 4713 BC' + interval '107000000 days', timestamp 'Jan 1, 4713 BC' + interval '109203490 days'
+select concat(variadic array[1, 2, 3]), concat_ws(',', variadic array[1, 2, 3]), concat(variadic '{}'::int[])
+select concat(variadic null::int[]), concat_ws(',', variadic null::int[]), format('x', variadic null::int[])
+select format('%s, %s', variadic array['Hello', b]) from t
+select concat_ws('-', variadic array[b, v]), num_nulls(variadic array[b, v]) from t
+select json_build_array(variadic '{{1,4},{2,5}}'::int[]), json_build_array(variadic null::text[])
+select json_build_object(variadic '{a,1,b,2}'::text[]), jsonb_build_object(variadic '{}'::text[])
+select jsonb_build_object(variadic '{a,b,c}'::text[])
+select a, grouping(a) from t group by a
+select (select grouping(x.a)) from t x group by x.a
