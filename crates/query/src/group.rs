@@ -248,6 +248,7 @@ impl Compiler<'_> {
             let ty = bound.ty(id);
             types.push(ty);
             let node = self.node(id)?;
+            let node = self.where_counted(node, ty, call.filter)?;
             at.push(parts.add(node, self.arrow(ty.oid)?));
         }
         if at.is_empty() {
@@ -272,6 +273,18 @@ impl Compiler<'_> {
         };
         parts.calls.push((states, at, filter, self.arrow(result.oid)?));
         Ok(parts.calls.len() - 1)
+    }
+
+    /// An argument that is calculated for the rows that FILTER keeps alone: for others it may fail.
+    fn where_counted(&mut self, node: Node, ty: TypeRef, filter: Option<ExprId>) -> Result<Node> {
+        let Some(filter) = filter.filter(|_| !matches!(node, Node::Column(_) | Node::Const(_)))
+        else {
+            return Ok(node);
+        };
+        let kept = self.node(filter)?;
+        let none = self.constant(ty.oid, &onlap_kernels::Datum::Null)?;
+        let arm = (kept.into_arm(), node.into_arm());
+        Ok(Node::Case(vec![arm], Box::new(none.into_arm()), self.arrow(ty.oid)?))
     }
 
     /// The order of a call's rows; adds its keys to the arguments.

@@ -143,3 +143,12 @@ select json_build_object(variadic '{a,1,b,2}'::text[]), jsonb_build_object(varia
 select jsonb_build_object(variadic '{a,b,c}'::text[])
 select a, grouping(a) from t group by a
 select (select grouping(x.a)) from t x group by x.a
+select sum(1 / a) filter (where a > 1), count(1 / (id - 1)) filter (where id > 1) from t
+select float8_accum('{4,140,2900}'::float8[], 100), float8_accum('{0,0,0}', 'NaN'), float8_accum('{1,1e308,0}', 'Infinity')
+select float8_accum('{2,1e308,0}', 1.7e308)
+select float8_accum('{2,1}', 1)
+select float8_combine('{3,60,200}'::float8[], '{0,0,0}'::float8[]), float8_combine('{0,0,0}'::float8[], '{2,180,200}'::float8[])
+select float8_combine('{3,60,200}'::float8[], '{2,180,200}'::float8[])
+select float8_regr_accum('{4,140,2900,1290,83075,15050}'::float8[], 200, 100)
+select float8_regr_combine('{3,60,200,750,20000,2000}'::float8[], '{2,180,200,740,57800,-3400}'::float8[])
+select float8_regr_combine('{0,0,0,0,0,0}'::float8[], '{2,180,200,740,57800,-3400}'::float8[])
