@@ -207,7 +207,11 @@ impl Compiler<'_> {
             }
             Expr::Call(call) => {
                 let (nodes, types) = self.arguments(call)?;
-                self.called_as(call.proc, nodes, types, ty)
+                let row = self.env.catalog.proc(call.proc);
+                match call.variadic && row.is_some_and(|row| row.variadic == oids::ANY) {
+                    true => self.spread_call(call.proc, nodes, types, ty),
+                    false => self.called_as(call.proc, nodes, types, ty),
+                }
             }
             Expr::Op(op) => {
                 let nodes = self.nodes(&op.args)?;
@@ -701,7 +705,7 @@ impl Compiler<'_> {
             SubKind::Value => Ask::Value,
             SubKind::Array => {
                 let element = columns[0].oid;
-                Ask::Array(element, self.env.catalog.element(element).is_some())
+                Ask::Array(element, self.env.catalog.array_of(element).is_none())
             }
             SubKind::Any(_) | SubKind::All(_) | SubKind::Row(_) => {
                 let test = sub.test.expect("a comparison has a test");

@@ -156,8 +156,7 @@ impl Compiler<'_> {
             layout.vars.insert(var, keys + call);
         }
         self.frame().layout = layout;
-        let Some((sets, set_at)) = sets.zip(set_at) else { return Ok(plan) };
-        self.grouping_calls(query, plan, &sets, set_at)
+        self.grouping_calls(query, plan, sets.zip(set_at))
     }
 
     /// GROUPING(…): which of its arguments a row's set leaves out.
@@ -165,8 +164,7 @@ impl Compiler<'_> {
         &mut self,
         query: &Query,
         plan: Plan,
-        sets: &[Vec<u32>],
-        set_at: usize,
+        sets: Option<(Vec<Vec<u32>>, usize)>,
     ) -> Result<Plan> {
         let bound = self.bound;
         let mut ids = Vec::new();
@@ -180,12 +178,18 @@ impl Compiler<'_> {
         let mut nodes = Vec::new();
         for id in &ids {
             let Expr::Grouping(_, references, _) = bound.expr(*id) else { continue };
+            let Some((sets, set_at)) = &sets else {
+                // One set, that leaves out none.
+                let none = self.constant(oids::INT4, &onlap_kernels::Datum::Int4(0))?;
+                nodes.push((none, TypeRef::new(oids::INT4)));
+                continue;
+            };
             let bits = |set: &Vec<u32>| {
                 references.iter().fold(0, |bits, r| bits << 1 | i32::from(!set.contains(r)))
             };
             let table = Arc::new(Int32Array::from_iter_values(sets.iter().map(bits)));
             nodes.push((
-                Node::Pick(Box::new(Node::Column(set_at)), table),
+                Node::Pick(Box::new(Node::Column(*set_at)), table),
                 TypeRef::new(oids::INT4),
             ));
         }
@@ -244,6 +248,7 @@ impl Compiler<'_> {
             let ty = bound.ty(id);
             types.push(ty);
             let node = self.node(id)?;
+            let node = self.where_counted(node, ty, call.filter)?;
             at.push(parts.add(node, self.arrow(ty.oid)?));
         }
         if at.is_empty() {
@@ -268,6 +273,18 @@ impl Compiler<'_> {
         };
         parts.calls.push((states, at, filter, self.arrow(result.oid)?));
         Ok(parts.calls.len() - 1)
+    }
+
+    /// An argument that is calculated for the rows that FILTER keeps alone: for others it may fail.
+    fn where_counted(&mut self, node: Node, ty: TypeRef, filter: Option<ExprId>) -> Result<Node> {
+        let Some(filter) = filter.filter(|_| !matches!(node, Node::Column(_) | Node::Const(_)))
+        else {
+            return Ok(node);
+        };
+        let kept = self.node(filter)?;
+        let none = self.constant(ty.oid, &onlap_kernels::Datum::Null)?;
+        let arm = (kept.into_arm(), node.into_arm());
+        Ok(Node::Case(vec![arm], Box::new(none.into_arm()), self.arrow(ty.oid)?))
     }
 
     /// The order of a call's rows; adds its keys to the arguments.

@@ -44,6 +44,7 @@ mod saved;
 mod series;
 mod sets;
 mod shared;
+mod spread;
 mod step;
 mod totals;
 mod windows;

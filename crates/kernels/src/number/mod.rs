@@ -17,6 +17,7 @@ mod random;
 mod series;
 mod sizes;
 mod template;
+mod transitions;
 
 use crate::Entry;
 use crate::aggregate::AggregateEntry;
@@ -49,6 +50,7 @@ pub const ENTRIES: &[&[Entry]] = &[
     template::ENTRIES,
     random::ENTRIES,
     frame::ENTRIES,
+    transitions::ENTRIES,
 ];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = fold::ENTRIES;

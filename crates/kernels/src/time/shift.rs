@@ -43,8 +43,9 @@ pub fn plus(value: i64, span: Span, zone: Option<&Settings>) -> Result<i64> {
         value = back(Parts { year, month, day, ..parts }.local())?;
     }
     if span.days != 0 {
-        let moved = i64::from(span.days).checked_mul(DAY_US);
-        value = back(moved.and_then(|moved| show(value).checked_add(moved)))?;
+        // Together they may be a moment though the days alone are more than a number holds.
+        let moved = i128::from(span.days) * i128::from(DAY_US) + i128::from(show(value));
+        value = back(i64::try_from(moved).ok())?;
     }
     in_range(value.checked_add(span.time))
 }

@@ -76,11 +76,9 @@ impl Binder<'_> {
     ) -> Result<ExprId> {
         let query = self.subquery(id, query)?;
         let ty = self.one_column(query, place)?;
-        // An array of arrays is an array of one more dimension.
-        let array = match self.catalog.element(ty.oid) {
-            Some(_) => Some(ty.oid),
-            None => self.catalog.array_of(ty.oid),
-        };
+        // An array of arrays is an array of one more dimension; int2vector and its like have arrays of their own.
+        let more = || self.catalog.element(ty.oid).map(|_| ty.oid);
+        let array = self.catalog.array_of(ty.oid).or_else(more);
         let Some(array) = array else {
             let shown = self.catalog.shown(ty.oid);
             let text = format!("could not find array type for data type {shown}");

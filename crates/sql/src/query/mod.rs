@@ -41,6 +41,7 @@ pub use locking::until_locked;
 use schema::Names;
 use session::Asked;
 use tables::Known;
+pub use views::of_sql;
 use views::{Others, Sources};
 
 /// The steps of a query, what its expressions share, and how they ask the session.

@@ -189,6 +189,10 @@ settings! {
         HashMemMultiplier "hash_mem_multiplier" Real(1.0, 1000.0), "2", Session, "Without effect.";
         MaxStackDepth "max_stack_depth" Number(Unit::Kb, 100, TIMES), "2MB", Superuser,
             "Without effect: statements are limited in depth, see the limits.";
+        MinParallelTableScanSize "min_parallel_table_scan_size" Number(Unit::Kb, 0, TIMES), "8MB", Session,
+            "Without effect.";
+        MinParallelIndexScanSize "min_parallel_index_scan_size" Number(Unit::Kb, 0, TIMES), "512kB", Session,
+            "Without effect.";
         ParallelSetupCost "parallel_setup_cost" Real(0.0, f64::MAX), "1000", Session, "Without effect.";
         ParallelTupleCost "parallel_tuple_cost" Real(0.0, f64::MAX), "0.1", Session, "Without effect.";
         ForceParallelMode "force_parallel_mode" Word(&["off", "on", "regress"]), "off", Session,

@@ -132,3 +132,23 @@ select (select count(*) filter (where outer_c <> 0) from (values (1)) t0(inner_c
 select (select count(inner_c) filter (where outer_c <> 0) from (values (1)) t0(inner_c)) from (values (2), (3)) t1(outer_c)
 select g as x, g as y from generate_series(1, 3) g group by x, rollup(y)
 select (select grouping(v1)) from (values ((select 1))) v(v1) group by cube(v1)
+select array(select '11 22 33'::int2vector from generate_series(1, 2)), pg_typeof(array(select '1'::oidvector))
+select timestamp 'Jan 1, 4713 BC' + interval '107000000 days', timestamp 'Jan 1, 4713 BC' + interval '109203490 days'
+select concat(variadic array[1, 2, 3]), concat_ws(',', variadic array[1, 2, 3]), concat(variadic '{}'::int[])
+select concat(variadic null::int[]), concat_ws(',', variadic null::int[]), format('x', variadic null::int[])
+select format('%s, %s', variadic array['Hello', b]) from t
+select concat_ws('-', variadic array[b, v]), num_nulls(variadic array[b, v]) from t
+select json_build_array(variadic '{{1,4},{2,5}}'::int[]), json_build_array(variadic null::text[])
+select json_build_object(variadic '{a,1,b,2}'::text[]), jsonb_build_object(variadic '{}'::text[])
+select jsonb_build_object(variadic '{a,b,c}'::text[])
+select a, grouping(a) from t group by a
+select (select grouping(x.a)) from t x group by x.a
+select sum(1 / a) filter (where a > 1), count(1 / (id - 1)) filter (where id > 1) from t
+select float8_accum('{4,140,2900}'::float8[], 100), float8_accum('{0,0,0}', 'NaN'), float8_accum('{1,1e308,0}', 'Infinity')
+select float8_accum('{2,1e308,0}', 1.7e308)
+select float8_accum('{2,1}', 1)
+select float8_combine('{3,60,200}'::float8[], '{0,0,0}'::float8[]), float8_combine('{0,0,0}'::float8[], '{2,180,200}'::float8[])
+select float8_combine('{3,60,200}'::float8[], '{2,180,200}'::float8[])
+select float8_regr_accum('{4,140,2900,1290,83075,15050}'::float8[], 200, 100)
+select float8_regr_combine('{3,60,200,750,20000,2000}'::float8[], '{2,180,200,740,57800,-3400}'::float8[])
+select float8_regr_combine('{0,0,0,0,0,0}'::float8[], '{2,180,200,740,57800,-3400}'::float8[])
