@@ -19,11 +19,22 @@ pub fn without_passwords(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len());
     let mut from = 0;
-    for pair in tokens.all.windows(2) {
-        if pair[0].kind == Kind::Word(Keyword::Password) && pair[1].kind == Kind::Text {
-            shown.push_str(&text[from..pair[1].start as usize]);
+    for (at, word) in tokens.all.iter().enumerate() {
+        let Some(next) = tokens.all.get(at + 1) else { break };
+        if word.kind != Kind::Word(Keyword::Password) {
+            continue;
+        }
+        // PostgreSQL takes no N'…' there; what was meant to be secret is none the less.
+        let secret = match next.kind {
+            Kind::Text => Some(next),
+            Kind::Name | Kind::Word(_) => tokens.all.get(at + 2).filter(|t| t.kind == Kind::Text),
+            _ => None,
+        };
+        if let Some(secret) = secret {
+            let start = text[secret.start as usize..].find(['\'', '$']).unwrap_or(0);
+            shown.push_str(&text[from..secret.start as usize + start]);
             shown.push_str(STARS);
-            from = pair[1].end as usize;
+            from = secret.end as usize;
         }
     }
     if from == 0 {
@@ -46,7 +57,7 @@ mod tests {
         );
         assert_eq!(
             shown("create user a password $$x$$; create user b password E'z'"),
-            "create user a password '********'; create user b password '********'"
+            "create user a password '********'; create user b password E'********'"
         );
         assert_eq!(
             shown("select password from t where a = 'b'"),

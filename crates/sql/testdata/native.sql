@@ -13,10 +13,10 @@ native | select x.id from n x where x.id = 1
 native | select x.id from n as x where ((x.id) = (1))
 native | select id "Id", a as "select" from n where id = 1
 native | select "C" from n where "C" = 30
-planned | table n
+native | table n
 native | select * from n where id in (1, 2, null)
 native | select * from n where id = 5 and a = 2 and b is not null and t is null
-planned | select * from n where id = 5 and a = 2 and b notnull and t isnull
+native | select * from n where id = 5 and a = 2 and b notnull and t isnull
 native | select id from n where id >= 2 and (id < 5 and a <> 0)
 native | select id from n where 3 > id
 native | select id from n where id between 2 and 3
@@ -60,7 +60,7 @@ native | select id from n where id = 1 for update
 native | select id from n where id = 1 for no key update nowait
 native | select id from n where id < 3 for share skip locked
 native | select id from n where id < 3 order by id for key share
-planned | select id from n where id < 3 for read only
+native | select id from n where id < 3 for read only
 native | select count(*), count(a), count(all b) as "All", sum(a), min(id), max(b) from n
 native | select count(*) from n x where x.id > 4
 native | select Count(N.A) as c from n
