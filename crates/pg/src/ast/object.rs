@@ -179,6 +179,8 @@ pub struct GrantRole {
     pub admin: bool,
     /// The roles.
     pub roles: Vec<Name>,
+    /// Whether columns were named, as only privileges have them.
+    pub columns: bool,
     /// To whom, or from whom.
     pub members: Vec<Role>,
     /// GRANTED BY.

@@ -20,8 +20,9 @@ impl Parser<'_> {
             let members = self.roles()?;
             let admin = self.with_option(K::Admin)?;
             let grantor = self.granted_by()?;
+            let columns = privileges.iter().any(|p| !p.columns.is_empty());
             let roles = privileges.into_iter().filter_map(|p| p.word).collect();
-            let grant = GrantRole { grant: true, admin, roles, members, grantor };
+            let grant = GrantRole { grant: true, admin, roles, columns, members, grantor };
             return object(Object::GrantRole(grant));
         }
         self.expect_word(K::On)?;
@@ -51,11 +52,13 @@ impl Parser<'_> {
             let members = self.roles()?;
             let grantor = self.granted_by()?;
             self.cascade();
+            let columns = privileges.iter().any(|p| !p.columns.is_empty());
             let roles = privileges.into_iter().filter_map(|p| p.word).collect();
             return object(Object::GrantRole(GrantRole {
                 grant: false,
                 admin,
                 roles,
+                columns,
                 members,
                 grantor,
             }));

@@ -25,6 +25,10 @@ pub fn run(
     client: &mut dyn Client,
 ) -> Result<&'static str> {
     let (grant, option) = (said.grant, said.admin);
+    if said.columns {
+        let text = "column names cannot be included in GRANT/REVOKE ROLE";
+        return Err(SqlError::new("0LP01", text));
+    }
     let grantor = match &said.grantor {
         Some(role) => view.role_named(role_word(role))?,
         None => view.judge.role,

@@ -205,6 +205,7 @@ pub fn alter(
                 grant: *add,
                 admin: false,
                 roles: vec![name.into()],
+                columns: false,
                 members: roles.clone(),
                 grantor: None,
             };
