@@ -3,9 +3,11 @@
 //! PostgreSQL's default abbreviations are offsets, but for these, which are of a zone: the offset is what the zone meant by the letters at that
 //! time, or last before, or first after; the zone's own where the tz database no longer has the letters.
 
+use std::sync::OnceLock;
+
 use chrono_tz::Tz;
 
-use super::{DAY_US, zone};
+use super::{DAY_US, calendar, zone};
 
 /// Letters, and the zone that they are of.
 const WORDS: &[(&str, Tz)] = &[
@@ -74,19 +76,38 @@ pub(super) fn word(text: &str) -> Option<Word> {
     found.map(|(letters, zone)| Word { letters, zone: *zone })
 }
 
+/// For each of the letters, since when they meant which offset, about; empty where the tz database has not got them.
+static MEANT: [OnceLock<Vec<(i64, i32)>>; WORDS.len()] = [const { OnceLock::new() }; WORDS.len()];
+
 impl Word {
     /// The offset at a moment, in seconds east of UTC.
     pub(super) fn offset_at(self, utc: i64) -> i32 {
-        // Letters change with summer time or once in some years.
+        let (east, letters) = zone::at(self.zone, utc);
+        if letters == self.letters {
+            return east;
+        }
+        let meant = self.meant();
+        let before = meant.iter().rev().find(|(since, _)| *since <= utc);
+        before.or(meant.first()).map_or_else(|| zone::offset_at(self.zone, utc), |(_, east)| *east)
+    }
+
+    fn meant(self) -> &'static [(i64, i32)] {
+        // Letters change with summer time or once in some years; before there were zones they meant nothing.
         const STEP_US: i64 = 10 * DAY_US;
-        const STEPS: i64 = 110;
-        let then = |steps: i64| {
-            let (east, letters) = zone::at(self.zone, utc.saturating_add(steps * STEP_US));
-            (letters == self.letters).then_some(east)
-        };
-        let found = (0..STEPS).find_map(|back| then(-back));
-        let found = found.or_else(|| (1..STEPS).find_map(then));
-        found.unwrap_or_else(|| zone::offset_at(self.zone, utc))
+        let at = WORDS.iter().position(|(letters, _)| *letters == self.letters);
+        let held = &MEANT[at.expect("it is one of the list")];
+        held.get_or_init(|| {
+            let (first, last) = (calendar::days(1880, 1, 1), calendar::days(2038, 1, 1));
+            let moments = (first * DAY_US / STEP_US..last * DAY_US / STEP_US).map(|n| n * STEP_US);
+            let mut found: Vec<(i64, i32)> = Vec::new();
+            for (moment, (east, letters)) in moments.map(|utc| (utc, zone::at(self.zone, utc))) {
+                let is_new = found.last().is_none_or(|(_, last)| *last != east);
+                if letters == self.letters && is_new {
+                    found.push((moment, east));
+                }
+            }
+            found
+        })
     }
 
     /// The offset at a local time.
