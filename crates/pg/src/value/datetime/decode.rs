@@ -4,6 +4,7 @@ use chrono_tz::Tz;
 
 use super::numbers::fraction;
 use super::split::{Field, Look, split};
+use super::words::{self, Word};
 use super::{DAY_US, calendar, zone};
 use crate::value::Settings;
 use crate::{Error, Result};
@@ -85,6 +86,8 @@ pub(super) struct State<'a> {
     pub(super) afternoon: Option<bool>,
     pub(super) offset: Option<i32>,
     pub(super) zone: Option<Tz>,
+    /// Letters whose offset depends on the time.
+    pub(super) word: Option<Word>,
     /// DST was read, which stands behind an offset.
     pub(super) summer: bool,
     pub(super) announced: Announced,
@@ -175,6 +178,7 @@ impl<'a> State<'a> {
             afternoon: None,
             offset: None,
             zone: None,
+            word: None,
             summer: false,
             announced: Announced::Nothing,
             time_only: false,
@@ -265,6 +269,13 @@ impl<'a> State<'a> {
             self.text_month = true;
             return Ok(());
         }
+        if let Some(word) = words::word(text) {
+            let other = self.offset.is_some() || self.zone.is_some();
+            return match self.word.replace(word).is_some() || other {
+                true => Err(Bad::Format),
+                false => Ok(()),
+            };
+        }
         if let Some(east) = zone::abbreviation(text) {
             return self.add_offset(east);
         }
@@ -289,6 +300,12 @@ impl<'a> State<'a> {
         }));
     }
 
+    /// The offset that the text says, on a day at a time.
+    fn offset_on(&self, days: i64, time: i64) -> Option<i32> {
+        let local = || days.saturating_mul(DAY_US).saturating_add(time);
+        self.offset.or_else(|| self.word.map(|word| word.local_offset(local())))
+    }
+
     /// What a text means that is of a time alone.
     fn time_and_offset(mut self) -> Decode<(i64, i32)> {
         match self.special.take() {
@@ -303,7 +320,8 @@ impl<'a> State<'a> {
         }
         let time = self.time_us()?;
         let days = if self.has_date() { Some(self.days()?) } else { None };
-        let east = match (self.offset, self.zone, days) {
+        let day = days.unwrap_or_else(|| super::today(self.settings));
+        let east = match (self.offset_on(day, time), self.zone, days) {
             (Some(east), ..) => east,
             (None, Some(zone), None) if zone::is_fixed(zone) => zone::offset_at(zone, 0),
             // Its offset depends on the day.
@@ -323,20 +341,21 @@ impl<'a> State<'a> {
             Some(Decoded::Moment(moment)) if self.time.is_some() => {
                 return Ok(Decoded::Moment(Moment {
                     time,
-                    offset: self.offset,
+                    offset: self.offset_on(moment.days, time),
                     zone: self.zone,
                     ..moment
                 }));
             }
             Some(Decoded::Moment(moment)) => {
-                let offset = self.offset.or(moment.offset);
+                let offset = self.offset_on(moment.days, moment.time).or(moment.offset);
                 return Ok(Decoded::Moment(Moment { offset, zone: self.zone, ..moment }));
             }
             Some(other) => return Ok(other),
             None => {}
         }
         let days = self.days()?;
-        Ok(Decoded::Moment(Moment { days, time, offset: self.offset, zone: self.zone }))
+        let offset = self.offset_on(days, time);
+        Ok(Decoded::Moment(Moment { days, time, offset, zone: self.zone }))
     }
 
     /// ValidateDate.

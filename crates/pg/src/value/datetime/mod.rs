@@ -12,6 +12,7 @@ mod place;
 mod print;
 pub(crate) mod span;
 mod split;
+mod words;
 mod zone;
 
 pub use place::{Place, displacement, find_place};

@@ -2,6 +2,7 @@
 
 use chrono_tz::Tz;
 
+use super::words::{self, Word};
 use super::{DAY_US, calendar, zone};
 use crate::{Error, Result};
 
@@ -12,6 +13,8 @@ pub enum Place {
     Named(Tz),
     /// An offset: seconds east of UTC.
     Fixed(i32),
+    /// Letters whose offset depends on the time.
+    Word(Word),
     /// Summer time by a rule for all years.
     Rule(Rule),
 }
@@ -86,6 +89,7 @@ impl Place {
         match self {
             Place::Named(zone) => zone::offset_at(*zone, utc),
             Place::Fixed(east) => *east,
+            Place::Word(word) => word.offset_at(utc),
             Place::Rule(rule) => rule.offset_at(utc),
         }
     }
@@ -95,6 +99,7 @@ impl Place {
         match self {
             Place::Named(zone) => zone::local_offset(*zone, local),
             Place::Fixed(east) => *east,
+            Place::Word(word) => word.local_offset(local),
             Place::Rule(rule) => {
                 let summer = rule.offset_at(local.saturating_sub(us(rule.summer))) == rule.summer;
                 let winter = rule.offset_at(local.saturating_sub(us(rule.winter))) == rule.winter;
@@ -109,6 +114,9 @@ impl Place {
 /// # Errors
 /// `22023`: none.
 pub fn find_place(name: &str) -> Result<Place> {
+    if let Some(word) = words::word(name) {
+        return Ok(Place::Word(word));
+    }
     if let Some(east) = zone::abbreviation(&name.to_ascii_lowercase()) {
         return Ok(Place::Fixed(east));
     }

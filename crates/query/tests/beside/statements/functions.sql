@@ -152,3 +152,8 @@ select float8_combine('{3,60,200}'::float8[], '{2,180,200}'::float8[])
 select float8_regr_accum('{4,140,2900,1290,83075,15050}'::float8[], 200, 100)
 select float8_regr_combine('{3,60,200,750,20000,2000}'::float8[], '{2,180,200,740,57800,-3400}'::float8[])
 select float8_regr_combine('{0,0,0,0,0,0}'::float8[], '{2,180,200,740,57800,-3400}'::float8[])
+select '2011-03-27 02:00:00 MSK'::timestamptz, '2011-03-27 01:59:59 MSK'::timestamptz, '2014-10-26 01:00:00 MSK'::timestamptz, '2014-10-26 00:59:59 msk'::timestamptz
+select '2011-03-27 02:00:00'::timestamp at time zone 'MSK', '2014-10-25 21:59:59 UTC'::timestamptz at time zone 'MSK', '2014-10-25 22:00:00 UTC'::timestamptz at time zone 'MSK'
+select '2010-07-01 12:00 MSK'::timestamptz, '1985-07-01 12:00 IRKT'::timestamptz, '2020-01-01 12:00 MSK MSK'::timestamptz
+select '1985-07-01 12:00 IRKT'::timestamptz, '2020-01-01 12:00 SGT'::timestamptz, '1970-01-01 12:00 SGT'::timestamptz
+select timestamptz '2001-07-11 10:51:14 GMT-4', 'Wed Jul 11 10:51:14 America/New_York 2001'::timestamptz
