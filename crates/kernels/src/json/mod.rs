@@ -28,8 +28,14 @@ use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] =
-    &[access::ENTRIES, compare::ENTRIES, edit::ENTRIES, make::ENTRIES, path::ENTRIES, rows::ENTRIES];
+pub const ENTRIES: &[&[Entry]] = &[
+    access::ENTRIES,
+    compare::ENTRIES,
+    edit::ENTRIES,
+    make::ENTRIES,
+    path::ENTRIES,
+    rows::ENTRIES,
+];
 /// Aggregates.
 pub const AGGREGATES: &[AggregateEntry] = gather::AGGREGATES;
 /// Functions that give sets.
