@@ -92,10 +92,15 @@ impl Scope {
         self.away.store(!utc, Ordering::Relaxed);
     }
 
+    /// Whether the session's clocks show another time than UTC.
+    pub fn is_away(&self) -> bool {
+        self.away.load(Ordering::Relaxed)
+    }
+
     /// What now() gives as text of a type with or without a time zone; `None` where the time zone has to be
     /// looked up.
     pub fn now(&self, zoned: bool) -> Option<i64> {
-        (zoned || !self.away.load(Ordering::Relaxed)).then_some(self.began_us)
+        (zoned || !self.is_away()).then_some(self.began_us)
     }
 
     /// Lets each query of the statement take so many bytes of memory; 0 for its usual share.

@@ -7,6 +7,7 @@ use onlap::{Rows, Scan};
 use super::binary::SIGNATURE;
 use super::options::{Format, Header, Options};
 use super::positions;
+use crate::catalog::names::quote;
 use crate::error::{Result, SqlError};
 use crate::rights::ask::{numbers, of_table};
 use crate::rights::{Action, Class};
@@ -78,6 +79,17 @@ pub fn table(
         .map(|&at| AnswerColumn::of_engine(&schema.columns[at].name, schema.columns[at].ty))
         .collect();
     let names: Vec<&str> = positions.iter().map(|&at| schema.columns[at].name.as_str()).collect();
+    if !session.writes_plainly() {
+        let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
+        let (items, of) = (quoted.join(", "), (quote(&name.schema), quote(&name.name)));
+        return query(
+            session,
+            view,
+            &format!("SELECT {items} FROM {}.{}", of.0, of.1),
+            options,
+            client,
+        );
+    }
     let rows = view.scope.tx()?.scan(&table, Scan::all().columns(names))?;
     let source =
         TableRows { rows, scope: Arc::clone(&view.scope), columns: (0..positions.len()).collect() };

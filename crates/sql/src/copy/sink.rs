@@ -32,6 +32,8 @@ pub struct Sink<'a> {
     targets: Vec<Target>,
     /// Columns that are left out and whose defaults are computed.
     computed: Vec<(String, DataType, String)>,
+    /// Whether times are read by the session's settings.
+    by_settings: bool,
     /// Whether all columns are given, in their order.
     whole: bool,
     batch: Batch,
@@ -73,6 +75,8 @@ impl<'a> Sink<'a> {
             name,
             table,
             computed: computed.collect(),
+            by_settings: view.scope.is_away()
+                || (view.settings)("DateStyle").is_none_or(|style| style != "ISO, MDY"),
             whole: columns.iter().copied().eq(0..schema.columns.len()),
             batch: Batch::new(targets.iter().map(|t| t.ty.physical())),
             targets,
@@ -136,8 +140,13 @@ impl<'a> Sink<'a> {
             }
             _ => {}
         }
-        let value =
-            text_value(PgType::of_engine(*ty), utf8(bytes)?).map_err(|e| too_long(e, *ty))?;
+        let is_time = matches!(ty, DataType::Date | DataType::Timestamp | DataType::Timestamptz);
+        let value = match is_time && self.by_settings {
+            true => crate::query::read(self.view, PgType::of_engine(*ty), utf8(bytes)?)?,
+            false => {
+                text_value(PgType::of_engine(*ty), utf8(bytes)?).map_err(|e| too_long(e, *ty))?
+            }
+        };
         Ok(convert::push_value(*ty, &value, column, name)?)
     }
 

@@ -38,6 +38,13 @@ pub struct Change {
     set: Option<Vec<(usize, Set)>>,
 }
 
+impl Change {
+    /// The columns that are set, by their places.
+    pub(super) fn written(&self) -> impl Iterator<Item = usize> {
+        self.set.iter().flatten().map(|(column, _)| *column)
+    }
+}
+
 #[derive(Debug)]
 enum Set {
     To(Operand),

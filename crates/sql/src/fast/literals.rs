@@ -223,7 +223,8 @@ impl Literals<'_> {
                 true => defaults::is_always(view, schema.id, column.id) || column.is_serial(),
                 false => defaults::expression(view, schema.id, column.id).is_some(),
             };
-            if special {
+            let is_read = given.contains(&at) && column.ty == DataType::Timestamptz;
+            if special || is_read && view.scope.is_away() {
                 return Ok(None);
             }
         }

@@ -91,6 +91,20 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
     if error.unserved { made.unserved() } else { made }
 }
 
+/// A value that a text means, by the session's settings, as the engine stores it.
+///
+/// # Errors
+/// It is none of the type; the engine has no such type.
+pub fn read(view: &View, ty: PgType, text: &str) -> Result<onlap::Value> {
+    let settings = session::settings(view);
+    let asked = Asked::new(view);
+    let given = Given(&asked);
+    let mut cx = Cx { catalog: catalog(), settings: &settings, session: &given };
+    let value = input(&mut cx, TypeRef::new(ty.oid), text).map_err(|e| sql_error(&e, ""))?;
+    let engine = ty.engine().ok_or_else(|| SqlError::unsupported("a value of this type"))?;
+    stored::stored(&value, engine)
+}
+
 impl Bound {
     /// Binds a statement that was parsed, and asks whether it has kernels and steps for all of it.
     ///

@@ -244,8 +244,7 @@ impl Session {
     }
 
     fn query_all(&mut self, sql: &str, client: &mut dyn Client) -> Result<()> {
-        if let Some(literals) =
-            self.settings.flag(Id::FastPath).then(|| literals::scan(sql)).flatten()
+        if let Some(literals) = self.uses_fast_path().then(|| literals::scan(sql)).flatten()
             && let Some(tag) = self.run_literals(sql, &literals)?
         {
             client.reply().complete(&tag);
@@ -387,7 +386,7 @@ impl Session {
         let kept = self.keep_portal(portal, bytes)?;
         let mut given = Vec::with_capacity(values.len());
         for (i, (value, ty)) in values.iter().zip(&prepared.parameters).enumerate() {
-            given.push(parameter(*ty, *value, format_of(formats, i))?);
+            given.push(self.parameter(*ty, *value, format_of(formats, i))?);
         }
         let made = Portal {
             prepared,
@@ -557,6 +556,21 @@ fn describe(columns: Option<&[AnswerColumn]>, formats: &[i16], client: &mut dyn 
             client.reply().row_description(&fields, formats);
         }
         None => client.reply().no_data(),
+    }
+}
+
+impl Session {
+    /// A parameter that a client gives. What a text says of a time depends on settings.
+    fn parameter(&mut self, ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
+        let depends = matches!(ty.oid, oid::DATE | oid::TIMESTAMP | oid::TIMESTAMPTZ);
+        let plain = self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
+        match value.and_then(|bytes| std::str::from_utf8(bytes).ok()) {
+            Some(text) if depends && !plain && format == 0 => {
+                let value = self.in_view(|_, view| crate::query::read(view, ty, text))?;
+                Ok(Parameter { ty, value })
+            }
+            _ => parameter(ty, value, format),
+        }
     }
 }
 

@@ -275,7 +275,14 @@ impl Session {
 
     /// Whether statements may go the short way.
     pub(crate) fn uses_fast_path(&self) -> bool {
-        self.settings.flag(Id::FastPath)
+        self.settings.flag(Id::FastPath) && self.writes_plainly()
+    }
+
+    /// Whether values are read and written as they are without settings, which is what the native tier knows.
+    pub(crate) fn writes_plainly(&self) -> bool {
+        self.settings.text(Id::DateStyle) == "ISO, MDY"
+            && self.settings.text(Id::ByteaOutput) == "hex"
+            && self.settings.int(Id::ExtraFloatDigits) >= 1
     }
 
     /// What a query or a change of rows gives.

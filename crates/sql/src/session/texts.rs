@@ -102,7 +102,7 @@ impl Session {
             return None;
         }
         let path = self.settings.text(Id::SearchPath);
-        let ways = self.settings.flag(Id::FastPath);
+        let ways = self.uses_fast_path();
         let key =
             format!("{} {:?} {path:?} {ways:?} {types:?} {sql}", self.roles.current, self.database);
         Some(TextKey { key, version: self.instance.catalog_version(), length: sql.len() })
