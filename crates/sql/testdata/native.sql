@@ -228,7 +228,7 @@ planned | update n set a = id + 1 where id = 2
 planned | update n set a = a + a where id = 2
 planned | update n set a = 3::int where id = 2
 planned | update n x set a = n.a + 1 where id = 2
-planned | update n set a = 1 where current of nosuch
+other | update n set a = 1 where current of nosuch
 planned | delete from only n where id = 10
 planned | delete from n using m where n.id = m.id and m.id = 2
 planned | delete from n where id = 11 returning id, b

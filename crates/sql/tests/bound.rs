@@ -580,3 +580,44 @@ fn joins_begin_with_the_fewest_rows() {
     assert!(plan.contains("Nested Loop") && plan.contains("using small_pkey"), "{plan}");
     assert_eq!(talk.rows(ask), [[Some("539".to_string()), Some("c".to_string())]]);
 }
+
+/// Statements that are planned, and the index that each is to read; none where all of the table is cheaper.
+const PLANS: &[(&str, Option<&str>)] = &[
+    ("select upper(b) from p where id = 5", Some("p_pkey")),
+    ("select upper(b) from p where id in (1, 2, 3)", Some("p_pkey")),
+    ("select upper(b) from p where id between 10 and 20 and a > 3", Some("p_pkey")),
+    ("select upper(b) from p where a = 7 and c > 3", Some("p_a_c_idx")),
+    ("select upper(b) from p where a = 7 or c > 3", None),
+    ("select upper(b) from p order by id limit 3", Some("p_pkey")),
+    ("select upper(b) from p order by a desc, c desc limit 3", Some("p_a_c_idx")),
+    ("select id + max(id) over () from p where id = (select max(id) from p)", Some("p_pkey")),
+    ("select upper(b) from p where id in (select a from p where a < 0)", Some("p_pkey")),
+    ("update p set b = upper(b) where id = 5", Some("p_pkey")),
+    ("delete from p where id in (select id from p order by id limit 5)", Some("p_pkey")),
+    ("select p.id, q.b from p join p as q on q.id = p.c where p.id = 4", Some("p_pkey")),
+    ("select upper(b) from p where b like 'x%'", None),
+];
+
+#[test]
+fn plans_use_the_indexes_that_they_should() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table p (id int primary key, a int, b text, c int)");
+    talk.rows("create index on p (a, c)");
+    talk.rows("insert into p select g, g % 100, 'x' || g, g % 10 from generate_series(1, 20000) g");
+    talk.rows("set fast_path = off");
+    let mut wrong = String::new();
+    for (sql, index) in PLANS {
+        let lines = talk.rows(&format!("explain {sql}"));
+        let plan: Vec<&str> = lines.iter().filter_map(|row| row[0].as_deref()).collect();
+        let plan = plan.join("\n");
+        let uses = match index {
+            Some(index) => plan.contains(index),
+            None => !plan.contains("p_"),
+        };
+        if !uses {
+            wrong.push_str(&format!("{sql}: {index:?}\n{plan}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

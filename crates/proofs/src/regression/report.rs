@@ -9,7 +9,7 @@ use super::judge::Verdict;
 use super::roots::normal;
 use super::run::Judged;
 
-/// Of each group so many examples are shown.
+/// Examples that are shown of each group.
 const EXAMPLES: usize = 4;
 const SHOWN_ROWS: usize = 12;
 /// Characters of a statement or a row that are shown.
