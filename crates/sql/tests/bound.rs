@@ -128,6 +128,7 @@ const CATALOGS: &[&str] = &[
 
 /// What was found wrong without an error, and what was refused or ended the statement.
 const STATEMENTS: &[&str] = &[
+    "select bitne('0000'::bit(4), pg_catalog.\"bit\"(0, n)) from (values (1), (null), (4)) v(n)",
     "select b.id from a right join b on a.id = b.a_id where a.id is null and b.t = 'a'",
     "select a.id, b.id from a full join b on a.id = b.a_id where b.t = 'a'",
     "select * from a right join b using (id, t)",

@@ -33,8 +33,10 @@ pub(super) fn bools<A: Ty, B: Ty>(
         let nulls = nulls(args, rows);
         let bits = match nulls.as_ref().is_some_and(|nulls| nulls.null_count() == rows) {
             true => BooleanBuffer::new_unset(rows),
+            // What lies in the place of NULL is no value of the type.
             false => BooleanBuffer::collect_bool(rows, |row| {
-                f(A::get(&left, row * a), B::get(&right, row * b))
+                nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row))
+                    && f(A::get(&left, row * a), B::get(&right, row * b))
             }),
         };
         Ok(std::sync::Arc::new(BooleanArray::new(bits, nulls)) as ArrayRef)
