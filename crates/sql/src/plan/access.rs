@@ -55,8 +55,8 @@ pub fn best<'a>(schema: &'a TableSchema, bounds: &[Bound]) -> Option<(&'a IndexS
     choices.max_by_key(|(_, choice)| choice.score)
 }
 
-/// How good an index is: whole unique key, columns with equality, a range.
-pub type Score = (bool, usize, bool);
+/// How good an index is: whole unique key, columns with equality, ends of a range.
+pub type Score = (bool, usize, usize);
 
 /// What an index does for some bounds.
 #[derive(Clone, Debug, Default)]
@@ -92,7 +92,7 @@ pub fn range_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> 
     let equal = prefix.len();
     if equal == index.key.len() {
         let range = KeyRange::eq(prefix);
-        return Some(Choice { score: (index.unique, equal, false), range, used, equal });
+        return Some(Choice { score: (index.unique, equal, 0), range, used, equal });
     }
     let (column, descending) = (position(equal)?, index.key[equal].descending);
     let with = |value: &Value| {
@@ -133,5 +133,6 @@ pub fn range_of(schema: &TableSchema, index: &IndexSchema, bounds: &[Bound]) -> 
     if equal > 0 {
         range = range.and(KeyRange::eq(prefix));
     }
-    (equal > 0 || found).then_some(Choice { score: (false, equal, found), range, used, equal })
+    let score = (false, equal, usize::from(lower) + usize::from(upper));
+    (equal > 0 || found).then_some(Choice { score, range, used, equal })
 }
