@@ -128,7 +128,8 @@ fn errors_go_out_at_once_and_results_on_flush() {
     wire.raw(&[extended("select 7"), framed(b'H', b"")].concat());
     assert_eq!(kinds(&wire.until(b'C')), "12TDC", "without Sync");
     // A mistake at each step: in the text, at run time, and behind results that were not asked for yet.
-    for (sql, state) in [("select", "42601"), ("select nothing", "42703"), ("select 1/0", "22012")]
+    for (sql, state) in
+        [("select 1 1", "42601"), ("select nothing", "42703"), ("select 1/0", "22012")]
     {
         wire.raw(&[extended("select 7"), extended(sql)].concat());
         let answers = wire.until(b'E');
