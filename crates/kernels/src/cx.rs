@@ -47,7 +47,7 @@ pub trait Session: Send + Sync {
     /// A random number of 64 bits.
     fn random(&self) -> u64;
 
-    /// Waits for so many microseconds, or until the statement is not wanted any more.
+    /// Waits for a number of microseconds, or until the statement is not wanted any more.
     ///
     /// # Errors
     /// `57014`; `0A000`: nothing can wait here.

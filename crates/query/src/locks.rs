@@ -2,8 +2,7 @@
 //!
 //! A step above the sort and below LIMIT asks for the locks of each row's tables, in the order in which rows come, and for no
 //! more rows than LIMIT lets through. It never waits: how a row is locked, and what happens where another transaction has it
-//! or has changed it, is the business of whoever reads the tables ([`crate::Tables::locker`]), who may end the run and begin
-//! the query anew. Of a view that is locked all tables are, as in PostgreSQL.
+//! or has changed it, is the caller's business ([`crate::Tables::locker`]), who may end the run and begin the query anew. Of a view that is locked all tables are, as in PostgreSQL.
 //!
 //! Thread safety: belongs to one run.
 

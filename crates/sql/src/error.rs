@@ -139,7 +139,7 @@ impl SqlError {
             unserved: false,
         }))
     }
-    /// The same of a statement that so many characters come before, which its place counts too.
+    /// The same of a statement behind `before` characters, which its place counts too.
     #[must_use]
     pub fn after(mut self, before: usize) -> SqlError {
         self.0.position = self.0.position.map(|position| position + before);

@@ -141,11 +141,14 @@ fn read(
         let made = Making { sql, tokens, moments: &moments, from: 0, end, before: 0 };
         return Ok(vec![made.parsed(Arc::new(tree), deepest)]);
     }
+    // Characters are counted from statement to statement: a text may have many.
+    let (mut counted, mut before) = (0, 0);
     let each = all.into_iter().map(|(start, end)| {
+        before += sql[counted..start].chars().count();
+        counted = start;
         let depth = depth_of(&text[start..end]);
         let tree = deep::run(depth, || grammar::parse(&text[start..end]));
         let tree = tree.map_err(|e| sql_error(&e, &text[start..end]))?;
-        let before = sql[..start].chars().count();
         let made = Making { sql, tokens, moments: &moments, from: start, end, before };
         Ok(made.parsed(Arc::new(tree), depth))
     });
@@ -156,9 +159,9 @@ fn read(
 fn parts(tree: &ast::Tree, moments: &[(Range<usize>, Moment)]) -> Vec<(usize, usize)> {
     let starts = tree.statements.iter().map(|one| one.start as usize).skip(1);
     let part = |(one, next): (&ast::Written, usize)| {
-        let own =
-            moments.iter().filter(|(said, _)| (one.start as usize..next).contains(&said.start));
-        let end = own.map(|(said, _)| said.end).max().unwrap_or(0);
+        let at = moments.partition_point(|(said, _)| said.start < one.start as usize);
+        let own = moments.get(at).filter(|(said, _)| said.start < next);
+        let end = own.map_or(0, |(said, _)| said.end);
         (one.start as usize, end.max(one.end as usize))
     };
     tree.statements.iter().zip(starts.chain([usize::MAX])).map(part).collect()
@@ -189,11 +192,12 @@ struct Making<'a> {
 
 impl Making<'_> {
     fn parsed(&self, tree: Arc<ast::Tree>, depth: Depth) -> Parsed {
-        let within = |said: &Range<usize>| self.from <= said.start && said.end <= self.end;
-        let moment = self.moments.iter().find(|(said, _)| within(said)).cloned();
+        let at = self.moments.partition_point(|(said, _)| said.start < self.from);
+        let moment = self.moments.get(at).filter(|(said, _)| said.end <= self.end).cloned();
         let said = moment.as_ref().map(|(said, _)| said.start - self.from..said.end - self.from);
-        let start = self.from.max(tree.statements[0].start as usize + self.from);
-        let first = self.tokens.all.iter().find(|token| token.start as usize >= start);
+        let start = tree.statements[0].start as usize + self.from;
+        let at = self.tokens.all.partition_point(|token| (token.start as usize) < start);
+        let first = self.tokens.all.get(at);
         let is_upsert = first.is_some_and(|first| {
             first.kind == Kind::Name && self.tokens.value(*first).eq_ignore_ascii_case("upsert")
         });

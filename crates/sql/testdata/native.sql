@@ -253,3 +253,10 @@ native | select * from z where id = 3
 setup | set bytea_output = 'escape'
 planned | select id from z where id = 3
 setup | reset bytea_output
+planned | select x.id from n x join z on z.id = x.id where x.id < 4 order by x.id for update of x
+planned | select x.id from n x left join z on z.id = x.id for update
+planned | select x.id from n x left join z on z.id = x.id order by 1 limit 2 for update of x
+planned | select x.id from n x left join z on z.id = x.id where z.id > 0 order by 1 for no key update
+planned | select count(*) from n for update
+planned | select x.id from n x join z on z.id = x.id for share of w
+planned | select id from n where id in (select id from z for update skip locked) order by id

@@ -8,6 +8,7 @@ use onlap::{Batch, ColumnId, DataType, Table, Vector, convert};
 use crate::catalog::Name;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
+use crate::query::Reader;
 use crate::types::{PgType, binary_value, names, text_value};
 use crate::view::View;
 
@@ -32,8 +33,8 @@ pub struct Sink<'a> {
     targets: Vec<Target>,
     /// Columns that are left out and whose defaults are computed.
     computed: Vec<(String, DataType, String)>,
-    /// Whether times are read by the session's settings.
-    by_settings: bool,
+    /// What reads times, where settings say how.
+    by_settings: Option<Reader>,
     /// Whether all columns are given, in their order.
     whole: bool,
     batch: Batch,
@@ -70,13 +71,14 @@ impl<'a> Sink<'a> {
             Some((column.name.clone(), column.ty, expression))
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
+        let depends = view.scope.is_away()
+            || (view.settings)("DateStyle").is_none_or(|style| style != "ISO, MDY");
         Ok(Sink {
             view,
             name,
             table,
             computed: computed.collect(),
-            by_settings: view.scope.is_away()
-                || (view.settings)("DateStyle").is_none_or(|style| style != "ISO, MDY"),
+            by_settings: depends.then(|| Reader::new(view)),
             whole: columns.iter().copied().eq(0..schema.columns.len()),
             batch: Batch::new(targets.iter().map(|t| t.ty.physical())),
             targets,
@@ -141,9 +143,9 @@ impl<'a> Sink<'a> {
             _ => {}
         }
         let is_time = matches!(ty, DataType::Date | DataType::Timestamp | DataType::Timestamptz);
-        let value = match is_time && self.by_settings {
-            true => crate::query::read(self.view, PgType::of_engine(*ty), utf8(bytes)?)?,
-            false => {
+        let value = match self.by_settings.as_ref().filter(|_| is_time) {
+            Some(reader) => reader.read(PgType::of_engine(*ty), utf8(bytes)?)?,
+            None => {
                 text_value(PgType::of_engine(*ty), utf8(bytes)?).map_err(|e| too_long(e, *ty))?
             }
         };

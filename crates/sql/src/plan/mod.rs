@@ -248,7 +248,7 @@ impl Batches {
         Ok(())
     }
 
-    /// All that is left; none where it takes more than so many bytes.
+    /// All that is left; none where it takes more bytes than that.
     ///
     /// # Errors
     /// Those of the query.

@@ -91,18 +91,29 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
     if error.unserved { made.unserved() } else { made }
 }
 
-/// A value that a text means, by the session's settings, as the engine stores it.
-///
-/// # Errors
-/// It is none of the type; the engine has no such type.
-pub fn read(view: &View, ty: PgType, text: &str) -> Result<onlap::Value> {
-    let settings = session::settings(view);
-    let asked = Asked::new(view);
-    let given = Given(&asked);
-    let mut cx = Cx { catalog: catalog(), settings: &settings, session: &given };
-    let value = input(&mut cx, TypeRef::new(ty.oid), text).map_err(|e| sql_error(&e, ""))?;
-    let engine = ty.engine().ok_or_else(|| SqlError::unsupported("a value of this type"))?;
-    stored::stored(&value, engine)
+/// What reads values by a session's settings.
+pub struct Reader {
+    settings: onlap_pg::value::Settings,
+    asked: Asked,
+}
+
+impl Reader {
+    /// By the settings that there are now.
+    pub fn new(view: &View) -> Reader {
+        Reader { settings: session::settings(view), asked: Asked::new(view) }
+    }
+
+    /// A value that a text means, as the engine stores it.
+    ///
+    /// # Errors
+    /// It is none of the type; the engine has no such type.
+    pub fn read(&self, ty: PgType, text: &str) -> Result<onlap::Value> {
+        let given = Given(&self.asked);
+        let mut cx = Cx { catalog: catalog(), settings: &self.settings, session: &given };
+        let value = input(&mut cx, TypeRef::new(ty.oid), text).map_err(|e| sql_error(&e, ""))?;
+        let engine = ty.engine().ok_or_else(|| SqlError::unsupported("a value of this type"))?;
+        stored::stored(&value, engine)
+    }
 }
 
 impl Bound {

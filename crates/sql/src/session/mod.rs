@@ -566,7 +566,8 @@ impl Session {
         let plain = self.writes_plainly() && self.settings.text(Id::TimeZone) == "UTC";
         match value.and_then(|bytes| std::str::from_utf8(bytes).ok()) {
             Some(text) if depends && !plain && format == 0 => {
-                let value = self.in_view(|_, view| crate::query::read(view, ty, text))?;
+                let value =
+                    self.in_view(|_, view| crate::query::Reader::new(view).read(ty, text))?;
                 Ok(Parameter { ty, value })
             }
             _ => parameter(ty, value, format),
