@@ -4,7 +4,8 @@
 
 mod support;
 
-use onlap_testkit::simple::Outcome;
+use onlap_testkit::postgres::Postgres;
+use onlap_testkit::simple::{Outcome, SimpleClient};
 use support::{Fixture, Talk};
 
 fn talk(fixture: &Fixture) -> Talk {
@@ -137,4 +138,41 @@ fn many_rows_come_in_one_transaction() {
     assert_eq!(feed(&mut talk, sql, data.as_bytes(), 8192).error, None);
     let counted = talk.rows("select count(*), count(distinct a) from t");
     assert_eq!(counted, [[Some("30000".to_string()), Some("30000".to_string())]]);
+}
+
+#[test]
+fn times_come_and_go_as_settings_say() {
+    let postgres = Postgres::start();
+    let mut client =
+        SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    let mut both = |talk: &mut Talk, sql: &str| {
+        assert_eq!(client.run(sql).expect("it answers").error, None, "{sql}");
+        talk.rows(sql);
+    };
+    both(&mut talk, "create table z (id int primary key, w timestamptz, d date)");
+    both(&mut talk, "set timezone = 'Europe/Berlin'");
+    both(&mut talk, "set datestyle = 'German'");
+    let outcome = feed(&mut talk, "copy z from stdin", b"1\t01.07.2024 12:00\t02.07.2024\n", 9);
+    assert_eq!(outcome.error, None);
+    let session = &mut talk.session;
+    session.parse("", "insert into z values (2, $1, $2)", &[1184, 1082]).expect("it is read");
+    let values: [Option<&[u8]>; 2] = [Some(b"02.01.2024 01:00"), Some(b"03.07.2024")];
+    session.bind("", "", &[], &values, &[]).expect("they are of their types");
+    session.execute("", 0, &mut talk.client).expect("it runs");
+    talk.session.sync(&mut talk.client).expect("it commits");
+    assert_eq!(talk.outcome().error, None);
+    let theirs = "insert into z values (1, '01.07.2024 12:00', '02.07.2024'), (2, '02.01.2024 01:00', '03.07.2024')";
+    assert_eq!(client.run(theirs).expect("it answers").error, None);
+    for setting in
+        ["reset datestyle", "set datestyle = 'SQL, DMY'", "set timezone = 'UTC'", "reset datestyle"]
+    {
+        assert_eq!(client.run(setting).expect("it answers").error, None);
+        talk.rows(setting);
+        let wanted = client.run("copy z to stdout").expect("it answers").copied;
+        assert!(!wanted.is_empty());
+        let wanted = String::from_utf8(wanted).expect("text");
+        assert_eq!(out(&mut talk, "copy z to stdout"), wanted, "{setting}");
+    }
 }
