@@ -7,9 +7,10 @@
 //!
 //! Thread safety: called by background tasks between jobs.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use onlap_storage::merge::Calm;
+use parking_lot::Mutex;
 
 use crate::database::Shared;
 use crate::{flush, relog};
@@ -18,19 +19,58 @@ use crate::{flush, relog};
 /// what a person waits for.
 const QUIET_US: i64 = 2_000_000;
 
+/// No commit has this number.
+const NEVER: u64 = u64::MAX;
+
 /// When the last commit was noticed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Quiet {
-    csn: AtomicU64,
-    since_us: AtomicI64,
-    quiet: AtomicBool,
+    /// One task at a time compares and writes down: two that mix their looks would find a silence that
+    /// there was not.
+    noticed: Mutex<Noticed>,
+    /// The commit since which there is silence, `NEVER` while there is none.
+    silent_at: AtomicU64,
     forced: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Noticed {
+    csn: u64,
+    at_us: i64,
+}
+
+impl Default for Quiet {
+    fn default() -> Quiet {
+        let noticed = Mutex::new(Noticed { csn: NEVER, at_us: 0 });
+        Quiet { noticed, silent_at: AtomicU64::new(NEVER), forced: AtomicBool::new(false) }
+    }
 }
 
 impl Quiet {
     /// Has work done now that only makes reads cheaper, whatever writers do.
     pub(crate) fn force(&self, forced: bool) {
         self.forced.store(forced, Ordering::Relaxed);
+    }
+
+    /// Whether writers have been silent since this commit, by what was noticed last.
+    fn is_silent(&self, csn: u64) -> bool {
+        self.silent_at.load(Ordering::Acquire) == csn
+    }
+
+    /// Writes down that `csn` is the newest commit at `now_us`. Returns whether writers have fallen silent;
+    /// the first look begins to count.
+    fn notice(&self, now_us: i64, csn: u64) -> bool {
+        let mut noticed = self.noticed.lock();
+        if noticed.csn != csn {
+            *noticed = Noticed { csn, at_us: now_us };
+            self.silent_at.store(NEVER, Ordering::Release);
+            return false;
+        }
+        let silent = now_us - noticed.at_us >= QUIET_US;
+        if silent {
+            self.silent_at.store(csn, Ordering::Release);
+        }
+        silent
     }
 }
 
@@ -41,8 +81,7 @@ pub(crate) fn calm(shared: &Shared) -> Calm {
     if quiet.forced.load(Ordering::Relaxed) {
         return Calm::Settle;
     }
-    let silent = quiet.quiet.load(Ordering::Acquire);
-    if silent && quiet.csn.load(Ordering::Acquire) == shared.snapshots.published() {
+    if quiet.is_silent(shared.snapshots.published()) {
         return Calm::Quiet;
     }
     Calm::Busy
@@ -60,18 +99,12 @@ pub(crate) fn look(shared: &Shared) {
     if let Err(e) = tidied {
         shared.background.note_error(e);
     }
-    let quiet = &shared.quiet;
-    let (now, csn) = (shared.clock.unix_us(), shared.snapshots.published());
-    if quiet.csn.load(Ordering::Acquire) != csn {
-        quiet.since_us.store(now, Ordering::Release);
-        quiet.quiet.store(false, Ordering::Release);
-        quiet.csn.store(csn, Ordering::Release);
+    let csn = shared.snapshots.published();
+    let was_silent = shared.quiet.is_silent(csn);
+    if !shared.quiet.notice(shared.clock.unix_us(), csn) {
         return;
     }
-    if now - quiet.since_us.load(Ordering::Acquire) < QUIET_US {
-        return;
-    }
-    if !quiet.quiet.swap(true, Ordering::AcqRel) {
+    if !was_silent {
         shared.background.wake();
     }
     let mut worth_it = shared.catalog.all();
@@ -88,6 +121,39 @@ pub(crate) fn look(shared: &Shared) {
         shared.commits().exclusively(|leader| {
             let csn = leader.next_csn - 1;
             worth_it.iter().for_each(|t| flush::freeze(shared, t, csn));
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_is_counted_from_the_first_look_and_ends_with_a_commit() {
+        let quiet = Quiet::default();
+        let begin = 1_700_000_000_000_000;
+        assert!(!quiet.notice(begin, 0), "a look at an opened database is no silence");
+        assert!(!quiet.notice(begin + QUIET_US - 1, 0));
+        assert!(quiet.notice(begin + QUIET_US, 0) && quiet.is_silent(0) && !quiet.is_silent(1));
+        assert!(!quiet.notice(begin + QUIET_US, 1) && !quiet.is_silent(1) && !quiet.is_silent(0));
+        assert!(quiet.notice(begin + 2 * QUIET_US, 1) && quiet.is_silent(1));
+    }
+
+    /// Tasks that look at once, while commits come and the clock stands.
+    #[test]
+    fn looks_that_meet_find_no_silence_that_there_was_not() {
+        let (quiet, csn) = (Quiet::default(), AtomicU64::new(0));
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    for _ in 0..20_000 {
+                        let seen = csn.load(Ordering::Acquire);
+                        assert!(!quiet.notice(1_700_000_000_000_000, seen));
+                        assert!(!quiet.is_silent(csn.fetch_add(1, Ordering::AcqRel)));
+                    }
+                });
+            }
         });
     }
 }
