@@ -12,10 +12,46 @@ pub use hot::{Of, Plain, check1, check2, map1, map2, test_texts, test2};
 use arrow_array::ArrayRef;
 use onlap_pg::Result;
 
+use crate::misc::growth::Growth;
 use crate::{Col, Cx, Kernel, Ty};
 
 /// After so many rows a loop asks whether it is still wanted.
 pub(crate) const LOOK_EVERY: usize = 1024;
+
+/// The results of a loop over rows; there is room for those that are long together.
+pub(crate) struct Results<R: Ty> {
+    builder: R::Builder,
+    growth: Growth,
+}
+
+impl<R: Ty> Results<R> {
+    /// None yet, of a number of rows.
+    pub(crate) fn new(rows: usize) -> Results<R> {
+        Results { builder: R::builder(rows), growth: Growth::new() }
+    }
+
+    /// Adds a result.
+    ///
+    /// # Errors
+    /// `54000`: they are too large together for one column; `53200`.
+    #[inline]
+    pub(crate) fn push(&mut self, value: R::Owned, cx: &Cx<'_>) -> Result<()> {
+        R::push(&mut self.builder, value)?;
+        // The builder doubles what it has, and what it had is there until that is copied.
+        self.growth.memory(cx, R::held(&self.builder).saturating_mul(2))
+    }
+
+    /// Adds NULL.
+    #[inline]
+    pub(crate) fn push_null(&mut self) {
+        R::push_null(&mut self.builder);
+    }
+
+    /// The column.
+    pub(crate) fn finish(self) -> ArrayRef {
+        R::finish(self.builder)
+    }
+}
 
 /// Runs a loop over rows that may be NULL: `skip` says which, `value` gives the others.
 #[inline]
@@ -25,18 +61,19 @@ fn run<R: Ty>(
     skip: impl Fn(usize) -> bool,
     mut value: impl FnMut(usize, &mut Cx<'_>) -> Result<R::Owned>,
 ) -> Result<ArrayRef> {
-    let mut out = R::builder(rows);
+    let mut out = Results::<R>::new(rows);
     for row in 0..rows {
         if row % LOOK_EVERY == 0 {
             cx.go_on()?;
         }
         if skip(row) {
-            R::push_null(&mut out);
+            out.push_null();
         } else {
-            R::push(&mut out, value(row, cx)?)?;
+            let value = value(row, cx)?;
+            out.push(value, cx)?;
         }
     }
-    Ok(R::finish(out))
+    Ok(out.finish())
 }
 
 /// Whether an argument's NULL makes NULL of a row.

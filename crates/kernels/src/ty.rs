@@ -49,6 +49,12 @@ pub trait Ty: 'static {
     fn push(builder: &mut Self::Builder, value: Self::Owned) -> Result<()>;
     /// Adds NULL.
     fn push_null(builder: &mut Self::Builder);
+    /// Bytes of results of any length that are collected so far; 0 of types whose values have one length.
+    #[inline]
+    fn held(builder: &Self::Builder) -> usize {
+        let _ = builder;
+        0
+    }
     /// The column.
     fn finish(builder: Self::Builder) -> ArrayRef;
 }
@@ -179,6 +185,10 @@ impl Ty for Text {
     fn push_null(builder: &mut StringBuilder) {
         builder.append_null();
     }
+    #[inline]
+    fn held(builder: &StringBuilder) -> usize {
+        builder.values_slice().len()
+    }
     fn finish(mut builder: StringBuilder) -> ArrayRef {
         Arc::new(builder.finish())
     }
@@ -211,6 +221,10 @@ impl Ty for Bytes {
     fn push_null(builder: &mut BinaryBuilder) {
         builder.append_null();
     }
+    #[inline]
+    fn held(builder: &BinaryBuilder) -> usize {
+        builder.values_slice().len()
+    }
     fn finish(mut builder: BinaryBuilder) -> ArrayRef {
         Arc::new(builder.finish())
     }
@@ -241,6 +255,10 @@ impl Ty for Num {
     }
     fn push_null(builder: &mut BinaryBuilder) {
         builder.append_null();
+    }
+    #[inline]
+    fn held(builder: &BinaryBuilder) -> usize {
+        builder.values_slice().len()
     }
     fn finish(mut builder: BinaryBuilder) -> ArrayRef {
         Arc::new(builder.finish())
@@ -377,6 +395,10 @@ impl<T: Ty> Ty for Null<T> {
     }
     fn push_null(builder: &mut T::Builder) {
         T::push_null(builder);
+    }
+    #[inline]
+    fn held(builder: &T::Builder) -> usize {
+        T::held(builder)
     }
     fn finish(builder: T::Builder) -> ArrayRef {
         T::finish(builder)

@@ -86,10 +86,11 @@ impl Compiler<'_> {
         let schema = schema_of(&arrows);
         let (env, out) = (Arc::clone(&self.env), Arc::clone(&schema));
         let work = Arc::new(Scan { calls, ordinality, env, schema: Arc::clone(&schema) });
-        let run = move |_: Vec<Plan>, _: Arc<TaskContext>| {
+        let run = move |_: Vec<Plan>, context: Arc<TaskContext>| {
             let work = Arc::clone(&work);
+            let most = context.session_config().batch_size().min(BATCH_ROWS);
             let batches = futures::stream::try_unfold(None, move |running| {
-                futures::future::ready(work.next(running).map_err(external))
+                futures::future::ready(work.next(running, most).map_err(external))
             });
             Ok(stream_of(Arc::clone(&out), batches))
         };
@@ -171,7 +172,12 @@ impl Called {
 }
 
 impl Scan {
-    fn next(&self, running: Option<Running>) -> Result<Option<(RecordBatch, Option<Running>)>> {
+    /// The next rows, so many at most.
+    fn next(
+        &self,
+        running: Option<Running>,
+        most: usize,
+    ) -> Result<Option<(RecordBatch, Option<Running>)>> {
         self.env.cx().go_on()?;
         let mut running = match running {
             Some(running) => running,
@@ -183,7 +189,7 @@ impl Scan {
         let width = self.schema.fields().len();
         let mut made: Vec<Vec<Datum<'static>>> = vec![Vec::new(); width];
         let (mut rows, mut bytes) = (0, 0);
-        while rows < BATCH_ROWS && bytes < BATCH_BYTES {
+        while rows < most && bytes < BATCH_BYTES {
             let row = advance(&mut running.series)?;
             if row.iter().all(Option::is_none) {
                 break;

@@ -51,9 +51,16 @@ impl Hash for Computed {
     }
 }
 
-/// Rows for which long values are made at once: each asks for its memory only from 64 KiB on (`Cx::room`), so that this
-/// many take 32 MiB at most without having asked.
+/// Rows for which long values are made at once: what is made on the way to a value asks for its memory only from 64 KiB on
+/// (`Cx::room`).
 const LONG_ROWS: usize = 512;
+/// Values that take less are put into one column without asking.
+const JOINED_BYTES: usize = 256 << 10;
+
+/// What values take; those that do not fit a column's limits take all.
+fn bytes_of(values: &ArrayRef) -> usize {
+    values.to_data().get_slice_memory_size().unwrap_or(usize::MAX)
+}
 
 impl Computed {
     /// The values of rows.
@@ -75,23 +82,39 @@ impl Computed {
             let part = |column: &ArrayRef| column.slice(from, count);
             let columns: Vec<ArrayRef> = rows.columns.iter().map(part).collect();
             let values = self.values(&Rows { columns: &columns, count }, before)?;
-            before += values.to_data().get_slice_memory_size().unwrap_or(0);
+            before = before.saturating_add(bytes_of(&values));
             made.push(values);
         }
-        let made: Vec<&dyn Array> = made.iter().map(|values| &**values).collect();
-        arrow_select::concat::concat(&made).map_err(crate::node::arrow)
+        self.joined(&made, 0)
+    }
+
+    /// The values of all pieces in one column, after rows whose values take `before` bytes. They are there twice until it is
+    /// made.
+    fn joined(&self, pieces: &[ArrayRef], before: usize) -> onlap_pg::Result<ArrayRef> {
+        let session = &self.env.session;
+        let bytes = pieces.iter().map(bytes_of).fold(0, usize::saturating_add);
+        if bytes >= JOINED_BYTES {
+            session.room(bytes)?;
+        }
+        let pieces: Vec<&dyn Array> = pieces.iter().map(|values| &**values).collect();
+        let whole = arrow_select::concat::concat(&pieces).map_err(crate::node::arrow)?;
+        session.calculated(self.id(), before.saturating_add(bytes))?;
+        Ok(whole)
+    }
+
+    fn id(&self) -> usize {
+        Arc::as_ptr(&self.node).cast::<u8>() as usize
     }
 
     /// The values of rows, after rows whose values take `before` bytes. Where there is no memory for what is made on the way to all
     /// values at once, they are made half by half.
     fn values(&self, rows: &Rows<'_>, before: usize) -> onlap_pg::Result<ArrayRef> {
         let session = &self.env.session;
-        let id = Arc::as_ptr(&self.node).cast::<u8>() as usize;
+        let id = self.id();
         let made = self.node.eval(rows, &self.env).and_then(|value| value.spread(rows.count));
         match made {
             Ok(made) => {
-                let bytes = made.to_data().get_slice_memory_size().unwrap_or(usize::MAX);
-                session.calculated(id, before.saturating_add(bytes))?;
+                session.calculated(id, before.saturating_add(bytes_of(&made)))?;
                 Ok(made)
             }
             Err(error) => {
@@ -105,11 +128,11 @@ impl Computed {
                 };
                 let columns = part(0, half);
                 let first = self.values(&Rows { columns: &columns, count: half }, before)?;
-                let bytes = first.to_data().get_slice_memory_size().unwrap_or(usize::MAX);
+                let then = before.saturating_add(bytes_of(&first));
                 let columns = part(half, rows.count - half);
                 let rows = Rows { columns: &columns, count: rows.count - half };
-                let second = self.values(&rows, before.saturating_add(bytes))?;
-                arrow_select::concat::concat(&[&*first, &*second]).map_err(crate::node::arrow)
+                let second = self.values(&rows, then)?;
+                self.joined(&[first, second], before)
             }
         }
     }

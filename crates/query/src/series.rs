@@ -217,13 +217,14 @@ impl Compiler<'_> {
         let env = Arc::clone(&self.env);
         let work = Arc::new(ProjectSet { calls, reprs, env, schema: Arc::clone(&schema) });
         let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
-            let input = inputs[0].execute(0, context)?;
+            let input = inputs[0].execute(0, Arc::clone(&context))?;
             let (work, schema) = (Arc::clone(&work), Arc::clone(&work.schema));
+            let most = context.session_config().batch_size().min(BATCH_ROWS);
             let batches = input.map(move |batch| {
                 let open = batch.and_then(|batch| work.open(batch).map_err(external))?;
                 let work = Arc::clone(&work);
                 Ok::<_, DataFusionError>(futures::stream::try_unfold(open, move |mut open| {
-                    let made = work.next(&mut open).map_err(external);
+                    let made = work.next(&mut open, most).map_err(external);
                     futures::future::ready(made.map(|batch| batch.map(|batch| (batch, open))))
                 }))
             });
@@ -246,6 +247,8 @@ struct Open {
     batch: RecordBatch,
     args: Vec<Vec<Col>>,
     row: usize,
+    /// What a row of the batch takes, one with another.
+    row_bytes: usize,
     running: Option<Vec<Option<Series>>>,
 }
 
@@ -260,14 +263,16 @@ impl ProjectSet {
                 .map(|call| call.values(&rows, &self.env))
                 .collect::<Result<_>>()?,
         };
-        Ok(Open { batch, args, row: 0, running: None })
+        let bytes = |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or(0);
+        let row_bytes = batch.columns().iter().map(bytes).sum::<usize>() / rows.count.max(1);
+        Ok(Open { batch, args, row: 0, row_bytes, running: None })
     }
 
-    /// The next rows; `None` when all sets of the batch have ended.
-    fn next(&self, open: &mut Open) -> Result<Option<RecordBatch>> {
+    /// The next rows, so many at most; `None` when all sets of the batch have ended.
+    fn next(&self, open: &mut Open, most: usize) -> Result<Option<RecordBatch>> {
         let (mut at, mut bytes, mut asked) = (Vec::new(), 0, 0_usize);
         let mut made: Vec<Vec<Datum<'static>>> = vec![Vec::new(); self.calls.len()];
-        while open.row < open.batch.num_rows() && at.len() < BATCH_ROWS && bytes < BATCH_BYTES {
+        while open.row < open.batch.num_rows() && at.len() < most && bytes < BATCH_BYTES {
             if asked.is_multiple_of(1024) {
                 self.env.cx().go_on()?;
             }
@@ -288,6 +293,7 @@ impl ProjectSet {
                 continue;
             }
             at.push(open.row as u32);
+            bytes += open.row_bytes;
             for ((out, values), call) in made.iter_mut().zip(row).zip(&self.calls) {
                 let value = one_value(values, call)?;
                 bytes += value.size();

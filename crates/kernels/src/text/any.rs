@@ -4,8 +4,9 @@ use arrow_array::ArrayRef;
 use onlap_pg::value::MAX_BYTES;
 use onlap_pg::{Error, Oid, Result};
 
+use crate::adapt::Results;
 use crate::text::quote;
-use crate::{Col, Cx, Datum, Entry, Kernel, Text, Ty, Types, each, output, repr};
+use crate::{Col, Cx, Datum, Entry, Kernel, Text, Types, each, output, repr};
 
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
@@ -63,17 +64,17 @@ pub(super) fn kernel(
 ) -> Box<dyn Kernel> {
     let types: Vec<Oid> = types.args.iter().map(|ty| ty.oid).collect();
     each(move |cols, rows, cx| -> Result<ArrayRef> {
-        let mut out = Text::builder(rows);
+        let mut out = Results::<Text>::new(rows);
         for row in 0..rows {
             if row % 1024 == 0 {
                 cx.go_on()?;
             }
             match f(&Args { cols, types: &types, row }, cx)? {
-                Some(text) => Text::push(&mut out, text)?,
-                None => Text::push_null(&mut out),
+                Some(text) => out.push(text, cx)?,
+                None => out.push_null(),
             }
         }
-        Ok(Text::finish(out))
+        Ok(out.finish())
     })
 }
 

@@ -7,6 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
 use onlap_pg::{Error, Result};
 
+use crate::adapt::Results;
 use crate::text::regex::{Flags, Regex, Span, set_option};
 use crate::text::similar::{character, translate};
 use crate::{Bool, Col, Cx, Entry, Int4, Kernel, Text, Ty, each};
@@ -112,7 +113,7 @@ type Call<R> = fn(&Row<'_>, &mut Known, &Cx<'_>) -> Result<Option<<R as Ty>::Own
 pub(super) fn calls<R: Ty>(f: Call<R>) -> Box<dyn Kernel> {
     each(move |args, rows, cx| -> Result<ArrayRef> {
         let mut known = Known::default();
-        let mut out = R::builder(rows);
+        let mut out = Results::<R>::new(rows);
         for row in 0..rows {
             if row % 1024 == 0 {
                 cx.go_on()?;
@@ -122,11 +123,11 @@ pub(super) fn calls<R: Ty>(f: Call<R>) -> Box<dyn Kernel> {
                 false => f(&Row { args, row }, &mut known, cx)?,
             };
             match given {
-                Some(value) => R::push(&mut out, value)?,
-                None => R::push_null(&mut out),
+                Some(value) => out.push(value, cx)?,
+                None => out.push_null(),
             }
         }
-        Ok(R::finish(out))
+        Ok(out.finish())
     })
 }
 

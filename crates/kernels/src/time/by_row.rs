@@ -3,6 +3,7 @@
 
 use onlap_pg::Result;
 
+use crate::adapt::Results;
 use crate::{Col, Cx, Kernel, Text, Ty, each};
 
 /// After so many rows a loop asks whether it is still wanted.
@@ -13,17 +14,20 @@ pub fn by_row<R: Ty>(
     value: impl Fn(&[Col], usize, &mut Cx<'_>) -> Result<R::Owned> + Send + Sync + 'static,
 ) -> Box<dyn Kernel> {
     each(move |args, rows, cx| {
-        let mut out = R::builder(rows);
+        let mut out = Results::<R>::new(rows);
         for row in 0..rows {
             if row % LOOK_EVERY == 0 {
                 cx.go_on()?;
             }
             match args.iter().any(|arg| arg.is_null(row)) {
-                true => R::push_null(&mut out),
-                false => R::push(&mut out, value(args, row, cx)?)?,
+                true => out.push_null(),
+                false => {
+                    let value = value(args, row, cx)?;
+                    out.push(value, cx)?;
+                }
             }
         }
-        Ok(R::finish(out))
+        Ok(out.finish())
     })
 }
 
@@ -38,13 +42,13 @@ pub fn prepared<P: 'static, A: Ty, R: Ty>(
         let (text, other) = (&args[at], &args[1 - at]);
         let (texts, values) = (Text::column(&text.array), A::column(&other.array));
         let mut held: Option<(&str, P)> = None;
-        let mut out = R::builder(rows);
+        let mut out = Results::<R>::new(rows);
         for row in 0..rows {
             if row % LOOK_EVERY == 0 {
                 cx.go_on()?;
             }
             if text.is_null(row) || other.is_null(row) {
-                R::push_null(&mut out);
+                out.push_null();
                 continue;
             }
             let word = Text::get(&texts, text.at(row));
@@ -52,9 +56,10 @@ pub fn prepared<P: 'static, A: Ty, R: Ty>(
                 Some((held, ready)) if held == word => ready,
                 _ => prepare(word),
             };
-            R::push(&mut out, value(&ready, A::get(&values, other.at(row)), cx)?)?;
+            let value = value(&ready, A::get(&values, other.at(row)), cx)?;
+            out.push(value, cx)?;
             held = Some((word, ready));
         }
-        Ok(R::finish(out))
+        Ok(out.finish())
     })
 }
