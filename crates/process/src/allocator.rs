@@ -20,6 +20,9 @@ static ALLOCATOR: Counting = Counting;
 /// Bytes by which a thread's number may differ from what it has told.
 const FOLD: i64 = 64 << 10;
 
+/// Bytes that a thread has freed since it had most, for which it is worth looking for what can be given back.
+const WORTH: i64 = 1 << 20;
+
 /// Bytes that all threads have told.
 static TOLD: AtomicI64 = AtomicI64::new(0);
 
@@ -28,20 +31,37 @@ thread_local! {
     /// destructor, so both may be used while a thread begins and ends.
     static OWN: Cell<i64> = const { Cell::new(0) };
     static OWN_TOLD: Cell<i64> = const { Cell::new(NEVER) };
+    /// The most that it had when it told, since it gave back last.
+    static OWN_MOST: Cell<i64> = const { Cell::new(0) };
 }
 
 /// What a thread has told that has told nothing yet: so far from any number of bytes that it tells at once.
 const NEVER: i64 = i64::MIN / 2;
 
 /// What others may ask.
-const COUNTERS: Heap =
-    Heap { process: || TOLD.load(Ordering::Relaxed), thread: || OWN.get(), give_back };
+const COUNTERS: Heap = Heap {
+    process: || TOLD.load(Ordering::Relaxed),
+    thread: || OWN.get(),
+    give_back,
+    thread_give_back,
+};
 
 /// Gives back what the process keeps and does not need: freed memory, and code that ran once.
 fn give_back() {
     // SAFETY: the allocator is linked in with this function, which any thread may call at any time.
     unsafe { mi_collect(true) };
     crate::code::give_back();
+}
+
+/// Gives back what this thread keeps of freed memory: mimalloc has pages for each thread. Those of a thread that had little
+/// more than it has now are few.
+fn thread_give_back() {
+    if OWN_MOST.get() - OWN.get() < WORTH {
+        return;
+    }
+    OWN_MOST.set(OWN.get());
+    // SAFETY: as above.
+    unsafe { mi_collect(true) };
 }
 
 /// mimalloc, with bytes counted.
@@ -65,6 +85,7 @@ fn tell(own: i64) {
         told => told,
     };
     OWN_TOLD.set(own);
+    OWN_MOST.set(OWN_MOST.get().max(own));
     TOLD.fetch_add(own - told, Ordering::Relaxed);
 }
 
@@ -211,6 +232,21 @@ mod tests {
         let freed = elsewhere.join().expect("it does not panic");
         assert!(freed.is_some_and(|bytes| bytes < -(15 << 20)), "{freed:?}");
         assert!(heap::thread_bytes() > thread.map(|then| then + (15 << 20)));
+    }
+
+    #[test]
+    fn a_thread_that_had_much_gives_back_once() {
+        let worth = || OWN_MOST.get() - OWN.get() >= WORTH;
+        std::thread::spawn(move || {
+            let held: Vec<Vec<u8>> = (0..1000).map(|_| vec![1; 4 << 10]).collect();
+            assert!(!worth(), "it has what it has");
+            drop(held);
+            assert!(worth());
+            thread_give_back();
+            assert!(!worth());
+        })
+        .join()
+        .expect("it does not panic");
     }
 
     #[test]

@@ -397,7 +397,11 @@ impl Aggregate for Collected {
             self.rows[*group].push((number, row as u32));
         }
         let columns: Vec<ArrayRef> = args.iter().map(|col| Arc::clone(&col.array)).collect();
-        self.bytes += columns.iter().map(|array| array.get_array_memory_size()).sum::<usize>();
+        // A column may be argument and key.
+        let others = |at: usize| columns[..at].iter();
+        let is_new = |at: usize| !others(at).any(|other| Arc::ptr_eq(other, &columns[at]));
+        let new = (0..columns.len()).filter(|at| is_new(*at));
+        self.bytes += new.map(|at| columns[at].get_array_memory_size()).sum::<usize>();
         self.bytes += groups.len() * size_of::<(u32, u32)>();
         self.batches.push(columns);
         Ok(())

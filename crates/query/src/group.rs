@@ -50,7 +50,8 @@ impl Parts {
         self.input.len() - 1
     }
 
-    fn first(&mut self, node: Node, ty: DataType) -> usize {
+    /// Adds a call that gives the first value of a group.
+    pub fn first(&mut self, node: Node, ty: DataType) -> usize {
         let at = self.add(node, ty.clone());
         let of = ty.clone();
         self.calls.push((Arc::new(move || Box::new(First::new(of.clone()))), vec![at], None, ty));
@@ -77,6 +78,16 @@ impl Found {
     }
 }
 
+/// Groups that have been made.
+pub struct Grouped {
+    /// The step.
+    pub plan: Plan,
+    /// What it is made of.
+    pub parts: Parts,
+    /// Where its values are found, with their types.
+    pub found: Vec<(ExprId, TypeRef, Found)>,
+}
+
 impl Compiler<'_> {
     /// Groups and aggregates of a query.
     pub fn group(&mut self, id: QueryId, plan: Plan) -> Result<Plan> {
@@ -84,6 +95,12 @@ impl Compiler<'_> {
         let query = bound.query(id);
         let mut parts = Parts::default();
         let sets = expand(&query.sets, query);
+        let mut aggregates = Vec::new();
+        self.aggregates_of(query, &mut aggregates);
+        if let Some(call) = self.distinct_count(query, &aggregates) {
+            let made = self.count_distinct(query, aggregates[0], call, plan)?;
+            return self.after(query, made.plan, &made.parts, made.found, Vec::new(), None, None);
+        }
         let mut found = Vec::new();
         for item in &query.groups {
             let target = self.target_of(query, item);
@@ -91,8 +108,6 @@ impl Compiler<'_> {
             let (node, again) = (self.node(target.value)?, self.node(target.value)?);
             found.push((target.value, ty, self.keyed(&mut parts, node, again, ty)?));
         }
-        let mut aggregates = Vec::new();
-        self.aggregates_of(query, &mut aggregates);
         for id in &aggregates {
             let Expr::Aggregate(call) = bound.expr(*id) else { continue };
             let before = std::mem::replace(&mut self.frame().deeper, call.up);

@@ -17,6 +17,7 @@ mod build;
 mod change;
 mod compile;
 mod containers;
+mod counted;
 mod distinct;
 mod entries;
 mod env;

@@ -19,6 +19,9 @@ use crate::error::{Result, SqlError, state};
 use crate::plan::room::{Place, QUERY_BYTES, Room, Running};
 use crate::waits::Waits;
 
+/// Changes of a transaction that are worth hurrying for.
+const MUCH_BYTES: u64 = 64 << 10;
+
 /// A transaction that is shared, and a flag that ends its statement.
 pub struct Scope {
     tx: Mutex<Option<Transaction>>,
@@ -65,6 +68,12 @@ impl Scope {
     pub fn tx(&self) -> Result<MappedMutexGuard<'_, Transaction>> {
         MutexGuard::try_map(self.tx.lock(), Option::as_mut)
             .map_err(|_| SqlError::new(state::NO_TRANSACTION, "the transaction has ended"))
+    }
+
+    /// Whether the transaction has changes in memory that others may wait for.
+    pub fn holds_much(&self) -> bool {
+        let tx = self.tx.try_lock();
+        tx.is_some_and(|tx| tx.as_ref().is_some_and(|tx| tx.memory_bytes() >= MUCH_BYTES))
     }
 
     /// Takes the transaction out, to end it.

@@ -17,6 +17,8 @@ pub struct Heap {
     pub thread: fn() -> i64,
     /// Gives back to the system what the program keeps and does not need: freed memory, code that ran once.
     pub give_back: fn(),
+    /// Gives back to the system the freed memory that this thread keeps for itself.
+    pub thread_give_back: fn(),
 }
 
 static HEAP: OnceLock<Heap> = OnceLock::new();
@@ -35,6 +37,13 @@ pub fn process_bytes() -> Option<i64> {
 pub fn give_back() {
     if let Some(heap) = HEAP.get() {
         (heap.give_back)();
+    }
+}
+
+/// Gives back to the system the freed memory that this thread keeps for itself, which no other thread could use.
+pub fn thread_give_back() {
+    if let Some(heap) = HEAP.get() {
+        (heap.thread_give_back)();
     }
 }
 

@@ -283,6 +283,11 @@ impl Transaction {
         self.options.isolation
     }
 
+    /// Bytes that its changes and locks have of the memory of transactions.
+    pub fn memory_bytes(&self) -> u64 {
+        self.memory.bytes()
+    }
+
     /// The newest commit that the transaction has seen.
     pub fn csn(&self) -> Csn {
         self.snapshot.csn()

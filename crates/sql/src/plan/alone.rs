@@ -36,7 +36,12 @@ impl Batches {
             return Err(error);
         }
         let (scope, room) = (&self.scope, self.scope.room());
-        let begun = room.admit(&self.handle, || scope.go_on(), |place| scope.begin_alone(place));
+        let begun = room.admit(
+            &self.handle,
+            scope.holds_much(),
+            || scope.go_on(),
+            |place| scope.begin_alone(place),
+        );
         self.running = Some(begun.map_err(|e| match e.state() {
             state::OUT_OF_MEMORY => error,
             _ => e,

@@ -100,13 +100,18 @@ impl Runner {
         &self.room
     }
 
-    /// Waits until there is room for what takes this number of bytes.
+    /// Waits until there is room for what takes this number of bytes; `holds` as for [`Room::admit`].
     ///
     /// # Errors
     /// `53200`: there is none, now or ever; those of `go_on`.
-    pub fn admit(&self, bytes: u64, go_on: impl Fn() -> Result<()>) -> Result<Running> {
+    pub fn admit(
+        &self,
+        bytes: u64,
+        holds: bool,
+        go_on: impl Fn() -> Result<()>,
+    ) -> Result<Running> {
         self.room.check(bytes)?;
-        self.room.admit(self.runtime.handle(), go_on, |place| self.room.begin(place, bytes))
+        self.room.admit(self.runtime.handle(), holds, go_on, |place| self.room.begin(place, bytes))
     }
 
     /// Where plans run.
@@ -241,8 +246,12 @@ impl Batches {
     fn begin(&mut self) -> Result<()> {
         if self.running.is_none() {
             let (scope, room) = (&self.scope, self.scope.room());
-            let begun =
-                room.admit(&self.handle, || scope.go_on(), |place| scope.begin_query(place))?;
+            let begun = room.admit(
+                &self.handle,
+                scope.holds_much(),
+                || scope.go_on(),
+                |place| scope.begin_query(place),
+            )?;
             self.running = Some(begun);
         }
         Ok(())

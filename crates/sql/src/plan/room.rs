@@ -12,7 +12,8 @@
 //! budgets know of ([`Own`]): it takes little more than it was given, however much the machine has. A program that embeds
 //! the library takes memory for what the library cannot know.
 //!
-//! Who finds no room waits in one line, in which no query overtakes. The first in line is refused when no query has ended
+//! Who finds no room waits in one line, in which only transactions that hold much overtake, and those that came long
+//! before not even they. The first in line is refused when no query has ended
 //! for [`PATIENCE`]; as long as some do, all wait on.
 //!
 //! What spills opens files, thousands of them where a query gets little memory for many rows. The database's own
@@ -37,6 +38,8 @@ use crate::error::{Result, SqlError, state};
 
 /// The kernel is asked no more often than this.
 const LOOK_EVERY_NS: u64 = 5_000_000;
+/// Likewise for statements that have ended: most are short, and a look costs more than they do.
+const REST_LOOK_NS: u64 = 50_000_000;
 /// What a query may take beside what is charged: its plan, blocks and batches of each step, rows on their way.
 pub const QUERY_BYTES: u64 = 16 << 20;
 /// Percent of the open files that were left when no query ran, from which on queries wait, and end.
@@ -44,6 +47,9 @@ const FILES_SHORT: u64 = 50;
 const FILES_OVER: u64 = 75;
 /// How long a query waits while no other one ends, before it is refused.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// A transaction that holds much waits as if it had come this much earlier: what it holds is free the sooner. No more
+/// than that, so that others come to their turn, too.
+const HEAD_START: Duration = Duration::from_secs(5);
 /// Who waits looks this often whether there is room, and whether it is still wanted.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// What a statement without a plan may have taken where the process is over its limit.
@@ -58,6 +64,8 @@ const LARGE: u64 = 4;
 /// What the allocator may keep of freed memory, and how often it is told to give it back, in nanoseconds.
 const KEPT_BYTES: u64 = 8 << 20;
 const GIVE_BACK_EVERY_NS: u64 = 50_000_000;
+/// Where a machine or a control group sets the limits, it may keep this part of what is there before queries hold back.
+const KEPT_SHARE: u64 = 4;
 /// Queries hold back, and end but for one, this far below where each ends.
 const SHORT_BYTES: u64 = 8 << 20;
 const OVER_BYTES: u64 = 4 << 20;
@@ -187,11 +195,14 @@ struct Taken {
     kept: u64,
 }
 
+/// When one came, in nanoseconds, and how many had come before.
+type Number = (u64, u64);
+
 /// Who waits; the first number is the next one's turn.
 #[derive(Debug, Default)]
 struct Line {
-    next: u64,
-    waiting: BTreeMap<u64, Arc<Notify>>,
+    came: u64,
+    waiting: BTreeMap<Number, Arc<Notify>>,
 }
 
 impl Line {
@@ -243,9 +254,14 @@ impl Room {
     }
 
     fn look(&self) -> Look {
+        self.look_after(LOOK_EVERY_NS)
+    }
+
+    /// What the process took at the last look, or takes now where that is so many nanoseconds ago.
+    fn look_after(&self, every_ns: u64) -> Look {
         let now = SystemClock.monotonic_ns();
         let looked = self.looked_ns.load(Ordering::Relaxed);
-        if now.saturating_sub(looked) >= LOOK_EVERY_NS || looked == 0 {
+        if now.saturating_sub(looked) >= every_ns || looked == 0 {
             self.looked_ns.store(now.max(1), Ordering::Relaxed);
             let mut look = (self.ask)();
             if self.keeps_much(look, now) {
@@ -270,15 +286,31 @@ impl Room {
     /// Whether the allocator is to give back memory now: it keeps what statements freed for a while, and the next one
     /// takes other sizes.
     fn keeps_much(&self, look: Look, now: u64) -> bool {
-        let Some(own) = self.own.get() else { return false };
-        let heap = u64::try_from(heap::process_bytes().unwrap_or(0)).unwrap_or(0);
-        let much = look.resident > heap + KEPT_BYTES.max(own.limit / 16);
+        let much = self.keeps(look);
         let before = self.gave_back_ns.load(Ordering::Relaxed);
         let due = much && now.saturating_sub(before) >= GIVE_BACK_EVERY_NS;
         if due {
             self.gave_back_ns.store(now, Ordering::Relaxed);
         }
         due
+    }
+
+    /// Whether more is freed and kept than should be: a part of what the process has.
+    fn keeps(&self, look: Look) -> bool {
+        let Some(heap) = heap::process_bytes() else { return false };
+        let most = match self.own.get() {
+            Some(own) => KEPT_BYTES.max(own.limit / 16),
+            None => KEPT_BYTES.max(self.marks.short / KEPT_SHARE),
+        };
+        look.resident > u64::try_from(heap).unwrap_or(0) + most
+    }
+
+    /// Before a statement's thread waits, for a client or for its turn: gives back what it keeps of freed memory where the
+    /// process keeps much. The allocator has pages for each thread, so what many that wait have kept no other could use.
+    pub fn rest(&self) {
+        if self.keeps(self.look_after(REST_LOOK_NS)) {
+            heap::thread_give_back();
+        }
     }
 
     /// Which limits the process is above.
@@ -378,11 +410,13 @@ impl Room {
         Ok(Kept { room: Arc::clone(self), bytes })
     }
 
-    /// A place at the end of the line.
-    fn queue(self: &Arc<Room>) -> Place {
+    /// A place at the end of the line; before those that came a short while ago, for a transaction that `holds` much.
+    fn queue(self: &Arc<Room>, holds: bool) -> Place {
+        let head_start = if holds { HEAD_START.as_nanos() as u64 } else { 0 };
         let mut line = self.line.lock();
-        let (number, turn) = (line.next, Arc::new(Notify::new()));
-        line.next += 1;
+        let came_ns = SystemClock.monotonic_ns().saturating_sub(head_start);
+        let (number, turn) = ((came_ns, line.came), Arc::new(Notify::new()));
+        line.came += 1;
         line.waiting.insert(number, Arc::clone(&turn));
         Place { room: Arc::clone(self), number, turn }
     }
@@ -393,13 +427,14 @@ impl Room {
         u128::from(now_ns.saturating_sub(moved)) > PATIENCE.as_nanos()
     }
 
-    /// Waits in line until `begin` has begun.
+    /// Waits in line until `begin` has begun; `holds` says that the transaction has changes that others have no memory for.
     ///
     /// # Errors
     /// `53200` when nothing moves; those of `go_on`, which is asked now and then.
     pub fn admit<T>(
         self: &Arc<Room>,
         handle: &Handle,
+        holds: bool,
         go_on: impl Fn() -> Result<()>,
         begin: impl Fn(Option<&Place>) -> Option<T>,
     ) -> Result<T> {
@@ -413,7 +448,10 @@ impl Room {
             if self.is_stuck(began, SystemClock.monotonic_ns()) {
                 return Err(self.refusal());
             }
-            let place = place.get_or_insert_with(|| self.queue());
+            if place.is_none() {
+                self.rest();
+            }
+            let place = place.get_or_insert_with(|| self.queue(holds));
             handle.block_on(place.wait(LOOK_EVERY));
         }
     }
@@ -496,7 +534,7 @@ impl Drop for Kept {
 #[derive(Debug)]
 pub struct Place {
     room: Arc<Room>,
-    number: u64,
+    number: Number,
     turn: Arc<Notify>,
 }
 

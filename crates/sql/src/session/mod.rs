@@ -240,6 +240,7 @@ impl Session {
         }
         self.report(client);
         self.note_state();
+        self.instance.runner.room().rest();
         Ok(())
     }
 
@@ -487,6 +488,7 @@ impl Session {
         let ended = self.end_implicit(client);
         self.report(client);
         self.note_state();
+        self.instance.runner.room().rest();
         ended
     }
 

@@ -50,7 +50,8 @@ impl Session {
     fn admitted(&self, bytes: u64) -> Result<Running> {
         let time = self.settings.time(Id::StatementTimeout).filter(|time| !time.is_zero());
         let end = time.map(|time| SystemClock.monotonic_ns() + time.as_nanos() as u64);
-        self.instance.runner.admit(bytes, || {
+        let holds = self.block.as_ref().is_some_and(|block| block.scope.holds_much());
+        self.instance.runner.admit(bytes, holds, || {
             if self.cancel.load(Ordering::Relaxed) {
                 let text = "canceling statement due to user request";
                 return Err(SqlError::new(state::CANCELLED, text));

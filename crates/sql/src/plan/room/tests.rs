@@ -40,7 +40,7 @@ fn who_waits_goes_before_who_comes() {
     let one = || Look { resident: 700 * MIB, files: 10, files_limit: 100 };
     let room = room_of(1000, 100, one);
     let first = query(&room).expect("no query to wait for");
-    let place = room.queue();
+    let place = room.queue(false);
     assert!(room.begin(Some(&place), QUERY_BYTES).is_none(), "one runs");
     let turns = tokio::runtime::Builder::new_current_thread().enable_time().build();
     turns.expect("a runtime of this thread").block_on(async {
@@ -115,7 +115,7 @@ fn long_texts_share_the_room_by_their_bytes() {
 fn the_line_moves_in_order() {
     let room = room_of(1000, 100, Look::default);
     let all = room.begin(None, 490 * MIB).expect("there is room");
-    let (large, small) = (room.queue(), room.queue());
+    let (large, small) = (room.queue(false), room.queue(false));
     assert!(room.begin(Some(&small), MIB).is_none(), "a small one does not overtake");
     drop(all);
     assert!(room.begin(Some(&small), MIB).is_none());
@@ -123,6 +123,18 @@ fn the_line_moves_in_order() {
     drop(large);
     assert!(room.begin(Some(&small), MIB).is_some());
     drop(begun);
+}
+
+#[test]
+fn who_holds_much_goes_before_who_came_a_short_while_ago() {
+    let room = room_of(1000, 100, Look::default);
+    let all = room.begin(None, 490 * MIB).expect("there is room");
+    let (reader, writer) = (room.queue(false), room.queue(true));
+    drop(all);
+    assert!(room.begin(Some(&reader), MIB).is_none());
+    assert!(room.begin(Some(&writer), MIB).is_some());
+    let next = room.queue(true);
+    assert!(writer.number < next.number, "they keep their own order");
 }
 
 #[test]
