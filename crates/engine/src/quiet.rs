@@ -126,6 +126,7 @@ pub(crate) fn look(shared: &Shared) {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 mod tests {
     use super::*;
 

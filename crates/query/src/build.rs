@@ -74,6 +74,10 @@ pub fn compile(
     Ok(Output { columns: named.collect(), plan: rel.plan })
 }
 
+/// Of this many rows or fewer a sort keeps the first ones in a heap, which is never written to files; more are sorted like
+/// all rows, which may be.
+const HEAP_ROWS: usize = 8192;
+
 /// The targets that are part of the result.
 pub fn visible(query: &Query) -> impl Iterator<Item = &Target> {
     query.targets.iter().filter(|target| !target.hidden)
@@ -387,7 +391,7 @@ impl Compiler<'_> {
         Ok(match LexOrdering::new(exprs) {
             // A sort keeps one row at least; what is to be left of them is the business of the limit.
             Some(order) => {
-                let fetch = fetch.map(|rows| rows.max(1));
+                let fetch = fetch.filter(|rows| *rows <= HEAP_ROWS).map(|rows| rows.max(1));
                 Arc::new(SortExec::new(order, plan).with_fetch(fetch))
             }
             None => plan,

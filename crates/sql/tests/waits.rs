@@ -123,6 +123,8 @@ fn a_query_that_needs_more_memory_than_its_limit_spills_or_ends() {
     assert_eq!(talk.rows("select 1").len(), 1);
     talk.rows("set query_memory_limit = '8MB'");
     assert_eq!(talk.rows(sorted)[0][0].as_deref(), Some("400000"));
+    let counted = "select count(distinct md5(a::text)) from generate_series(1, 400000) g(a)";
+    assert_eq!(talk.rows(counted)[0][0].as_deref(), Some("400000"));
     talk.rows("reset query_memory_limit");
     assert_eq!(talk.rows(joined)[0][0].as_deref(), Some("300000"));
 }

@@ -9,6 +9,7 @@ mod aggregates;
 #[path = "../beside/call.rs"]
 mod call;
 mod expressions;
+mod memory;
 #[path = "../beside/oracle.rs"]
 mod oracle;
 mod sets;

@@ -113,3 +113,16 @@ select null::int + 1 / (id - 1) from t
 select 1 + 1, a, count(*) from t group by grouping sets ((), (1 + 1), (a))
 select distinct a + null::int, b from t
 select distinct max(a) + null::int, upper('a') from t
+select count(distinct f) from t
+select count(distinct m) from t where false
+select count(distinct 1) from t
+select m, count(distinct c) from t group by m
+select c, count(distinct f) from t group by c having count(distinct f) > 0
+select b, count(distinct iv) + 1 from t group by b
+select 1, count(distinct a) from t group by 1
+select count(distinct (a, b)) from t
+select t.id, (select count(distinct o.qty) from o where o.t_id = t.id) from t
+select t.id, (select count(distinct t.a) from o limit 1) from t group by t.id
+select a, count(distinct n) from t group by rollup(a)
+select count(distinct b) filter (where a > 1) from t
+select count(distinct f) over () from t
