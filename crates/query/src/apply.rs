@@ -186,7 +186,7 @@ impl SubQuery {
                 return Err(Error::new("21000", text));
             }
             let outer = |column: &ArrayRef| match column.len() > row {
-                true => Col::constant(column.slice(row, 1)).spread(given.rows),
+                true => Col::constant(column.slice(row, 1)).spread(given.rows, env),
                 false => Ok(Arc::clone(column)),
             };
             let used = test.columns();
@@ -217,7 +217,7 @@ impl SubQuery {
     ) -> Result<Col> {
         let mut left = Vec::with_capacity(sides.len());
         for (side, ty) in sides {
-            let array = side.eval(rows, env)?.spread(rows.count)?;
+            let array = side.eval(rows, env)?.spread(rows.count, env)?;
             left.push(keys(env, *ty, &array)?);
         }
         let mut found = Vec::with_capacity(rows.count);

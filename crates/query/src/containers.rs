@@ -9,6 +9,7 @@ use onlap_kernels::{Col, Datum, Repr, repr};
 use onlap_pg::{Error, Oid, Result};
 
 use crate::env::Env;
+use crate::made::Made;
 use crate::node::{Node, Rows, Spread};
 
 /// ARRAY[…]
@@ -35,7 +36,7 @@ impl ArrayOf {
             self.values.iter().map(|v| v.eval(rows, env)).collect::<Result<_>>()?;
         let once = values.iter().all(|value| value.is_const);
         let count = if once { 1 } else { rows.count };
-        let mut out = Vec::with_capacity(count);
+        let mut out = Made::new(count, env);
         let outer = if self.nested { Repr::Bytes } else { self.repr };
         for row in 0..count {
             let datums: Vec<Datum<'_>> =
@@ -43,10 +44,9 @@ impl ArrayOf {
             let bytes =
                 if self.nested { nest(&datums, self.repr)? } else { flat(&datums, self.repr)? };
             env.cx().room(bytes.len())?;
-            out.push(Datum::bytes(bytes));
+            out.push(Datum::bytes(bytes))?;
         }
-        let array = Datum::column(Repr::Bytes, out.iter())?;
-        Ok(Col { array, is_const: once })
+        Ok(Col { array: out.column(Repr::Bytes)?, is_const: once })
     }
 }
 
@@ -141,16 +141,18 @@ impl RowOf {
         let values: Vec<Col> =
             self.values.iter().map(|v| v.eval(rows, env)).collect::<Result<_>>()?;
         let names: Vec<&str> = self.names.iter().map(|name| &**name).collect();
-        let mut out = Vec::with_capacity(rows.count);
-        for row in 0..rows.count {
+        let once = !values.is_empty() && values.iter().all(|value| value.is_const);
+        let count = if once { 1 } else { rows.count };
+        let mut out = Made::new(count, env);
+        for row in 0..count {
             let fields: Vec<(Oid, Datum<'_>)> = values
                 .iter()
                 .zip(self.types.iter().zip(&self.reprs))
                 .map(|(v, (oid, repr))| (*oid, Datum::at(&v.array, *repr, v.at(row))))
                 .collect();
-            out.push(Datum::bytes(build_named(&names, &fields)?));
+            out.push(Datum::bytes(build_named(&names, &fields)?))?;
         }
-        Ok(Col::new(Datum::column(Repr::Bytes, out.iter())?))
+        Ok(Col { array: out.column(Repr::Bytes)?, is_const: once })
     }
 }
 
@@ -176,8 +178,11 @@ impl FieldOf {
             }
             _ => Datum::Null,
         };
-        let out: Vec<Datum<'static>> = (0..value.array.len()).map(field).collect();
-        Ok(Col { array: Datum::column(self.repr, out.iter())?, is_const: value.is_const })
+        let mut out = Made::new(value.array.len(), env);
+        for row in 0..value.array.len() {
+            out.push(field(row))?;
+        }
+        Ok(Col { array: out.column(self.repr)?, is_const: value.is_const })
     }
 }
 
@@ -215,24 +220,25 @@ impl Elements {
     /// An array per row.
     pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
         let value = self.array.eval(rows, env)?;
-        let mut out = Vec::with_capacity(value.array.len());
+        let mut out = Made::new(value.array.len(), env);
         for row in 0..value.array.len() {
             let Datum::Bytes(bytes) = Datum::at(&value.array, Repr::Bytes, row) else {
-                out.push(Datum::Null);
+                out.push(Datum::Null)?;
                 continue;
             };
             let array = Array::load(&bytes, self.from);
             let elements: Vec<Datum<'_>> = array.iter().collect();
             let count = elements.len();
             let columns = [Datum::column(self.from, elements.iter())?];
-            let made = self.each.eval(&Rows { columns: &columns, count }, env)?.spread(count)?;
+            let made =
+                self.each.eval(&Rows { columns: &columns, count }, env)?.spread(count, env)?;
             let mut builder = Builder::new(self.to.1);
             for at in 0..count {
                 builder.push(&Datum::at(&made, self.to.1, at))?;
             }
-            out.push(Datum::bytes(builder.finish_as(&array.dims())));
+            out.push(Datum::bytes(builder.finish_as(&array.dims())))?;
         }
-        Ok(Col { array: Datum::column(Repr::Bytes, out.iter())?, is_const: value.is_const })
+        Ok(Col { array: out.column(Repr::Bytes)?, is_const: value.is_const })
     }
 }
 
@@ -266,23 +272,23 @@ impl Part {
         };
         let (upper, lower) = (values(&self.upper)?, values(&self.lower)?);
         let element = repr(&env.catalog, self.element).expect("its values were made");
-        let mut out = Vec::with_capacity(rows.count);
+        let mut out = Made::new(rows.count, env);
         for row in 0..rows.count {
             let array = Datum::at(&container.array, Repr::Bytes, container.at(row));
             let bound = |col: &Option<Col>| col.as_ref().map(|col| index(col, row));
             let uppers: Vec<_> = upper.iter().map(bound).collect();
             let lowers: Vec<_> = lower.iter().map(bound).collect();
             let Datum::Bytes(bytes) = &array else {
-                out.push(Datum::Null);
+                out.push(Datum::Null)?;
                 continue;
             };
             let array = Array::load(bytes, element);
             out.push(match self.lower.is_empty() {
                 true => one(&array, &uppers),
                 false => slice(&array, element, &uppers, &lowers)?,
-            });
+            })?;
         }
-        Ok(Col::new(Datum::column(self.repr, out.iter())?))
+        Ok(Col::new(out.column(self.repr)?))
     }
 }
 

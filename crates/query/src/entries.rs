@@ -352,7 +352,7 @@ impl LateralRun {
                 let mut columns = Vec::with_capacity(self.schema.fields().len());
                 for column in left.columns() {
                     let one = onlap_kernels::Col::constant(column.slice(row, 1));
-                    columns.push(one.spread(batch.num_rows())?);
+                    columns.push(one.spread(batch.num_rows(), &self.env)?);
                 }
                 columns.extend(batch.columns().iter().cloned());
                 let joined = self.met(columns, batch.num_rows())?;

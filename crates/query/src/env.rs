@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::{Array as _, ArrayRef};
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap_kernels::{Cx, Datum, Session};
@@ -31,6 +32,14 @@ pub struct Env {
     pub context: Mutex<Option<Arc<TaskContext>>>,
 }
 
+/// Columns that take less are made without asking.
+pub const COLUMN_BYTES: usize = 256 << 10;
+
+/// What the values of a column take; all there is, where they do not fit a column's limits.
+pub fn bytes_of(column: &ArrayRef) -> usize {
+    column.to_data().get_slice_memory_size().unwrap_or(usize::MAX)
+}
+
 impl Env {
     /// A step that calculates expressions itself is done with a batch: what its functions took is given back.
     ///
@@ -38,6 +47,14 @@ impl Env {
     /// `53200`.
     pub fn batch_done(&self) -> Result<()> {
         self.session.calculated(std::ptr::from_ref(self).addr(), 0)
+    }
+
+    /// Asks before a column of so many bytes is made. Small ones are part of the batch, which its step has asked for.
+    ///
+    /// # Errors
+    /// `53200`.
+    pub fn room(&self, bytes: usize) -> Result<()> {
+        if bytes < COLUMN_BYTES { Ok(()) } else { self.session.room(bytes) }
     }
 
     /// What kernels are called with.

@@ -31,6 +31,7 @@ mod layout;
 mod lists;
 mod locks;
 mod logic;
+mod made;
 mod membership;
 mod node;
 mod ordered;

@@ -86,7 +86,11 @@ impl Pieces {
         }
     }
 
-    fn finish(self) -> Result<Col> {
+    fn finish(self, env: &Env) -> Result<Col> {
+        // What a value takes, one with another of its array.
+        let each = |array: &ArrayRef| crate::env::bytes_of(array) / array.len().max(1);
+        let each: Vec<usize> = self.arrays.iter().map(each).collect();
+        env.room(self.at.iter().fold(0, |sum: usize, (of, _)| sum.saturating_add(each[*of])))?;
         let arrays: Vec<&dyn Array> = self.arrays.iter().map(|array| &**array).collect();
         Ok(Col::new(arrow_select::interleave::interleave(&arrays, &self.at).map_err(arrow)?))
     }
@@ -120,7 +124,7 @@ pub fn case(
     if !open.is_empty() {
         out.set(&open, &otherwise.eval_at(&open, rows, env)?);
     }
-    out.finish()
+    out.finish(env)
 }
 
 /// COALESCE.
@@ -139,7 +143,7 @@ pub fn coalesce(arms: &[Arm], ty: &DataType, rows: &Rows<'_>, env: &Env) -> Resu
             values.is_null(at - 1)
         });
     }
-    out.finish()
+    out.finish(env)
 }
 
 /// IS DISTINCT FROM.
@@ -158,7 +162,7 @@ pub fn distinct(call: &Call, rows: &Rows<'_>, env: &Env) -> Result<Col> {
 pub fn null_if(call: &Call, rows: &Rows<'_>, env: &Env) -> Result<Col> {
     let sides = call.values(rows, env)?;
     let equal = Col::new(call.kernel.eval(&sides, rows.count, &mut env.cx())?);
-    let first = sides[0].clone().spread(rows.count)?;
+    let first = sides[0].clone().spread(rows.count, env)?;
     let mut out = Pieces::new(first.data_type(), rows.count);
     let kept: Vec<u32> =
         (0..rows.count as u32).filter(|row| truth(&equal, *row as usize) != Some(true)).collect();
@@ -166,7 +170,7 @@ pub fn null_if(call: &Call, rows: &Rows<'_>, env: &Env) -> Result<Col> {
     for row in kept {
         out.at[row as usize] = (1, row as usize);
     }
-    out.finish()
+    out.finish(env)
 }
 
 /// GREATEST, LEAST: NULLs are left out.
@@ -174,7 +178,7 @@ pub fn greatest(values: &[Node], least: bool, ty: Oid, rows: &Rows<'_>, env: &En
     let mut arrays = Vec::with_capacity(values.len());
     let mut keys = Vec::with_capacity(values.len());
     for value in values {
-        let array = value.eval(rows, env)?.spread(rows.count)?;
+        let array = value.eval(rows, env)?.spread(rows.count, env)?;
         keys.push(crate::keys::keys(env, ty, &array)?);
         arrays.push(array);
     }
@@ -195,7 +199,7 @@ pub fn greatest(values: &[Node], least: bool, ty: Oid, rows: &Rows<'_>, env: &En
             out.at[row] = (best + 1, row);
         }
     }
-    out.finish()
+    out.finish(env)
 }
 
 /// A comparison of rows in their order.

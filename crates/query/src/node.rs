@@ -15,6 +15,7 @@ use parking_lot::Mutex;
 use crate::apply::SubQuery;
 use crate::containers::{ArrayOf, FieldOf, Part, RowOf};
 use crate::env::Env;
+use crate::made::Made;
 use crate::membership::AnyOf;
 
 /// The rows that an expression is calculated for.
@@ -143,7 +144,7 @@ impl Node {
             Node::Case(arms, otherwise, ty) => crate::logic::case(arms, otherwise, ty, rows, env)?,
             Node::Coalesce(arms, ty) => crate::logic::coalesce(arms, ty, rows, env)?,
             Node::With { at, value, body } => {
-                let value = value.eval(rows, env)?.spread(rows.count)?;
+                let value = value.eval(rows, env)?.spread(rows.count, env)?;
                 let mut columns = rows.columns.to_vec();
                 columns.resize(*at, Arc::clone(&value));
                 columns.push(value);
@@ -167,7 +168,7 @@ impl Node {
                 Col { array, is_const: value.is_const }
             }
             Node::Pick(value, table) => {
-                let at = value.eval(rows, env)?.spread(rows.count)?;
+                let at = value.eval(rows, env)?.spread(rows.count, env)?;
                 Col::new(arrow_select::take::take(table, &at, None).map_err(arrow)?)
             }
             Node::Wide(value) => {
@@ -290,15 +291,16 @@ pub trait Spread {
     /// A value per row.
     ///
     /// # Errors
-    /// The column would be too large.
-    fn spread(self, rows: usize) -> Result<ArrayRef>;
+    /// The column would be too large; `53200`.
+    fn spread(self, rows: usize, env: &Env) -> Result<ArrayRef>;
 }
 
 impl Spread for Col {
-    fn spread(self, rows: usize) -> Result<ArrayRef> {
+    fn spread(self, rows: usize, env: &Env) -> Result<ArrayRef> {
         if !self.is_const || rows == 1 {
             return Ok(self.array);
         }
+        env.room(crate::env::bytes_of(&self.array).saturating_mul(rows))?;
         let at = UInt32Array::from(vec![0; rows]);
         arrow_select::take::take(&self.array, &at, None).map_err(arrow)
     }
@@ -342,7 +344,7 @@ fn via_text(value: &Col, from: Oid, to: Oid, env: &Env) -> Result<Col> {
     let read = onlap_kernels::repr(&env.catalog, from).ok_or_else(|| unserved(env, from))?;
     let written = onlap_kernels::repr(&env.catalog, to).ok_or_else(|| unserved(env, to))?;
     let mut cx = env.cx();
-    let mut out = Vec::with_capacity(value.array.len());
+    let mut out = Made::new(value.array.len(), env);
     let mut text = String::new();
     for row in 0..value.array.len() {
         out.push(match Datum::at(&value.array, read, row) {
@@ -352,9 +354,9 @@ fn via_text(value: &Col, from: Oid, to: Oid, env: &Env) -> Result<Col> {
                 onlap_kernels::output(&mut cx, from, &datum, &mut text)?;
                 onlap_kernels::input(&mut cx, onlap_pg::TypeRef::new(to), &text)?
             }
-        });
+        })?;
     }
-    Ok(Col { array: Datum::column(written, out.iter())?, is_const: value.is_const })
+    Ok(Col { array: out.column(written)?, is_const: value.is_const })
 }
 
 /// A type of which there are no values.

@@ -156,7 +156,7 @@ impl Over {
     }
 
     fn arg(&self, at: usize, chunk: &Chunk<'_>, env: &Env) -> Result<ArrayRef> {
-        self.args[at].node.eval(&chunk.rows, env)?.spread(chunk.rows.count)
+        self.args[at].node.eval(&chunk.rows, env)?.spread(chunk.rows.count, env)
     }
 
     fn ntile(&self, chunk: &Chunk<'_>, env: &Env) -> Result<ArrayRef> {

@@ -10,7 +10,7 @@ use datafusion_common::Result;
 use datafusion_expr::ColumnarValue;
 use datafusion_physical_expr::PhysicalExpr;
 
-use crate::env::Env;
+use crate::env::{Env, bytes_of};
 use crate::error::external;
 use crate::node::{Node, Rows, Spread};
 
@@ -54,13 +54,6 @@ impl Hash for Computed {
 /// Rows for which long values are made at once: what is made on the way to a value asks for its memory only from 64 KiB on
 /// (`Cx::room`).
 const LONG_ROWS: usize = 512;
-/// Values that take less are put into one column without asking.
-const JOINED_BYTES: usize = 256 << 10;
-
-/// What values take; those that do not fit a column's limits take all.
-fn bytes_of(values: &ArrayRef) -> usize {
-    values.to_data().get_slice_memory_size().unwrap_or(usize::MAX)
-}
 
 impl Computed {
     /// The values of rows.
@@ -93,9 +86,7 @@ impl Computed {
     fn joined(&self, pieces: &[ArrayRef], before: usize) -> onlap_pg::Result<ArrayRef> {
         let session = &self.env.session;
         let bytes = pieces.iter().map(bytes_of).fold(0, usize::saturating_add);
-        if bytes >= JOINED_BYTES {
-            session.room(bytes)?;
-        }
+        self.env.room(bytes)?;
         let pieces: Vec<&dyn Array> = pieces.iter().map(|values| &**values).collect();
         let whole = arrow_select::concat::concat(&pieces).map_err(crate::node::arrow)?;
         session.calculated(self.id(), before.saturating_add(bytes))?;
@@ -111,7 +102,8 @@ impl Computed {
     fn values(&self, rows: &Rows<'_>, before: usize) -> onlap_pg::Result<ArrayRef> {
         let session = &self.env.session;
         let id = self.id();
-        let made = self.node.eval(rows, &self.env).and_then(|value| value.spread(rows.count));
+        let made =
+            self.node.eval(rows, &self.env).and_then(|value| value.spread(rows.count, &self.env));
         match made {
             Ok(made) => {
                 session.calculated(id, before.saturating_add(bytes_of(&made)))?;

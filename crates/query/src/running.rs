@@ -214,7 +214,7 @@ fn totals(
     let kept = call.kept(rows, env)?;
     let mut args = Vec::with_capacity(call.args.len());
     for arg in &call.args {
-        args.push(arg.eval_at(&kept, rows, env)?.spread(kept.len())?);
+        args.push(arg.eval_at(&kept, rows, env)?.spread(kept.len(), env)?);
     }
     let (mut results, mut which) = (Vec::new(), Vec::with_capacity(rows.count));
     let (mut at, mut row) = (0, 0);

@@ -57,7 +57,7 @@ impl Over {
         let kept = self.kept(&chunk.rows, env)?;
         let mut args = Vec::with_capacity(self.args.len());
         for arg in &self.args {
-            args.push(arg.eval_at(&kept, &chunk.rows, env)?.spread(kept.len())?);
+            args.push(arg.eval_at(&kept, &chunk.rows, env)?.spread(kept.len(), env)?);
         }
         let mut before = Vec::with_capacity(count + 1);
         let mut rows = kept.iter().peekable();

@@ -362,7 +362,8 @@ impl Work {
         let mut bounds = Vec::new();
         if self.calls.iter().any(|call| call.what.has_frame()) {
             let value = self.frame.value.as_ref();
-            let values = value.map(|node| node.eval(&rows, &self.env)?.spread(rows.count));
+            let values =
+                value.map(|node| node.eval(&rows, &self.env)?.spread(rows.count, &self.env));
             let values = values.transpose()?;
             let distances = held.distances.as_ref().expect("they are known before any row");
             for of in &partitions {
