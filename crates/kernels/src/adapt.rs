@@ -12,6 +12,7 @@ pub use hot::{Of, Plain, check1, check2, map1, map2, test_texts, test2};
 use arrow_array::ArrayRef;
 use onlap_pg::Result;
 
+use crate::cx::ASKED_BYTES;
 use crate::misc::growth::Growth;
 use crate::{Col, Cx, Kernel, Ty};
 
@@ -21,13 +22,15 @@ pub(crate) const LOOK_EVERY: usize = 1024;
 /// The results of a loop over rows; there is room for those that are long together.
 pub(crate) struct Results<R: Ty> {
     builder: R::Builder,
+    /// Bytes of those for which nothing was asked.
+    small: usize,
     growth: Growth,
 }
 
 impl<R: Ty> Results<R> {
     /// None yet, of a number of rows.
     pub(crate) fn new(rows: usize) -> Results<R> {
-        Results { builder: R::builder(rows), growth: Growth::new() }
+        Results { builder: R::builder(rows), small: 0, growth: Growth::new() }
     }
 
     /// Adds a result.
@@ -36,9 +39,13 @@ impl<R: Ty> Results<R> {
     /// `54000`: they are too large together for one column; `53200`.
     #[inline]
     pub(crate) fn push(&mut self, value: R::Owned, cx: &Cx<'_>) -> Result<()> {
+        let before = R::held(&self.builder);
         R::push(&mut self.builder, value)?;
-        // The builder doubles what it has, and what it had is there until that is copied.
-        self.growth.memory(cx, R::held(&self.builder).saturating_mul(2))
+        let bytes = R::held(&self.builder) - before;
+        if bytes < ASKED_BYTES {
+            self.small += bytes;
+        }
+        self.growth.memory(cx, self.small)
     }
 
     /// Adds NULL.

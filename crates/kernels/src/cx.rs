@@ -57,6 +57,9 @@ pub trait Session: Send + Sync {
     }
 }
 
+/// A kernel asks for the memory of values from this size on, one by one; smaller ones count together.
+pub(crate) const ASKED_BYTES: usize = 64 << 10;
+
 /// What a kernel is called with beside its arguments.
 pub struct Cx<'a> {
     /// Types, functions.
@@ -105,7 +108,7 @@ impl Cx<'_> {
             return Err(Error::new("54000", "requested length too large"));
         }
         // What is small is part of the batch, which its step has asked for.
-        if bytes < 64 << 10 { Ok(()) } else { self.session.room(bytes) }
+        if bytes < ASKED_BYTES { Ok(()) } else { self.session.room(bytes) }
     }
 
     /// Asks whether the statement is still wanted; loops over rows and bytes do so every thousand steps.

@@ -136,6 +136,8 @@ fn names_that_double_are_counted() {
 fn results_are_bounded() {
     let fixture = Fixture::with(false, 64 << 20);
     let mut talk = fixture.session();
+    let rows_in_rows =
+        format!("select {}g{} from generate_series(1, 900) g", "row(".repeat(26), ")".repeat(26));
     let refused = [
         ("select repeat('x', 2000000000)", "54000"),
         ("select lpad('x', 2000000000)", "54000"),
@@ -159,6 +161,15 @@ fn results_are_bounded() {
         ),
         ("select concat_ws(repeat('x', 9000000), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)", "53200"),
         ("select ('[' || repeat('1,', 4000000) || '1]')::jsonb", "53200"),
+        // A constant of many rows, and what is put together of one.
+        ("select concat('x', 4096, repeat('x', 524288)) from generate_series(1, 900)", "53200"),
+        ("select count(row(repeat('x', 524288), g)::text) from generate_series(1, 900) g", "53200"),
+        (
+            "select case when g > 0 then repeat('x', 524288) end from generate_series(1, 900) g",
+            "53200",
+        ),
+        // Each row within a row doubles the signs of the inner one.
+        (&rows_in_rows, "53200"),
     ];
     for (sql, expected) in refused {
         // What grows step by step may meet the memory's limit before that of a value.

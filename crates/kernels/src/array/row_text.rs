@@ -7,7 +7,6 @@ use onlap_pg::Result;
 
 use super::record::Record;
 use super::text::{is_space, send_field};
-use crate::misc::growth::fits;
 use crate::{Cx, Datum};
 
 /// record_out.
@@ -23,7 +22,8 @@ pub(crate) fn output(cx: &mut Cx<'_>, bytes: &[u8], out: &mut String) -> Result<
         }
         held.clear();
         crate::output(cx, oid, &value, &mut held)?;
-        fits(out.len().saturating_add(held.len().saturating_mul(2)))?;
+        // Each row within a row doubles the signs of the inner one.
+        cx.room(out.len().saturating_add(held.len().saturating_mul(2)))?;
         quote(&held, out);
     }
     out.push(')');

@@ -11,6 +11,9 @@ use crate::error::Result;
 use crate::plan::{Batches, Held};
 use crate::session::answer::{Chunk, Source};
 
+/// Values that are shorter ask for no memory.
+const LONG: usize = 64 << 10;
+
 /// Writes values of a query's columns.
 pub struct Encoder {
     env: Arc<Env>,
@@ -29,6 +32,16 @@ impl Encoder {
         Datum::at(batch.column(column), self.columns[column].1, row)
     }
 
+    /// A value of so many bytes has been written: what was taken on the way to a long one is given back, and the
+    /// statement may have ended meanwhile.
+    fn written(&self, bytes: usize) -> onlap_pg::Result<()> {
+        if bytes < LONG {
+            return Ok(());
+        }
+        self.env.batch_done()?;
+        self.env.cx().go_on()
+    }
+
     /// A value as text; `None` for NULL.
     ///
     /// # Errors
@@ -39,7 +52,9 @@ impl Encoder {
             value => {
                 let mut out = String::new();
                 let written = output(&mut self.env.cx(), self.columns[column].0, &value, &mut out);
-                written.map_err(|e| super::sql_error(&e, ""))?;
+                written
+                    .and_then(|()| self.written(out.len()))
+                    .map_err(|e| super::sql_error(&e, ""))?;
                 Ok(Some(out))
             }
         }
@@ -60,7 +75,9 @@ impl Encoder {
             value => {
                 let mut out = Vec::new();
                 let written = send(&mut self.env.cx(), self.columns[column].0, &value, &mut out);
-                written.map_err(|e| super::sql_error(&e, ""))?;
+                written
+                    .and_then(|()| self.written(out.len()))
+                    .map_err(|e| super::sql_error(&e, ""))?;
                 Ok(Some(out))
             }
         }
