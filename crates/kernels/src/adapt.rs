@@ -13,24 +13,24 @@ use arrow_array::ArrayRef;
 use onlap_pg::Result;
 
 use crate::cx::ASKED_BYTES;
-use crate::misc::growth::Growth;
 use crate::{Col, Cx, Kernel, Ty};
 
 /// After so many rows a loop asks whether it is still wanted.
 pub(crate) const LOOK_EVERY: usize = 1024;
 
-/// The results of a loop over rows; there is room for those that are long together.
+/// The results of a loop over rows. There is room for them: what a function has not asked for itself is asked for here.
 pub(crate) struct Results<R: Ty> {
     builder: R::Builder,
-    /// Bytes of those for which nothing was asked.
-    small: usize,
-    growth: Growth,
+    /// What the expression had asked for before.
+    before: usize,
+    /// Bytes of results when that was looked at last.
+    looked: usize,
 }
 
 impl<R: Ty> Results<R> {
     /// None yet, of a number of rows.
-    pub(crate) fn new(rows: usize) -> Results<R> {
-        Results { builder: R::builder(rows), small: 0, growth: Growth::new() }
+    pub(crate) fn new(rows: usize, cx: &Cx<'_>) -> Results<R> {
+        Results { builder: R::builder(rows), before: cx.session.asked(), looked: 0 }
     }
 
     /// Adds a result.
@@ -39,13 +39,16 @@ impl<R: Ty> Results<R> {
     /// `54000`: they are too large together for one column; `53200`.
     #[inline]
     pub(crate) fn push(&mut self, value: R::Owned, cx: &Cx<'_>) -> Result<()> {
-        let before = R::held(&self.builder);
         R::push(&mut self.builder, value)?;
-        let bytes = R::held(&self.builder) - before;
-        if bytes < ASKED_BYTES {
-            self.small += bytes;
-        }
-        self.growth.memory(cx, self.small)
+        let held = R::held(&self.builder);
+        if held - self.looked < ASKED_BYTES { Ok(()) } else { self.ask(held, cx) }
+    }
+
+    #[cold]
+    fn ask(&mut self, held: usize, cx: &Cx<'_>) -> Result<()> {
+        self.looked = held;
+        let asked = cx.session.asked().saturating_sub(self.before);
+        if asked < held { cx.session.room(held - asked) } else { Ok(()) }
     }
 
     /// Adds NULL.
@@ -68,7 +71,7 @@ fn run<R: Ty>(
     skip: impl Fn(usize) -> bool,
     mut value: impl FnMut(usize, &mut Cx<'_>) -> Result<R::Owned>,
 ) -> Result<ArrayRef> {
-    let mut out = Results::<R>::new(rows);
+    let mut out = Results::<R>::new(rows, cx);
     for row in 0..rows {
         if row % LOOK_EVERY == 0 {
             cx.go_on()?;

@@ -14,6 +14,11 @@ pub trait Session: Send + Sync {
     /// `53200`.
     fn room(&self, bytes: usize) -> Result<()>;
 
+    /// How many bytes were taken so by the expression that is being calculated.
+    fn asked(&self) -> usize {
+        0
+    }
+
     /// An expression was calculated for a batch: what was taken by [`Session::room`] is given back, and the result's bytes
     /// count in the place of those of the same expression's last result.
     ///
@@ -57,7 +62,7 @@ pub trait Session: Send + Sync {
     }
 }
 
-/// A kernel asks for the memory of values from this size on, one by one; smaller ones count together.
+/// Values that are smaller do not ask for their memory one by one; results count together.
 pub(crate) const ASKED_BYTES: usize = 64 << 10;
 
 /// What a kernel is called with beside its arguments.

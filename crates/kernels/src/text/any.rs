@@ -64,7 +64,7 @@ pub(super) fn kernel(
 ) -> Box<dyn Kernel> {
     let types: Vec<Oid> = types.args.iter().map(|ty| ty.oid).collect();
     each(move |cols, rows, cx| -> Result<ArrayRef> {
-        let mut out = Results::<Text>::new(rows);
+        let mut out = Results::<Text>::new(rows, cx);
         for row in 0..rows {
             if row % 1024 == 0 {
                 cx.go_on()?;

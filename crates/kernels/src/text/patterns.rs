@@ -113,7 +113,7 @@ type Call<R> = fn(&Row<'_>, &mut Known, &Cx<'_>) -> Result<Option<<R as Ty>::Own
 pub(super) fn calls<R: Ty>(f: Call<R>) -> Box<dyn Kernel> {
     each(move |args, rows, cx| -> Result<ArrayRef> {
         let mut known = Known::default();
-        let mut out = Results::<R>::new(rows);
+        let mut out = Results::<R>::new(rows, cx);
         for row in 0..rows {
             if row % 1024 == 0 {
                 cx.go_on()?;

@@ -14,7 +14,7 @@ pub fn by_row<R: Ty>(
     value: impl Fn(&[Col], usize, &mut Cx<'_>) -> Result<R::Owned> + Send + Sync + 'static,
 ) -> Box<dyn Kernel> {
     each(move |args, rows, cx| {
-        let mut out = Results::<R>::new(rows);
+        let mut out = Results::<R>::new(rows, cx);
         for row in 0..rows {
             if row % LOOK_EVERY == 0 {
                 cx.go_on()?;
@@ -42,7 +42,7 @@ pub fn prepared<P: 'static, A: Ty, R: Ty>(
         let (text, other) = (&args[at], &args[1 - at]);
         let (texts, values) = (Text::column(&text.array), A::column(&other.array));
         let mut held: Option<(&str, P)> = None;
-        let mut out = Results::<R>::new(rows);
+        let mut out = Results::<R>::new(rows, cx);
         for row in 0..rows {
             if row % LOOK_EVERY == 0 {
                 cx.go_on()?;

@@ -158,6 +158,10 @@ impl Session for Asked {
         self.view.scope.go_on().map_err(|e| of_sql(&e))
     }
 
+    fn asked(&self) -> usize {
+        self.memory.lock().now.as_ref().map_or(0, MemoryReservation::size)
+    }
+
     fn calculated(&self, expression: usize, bytes: usize) -> Result<()> {
         let mut memory = self.memory.lock();
         let Memory { pool, now, results } = &mut *memory;
