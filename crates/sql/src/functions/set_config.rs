@@ -17,6 +17,9 @@ use crate::view::View;
 /// Settings that functions ask for: name, value, and whether for the transaction alone.
 pub type Asked = Arc<Mutex<Vec<(String, String, bool)>>>;
 
+/// Settings that one statement may ask for.
+const MOST_ASKED: usize = 1000;
+
 struct SetConfig {
     asked: Asked,
     judge: Judge,
@@ -73,7 +76,14 @@ impl SetConfig {
         }
         let (name, value) = (name.text().to_lowercase(), value.text());
         self.must_set(&name, &value)?;
-        self.asked.lock().push((name, value.clone(), *local == Datum::Bool(true)));
+        let local = *local == Datum::Bool(true);
+        let mut asked = self.asked.lock();
+        // Of several for one setting the last one holds.
+        asked.retain(|(other, _, was_local)| (other, *was_local) != (&name, local));
+        if asked.len() >= MOST_ASKED {
+            return Err(SqlError::new("54000", "a statement sets too many settings"));
+        }
+        asked.push((name, value.clone(), local));
         Ok(value.into())
     }
 }

@@ -258,7 +258,7 @@ impl Settings {
     /// Fails for a value that is too long, or one too many.
     fn fits(&self, key: &Key, text: &str) -> Result<()> {
         if text.len() > VALUE_BYTES {
-            return Err(SqlError::new("54000", "the value of a setting is too long"));
+            return Err(too_long());
         }
         if !matches!(key, Key::Custom(_)) {
             return Ok(());
@@ -283,6 +283,10 @@ impl Settings {
     }
 }
 
+fn too_long() -> SqlError {
+    SqlError::new("54000", "the value of a setting is too long")
+}
+
 fn bytes_of(layer: &Layer) -> usize {
     let value = |value: &Value| if let Value::Text(text) = value { text.len() } else { 0 };
     let name = |key: &Key| if let Key::Custom(name) = key { name.len() } else { 0 };
@@ -297,14 +301,18 @@ fn key(name: &str) -> Result<Key> {
     }
 }
 
-/// Fails for a value that a known setting cannot have in a session of this role.
+/// Fails for a value that a setting cannot have in a session of this role.
 ///
 /// # Errors
-/// As [`Settings::set`], but for names that are not known.
+/// As [`Settings::set`].
 pub fn may_be(name: &str, text: &str, superuser: bool) -> Result<()> {
-    match find(name) {
-        Ok(_) => changeable(name, text, superuser).map(drop),
-        Err(_) => Ok(()),
+    let _ = match find(name) {
+        Ok(_) => changeable(name, text, superuser)?,
+        Err(_) => (key(name)?, Value::Text(String::new())),
+    };
+    match text.len() > VALUE_BYTES {
+        true => Err(too_long()),
+        false => Ok(()),
     }
 }
 
