@@ -20,8 +20,8 @@ use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Runner;
 use crate::plan::room::Room;
-use crate::session::Waker;
 use crate::session::texts::Texts;
+use crate::session::{Waker, temporary};
 use crate::settings::Configuration;
 
 /// An open database with what its sessions share.
@@ -122,7 +122,7 @@ impl Instance {
             used + of_plans.upgrade().map_or(0, |pool| pool.reserved() as u64)
         });
         let next_object = AtomicU32::new(objects.next_number());
-        Ok(Arc::new(Instance {
+        let instance = Arc::new(Instance {
             db,
             defaults,
             runner,
@@ -134,7 +134,11 @@ impl Instance {
             sessions: Mutex::default(),
             next_pid: AtomicI32::new(1),
             next_object,
-        }))
+        });
+        let left = temporary::forget_left(&instance);
+        // No session gets the number of one whose temporary relations are still there.
+        instance.next_pid.store(left + 1, Ordering::Relaxed);
+        Ok(instance)
     }
 
     /// The database.

@@ -6,6 +6,7 @@ use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, Said
 use super::checks;
 use super::columns::Declared;
 use super::naming::{self, choose};
+use super::temporary;
 use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action as Act;
@@ -203,7 +204,8 @@ impl<'a> Collector<'a> {
         let own = parent.last() == Some(&self.table.name)
             && parent.len().checked_sub(2).is_none_or(|i| parent[i] == self.table.schema);
         let parent = match self.view.table(&parent) {
-            Ok((_, table)) => {
+            Ok((name, table)) => {
+                temporary::check_reference(self.table, &name)?;
                 self.must_refer(&table.schema(), key)?;
                 table.name()
             }

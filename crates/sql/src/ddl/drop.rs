@@ -106,7 +106,6 @@ fn is_missing(e: &SqlError) -> bool {
 }
 
 fn locate(view: &View, what: What, parts: &[String]) -> Result<Name> {
-    let shown = parts.join(".");
     if what == What::Schema {
         let name = parts.last().cloned().unwrap_or_default();
         return match view.has_schema(&name) {
@@ -121,7 +120,8 @@ fn locate(view: &View, what: What, parts: &[String]) -> Result<Name> {
     }
     let missing = || {
         let state = if what == What::Index { state::NO_OBJECT } else { state::NO_TABLE };
-        SqlError::new(state, format!("{} \"{shown}\" does not exist", what.word()))
+        let name = parts.last().map_or("", String::as_str);
+        SqlError::new(state, format!("{} \"{name}\" does not exist", what.word()))
     };
     let (name, relation) = alter::relation(view, parts)?.ok_or_else(missing)?;
     if Some(relation) != what.relation() {
@@ -325,7 +325,11 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
     session.catalog_changed()
 }
 
-fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) -> Result<()> {
+/// Drops a sequence; with `cascade` from the columns that it fills.
+///
+/// # Errors
+/// Columns take values from it, and `cascade` is not said.
+pub fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) -> Result<()> {
     let engine = name.engine(&view.database);
     let id = view.scope.tx()?.sequence(&engine)?.schema().id;
     for (table_name, table) in view.tables()? {

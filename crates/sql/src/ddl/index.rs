@@ -24,7 +24,7 @@ pub fn create(
     create: &CreateIndex,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let (table_name, table) = view.table(&strings(&create.table.name))?;
+    let (table_name, table) = view.table_to("create indexes on", &strings(&create.table.name))?;
     view.must_own(Action::Alter, &table_name, naming::Relation::Table)?;
     view.must_create_in(&table_name.schema)?;
     if create.concurrently && session.is_in_block() {
