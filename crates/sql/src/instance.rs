@@ -199,7 +199,9 @@ impl Instance {
         let mut tx = self.db.begin()?;
         let mut pending = Pending::default();
         pending.put(&mut tx, &self.objects_table, kind, name, object)?;
-        self.commit(tx, &pending)
+        self.commit(tx, &pending)?;
+        self.catalog_changed();
+        Ok(())
     }
 
     /// A secret of this database that never changes: salts for roles that do not exist are made of it,
@@ -255,7 +257,8 @@ impl Instance {
     }
 
     /// Commits a transaction and shows everybody what it did to objects: in the order of the commits, since
-    /// a role or grant that was taken away would come back in memory otherwise.
+    /// a role or grant that was taken away would come back in memory otherwise. That plans are outdated is the
+    /// caller's to say.
     ///
     /// # Errors
     /// Those of the engine's commit.
@@ -267,7 +270,6 @@ impl Instance {
         let _changing = self.changing.lock();
         tx.commit()?;
         self.objects.store(Arc::new(self.objects.load().with(pending)));
-        self.catalog_changed();
         Ok(())
     }
 

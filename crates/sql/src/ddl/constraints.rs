@@ -203,6 +203,11 @@ impl<'a> Collector<'a> {
         let parent = strings(&key.table);
         let own = parent.last() == Some(&self.table.name)
             && parent.len().checked_sub(2).is_none_or(|i| parent[i] == self.table.schema);
+        if let [.., schema, name] = &parent[..]
+            && self.view.is_other_temporary(schema)
+        {
+            temporary::check_reference(self.table, &Name::new(schema, name))?;
+        }
         let parent = match self.view.table(&parent) {
             Ok((name, table)) => {
                 temporary::check_reference(self.table, &name)?;

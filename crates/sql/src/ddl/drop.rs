@@ -151,6 +151,8 @@ fn carry_out(
     }
     match what {
         What::Table => {
+            let own = |name: &Name| view.is_own_temporary(&name.schema);
+            session.temporary.is_private = names.iter().all(own);
             let mut found: Vec<Table> = Vec::new();
             for name in &names {
                 let table = view.scope.tx()?.table(&name.engine(&view.database))?;
@@ -291,6 +293,8 @@ pub fn one_view(
         }
         one_view(session, view, &user, together, true)?;
     }
+    // Sessions of superusers may read what is temporary elsewhere by such a view.
+    session.temporary.is_private = false;
     session.catalog_changed()?;
     session.forget_rights(view, Key::of(oid))?;
     session.put(Kind::View, engine, None)
@@ -318,7 +322,7 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
     match session.is_in_block() || session.current()?.changed {
         true => view.scope.tx()?.drop_index(&table, &found)?,
         false => {
-            session.current()?.changed_catalog = true;
+            session.catalog_changes()?;
             return Ok(session.instance.db.drop_index(&table.name(), &found)?);
         }
     }
@@ -342,6 +346,7 @@ pub fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bo
                 if !cascade {
                     return Err(in_use(view, "sequence", name, Some(detail)));
                 }
+                session.temporary.is_private &= table_name.is_temporary();
                 let changes = onlap::TableChanges::new().drop_default(&column.name);
                 view.scope.tx()?.alter_table(&table, &changes)?;
             }

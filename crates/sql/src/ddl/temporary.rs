@@ -54,6 +54,7 @@ pub fn place(
         };
     }
     view.check_database(parts)?;
+    session.temporary.is_private = true;
     let view = match view.temporary {
         true => view.clone(),
         false => made(session, view, &own)?,

@@ -103,6 +103,7 @@ fn place(
         None => {}
         Some(Relation::View) if create.replace => {
             place.view.must_own(Action::Alter, &place.name, Relation::View)?;
+            session.temporary.is_private = false;
         }
         Some(_) if create.replace => {
             let text = format!("\"{}\" is not a view", place.name.name);

@@ -26,6 +26,12 @@ use crate::view::View;
 pub(crate) struct Temporary {
     /// Whether a transaction of the session has made its schema; it may have been rolled back.
     pub is_made: bool,
+    /// Whether the statement is about them alone, so that plans of other sessions stay as they are.
+    pub is_private: bool,
+    /// Whether such a statement has changed something in the transaction.
+    pub has_changed: bool,
+    /// Grows with every transaction of which that is so: plans of the session are made again.
+    pub version: u64,
     on_commit: Vec<OnCommit>,
     /// Tables that the transaction does not know any more.
     gone: Vec<TableId>,
@@ -50,6 +56,7 @@ impl Temporary {
     /// The end of a transaction: no table that a commit drops outlives the transaction that makes it.
     pub fn ended(&mut self, committed: bool) {
         let gone = std::mem::take(&mut self.gone);
+        self.version += u64::from(std::mem::take(&mut self.has_changed));
         self.on_commit.retain(|one| !(one.drops || committed && gone.contains(&one.table)));
     }
 }
@@ -87,6 +94,7 @@ impl Session {
             }
         }
         self.temporary.gone = gone;
+        self.temporary.is_private = true;
         if !dropped.is_empty() {
             ddl::temporary::drop_tables(self, &view, dropped)?;
         }
@@ -108,6 +116,7 @@ impl Session {
     /// # Errors
     /// Those of the engine.
     pub(crate) fn discard_temporary(&mut self, view: &View) -> Result<()> {
+        self.temporary.is_private = true;
         match view.temporary {
             true => ddl::temporary::drop_all(self, view, &temporary(view.pid)),
             false => Ok(()),
@@ -122,6 +131,7 @@ impl Session {
         // Whoever ended the session may have asked its statements to end.
         self.cancel.store(false, Ordering::Relaxed);
         let own = temporary(self.key().pid);
+        self.temporary.is_private = true;
         // What stays is dropped when the database is opened again.
         let _ = self.forget_schemas(&[own]);
     }

@@ -105,8 +105,8 @@ impl Session {
         let ways = self.uses_fast_path();
         let (role, database) = (self.roles.current, &self.database);
         // Names may stand for relations that others do not see.
-        let own = if self.temporary.is_made { self.key().pid } else { 0 };
-        let key = format!("{role} {database:?} {path:?} {own} {ways:?} {types:?} {sql}");
+        let own = self.temporary.is_made.then_some((self.key().pid, self.temporary.version));
+        let key = format!("{role} {database:?} {path:?} {own:?} {ways:?} {types:?} {sql}");
         Some(TextKey { key, version: self.instance.catalog_version(), length: sql.len() })
     }
 

@@ -70,6 +70,11 @@ impl Named<'_> {
         if let [TableChange::Owner(role)] = changes {
             return self.owner(role, TAG);
         }
+        if let ([TableChange::Schema(to)], [.., schema, _]) = (changes, self.parts)
+            && self.view.is_other_temporary(schema)
+        {
+            temporary::check_move(schema, to)?;
+        }
         let (name, table) = match self.view.table_to("alter", self.parts) {
             Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
             found => found?,
