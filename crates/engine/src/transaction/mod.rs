@@ -332,6 +332,21 @@ impl Transaction {
 
     /// Lets it change rows of tables whose names begin so, though it was begun read-only: those that it shares with
     /// no other.
+    ///
+    /// ```
+    /// use onlap::{Database, DataType, ErrorKind, Options, TableSpec, TransactionOptions, Value};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let db = Database::open(dir.path(), Options::default())?;
+    /// let own = db.create_table(TableSpec::new("own.t").column("id", DataType::Int8))?;
+    /// let shared = db.create_table(TableSpec::new("t").column("id", DataType::Int8))?;
+    /// let mut tx = db.begin_with(TransactionOptions::default().read_only())?;
+    /// tx.always_changes("own.");
+    /// tx.insert(&own, &[Value::Int(1)])?;
+    /// let refused = tx.insert(&shared, &[Value::Int(1)]).unwrap_err();
+    /// assert_eq!(refused.kind(), ErrorKind::ReadOnlyTransaction);
+    /// tx.commit()?;
+    /// # Ok::<(), onlap::Error>(())
+    /// ```
     pub fn always_changes(&mut self, prefix: &str) {
         self.always_changes = Some(prefix.into());
     }
