@@ -74,6 +74,8 @@ pub enum Relation {
 
 /// Schemas that belong to the system.
 pub const PG_CATALOG: &str = "pg_catalog";
+/// What is said of rows that are another session's alone.
+pub const OF_OTHERS: &str = "cannot access temporary tables of other sessions";
 /// The standard's catalog.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
@@ -207,8 +209,7 @@ impl View {
                 && let Ok(table) = self.scope.tx()?.table(&engine)
             {
                 if self.is_other_temporary(&name.schema) {
-                    let text = "cannot access temporary tables of other sessions";
-                    return Err(SqlError::new(state::UNSUPPORTED, text));
+                    return Err(SqlError::new(state::UNSUPPORTED, OF_OTHERS));
                 }
                 return Ok(Some(Relation::Table(name, table)));
             }

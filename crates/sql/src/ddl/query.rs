@@ -6,6 +6,7 @@ use onlap_pg::ast::{CreateTableAs, Kept, Lasting, QueryId};
 use super::columns::Declared;
 use super::table::{Making, at_name, is_free, refuse_kept, with_options};
 use super::temporary::{self, Place};
+use super::view::no_pseudo_type;
 use crate::change;
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
@@ -138,6 +139,7 @@ impl Made<'_> {
         let column = |(at, field): (usize, &_)| {
             let crate::session::answer::AnswerColumn { name, ty, .. } = field;
             let name = self.columns.get(at).unwrap_or(name).clone();
+            no_pseudo_type(&name, *ty)?;
             let ty = ty.engine().ok_or_else(|| {
                 SqlError::unsupported(format!("a column of the type of \"{name}\""))
             })?;

@@ -1,6 +1,7 @@
 //! CREATE and DROP VIEW.
 
 use onlap_pg::ast::{CreateView, Lasting, OptionValue};
+use onlap_pg::catalog::oids as types;
 use serde_json::json;
 
 use super::change::notice;
@@ -37,6 +38,9 @@ pub fn create(
     let found: Vec<(String, PgType)> =
         bound.columns().iter().map(|column| (column.name.clone(), column.ty)).collect();
     let columns = column_names(create, &found)?;
+    for (name, (_, ty)) in columns.iter().zip(&found) {
+        no_pseudo_type(name, *ty)?;
+    }
     let written = bound::Written { tree: source.tree, query: create.query, text: source.text };
     let (query, mut uses) = bound::bind(written, create.span, &mut |parts| stands_for(view, parts));
     let place = place(session, view, source, create, &uses, client)?;
@@ -76,6 +80,19 @@ pub fn create(
         session.own(view, Class::View, oids::of_object(number), &name.schema)?;
     }
     Ok("CREATE VIEW")
+}
+
+/// Fails where a column's type is one that no relation has.
+///
+/// # Errors
+/// `42P16`.
+pub fn no_pseudo_type(name: &str, ty: PgType) -> Result<()> {
+    let shown = match ty.oid {
+        types::RECORD => "record",
+        types::RECORD_ARRAY => "record[]",
+        _ => return Ok(()),
+    };
+    Err(SqlError::new("42P16", format!("column \"{name}\" has pseudo-type {shown}")))
 }
 
 /// Where the view goes, if the name is free or the view that has it may be replaced. One that reads what is temporary is

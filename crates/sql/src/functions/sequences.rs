@@ -19,7 +19,7 @@ use crate::rights::ask::sequence_key;
 use crate::rights::judge::refusal;
 use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::system::rows::Datum;
-use crate::view::{View, no_table};
+use crate::view::{OF_OTHERS, View, no_table};
 
 /// The values that a session took.
 #[derive(Default)]
@@ -150,8 +150,7 @@ impl SequenceFunction {
         self.judge.must(&[Need::new(action, Class::Sequence, sequence_key(id), name)])?;
         let of = temporary_of(&schema);
         if of.is_some_and(|pid| pid != self.pid) {
-            let text = "cannot access temporary tables of other sessions";
-            return Err(SqlError::new(state::UNSUPPORTED, text));
+            return Err(SqlError::new(state::UNSUPPORTED, OF_OTHERS));
         }
         if self.read_only && of.is_none() && matches!(self.which, Which::Next | Which::Set) {
             let text = format!("cannot execute {}() in a read-only transaction", self.which.name());

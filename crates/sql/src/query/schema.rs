@@ -154,6 +154,9 @@ impl<'a> Names<'a> {
             Some(bound::Found::View(name, object)) => self.view_relation(&name, object).map(Some),
             Some(bound::Found::Table(table)) => {
                 let name = Name::of_engine(&table.name()).1;
+                if self.view.is_other_temporary(&name.schema) {
+                    return Err(Error::new("0A000", view::OF_OTHERS));
+                }
                 let schema = table.schema();
                 let now = self.table(&name, table);
                 let mut then = (*now).clone();
