@@ -125,6 +125,24 @@ impl Binder<'_> {
         if names.contains(&cycle.mark) {
             return taken("cycle mark column", &cycle.mark, cycle.place);
         }
+        let (values, ty) = self.marks(cycle)?;
+        self.unequal(ty.oid)?;
+        if names.contains(&cycle.path) {
+            return taken("cycle path column", &cycle.path, cycle.place);
+        }
+        if cycle.mark == cycle.path {
+            return same("cycle mark", "cycle path", cycle.place);
+        }
+        let mark = What::Mark(columns.clone(), path, values);
+        let path = TypeRef::new(oids::RECORD_ARRAY);
+        Ok([
+            Added { name: cycle.mark.clone(), ty, what: mark },
+            Added { name: cycle.path.clone(), ty: path, what: What::Path(columns) },
+        ])
+    }
+
+    /// TO and DEFAULT, and their type.
+    fn marks(&mut self, cycle: &ast::Cycle) -> Result<([ExprId; 2], TypeRef)> {
         let values = match cycle.values {
             Some((to, default)) => [self.expr(to)?, self.expr(default)?],
             None => {
@@ -138,19 +156,21 @@ impl Binder<'_> {
             self.one_to_common(values[1], common, "CYCLE/SET/DEFAULT")?,
         ];
         let ty = TypeRef { oid: common, modifier: self.common_modifier(&values, common) };
-        self.unequal(common)?;
-        if names.contains(&cycle.path) {
-            return taken("cycle path column", &cycle.path, cycle.place);
+        Ok((values, ty))
+    }
+
+    /// The columns that a recursive query will have: it sees them itself, though not by a star.
+    pub(super) fn added_columns(&mut self, written: &ast::Cte) -> Result<Vec<(Name, TypeRef)>> {
+        let mut added = Vec::new();
+        if let Some(search) = &written.search {
+            let oid = if search.breadth { oids::RECORD } else { oids::RECORD_ARRAY };
+            added.push((search.set.clone(), TypeRef::new(oid)));
         }
-        if cycle.mark == cycle.path {
-            return same("cycle mark", "cycle path", cycle.place);
+        if let Some(cycle) = &written.cycle {
+            added.push((cycle.mark.clone(), self.marks(cycle)?.1));
+            added.push((cycle.path.clone(), TypeRef::new(oids::RECORD_ARRAY)));
         }
-        let mark = What::Mark(columns.clone(), path, values);
-        let path = TypeRef::new(oids::RECORD_ARRAY);
-        Ok([
-            Added { name: cycle.mark.clone(), ty, what: mark },
-            Added { name: cycle.path.clone(), ty: path, what: What::Path(columns) },
-        ])
+        Ok(added)
     }
 
     /// The operator that finds values of a type not equal, and its function.
@@ -191,7 +211,7 @@ impl Binder<'_> {
     /// Lets the second part give what the row before has of the columns.
     fn extend_reference(&mut self, part: QueryId, reference: usize, added: &[Added]) {
         let made = self.out.query(part);
-        let before = made.entries[reference - 1].types.len();
+        let before = made.entries[reference - 1].types.len() - added.len();
         let seen = made.targets.iter().filter(|target| !target.hidden).count();
         let number = made.targets.iter().map(|target| target.number).max().unwrap_or(0);
         for (n, added) in added.iter().enumerate() {
@@ -204,9 +224,6 @@ impl Binder<'_> {
             let made = self.out.query_mut(part);
             // Hidden ones stay behind.
             made.targets.insert(seen + n, target);
-            let entry = &mut made.entries[reference - 1];
-            entry.names.push(added.name.clone());
-            entry.types.push(added.ty);
         }
     }
 

@@ -40,6 +40,9 @@ impl Binder<'_> {
             self.level().ctes.push(known);
         }
         for (place, at) in order.into_iter().enumerate() {
+            if recursion.recursive[at] {
+                self.level().ctes[place].added = self.added_columns(&with.ctes[at])?;
+            }
             let bound = self.cte(&with.ctes[at], Some(place))?;
             self.settle_cte(place, bound, &with.ctes[at])?;
         }
@@ -174,5 +177,6 @@ fn known(cte: &ast::Cte, recursive: bool) -> KnownCte {
         names: Vec::new(),
         types: Vec::new(),
     };
-    KnownCte { cte: cte_made, under_way: true, gives_nothing: false, place: cte.place }
+    let added = Vec::new();
+    KnownCte { cte: cte_made, under_way: true, added, gives_nothing: false, place: cte.place }
 }
