@@ -220,3 +220,41 @@ fn the_end_ends_sessions_that_wait_for_their_clients() {
     wires.iter_mut().for_each(|wire| wire.expect_error("FATAL", "57P01"));
     assert!(std::net::TcpStream::connect(address).is_err(), "nobody listens");
 }
+
+#[test]
+fn temporary_tables_go_with_their_session_however_it_ends() {
+    let running = start(config());
+    let mut other = running.session();
+    let count = "select count(*) from pg_class where relpersistence = 't'";
+    let left =
+        |wire: &mut common::Wire<std::net::TcpStream>| wire.query(count)[1].values()[0].clone();
+    let made = |wire: &mut common::Wire<std::net::TcpStream>| {
+        wire.query("create temp table t (id serial primary key)");
+        wire.query("begin");
+        wire.query("create temp table of_block (id int)");
+        wire.query("insert into t default values");
+        let pid = wire.query("select pg_backend_pid()")[1].values()[0].clone();
+        assert_eq!(kinds(&wire.query("select * from t")), "TDCZ");
+        pid
+    };
+    for end in ["says so", "breaks", "is ended"] {
+        let mut wire = running.session();
+        let pid = made(&mut wire);
+        assert_eq!(left(&mut other), "3", "a table, its sequence and its index");
+        match end {
+            "says so" => wire.send(b'X', b""),
+            "breaks" => drop(wire),
+            _ => drop(other.query(&format!("select pg_terminate_backend({pid})"))),
+        }
+        let patience = std::time::Instant::now() + Duration::from_secs(30);
+        while left(&mut other) != "0" && std::time::Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(left(&mut other), "0", "the session {end}");
+    }
+    let mut wire = running.session();
+    made(&mut wire);
+    let instance = std::sync::Arc::clone(&running.instance);
+    running.server.stop().expect("a clean end");
+    assert_eq!(instance.database().tables().len(), 1, "the catalog's own table");
+}

@@ -20,8 +20,8 @@ use crate::catalog::{Kind, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::plan::Runner;
 use crate::plan::room::Room;
-use crate::session::Waker;
 use crate::session::texts::Texts;
+use crate::session::{Waker, temporary};
 use crate::settings::Configuration;
 
 /// An open database with what its sessions share.
@@ -122,7 +122,7 @@ impl Instance {
             used + of_plans.upgrade().map_or(0, |pool| pool.reserved() as u64)
         });
         let next_object = AtomicU32::new(objects.next_number());
-        Ok(Arc::new(Instance {
+        let instance = Arc::new(Instance {
             db,
             defaults,
             runner,
@@ -134,7 +134,11 @@ impl Instance {
             sessions: Mutex::default(),
             next_pid: AtomicI32::new(1),
             next_object,
-        }))
+        });
+        let left = temporary::forget_left(&instance);
+        // No session gets the number of one whose temporary relations are still there.
+        instance.next_pid.store(left + 1, Ordering::Relaxed);
+        Ok(instance)
     }
 
     /// The database.
@@ -195,7 +199,9 @@ impl Instance {
         let mut tx = self.db.begin()?;
         let mut pending = Pending::default();
         pending.put(&mut tx, &self.objects_table, kind, name, object)?;
-        self.commit(tx, &pending)
+        self.commit(tx, &pending)?;
+        self.catalog_changed();
+        Ok(())
     }
 
     /// A secret of this database that never changes: salts for roles that do not exist are made of it,
@@ -251,7 +257,8 @@ impl Instance {
     }
 
     /// Commits a transaction and shows everybody what it did to objects: in the order of the commits, since
-    /// a role or grant that was taken away would come back in memory otherwise.
+    /// a role or grant that was taken away would come back in memory otherwise. That plans are outdated is the
+    /// caller's to say.
     ///
     /// # Errors
     /// Those of the engine's commit.
@@ -263,7 +270,6 @@ impl Instance {
         let _changing = self.changing.lock();
         tx.commit()?;
         self.objects.store(Arc::new(self.objects.load().with(pending)));
-        self.catalog_changed();
         Ok(())
     }
 

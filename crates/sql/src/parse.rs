@@ -202,6 +202,7 @@ impl Making<'_> {
             first.kind == Kind::Name && self.tokens.value(*first).eq_ignore_ascii_case("upsert")
         });
         let (body, looks) = match &tree.statements[0].statement {
+            Statement::Query(query) if tree.into_of(*query).is_some() => (Body::Defined, true),
             Statement::Query(_) => (Body::Query, true),
             Statement::Insert(_) if is_upsert => (Body::Upsert, true),
             Statement::Insert(_)

@@ -77,6 +77,9 @@ pub fn discard(session: &mut Session, view: &View, what: Discard) -> Result<Answ
         session.set_authorization(&view.judge, None, false)?;
         session.discard_all();
     }
+    if matches!(what, Discard::All | Discard::Temporary) {
+        session.discard_temporary(view)?;
+    }
     done(match what {
         Discard::All => "DISCARD ALL",
         Discard::Plans => "DISCARD PLANS",

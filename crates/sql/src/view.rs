@@ -2,11 +2,13 @@
 //!
 //! Names are looked up here: tables of the engine as the transaction sees them, views, system tables.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use onlap::{Sequence, Table};
 use parking_lot::Mutex;
 
+use crate::catalog::names::{TEMPORARY, temporary, temporary_of};
 use crate::catalog::{Kind, Name, Objects};
 use crate::error::{Result, SqlError, state};
 use crate::functions::sequences::Taken;
@@ -28,7 +30,9 @@ pub struct View {
     /// The current database.
     pub database: String,
     /// Schemas that are looked at, in order.
-    pub search_path: Vec<String>,
+    pub search_path: SearchPath,
+    /// Whether the session has a schema of temporary objects.
+    pub temporary: bool,
     /// The name of the role whose rights count.
     pub user: String,
     /// The name of the role that connected, or that SET SESSION AUTHORIZATION set.
@@ -51,6 +55,15 @@ pub struct View {
     pub setting_rows: Arc<dyn Fn() -> Vec<SettingRow> + Send + Sync>,
 }
 
+/// Schemas that are looked at, in order.
+#[derive(Clone, Debug)]
+pub struct SearchPath {
+    /// All but the system's, where that is not named.
+    pub schemas: Vec<String>,
+    /// Whether the first has temporary objects and is looked at without being named; nothing is made there.
+    pub is_temporary_first: bool,
+}
+
 /// What a name in FROM stands for.
 pub enum Relation {
     /// A table of the engine.
@@ -61,13 +74,56 @@ pub enum Relation {
 
 /// Schemas that belong to the system.
 pub const PG_CATALOG: &str = "pg_catalog";
+/// What is said of rows that are another session's alone.
+pub const OF_OTHERS: &str = "cannot access temporary tables of other sessions";
 /// The standard's catalog.
 pub const INFORMATION_SCHEMA: &str = "information_schema";
 
 impl View {
     /// The schemas in which an unqualified name is looked up.
     pub fn path(&self) -> impl Iterator<Item = &str> {
-        self.search_path.iter().map(String::as_str)
+        self.search_path.schemas.iter().map(String::as_str)
+    }
+
+    /// The same with the system's schema, where it is looked at.
+    pub fn whole_path(&self) -> Vec<String> {
+        let mut path = self.search_path.schemas.clone();
+        if !path.iter().any(|schema| schema == PG_CATALOG) {
+            path.insert(usize::from(self.search_path.is_temporary_first), PG_CATALOG.into());
+        }
+        path
+    }
+
+    /// Whether a schema is that of the session's temporary objects.
+    pub fn is_own_temporary(&self, schema: &str) -> bool {
+        temporary_of(schema) == Some(self.pid)
+    }
+
+    /// Whether a schema has temporary objects of another session.
+    pub fn is_other_temporary(&self, schema: &str) -> bool {
+        temporary_of(schema).is_some_and(|pid| pid != self.pid)
+    }
+
+    /// The schema that a statement means: `pg_temp` is the session's own, once it has one.
+    pub fn meant<'a>(&self, schema: &'a str) -> Cow<'a, str> {
+        match schema == TEMPORARY && self.temporary {
+            true => temporary(self.pid).into(),
+            false => schema.into(),
+        }
+    }
+
+    /// A temporary relation that hides one of the system of the same name.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn find_before_system(&self, parts: &[String]) -> Result<Option<Relation>> {
+        let ([name], true) = (parts, self.temporary) else { return Ok(None) };
+        let own = temporary(self.pid);
+        let first = self.whole_path().into_iter().find(|s| *s == own || s == PG_CATALOG);
+        match first.is_some_and(|first| first == own) {
+            true => self.find(&[own, name.clone()]),
+            false => Ok(None),
+        }
     }
 
     /// The schema where an unqualified new object goes.
@@ -75,8 +131,10 @@ impl View {
     /// # Errors
     /// No schema of the search path is there.
     pub fn creation_schema(&self) -> Result<&str> {
-        let mut path = self.path().filter(|s| self.has_schema(s) && self.may_look_in(s));
-        path.next().ok_or_else(|| {
+        let there = |schema: &&str| {
+            self.is_own_temporary(schema) || self.has_schema(schema) && self.may_look_in(schema)
+        };
+        self.path().skip(self.search_path.is_temporary_first.into()).find(there).ok_or_else(|| {
             SqlError::new(state::NO_SCHEMA, "no schema has been selected to create in")
         })
     }
@@ -84,6 +142,7 @@ impl View {
     /// Whether a schema is there.
     pub fn has_schema(&self, schema: &str) -> bool {
         matches!(schema, "public" | PG_CATALOG | INFORMATION_SCHEMA)
+            || schema == TEMPORARY && self.temporary
             || self.objects.get(Kind::Schema, &format!("{}/{schema}", self.database)).is_some()
     }
 
@@ -104,7 +163,11 @@ impl View {
         Ok(name)
     }
 
-    fn check_database(&self, parts: &[String]) -> Result<()> {
+    /// Fails where a name is said to be in another database.
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub fn check_database(&self, parts: &[String]) -> Result<()> {
         match parts {
             [database, _, _] if *database != self.database => {
                 let text = "cross-database references are not implemented";
@@ -126,7 +189,8 @@ impl View {
                 path.map(|schema| Name::new(schema, name)).collect()
             }
             [.., schema, name] => {
-                self.must_look_in(schema)?;
+                let schema = self.meant(schema);
+                self.must_look_in(&schema)?;
                 vec![Name::new(schema, name)]
             }
             [] => Vec::new(),
@@ -144,6 +208,9 @@ impl View {
             if engine != crate::catalog::objects::TABLE
                 && let Ok(table) = self.scope.tx()?.table(&engine)
             {
+                if self.is_other_temporary(&name.schema) {
+                    return Err(SqlError::new(state::UNSUPPORTED, OF_OTHERS));
+                }
                 return Ok(Some(Relation::Table(name, table)));
             }
             if self.objects.get(Kind::View, &engine).is_some() {
@@ -177,6 +244,22 @@ impl View {
             }
             None => Err(no_table(parts)),
         }
+    }
+
+    /// The same for one that is changed as a whole: `verb` says how, where it is a temporary one of another session.
+    ///
+    /// # Errors
+    /// As [`View::table`]; `0A000`.
+    pub fn table_to(&self, verb: &str, parts: &[String]) -> Result<(Name, Table)> {
+        if let [.., schema, name] = parts
+            && self.is_other_temporary(schema)
+            && self.scope.tx()?.table(&Name::new(schema, name).engine(&self.database)).is_ok()
+        {
+            self.must_look_in(schema)?;
+            let text = format!("cannot {verb} temporary tables of other sessions");
+            return Err(SqlError::new(state::UNSUPPORTED, text));
+        }
+        self.table(parts)
     }
 
     /// All tables of the current database, by name, as the transaction sees them.

@@ -141,6 +141,8 @@ pub struct Transaction {
     looked: bool,
     /// A table changed while the statement under way waited to write to it.
     outdated: bool,
+    /// With what the names of tables begin whose rows it may change though it was begun read-only.
+    always_changes: Option<Box<str>>,
     /// Set by whoever wants the statement under way to end.
     cancel: Option<Arc<AtomicBool>>,
     /// Number of the next savepoint, and those that were undone.
@@ -186,6 +188,7 @@ impl Transaction {
             in_statement: false,
             looked: false,
             outdated: false,
+            always_changes: None,
             cancel: None,
             savepoints: 0,
             undone: Vec::new(),
@@ -332,6 +335,27 @@ impl Transaction {
         self.options.lock_timeout = time;
     }
 
+    /// Lets it change rows of tables whose names begin so, though it was begun read-only: those that it shares with
+    /// no other.
+    ///
+    /// ```
+    /// use onlap::{Database, DataType, ErrorKind, Options, TableSpec, TransactionOptions, Value};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let db = Database::open(dir.path(), Options::default())?;
+    /// let own = db.create_table(TableSpec::new("own.t").column("id", DataType::Int8))?;
+    /// let shared = db.create_table(TableSpec::new("t").column("id", DataType::Int8))?;
+    /// let mut tx = db.begin_with(TransactionOptions::default().read_only())?;
+    /// tx.always_changes("own.");
+    /// tx.insert(&own, &[Value::Int(1)])?;
+    /// let refused = tx.insert(&shared, &[Value::Int(1)]).unwrap_err();
+    /// assert_eq!(refused.kind(), ErrorKind::ReadOnlyTransaction);
+    /// tx.commit()?;
+    /// # Ok::<(), onlap::Error>(())
+    /// ```
+    pub fn always_changes(&mut self, prefix: &str) {
+        self.always_changes = Some(prefix.into());
+    }
+
     /// Lets waits for locks end with [`ErrorKind::Cancelled`] when the flag is set.
     pub fn set_cancel(&mut self, flag: Arc<AtomicBool>) {
         self.cancel = Some(flag);
@@ -370,7 +394,10 @@ impl Transaction {
 
     /// Begins a statement that changes rows of a table.
     pub(crate) fn writing(&mut self, table: &Table) -> Result<()> {
-        self.check_changes()?;
+        match self.options.read_only && self.may_always_change(table) {
+            true => self.shared.check_writable()?,
+            false => self.check_changes()?,
+        }
         self.share(table)?;
         self.statement()
     }
@@ -379,6 +406,11 @@ impl Transaction {
     pub(crate) fn changing(&mut self) -> Result<()> {
         self.check_changes()?;
         self.statement()
+    }
+
+    fn may_always_change(&self, table: &Table) -> bool {
+        let own = self.always_changes.as_ref();
+        own.is_some_and(|prefix| table.state.schema().name.starts_with(&**prefix))
     }
 
     fn check_changes(&self) -> Result<()> {

@@ -131,6 +131,17 @@ impl Tree {
         &self.queries[id.0 as usize]
     }
 
+    /// The table that a query makes: INTO stands in the first SELECT of its set operations.
+    pub fn into_of(&self, mut id: QueryId) -> Option<&Into> {
+        loop {
+            match &self.query(id).body {
+                Body::Set(set) => id = set.left,
+                Body::Select(select) => return select.into.as_ref(),
+                Body::Values(_) => return None,
+            }
+        }
+    }
+
     /// An item of FROM.
     pub fn from(&self, id: FromId) -> &From {
         &self.froms[id.0 as usize]

@@ -61,8 +61,10 @@ pub struct Into {
     pub temporary: bool,
     /// UNLOGGED.
     pub unlogged: bool,
-    /// Where it stands.
+    /// Where its name stands.
     pub place: u32,
+    /// The whole clause.
+    pub span: super::Span,
 }
 
 /// A column that is written to, and the part of it.

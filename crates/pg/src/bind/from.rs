@@ -245,11 +245,16 @@ impl Binder<'_> {
             }
         }
         let own = known.under_way;
-        let (names, types) = (known.cte.names.clone(), known.cte.types.clone());
-        let names = match &relation.alias {
+        let (names, mut types) = (known.cte.names.clone(), known.cte.types.clone());
+        let added = if own { known.added.clone() } else { Vec::new() };
+        let mut names = match &relation.alias {
             Some(alias) => self.named_by(alias, names)?,
             None => names,
         };
+        for (name, ty) in added {
+            names.push(name);
+            types.push(ty);
+        }
         let alias = relation.alias.as_ref();
         let entry = Entry {
             kind: EntryKind::Cte { name: name.clone(), up: up as u32, own },

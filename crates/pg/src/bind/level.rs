@@ -140,6 +140,8 @@ pub struct KnownCte {
     pub cte: bound::Cte,
     /// Whether the query that is being bound is its own.
     pub under_way: bool,
+    /// The columns of SEARCH and CYCLE, which it sees by their names alone while it is under way.
+    pub added: Vec<(Name, TypeRef)>,
     /// Whether it changes rows and gives none.
     pub gives_nothing: bool,
     /// Where it stands.

@@ -1,6 +1,6 @@
 //! Which column or relation does a name mean?
 
-use super::level::{Item, Seen};
+use super::level::{Item, Level, Seen};
 use super::{At, Binder};
 use crate::ast::{Name, Path};
 use crate::bound::{Entry, EntryKind, Expr, ExprId};
@@ -229,9 +229,20 @@ impl Binder<'_> {
             .iter()
             .cloned()
             .zip(item.columns.iter().copied())
-            .filter(|(_, seen)| seen.entry != 0)
+            .filter(|(_, seen)| seen.entry != 0 && !self.is_added(level, *seen))
             .collect();
         all.into_iter().map(|(name, seen)| (name, self.var(seen, up, place))).collect()
+    }
+
+    /// Whether a column is one of SEARCH or CYCLE within the recursive query itself.
+    fn is_added(&self, level: &Level, seen: Seen) -> bool {
+        let entry = level.entries.get(seen.entry - 1);
+        let Some(Entry { kind: EntryKind::Cte { name, own: true, .. }, .. }) = entry else {
+            return false;
+        };
+        let mut under_way = self.levels.iter().rev().flat_map(|level| &level.ctes);
+        let known = under_way.find(|known| known.under_way && known.cte.name == *name);
+        known.is_some_and(|known| seen.column as usize > known.cte.types.len())
     }
 
     /// Whether an entry has this column of the system's.

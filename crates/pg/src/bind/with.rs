@@ -2,7 +2,7 @@
 
 use super::level::KnownCte;
 use super::recursion::Recursion;
-use super::{Around, At, Binder, unsupported};
+use super::{Around, At, Binder};
 use crate::ast::{self, CteBody, Name, With};
 use crate::bound::{Cte, CteKind, Query, QueryId};
 use crate::catalog::oids;
@@ -27,6 +27,7 @@ impl Binder<'_> {
                 // Its own name is not seen in it.
                 let bound = self.cte(cte, None)?;
                 self.level().later.remove(0);
+                self.check_recursive(cte)?;
                 self.add_cte(known, bound)?;
             }
             return Ok(());
@@ -39,6 +40,9 @@ impl Binder<'_> {
             self.level().ctes.push(known);
         }
         for (place, at) in order.into_iter().enumerate() {
+            if recursion.recursive[at] {
+                self.level().ctes[place].added = self.added_columns(&with.ctes[at])?;
+            }
             let bound = self.cte(&with.ctes[at], Some(place))?;
             self.settle_cte(place, bound, &with.ctes[at])?;
         }
@@ -46,11 +50,6 @@ impl Binder<'_> {
     }
 
     fn cte(&mut self, cte: &ast::Cte, place: Option<usize>) -> Result<QueryId> {
-        if let Some(at) =
-            cte.search.as_ref().map(|s| s.place).or(cte.cycle.as_ref().map(|c| c.place))
-        {
-            return Err(unsupported("SEARCH or CYCLE").at(at));
-        }
         let at = place.filter(|place| self.level_ref().ctes[*place].cte.recursive);
         match &cte.body {
             CteBody::Query(query) => self.query(*query, Around { cte: at, ..Around::default() }),
@@ -138,6 +137,7 @@ impl Binder<'_> {
         known.cte.query = query;
         known.under_way = false;
         if !known.cte.recursive {
+            self.check_recursive(written)?;
             return self.name_columns(at, query);
         }
         let wanted = known.cte.types.clone();
@@ -157,7 +157,7 @@ impl Binder<'_> {
                 return Err(Error::new("42804", text).hint(hint)).at(self.start_of(target.value));
             }
         }
-        Ok(())
+        self.search_and_cycle(at, query, written)
     }
 }
 
@@ -177,5 +177,6 @@ fn known(cte: &ast::Cte, recursive: bool) -> KnownCte {
         names: Vec::new(),
         types: Vec::new(),
     };
-    KnownCte { cte: cte_made, under_way: true, gives_nothing: false, place: cte.place }
+    let added = Vec::new();
+    KnownCte { cte: cte_made, under_way: true, added, gives_nothing: false, place: cte.place }
 }

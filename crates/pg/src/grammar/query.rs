@@ -7,7 +7,7 @@ use super::token::Kind;
 use crate::Result;
 use crate::ast::{
     Body, Distinct, Expr, ExprId, From, GroupItem, Into, Literal, Lock, LockStrength, LockWait,
-    NOWHERE, Query, QueryId, Relation, Select, Set, SetKind, Sort, SortOrder, Target, With,
+    NOWHERE, Query, QueryId, Relation, Select, Set, SetKind, Sort, SortOrder, Span, Target, With,
 };
 
 /// LIMIT and OFFSET on their way to a query.
@@ -155,7 +155,7 @@ impl Parser<'_> {
                 select.targets = self.targets()?;
             }
         }
-        if self.accept_word(K::Into) {
+        if self.at_word(K::Into) {
             select.into = Some(self.into()?);
         }
         if self.accept_word(K::From) {
@@ -216,10 +216,13 @@ impl Parser<'_> {
         Ok(Target { value, name, place })
     }
 
-    /// The table that INTO makes.
+    /// INTO, and the table that it makes.
     fn into(&mut self) -> Result<Into> {
         use Keyword as K;
-        let mut into = Into { name: [].into(), temporary: false, unlogged: false, place: 0 };
+        let start = self.place();
+        self.advance();
+        let span = Span { start, end: start };
+        let mut into = Into { name: [].into(), temporary: false, unlogged: false, place: 0, span };
         let is_name = |kind| Parser::is_column_name(kind) || kind == Kind::Word(K::Table);
         match self.kind() {
             Kind::Word(K::Temp | K::Temporary) if is_name(self.ahead(1)) => {
@@ -242,6 +245,7 @@ impl Parser<'_> {
         self.accept_word(K::Table);
         into.place = self.place();
         into.name = self.relation_name()?;
+        into.span.end = self.last_end();
         Ok(into)
     }
 

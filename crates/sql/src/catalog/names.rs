@@ -9,6 +9,19 @@ pub const DEFAULT_DATABASE: &str = "postgres";
 /// The schema that is there in every database.
 pub const PUBLIC: &str = "public";
 
+/// What a statement calls the schema of its session's temporary objects.
+pub const TEMPORARY: &str = "pg_temp";
+
+/// The schema of a session's temporary objects.
+pub fn temporary(pid: i32) -> String {
+    format!("{TEMPORARY}_{pid}")
+}
+
+/// The session whose temporary objects are in a schema.
+pub fn temporary_of(schema: &str) -> Option<i32> {
+    schema.strip_prefix(TEMPORARY)?.strip_prefix('_')?.parse().ok()
+}
+
 /// A name with its schema.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name {
@@ -22,6 +35,11 @@ impl Name {
     /// A name in a schema.
     pub fn new(schema: impl Into<String>, name: impl Into<String>) -> Name {
         Name { schema: schema.into(), name: name.into() }
+    }
+
+    /// Whether it is of something that ends with its session.
+    pub fn is_temporary(&self) -> bool {
+        temporary_of(&self.schema).is_some()
     }
 
     /// The engine's name.

@@ -13,9 +13,25 @@ use crate::wire::Client;
 impl Session {
     /// Notes that the transaction has changed the catalog.
     pub(crate) fn catalog_changed(&mut self) -> Result<()> {
-        let block = self.current()?;
-        block.changed = true;
-        block.changed_catalog = true;
+        self.catalog_changes()?;
+        self.current()?.changed = true;
+        Ok(())
+    }
+
+    /// Notes that the catalog is changed outside of the transaction, which takes nothing back of it.
+    pub(crate) fn catalog_changes(&mut self) -> Result<()> {
+        self.outdate_plans()?;
+        self.current()?.changed_catalog = true;
+        Ok(())
+    }
+
+    /// Plans that were made before are made again after the transaction: those of all sessions, unless the statement is
+    /// about temporary relations of this one alone.
+    fn outdate_plans(&mut self) -> Result<()> {
+        match self.temporary.is_private {
+            true => self.temporary.has_changed = true,
+            false => self.current()?.changed_for_others = true,
+        }
         Ok(())
     }
 
@@ -29,6 +45,7 @@ impl Session {
     /// Makes, replaces or removes an object that the engine does not know.
     pub(crate) fn put(&mut self, kind: Kind, name: &str, body: Option<Json>) -> Result<()> {
         let instance = std::sync::Arc::clone(&self.instance);
+        self.outdate_plans()?;
         let block = self.current()?;
         let objects = instance.objects().with(&block.pending);
         let object = body.map(|body| {

@@ -6,6 +6,7 @@ use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, Said
 use super::checks;
 use super::columns::Declared;
 use super::naming::{self, choose};
+use super::temporary;
 use crate::catalog::Name;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action as Act;
@@ -202,8 +203,14 @@ impl<'a> Collector<'a> {
         let parent = strings(&key.table);
         let own = parent.last() == Some(&self.table.name)
             && parent.len().checked_sub(2).is_none_or(|i| parent[i] == self.table.schema);
+        if let [.., schema, name] = &parent[..]
+            && self.view.is_other_temporary(schema)
+        {
+            temporary::check_reference(self.table, &Name::new(schema, name))?;
+        }
         let parent = match self.view.table(&parent) {
-            Ok((_, table)) => {
+            Ok((name, table)) => {
+                temporary::check_reference(self.table, &name)?;
                 self.must_refer(&table.schema(), key)?;
                 table.name()
             }

@@ -106,7 +106,6 @@ fn is_missing(e: &SqlError) -> bool {
 }
 
 fn locate(view: &View, what: What, parts: &[String]) -> Result<Name> {
-    let shown = parts.join(".");
     if what == What::Schema {
         let name = parts.last().cloned().unwrap_or_default();
         return match view.has_schema(&name) {
@@ -121,7 +120,8 @@ fn locate(view: &View, what: What, parts: &[String]) -> Result<Name> {
     }
     let missing = || {
         let state = if what == What::Index { state::NO_OBJECT } else { state::NO_TABLE };
-        SqlError::new(state, format!("{} \"{shown}\" does not exist", what.word()))
+        let name = parts.last().map_or("", String::as_str);
+        SqlError::new(state, format!("{} \"{name}\" does not exist", what.word()))
     };
     let (name, relation) = alter::relation(view, parts)?.ok_or_else(missing)?;
     if Some(relation) != what.relation() {
@@ -151,6 +151,8 @@ fn carry_out(
     }
     match what {
         What::Table => {
+            let own = |name: &Name| view.is_own_temporary(&name.schema);
+            session.temporary.is_private = names.iter().all(own);
             let mut found: Vec<Table> = Vec::new();
             for name in &names {
                 let table = view.scope.tx()?.table(&name.engine(&view.database))?;
@@ -291,6 +293,8 @@ pub fn one_view(
         }
         one_view(session, view, &user, together, true)?;
     }
+    // Sessions of superusers may read what is temporary elsewhere by such a view.
+    session.temporary.is_private = false;
     session.catalog_changed()?;
     session.forget_rights(view, Key::of(oid))?;
     session.put(Kind::View, engine, None)
@@ -318,14 +322,18 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
     match session.is_in_block() || session.current()?.changed {
         true => view.scope.tx()?.drop_index(&table, &found)?,
         false => {
-            session.current()?.changed_catalog = true;
+            session.catalog_changes()?;
             return Ok(session.instance.db.drop_index(&table.name(), &found)?);
         }
     }
     session.catalog_changed()
 }
 
-fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) -> Result<()> {
+/// Drops a sequence; with `cascade` from the columns that it fills.
+///
+/// # Errors
+/// Columns take values from it, and `cascade` is not said.
+pub fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) -> Result<()> {
     let engine = name.engine(&view.database);
     let id = view.scope.tx()?.sequence(&engine)?.schema().id;
     for (table_name, table) in view.tables()? {
@@ -338,6 +346,7 @@ fn one_sequence(session: &mut Session, view: &View, name: &Name, cascade: bool) 
                 if !cascade {
                     return Err(in_use(view, "sequence", name, Some(detail)));
                 }
+                session.temporary.is_private &= table_name.is_temporary();
                 let changes = onlap::TableChanges::new().drop_default(&column.name);
                 view.scope.tx()?.alter_table(&table, &changes)?;
             }

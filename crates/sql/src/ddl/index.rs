@@ -24,8 +24,9 @@ pub fn create(
     create: &CreateIndex,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let (table_name, table) = view.table(&strings(&create.table.name))?;
+    let (table_name, table) = view.table_to("create indexes on", &strings(&create.table.name))?;
     view.must_own(Action::Alter, &table_name, naming::Relation::Table)?;
+    session.temporary.is_private = view.is_own_temporary(&table_name.schema);
     view.must_create_in(&table_name.schema)?;
     if create.concurrently && session.is_in_block() {
         let text = "CREATE INDEX CONCURRENTLY cannot run inside a transaction block";
@@ -56,7 +57,7 @@ pub fn create(
         view.scope.tx()?.create_index(&table, spec)?;
         session.catalog_changed()?;
     } else {
-        session.current()?.changed_catalog = true;
+        session.catalog_changes()?;
         session.instance.db.create_index(&table.name(), spec)?;
     }
     Ok("CREATE INDEX")

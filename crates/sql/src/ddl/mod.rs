@@ -25,6 +25,7 @@ mod roles;
 mod schema;
 mod sequence;
 mod table;
+pub mod temporary;
 mod truncate;
 mod types;
 mod view;
@@ -62,8 +63,11 @@ pub fn run(
         Statement::CreateTableAs(create) => {
             return query::create_table_as(s, view, source, create, client).map(Answer::Done);
         }
+        Statement::Query(query) => {
+            return query::select_into(s, view, source, *query, client).map(Answer::Done);
+        }
         Statement::CreateIndex(create) => index::create(s, view, create, client)?,
-        Statement::CreateView(create) => view::create(s, view, source, create)?,
+        Statement::CreateView(create) => view::create(s, view, source, create, client)?,
         Statement::CreateSequence(create) => sequence::create(s, view, source, create, client)?,
         Statement::AlterSequence(alter) => sequence::alter(s, view, source, alter, client)?,
         Statement::AlterTable(alter) => alter::run(s, view, source, alter, client)?,

@@ -1,10 +1,12 @@
-//! CREATE TABLE AS.
+//! CREATE TABLE AS and SELECT INTO.
 
 use onlap::TableSpec;
-use onlap_pg::ast::CreateTableAs;
+use onlap_pg::ast::{CreateTableAs, Kept, Lasting, QueryId};
 
 use super::columns::Declared;
-use super::table::{Making, is_free, refuse_kept, with_options};
+use super::table::{Making, at_name, is_free, refuse_kept, with_options};
+use super::temporary::{self, Place};
+use super::view::no_pseudo_type;
 use crate::change;
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
@@ -28,41 +30,121 @@ pub fn create_table_as(
     if create.materialized {
         return Err(SqlError::unsupported("a materialized view").hint("Use CREATE TABLE … AS."));
     }
-    refuse_kept(create.lasting, &create.kept)?;
+    refuse_kept(&create.kept)?;
     if create.query.is_none() {
         return Err(SqlError::unsupported("CREATE TABLE AS EXECUTE"));
     }
-    let name = view.new_name(&strings(&create.name))?;
-    if !is_free(view, &name, create.skip, client)? {
-        return Ok("CREATE TABLE AS".into());
+    let made = Made {
+        name: strings(&create.name),
+        place: create.place,
+        lasting: create.lasting,
+        skip: create.skip,
+        columns: strings(&create.columns),
+        kept: &create.kept,
+        no_data: create.no_data,
+        text: source.alone(create.span),
+    };
+    made.run(session, view, source, client)
+}
+
+/// SELECT INTO; the tag.
+///
+/// # Errors
+/// As [`create_table_as`].
+pub fn select_into(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    query: QueryId,
+    client: &mut dyn Client,
+) -> Result<String> {
+    let into = source.tree.into_of(query).expect("it makes a table");
+    let span = into.span.start as usize..into.span.end as usize;
+    let mut text = source.text.to_string();
+    let blanks = " ".repeat(source.of(into.span).chars().count());
+    text.replace_range(span, &blanks);
+    let lasting = match (into.temporary, into.unlogged) {
+        (true, _) => Lasting::Temporary,
+        (_, true) => Lasting::Unlogged,
+        _ => Lasting::Permanent,
+    };
+    let made = Made {
+        name: strings(&into.name),
+        place: into.place,
+        lasting,
+        skip: false,
+        columns: Vec::new(),
+        kept: &Kept::default(),
+        no_data: false,
+        text,
+    };
+    made.run(session, view, source, client)
+}
+
+/// A table that a query makes.
+struct Made<'a> {
+    name: Vec<String>,
+    /// Where the name stands.
+    place: u32,
+    lasting: Lasting,
+    /// IF NOT EXISTS.
+    skip: bool,
+    /// Names of columns.
+    columns: Vec<String>,
+    kept: &'a Kept,
+    no_data: bool,
+    /// The query.
+    text: String,
+}
+
+impl Made<'_> {
+    fn run(
+        self,
+        session: &mut Session,
+        view: &View,
+        source: Source<'_>,
+        client: &mut dyn Client,
+    ) -> Result<String> {
+        let bound = Bound::must(view, &self.text, source.depth, &[])?;
+        temporary::check_on_commit(self.kept.on_commit, self.lasting == Lasting::Temporary)?;
+        let place = temporary::place(session, view, &self.name, self.lasting)
+            .map_err(|e| at_name(source, e, self.place))?;
+        let Place { view, name } = &place;
+        if !is_free(view, name, self.skip, client)? {
+            return Ok("CREATE TABLE AS".into());
+        }
+        view.must(bound.needs())?;
+        let columns = self.columns(&bound)?;
+        let spec = TableSpec::new(name.engine(&view.database));
+        let spec = with_options(spec, &self.kept.settings)?;
+        Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
+        temporary::note(session, &place, self.kept.on_commit)?;
+        if self.no_data {
+            return Ok("CREATE TABLE AS".into());
+        }
+        let batches = bound.batches(view, &self.text)?;
+        let table = view.scope.tx()?.table(&name.engine(&view.database))?;
+        let target = TableHandle { schema: table.schema(), table };
+        // The role that makes the table fills it, whatever it may do with it.
+        let view = session.view()?;
+        let n = change::fill(&view, &target, batches)?;
+        session.current()?.changed = true;
+        Ok(format!("SELECT {n}"))
     }
-    let text = source.alone(create.span);
-    let bound = Bound::must(view, &text, source.depth, &[])?;
-    view.must(bound.needs())?;
-    if create.columns.len() > bound.columns().len() {
-        return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));
+
+    fn columns(&self, bound: &Bound) -> Result<Vec<Declared<'static>>> {
+        if self.columns.len() > bound.columns().len() {
+            return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));
+        }
+        let column = |(at, field): (usize, &_)| {
+            let crate::session::answer::AnswerColumn { name, ty, .. } = field;
+            let name = self.columns.get(at).unwrap_or(name).clone();
+            no_pseudo_type(&name, *ty)?;
+            let ty = ty.engine().ok_or_else(|| {
+                SqlError::unsupported(format!("a column of the type of \"{name}\""))
+            })?;
+            Ok(Declared::plain(name, ty))
+        };
+        bound.columns().iter().enumerate().map(column).collect()
     }
-    let mut columns = Vec::with_capacity(bound.columns().len());
-    for (i, field) in bound.columns().iter().enumerate() {
-        let named = create.columns.get(i).map(|name| name.to_string());
-        let column = named.unwrap_or_else(|| field.name.clone());
-        let ty = field.ty.engine().ok_or_else(|| {
-            SqlError::unsupported(format!("a column of the type of \"{column}\""))
-        })?;
-        columns.push(Declared::plain(column, ty));
-    }
-    let spec = TableSpec::new(name.engine(&view.database));
-    let spec = with_options(spec, &create.kept.settings)?;
-    Making { session, view, name: &name, columns, constraints: Vec::new() }.run(spec)?;
-    if create.no_data {
-        return Ok("CREATE TABLE AS".into());
-    }
-    let batches = bound.batches(view, &text)?;
-    let table = view.scope.tx()?.table(&name.engine(&view.database))?;
-    let target = TableHandle { schema: table.schema(), table };
-    // The role that makes the table fills it, whatever it may do with it.
-    let view = session.view()?;
-    let n = change::fill(&view, &target, batches)?;
-    session.current()?.changed = true;
-    Ok(format!("SELECT {n}"))
 }

@@ -350,6 +350,7 @@ impl Session {
         let Some(Object { number, body }) = objects.get(kind, from).cloned() else { return Ok(()) };
         let mut tx = block.scope.tx()?;
         let table = &instance.objects_table;
+        block.changed_for_others = true;
         block.pending.put(&mut tx, table, kind, from, None)?;
         block.pending.put(&mut tx, table, kind, to, Some(Object { number, body }))
     }

@@ -1,9 +1,11 @@
 //! Schemas and databases.
 
+use onlap::Table;
 use onlap_pg::ast::{CreateSchema, Database, ObjectChange};
 use serde_json::json;
 
 use super::change::notice;
+use super::drop as dropping;
 use crate::catalog::{DEFAULT_DATABASE, Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Action, Class, Key};
@@ -132,38 +134,73 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
             false => crate::view::no_schema(schema),
         });
     }
-    let tables: Vec<_> =
-        view.tables()?.into_iter().filter(|(name, _)| name.schema == schema).collect();
-    let own = |engine: &str| {
-        let (database, name) = Name::of_engine(engine);
-        database == view.database && name.schema == schema
-    };
-    let views: Vec<String> = view
-        .objects
-        .of_kind(Kind::View)
-        .filter(|(name, _)| own(name))
-        .map(|(name, _)| name.to_string())
-        .collect();
-    let sequences: Vec<String> = view
-        .scope
-        .tx()?
-        .sequences()
-        .iter()
-        .map(|s| s.name().to_string())
-        .filter(|name| own(name))
-        .collect();
-    let count = tables.len() + views.len() + sequences.len();
-    if count > 0 && !cascade {
+    let content = Content::of(view, schema)?;
+    if !content.is_empty() && !cascade {
         let text = format!("cannot drop schema {schema} because other objects depend on it");
         return Err(SqlError::new(state::IN_USE, text)
             .hint("Use DROP ... CASCADE to drop the dependent objects too."));
     }
-    session.catalog_changed()?;
-    for view_name in &views {
-        super::drop::one_view(session, view, view_name, &[], true)?;
+    content.drop(session, view)?;
+    forget(session, view, schema)
+}
+
+/// What is in a schema: tables, and the engine's forms of the names of views and sequences.
+pub struct Content {
+    tables: Vec<Table>,
+    views: Vec<String>,
+    sequences: Vec<String>,
+}
+
+impl Content {
+    /// What is in a schema of the database.
+    ///
+    /// # Errors
+    /// The transaction has ended.
+    pub fn of(view: &View, schema: &str) -> Result<Content> {
+        let tables = view.tables()?.into_iter().filter(|(name, _)| name.schema == schema);
+        let tables = tables.map(|(_, table)| table).collect();
+        let own = |engine: &str| {
+            let (database, name) = Name::of_engine(engine);
+            database == view.database && name.schema == schema
+        };
+        let views = view.objects.of_kind(Kind::View).map(|(name, _)| name.to_string());
+        let views = views.filter(|name| own(name)).collect();
+        let sequences = view.scope.tx()?.sequences();
+        let sequences = sequences.iter().map(|sequence| sequence.name().to_string());
+        let sequences = sequences.filter(|name| own(name)).collect();
+        Ok(Content { tables, views, sequences })
     }
-    super::drop::tables(session, view, tables.into_iter().map(|(_, t)| t).collect(), true)?;
-    sequences.iter().try_for_each(|name| super::sequence::drop_unused(session, view, name))?;
+
+    fn is_empty(&self) -> bool {
+        self.tables.is_empty() && self.views.is_empty() && self.sequences.is_empty()
+    }
+
+    /// Drops it with what depends on it.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn drop(self, session: &mut Session, view: &View) -> Result<()> {
+        session.catalog_changed()?;
+        for name in &self.views {
+            dropping::one_view(session, view, name, &[], true)?;
+        }
+        dropping::tables(session, view, self.tables, true)?;
+        for engine in &self.sequences {
+            // Those of the tables' columns went with them.
+            if view.scope.tx()?.sequence(engine).is_ok() {
+                dropping::one_sequence(session, view, &Name::of_engine(engine).1, true)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Forgets a schema that is empty, with what was granted on it and in it.
+///
+/// # Errors
+/// Those of the engine.
+pub fn forget(session: &mut Session, view: &View, schema: &str) -> Result<()> {
+    session.catalog_changed()?;
     if let Some(own) = view.schema_key(schema) {
         session.forget_rights(view, own)?;
         let defaults: Vec<_> = view.judge.rights().defaults().map(|(key, _)| key).collect();
@@ -172,7 +209,7 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
             session.put(Kind::DefaultPrivileges, &name, None)?;
         }
     }
-    session.put(Kind::Schema, &key, None)
+    session.put(Kind::Schema, &format!("{}/{schema}", view.database), None)
 }
 
 /// CREATE DATABASE.

@@ -1,11 +1,13 @@
 //! CREATE, ALTER and DROP SEQUENCE.
 
 use onlap::{DataType, ErrorKind, Sequence, SequenceSpec, convert};
-use onlap_pg::ast::{AlterSequence, CreateSequence, Lasting, SequenceOption};
+use onlap_pg::ast::{AlterSequence, CreateSequence, SequenceOption};
 use serde_json::json;
 
 use super::change::notice;
 use super::naming;
+use super::table::at_name;
+use super::temporary::{self, Place};
 use super::types::column_type;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
@@ -212,12 +214,11 @@ pub fn create(
     create: &CreateSequence,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    if create.lasting == Lasting::Temporary {
-        return Err(SqlError::unsupported("a temporary sequence"));
-    }
-    let name = view.new_name(&strings(&create.name))?;
     let options = Options::of(source, &create.options)?;
-    if let Err(e) = naming::check_free(view, &name) {
+    let place = temporary::place(session, view, &strings(&create.name), create.lasting)
+        .map_err(|e| at_name(source, e, create.place))?;
+    let Place { view, name } = &place;
+    if let Err(e) = naming::check_free(view, name) {
         if create.skip && e.state() == state::DUPLICATE_TABLE {
             notice(client, state::DUPLICATE_TABLE, format!("{}, skipping", e.message()));
             return Ok("CREATE SEQUENCE");

@@ -1,12 +1,13 @@
 //! CREATE TABLE.
 
 use onlap::{ColumnDefault, IndexSpec, SequenceSpec, TableSchema, TableSpec};
-use onlap_pg::ast::{CreateTable, Kept, Lasting, Path, Setting, TableElement, TableKind};
+use onlap_pg::ast::{CreateTable, Kept, Path, Setting, TableElement, TableKind};
 use serde_json::json;
 
 use super::change::notice;
 use super::columns::{Declared, Default, declared};
 use super::constraints::{Collector, Constraint};
+use super::temporary::{self, Place};
 use super::{defaults, naming};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
@@ -29,8 +30,11 @@ pub fn create(
     client: &mut dyn Client,
 ) -> Result<String> {
     refuse(create)?;
-    let name = view.new_name(&strings(&create.name))?;
-    if !is_free(view, &name, create.skip, client)? {
+    let place = temporary::place(session, view, &strings(&create.name), create.lasting)
+        .map_err(|e| at_name(source, e, create.place))?;
+    let Place { view, name } = &place;
+    temporary::check_on_commit(create.kept.on_commit, name.is_temporary())?;
+    if !is_free(view, name, create.skip, client)? {
         return Ok("CREATE TABLE".into());
     }
     let mut columns = Vec::new();
@@ -44,7 +48,7 @@ pub fn create(
         }
     }
     let types = columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
-    let mut collector = Collector::new(view, source, &name, types);
+    let mut collector = Collector::new(view, source, name, types);
     for column in &columns {
         collector.column(column)?;
     }
@@ -61,8 +65,17 @@ pub fn create(
     }
     let spec = TableSpec::new(name.engine(&view.database));
     let spec = with_options(spec, &create.kept.settings)?;
-    Making { session, view, name: &name, columns, constraints }.run(spec)?;
+    Making { session, view, name, columns, constraints }.run(spec)?;
+    temporary::note(session, &place, create.kept.on_commit)?;
     Ok("CREATE TABLE".into())
+}
+
+/// An error of where a relation goes, at its name.
+pub fn at_name(source: Source<'_>, error: SqlError, place: u32) -> SqlError {
+    match error.state() {
+        "42P16" | state::NO_SCHEMA => source.at(error, place),
+        _ => error,
+    }
 }
 
 /// Whether a name is free; where it is not and IF NOT EXISTS was said, a notice tells of it.
@@ -84,7 +97,7 @@ pub fn is_free(view: &View, name: &Name, skip: bool, client: &mut dyn Client) ->
 /// What Onlap does not have.
 fn refuse(create: &CreateTable) -> Result<()> {
     let refuse = |what: &str| Err(SqlError::unsupported(what));
-    refuse_kept(create.lasting, &create.kept)?;
+    refuse_kept(&create.kept)?;
     match create.kind {
         TableKind::Of(_) => return refuse("a typed table"),
         TableKind::PartitionOf(_) => return refuse("a partitioned table"),
@@ -103,14 +116,7 @@ fn refuse(create: &CreateTable) -> Result<()> {
 ///
 /// # Errors
 /// `0A000`; `42704`: there is no such method or tablespace.
-pub fn refuse_kept(lasting: Lasting, kept: &Kept) -> Result<()> {
-    if lasting == Lasting::Temporary {
-        return Err(SqlError::unsupported("a temporary table")
-            .hint("Create an ordinary table, and drop it at the end."));
-    }
-    if kept.on_commit.is_some() {
-        return Err(SqlError::new("42P16", "ON COMMIT can only be used on temporary tables"));
-    }
+pub fn refuse_kept(kept: &Kept) -> Result<()> {
     let missing = |what: &str, name: &str| {
         Err(SqlError::new(state::NO_OBJECT, format!("{what} \"{name}\" does not exist")))
     };

@@ -27,7 +27,7 @@ pub fn truncate(
         return Err(SqlError::unsupported("TRUNCATE CASCADE").hint("Name all tables."));
     }
     for target in tables {
-        let (_, table) = view.table(&strings(&target.name))?;
+        let (_, table) = view.table_to("truncate", &strings(&target.name))?;
         view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
         let at_once = !session.is_in_block() && !session.current()?.changed;
         let empty = view.scope.tx()?.count(&table)? == 0;

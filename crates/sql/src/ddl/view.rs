@@ -1,18 +1,24 @@
 //! CREATE and DROP VIEW.
 
 use onlap_pg::ast::{CreateView, Lasting, OptionValue};
+use onlap_pg::catalog::oids as types;
 use serde_json::json;
 
+use super::change::notice;
 use super::naming::{self, Relation};
+use super::table::at_name;
+use super::temporary::{self, Place};
 use crate::catalog::names::quote;
-use crate::catalog::{Kind, bound, oids};
+use crate::catalog::{Kind, Name, bound, oids};
 use crate::error::{Result, SqlError, state};
 use crate::query::Bound;
 use crate::rights::{Action, Class};
 use crate::session::Session;
 use crate::source::{Source, strings};
+use crate::system::definitions;
 use crate::types::{PgType, names};
 use crate::view::{PG_CATALOG, Relation as Found, View};
+use crate::wire::Client;
 
 /// CREATE VIEW.
 ///
@@ -23,32 +29,26 @@ pub fn create(
     view: &View,
     source: Source<'_>,
     create: &CreateView,
+    client: &mut dyn Client,
 ) -> Result<&'static str> {
     refuse(create)?;
-    let name = view.new_name(&strings(&create.name))?;
-    let engine = name.engine(&view.database);
-    match naming::claim(view, &name)? {
-        None => {}
-        Some(Relation::View) if create.replace => {
-            view.must_own(Action::Alter, &name, Relation::View)?;
-        }
-        Some(_) if create.replace => {
-            let text = format!("\"{}\" is not a view", name.name);
-            return Err(SqlError::new("42809", text));
-        }
-        Some(_) => return Err(naming::taken(&name.name)),
-    }
     let text = source.alone(create.span);
     let bound = Bound::must(view, &text, source.depth, &[])?;
     let needs = bound.needs();
     let found: Vec<(String, PgType)> =
         bound.columns().iter().map(|column| (column.name.clone(), column.ty)).collect();
     let columns = column_names(create, &found)?;
-    if let Some(old) = view.objects.get(Kind::View, &engine) {
-        check_replaced(&old.body, &columns)?;
+    for (name, (_, ty)) in columns.iter().zip(&found) {
+        no_pseudo_type(name, *ty)?;
     }
     let written = bound::Written { tree: source.tree, query: create.query, text: source.text };
     let (query, mut uses) = bound::bind(written, create.span, &mut |parts| stands_for(view, parts));
+    let place = place(session, view, source, create, &uses, client)?;
+    let Place { view, name } = &place;
+    let engine = name.engine(&view.database);
+    if let Some(old) = view.objects.get(Kind::View, &engine) {
+        check_replaced(&old.body, &columns)?;
+    }
     for used in &mut uses {
         let read = needs.iter().filter(|need| need.by.is_none() && need.key.oid == used.oid);
         used.reads = read.flat_map(|need| need.columns.iter().copied()).collect();
@@ -82,6 +82,55 @@ pub fn create(
     Ok("CREATE VIEW")
 }
 
+/// Fails where a column's type is one that no relation has.
+///
+/// # Errors
+/// `42P16`.
+pub fn no_pseudo_type(name: &str, ty: PgType) -> Result<()> {
+    let shown = match ty.oid {
+        types::RECORD => "record",
+        types::RECORD_ARRAY => "record[]",
+        _ => return Ok(()),
+    };
+    Err(SqlError::new("42P16", format!("column \"{name}\" has pseudo-type {shown}")))
+}
+
+/// Where the view goes, if the name is free or the view that has it may be replaced. One that reads what is temporary is
+/// temporary itself.
+fn place(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    create: &CreateView,
+    uses: &[bound::Use],
+    client: &mut dyn Client,
+) -> Result<Place> {
+    let mut lasting = create.lasting;
+    let is_temporary = |used: &bound::Use| Name::of_engine(&used.name).1.is_temporary();
+    let becomes = lasting != Lasting::Temporary && uses.iter().any(is_temporary);
+    if becomes {
+        lasting = Lasting::Temporary;
+        let name = create.name.last().map_or("", |name| name);
+        notice(client, "00000", format!("view \"{name}\" will be a temporary view"));
+    }
+    let place = temporary::place(session, view, &strings(&create.name), lasting);
+    // PostgreSQL has no place where it was not said.
+    let place = place.map_err(|e| if becomes { e } else { at_name(source, e, create.place) })?;
+    match naming::claim(&place.view, &place.name)? {
+        None => {}
+        Some(Relation::View) if create.replace => {
+            place.view.must_own(Action::Alter, &place.name, Relation::View)?;
+            session.temporary.is_private = false;
+        }
+        Some(_) if create.replace => {
+            let text = format!("\"{}\" is not a view", place.name.name);
+            return Err(SqlError::new("42809", text));
+        }
+        Some(_) => return Err(naming::taken(&place.name.name)),
+    }
+    Ok(place)
+}
+
 /// The names of a view's columns: those that were written first.
 fn column_names(create: &CreateView, found: &[(String, PgType)]) -> Result<Vec<String>> {
     if create.columns.len() > found.len() {
@@ -103,15 +152,9 @@ fn column_names(create: &CreateView, found: &[(String, PgType)]) -> Result<Vec<S
 /// What Onlap does not have.
 fn refuse(create: &CreateView) -> Result<()> {
     let refuse = |what: &str| Err(SqlError::unsupported(what));
-    match create.lasting {
-        Lasting::Temporary => return refuse("a temporary view"),
-        Lasting::Unlogged => {
-            return Err(SqlError::new(
-                state::SYNTAX,
-                "views cannot be unlogged because they do not have storage",
-            ));
-        }
-        Lasting::Permanent => {}
+    if create.lasting == Lasting::Unlogged {
+        let text = "views cannot be unlogged because they do not have storage";
+        return Err(SqlError::new(state::SYNTAX, text));
     }
     if create.recursive {
         return refuse("CREATE RECURSIVE VIEW");
@@ -141,12 +184,12 @@ fn refuse(create: &CreateView) -> Result<()> {
 
 /// What a name in a view's query stands for; `None` for one of the system.
 fn stands_for(view: &View, parts: &[String]) -> Option<bound::Use> {
-    if let [name] = parts
-        && crate::system::definitions::find(PG_CATALOG, name).is_some()
-    {
-        return None;
-    }
-    match view.find(parts).ok()?? {
+    let found = match (view.find_before_system(parts).ok()?, parts) {
+        (Some(found), _) => found,
+        (None, [name]) if definitions::find(PG_CATALOG, name).is_some() => return None,
+        _ => view.find(parts).ok()??,
+    };
+    match found {
         Found::Table(_, table) => Some(bound::Use::of_table(&table)),
         Found::View(name) => {
             let engine = name.engine(&view.database);

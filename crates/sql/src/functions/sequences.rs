@@ -11,6 +11,7 @@ use onlap_base::SequenceId;
 use parking_lot::Mutex;
 
 use super::Function;
+use crate::catalog::names::{TEMPORARY, temporary, temporary_of};
 use crate::catalog::{Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
@@ -18,7 +19,7 @@ use crate::rights::ask::sequence_key;
 use crate::rights::judge::refusal;
 use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::system::rows::Datum;
-use crate::view::{View, no_table};
+use crate::view::{OF_OTHERS, View, no_table};
 
 /// The values that a session took.
 #[derive(Default)]
@@ -68,6 +69,9 @@ struct SequenceFunction {
     db: Database,
     database: String,
     search_path: Vec<String>,
+    /// The session, if it has temporary objects.
+    temporary: Option<i32>,
+    pid: i32,
     taken: Arc<Mutex<Taken>>,
     judge: Judge,
     /// Schemas of the database in which the role may not look.
@@ -89,7 +93,9 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         which,
         db: view.instance.db.clone(),
         database: view.database.clone(),
-        search_path: view.search_path.clone(),
+        search_path: view.search_path.schemas.clone(),
+        temporary: view.temporary.then_some(view.pid),
+        pid: view.pid,
         taken: Arc::clone(&view.taken),
         judge: view.judge.clone(),
         hidden: view.hidden_schemas(),
@@ -110,7 +116,10 @@ impl SequenceFunction {
             [.., schema, _] if is_hidden(schema) => {
                 return Err(refusal(&Need::new(Action::LookIn, Class::Schema, Key::of(0), schema)));
             }
-            [.., schema, name] => vec![Name::new(schema, name)],
+            [.., schema, name] => match self.temporary {
+                Some(pid) if schema == TEMPORARY => vec![Name::new(temporary(pid), name)],
+                _ => vec![Name::new(schema, name)],
+            },
             [] => Vec::new(),
         };
         let own = self.taken.lock().own.clone();
@@ -137,9 +146,13 @@ impl SequenceFunction {
             Which::Set => Action::SetValue,
             Which::Current | Which::Last => Action::CurrentValue,
         };
-        let name = Name::of_engine(sequence.name()).1.name;
+        let Name { schema, name } = Name::of_engine(sequence.name()).1;
         self.judge.must(&[Need::new(action, Class::Sequence, sequence_key(id), name)])?;
-        if self.read_only && matches!(self.which, Which::Next | Which::Set) {
+        let of = temporary_of(&schema);
+        if of.is_some_and(|pid| pid != self.pid) {
+            return Err(SqlError::new(state::UNSUPPORTED, OF_OTHERS));
+        }
+        if self.read_only && of.is_none() && matches!(self.which, Which::Next | Which::Set) {
             let text = format!("cannot execute {}() in a read-only transaction", self.which.name());
             return Err(SqlError::new("25006", text));
         }

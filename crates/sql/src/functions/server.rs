@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::Function;
-use crate::catalog::oids;
+use crate::catalog::names::temporary;
+use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Judge;
 use crate::system::rows::Datum;
-use crate::view::{PG_CATALOG, View};
+use crate::view::View;
 
 /// A function by name; `None` where there is none.
 pub fn find(view: &View, name: &str) -> Option<Function> {
@@ -15,12 +16,13 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
     let function = match name {
         "current_setting" => setting(view),
         "current_schemas" => {
-            let known = view.path().filter(|schema| view.has_schema(schema));
-            let path: Vec<String> = known.map(str::to_string).collect();
-            Function::new(move |a| {
-                let implicit = a.first() == Some(&Datum::Bool(true));
-                let first = implicit.then(|| PG_CATALOG.to_string());
-                Ok(Datum::Texts(first.into_iter().chain(path.clone()).collect()))
+            let known = |schema: &String| view.has_schema(schema);
+            let whole: Vec<String> = view.whole_path().into_iter().filter(known).collect();
+            let said = view.path().skip(view.search_path.is_temporary_first.into());
+            let said: Vec<String> = said.map(str::to_string).filter(known).collect();
+            Function::new(move |a| match a.first() == Some(&Datum::Bool(true)) {
+                true => Ok(Datum::Texts(whole.clone())),
+                false => Ok(Datum::Texts(said.clone())),
             })
         }
         "pg_cancel_backend" | "pg_terminate_backend" => {
@@ -49,7 +51,21 @@ pub fn find(view: &View, name: &str) -> Option<Function> {
         "inet_server_addr" => constant(Datum::Null),
         "inet_server_port" | "inet_client_port" => constant(Datum::Null),
         "pg_is_in_recovery" | "pg_is_wal_replay_paused" => constant(false.into()),
-        "pg_my_temp_schema" => constant(0.into()),
+        "pg_my_temp_schema" => {
+            let own = view.temporary.then(|| view.schema_key(&temporary(view.pid))).flatten();
+            constant(own.map_or(0, |key| key.oid).into())
+        }
+        "pg_is_other_temp_schema" => {
+            let schemas = view.objects.of_kind(Kind::Schema).filter_map(|(key, object)| {
+                let (database, name) = key.split_once('/')?;
+                let is_other = database == view.database && view.is_other_temporary(name);
+                is_other.then(|| i64::from(oids::of_object(object.number)))
+            });
+            let others: Vec<i64> = schemas.collect();
+            Function::new(move |a| {
+                Ok(a.first().and_then(Datum::int).map(|oid| others.contains(&oid)).into())
+            })
+        }
         "pg_blocking_pids" => constant(Datum::Ints(Vec::new())),
         "pg_client_encoding" | "getdatabaseencoding" => constant("UTF8".into()),
         "pg_postmaster_start_time" | "pg_conf_load_time" => {

@@ -134,6 +134,16 @@ impl<'a> Names<'a> {
         relation
     }
 
+    fn found(&self, found: view::Relation) -> Result<Option<Arc<Relation>>> {
+        match found {
+            view::Relation::Table(name, table) => Ok(Some(self.table(&name, table))),
+            view::Relation::View(name) => {
+                let object = self.view.objects.get(Kind::View, &name.engine(&self.view.database));
+                object.map(|object| self.view_relation(&name, object)).transpose()
+            }
+        }
+    }
+
     /// What a view's text reads: with the columns, and under the names, that it had when the view was made.
     fn of_view(&self, body: &Json, name: &[String]) -> Result<Option<Arc<Relation>>> {
         let Some(used) = bound::oid_of(name).and_then(|oid| bound::use_of(body, oid)) else {
@@ -144,6 +154,9 @@ impl<'a> Names<'a> {
             Some(bound::Found::View(name, object)) => self.view_relation(&name, object).map(Some),
             Some(bound::Found::Table(table)) => {
                 let name = Name::of_engine(&table.name()).1;
+                if self.view.is_other_temporary(&name.schema) {
+                    return Err(Error::new("0A000", view::OF_OTHERS));
+                }
                 let schema = table.schema();
                 let now = self.table(&name, table);
                 let mut then = (*now).clone();
@@ -164,6 +177,11 @@ impl<'a> Names<'a> {
 impl Schema for Names<'_> {
     fn relation(&self, name: &[Box<str>]) -> Result<Option<Arc<Relation>>> {
         let parts: Vec<String> = name.iter().map(|part| part.to_string()).collect();
+        if self.body.is_none()
+            && let Some(found) = self.view.find_before_system(&parts).map_err(|e| of_sql(&e))?
+        {
+            return self.found(found);
+        }
         // As in PostgreSQL, pg_catalog comes before the search path.
         if let Some(found) = self.system(&parts) {
             return Ok(Some(found));
@@ -172,11 +190,7 @@ impl Schema for Names<'_> {
             return self.of_view(body, &parts);
         }
         Ok(match self.view.find(&parts).map_err(|e| of_sql(&e))? {
-            Some(view::Relation::Table(name, table)) => Some(self.table(&name, table)),
-            Some(view::Relation::View(name)) => {
-                let object = self.view.objects.get(Kind::View, &name.engine(&self.view.database));
-                object.map(|object| self.view_relation(&name, object)).transpose()?
-            }
+            Some(found) => self.found(found)?,
             None => match &parts[..] {
                 [name] if self.view.path().any(|schema| schema == INFORMATION_SCHEMA) => {
                     self.system(&[INFORMATION_SCHEMA.to_string(), name.clone()])

@@ -25,7 +25,7 @@ use crate::deep::{Depth, too_deep};
 use crate::error::SqlError;
 use crate::rights::Need;
 use crate::system::definitions::Definition;
-use crate::view::View;
+use crate::view::{OF_OTHERS, View};
 
 /// Views may refer to views so deep.
 const VIEW_DEPTH: usize = 32;
@@ -162,7 +162,7 @@ impl Names<'_> {
 
 /// An error that says something of a view, and not that its query is of the other class.
 pub fn is_of_views(error: &Error) -> bool {
-    matches!(error.state, "42P17" | "54001" | "57014" | "53200")
+    matches!(error.state, "42P17" | "54001" | "57014" | "53200") || *error.message == *OF_OTHERS
 }
 
 fn bound(sql: &str, names: &Names<'_>, catalog: &Catalog) -> Result<(Bound, QueryId)> {

@@ -4,6 +4,7 @@
 
 use onlap::{ColumnDefault, SequenceId, TableSchema};
 
+use super::judge::refusal;
 use super::privilege::Class;
 use super::rules::Action;
 use super::{Key, Need};
@@ -58,6 +59,9 @@ impl View {
 
     /// Whether the role may look for names in a schema.
     pub fn may_look_in(&self, schema: &str) -> bool {
+        if self.is_own_temporary(schema) {
+            return true;
+        }
         let Some(key) = self.schema_key(schema) else { return true };
         self.judge.may(&Need::new(Action::LookIn, Class::Schema, key, schema))
     }
@@ -81,6 +85,7 @@ impl View {
     /// `42501`.
     pub fn must_look_in(&self, schema: &str) -> Result<()> {
         match self.schema_key(schema) {
+            Some(_) if self.is_own_temporary(schema) => Ok(()),
             Some(key) => self.must_one(Action::LookIn, Class::Schema, key, schema),
             None => Ok(()),
         }
@@ -92,9 +97,19 @@ impl View {
     /// `42501`.
     pub fn must_create_in(&self, schema: &str) -> Result<()> {
         match self.schema_key(schema) {
+            Some(key) if self.is_own_temporary(schema) => match self.may_create_temporary() {
+                true => Ok(()),
+                false => Err(refusal(&Need::new(Action::CreateIn, Class::Schema, key, schema))),
+            },
             Some(key) => self.must_one(Action::CreateIn, Class::Schema, key, schema),
             None => Err(crate::view::no_schema(schema)),
         }
+    }
+
+    /// Whether the role may make temporary relations.
+    pub fn may_create_temporary(&self) -> bool {
+        let (key, name) = (self.database_key(), &self.database);
+        self.judge.may(&Need::new(Action::CreateTemporary, Class::Database, key, name))
     }
 
     /// The role of a name in a statement, where words stand for the one that runs it.

@@ -33,6 +33,8 @@ pub enum Action {
     LookIn,
     /// Makes something in a schema, or a schema in a database.
     CreateIn,
+    /// Makes a temporary relation in a database.
+    CreateTemporary,
     /// Begins a session in a database.
     Connect,
     /// Changes the definition: ALTER, CREATE INDEX, CREATE OR REPLACE, REINDEX, ANALYZE.
@@ -61,8 +63,8 @@ pub enum Demand {
 }
 
 use Action::{
-    Alter, Comment, CommentPart, Connect, CreateIn, CurrentValue, Delete, Drop, Imitate, Insert,
-    LookIn, NextValue, Read, Refer, SetValue, Truncate, Update,
+    Alter, Comment, CommentPart, Connect, CreateIn, CreateTemporary, CurrentValue, Delete, Drop,
+    Imitate, Insert, LookIn, NextValue, Read, Refer, SetValue, Truncate, Update,
 };
 use Class::{Database, Index, Schema, Sequence, Table, View};
 use Demand::{OfColumns, Owner, OwnerOrOfSchema, Privilege};
@@ -82,6 +84,7 @@ pub const RULES: &[(Action, &[Class], Demand)] = &[
     (SetValue, &[Sequence], Privilege(Privileges::UPDATE)),
     (LookIn, &[Schema], Privilege(Privileges::USAGE)),
     (CreateIn, &[Schema, Database], Privilege(Privileges::CREATE)),
+    (CreateTemporary, &[Database], Privilege(Privileges::TEMPORARY)),
     (Connect, &[Database], Privilege(Privileges::CONNECT)),
     (Alter, &[Database, Schema, Table, View, Sequence, Index], Owner),
     (Drop, &[Database, Schema], Owner),

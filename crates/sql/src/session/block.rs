@@ -45,6 +45,8 @@ pub struct Block {
     savepoints: Vec<Place>,
     /// Whether it changed tables or indexes of the engine.
     pub changed_catalog: bool,
+    /// Whether plans of other sessions are outdated by it.
+    pub changed_for_others: bool,
     /// Whether it has written anything that a rollback takes back.
     pub changed: bool,
 }
@@ -77,6 +79,7 @@ impl Block {
             options,
             savepoints: Vec::new(),
             changed_catalog: false,
+            changed_for_others: false,
             changed: false,
         })
     }
@@ -105,7 +108,7 @@ impl Block {
         if let Some(tx) = self.scope.take() {
             instance.commit(tx, &self.pending)?;
         }
-        if self.changed_catalog {
+        if self.changed_for_others {
             instance.catalog_changed();
         }
         Ok(())
@@ -116,7 +119,7 @@ impl Block {
         if let Some(tx) = self.scope.take() {
             tx.rollback();
         }
-        if self.changed_catalog {
+        if self.changed_for_others {
             instance.catalog_changed();
         }
     }

@@ -13,6 +13,7 @@ use std::time::Duration;
 use onlap_base::clock::{Clock, SystemClock};
 use parking_lot::Mutex;
 
+use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
 use crate::fast::literals;
 use crate::functions::sequences::Taken;
@@ -34,6 +35,7 @@ mod prepare;
 mod prepared;
 mod room;
 mod run;
+pub(crate) mod temporary;
 pub(crate) mod texts;
 mod transactions;
 pub mod values;
@@ -42,6 +44,7 @@ use answer::{Answer, AnswerColumn};
 use block::Block;
 pub use block::isolation_name;
 pub use prepare::{Prepared, missing_parameter};
+use temporary::Temporary;
 pub use values::Parameter;
 
 /// Who connects.
@@ -94,6 +97,8 @@ pub struct Session {
     several: bool,
     /// Values of sequences that it took.
     taken: Arc<Mutex<Taken>>,
+    /// What it knows of its temporary relations.
+    pub(crate) temporary: Temporary,
     /// Settings that functions ask for, which are set with the next statement.
     asked: Asked,
     /// What the text under way has of the room for long ones.
@@ -162,31 +167,49 @@ impl Session {
             settings.start_with(name, value)?;
         }
         settings.put(Id::SessionAuthorization, Value::Text(role.name.clone()));
+        Ok(Session::of_role(instance, info, role.oid, role.superuser, settings))
+    }
+
+    /// A session of the system in a database, which may do everything.
+    pub(crate) fn of_system(instance: &Arc<Instance>, database: &str) -> Session {
+        let info = SessionInfo { database: database.to_string(), ..SessionInfo::default() };
+        let settings = Settings::new(&instance.defaults);
+        Session::of_role(instance, info, oids::POSTGRES, true, settings)
+    }
+
+    fn of_role(
+        instance: &Arc<Instance>,
+        info: SessionInfo,
+        role: u32,
+        superuser: bool,
+        mut settings: Settings,
+    ) -> Session {
+        let database = if info.database.is_empty() { info.user } else { info.database };
         let cancel = Arc::new(AtomicBool::new(false));
         let presence = instance.enter(|key| Presence {
             key,
-            role: role.oid,
+            role,
             database: database.clone(),
-            peer: info.peer.clone(),
+            peer: info.peer,
             began_us: SystemClock.unix_us(),
             application: Mutex::default(),
             statement: Mutex::default(),
             state: Mutex::new("idle"),
             cancel: Arc::clone(&cancel),
             terminated: AtomicBool::new(false),
-            waker: info.waker.clone(),
+            waker: info.waker,
         });
         let at_start = settings.take_reported();
         let at_start =
             at_start.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
-        Ok(Session {
+        Session {
             instance: Arc::clone(instance),
             presence,
-            began_superuser: role.superuser,
-            roles: Roles { session: role.oid, current: role.oid },
+            began_superuser: superuser,
+            roles: Roles { session: role, current: role },
             roles_before: None,
             roles_after: None,
-            database: database.clone(),
+            database,
             settings,
             at_start,
             block: None,
@@ -194,10 +217,11 @@ impl Session {
             statements: HashMap::new(),
             portals: HashMap::new(),
             taken: Arc::default(),
+            temporary: Temporary::default(),
             asked: Asked::default(),
             room: None,
             several: false,
-        })
+        }
     }
 
     /// What BackendKeyData says.
@@ -547,6 +571,7 @@ impl Drop for Session {
         if let Some(block) = self.block.take() {
             block.rollback(&self.instance);
         }
+        self.forget_temporary();
         self.instance.leave(self.presence.key.pid);
     }
 }

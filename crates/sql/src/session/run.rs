@@ -151,6 +151,8 @@ impl Session {
             self.block()?.look()?;
         }
         self.limit_time();
+        self.temporary.is_private = false;
+        self.allow_temporary()?;
         let text = self.room.clone();
         let block = self.block()?;
         if let Some(text) = text {
@@ -269,6 +271,7 @@ impl Session {
     pub(super) fn stamp(&self) -> Stamp {
         let mut path = std::hash::DefaultHasher::new();
         self.settings.text(Id::SearchPath).hash(&mut path);
+        (self.temporary.is_made, self.temporary.version).hash(&mut path);
         let path = path.finish();
         Stamp { version: self.instance.catalog_version(), role: self.roles.current, path }
     }

@@ -103,8 +103,10 @@ impl Session {
         }
         let path = self.settings.text(Id::SearchPath);
         let ways = self.uses_fast_path();
-        let key =
-            format!("{} {:?} {path:?} {ways:?} {types:?} {sql}", self.roles.current, self.database);
+        let (role, database) = (self.roles.current, &self.database);
+        // Names may stand for relations that others do not see.
+        let own = self.temporary.is_made.then_some((self.key().pid, self.temporary.version));
+        let key = format!("{role} {database:?} {path:?} {own:?} {ways:?} {types:?} {sql}");
         Some(TextKey { key, version: self.instance.catalog_version(), length: sql.len() })
     }
 

@@ -6,12 +6,13 @@ use onlap::{Isolation, TransactionOptions};
 
 use super::Session;
 use super::block::{Block, isolation_of};
+use crate::catalog::{Kind, names};
 use crate::error::{Result, SqlError, state};
 use crate::rights::ask::{database_oid, numbers, of_table};
 use crate::rights::{Action, Judge};
 use crate::settings::Id;
 use crate::types::Style;
-use crate::view::View;
+use crate::view::{SearchPath, View};
 use crate::wire::Client;
 
 impl Session {
@@ -41,14 +42,22 @@ impl Session {
             _ => return Ok(()),
         }
         self.end_portals(self.commits());
+        self.do_on_commit()?;
         let block = self.block.take().expect("was just seen");
         if block.failed {
             self.end_settings(false);
+            self.temporary.ended(false);
             block.rollback(&self.instance);
             return Ok(());
         }
         self.end_settings(true);
+        self.commit_block(block)
+    }
+
+    /// Commits what the transaction did.
+    fn commit_block(&mut self, block: Block) -> Result<()> {
         let ended = block.commit(&self.instance);
+        self.temporary.ended(ended.is_ok());
         ended.map_err(|e| self.with_values_to_see(e))
     }
 
@@ -85,18 +94,19 @@ impl Session {
     /// COMMIT: what its tag says.
     pub(super) fn commit(&mut self, client: &mut dyn Client) -> Result<&'static str> {
         self.end_portals(self.commits());
+        self.do_on_commit()?;
         let Some(block) = self.block.take() else { return Ok("COMMIT") };
         if !block.explicit {
             warn_no_transaction(client);
         }
         if block.failed {
             self.end_settings(false);
+            self.temporary.ended(false);
             block.rollback(&self.instance);
             return Ok("ROLLBACK");
         }
         self.end_settings(true);
-        let ended = block.commit(&self.instance);
-        ended.map_err(|e| self.with_values_to_see(e))?;
+        self.commit_block(block)?;
         Ok("COMMIT")
     }
 
@@ -104,6 +114,7 @@ impl Session {
     pub(super) fn rollback(&mut self, client: &mut dyn Client) {
         self.end_portals(false);
         self.end_settings(false);
+        self.temporary.ended(false);
         if let Some(block) = self.block.take() {
             if !block.explicit {
                 warn_no_transaction(client);
@@ -119,6 +130,7 @@ impl Session {
         self.take_asked();
         let asked = Arc::clone(&self.asked);
         let path = self.settings.text(Id::SearchPath).to_string();
+        let made = self.temporary.is_made;
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
         let block = self.block()?;
         taken.lock().own = match block.changed_catalog {
@@ -131,8 +143,13 @@ impl Session {
         };
         let rights = objects.rights();
         let user = rights.name_of(roles.current);
+        let temporary = made && {
+            let schema = format!("{database}/{}", names::temporary(pid));
+            objects.get(Kind::Schema, &schema).is_some()
+        };
         Ok(View {
-            search_path: search_path(&path, &user),
+            search_path: search_path(&path, &user, pid, temporary),
+            temporary,
             judge: Judge::new(rights, roles.current, database_oid(&objects, &database)),
             session_user: rights.name_of(roles.session),
             session_role: roles.session,
@@ -193,13 +210,21 @@ impl Session {
     }
 }
 
-/// The schemas of a setting, where `$user` is the one of the role's name.
-fn search_path(text: &str, user: &str) -> Vec<String> {
-    text.split(',')
-        .map(|part| part.trim().trim_matches('"'))
-        .filter(|part| !part.is_empty())
-        .map(|part| if part == "$user" { user.to_string() } else { part.to_string() })
-        .collect()
+/// The schemas of a setting, where `$user` is the one of the role's name, and `pg_temp` the one of the session's
+/// temporary objects. That is looked at first where it is not named and there is one.
+fn search_path(text: &str, user: &str, pid: i32, temporary: bool) -> SearchPath {
+    let parts = text.split(',').map(|part| part.trim().trim_matches('"'));
+    let named = parts.filter(|part| !part.is_empty()).map(|part| match part {
+        "$user" => user.to_string(),
+        names::TEMPORARY => names::temporary(pid),
+        part => part.to_string(),
+    });
+    let mut schemas: Vec<String> = named.collect();
+    let is_first = temporary && !schemas.contains(&names::temporary(pid));
+    if is_first {
+        schemas.insert(0, names::temporary(pid));
+    }
+    SearchPath { schemas, is_temporary_first: is_first }
 }
 
 fn warn_no_transaction(client: &mut dyn Client) {

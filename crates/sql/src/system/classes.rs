@@ -132,7 +132,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             0,
             indexed,
             false,
-            "p",
+            if relation.name.is_temporary() { "t" } else { "p" },
             kind,
             natts,
             checks,

@@ -10,7 +10,7 @@ use onlap::{IndexSchema, SequenceSchema, TableSchema};
 use serde_json::Value as Json;
 
 use super::definitions::{self, Definition};
-use crate::catalog::names::quote;
+use crate::catalog::names::{TEMPORARY, quote, temporary};
 use crate::catalog::{Kind, Name, bound, oids};
 use crate::error::Result;
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
@@ -80,7 +80,10 @@ pub struct Model {
     pub schemas: Vec<(u32, String, String)>,
     /// Roles with their OIDs.
     pub roles: Vec<(u32, String)>,
-    search_path: Vec<String>,
+    /// Schemas in the order in which names are looked up.
+    path: Vec<String>,
+    /// The schema of the session's temporary objects, if it has one.
+    temporary: Option<String>,
     database: String,
     by_oid: HashMap<u32, usize>,
 }
@@ -130,7 +133,8 @@ impl Model {
             relations,
             schemas: schemas(view),
             roles,
-            search_path: view.search_path.clone(),
+            path: view.whole_path(),
+            temporary: view.temporary.then(|| temporary(view.pid)),
             database: view.database.clone(),
             by_oid,
         };
@@ -144,9 +148,23 @@ impl Model {
         Ok(model)
     }
 
+    /// Leaves out the temporary relations of other sessions.
+    pub fn relations_of_others_go(&mut self, view: &View) {
+        self.relations.retain(|relation| !view.is_other_temporary(&relation.name.schema));
+        let numbered = self.relations.iter().enumerate();
+        self.by_oid = numbered.map(|(at, relation)| (relation.oid, at)).collect();
+    }
+
     /// A view's query, with the names that what it reads has now.
     fn view_text(&self, body: &Json) -> String {
-        let name = |oid| self.relation(oid).map(|r| self.display(r));
+        let name = |oid| {
+            let relation = self.relation(oid)?;
+            let own = self.temporary.as_ref() == Some(&relation.name.schema);
+            Some(match own && !self.is_visible(relation) {
+                true => format!("{TEMPORARY}.{}", quote(&relation.name.name)),
+                false => self.display(relation),
+            })
+        };
         let columns = |oid| {
             let table = self.relation(oid).and_then(Relation::table);
             let columns = table.into_iter().flat_map(|table| &table.columns);
@@ -165,13 +183,6 @@ impl Model {
         self.schemas.iter().find(|s| s.1 == schema).map_or(0, |s| s.0)
     }
 
-    /// Schemas in the order in which names are looked up.
-    fn path(&self) -> impl Iterator<Item = &str> {
-        let named = self.search_path.iter().any(|s| s == PG_CATALOG);
-        let first = (!named).then_some(PG_CATALOG);
-        first.into_iter().chain(self.search_path.iter().map(String::as_str))
-    }
-
     /// Whether a relation is found by its name alone.
     pub fn is_visible(&self, relation: &Relation) -> bool {
         let found = self.find(std::slice::from_ref(&relation.name.name));
@@ -183,10 +194,14 @@ impl Model {
         let at = |schema: &str, name: &str| {
             self.relations.iter().find(|r| r.name.name == name && r.name.schema == schema)
         };
+        let meant = |schema: &String| match &self.temporary {
+            Some(own) if schema == TEMPORARY => own.clone(),
+            _ => schema.clone(),
+        };
         match parts {
-            [name] => self.path().find_map(|schema| at(schema, name)),
-            [schema, name] => at(schema, name),
-            [database, schema, name] if *database == self.database => at(schema, name),
+            [name] => self.path.iter().find_map(|schema| at(schema, name)),
+            [schema, name] => at(&meant(schema), name),
+            [database, schema, name] if *database == self.database => at(&meant(schema), name),
             _ => None,
         }
     }

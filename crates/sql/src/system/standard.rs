@@ -33,8 +33,16 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "check_constraints" => checks,
         table => return Ok(grants::standard(view, &Model::of(view)?, table)),
     };
-    Ok(Some(make(view, &Model::of(view)?)))
+    let mut model = Model::of(view)?;
+    if WITHOUT_OTHERS.contains(&table) {
+        model.relations_of_others_go(view);
+    }
+    Ok(Some(make(view, &model)))
 }
+
+/// Where PostgreSQL leaves out the temporary relations of other sessions.
+const WITHOUT_OTHERS: &[&str] =
+    &["columns", "key_column_usage", "sequences", "table_constraints", "tables", "views"];
 
 fn catalog_name(view: &View, _: &Model) -> Rows {
     let mut rows = Rows::of("catalog_name");
@@ -56,11 +64,13 @@ fn tables(view: &View, model: &Model) -> Rows {
         Rows::of("table_catalog table_schema table_name table_type is_insertable_into is_typed");
     let sight = Sight::of(view);
     for relation in relations(model).filter(|r| sight.sees(r)) {
-        let (kind, insertable) = match relation.kind() {
-            "v" => ("VIEW", false),
-            _ => ("BASE TABLE", relation.table().is_some()),
-        };
         let name = &relation.name;
+        let kind = match relation.kind() {
+            _ if name.is_temporary() => "LOCAL TEMPORARY",
+            "v" => "VIEW",
+            _ => "BASE TABLE",
+        };
+        let insertable = relation.table().is_some();
         rows.push(row![&view.database, &name.schema, &name.name, kind, yes(insertable), "NO"]);
     }
     rows

@@ -546,3 +546,14 @@ ALTER SCHEMA bare RENAME TO other_s
 ALTER DATABASE rights RENAME TO other_d
 SET log_min_duration_statement = 5
 ALTER SYSTEM SET statement_timeout = 0
+
+[temporary relations]
+CREATE TEMP TABLE temporary_t (id serial PRIMARY KEY, n int) ON COMMIT DROP
+CREATE TEMP TABLE temporary_t AS SELECT 1 AS one
+SELECT 1 AS one INTO TEMP temporary_t
+CREATE TABLE pg_temp.temporary_t (id int)
+CREATE TEMP TABLE s.temporary_t (id int)
+CREATE TEMP VIEW temporary_v AS SELECT 1 AS one
+CREATE TEMP VIEW temporary_v AS SELECT * FROM s.t
+CREATE TEMP SEQUENCE temporary_q
+CREATE TEMP TABLE temporary_t (LIKE s.t)

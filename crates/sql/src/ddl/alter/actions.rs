@@ -4,10 +4,11 @@ use onlap::{IndexSpec, Table, TableChanges, TableSchema};
 use onlap_pg::ast::{self, TableChange, TableRule};
 
 use super::steps::Step;
+use crate::catalog::names::TEMPORARY;
 use crate::catalog::{Name, oids};
 use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint};
-use crate::ddl::{naming, view as views};
+use crate::ddl::{naming, temporary, view as views};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::source::{Source, role_word};
@@ -80,6 +81,16 @@ impl<'a> Actions<'a> {
             TableChange::RenameColumn(from, to) => self.rename_column(from, to),
             TableChange::RenameConstraint(from, to) => self.rename_constraint(from, to),
             TableChange::Schema(schema) => self.set_schema(schema),
+            TableChange::Storage(words)
+                if self.name.is_temporary()
+                    && matches!(&**words, "SET LOGGED" | "SET UNLOGGED") =>
+            {
+                let table = &self.name.name;
+                let text = format!(
+                    "cannot change logged status of table \"{table}\" because it is temporary"
+                );
+                Err(SqlError::new("42P16", text))
+            }
             TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
             TableChange::Other(words) => {
                 Err(SqlError::unsupported(format!("ALTER TABLE … {words}")))
@@ -117,9 +128,10 @@ impl<'a> Actions<'a> {
     }
 
     fn set_schema(&mut self, schema: &str) -> Result<()> {
-        if !self.view.has_schema(schema) {
+        if !self.view.has_schema(schema) && schema != TEMPORARY {
             return Err(crate::view::no_schema(schema));
         }
+        temporary::check_move(&self.name.schema, schema)?;
         self.view.must_create_in(schema)?;
         if schema == self.name.schema {
             return Ok(());

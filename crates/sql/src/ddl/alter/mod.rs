@@ -9,6 +9,7 @@ mod steps;
 
 use onlap_pg::ast::{AlterTable, RelationKind, Role, TableChange};
 
+use crate::catalog::names::TEMPORARY;
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
@@ -19,7 +20,7 @@ use crate::wire::Client;
 
 use super::change::notice;
 use super::naming::{self, Relation};
-use super::sequence;
+use super::{sequence, temporary};
 use actions::Actions;
 
 /// ALTER TABLE, INDEX, SEQUENCE and VIEW.
@@ -69,7 +70,12 @@ impl Named<'_> {
         if let [TableChange::Owner(role)] = changes {
             return self.owner(role, TAG);
         }
-        let (name, table) = match self.view.table(self.parts) {
+        if let ([TableChange::Schema(to)], [.., schema, _]) = (changes, self.parts)
+            && self.view.is_other_temporary(schema)
+        {
+            temporary::check_move(schema, to)?;
+        }
+        let (name, table) = match self.view.table_to("alter", self.parts) {
             Err(e) if e.state() == state::NO_TABLE => return self.missing(e, TAG),
             found => found?,
         };
@@ -121,6 +127,12 @@ impl Named<'_> {
             _ => return Err(SqlError::unsupported("this form of ALTER VIEW")),
         };
         view.must_own(Action::Alter, &name, Relation::View)?;
+        if !renames {
+            if !view.has_schema(&to.schema) && to.schema != TEMPORARY {
+                return Err(crate::view::no_schema(&to.schema));
+            }
+            temporary::check_move(&name.schema, &to.schema)?;
+        }
         view.must_create_in(&to.schema)?;
         if !renames && to == name {
             return Ok(TAG);

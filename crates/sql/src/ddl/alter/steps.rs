@@ -54,7 +54,7 @@ pub fn run(session: &mut Session, view: &View, table: Table, steps: Vec<Step>) -
     let before = table.schema();
     let mut name = table.name();
     if let Some(changes) = alone(session, &before, &steps)? {
-        session.current()?.changed_catalog = true;
+        session.catalog_changes()?;
         session.current()?.scope.tx()?.release_names();
         session.instance.db.alter_table(&name, changes)?;
         // What is noted now is of the table as it is.
