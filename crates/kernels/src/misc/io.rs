@@ -71,8 +71,8 @@ pub(crate) fn output(
         869 => out.push_str(&Address::load(bytes).print(false)),
         650 => out.push_str(&Address::load(bytes).print(true)),
         829 | 774 => out.push_str(&mac::print(bytes)),
-        22 => array_text::vector_output(21, bytes, out),
-        30 => array_text::vector_output(26, bytes, out),
+        22 => array_text::vector_output(21, bytes, out)?,
+        30 => array_text::vector_output(26, bytes, out)?,
         oid if is_row(cx, oid) => row_text::output(cx, bytes, out)?,
         oid => match cx.catalog.element(oid) {
             Some(element) => array_text::output(cx, element, bytes, out)?,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use onlap::{Isolation, TransactionOptions};
+use onlap_pg::value::datetime::{Zone, find_zone};
 
 use super::Session;
 use super::block::{Block, isolation_of};
@@ -187,8 +188,7 @@ impl Session {
 
     /// How values are printed.
     pub(crate) fn style(&self) -> Style {
-        let zone = self.settings.text(Id::TimeZone).parse().ok();
-        let zone = zone.filter(|z| *z != chrono_tz::UTC);
+        let zone = find_zone(self.settings.text(Id::TimeZone)).filter(|zone| *zone != Zone::UTC);
         Style { zone }
     }
 }

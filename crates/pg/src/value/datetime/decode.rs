@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 use super::numbers::fraction;
 use super::split::{Field, Look, split};
 use super::words::{self, Word};
-use super::{DAY_US, calendar, zone};
+use super::{DAY_US, Zone, calendar, zone};
 use crate::value::Settings;
 use crate::{Error, Result};
 
@@ -260,7 +260,7 @@ impl<'a> State<'a> {
     fn month_or_zone(&mut self, text: &str) -> Decode<()> {
         if let Some(found) = month(text) {
             // A number that was taken for the month was the day.
-            if let (Some(number), None, false) = (self.month, self.day, self.text_month) {
+            if let (Some(number @ 1..=31), None, false) = (self.month, self.day, self.text_month) {
                 self.day = Some(number);
             } else if self.month.is_some() {
                 return Err(Bad::Format);
@@ -287,7 +287,7 @@ impl<'a> State<'a> {
     }
 
     fn relative(&mut self, word: &str) {
-        let east = zone::offset_at(self.settings.zone, self.settings.now);
+        let east = super::offset_at(self.settings.zone, self.settings.now);
         let local = self.settings.now + i64::from(east) * 1_000_000;
         let days = local.div_euclid(DAY_US);
         self.special = Some(Decoded::Moment(match word {
@@ -329,7 +329,7 @@ impl<'a> State<'a> {
             (None, zone, days) => {
                 let today = || super::today(self.settings);
                 let local = days.unwrap_or_else(today).saturating_mul(DAY_US).saturating_add(time);
-                zone::local_offset(zone.unwrap_or(self.settings.zone), local)
+                super::local_offset(zone.map_or(self.settings.zone, Zone::named), local)
             }
         };
         Ok((time, east))
