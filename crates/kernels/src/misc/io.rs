@@ -46,6 +46,10 @@ pub(crate) fn input(
             Some(element) => {
                 Datum::bytes(array_text::input(cx, TypeRef { oid: element, modifier }, text)?)
             }
+            None if is_row(cx, oid) => match row_text::input(cx, oid, text)? {
+                Some(bytes) => Datum::bytes(bytes),
+                None => return Ok(None),
+            },
             None => return Ok(None),
         },
     }))

@@ -32,6 +32,7 @@ mod places;
 mod query;
 mod recursion;
 mod rows;
+mod search;
 mod sets;
 mod steps;
 mod subqueries;

@@ -2,7 +2,7 @@
 
 use super::level::KnownCte;
 use super::recursion::Recursion;
-use super::{Around, At, Binder, unsupported};
+use super::{Around, At, Binder};
 use crate::ast::{self, CteBody, Name, With};
 use crate::bound::{Cte, CteKind, Query, QueryId};
 use crate::catalog::oids;
@@ -39,19 +39,20 @@ impl Binder<'_> {
             self.level().ctes.push(known);
         }
         for (place, at) in order.into_iter().enumerate() {
+            let marks = self.cycle_marks(&with.ctes[at])?;
             let bound = self.cte(&with.ctes[at], Some(place))?;
             self.settle_cte(place, bound, &with.ctes[at])?;
+            self.add_search(place, bound, &with.ctes[at], marks)?;
         }
         Ok(())
     }
 
     fn cte(&mut self, cte: &ast::Cte, place: Option<usize>) -> Result<QueryId> {
-        if let Some(at) =
-            cte.search.as_ref().map(|s| s.place).or(cte.cycle.as_ref().map(|c| c.place))
-        {
-            return Err(unsupported("SEARCH or CYCLE").at(at));
-        }
         let at = place.filter(|place| self.level_ref().ctes[*place].cte.recursive);
+        let added = cte.search.as_ref().map(|s| s.place).or(cte.cycle.as_ref().map(|c| c.place));
+        if let (None, Some(place)) = (at, added) {
+            return Err(Error::new("42601", "WITH query is not recursive").at(place));
+        }
         match &cte.body {
             CteBody::Query(query) => self.query(*query, Around { cte: at, ..Around::default() }),
             CteBody::Statement(statement) => {

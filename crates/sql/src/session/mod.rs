@@ -25,6 +25,7 @@ use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::secrets::without_passwords;
 use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
+use crate::view::Listed;
 use crate::wire::{Client, format_of};
 
 pub mod answer;
@@ -89,6 +90,8 @@ pub struct Session {
     block: Option<Block>,
     cancel: Arc<AtomicBool>,
     statements: HashMap<String, Arc<Prepared>>,
+    /// Those with names, as the catalog lists them.
+    listed: Arc<Mutex<Listed>>,
     portals: HashMap<String, Portal>,
     /// The text under way has several statements, which are one transaction.
     several: bool,
@@ -192,6 +195,7 @@ impl Session {
             block: None,
             cancel,
             statements: HashMap::new(),
+            listed: Arc::default(),
             portals: HashMap::new(),
             taken: Arc::default(),
             asked: Asked::default(),
@@ -325,6 +329,7 @@ impl Session {
         let mut prepared = self.prepare(all.pop(), types)?;
         prepared.kept = self.keep_room(name, sql)?;
         let prepared = Arc::new(prepared);
+        self.list(name, sql, &prepared, false);
         self.keep_text(key, &prepared);
         self.statements.insert(name.to_string(), prepared);
         Ok(())
@@ -464,6 +469,7 @@ impl Session {
     /// Close of a statement; nothing happens where there is none.
     pub fn close_statement(&mut self, name: &str) {
         self.statements.remove(name);
+        self.listed.lock().remove(name);
     }
 
     /// Close of a portal; nothing happens where there is none.

@@ -118,7 +118,7 @@ impl Session {
         let (roles, database, pid) = (self.roles, self.database.clone(), self.key().pid);
         let instance = Arc::clone(&self.instance);
         self.take_asked();
-        let asked = Arc::clone(&self.asked);
+        let (asked, prepared) = (Arc::clone(&self.asked), Arc::clone(&self.listed));
         let path = self.settings.text(Id::SearchPath).to_string();
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
         let block = self.block()?;
@@ -145,6 +145,7 @@ impl Session {
             began_us: block.scope.began_us(),
             taken,
             asked,
+            prepared,
             setting_rows: {
                 let settings = Arc::clone(&settings);
                 Arc::new(move || settings.rows())
