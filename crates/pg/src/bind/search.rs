@@ -4,10 +4,13 @@
 //! for DEPTH FIRST, a row that begins with the depth for BREADTH FIRST), whether it closes a cycle, and the way to it. The second part
 //! makes them of those of the row that it comes from, which the query within hands over.
 
+use std::collections::HashSet;
+
 use super::{At, Binder};
 use crate::ast::{self, Cycle, Name, Search};
 use crate::bound::{
-    Entry, EntryKind, Expr, ExprId, JoinTree, Literal, Query, QueryId, SetNode, SortItem, Target,
+    Entry, EntryKind, Expr, ExprId, JoinTree, Literal, Part, Query, QueryId, SetNode, SortItem,
+    Target,
 };
 use crate::catalog::oids;
 use crate::{Error, Result, TypeRef};
@@ -348,6 +351,9 @@ impl Binder<'_> {
     ) {
         let mut around = Query { filter, from: vec![JoinTree::Entry(1)], ..Query::default() };
         let inner = self.out.query(query).entries[entry - 1].clone();
+        if let EntryKind::Query(part) = inner.kind {
+            self.raise(part);
+        }
         around.entries.push(Entry { in_from: true, ..inner });
         let own = Of { columns: own };
         for (at, name) in names.iter().enumerate() {
@@ -362,6 +368,52 @@ impl Binder<'_> {
         let made = self.out.add_query(around);
         let of = &mut self.out.query_mut(query).entries[entry - 1];
         (of.kind, of.names, of.types) = (EntryKind::Query(made), all, types);
+    }
+
+    /// What a query names of queries around it is one further up from now on.
+    fn raise(&mut self, query: QueryId) {
+        let mut exprs: HashSet<ExprId> = HashSet::new();
+        let mut queries: HashSet<QueryId> = HashSet::new();
+        let mut open = vec![(Part::Query(query), 0)];
+        while let Some((part, depth)) = open.pop() {
+            match part {
+                Part::Query(id) => {
+                    if !queries.insert(id) {
+                        continue;
+                    }
+                    // The first is the query itself, whose parts are at its own level.
+                    for entry in &mut self.out.query_mut(id).entries {
+                        if let EntryKind::Cte { up, .. } = &mut entry.kind {
+                            *up += u32::from(*up > depth);
+                        }
+                    }
+                    open.extend(self.out.parts(id).into_iter().map(|part| match part {
+                        Part::Query(_) => (part, depth + 1),
+                        Part::Expr(_) => (part, depth),
+                    }));
+                }
+                Part::Expr(id) => {
+                    if !exprs.insert(id) {
+                        continue;
+                    }
+                    let mut expr = self.out.expr(id).clone();
+                    let own = match &mut expr {
+                        Expr::Var { up, .. } => Some(up),
+                        Expr::Aggregate(call) => Some(&mut call.up),
+                        Expr::Grouping(_, _, up) => Some(up),
+                        _ => None,
+                    };
+                    if let Some(up) = own.filter(|up| **up > depth) {
+                        *up += 1;
+                        self.out.set_expr(id, expr.clone());
+                    }
+                    open.extend(expr.parts().into_iter().map(|part| match part {
+                        Part::Query(_) => (part, depth + 1),
+                        Part::Expr(_) => (part, depth),
+                    }));
+                }
+            }
+        }
     }
 
     /// The query gives the added columns, too.

@@ -35,6 +35,7 @@ mod prepare;
 mod prepared;
 mod room;
 mod run;
+mod scroll;
 pub(crate) mod texts;
 mod transactions;
 pub mod values;
@@ -43,6 +44,7 @@ use answer::{Answer, AnswerColumn};
 use block::Block;
 pub use block::isolation_name;
 pub use prepare::{Prepared, missing_parameter};
+use scroll::Scroll;
 pub use values::Parameter;
 
 /// Who connects.
@@ -124,8 +126,10 @@ pub(crate) struct Portal {
     hold: bool,
     /// Made in the transaction under way.
     fresh: bool,
+    /// Where a cursor stands.
+    scroll: Scroll,
     /// What it takes of the room.
-    _kept: Option<Kept>,
+    kept: Vec<Kept>,
 }
 
 /// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
@@ -401,7 +405,8 @@ impl Session {
             cursor: false,
             hold: false,
             fresh: true,
-            _kept: kept,
+            scroll: Scroll::default(),
+            kept: kept.into_iter().collect(),
         };
         self.portals.insert(portal.to_string(), made);
         Ok(())

@@ -47,7 +47,7 @@ impl Session {
         let mut prepared = self.prepare(Some(parsed), &types)?;
         prepared.kept = self.keep_room(&name, text)?;
         let prepared = Arc::new(prepared);
-        self.list(&name, source.written.trim().trim_end_matches(';'), &prepared, true);
+        self.list(&name, source.written, &prepared, true);
         self.statements.insert(name, prepared);
         Ok(Answer::Done("PREPARE".into()))
     }

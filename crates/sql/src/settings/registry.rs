@@ -204,7 +204,7 @@ settings! {
     }
     "Compatibility" {
         StandardConformingStrings "standard_conforming_strings" Flag, "on", Session,
-            "Backslashes in '...' are backslashes, whatever is set here.", reported = true;
+            "Backslashes in '...' are backslashes; off is refused.", reported = true;
         EscapeStringWarning "escape_string_warning" Flag, "on", Session, "Without effect.";
         BackslashQuote "backslash_quote" Word(&["safe_encoding", "on", "off"]), "safe_encoding", Session,
             "Without effect.";

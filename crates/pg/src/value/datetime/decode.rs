@@ -69,6 +69,19 @@ pub(super) enum Announced {
     Nothing,
     Julian,
     Time,
+    Unit(Unit),
+}
+
+/// What a letter says the number behind it is: `Y2001M12D27H04M05S06`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Year,
+    /// A minute where month and hour are there.
+    Month,
+    Day,
+    Hour,
+    Minute,
+    Second,
 }
 
 /// What was read so far.
@@ -83,6 +96,8 @@ pub(super) struct State<'a> {
     pub(super) text_month: bool,
     pub(super) before_christ: Option<bool>,
     pub(super) time: Option<[i64; 4]>,
+    /// Which of hours, minutes and seconds letters announced.
+    pub(super) by_units: [bool; 3],
     pub(super) afternoon: Option<bool>,
     pub(super) offset: Option<i32>,
     pub(super) zone: Option<Tz>,
@@ -175,6 +190,7 @@ impl<'a> State<'a> {
             text_month: false,
             before_christ: None,
             time: None,
+            by_units: [false; 3],
             afternoon: None,
             offset: None,
             zone: None,
@@ -241,6 +257,12 @@ impl<'a> State<'a> {
             }
             "j" | "jd" | "julian" => self.announced = Announced::Julian,
             "t" if self.has_date() || self.time_only => self.announced = Announced::Time,
+            "y" => self.announced = Announced::Unit(Unit::Year),
+            "m" => self.announced = Announced::Unit(Unit::Month),
+            "mm" => self.announced = Announced::Unit(Unit::Minute),
+            "d" => self.announced = Announced::Unit(Unit::Day),
+            "h" => self.announced = Announced::Unit(Unit::Hour),
+            "s" => self.announced = Announced::Unit(Unit::Second),
             "infinity" | "+infinity" => self.special = Some(Decoded::Infinity(false)),
             "-infinity" => self.special = Some(Decoded::Infinity(true)),
             "epoch" => self.special = Some(Decoded::Epoch),
@@ -396,6 +418,8 @@ impl<'a> State<'a> {
             _ => hours,
         };
         let time = ((hours * 60 + minutes) * 60 + seconds).saturating_mul(1_000_000) + fraction;
-        if time > DAY_US { Err(Bad::Range) } else { Ok(time) }
+        // Of hours that a letter announces a timestamp may have more than a day's.
+        let is_free = self.by_units.contains(&true) && !self.time_only;
+        if time > DAY_US && !is_free { Err(Bad::Range) } else { Ok(time) }
     }
 }

@@ -221,9 +221,12 @@ pub fn displacement(text: &str) -> Option<Result<i32>> {
         ref parts if parts.len() <= 3 => {
             let mut values = [0; 3];
             for (value, part) in values.iter_mut().zip(parts) {
-                let (read, rest) = number(part, 0, i64::MAX)?;
-                rest.is_empty().then_some(())?;
-                *value = read;
+                // Nothing is no hours, minutes or seconds.
+                if !part.is_empty() {
+                    let (read, rest) = number(part, 0, i64::MAX)?;
+                    rest.is_empty().then_some(())?;
+                    *value = read;
+                }
             }
             (values[0], values[1], values[2])
         }
