@@ -103,7 +103,12 @@ impl Compiler<'_> {
             return false;
         }
         // The same expression may stand in several places.
-        let mut places = visible(query).enumerate().filter(|(_, target)| target.value == value);
+        let places = visible(query).enumerate().filter(|(_, target)| target.value == value);
+        let mut places = places.peekable();
+        if places.peek().is_none() {
+            // It is no target.
+            return false;
+        }
         let is_told = |(at, target): (usize, &Target)| {
             target.reference == 0 && frame.told.unused.contains(&at)
         };

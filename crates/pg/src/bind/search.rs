@@ -75,7 +75,8 @@ impl Binder<'_> {
                 let text = format!(
                     "with a SEARCH or CYCLE clause, the {side} side of the UNION must be a SELECT"
                 );
-                return Err(Error::new("42601", text));
+                let state = if side == "left" { "0A000" } else { "42601" };
+                return Err(Error::new(state, text));
             }
         }
         let refuse = |state, text: String, at: u32| Err(Error::new(state, text).at(at));

@@ -29,7 +29,6 @@ select a, b, sum(a), count(*) from t where false group by grouping sets ((a, b),
 select sum(a), count(*), grouping(a) from t where false group by grouping sets ((), (), (a))
 select sum(a), count(*) from t group by grouping sets ((), (), ())
 -- Rows of a table keep the names of its columns, those of a query have the names that are given
-select row_to_json(i) from e i(x, y)
 select row_to_json(i) from (select id, x from e) i(x, y)
 -- Pairs come in the order of FROM
 select array_agg(x || '-' || y) from generate_series(1, 2) x, generate_series(4, 5) y
