@@ -99,7 +99,7 @@ impl<'a> Cell<'a> {
     }
 
     /// Appends the text form; nothing for NULL.
-    pub fn write_text(&self, ty: PgType, style: Style, out: &mut Vec<u8>) {
+    pub fn write_text(&self, ty: PgType, style: &Style, out: &mut Vec<u8>) {
         match self {
             Cell::Int(v) if ty.oid == oid::BOOL => out.push(if *v != 0 { b't' } else { b'f' }),
             Cell::Int(v) => out.extend_from_slice(itoa::Buffer::new().format(*v).as_bytes()),
@@ -199,7 +199,7 @@ fn pad(ty: PgType, text: &str, out: &mut Vec<u8>) {
     }
 }
 
-fn zoned_text(us: i64, style: Style) -> String {
+fn zoned_text(us: i64, style: &Style) -> String {
     let mut text = String::new();
     let Some(zone) = style.zone.filter(|_| !matches!(us, i64::MIN | i64::MAX)) else {
         convert::format_text(DataType::Timestamptz, &Value::Timestamp(us), &mut text);
