@@ -2,7 +2,7 @@
 
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::{MAX_BYTES, Settings};
-use onlap_pg::{Error, Oid, Result};
+use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use crate::Datum;
 
@@ -34,6 +34,12 @@ pub trait Session: Send + Sync {
     /// # Errors
     /// Those of the function; `0A000` if it is not there.
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>>;
+
+    /// The names and types of the fields of a row type with a name.
+    fn fields(&self, row: Oid) -> Option<Vec<(String, TypeRef)>> {
+        let _ = row;
+        None
+    }
 
     /// Asks whether the statement is still wanted.
     ///
@@ -85,6 +91,9 @@ impl Session for Given<'_> {
     }
     fn call(&self, function: Oid, args: &[Datum<'_>]) -> Result<Datum<'static>> {
         self.0.call(function, args)
+    }
+    fn fields(&self, row: Oid) -> Option<Vec<(String, TypeRef)>> {
+        self.0.fields(row)
     }
     fn go_on(&self) -> Result<()> {
         self.0.go_on()

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 
 use crate::env::Env;
 use crate::error::external;
-use crate::keys::compare_keys;
+use crate::keys::compare_sorted;
 use crate::node::arrow;
 
 /// Makes the states of a call.
@@ -342,27 +342,7 @@ impl Collected {
                 &self.batches[a.0 as usize][self.within.args + n],
                 &self.batches[b.0 as usize][self.within.args + n],
             );
-            let nulls = (left.is_null(a.1 as usize), right.is_null(b.1 as usize));
-            let order = match nulls {
-                (true, false) => {
-                    if how.nulls_first {
-                        Ordering::Less
-                    } else {
-                        Ordering::Greater
-                    }
-                }
-                (false, true) => {
-                    if how.nulls_first {
-                        Ordering::Greater
-                    } else {
-                        Ordering::Less
-                    }
-                }
-                _ => {
-                    let order = compare_keys(left, a.1 as usize, right, b.1 as usize);
-                    if how.descending { order.reverse() } else { order }
-                }
-            };
+            let order = compare_sorted(left, a.1 as usize, right, b.1 as usize, *how);
             if order.is_ne() {
                 return order;
             }

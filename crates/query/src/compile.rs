@@ -441,7 +441,10 @@ impl Compiler<'_> {
         let at = self.frames.len() - 1;
         let query = self.bound.query(self.frames[at].query);
         let types = query.entries[entry - 1].types.clone();
-        let names = names_of(&query.entries[entry - 1].names);
+        let names = names_of(match &query.entries[entry - 1].kind {
+            EntryKind::Relation { own, .. } => own,
+            _ => &query.entries[entry - 1].names,
+        });
         let mut values = Vec::with_capacity(types.len());
         let mut reprs = Vec::with_capacity(types.len());
         if types.iter().any(|ty| ty.oid == 0) {

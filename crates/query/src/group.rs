@@ -41,6 +41,8 @@ pub struct Parts {
     pub keys: Vec<usize>,
     /// Calls: the states, the columns of their arguments, the column of FILTER, the result's type.
     pub calls: Vec<(MakeStates, Vec<usize>, Option<usize>, DataType)>,
+    /// Direct arguments, which are of the group and not of its rows, and their columns of the input.
+    pub direct: Vec<(ExprId, usize)>,
 }
 
 impl Parts {
@@ -250,6 +252,12 @@ impl Compiler<'_> {
 
     /// A call of an aggregate.
     fn aggregate(&mut self, call: &Aggregate, result: TypeRef, parts: &mut Parts) -> Result<usize> {
+        if call.kind == b'h' {
+            let (states, at) = self.hypothetical(call, parts)?;
+            let filter = self.filter_of(call, parts)?;
+            parts.calls.push((states, at, filter, self.arrow(result.oid)?));
+            return Ok(parts.calls.len() - 1);
+        }
         let bound = self.bound;
         let row = self.env.catalog.proc(call.proc).expect("the resolver has found it");
         let Some(make) = find_aggregate(call.proc) else {
@@ -266,6 +274,7 @@ impl Compiler<'_> {
             let node = self.where_counted(node, ty, call.filter)?;
             at.push(parts.add(node, self.arrow(ty.oid)?));
         }
+        parts.direct.extend(call.direct.iter().copied().zip(at.iter().copied()));
         if at.is_empty() {
             // count(*) counts rows, of which it needs a column.
             let one = self.constant(oids::BOOL, &onlap_kernels::Datum::Bool(true))?;
@@ -279,19 +288,28 @@ impl Compiler<'_> {
             let inner = Arc::clone(&states);
             states = Arc::new(move || Box::new(Collected::new(Arc::clone(&inner), within.clone())));
         }
-        let filter = match call.filter {
-            Some(filter) => {
-                let node = self.node(filter)?;
-                Some(parts.add(node, DataType::Boolean))
-            }
-            None => None,
-        };
+        let filter = self.filter_of(call, parts)?;
         parts.calls.push((states, at, filter, self.arrow(result.oid)?));
         Ok(parts.calls.len() - 1)
     }
 
+    /// The column of FILTER.
+    fn filter_of(&mut self, call: &Aggregate, parts: &mut Parts) -> Result<Option<usize>> {
+        let Some(filter) = call.filter else { return Ok(None) };
+        let node = self.node(filter)?;
+        Ok(Some(parts.add(node, DataType::Boolean)))
+    }
+
     /// An argument that is calculated for the rows that FILTER keeps alone: for others it may fail.
-    fn where_counted(&mut self, node: Node, ty: TypeRef, filter: Option<ExprId>) -> Result<Node> {
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub fn where_counted(
+        &mut self,
+        node: Node,
+        ty: TypeRef,
+        filter: Option<ExprId>,
+    ) -> Result<Node> {
         let Some(filter) = filter.filter(|_| !matches!(node, Node::Column(_) | Node::Const(_)))
         else {
             return Ok(node);
@@ -302,8 +320,11 @@ impl Compiler<'_> {
         Ok(Node::Case(vec![arm], Box::new(none.into_arm()), self.arrow(ty.oid)?))
     }
 
-    /// The order of a call's rows; adds its keys to the arguments.
-    fn within_order(
+    /// A key of the order of a call's rows; adds it to the columns.
+    ///
+    /// # Errors
+    /// `0A000`.
+    pub fn within_order(
         &mut self,
         call: &Aggregate,
         item: &onlap_pg::bound::SortItem,
@@ -371,9 +392,12 @@ impl Compiler<'_> {
         let input_schema = plan.schema();
         let step = AggregateExec::try_new(mode, groups, calls, filters, plan, input_schema);
         let plan: Plan = Arc::new(step.map_err(ours)?);
-        let plan = match sets.map(|sets| sets.iter().position(Vec::is_empty)) {
-            Some(Some(set)) => self.never_empty(plan, parts, set)?,
-            _ => plan,
+        let none = |(set, references): (usize, &Vec<u32>)| references.is_empty().then_some(set);
+        let empty: Vec<usize> =
+            sets.unwrap_or_default().iter().enumerate().filter_map(none).collect();
+        let plan = match empty.is_empty() {
+            true => plan,
+            false => self.never_empty(plan, parts, empty)?,
         };
         let renamed = (0..plan.schema().fields().len()).map(|at| {
             let name = plan.schema().field(at).name().clone();
@@ -418,14 +442,17 @@ impl Compiler<'_> {
         let mut types: Vec<DataType> = parts.input.iter().map(|(_, ty)| ty.clone()).collect();
         types.push(DataType::Int32);
         let schema = schema_of(&types);
-        // Columns of a reference: its key, and the first value where that is another.
+        // Columns of a reference: its key, the first value where that is another, direct arguments.
+        let direct = self.direct_of_groups(parts, query)?;
         let columns: Vec<(u32, Vec<usize>)> = query
             .groups
             .iter()
             .zip(&parts.keys)
             .map(|(item, key)| {
                 let own = matches!(*parts.input[*key].0, Node::Key(..)).then_some(key + 1);
-                (item.reference, [*key].into_iter().chain(own).collect())
+                let of_item = direct.iter().filter(|(reference, _)| *reference == item.reference);
+                let of_item = of_item.map(|(_, at)| *at);
+                (item.reference, [*key].into_iter().chain(own).chain(of_item).collect())
             })
             .collect();
         let sets: Arc<Vec<Vec<u32>>> = Arc::new(sets.to_vec());
@@ -445,15 +472,37 @@ impl Compiler<'_> {
         Ok(Step::make("Grouping Sets", "", vec![plan], schema, Arc::new(run)))
     }
 
-    /// Gives the row of the empty set where there are no rows at all.
-    fn never_empty(&self, plan: Plan, parts: &Parts, set: usize) -> Result<Plan> {
+    /// Direct arguments that are grouped by, and their columns: what a set leaves out is NULL there, too.
+    fn direct_of_groups(&self, parts: &Parts, query: &Query) -> Result<Vec<(u32, usize)>> {
+        let mut found = Vec::new();
+        for (id, at) in &parts.direct {
+            let mut items = query.groups.iter();
+            if let Some(item) = items.find(|i| self.bound.same(self.target_of(query, i).value, *id))
+            {
+                found.push((item.reference, *at));
+                continue;
+            }
+            let mut is_of_row = false;
+            self.bound.visit(*id, 0, &mut |part, inside| {
+                is_of_row |= matches!(self.bound.expr(part), Expr::Var { up, .. } if *up == inside);
+                true
+            });
+            if is_of_row {
+                return Err(unsupported("an expression of a grouping set as a direct argument"));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Gives the rows of the empty sets where there are no rows at all.
+    fn never_empty(&self, plan: Plan, parts: &Parts, sets: Vec<usize>) -> Result<Plan> {
         let schema = plan.schema();
         let states: Vec<MakeStates> =
             parts.calls.iter().map(|(states, ..)| Arc::clone(states)).collect();
         let (keys, env) = (parts.keys.len(), Arc::clone(&self.env));
         let out = Arc::clone(&schema);
         let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
-            let (states, env) = (states.clone(), Arc::clone(&env));
+            let (states, env, sets) = (states.clone(), Arc::clone(&env), sets.clone());
             let (schema, mut rows) = (Arc::clone(&out), 0);
             let input = inputs[0].execute(0, context)?;
             let input = input.map_ok(Some).chain(futures::stream::once(async { Ok(None) }));
@@ -465,8 +514,8 @@ impl Compiler<'_> {
                     }
                     None if rows > 0 => Ok(None),
                     None => {
-                        let row = empty_row(&states, keys, set, &schema, &env);
-                        row.map(Some).map_err(crate::error::external)
+                        let made = empty_rows(&states, keys, &sets, &schema, &env);
+                        made.map(Some).map_err(crate::error::external)
                     }
                 };
                 futures::future::ready(made)
@@ -495,23 +544,23 @@ fn copy_of(
     Ok(RecordBatch::try_new(Arc::clone(schema), copied)?)
 }
 
-/// The row of a group without rows.
-fn empty_row(
+/// The rows of groups without rows, one per set.
+fn empty_rows(
     states: &[MakeStates],
     keys: usize,
-    set: usize,
+    sets: &[usize],
     schema: &arrow_schema::SchemaRef,
     env: &crate::env::Env,
 ) -> Result<RecordBatch> {
     let mut columns: Vec<ArrayRef> = Vec::new();
     for field in &schema.fields()[..keys] {
-        columns.push(new_null_array(field.data_type(), 1));
+        columns.push(new_null_array(field.data_type(), sets.len()));
     }
-    columns.push(Arc::new(Int32Array::from(vec![set as i32])));
+    columns.push(Arc::new(Int32Array::from_iter_values(sets.iter().map(|set| *set as i32))));
     for states in states {
         let mut states = states();
-        states.grow(1);
-        columns.push(states.finish(1, &mut env.cx())?);
+        states.grow(sets.len());
+        columns.push(states.finish(sets.len(), &mut env.cx())?);
     }
     RecordBatch::try_new(Arc::clone(schema), columns).map_err(arrow)
 }

@@ -118,7 +118,8 @@ impl Compiler<'_> {
         plain
     }
 
-    fn is_volatile(&self, id: ExprId) -> bool {
+    /// Whether an expression, queries in it included, calls a function that is volatile.
+    pub fn is_volatile(&self, id: ExprId) -> bool {
         let mut found = false;
         self.bound.visit(id, 0, &mut |id, _| {
             let proc = match self.bound.expr(id) {
@@ -517,8 +518,10 @@ impl Compiler<'_> {
         kind: JoinKind,
         conditions: Vec<Condition>,
     ) -> Result<Part> {
-        // The library keeps the left side in memory.
-        if right.rows > left.rows * 2.0 || kind == JoinKind::Full {
+        // The library keeps the left side in memory. Of pairs without a condition it gives all of a row of that side
+        // together, so that rows come in the order of FROM.
+        let pairs = conditions.is_empty() && left.rows <= right.rows;
+        if right.rows > left.rows * 2.0 || kind == JoinKind::Full || pairs {
             return self.join_in_order(left, right, kind, conditions);
         }
         let turned = match kind {

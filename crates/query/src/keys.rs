@@ -11,7 +11,7 @@ use arrow_array::types::{
     Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt32Type,
 };
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
+use arrow_schema::{DataType, SortOptions};
 use onlap_kernels::key_column;
 use onlap_pg::{Oid, Result};
 
@@ -52,6 +52,27 @@ pub fn key_bytes(column: &ArrayRef, row: usize, out: &mut Vec<u8>) {
         DataType::Binary => sized(column.as_binary::<i32>().value(row)),
         DataType::FixedSizeBinary(_) => sized(column.as_fixed_size_binary().value(row)),
         other => unreachable!("no key column is of {other}"),
+    }
+}
+
+/// The order of two keys of one type as ORDER BY says it.
+pub fn compare_sorted(
+    a: &ArrayRef,
+    row: usize,
+    b: &ArrayRef,
+    other: usize,
+    how: SortOptions,
+) -> Ordering {
+    match (a.is_null(row), b.is_null(other)) {
+        (true, true) => Ordering::Equal,
+        (true, false) if how.nulls_first => Ordering::Less,
+        (true, false) => Ordering::Greater,
+        (false, true) if how.nulls_first => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        (false, false) => {
+            let order = compare_keys(a, row, b, other);
+            if how.descending { order.reverse() } else { order }
+        }
     }
 }
 

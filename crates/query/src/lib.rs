@@ -25,6 +25,7 @@ mod error;
 mod frames;
 mod functions;
 mod group;
+mod hypothetical;
 mod joins;
 mod keys;
 mod layout;

@@ -7,7 +7,7 @@
 //! so nothing goes through LIMIT, windows, DISTINCT ON or sets of GROUP BY.
 
 use onlap_kernels::Datum;
-use onlap_pg::bound::{Expr, ExprId, Lock, Query, QueryId};
+use onlap_pg::bound::{ExprId, Lock, Query, QueryId, Target};
 use onlap_pg::{Result, TypeRef};
 
 use crate::build::{Rel, visible};
@@ -103,9 +103,17 @@ impl Compiler<'_> {
             return false;
         }
         // The same expression may stand in several places.
-        let mut places = visible(query).enumerate().filter(|(_, target)| target.value == value);
-        matches!(self.bound.expr(value), Expr::Var { up: 0, .. })
-            && places.all(|(at, target)| target.reference == 0 && frame.told.unused.contains(&at))
+        let places = visible(query).enumerate().filter(|(_, target)| target.value == value);
+        let mut places = places.peekable();
+        if places.peek().is_none() {
+            // It is no target.
+            return false;
+        }
+        let is_told = |(at, target): (usize, &Target)| {
+            target.reference == 0 && frame.told.unused.contains(&at)
+        };
+        // What does something, or gives several rows, counts even so.
+        places.all(is_told) && !query.has_sets && !self.is_volatile(value)
     }
 
     /// What stands in the place of a column that nothing asks for.

@@ -85,7 +85,7 @@ fn by_text(cell: &Cell<'_>, to: DataType) -> Result<Value> {
         Cell::Timestamp(_) => DataType::Timestamp,
         _ => DataType::Text,
     };
-    cell.write_text(PgType::of_engine(from), Style::default(), &mut out);
+    cell.write_text(PgType::of_engine(from), &Style::default(), &mut out);
     text_value(PgType::of_engine(to), &String::from_utf8_lossy(&out))
 }
 

@@ -3,6 +3,7 @@
 //! Names are looked up here: tables of the engine as the transaction sees them, views, system tables.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use onlap::{Sequence, Table};
@@ -51,6 +52,8 @@ pub struct View {
     pub asked: Asked,
     /// Settings by name, for current_setting().
     pub settings: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// The session's prepared statements that have names.
+    pub prepared: Arc<Mutex<Listed>>,
     /// The rows of pg_settings.
     pub setting_rows: Arc<dyn Fn() -> Vec<SettingRow> + Send + Sync>,
 }
@@ -63,6 +66,22 @@ pub struct SearchPath {
     /// Whether the first has temporary objects and is looked at without being named; nothing is made there.
     pub is_temporary_first: bool,
 }
+
+/// A prepared statement, as pg_prepared_statements lists it.
+#[derive(Clone, Debug)]
+pub struct ListedStatement {
+    /// The text, with PREPARE if that made it.
+    pub text: String,
+    /// When it was made, in microseconds since 1970-01-01 UTC.
+    pub made_us: i64,
+    /// The OIDs of its parameters' types.
+    pub types: Vec<u32>,
+    /// Whether PREPARE made it, and not the protocol.
+    pub by_statement: bool,
+}
+
+/// Prepared statements by name.
+pub type Listed = BTreeMap<String, ListedStatement>;
 
 /// What a name in FROM stands for.
 pub enum Relation {

@@ -1,13 +1,68 @@
 //! How are row values written, as text and in binary?
 //!
-//! Texts and messages are read only for types with names, whose fields are known; there are none of these here yet.
+//! Texts are read for types with names, whose fields the session knows; messages are not.
 //! Thread safety: pure functions.
 
-use onlap_pg::Result;
+use onlap_pg::{Error, Oid, Result};
 
-use super::record::Record;
+use super::record::{self, Record};
 use super::text::{is_space, send_field};
 use crate::{Cx, Datum};
+
+/// record_in of a type with a name; `None` of a type whose fields nothing tells.
+pub(crate) fn input(cx: &mut Cx<'_>, row: Oid, text: &str) -> Result<Option<Vec<u8>>> {
+    let Some(fields) = cx.session.fields(row) else { return Ok(None) };
+    let bad = |detail: &str| {
+        Error::new("22P02", format!("malformed record literal: \"{text}\"")).detail(detail)
+    };
+    let mut rest = text.trim_start_matches(is_blank);
+    rest = rest.strip_prefix('(').ok_or_else(|| bad("Missing left parenthesis."))?;
+    let mut values = Vec::with_capacity(fields.len());
+    for (at, (_, ty)) in fields.iter().enumerate() {
+        if at > 0 {
+            rest = rest.strip_prefix(',').ok_or_else(|| bad("Too few columns."))?;
+        }
+        let value = match rest.starts_with([',', ')']) {
+            true => Datum::Null,
+            false => {
+                let (held, after) =
+                    unquoted(rest).ok_or_else(|| bad("Unexpected end of input."))?;
+                rest = after;
+                crate::input(cx, *ty, &held)?
+            }
+        };
+        values.push((ty.oid, value));
+    }
+    rest = rest.strip_prefix(')').ok_or_else(|| bad("Too many columns."))?;
+    if !rest.trim_start_matches(is_blank).is_empty() {
+        return Err(bad("Junk after right parenthesis."));
+    }
+    let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+    record::build_named(&names, &values).map(Some)
+}
+
+fn is_blank(c: char) -> bool {
+    u8::try_from(c).is_ok_and(is_space)
+}
+
+/// A field without its quotes and what follows it; `None` where the text ends in it.
+fn unquoted(text: &str) -> Option<(String, &str)> {
+    let (mut held, mut in_quotes) = (String::new(), false);
+    let mut all = text.char_indices().peekable();
+    while let Some((at, c)) = all.next() {
+        match c {
+            ',' | ')' if !in_quotes => return Some((held, &text[at..])),
+            '\\' => held.push(all.next()?.1),
+            '"' if in_quotes && all.peek().is_some_and(|(_, next)| *next == '"') => {
+                all.next();
+                held.push('"');
+            }
+            '"' => in_quotes = !in_quotes,
+            c => held.push(c),
+        }
+    }
+    None
+}
 
 /// record_out.
 pub(crate) fn output(cx: &mut Cx<'_>, bytes: &[u8], out: &mut String) -> Result<()> {

@@ -351,8 +351,15 @@ pub(crate) fn vector_recv(cx: &mut Cx<'_>, element: Oid, bytes: &[u8]) -> Result
 }
 
 /// int2vectorout and oidvectorout.
-pub(crate) fn vector_output(element: Oid, bytes: &[u8], out: &mut String) {
+///
+/// # Errors
+/// `42804`: ARRAY[…] made something that is none, of other dimensions or with NULL.
+pub(crate) fn vector_output(element: Oid, bytes: &[u8], out: &mut String) -> Result<()> {
     let array = Array::load(bytes, if element == 21 { Repr::Int2 } else { Repr::Oid });
+    if array.ndims() != 1 || array.has_nulls() {
+        let name = if element == 21 { "int2vector" } else { "oidvector" };
+        return Err(Error::new("42804", format!("array is not a valid {name}")));
+    }
     for (at, value) in array.iter().enumerate() {
         if at > 0 {
             out.push(' ');
@@ -364,4 +371,5 @@ pub(crate) fn vector_output(element: Oid, bytes: &[u8], out: &mut String) {
         }
         .expect("a String takes all");
     }
+    Ok(())
 }

@@ -46,6 +46,10 @@ pub(crate) fn input(
             Some(element) => {
                 Datum::bytes(array_text::input(cx, TypeRef { oid: element, modifier }, text)?)
             }
+            None if is_row(cx, oid) => match row_text::input(cx, oid, text)? {
+                Some(bytes) => Datum::bytes(bytes),
+                None => return Ok(None),
+            },
             None => return Ok(None),
         },
     }))
@@ -71,8 +75,8 @@ pub(crate) fn output(
         869 => out.push_str(&Address::load(bytes).print(false)),
         650 => out.push_str(&Address::load(bytes).print(true)),
         829 | 774 => out.push_str(&mac::print(bytes)),
-        22 => array_text::vector_output(21, bytes, out),
-        30 => array_text::vector_output(26, bytes, out),
+        22 => array_text::vector_output(21, bytes, out)?,
+        30 => array_text::vector_output(26, bytes, out)?,
         oid if is_row(cx, oid) => row_text::output(cx, bytes, out)?,
         oid => match cx.catalog.element(oid) {
             Some(element) => array_text::output(cx, element, bytes, out)?,

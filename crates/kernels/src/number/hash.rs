@@ -2,9 +2,10 @@
 //!
 //! Bob Jenkins' lookup3 (2006, public domain) over the bytes of a value, with PostgreSQL's start and without alignment.
 
+use onlap_pg::value::interval::Interval as Span;
 use onlap_pg::value::numeric::Numeric;
 
-use crate::{Char, Entry, Float4, Float8, Int2, Int4, Int8, Num, OidTy, one, two};
+use crate::{Char, Entry, Float4, Float8, Int2, Int4, Int8, Interval, Num, OidTy, one, two};
 
 /// Hash functions of numbers, and those with a seed.
 macro_rules! hashes {
@@ -24,6 +25,8 @@ pub const ENTRIES: &[Entry] = hashes! {
     "float4" "hashfloat4" "hashfloat4extended" Float4 |a: &f32, seed| float(f64::from(*a), seed);
     "float8" "hashfloat8" "hashfloat8extended" Float8 |a: &f64, seed| float(*a, seed);
     "numeric" "hash_numeric" "hash_numeric_extended" Num numeric;
+    "interval" "interval_hash" "interval_hash_extended" Interval
+        |a: &Span, seed| long(&(a.key() as i64), seed);
 };
 
 /// An integer that has the hash of a narrower type where it fits one.

@@ -16,7 +16,7 @@ mod overlaps;
 mod parts;
 mod rows;
 mod shift;
-mod spans;
+pub(crate) mod spans;
 mod timetz;
 mod trunc;
 mod units;

@@ -47,42 +47,39 @@ fn rounded(value: f64) -> f64 {
     (value * 1e6).round_ties_even() / 1e6
 }
 
-/// A product or quotient: `scaled` is how a field becomes one. Fields that the type cannot hold are `22008`, or what
-/// the processor makes of them.
-fn scale(a: Span, scaled: impl Fn(f64) -> f64, fits: fn(f64) -> Result<i32>) -> Result<Span> {
+/// A product or quotient: `scaled` is how a field becomes one.
+fn scale(a: Span, scaled: impl Fn(f64) -> f64) -> Result<Span> {
     let (month, day) = (scaled(f64::from(a.months)), scaled(f64::from(a.days)));
     let (months, mut days) = (fits(month)?, fits(day)?);
     let of_month = rounded((month - f64::from(months)) * 30.0);
-    let whole = cut(of_month);
+    let whole = of_month as i32;
     let mut seconds = rounded((day - f64::from(days) + of_month - f64::from(whole)) * DAY_S);
     if seconds.abs() >= DAY_S {
-        let more = cut(seconds / DAY_S);
-        days = days.wrapping_add(more);
+        let more = (seconds / DAY_S) as i32;
+        days = days.checked_add(more).ok_or_else(interval_range)?;
         seconds -= f64::from(more) * DAY_S;
     }
+    days = days.checked_add(whole).ok_or_else(interval_range)?;
     let time = (scaled(a.time as f64) + seconds * 1e6).round_ties_even();
-    days = days.wrapping_add(whole);
-    if time.is_nan() || !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&time)
-    {
+    if !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&time) {
         return Err(interval_range());
     }
     Ok(Span { months, days, time: time as i64 })
 }
 
-/// A float as an integer of 32 bits, as processors cut it: what does not fit is the least.
-fn cut(value: f64) -> i32 {
-    if value > -2_147_483_649.0 && value < 2_147_483_648.0 { value as i32 } else { i32::MIN }
-}
-
 fn fits(value: f64) -> Result<i32> {
-    match (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&value) {
+    match (-2_147_483_648.0..2_147_483_648.0).contains(&value) {
         true => Ok(value as i32),
         false => Err(interval_range()),
     }
 }
 
-fn times(a: Span, factor: f64) -> Result<Span> {
-    scale(a, |field| field * factor, fits)
+/// The product with a number.
+///
+/// # Errors
+/// `22008`
+pub fn times(a: Span, factor: f64) -> Result<Span> {
+    scale(a, |field| field * factor)
 }
 
 /// The quotient by a number.
@@ -93,7 +90,7 @@ pub fn divided(a: Span, by: f64) -> Result<Span> {
     if by == 0.0 {
         return Err(Error::new("22012", "division by zero"));
     }
-    scale(a, |field| field / by, |value| Ok(cut(value)))
+    scale(a, |field| field / by)
 }
 
 fn justify_hours(a: Span) -> Result<Span> {

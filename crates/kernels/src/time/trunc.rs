@@ -133,7 +133,7 @@ pub const ENTRIES: &[Entry] = &[
     }),
     ("date_trunc(text,timestamptz)", |_| {
         prepared::<Word, Timestamp, Timestamp>(0, Word::new, |a, b, cx| match is_finite(b) {
-            true => timestamptz(a, b, Place::Named(cx.settings.zone)),
+            true => timestamptz(a, b, cx.settings.zone.place()),
             false => Ok(b),
         })
     }),

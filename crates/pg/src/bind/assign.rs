@@ -205,8 +205,12 @@ impl Binder<'_> {
         for assigned in set {
             match assigned {
                 Assigned::One(column, value) => {
-                    let made = self.written_row(&[*value], Clause::UpdateSource)?;
-                    values.push((column, made[0]));
+                    let made = match self.tree.expr(*value) {
+                        Raw::Default => self.written_row(&[*value], Clause::UpdateSource)?[0],
+                        // `t.*` is a row here.
+                        _ => self.expr(*value)?,
+                    };
+                    values.push((column, made));
                 }
                 Assigned::Row(columns, value) => {
                     let made = self.row_source(*value, columns.len())?;

@@ -95,6 +95,7 @@ impl Binder<'_> {
             oid: of.oid,
             kind: of.kind,
             inherited: !relation.only,
+            own: of.columns.iter().map(|column| column.name.clone()).collect(),
             sample: None,
         };
         let alias =

@@ -84,10 +84,10 @@ impl Binder<'_> {
                 let all = singles(ops);
                 return Ok(self.out.add(Expr::Or(all), bool, place));
             }
-            "<" => RowOrder::Less,
-            "<=" => RowOrder::LessEqual,
-            ">=" => RowOrder::GreaterEqual,
-            ">" => RowOrder::Greater,
+            "<" | "~<~" => RowOrder::Less,
+            "<=" | "~<=~" => RowOrder::LessEqual,
+            ">=" | "~>=~" => RowOrder::GreaterEqual,
+            ">" | "~>~" => RowOrder::Greater,
             _ => {
                 let text =
                     format!("could not determine interpretation of row comparison operator {name}");

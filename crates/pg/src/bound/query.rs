@@ -71,6 +71,8 @@ pub enum EntryKind {
         kind: u8,
         /// Whether tables below it count.
         inherited: bool,
+        /// The names of its own columns, which its rows keep whatever names are given here.
+        own: Vec<Name>,
         /// TABLESAMPLE: the handler, its arguments, REPEATABLE.
         sample: Option<Box<(Oid, Vec<ExprId>, Option<ExprId>)>>,
     },

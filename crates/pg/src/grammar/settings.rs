@@ -174,7 +174,8 @@ impl Parser<'_> {
                 if !precise {
                     self.zone_interval()?;
                 }
-                OptionValue::Text(text)
+                // A text of the same form without the word is a zone of POSIX, whose sign is the other one.
+                OptionValue::Text(format!("INTERVAL '{text}'").into())
             }
             _ if self.at_number() => OptionValue::Number(self.number()?),
             _ => return Err(self.unexpected()),

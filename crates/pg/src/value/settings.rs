@@ -1,6 +1,6 @@
 //! Which settings of the session change what a text means or how a value is written?
 
-use chrono_tz::Tz;
+use super::datetime::Zone;
 
 /// How dates are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub struct Settings {
     /// Whether bytea_output is hex.
     pub bytea_hex: bool,
     /// TimeZone.
-    pub zone: Tz,
+    pub zone: Zone,
     /// When the transaction began: microseconds from 2000-01-01 UTC. What "now" means.
     pub now: i64,
 }
@@ -66,7 +66,7 @@ impl Default for Settings {
             date_order: DateOrder::Mdy,
             interval_style: IntervalStyle::Postgres,
             bytea_hex: true,
-            zone: Tz::UTC,
+            zone: Zone::UTC,
             now: 0,
         }
     }

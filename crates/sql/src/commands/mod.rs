@@ -12,7 +12,6 @@ use onlap_pg::ast::{Statement, Transaction, Utility};
 use crate::error::{Result, SqlError};
 use crate::session::answer::{Answer, AnswerColumn};
 use crate::session::{Parameter, Session};
-use crate::settings::Id;
 use crate::source::Source;
 use crate::view::View;
 use crate::wire::Client;
@@ -51,12 +50,7 @@ fn utilities(
         Utility::Transaction(Transaction::CommitPrepared(_)) => unsupported("COMMIT PREPARED"),
         Utility::Transaction(Transaction::RollbackPrepared(_)) => unsupported("ROLLBACK PREPARED"),
         Utility::Transaction(_) => unsupported("PREPARE TRANSACTION"),
-        Utility::Set(set) => {
-            let zone = session.settings.text(Id::TimeZone).to_string();
-            let answer = settings_sql::run(session, view, set, client)?;
-            warn_of_zone(session, &zone, client);
-            Ok(answer)
-        }
+        Utility::Set(set) => settings_sql::run(session, view, set, client),
         Utility::Declare(declare) => session.declare_cursor(view, source, declare, values),
         Utility::Fetch(fetch) => session.fetch(fetch),
         Utility::Close(name) => session.close_cursor(name.as_deref()),
@@ -75,17 +69,6 @@ fn utilities(
         Utility::Listen(_) => unsupported("LISTEN"),
         Utility::Notify(_) => unsupported("NOTIFY"),
         upkeep => maintenance::run(session, view, upkeep, client),
-    }
-}
-
-/// Tells what another time zone changes.
-fn warn_of_zone(session: &Session, before: &str, client: &mut dyn Client) {
-    let now = session.settings.text(Id::TimeZone);
-    if now != before && now != "UTC" {
-        let text = format!(
-            "times with a zone are shown in {now}; text without one, and functions, still mean UTC"
-        );
-        client.reply().notice("WARNING", &SqlError::new("01000", text));
     }
 }
 

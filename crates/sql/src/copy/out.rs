@@ -197,7 +197,7 @@ impl<'a> Out<'a> {
         match binary {
             _ if matches!(cell, Cell::Null) => return Ok(false),
             true => cell.write_binary(column.ty, &mut self.value),
-            false => cell.write_text(column.ty, self.style, &mut self.value),
+            false => cell.write_text(column.ty, &self.style, &mut self.value),
         }
         Ok(true)
     }

@@ -87,7 +87,13 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         "pg_get_indexdef" => Function::new(move |a| index(&seen, a)),
         "pg_get_constraintdef" => Function::new(move |a| constraint(&seen, a)),
         "pg_get_viewdef" => Function::new(move |a| {
-            Ok(match seen.relation(&arg(a, 0))?.map(|r| &r.what) {
+            let name = arg(a, 0);
+            let found = seen.relation(&name)?;
+            if let (None, Datum::Text(name)) = (&found, &name) {
+                let text = format!("relation \"{name}\" does not exist");
+                return Err(SqlError::new(state::NO_TABLE, text));
+            }
+            Ok(match found.map(|r| &r.what) {
                 Some(What::View(sql)) => format!(" {sql};").into(),
                 _ => Datum::Null,
             })

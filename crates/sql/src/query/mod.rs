@@ -434,7 +434,7 @@ impl Bound {
                 _ if *oid == 0 => Datum::Null,
                 cell => {
                     let mut bytes = Vec::new();
-                    cell.write_text(value.ty, crate::types::Style::default(), &mut bytes);
+                    cell.write_text(value.ty, &crate::types::Style::default(), &mut bytes);
                     let value = String::from_utf8_lossy(&bytes);
                     let value = input(&mut cx, TypeRef::new(*oid), &value);
                     value.map_err(|e| sql_error(&e, text))?

@@ -22,7 +22,8 @@ use super::{catalog, named};
 use crate::error::SqlError;
 use crate::functions::catalogs::Seen;
 use crate::functions::{self, Function};
-use crate::system::rows;
+use crate::system::{row_types, rows};
+use crate::types::PgType;
 use crate::view::View;
 
 /// The settings that values depend on, of a session.
@@ -66,7 +67,12 @@ pub struct Asked {
     seen: Arc<Seen>,
     /// Functions that were called.
     functions: Mutex<HashMap<Oid, Function>>,
+    /// The fields of row types that were asked for.
+    fields: Mutex<HashMap<Oid, Option<Fields>>>,
 }
+
+/// Names and types of fields.
+type Fields = Vec<(String, TypeRef)>;
 
 /// What kernels have taken of a query's memory.
 #[derive(Default)]
@@ -91,6 +97,7 @@ impl Asked {
             memory: Mutex::default(),
             seen: Seen::new(view),
             functions: Mutex::default(),
+            fields: Mutex::default(),
         }
     }
 
@@ -194,6 +201,15 @@ impl Session for Asked {
         let settings = settings(&self.view);
         let mut cx = Cx { catalog: catalog(), settings: &settings, session: self };
         Ok(datum(&mut cx, TypeRef::new(proc.result), result, &made)?.into_owned())
+    }
+
+    fn fields(&self, row: Oid) -> Option<Fields> {
+        let look = || {
+            let fields = row_types::fields(&self.view, row)?.into_iter();
+            let of = |ty: PgType| TypeRef { oid: ty.oid, modifier: ty.modifier };
+            Some(fields.map(|(name, ty)| (name, of(ty))).collect())
+        };
+        self.fields.lock().entry(row).or_insert_with(look).clone()
     }
 
     fn go_on(&self) -> Result<()> {

@@ -390,7 +390,7 @@ fn numerics(column: &Column, rows: usize, value: impl Fn(usize) -> onlap::Numeri
             None => {
                 let mut text = Vec::new();
                 let cell = Cell::Numeric(numeric);
-                cell.write_text(PgType::new(oid::NUMERIC), Style::default(), &mut text);
+                cell.write_text(PgType::new(oid::NUMERIC), &Style::default(), &mut text);
                 let text = String::from_utf8_lossy(&text);
                 Numeric::parse(&text).unwrap_or_else(|_| Numeric::nan())
             }

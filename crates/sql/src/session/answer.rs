@@ -222,7 +222,7 @@ impl RowsAnswer {
                 cell if format_of(formats, i) == 1 => {
                     writer.value(|out| cell.write_binary(column.ty, out));
                 }
-                cell => writer.value(|out| cell.write_text(column.ty, style, out)),
+                cell => writer.value(|out| cell.write_text(column.ty, &style, out)),
             }
         }
         writer.finish();

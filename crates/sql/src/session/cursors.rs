@@ -1,14 +1,15 @@
 //! Which cursors does a session have?
 //!
-//! DECLARE makes a portal of a query; FETCH and MOVE take rows from it, forwards only. A cursor WITH HOLD
+//! DECLARE makes a portal of a query; FETCH and MOVE take rows from it ([`super::scroll`]). A cursor WITH HOLD
 //! has its rows from the start, so that it outlives the transaction.
 
 use std::sync::Arc;
 
-use onlap_pg::ast::{Declare, Fetch, Way};
+use onlap_pg::ast::{Declare, Fetch};
 
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use super::prepare::Prepared;
+use super::scroll::{Keeps, Scroll};
 use super::{Parameter, Portal, Session};
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
@@ -35,8 +36,8 @@ impl Session {
         values: &[Parameter],
     ) -> Result<Answer> {
         let (name, hold) = (declare.name.to_string(), declare.hold);
-        if declare.binary || declare.scroll == Some(true) {
-            return Err(SqlError::unsupported("a cursor that is BINARY or SCROLL"));
+        if declare.binary {
+            return Err(SqlError::unsupported("a cursor that is BINARY"));
         }
         if !hold && !self.is_in_block() {
             let text = "DECLARE CURSOR can only be used in transaction blocks";
@@ -59,6 +60,17 @@ impl Session {
             return Err(SqlError::new(state::UNSUPPORTED, text)
                 .detail("Holdable cursors must be READ ONLY."));
         }
+        if declare.scroll == Some(true) && parsed.is_locking() {
+            let text = "DECLARE SCROLL CURSOR ... FOR UPDATE is not supported";
+            return Err(SqlError::new(state::UNSUPPORTED, text)
+                .detail("Scrollable cursors must be READ ONLY."));
+        }
+        let keeps = match declare.scroll {
+            Some(false) => Keeps::None,
+            Some(true) => Keeps::All,
+            None if hold => Keeps::All,
+            None => Keeps::Few,
+        };
         let rows = self.bound_text(view, text, values)?;
         let mut rows = RowsAnswer::new(rows.columns, rows.source, "FETCH");
         let mut bytes = 0;
@@ -80,7 +92,8 @@ impl Session {
             cursor: true,
             hold,
             fresh: true,
-            _kept: kept,
+            scroll: Scroll::new(keeps),
+            kept: kept.into_iter().collect(),
         };
         self.portals.insert(name, portal);
         Ok(Answer::Done("DECLARE CURSOR".into()))
@@ -99,7 +112,6 @@ impl Session {
     /// There is no such cursor; a way that cursors do not go; those of the query.
     pub(crate) fn fetch(&mut self, fetch: &Fetch) -> Result<Answer> {
         let name = &*fetch.name;
-        let limit = limit(fetch.way)?;
         let portal = self.cursor(name)?;
         let Some(Answer::Rows(rows)) = &mut portal.answer else {
             return Err(SqlError::new(
@@ -107,13 +119,19 @@ impl Session {
                 format!("cursor \"{name}\" is at its end"),
             ));
         };
-        let chunks = rows.take(limit)?;
-        if fetch.moves {
-            let n: usize = chunks.iter().map(Chunk::len).sum();
-            return Ok(Answer::Done(format!("MOVE {n}")));
-        }
+        let before = portal.scroll.bytes();
+        let found = portal.scroll.fetch(rows, fetch.way)?;
         let columns = Arc::clone(&rows.columns);
-        let source = Box::new(Ready::new(chunks));
+        // Those of a cursor WITH HOLD were counted when it was declared.
+        let more = portal.scroll.bytes().saturating_sub(before);
+        if more > 0 && !portal.hold && portal.scroll.keeps_all() {
+            let kept = self.keep_portal(name, more)?;
+            self.cursor(name)?.kept.extend(kept);
+        }
+        if fetch.moves {
+            return Ok(Answer::Done(format!("MOVE {}", found.count)));
+        }
+        let source = Box::new(Ready::new(found.chunks));
         Ok(Answer::Rows(RowsAnswer::new(columns, source, "FETCH")))
     }
 
@@ -134,18 +152,5 @@ impl Session {
         self.cursor(name)?;
         self.portals.remove(name);
         Ok(Answer::Done("CLOSE CURSOR".into()))
-    }
-}
-
-/// How many rows FETCH wants.
-fn limit(way: Way) -> Result<usize> {
-    let backward = || {
-        SqlError::new("55000", "cursor can only scan forward")
-            .hint("Cursors go through their rows once.")
-    };
-    match way {
-        Way::Forward(n) => usize::try_from(n).map_err(|_| backward()),
-        Way::ForwardAll => Ok(usize::MAX),
-        _ => Err(backward()),
     }
 }

@@ -26,6 +26,7 @@ use crate::rights::{Action, Class, Judge, Key, Need};
 use crate::secrets::without_passwords;
 use crate::settings::{Id, Settings, Value};
 use crate::types::{PgType, binary_value, oid, text_value};
+use crate::view::Listed;
 use crate::wire::{Client, format_of};
 
 pub mod answer;
@@ -36,6 +37,7 @@ mod prepared;
 mod room;
 mod run;
 pub(crate) mod temporary;
+mod scroll;
 pub(crate) mod texts;
 mod transactions;
 pub mod values;
@@ -45,6 +47,7 @@ use block::Block;
 pub use block::isolation_name;
 pub use prepare::{Prepared, missing_parameter};
 use temporary::Temporary;
+use scroll::Scroll;
 pub use values::Parameter;
 
 /// Who connects.
@@ -92,6 +95,8 @@ pub struct Session {
     block: Option<Block>,
     cancel: Arc<AtomicBool>,
     statements: HashMap<String, Arc<Prepared>>,
+    /// Those with names, as the catalog lists them.
+    listed: Arc<Mutex<Listed>>,
     portals: HashMap<String, Portal>,
     /// The text under way has several statements, which are one transaction.
     several: bool,
@@ -126,8 +131,10 @@ pub(crate) struct Portal {
     hold: bool,
     /// Made in the transaction under way.
     fresh: bool,
+    /// Where a cursor stands.
+    scroll: Scroll,
     /// What it takes of the room.
-    _kept: Option<Kept>,
+    kept: Vec<Kept>,
 }
 
 /// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
@@ -215,6 +222,7 @@ impl Session {
             block: None,
             cancel,
             statements: HashMap::new(),
+            listed: Arc::default(),
             portals: HashMap::new(),
             taken: Arc::default(),
             temporary: Temporary::default(),
@@ -350,6 +358,7 @@ impl Session {
         let mut prepared = self.prepare(all.pop(), types)?;
         prepared.kept = self.keep_room(name, sql)?;
         let prepared = Arc::new(prepared);
+        self.list(name, sql, &prepared, false);
         self.keep_text(key, &prepared);
         self.statements.insert(name.to_string(), prepared);
         Ok(())
@@ -421,7 +430,8 @@ impl Session {
             cursor: false,
             hold: false,
             fresh: true,
-            _kept: kept,
+            scroll: Scroll::default(),
+            kept: kept.into_iter().collect(),
         };
         self.portals.insert(portal.to_string(), made);
         Ok(())
@@ -489,6 +499,7 @@ impl Session {
     /// Close of a statement; nothing happens where there is none.
     pub fn close_statement(&mut self, name: &str) {
         self.statements.remove(name);
+        self.listed.lock().remove(name);
     }
 
     /// Close of a portal; nothing happens where there is none.

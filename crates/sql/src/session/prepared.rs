@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use onlap::{DataType, Value};
+use onlap_base::clock::{Clock, SystemClock};
 use onlap_pg::ast::{Execute, Prepare, TypeName};
 
 use super::answer::{Answer, AnswerColumn};
+use super::prepare::Prepared;
 use super::{Parameter, Roles, Session};
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
@@ -14,7 +16,7 @@ use crate::rights::Judge;
 use crate::settings::{Id, Value as Set};
 use crate::source::Source;
 use crate::types::{PgType, names, oid, text_value};
-use crate::view::View;
+use crate::view::{ListedStatement, View};
 use crate::wire::Client;
 
 impl Session {
@@ -44,8 +46,23 @@ impl Session {
         }
         let mut prepared = self.prepare(Some(parsed), &types)?;
         prepared.kept = self.keep_room(&name, text)?;
-        self.statements.insert(name, Arc::new(prepared));
+        let prepared = Arc::new(prepared);
+        self.list(&name, source.written, &prepared, true);
+        self.statements.insert(name, prepared);
         Ok(Answer::Done("PREPARE".into()))
+    }
+
+    /// Lets the catalog know of a prepared statement.
+    pub(super) fn list(&self, name: &str, text: &str, prepared: &Prepared, by_statement: bool) {
+        if !name.is_empty() {
+            let listed = ListedStatement {
+                text: text.to_owned(),
+                made_us: SystemClock.unix_us(),
+                types: prepared.parameters.iter().map(|ty| ty.oid).collect(),
+                by_statement,
+            };
+            self.listed.lock().insert(name.to_owned(), listed);
+        }
     }
 
     /// EXECUTE.
@@ -77,10 +94,12 @@ impl Session {
     pub(crate) fn deallocate(&mut self, name: Option<&str>) -> Result<Answer> {
         let Some(name) = name else {
             self.statements.clear();
+            self.listed.lock().clear();
             return Ok(Answer::Done("DEALLOCATE ALL".into()));
         };
         self.statement(name)?;
         self.statements.remove(name);
+        self.listed.lock().remove(name);
         Ok(Answer::Done("DEALLOCATE".into()))
     }
 }
@@ -138,6 +157,7 @@ impl Session {
     /// Forgets prepared statements, cursors and what was taken of sequences.
     pub(crate) fn discard_all(&mut self) {
         self.statements.clear();
+        self.listed.lock().clear();
         self.portals.clear();
         *self.taken.lock() = Default::default();
     }

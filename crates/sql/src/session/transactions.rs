@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use onlap::{Isolation, TransactionOptions};
+use onlap_pg::value::datetime::{Zone, find_zone};
 
 use super::Session;
 use super::block::{Block, isolation_of};
@@ -128,7 +129,7 @@ impl Session {
         let (roles, database, pid) = (self.roles, self.database.clone(), self.key().pid);
         let instance = Arc::clone(&self.instance);
         self.take_asked();
-        let asked = Arc::clone(&self.asked);
+        let (asked, prepared) = (Arc::clone(&self.asked), Arc::clone(&self.listed));
         let path = self.settings.text(Id::SearchPath).to_string();
         let made = self.temporary.is_made;
         let (settings, taken) = (Arc::new(self.settings.clone()), Arc::clone(&self.taken));
@@ -161,6 +162,7 @@ impl Session {
             began_us: block.scope.began_us(),
             taken,
             asked,
+            prepared,
             setting_rows: {
                 let settings = Arc::clone(&settings);
                 Arc::new(move || settings.rows())
@@ -204,8 +206,7 @@ impl Session {
 
     /// How values are printed.
     pub(crate) fn style(&self) -> Style {
-        let zone = self.settings.text(Id::TimeZone).parse().ok();
-        let zone = zone.filter(|z| *z != chrono_tz::UTC);
+        let zone = find_zone(self.settings.text(Id::TimeZone)).filter(|zone| *zone != Zone::UTC);
         Style { zone }
     }
 }

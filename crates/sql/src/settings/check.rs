@@ -4,6 +4,9 @@
 
 use std::str::FromStr as _;
 
+use onlap_pg::value::datetime::find_zone;
+use onlap_pg::value::interval::Interval;
+
 /// Encodings that clients may ask for, and their names.
 pub(super) fn encoding(text: &str) -> Result<String, String> {
     let plain: String = text.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -16,67 +19,103 @@ pub(super) fn encoding(text: &str) -> Result<String, String> {
 
 /// A style and an order of day, month and year, either of which may be missing.
 pub(super) fn date_style(text: &str) -> Result<String, String> {
-    let (mut style, mut order) = ("ISO", "MDY");
-    for word in text.split([',', ' ']).map(str::trim).filter(|w| !w.is_empty()) {
-        match word.trim_matches(['\'', '"']).to_ascii_uppercase().as_str() {
-            "ISO" | "DEFAULT" => style = "ISO",
-            "SQL" => style = "SQL",
-            "POSTGRES" => style = "Postgres",
-            "GERMAN" => (style, order) = ("German", "DMY"),
-            "MDY" | "US" | "NONEURO" | "NONEUROPEAN" => order = "MDY",
-            "DMY" | "EURO" | "EUROPEAN" => order = "DMY",
-            "YMD" => order = "YMD",
-            _ => return Err(format!("Unrecognized key word: \"{word}\".")),
+    date_style_after("ISO, MDY", text)
+}
+
+/// The same, where what is missing stays as it is.
+pub(super) fn date_style_after(current: &str, text: &str) -> Result<String, String> {
+    fn once<'a>(part: &mut Option<&'a str>, word: &'a str) -> Result<(), String> {
+        match part.replace(word) {
+            Some(other) if other != word => {
+                Err("Conflicting \"datestyle\" specifications.".to_owned())
+            }
+            _ => Ok(()),
         }
     }
-    Ok(format!("{style}, {order}"))
+    let (mut style, mut order) = (None, None);
+    let (mut style_after, mut order_after) = current.split_once(", ").unwrap_or((current, "MDY"));
+    if !text.trim().is_empty() {
+        for word in text.split(',').map(|word| word.trim().trim_matches(['\'', '"'])) {
+            let upper = word.to_ascii_uppercase();
+            match &*upper {
+                "" => return Err("List syntax is invalid.".to_owned()),
+                "ISO" => once(&mut style, "ISO")?,
+                "SQL" => once(&mut style, "SQL")?,
+                "GERMAN" => once(&mut style, "German")?,
+                "MDY" | "US" => once(&mut order, "MDY")?,
+                "DMY" => once(&mut order, "DMY")?,
+                "YMD" => once(&mut order, "YMD")?,
+                "DEFAULT" => (style_after, order_after) = ("ISO", "MDY"),
+                _ if upper.starts_with("POSTGRES") => once(&mut style, "Postgres")?,
+                _ if upper.starts_with("NONEURO") => once(&mut order, "MDY")?,
+                _ if upper.starts_with("EURO") => once(&mut order, "DMY")?,
+                _ => return Err(format!("Unrecognized key word: \"{word}\".")),
+            }
+        }
+    }
+    let of_style = if style == Some("German") { "DMY" } else { order_after };
+    Ok(format!("{}, {}", style.unwrap_or(style_after), order.unwrap_or(of_style)))
 }
 
-/// A name of the time zone database, or hours from UTC.
+/// A name of the time zone database, a form of POSIX, hours from UTC, or an interval.
 pub(super) fn time_zone(text: &str) -> Result<String, String> {
-    let name = text.trim().trim_matches('\'');
-    if let Ok(hours) = name.parse::<f64>() {
-        return match hours.abs() <= 24.0 {
-            true => Ok(offset((hours * 60.0).round() as i64)),
-            false => Err("Hours from UTC are at most 24.".to_string()),
-        };
+    let of_interval = text.get(..8).is_some_and(|word| word.eq_ignore_ascii_case("interval"));
+    if of_interval {
+        return offset(interval_seconds(&text[8..])?);
     }
-    if name.eq_ignore_ascii_case("default") || name.eq_ignore_ascii_case("local") {
-        return Ok("UTC".to_string());
+    if let Some(hours) = hours(text) {
+        // What is no number of seconds is beyond any.
+        return offset(if hours.is_finite() { (hours * 3600.0) as i64 } else { i64::MAX });
     }
-    if let Some((hours, minutes)) = signed_time(name) {
-        return Ok(offset(hours * 60 + minutes));
-    }
-    let named = |zone: &&chrono_tz::Tz| zone.name().eq_ignore_ascii_case(name);
-    match chrono_tz::TZ_VARIANTS.iter().find(named) {
-        Some(zone) => Ok(zone.name().to_string()),
-        None => Err("It is no name of the time zone database.".to_string()),
+    let none = || "It is no name of the time zone database.".to_owned();
+    find_zone(text).map(|zone| zone.shown(text)).ok_or_else(none)
+}
+
+/// The whole text as a number.
+fn hours(text: &str) -> Option<f64> {
+    let text = text.trim_start();
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => (-1.0, digits),
+        None => (1.0, text),
+    };
+    match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok().map(|n| sign * f64::from(n)),
+        None => text.parse().ok(),
     }
 }
 
-/// `+02:00`, as drivers send it.
-fn signed_time(text: &str) -> Option<(i64, i64)> {
-    let sign = match text.as_bytes().first()? {
-        b'+' => 1,
-        b'-' => -1,
-        _ => return None,
-    };
-    let (hours, minutes) = text[1..].split_once(':')?;
-    let (hours, minutes): (i64, i64) = (hours.parse().ok()?, minutes.parse().ok()?);
-    ((0..=24).contains(&hours) && (0..60).contains(&minutes))
-        .then_some((sign * hours, sign * minutes))
+fn interval_seconds(quoted: &str) -> Result<i64, String> {
+    let text = quoted.trim_start().strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    let text = text.ok_or_else(|| "An interval stands in quotes.".to_owned())?;
+    let read = Interval::parse(text, &onlap_pg::value::Settings::default());
+    let interval = read.map_err(|e| e.message)?;
+    match (interval.months, interval.days) {
+        (0, 0) => Ok(interval.time / 1_000_000),
+        (0, _) => Err("Cannot specify days in time zone interval.".to_owned()),
+        _ => Err("Cannot specify months in time zone interval.".to_owned()),
+    }
 }
 
 /// PostgreSQL shows such a zone as POSIX does, whose signs are the other way round.
-fn offset(minutes: i64) -> String {
-    let text = |minutes: i64| {
-        let (sign, all) = (if minutes < 0 { '-' } else { '+' }, minutes.abs());
-        match all % 60 {
-            0 => format!("{sign}{:02}", all / 60),
-            rest => format!("{sign}{:02}:{rest:02}", all / 60),
-        }
-    };
-    format!("<{}>{}", text(minutes), text(-minutes))
+fn offset(seconds: i64) -> Result<String, String> {
+    // Below 168 hours, as in POSIX.
+    const MOST: i64 = 168 * 3600;
+    if !(1 - MOST..MOST).contains(&seconds) {
+        return Err("UTC timezone offset is out of range.".to_owned());
+    }
+    let size = seconds.abs();
+    let mut text = format!("{:02}", size / 3600);
+    let (minutes, rest) = (size / 60 % 60, size % 60);
+    if minutes != 0 || rest != 0 {
+        text += &format!(":{minutes:02}");
+    }
+    if rest != 0 {
+        text += &format!(":{rest:02}");
+    }
+    Ok(match seconds < 0 {
+        true => format!("<-{text}>+{text}"),
+        false => format!("<+{text}>-{text}"),
+    })
 }
 
 /// When a commit is acknowledged.

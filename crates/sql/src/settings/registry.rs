@@ -121,7 +121,7 @@ settings! {
         IntervalStyle "IntervalStyle" Word(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
             "postgres", Session, "How intervals are written.", reported = true;
         TimeZone "TimeZone" Checked(check::time_zone), "UTC", Session,
-            "The zone in which times are shown. Text without a zone, and functions, mean UTC.", reported = true;
+            "The zone in which times are shown, and which text and functions mean where none is said.", reported = true;
         ExtraFloatDigits "extra_float_digits" Number(Unit::None, -15, 3), "1", Session,
             "Digits of floating-point numbers; above 0 the shortest that are exact.";
         ByteaOutput "bytea_output" Word(&["hex", "escape"]), "hex", Session, "How bytes are written.";
@@ -204,7 +204,7 @@ settings! {
     }
     "Compatibility" {
         StandardConformingStrings "standard_conforming_strings" Flag, "on", Session,
-            "Backslashes in '...' are backslashes, whatever is set here.", reported = true;
+            "Backslashes in '...' are backslashes; off is refused.", reported = true;
         EscapeStringWarning "escape_string_warning" Flag, "on", Session, "Without effect.";
         BackslashQuote "backslash_quote" Word(&["safe_encoding", "on", "off"]), "safe_encoding", Session,
             "Without effect.";

@@ -7,6 +7,7 @@
 //!
 //! Thread safety: belongs to its session; a clone is a snapshot of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use super::configuration::{Configuration, Origin, flag, int, text};
 use super::registry::{Id, SETTINGS};
 use super::value::{self, Value};
-use super::{Context, Setting, find};
+use super::{Context, Setting, check, find};
 use crate::error::{Result, SqlError};
 
 /// A setting that is known, or a name with a dot.
@@ -83,16 +84,31 @@ impl Settings {
     /// # Errors
     /// As [`Settings::set`].
     pub fn start_with(&mut self, name: &str, text: &str) -> Result<()> {
+        let text = &*self.completed(name, text);
         let (key, value) = changeable(name, text, self.flag(Id::IsSuperuser))?;
         Arc::make_mut(&mut self.client).insert(key, value);
         self.refresh();
         Ok(())
+    }
+    /// A value with the parts of the current one that it leaves out.
+    fn completed<'a>(&self, name: &str, text: &'a str) -> Cow<'a, str> {
+        match find(name) {
+            Ok(setting) if setting.id == Id::DateStyle => {
+                match check::date_style_after(self.text(Id::DateStyle), text) {
+                    Ok(whole) => Cow::Owned(whole),
+                    // The check says what is wrong.
+                    Err(_) => Cow::Borrowed(text),
+                }
+            }
+            _ => Cow::Borrowed(text),
+        }
     }
     /// SET, or SET LOCAL, or set_config().
     ///
     /// # Errors
     /// No such setting (42704), no such value (22023), not now (55P02), not by this role (42501).
     pub fn set(&mut self, name: &str, text: &str, local: bool) -> Result<()> {
+        let text = &*self.completed(name, text);
         let (key, value) = changeable(name, text, self.flag(Id::IsSuperuser))?;
         self.fits(&key, text)?;
         self.begin()?;
@@ -321,7 +337,11 @@ fn changeable(name: &str, text: &str, superuser: bool) -> Result<(Key, Value)> {
     let value = match &key {
         Key::Known(id) => {
             check_context(id.setting(), superuser)?;
-            id.setting().parse(text)?
+            let value = id.setting().parse(text)?;
+            if *id == Id::StandardConformingStrings && value == Value::Flag(false) {
+                return Err(SqlError::unsupported("standard_conforming_strings = off"));
+            }
+            value
         }
         Key::Custom(_) => Value::Text(text.to_string()),
     };

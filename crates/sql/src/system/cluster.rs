@@ -2,7 +2,7 @@
 
 use super::grants;
 use super::model::Model;
-use super::rows::Rows;
+use super::rows::{Datum, Rows};
 use crate::catalog::{Kind, oids};
 use crate::error::Result;
 use crate::rights::{Class, Key};
@@ -21,6 +21,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_user" => users(view),
         "pg_database" => databases(view),
         "pg_settings" => settings(view),
+        "pg_prepared_statements" => prepared_statements(view),
         "pg_stat_activity" => activity(view),
         "pg_stat_database" => database_figures(view),
         _ => return Ok(None),
@@ -137,6 +138,16 @@ fn settings(view: &View) -> Rows {
             row.sourcefile,
             false,
         ]);
+    }
+    rows
+}
+
+fn prepared_statements(view: &View) -> Rows {
+    let mut rows =
+        Rows::of("name statement prepare_time parameter_types from_sql generic_plans custom_plans");
+    for (name, listed) in view.prepared.lock().iter() {
+        let types = Datum::Ints(listed.types.iter().map(|oid| i64::from(*oid)).collect());
+        rows.push(row![name, &listed.text, listed.made_us, types, listed.by_statement, 0, 0]);
     }
     rows
 }

@@ -9,6 +9,7 @@ use super::{classes, fixed};
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::row;
+use crate::types::PgType;
 use crate::view::View;
 
 /// The type of a relation's rows; 0 where it has none.
@@ -20,6 +21,13 @@ pub fn of(relation: &Relation) -> u32 {
 /// The same, for what a database has made itself: pg_type has no rows for the system's own.
 pub fn shown_of(relation: &Relation) -> u32 {
     if relation.oid >= oids::FIRST_OWN { of(relation) } else { 0 }
+}
+
+/// The names and types of the columns of what has rows of a type.
+pub fn fields(view: &View, row: u32) -> Option<Vec<(String, PgType)>> {
+    let model = Model::of(view).ok()?;
+    let relation = model.relations.iter().find(|relation| of(relation) == row)?;
+    Some(classes::columns(view, relation))
 }
 
 /// pg_type.

@@ -4,6 +4,7 @@
 //! It writes itself in text or binary form. Binary forms: PostgreSQL's `*_send` functions.
 
 use onlap::{Column, DataType, Numeric, Value, Vector, convert};
+use onlap_pg::value::datetime::{Zone, offset_at};
 
 use super::{PgType, oid};
 
@@ -16,7 +17,7 @@ const EPOCH_US: i64 = EPOCH_DAYS as i64 * 86_400_000_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// The time zone of timestamptz; `None` for UTC.
-    pub zone: Option<chrono_tz::Tz>,
+    pub zone: Option<Zone>,
 }
 
 /// One value.
@@ -98,7 +99,7 @@ impl<'a> Cell<'a> {
     }
 
     /// Appends the text form; nothing for NULL.
-    pub fn write_text(&self, ty: PgType, style: Style, out: &mut Vec<u8>) {
+    pub fn write_text(&self, ty: PgType, style: &Style, out: &mut Vec<u8>) {
         match self {
             Cell::Int(v) if ty.oid == oid::BOOL => out.push(if *v != 0 { b't' } else { b'f' }),
             Cell::Int(v) => out.extend_from_slice(itoa::Buffer::new().format(*v).as_bytes()),
@@ -198,23 +199,22 @@ fn pad(ty: PgType, text: &str, out: &mut Vec<u8>) {
     }
 }
 
-fn zoned_text(us: i64, style: Style) -> String {
-    use chrono::{Offset, TimeZone};
-    let plain = || {
-        let mut text = String::new();
-        convert::format_text(DataType::Timestamptz, &Value::Timestamp(us), &mut text);
-        text
-    };
-    let Some(zone) = style.zone else { return plain() };
-    let Some(at) = chrono::DateTime::from_timestamp_micros(us) else { return plain() };
-    let offset = zone.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc();
+fn zoned_text(us: i64, style: &Style) -> String {
     let mut text = String::new();
+    let Some(zone) = style.zone.filter(|_| !matches!(us, i64::MIN | i64::MAX)) else {
+        convert::format_text(DataType::Timestamptz, &Value::Timestamp(us), &mut text);
+        return text;
+    };
+    let offset = offset_at(zone, us.saturating_sub(EPOCH_US));
     let local = us.saturating_add(i64::from(offset) * 1_000_000);
     convert::format_text(DataType::Timestamp, &Value::Timestamp(local), &mut text);
     let (sign, seconds) = (if offset < 0 { '-' } else { '+' }, offset.unsigned_abs());
     text += &format!("{sign}{:02}", seconds / 3600);
     if !seconds.is_multiple_of(3600) {
         text += &format!(":{:02}", seconds / 60 % 60);
+    }
+    if !seconds.is_multiple_of(60) {
+        text += &format!(":{:02}", seconds % 60);
     }
     text
 }

@@ -6,17 +6,23 @@
 //! Thread safety: pure functions.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
+use std::collections::HashMap;
 
 use onlap_pg::value::numeric::Numeric;
 use onlap_pg::{Error, Result};
 
+use super::place;
 use super::scalar::{Halt, Item, Walk, date_time, double, encoded, holds, number, soft, variable};
 use super::tree::{Expr, Head, Method, Operator, Path, Pattern, Step};
 use crate::Cx;
 use crate::json::form::{Node, node};
 use crate::misc::growth::Growth;
 use crate::time::format::standard::Moment;
+
+/// The number of the variables among the values that ids tell apart; the root is 0, what is made comes after.
+const VARIABLES: i64 = 1;
+const FIRST_MADE: i64 = 2;
 
 /// What takes items.
 struct Sink<'a> {
@@ -49,6 +55,10 @@ struct Walker<'a, 'c> {
     lenient: Cell<bool>,
     root: &'a [u8],
     vars: Option<&'a [u8]>,
+    /// Where the containers of the root and of the variables lie, once it was asked.
+    places: OnceCell<[HashMap<usize, i64>; 2]>,
+    /// How many items were made that have ids of their own.
+    made: Cell<i64>,
     /// Whether the session's zone may stand for one that a moment has not.
     zoned: bool,
     cx: &'c Cx<'c>,
@@ -75,7 +85,8 @@ pub(super) fn find<'a>(
     cx: &Cx<'_>,
 ) -> Result<(Vec<Item<'a>>, Option<Error>)> {
     let lenient = Cell::new(!path.strict);
-    let walker = Walker { strict: path.strict, lenient, root, vars, zoned, cx };
+    let (places, made) = (OnceCell::new(), Cell::new(FIRST_MADE));
+    let walker = Walker { strict: path.strict, lenient, root, vars, places, made, zoned, cx };
     let mut sink = Sink::new(first && !path.strict);
     let current = Item::from(root);
     let place = Place { current: &current, last: -1 };
@@ -84,6 +95,15 @@ pub(super) fn find<'a>(
         Err(Halt::Soft(e)) => Ok((sink.items, Some(e))),
         Err(Halt::Hard(e)) => Err(e),
     }
+}
+
+/// A part of an item that was made.
+fn copied<'a>(item: &Item<'_>, value: &[u8], part: &[u8]) -> Item<'a> {
+    let id = match node(part) {
+        Node::Array(_) | Node::Object(_) => item.id + place::within(value, part),
+        _ => 0,
+    };
+    Item { id, ..part.to_vec().into() }
 }
 
 /// The parts of a container that an item is: elements, or values of pairs.
@@ -97,7 +117,7 @@ fn parts<'a>(item: &Item<'a>) -> Vec<Item<'a>> {
     }
     match &item.bytes {
         Cow::Borrowed(value) => raw(value).into_iter().map(Item::from).collect(),
-        Cow::Owned(value) => raw(value).into_iter().map(|part| part.to_vec().into()).collect(),
+        Cow::Owned(value) => raw(value).into_iter().map(|part| copied(item, value, part)).collect(),
     }
 }
 
@@ -261,7 +281,9 @@ impl<'a> Walker<'a, '_> {
         }
         let found: Option<Option<Item<'a>>> = match &item.bytes {
             Cow::Borrowed(value) => of(value, key).map(|found| found.map(Item::from)),
-            Cow::Owned(value) => of(value, key).map(|found| found.map(|part| part.to_vec().into())),
+            Cow::Owned(value) => {
+                of(value, key).map(|found| found.map(|part| copied(item, value, part)))
+            }
         };
         match found {
             Some(Some(part)) => self.steps(rest, part, true, sink),
@@ -406,14 +428,12 @@ impl<'a> Walker<'a, '_> {
         self.steps(rest, made, true, sink)
     }
 
-    /// An object per pair. The id is where the object lies in the value.
+    /// An object per pair. The id is where the object lies, and in which value.
     fn key_values(&self, item: &Item<'a>, rest: &[Step], sink: &mut Sink<'a>) -> Walk<()> {
         let Node::Object(pairs) = node(item) else { unreachable!("it is an object") };
         let id = match &item.bytes {
-            Cow::Borrowed(value) => {
-                (value.as_ptr() as usize).wrapping_sub(self.root.as_ptr() as usize) as i64
-            }
-            Cow::Owned(_) => 0,
+            Cow::Borrowed(value) => self.place_of(value),
+            Cow::Owned(_) => item.id,
         };
         for (key, value) in pairs.iter() {
             let made = encoded(|out| {
@@ -426,9 +446,22 @@ impl<'a> Walker<'a, '_> {
                 out.number(&Numeric::from(id))?;
                 out.end()
             })?;
+            let number = self.made.replace(self.made.get() + 1);
+            let made = Item { id: number.saturating_mul(place::VALUE), ..made };
             self.steps(rest, made, true, sink)?;
         }
         Ok(())
+    }
+
+    /// The id of a part of the root or of the variables.
+    fn place_of(&self, value: &[u8]) -> i64 {
+        let of = |value: Option<&[u8]>| value.map(place::all).unwrap_or_default();
+        let [root, vars] = self.places.get_or_init(|| [of(Some(self.root)), of(self.vars)]);
+        let end = value.as_ptr_range().end as usize;
+        match (root.get(&end), vars.get(&end)) {
+            (Some(at), _) => *at,
+            (None, at) => VARIABLES * place::VALUE + at.copied().unwrap_or(0),
+        }
     }
 
     /// Whether a condition holds; `None` if that is unknown.

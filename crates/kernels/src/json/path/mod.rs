@@ -6,6 +6,7 @@
 mod eval;
 mod lex;
 mod parse;
+mod place;
 mod print;
 mod scalar;
 mod tree;

@@ -18,17 +18,19 @@ use crate::time::format::standard::{self, Moment};
 pub(super) struct Item<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
     pub(super) moment: Option<Moment>,
+    /// Where one that was made lies, as `.keyvalue()` tells it.
+    pub(super) id: i64,
 }
 
 impl<'a> From<&'a [u8]> for Item<'a> {
     fn from(bytes: &'a [u8]) -> Item<'a> {
-        Item { bytes: Cow::Borrowed(bytes), moment: None }
+        Item { bytes: Cow::Borrowed(bytes), moment: None, id: 0 }
     }
 }
 
 impl From<Vec<u8>> for Item<'_> {
     fn from(bytes: Vec<u8>) -> Self {
-        Item { bytes: Cow::Owned(bytes), moment: None }
+        Item { bytes: Cow::Owned(bytes), moment: None, id: 0 }
     }
 }
 

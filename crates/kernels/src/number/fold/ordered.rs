@@ -2,26 +2,30 @@
 //!
 //! These are the ordered-set aggregates mode, percentile_disc and percentile_cont. Assumed of the caller: rows of a group come
 //! in the order of WITHIN GROUP (states are merged in that order, too); direct arguments stand before the sorted one, as in
-//! pg_proc, and have one value per group, that of its first row.
+//! pg_proc, and have one value per group, that of its first row. An array of parts gives an array of the same shape.
 
-use std::sync::Arc;
-
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, Float64Array};
 use onlap_pg::value::interval::Interval;
 use onlap_pg::{Error, Oid, Result};
 
 use crate::adapt::LOOK_EVERY;
 use crate::aggregate::{Aggregate, AggregateEntry};
+use crate::array::{Array, Builder};
 use crate::number::compare::Order;
 use crate::number::decimal::{Decimal, compare};
+use crate::time::spans;
 use crate::{Col, Cx, Datum, Repr, Types, repr};
 
 /// mode and percentiles.
 pub const ENTRIES: &[AggregateEntry] = &[
     ("mode(anyelement)", |types| Ordered::make(Kind::Mode, types)),
     ("percentile_disc(float8,anyelement)", |types| Ordered::make(Kind::Discrete, types)),
+    ("percentile_disc(_float8,anyelement)", |types| Ordered::make(Kind::Discrete, types)),
     ("percentile_cont(float8,float8)", |types| Ordered::make(Kind::Continuous, types)),
+    ("percentile_cont(_float8,float8)", |types| Ordered::make(Kind::Continuous, types)),
+    ("percentile_cont(float8,interval)", |types| Ordered::make(Kind::Continuous, types)),
+    ("percentile_cont(_float8,interval)", |types| Ordered::make(Kind::Continuous, types)),
 ];
 
 #[derive(Clone, Copy, PartialEq)]
@@ -34,8 +38,8 @@ enum Kind {
 /// The values of a group, and the part of them that is asked for.
 #[derive(Default)]
 struct Group {
-    /// `None` before the first row; NULL inside.
-    part: Option<Option<f64>>,
+    /// `None` before the first row; NULL, a float8 or an array of them inside.
+    asked: Option<Datum<'static>>,
     values: Vec<Datum<'static>>,
 }
 
@@ -44,26 +48,60 @@ struct Ordered {
     /// The type of the values.
     ty: Oid,
     repr: Repr,
+    /// How the parts are given.
+    asked: Repr,
+    /// How results are given.
+    result: Repr,
     groups: Vec<Group>,
     outside: usize,
 }
 
 impl Ordered {
     fn make(kind: Kind, types: &Types) -> Box<dyn Aggregate> {
+        let of = |ty: Oid| repr(&types.catalog, ty).expect("an argument's type has values");
         let ty = types.args[usize::from(kind != Kind::Mode)].oid;
-        let repr = repr(&types.catalog, ty).expect("an argument's type has values");
-        let ty = types.catalog.base_type(ty);
-        Box::new(Ordered { kind, ty, repr, groups: Vec::new(), outside: 0 })
+        let (repr, asked) = (of(ty), of(types.args[0].oid));
+        let (ty, result) = (types.catalog.base_type(ty), of(types.result.oid));
+        Box::new(Ordered { kind, ty, repr, asked, result, groups: Vec::new(), outside: 0 })
     }
 
-    fn give<'a>(&self, group: &'a Group) -> Result<&'a Datum<'static>> {
-        match self.kind {
-            Kind::Mode => Ok(self.mode(&group.values)),
-            _ => {
-                let Some(part) = group.part()? else { return Ok(&Datum::Null) };
-                let at = (part * group.values.len() as f64).ceil() as usize;
-                Ok(group.values.get(at.saturating_sub(1)).unwrap_or(&Datum::Null))
-            }
+    fn give(&self, group: &Group) -> Result<Datum<'static>> {
+        let parts = match (self.kind, &group.asked) {
+            (Kind::Mode, _) => return Ok(self.mode(&group.values).clone()),
+            (_, None) => return Ok(Datum::Null),
+            (_, Some(Datum::Bytes(parts))) if !group.values.is_empty() => parts,
+            (_, Some(Datum::Float8(part))) => return self.at(*part, group),
+            _ => return Ok(Datum::Null),
+        };
+        let parts = Array::load(parts, Repr::Float8);
+        let mut made = Builder::new(self.repr);
+        for part in parts.iter() {
+            made.push(&match part {
+                Datum::Float8(part) => self.at(part, group)?,
+                _ => Datum::Null,
+            })?;
+        }
+        Ok(Datum::bytes(made.finish_as(&parts.dims())))
+    }
+
+    /// What a part of the values ends with.
+    fn at(&self, part: f64, group: &Group) -> Result<Datum<'static>> {
+        if !(0.0..=1.0).contains(&part) {
+            let shown = onlap_pg::value::float::print8(part, -9);
+            let message = format!("percentile value {shown} is not between 0 and 1");
+            return Err(Error::new("22003", message));
+        }
+        let Some(last) = group.values.len().checked_sub(1) else { return Ok(Datum::Null) };
+        if self.kind == Kind::Discrete {
+            let at = (part * group.values.len() as f64).ceil() as usize;
+            return Ok(group.values[at.saturating_sub(1)].clone());
+        }
+        let place = part * last as f64;
+        let (low, high) = (place.floor(), place.ceil());
+        let ends = (&group.values[low as usize], &group.values[high as usize]);
+        match low == high {
+            true => Ok(ends.0.clone()),
+            false => between(ends.0, ends.1, place - low),
         }
     }
 
@@ -101,32 +139,16 @@ fn same(ty: Oid, a: &Datum<'_>, b: &Datum<'_>) -> bool {
     }
 }
 
-impl Group {
-    /// The part that is asked for; `None` for NULL or if there are no values.
-    fn part(&self) -> Result<Option<f64>> {
-        let Some(part) = self.part.flatten() else { return Ok(None) };
-        if !(0.0..=1.0).contains(&part) {
-            let shown = onlap_pg::value::float::print8(part, -9);
-            let message = format!("percentile value {shown} is not between 0 and 1");
-            return Err(Error::new("22003", message));
+/// The value at a share of the way from one to another.
+fn between(low: &Datum<'_>, high: &Datum<'_>, share: f64) -> Result<Datum<'static>> {
+    match (low, high) {
+        (Datum::Float8(low), Datum::Float8(high)) => Ok(Datum::Float8(low + share * (high - low))),
+        (Datum::Bytes(low), Datum::Bytes(high)) => {
+            let low = Interval::recv(low)?;
+            let way = spans::minus(Interval::recv(high)?, low)?;
+            Ok(Datum::bytes(spans::sum(low, spans::times(way, share)?)?.send()))
         }
-        Ok((!self.values.is_empty()).then_some(part))
-    }
-
-    /// A value between the two that a part lies between.
-    fn between(&self) -> Result<Option<f64>> {
-        let Some(part) = self.part()? else { return Ok(None) };
-        let number = |at: f64| match self.values.get(at as usize) {
-            Some(Datum::Float8(value)) => *value,
-            other => unreachable!("{other:?} among floats"),
-        };
-        let place = part * (self.values.len() - 1) as f64;
-        let (low, high) = (number(place.floor()), number(place.ceil()));
-        Ok(Some(if place.floor() == place.ceil() {
-            low
-        } else {
-            low + (place - place.floor()) * (high - low)
-        }))
+        other => unreachable!("{other:?} among floats or intervals"),
     }
 }
 
@@ -142,9 +164,10 @@ impl Aggregate for Ordered {
                 cx.go_on()?;
             }
             let group = &mut self.groups[*group];
-            if let Some(col) = direct.first().filter(|_| group.part.is_none()) {
-                let part = Datum::at(&col.array, Repr::Float8, col.at(row));
-                group.part = Some(if let Datum::Float8(part) = part { Some(part) } else { None });
+            if let Some(col) = direct.first().filter(|_| group.asked.is_none()) {
+                let asked = Datum::at(&col.array, self.asked, col.at(row)).into_owned();
+                self.outside += asked.size();
+                group.asked = Some(asked);
             }
             if !last.is_null(row) {
                 let value = Datum::at(&last.array, self.repr, last.at(row)).into_owned();
@@ -156,22 +179,17 @@ impl Aggregate for Ordered {
     }
 
     fn finish(&self, groups: usize, _: &mut Cx<'_>) -> Result<ArrayRef> {
-        let groups = &self.groups[..groups];
-        if self.kind == Kind::Continuous {
-            let values = groups.iter().map(Group::between).collect::<Result<Vec<_>>>()?;
-            return Ok(Arc::new(Float64Array::from(values)));
-        }
-        let values = groups.iter().map(|group| self.give(group)).collect::<Result<Vec<_>>>()?;
-        Datum::column(self.repr, values.into_iter())
+        let groups = self.groups[..groups].iter();
+        let values = groups.map(|group| self.give(group)).collect::<Result<Vec<_>>>()?;
+        Datum::column(self.result, values.iter())
     }
 
     fn save(&self, groups: usize) -> ArrayRef {
         super::save(&self.groups[..groups], |group, out| {
-            let part = group.part.map(|part| part.unwrap_or(f64::NAN).to_le_bytes());
-            let flags = u8::from(part.is_some()) | u8::from(group.part == Some(None)) << 1;
-            out.push(flags);
-            out.extend(part.unwrap_or_default());
-            group.values.iter().for_each(|value| write(value, out));
+            let is_there = |asked: &&Datum<'_>| !matches!(asked, Datum::Null);
+            let asked = group.asked.as_ref().filter(is_there);
+            out.push(u8::from(group.asked.is_some()) | u8::from(asked.is_some()) << 1);
+            asked.into_iter().chain(&group.values).for_each(|value| write(value, out));
         })
     }
 
@@ -179,11 +197,16 @@ impl Aggregate for Ordered {
         let saved = saved.as_binary::<i32>();
         for (row, group) in groups.iter().enumerate() {
             cx.go_on()?;
-            let (head, mut rest) = saved.value(row).split_at(9);
+            let (head, mut rest) = saved.value(row).split_at(1);
             let group = &mut self.groups[*group];
-            if head[0] & 1 > 0 && group.part.is_none() {
-                let [part] = super::words(&head[1..]);
-                group.part = Some((head[0] & 2 == 0).then_some(f64::from_le_bytes(part)));
+            let mut asked = (head[0] & 1 > 0).then_some(Datum::Null);
+            if head[0] & 2 > 0 {
+                let (value, after) = read(self.asked, rest);
+                (asked, rest) = (Some(value), after);
+            }
+            if group.asked.is_none() {
+                self.outside += asked.as_ref().map_or(0, Datum::size);
+                group.asked = asked;
             }
             while !rest.is_empty() {
                 let (value, after) = read(self.repr, rest);
@@ -198,7 +221,9 @@ impl Aggregate for Ordered {
     fn forget(&mut self, groups: usize) {
         for group in self.groups.drain(..groups) {
             let size = |value: &Datum<'_>| size_of::<Datum<'_>>() + value.size();
-            self.outside = self.outside.saturating_sub(group.values.iter().map(size).sum());
+            let asked = group.asked.as_ref().map_or(0, Datum::size);
+            let values = group.values.iter().map(size).sum::<usize>();
+            self.outside = self.outside.saturating_sub(asked + values);
         }
     }
 

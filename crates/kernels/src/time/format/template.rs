@@ -120,7 +120,6 @@ impl Kind {
                 | Kind::Half(_)
                 | Kind::Day
                 | Kind::ShortDay
-                | Kind::Fraction(_)
                 | Kind::Exact
                 | Kind::MonthName
                 | Kind::ShortMonth

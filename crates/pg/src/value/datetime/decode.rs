@@ -5,7 +5,7 @@ use chrono_tz::Tz;
 use super::numbers::fraction;
 use super::split::{Field, Look, split};
 use super::words::{self, Word};
-use super::{DAY_US, calendar, zone};
+use super::{DAY_US, Zone, calendar, zone};
 use crate::value::Settings;
 use crate::{Error, Result};
 
@@ -69,6 +69,19 @@ pub(super) enum Announced {
     Nothing,
     Julian,
     Time,
+    Unit(Unit),
+}
+
+/// What a letter says the number behind it is: `Y2001M12D27H04M05S06`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Year,
+    /// A minute where month and hour are there.
+    Month,
+    Day,
+    Hour,
+    Minute,
+    Second,
 }
 
 /// What was read so far.
@@ -83,6 +96,8 @@ pub(super) struct State<'a> {
     pub(super) text_month: bool,
     pub(super) before_christ: Option<bool>,
     pub(super) time: Option<[i64; 4]>,
+    /// Which of hours, minutes and seconds letters announced.
+    pub(super) by_units: [bool; 3],
     pub(super) afternoon: Option<bool>,
     pub(super) offset: Option<i32>,
     pub(super) zone: Option<Tz>,
@@ -175,6 +190,7 @@ impl<'a> State<'a> {
             text_month: false,
             before_christ: None,
             time: None,
+            by_units: [false; 3],
             afternoon: None,
             offset: None,
             zone: None,
@@ -241,6 +257,12 @@ impl<'a> State<'a> {
             }
             "j" | "jd" | "julian" => self.announced = Announced::Julian,
             "t" if self.has_date() || self.time_only => self.announced = Announced::Time,
+            "y" => self.announced = Announced::Unit(Unit::Year),
+            "m" => self.announced = Announced::Unit(Unit::Month),
+            "mm" => self.announced = Announced::Unit(Unit::Minute),
+            "d" => self.announced = Announced::Unit(Unit::Day),
+            "h" => self.announced = Announced::Unit(Unit::Hour),
+            "s" => self.announced = Announced::Unit(Unit::Second),
             "infinity" | "+infinity" => self.special = Some(Decoded::Infinity(false)),
             "-infinity" => self.special = Some(Decoded::Infinity(true)),
             "epoch" => self.special = Some(Decoded::Epoch),
@@ -260,7 +282,7 @@ impl<'a> State<'a> {
     fn month_or_zone(&mut self, text: &str) -> Decode<()> {
         if let Some(found) = month(text) {
             // A number that was taken for the month was the day.
-            if let (Some(number), None, false) = (self.month, self.day, self.text_month) {
+            if let (Some(number @ 1..=31), None, false) = (self.month, self.day, self.text_month) {
                 self.day = Some(number);
             } else if self.month.is_some() {
                 return Err(Bad::Format);
@@ -287,7 +309,7 @@ impl<'a> State<'a> {
     }
 
     fn relative(&mut self, word: &str) {
-        let east = zone::offset_at(self.settings.zone, self.settings.now);
+        let east = super::offset_at(self.settings.zone, self.settings.now);
         let local = self.settings.now + i64::from(east) * 1_000_000;
         let days = local.div_euclid(DAY_US);
         self.special = Some(Decoded::Moment(match word {
@@ -329,7 +351,7 @@ impl<'a> State<'a> {
             (None, zone, days) => {
                 let today = || super::today(self.settings);
                 let local = days.unwrap_or_else(today).saturating_mul(DAY_US).saturating_add(time);
-                zone::local_offset(zone.unwrap_or(self.settings.zone), local)
+                super::local_offset(zone.map_or(self.settings.zone, Zone::named), local)
             }
         };
         Ok((time, east))
@@ -396,6 +418,8 @@ impl<'a> State<'a> {
             _ => hours,
         };
         let time = ((hours * 60 + minutes) * 60 + seconds).saturating_mul(1_000_000) + fraction;
-        if time > DAY_US { Err(Bad::Range) } else { Ok(time) }
+        // Of hours that a letter announces a timestamp may have more than a day's.
+        let is_free = self.by_units.contains(&true) && !self.time_only;
+        if time > DAY_US && !is_free { Err(Bad::Range) } else { Ok(time) }
     }
 }

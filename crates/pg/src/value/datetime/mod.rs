@@ -10,13 +10,15 @@ mod iso;
 mod numbers;
 mod place;
 mod print;
+mod session;
 pub(crate) mod span;
 mod split;
 mod words;
 mod zone;
 
 pub use place::{Place, displacement, find_place};
-pub use zone::{ZoneNow, at as offset_and_name, find_zone, local_offset, offset_at, zones};
+pub use session::{Zone, find_zone, local_offset, offset_and_name, offset_at};
+pub use zone::{ZoneNow, zones};
 
 use super::{Settings, bad_binary};
 use crate::{Error, Result};
@@ -68,7 +70,7 @@ pub fn parse_timestamptz(text: &str, settings: &Settings) -> Result<i64> {
         Decoded::Moment(moment) => local(&moment).and_then(|local| {
             let east = match (moment.offset, moment.zone) {
                 (Some(east), _) => east,
-                (None, zone) => local_offset(zone.unwrap_or(settings.zone), local),
+                (None, zone) => local_offset(zone.map_or(settings.zone, Zone::named), local),
             };
             local.checked_sub(i64::from(east) * 1_000_000)
         }),
@@ -124,7 +126,7 @@ pub fn print_timestamptz(value: i64, settings: &Settings) -> String {
         i64::MIN => "-infinity".to_owned(),
         i64::MAX => "infinity".to_owned(),
         value => {
-            let (east, name) = zone::at(settings.zone, value);
+            let (east, name) = offset_and_name(settings.zone, value);
             print::timestamp(value + i64::from(east) * 1_000_000, Some((east, name)), settings)
         }
     }

@@ -2,7 +2,7 @@
 //! DecodeTimezone.)
 
 use super::DAY_US;
-use super::decode::{Announced, Bad, Decode, State, month};
+use super::decode::{Announced, Bad, Decode, State, Unit, month};
 use crate::value::DateOrder;
 
 fn integer(digits: &str) -> Decode<i64> {
@@ -122,6 +122,7 @@ impl State<'_> {
                 return Ok(());
             }
             Announced::Time => return self.time_digits(whole, fraction(after.unwrap_or(""))?),
+            Announced::Unit(unit) => return self.by_unit(unit, integer(whole)?, after),
             Announced::Nothing => {}
         }
         let dated = self.has_date();
@@ -139,6 +140,47 @@ impl State<'_> {
             return if dated { self.time_digits(text, 0) } else { self.date_digits(text) };
         }
         self.date_number(text)
+    }
+
+    /// A number that a letter announced.
+    fn by_unit(&mut self, unit: Unit, value: i64, after: Option<&str>) -> Decode<()> {
+        if after.is_some() && unit != Unit::Second {
+            return Err(Bad::Format);
+        }
+        let held = match unit {
+            Unit::Year => &mut self.year,
+            Unit::Month if self.month.is_some() && self.by_units[0] => {
+                return self.time_part(1, value);
+            }
+            Unit::Month => &mut self.month,
+            Unit::Day => &mut self.day,
+            Unit::Hour => return self.time_part(0, value),
+            Unit::Minute => return self.time_part(1, value),
+            Unit::Second => {
+                self.time_part(2, value)?;
+                let after = fraction(after.unwrap_or(""))?;
+                self.time.get_or_insert_default()[3] = after;
+                return Ok(());
+            }
+        };
+        match held.replace(value) {
+            None => Ok(()),
+            Some(_) => Err(Bad::Format),
+        }
+    }
+
+    /// Hours, minutes or seconds alone.
+    fn time_part(&mut self, at: usize, value: i64) -> Decode<()> {
+        let by_units = self.by_units.contains(&true);
+        if self.by_units[at] || self.time.is_some() && !by_units {
+            return Err(Bad::Format);
+        }
+        if self.time_only && (at == 1 && value > 59 || at == 2 && value > 60) {
+            return Err(Bad::Range);
+        }
+        self.by_units[at] = true;
+        self.time.get_or_insert_default()[at] = value;
+        Ok(())
     }
 
     /// YYYYMMDD and YYMMDD.
@@ -183,6 +225,8 @@ impl State<'_> {
 
     /// DecodeTimezone.
     pub(super) fn numeric_zone(&mut self, text: &str) -> Decode<()> {
+        // Nothing is no hours, minutes or seconds.
+        let integer = |part: &str| if part.is_empty() { Ok(0) } else { integer(part) };
         let parts: Vec<&str> = text[1..].split(':').collect();
         let [hours, minutes, seconds] = match parts[..] {
             [digits] if digits.len() > 2 => {

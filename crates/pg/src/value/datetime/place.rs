@@ -94,6 +94,11 @@ impl Place {
         }
     }
 
+    /// Whether an offset is that of summer; of a rule.
+    pub(super) fn is_summer(&self, east: i32) -> bool {
+        matches!(self, Place::Rule(rule) if rule.summer == east && rule.winter != east)
+    }
+
     /// The offset that holds at a local time: before a gap its first one, after an overlap its second.
     pub fn local_offset(&self, local: i64) -> i32 {
         match self {
@@ -123,16 +128,18 @@ pub fn find_place(name: &str) -> Result<Place> {
     if let Some(zone) = zone::find_zone(name) {
         return Ok(Place::Named(zone));
     }
-    posix(name).ok_or_else(|| Error::new("22023", format!("time zone \"{name}\" not recognized")))
+    posix(name)
+        .map(|(place, _)| place)
+        .ok_or_else(|| Error::new("22023", format!("time zone \"{name}\" not recognized")))
 }
 
-/// Letters, or anything in angle brackets; PostgreSQL lets them be missing.
-fn letters(text: &str) -> Option<&str> {
+/// Letters, or anything in angle brackets, and what follows; PostgreSQL lets them be missing.
+fn letters(text: &str) -> Option<(&str, &str)> {
     if let Some(quoted) = text.strip_prefix('<') {
-        return Some(quoted.split_once('>')?.1);
+        return quoted.split_once('>');
     }
     let end = text.find(|c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | '+'));
-    Some(&text[end.unwrap_or(text.len())..])
+    Some(text.split_at(end.unwrap_or(text.len())))
 }
 
 /// A whole number up to a limit.
@@ -180,13 +187,14 @@ fn change(text: &str) -> Option<(Change, &str)> {
     Some((Change { day, seconds }, rest))
 }
 
-/// As POSIX writes zones: its sign means west.
-fn posix(text: &str) -> Option<Place> {
-    let (west, rest) = seconds(letters(text).filter(|rest| !rest.is_empty())?)?;
+/// As POSIX writes zones: its sign means west. With the letters of winter and of summer.
+pub(super) fn posix(text: &str) -> Option<(Place, [&str; 2])> {
+    let (winter_letters, rest) = letters(text).filter(|(_, rest)| !rest.is_empty())?;
+    let (west, rest) = seconds(rest)?;
     if rest.is_empty() {
-        return Some(Place::Fixed(-west));
+        return Some((Place::Fixed(-west), [winter_letters; 2]));
     }
-    let after = letters(rest).filter(|after| after.len() < rest.len())?;
+    let (summer_letters, after) = letters(rest).filter(|(_, after)| after.len() < rest.len())?;
     let (summer, after) = match after.as_bytes().first() {
         None | Some(b',') => (west - 3600, after),
         _ => seconds(after)?,
@@ -195,7 +203,7 @@ fn posix(text: &str) -> Option<Place> {
     let (begins, after) = change(dates.strip_prefix(',')?)?;
     let (ends, after) = change(after.strip_prefix(',')?)?;
     let rule = Rule { winter: -west, summer: -summer, begins, ends };
-    after.is_empty().then_some(Place::Rule(rule))
+    after.is_empty().then_some((Place::Rule(rule), [winter_letters, summer_letters]))
 }
 
 /// An offset as texts of dates have it, `+05:30`: seconds east of UTC.
@@ -213,9 +221,12 @@ pub fn displacement(text: &str) -> Option<Result<i32>> {
         ref parts if parts.len() <= 3 => {
             let mut values = [0; 3];
             for (value, part) in values.iter_mut().zip(parts) {
-                let (read, rest) = number(part, 0, i64::MAX)?;
-                rest.is_empty().then_some(())?;
-                *value = read;
+                // Nothing is no hours, minutes or seconds.
+                if !part.is_empty() {
+                    let (read, rest) = number(part, 0, i64::MAX)?;
+                    rest.is_empty().then_some(())?;
+                    *value = read;
+                }
             }
             (values[0], values[1], values[2])
         }

@@ -32,6 +32,9 @@ pub(super) fn date(days: i64, settings: &Settings) -> String {
     }
 }
 
+/// The most letters of a zone that are written: PostgreSQL's MAXTZLEN.
+const MOST_LETTERS: usize = 10;
+
 /// A local timestamp, and the offset that made it so.
 pub(super) fn timestamp(local: i64, zone: Option<(i32, String)>, settings: &Settings) -> String {
     let (days, time) = (local.div_euclid(DAY_US), local.rem_euclid(DAY_US));
@@ -68,7 +71,7 @@ fn zone_of(zone: Option<(i32, String)>, settings: &Settings, out: &mut String) {
     match zone {
         None => {}
         Some((east, _)) if settings.date_style == DateStyle::Iso => offset(east, out),
-        Some((_, name)) if !name.is_empty() => put!(out, " {name}"),
+        Some((_, name)) if !name.is_empty() => put!(out, " {name:.MOST_LETTERS$}"),
         Some((east, _)) => {
             if settings.date_style == DateStyle::Postgres {
                 out.push(' ');

@@ -237,7 +237,7 @@ impl Writer<'_> {
     /// What an entry is; says whether tables below it count.
     fn entry_kind(&mut self, entry: &Entry) -> bool {
         match &entry.kind {
-            EntryKind::Relation { oid, kind, inherited, sample } => {
+            EntryKind::Relation { oid, kind, inherited, sample, own: _ } => {
                 self.word("rtekind", 0);
                 self.word("relid", oid);
                 self.word("relkind", char::from(*kind));

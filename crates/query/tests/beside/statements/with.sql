@@ -79,3 +79,29 @@ select id, (select count(*) from (with x as materialized (select qty from o wher
 with x as (select id, row_number() over (order by id desc) as n from t) select x.id, y.n from x join x y on x.n = y.id
 with x(f) as (select distinct f from t) select * from x intersect all select f from x
 with x as (select g from generate_series(1, 20000) g) select count(*), sum(a.g) from x a join x b on a.g = b.g + 1
+-- SEARCH and CYCLE
+with recursive g(f, t) as (values (1,2),(1,3),(2,3),(1,4),(4,5)), s(f, t) as (select * from g union all select g.* from g, s where g.f = s.t) search depth first by f, t set seq select * from s order by seq -- ordered
+with recursive g(f, t) as (values (1,2),(1,3),(2,3),(1,4),(4,5)), s(f, t) as (select * from g union select g.* from g, s where g.f = s.t) search breadth first by f, t set seq select * from s order by seq -- ordered
+with recursive g(f, t) as (values (1,2),(1,3),(2,3),(1,4),(4,5),(5,1)), s(f, t) as (select * from g union all select g.* from g, s where g.f = s.t) cycle f, t set is_cycle using path select * from s
+with recursive g(f, t) as (values (1,2),(1,3),(2,3),(1,4),(4,5),(5,1)), s(f, t) as (select * from g union distinct select g.* from g, s where g.f = s.t) cycle f, t set is_cycle to 'Y' default 'N' using path select f, t, is_cycle, path from s
+with recursive g(f, t) as (values (1,2),(1,3),(2,3),(1,4),(4,5),(5,1)), s(f, t) as (select * from g union all select g.* from g, s where g.f = s.t) search depth first by f, t set seq cycle f, t set is_cycle to 1 default 0 using path select * from s
+with recursive s as (select 1 as x union all select x + 1 from s) search depth first by x set y select * from s limit 5
+with recursive s as (select 1 as x union all select x + 1 from s) search breadth first by x set y select * from s limit 5
+with recursive s as (select 1 as x union all select (x + 1) % 3 from s) cycle x set c using p select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) search depth first by z set y select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) search depth first by x, x set y select * from s
+with recursive s(x, z) as (select 1, 2 union all select x + 1, 2 from s where x < 3) search depth first by x set z select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) cycle z set c using p select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) cycle x, x set c using p select * from s
+with recursive s(x, z) as (select 1, 2 union all select x + 1, 2 from s where x < 3) cycle x set z using p select * from s
+with recursive s(x, z) as (select 1, 2 union all select x + 1, 2 from s where x < 3) cycle x set c using z select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) cycle x set c using c select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) cycle x set c to true default 55 using p select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) cycle x set c to json '1' default '2' using p select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) search depth first by x set c cycle x set c using p select * from s
+with recursive s(x) as (select 1 union all select x + 1 from s where x < 3) search depth first by x set p cycle x set c using p select * from s
+with recursive s(x) as (select 1 union all select 2 union all select x + 1 from s where x < 3) search depth first by x set c select * from s
+with recursive s(x) as (select 1 union all (select 2 union all select x + 1 from s where x < 3)) search depth first by x set c select * from s
+with recursive s(x) as (select 1 union all select y.x + 1 from (select * from s) y where y.x < 3) search depth first by x set c select * from s
+with s(x) as (select 1) search depth first by x set c select * from s
+with recursive s(x) as (select 1) search depth first by x set c select * from s
