@@ -10,6 +10,7 @@ use std::sync::Arc;
 use onlap::{DataType, Database, Scan, Table, TableSpec, Transaction, Value};
 use serde_json::Value as Json;
 
+use super::column_types::ColumnTypes;
 use crate::error::{Result, SqlError};
 use crate::rights::convert;
 use crate::rights::state::{Rights, is_about_rights};
@@ -46,6 +47,8 @@ pub enum Kind {
     Unique,
     /// anything else of a table that only SQL knows, by the engine's name and a word
     Option,
+    /// `{"oid", "modifier"}` of a column whose type the engine does not have, by `table id:column id`
+    ColumnType,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -62,6 +65,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Identity, "identity"),
     (Kind::Unique, "unique"),
     (Kind::Option, "option"),
+    (Kind::ColumnType, "column type"),
 ];
 
 impl Kind {
@@ -86,6 +90,8 @@ pub struct Objects {
     next: u32,
     /// What the rows about roles and grants say.
     rights: Arc<Rights>,
+    /// What those about columns' types say.
+    column_types: Arc<ColumnTypes>,
 }
 
 impl Objects {
@@ -117,7 +123,12 @@ impl Objects {
             let body = serde_json::from_str(body).map_err(|_| damaged(name))?;
             let number = u32::try_from(*number).map_err(|_| damaged(name))?;
             objects.next = objects.next.max(number + 1);
-            objects.map.insert((kind, name.clone()), Object { number, body });
+            let object = Object { number, body };
+            if kind == Kind::ColumnType {
+                let types = Arc::make_mut(&mut objects.column_types);
+                types.apply(name, Some(&object)).ok_or_else(|| damaged(name))?;
+            }
+            objects.map.insert((kind, name.clone()), object);
         }
         objects.read_rights().map_err(|name| damaged(&name))?;
         let old = convert::changes(db, &objects);
@@ -153,6 +164,11 @@ impl Objects {
         &self.rights
     }
 
+    /// Types of columns that the engine does not have.
+    pub fn column_types(&self) -> &ColumnTypes {
+        &self.column_types
+    }
+
     /// An object.
     pub fn get(&self, kind: Kind, name: &str) -> Option<&Object> {
         // No allocation-free lookup by a borrowed pair: there are few objects.
@@ -181,6 +197,10 @@ impl Objects {
             if is_about_rights(*kind) {
                 let applied =
                     Arc::make_mut(&mut objects.rights).apply(*kind, name, object.as_ref());
+                debug_assert!(applied.is_some(), "{kind:?} {name}");
+            }
+            if *kind == Kind::ColumnType {
+                let applied = Arc::make_mut(&mut objects.column_types).apply(name, object.as_ref());
                 debug_assert!(applied.is_some(), "{kind:?} {name}");
             }
             match object {

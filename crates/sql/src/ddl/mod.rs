@@ -16,6 +16,7 @@ mod dependencies;
 mod drop;
 mod grant;
 mod index;
+mod keys;
 mod members;
 mod naming;
 mod owned;
@@ -64,8 +65,8 @@ pub fn run(
         }
         Statement::CreateIndex(create) => index::create(s, view, create, client)?,
         Statement::CreateView(create) => view::create(s, view, source, create)?,
-        Statement::CreateSequence(create) => sequence::create(s, view, source, create, client)?,
-        Statement::AlterSequence(alter) => sequence::alter(s, view, source, alter, client)?,
+        Statement::CreateSequence(create) => sequence::create(s, view, create, client)?,
+        Statement::AlterSequence(alter) => sequence::alter(s, view, alter, client)?,
         Statement::AlterTable(alter) => alter::run(s, view, source, alter, client)?,
         Statement::Object(object) => return objects(s, view, object, client),
         _ => return Err(other(source.text)),

@@ -6,6 +6,7 @@ use onlap_pg::ast::CreateTableAs;
 use super::columns::Declared;
 use super::table::{Making, is_free, refuse_kept, with_options};
 use crate::change;
+use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::Bound;
@@ -46,7 +47,7 @@ pub fn create_table_as(
     for (i, field) in bound.columns().iter().enumerate() {
         let named = create.columns.get(i).map(|name| name.to_string());
         let column = named.unwrap_or_else(|| field.name.clone());
-        let ty = field.ty.engine().ok_or_else(|| {
+        let ty = ColumnType::of(crate::query::catalog(), field.ty).ok_or_else(|| {
             SqlError::unsupported(format!("a column of the type of \"{column}\""))
         })?;
         columns.push(Declared::plain(column, ty));
@@ -59,9 +60,9 @@ pub fn create_table_as(
     }
     let batches = bound.batches(view, &text)?;
     let table = view.scope.tx()?.table(&name.engine(&view.database))?;
-    let target = TableHandle { schema: table.schema(), table };
     // The role that makes the table fills it, whatever it may do with it.
     let view = session.view()?;
+    let target = TableHandle::new(&view, table);
     let n = change::fill(&view, &target, batches)?;
     session.current()?.changed = true;
     Ok(format!("SELECT {n}"))

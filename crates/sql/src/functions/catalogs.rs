@@ -80,6 +80,8 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             Ok(match arg(a, 0) {
                 Datum::Null => Datum::Null,
                 _ if ty == 0 => "-".into(),
+                // What is asked for without a modifier is the standard's name.
+                _ if arg(a, 1) == Datum::Null => crate::query::catalog().shown(ty).into(),
                 _ => names::format_type(PgType { oid: ty, modifier }).into(),
             })
         }),

@@ -15,9 +15,9 @@ use super::tables::Known;
 use super::views::{Others, of_sql};
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, bound, oids};
+use crate::columns::ColumnType;
 use crate::plan::TableHandle;
 use crate::system::definitions;
-use crate::types::PgType;
 use crate::view::{self, INFORMATION_SCHEMA, PG_CATALOG, View};
 
 /// The relations of a statement.
@@ -126,7 +126,7 @@ impl<'a> Names<'a> {
     }
 
     fn table(&self, name: &Name, table: onlap::Table) -> Arc<Relation> {
-        let handle = TableHandle { schema: table.schema(), table };
+        let handle = TableHandle::new(self.view, table);
         let oid = oids::of_table(handle.schema.id);
         let relation = Arc::new(relation(&handle, self.row_of(oid, name)));
         self.note_row(&relation);
@@ -211,8 +211,8 @@ impl Schema for Names<'_> {
 
 fn relation(handle: &TableHandle, row: Oid) -> Relation {
     let schema = &handle.schema;
-    let column = |column: &onlap::ColumnSchema| {
-        let ty = PgType::of_engine(column.ty);
+    let column = |(column, ty): (&onlap::ColumnSchema, &ColumnType)| {
+        let ty = ty.pg;
         Column {
             name: column.name.as_str().into(),
             ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
@@ -228,7 +228,7 @@ fn relation(handle: &TableHandle, row: Oid) -> Relation {
         row,
         name: crate::rights::ask::shown(schema).into(),
         kind: b'r',
-        columns: schema.columns.iter().map(column).collect(),
+        columns: schema.columns.iter().zip(handle.types.iter()).map(column).collect(),
         key: key.unwrap_or_default(),
     }
 }

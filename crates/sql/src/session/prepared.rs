@@ -7,6 +7,7 @@ use onlap_pg::ast::{Execute, Prepare, TypeName};
 
 use super::answer::{Answer, AnswerColumn};
 use super::{Parameter, Roles, Session};
+use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
 use crate::query::{Bound, stored};
@@ -113,7 +114,7 @@ fn arguments(
     let mut batches = bound.batches(view, &text)?;
     let row = batches.next()?.ok_or_else(|| SqlError::new(state::INTERNAL, "no row of values"))?;
     let value = |(i, ty): (usize, &PgType)| {
-        let value = match stored::value_of(row.column(i), 0, DataType::Text)? {
+        let value = match stored::value_of(row.column(i), 0, ColumnType::own(DataType::Text))? {
             Value::Text(text) => text_value(*ty, &text)?,
             other => other,
         };

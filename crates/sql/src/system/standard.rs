@@ -106,10 +106,7 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
 }
 
 fn udt_name(ty: PgType) -> String {
-    let element = names::element_of(ty.oid);
-    let wanted = element.unwrap_or(ty.oid);
-    let name = names::all().iter().find(|t| t.0 == wanted).map_or("unknown", |t| t.2);
-    if element.is_some() { format!("_{name}") } else { name.to_string() }
+    names::internal(ty.oid)
 }
 
 fn all_columns(view: &View, model: &Model) -> Rows {
