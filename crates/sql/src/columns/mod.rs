@@ -35,7 +35,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use onlap::{Column, DataType, TableSchema, Value, convert};
-use onlap_kernels::{Cx, Datum, Repr, Session, repr};
+use onlap_kernels::{Cx, Datum, Repr, Session, output, repr};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::{Settings, numeric};
 use onlap_pg::{Error, Oid};
@@ -245,6 +245,20 @@ impl Types {
     /// As [`Types::encode`].
     pub fn value_of(&self, at: usize, array: &ArrayRef, row: usize) -> Result<Value> {
         self.encode(at, &Datum::at(array, self.repr(at), row))
+    }
+
+    /// A value as PostgreSQL prints it, of which the engine has printed what is kept; `None` where that is the same.
+    pub fn print_kept(&self, at: usize, text: &str) -> Option<String> {
+        let ty = self.all[at];
+        if ty.engine != DataType::Bytea || ty.is_own() {
+            return None;
+        }
+        let value = convert::parse_text(ty.engine, text).ok()?;
+        let array = self.decode_values(at, "", [&value].into_iter()).ok()?;
+        let mut out = String::new();
+        let value = Datum::at(&array, self.repr(at), 0);
+        with_cx(&self.catalog, |cx| output(cx, ty.pg.oid, &value, &mut out)).ok()?;
+        Some(out)
     }
 
     /// Kept values as a column of steps.

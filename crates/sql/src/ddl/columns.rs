@@ -13,7 +13,7 @@ use crate::columns::{ColumnType, Form};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::source::Source;
-use crate::types::{Cell, PgType, oid, text_value};
+use crate::types::{Cell, PgType, names, oid, text_value};
 use crate::view::View;
 
 /// What an insert that leaves a column out gets.
@@ -220,21 +220,23 @@ fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Res
     let written = source.of(said.span);
     let sql = match source.tree.expr(said.expr) {
         Expr::Literal(Literal::Null) => return Ok(Default::None),
-        Expr::Literal(literal) => {
+        Expr::Literal(Literal::Text(text)) => {
+            let reader = crate::query::Reader::new(view);
+            let shown =
+                reader.shown_text(ty.pg, text).map_err(|e| match source.tree.place(said.expr) {
+                    Some(place) => source.at(e.nowhere(), place),
+                    None => e,
+                })?;
+            let ty = names::format_type(PgType::new(ty.pg.oid));
+            format!("'{}'::{ty}", shown.replace('\'', "''"))
+        }
+        Expr::Literal(_) => {
             let _ = super::defaults::columns(view, &[(ty, written)], 1)?;
-            match literal {
-                Literal::Text(_) => format!("{written}::{}", unbounded(ty).shown()),
-                _ => written.to_string(),
-            }
+            written.to_string()
         }
         _ => written.to_string(),
     };
     Ok(Default::Computed(sql))
-}
-
-/// A type without its modifier, as PostgreSQL shows the constant of a default.
-fn unbounded(ty: ColumnType) -> ColumnType {
-    ColumnType { pg: PgType::new(ty.pg.oid), ..ty }
 }
 
 /// The name in `nextval('name')`, `nextval('name'::regclass)`.

@@ -145,6 +145,19 @@ impl Reader {
         Ok(text)
     }
 
+    /// A text as the type prints the value that it means.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn shown_text(&self, ty: PgType, text: &str) -> Result<String> {
+        let mut shown = String::new();
+        self.value(ty, |cx, ty| {
+            let value = input(cx, TypeRef::new(ty.oid), text)?;
+            output(cx, ty.oid, &value, &mut shown)
+        })?;
+        Ok(shown)
+    }
+
     fn value<T>(
         &self,
         ty: PgType,

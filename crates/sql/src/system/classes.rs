@@ -195,7 +195,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 -1,
                 i32::from(size),
                 number,
-                0,
+                i32::from(names::element_of(ty.oid).is_some()),
                 -1,
                 ty.modifier,
                 (1..=8).contains(&size),

@@ -71,11 +71,12 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
     let null = || Datum::Null;
     let length = match ty.oid {
         oid::VARCHAR | oid::BPCHAR if ty.modifier > 4 => Datum::from(ty.modifier - 4),
+        oid::BIT | oid::VARBIT if ty.modifier > 0 => Datum::from(ty.modifier),
         _ => Datum::Null,
     };
     let octets = match (ty.oid, &length) {
         (oid::TEXT | oid::VARCHAR | oid::BPCHAR, Datum::Null) => Datum::Int(1 << 30),
-        (_, Datum::Int(n)) => Datum::Int(4 * n),
+        (oid::VARCHAR | oid::BPCHAR, Datum::Int(n)) => Datum::Int(4 * n),
         _ => Datum::Null,
     };
     let (precision, radix, scale) = match ty.oid {
@@ -84,22 +85,31 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
         oid::INT8 => (Datum::Int(64), Datum::Int(2), Datum::Int(0)),
         oid::FLOAT4 => (Datum::Int(24), Datum::Int(2), null()),
         oid::FLOAT8 => (Datum::Int(53), Datum::Int(2), null()),
-        oid::NUMERIC if ty.modifier >= 4 => {
-            let packed = ty.modifier - 4;
-            (Datum::from(packed >> 16), Datum::Int(10), Datum::from(packed & 0xffff))
-        }
-        oid::NUMERIC => (null(), Datum::Int(10), null()),
+        oid::NUMERIC => match onlap_pg::value::numeric::precision_and_scale(ty.modifier) {
+            Some((precision, scale)) => {
+                (Datum::from(precision), Datum::Int(10), Datum::from(scale))
+            }
+            None => (null(), Datum::Int(10), null()),
+        },
         _ => (null(), null(), null()),
     };
     let time = match ty.oid {
         oid::DATE => Datum::Int(0),
-        oid::TIME | oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::INTERVAL => Datum::Int(6),
+        oid::TIME | oid::TIMETZ | oid::TIMESTAMP | oid::TIMESTAMPTZ => match ty.modifier {
+            0..=6 => Datum::from(ty.modifier),
+            _ => Datum::Int(6),
+        },
+        oid::INTERVAL => match ty.modifier & 0xffff {
+            precision @ 0..=6 if ty.modifier >= 0 => Datum::from(precision),
+            _ => Datum::Int(6),
+        },
         _ => Datum::Null,
     };
     let name = match names::element_of(ty.oid) {
         Some(_) => "ARRAY".to_string(),
         // The standard's name of bpchar goes without its length.
         None if ty.oid == oid::BPCHAR => "character".to_string(),
+        None if ty.oid == oid::BIT => "bit".to_string(),
         None => names::format_type(PgType::new(ty.oid)),
     };
     vec![name.into(), length, octets, precision, radix, scale, time]
