@@ -23,7 +23,7 @@ impl Binder<'_> {
             [schema, name] if &**schema == "pg_catalog" => {
                 self.catalog.type_named(name).filter(|t| t.oid < 10_000)
             }
-            [_, name] | [_, _, name] => self.catalog.type_named(name).filter(|t| t.oid >= 10_000),
+            // Of a schema of the database, which the schema knows.
             _ => None,
         };
         let found = match found {

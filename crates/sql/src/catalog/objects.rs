@@ -11,6 +11,7 @@ use onlap::{DataType, Database, Scan, Table, TableSpec, Transaction, Value};
 use serde_json::Value as Json;
 
 use super::column_types::ColumnTypes;
+use super::made_types::MadeTypes;
 use crate::error::{Result, SqlError};
 use crate::rights::convert;
 use crate::rights::state::{Rights, is_about_rights};
@@ -49,6 +50,8 @@ pub enum Kind {
     Option,
     /// `{"oid", "modifier"}` of a column whose type the engine does not have, by `table id:column id`
     ColumnType,
+    /// `{"array", "owner", "labels"}` of an enum, by the engine's form of its name
+    Type,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -66,6 +69,7 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Unique, "unique"),
     (Kind::Option, "option"),
     (Kind::ColumnType, "column type"),
+    (Kind::Type, "type"),
 ];
 
 impl Kind {
@@ -92,6 +96,8 @@ pub struct Objects {
     rights: Arc<Rights>,
     /// What those about columns' types say.
     column_types: Arc<ColumnTypes>,
+    /// What those about types say.
+    made_types: Arc<MadeTypes>,
 }
 
 impl Objects {
@@ -131,6 +137,8 @@ impl Objects {
             objects.map.insert((kind, name.clone()), object);
         }
         objects.read_rights().map_err(|name| damaged(&name))?;
+        let made = MadeTypes::of(objects.of_kind(Kind::Type)).map_err(|name| damaged(&name))?;
+        objects.made_types = Arc::new(made);
         let old = convert::changes(db, &objects);
         if !old.is_empty() {
             let (mut tx, mut pending) = (db.begin()?, Pending::default());
@@ -162,6 +170,11 @@ impl Objects {
     /// Roles, owners and grants.
     pub fn rights(&self) -> &Arc<Rights> {
         &self.rights
+    }
+
+    /// Types that databases made.
+    pub fn made_types(&self) -> &MadeTypes {
+        &self.made_types
     }
 
     /// Types of columns that the engine does not have.
@@ -211,6 +224,12 @@ impl Objects {
                 None => {
                     objects.map.remove(&key);
                 }
+            }
+        }
+        if pending.changes.iter().any(|(kind, ..)| *kind == Kind::Type) {
+            // What was put is what a release writes.
+            if let Ok(made) = MadeTypes::of(objects.of_kind(Kind::Type)) {
+                objects.made_types = Arc::new(made);
             }
         }
         objects

@@ -1,6 +1,6 @@
 //! Which bytes sort as arrays do, and can be read again?
 //!
-//! Of elements whose equality is that of their bits: booleans, integers, OIDs, "char", texts, names, uuid, dates and times.
+//! Of elements whose equality is that of their bits: booleans, integers, OIDs, "char", texts, names, uuid, dates and times, places of enums' labels.
 //!
 //! | bytes | what |
 //! |---|---|
@@ -23,7 +23,9 @@ use onlap_kernels::{Datum, Repr, is_own_key, repr};
 use onlap_pg::Oid;
 use onlap_pg::catalog::{Catalog, Kind};
 
-use super::ordered::{put_bytes, put_i32, put_i64, take_bytes, take_i32, take_i64};
+use super::ordered::{
+    put_bytes, put_f64, put_i32, put_i64, take_bytes, take_f64, take_i32, take_i64,
+};
 
 const PRESENT: u8 = 1;
 const ABSENT: u8 = 2;
@@ -32,6 +34,9 @@ const DIMENSIONS: u8 = 6;
 
 /// Whether arrays of a type are kept in this form.
 pub(super) fn is_plain(catalog: &Catalog, element: Oid) -> bool {
+    if catalog.is_enum(element) {
+        return true;
+    }
     let is_base = catalog.get_type(element).is_some_and(|ty| ty.kind == Kind::Base);
     // json and xml have no order.
     let is_unordered = matches!(element, 114 | 142);
@@ -71,7 +76,9 @@ fn put_element(value: &Datum<'_>, out: &mut Vec<u8>) {
         Datum::Text(v) => put_bytes(v.as_bytes(), out),
         // Of fixed width.
         Datum::Bytes(v) => out.extend_from_slice(v),
-        Datum::Null | Datum::Float4(_) | Datum::Float8(_) => {}
+        // The place of an enum's label.
+        Datum::Float8(v) => put_f64(*v, out),
+        Datum::Null | Datum::Float4(_) => {}
     }
 }
 
@@ -120,6 +127,7 @@ fn take_element(bytes: &mut &[u8], own: Repr) -> Option<Datum<'static>> {
         Repr::Int4 => Datum::Int4(take_i32(bytes)?),
         Repr::Int8 => Datum::Int8(take_i64(bytes)?),
         Repr::Text => Datum::text(String::from_utf8(take_bytes(bytes)?).ok()?),
-        Repr::Float4 | Repr::Float8 | Repr::Bytes => return None,
+        Repr::Float8 => Datum::Float8(take_f64(bytes)?),
+        Repr::Float4 | Repr::Bytes => return None,
     })
 }

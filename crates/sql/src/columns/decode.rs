@@ -25,7 +25,7 @@ pub(super) fn column(catalog: &Catalog, ty: ColumnType, column: &Column) -> Resu
                 _ => Arc::new(UInt8Array::from_iter(all.map(|v| v.map(|v| v as u8)))),
             })
         }
-        (Form::Named, _) => Ok(to_arrow(ty.engine, column)),
+        (Form::Named | Form::Enum, _) => Ok(to_arrow(ty.engine, column)),
         (_, Vector::Bytes(bytes)) => {
             let value = |row: usize| match column.is_null(row) {
                 true => Ok(Datum::Null),

@@ -15,7 +15,9 @@ pub(super) fn value(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Res
         Datum::Null => return Ok(Value::Null),
         Datum::Oid(number) => return Ok(Value::Int(i64::from(*number))),
         Datum::Char(byte) => return Ok(Value::Int(i64::from(*byte))),
-        value if matches!(ty.form, Form::Own | Form::Named) => return stored(value, ty.engine),
+        value if matches!(ty.form, Form::Own | Form::Named | Form::Enum) => {
+            return stored(value, ty.engine);
+        }
         Datum::Bytes(bytes) => bytes,
         _ => return Err(none(ty)),
     };

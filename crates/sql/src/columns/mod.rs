@@ -15,8 +15,9 @@
 //! | time(p), timestamp(p), timestamptz(p) | Time, Timestamp, Timestamptz | rounded before | yes |
 //! | timetz, bit, varbit | Bytea | [`ordered`] | yes |
 //! | numeric(p, s) beyond the engine's | Bytea | [`ordered`] | yes |
+//! | enums | Float8 | the place of the label | yes |
 //! | interval | Bytea | [`ordered`]: '1 mon' and '30 days' are equal and not the same | no |
-//! | arrays of what is its own key (numbers without decimals, texts, times, uuid) | Bytea | [`arrays`] | yes |
+//! | arrays of what is its own key (whole numbers, texts, times, uuid, enums) | Bytea | [`arrays`] | yes |
 //! | jsonb | Json | the canonical text | no |
 //! | other arrays, inet, cidr, macaddr | Bytea | PostgreSQL's binary form | no |
 //!
@@ -38,7 +39,7 @@ use onlap::{Column, DataType, TableSchema, Value, convert};
 use onlap_kernels::{Cx, Datum, Repr, Session, output, repr};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::{Settings, numeric};
-use onlap_pg::{Error, Oid};
+use onlap_pg::{Error, Oid, TypeRef};
 
 use crate::catalog::Objects;
 use crate::error::{Result, SqlError};
@@ -63,6 +64,8 @@ pub enum Form {
     Numeric,
     /// An array of what is its own key.
     Array(Oid),
+    /// The place of an enum's label.
+    Enum,
     /// PostgreSQL's binary form.
     Sent,
 }
@@ -129,7 +132,8 @@ impl ColumnType {
         match self.form {
             Form::Own => self.engine.is_ordered(),
             Form::Named if self.pg.oid == oid::BPCHAR => false,
-            Form::Named | Form::TimeTz | Form::Bits | Form::Numeric | Form::Array(_) => true,
+            Form::Named | Form::TimeTz | Form::Bits | Form::Numeric => true,
+            Form::Array(_) | Form::Enum => true,
             Form::Interval | Form::Jsonb | Form::Sent => false,
         }
     }
@@ -142,6 +146,11 @@ impl ColumnType {
     /// The name of the type, with its modifier.
     pub fn shown(self) -> String {
         names::format_type(self.pg)
+    }
+
+    /// The same, of types that a database made too.
+    pub fn shown_in(self, catalog: &Catalog) -> String {
+        catalog.shown_with(TypeRef { oid: self.pg.oid, modifier: self.pg.modifier })
     }
 }
 
@@ -167,6 +176,7 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
         }
         // inet, cidr, macaddr, macaddr8
         869 | 650 | 829 | 774 => (DataType::Bytea, Form::Sent),
+        _ if catalog.is_enum(base) => (DataType::Float8, Form::Enum),
         _ => {
             let element = catalog.element(base)?;
             // What has no values here, and what is no element of PostgreSQL's binary form.
@@ -183,7 +193,7 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
 fn is_sent(catalog: &Catalog, element: Oid) -> bool {
     use onlap_pg::catalog::Kind;
     let kind = catalog.get_type(element).map(|ty| ty.kind);
-    kind == Some(Kind::Base)
+    matches!(kind, Some(Kind::Base | Kind::Enum))
         && !matches!(element, oid::RECORD | oid::ACLITEM | 194 | 2275 | 4072 | 142 | 705)
 }
 
@@ -210,7 +220,7 @@ impl std::ops::Index<usize> for Types {
 impl Types {
     /// Of a table, as the catalog has it.
     pub fn of(objects: &Objects, schema: &TableSchema) -> Types {
-        let catalog = crate::query::catalog();
+        let catalog = objects.made_types().catalog();
         let noted = objects.column_types().of_table(schema.id);
         let one = |column: &onlap::ColumnSchema| {
             let pg = noted.and_then(|noted| noted.get(&column.id).copied());
@@ -219,6 +229,11 @@ impl Types {
         };
         let all = schema.columns.iter().map(one).collect();
         Types { all, catalog: Arc::clone(catalog) }
+    }
+
+    /// What their types are found in.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
     }
 
     /// All of them.

@@ -48,6 +48,18 @@ pub(super) fn take_i64(bytes: &mut &[u8]) -> Option<i64> {
     Some((u64::from_be_bytes(take(bytes)?) ^ 1 << 63) as i64)
 }
 
+/// A number that is none but itself: no NaN, and one zero.
+pub(super) fn put_f64(value: f64, out: &mut Vec<u8>) {
+    let bits = value.to_bits();
+    let bits = if bits >> 63 == 1 { !bits } else { bits ^ 1 << 63 };
+    out.extend_from_slice(&bits.to_be_bytes());
+}
+
+pub(super) fn take_f64(bytes: &mut &[u8]) -> Option<f64> {
+    let bits = u64::from_be_bytes(take(bytes)?);
+    Some(f64::from_bits(if bits >> 63 == 1 { bits ^ 1 << 63 } else { !bits }))
+}
+
 /// Bytes with an end that none of them can be.
 pub(super) fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     for byte in bytes {

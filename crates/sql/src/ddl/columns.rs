@@ -13,7 +13,7 @@ use crate::columns::{ColumnType, Form};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::source::Source;
-use crate::types::{Cell, PgType, names, oid, text_value};
+use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
 
 /// What an insert that leaves a column out gets.
@@ -227,7 +227,8 @@ fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Res
                     Some(place) => source.at(e.nowhere(), place),
                     None => e,
                 })?;
-            let ty = names::format_type(PgType::new(ty.pg.oid));
+            let ty = ColumnType { pg: PgType::new(ty.pg.oid), ..ty };
+            let ty = ty.shown_in(view.objects.made_types().catalog());
             format!("'{}'::{ty}", shown.replace('\'', "''"))
         }
         Expr::Literal(_) => {

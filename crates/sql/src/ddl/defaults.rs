@@ -41,7 +41,8 @@ pub fn columns(
         DataType::Numeric(_) => ColumnType::own(DataType::Numeric(None)),
         _ => ty,
     };
-    let cast = |(ty, e): &(ColumnType, &str)| format!("({e})::{}", whole(*ty).shown());
+    let catalog = view.objects.made_types().catalog();
+    let cast = |(ty, e): &(ColumnType, &str)| format!("({e})::{}", whole(*ty).shown_in(catalog));
     let items: Vec<String> = expressions.iter().map(cast).collect();
     let text = format!("SELECT {} FROM pg_catalog.generate_series(1, {rows})", items.join(", "));
     let depth = parse::depth_of(&text);
@@ -53,7 +54,7 @@ pub fn columns(
         for ((array, (ty, _)), column) in batch.columns().iter().zip(expressions).zip(&mut columns)
         {
             for row in 0..batch.num_rows() {
-                let mut value = stored::value_of(array, row, whole(*ty))?;
+                let mut value = stored::value_of(catalog, array, row, whole(*ty))?;
                 if ty.is_own() {
                     value = assign(Cell::of_value(&value), ty.engine)?;
                 }

@@ -14,6 +14,7 @@ mod default_privileges;
 pub mod defaults;
 mod dependencies;
 mod drop;
+mod enums;
 mod grant;
 mod index;
 mod keys;
@@ -87,6 +88,8 @@ fn objects(
         Object::CreateDatabase(create) => schema::create_database(s, view, create)?,
         Object::AlterDatabase(name, change) => schema::alter_database(s, view, name, change)?,
         Object::DropDatabase(name, skip) => schema::drop_database(s, view, name, *skip, client)?,
+        Object::CreateEnum(create) => enums::create(s, view, create)?,
+        Object::AlterEnum(alter) => enums::alter(s, view, alter, client)?,
         Object::Drop(drop) => return drop::drop(s, view, drop, client).map(Answer::Done),
         Object::CreateRole(create) => roles::create(s, view, create, client)?,
         Object::AlterRole(alter) => roles::alter(s, view, alter, client)?,

@@ -47,9 +47,10 @@ pub fn create_table_as(
     for (i, field) in bound.columns().iter().enumerate() {
         let named = create.columns.get(i).map(|name| name.to_string());
         let column = named.unwrap_or_else(|| field.name.clone());
-        let ty = ColumnType::of(crate::query::catalog(), field.ty).ok_or_else(|| {
-            SqlError::unsupported(format!("a column of the type of \"{column}\""))
-        })?;
+        let ty =
+            ColumnType::of(view.objects.made_types().catalog(), field.ty).ok_or_else(|| {
+                SqlError::unsupported(format!("a column of the type of \"{column}\""))
+            })?;
         columns.push(Declared::plain(column, ty));
     }
     let spec = TableSpec::new(name.engine(&view.database));

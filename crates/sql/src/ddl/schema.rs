@@ -152,7 +152,8 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
         .map(|s| s.name().to_string())
         .filter(|name| own(name))
         .collect();
-    let count = tables.len() + views.len() + sequences.len();
+    let types = view.objects.of_kind(Kind::Type).filter(|(name, _)| own(name)).count();
+    let count = tables.len() + views.len() + sequences.len() + types;
     if count > 0 && !cascade {
         let text = format!("cannot drop schema {schema} because other objects depend on it");
         return Err(SqlError::new(state::IN_USE, text)
@@ -164,6 +165,7 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
     }
     super::drop::tables(session, view, tables.into_iter().map(|(_, t)| t).collect(), true)?;
     sequences.iter().try_for_each(|name| super::sequence::drop_unused(session, view, name))?;
+    super::enums::drop_in_schema(session, view, schema)?;
     if let Some(own) = view.schema_key(schema) {
         session.forget_rights(view, own)?;
         let defaults: Vec<_> = view.judge.rights().defaults().map(|(key, _)| key).collect();
@@ -270,11 +272,11 @@ pub fn drop_database(
     for key in schemas {
         session.forget_rights(view, key)?;
     }
-    for kind in [Kind::View, Kind::Schema] {
+    for kind in [Kind::View, Kind::Schema, Kind::Type] {
         let all: Vec<String> =
             view.objects.of_kind(kind).map(|(name, _)| name.to_string()).collect();
         let is_own = |key: &String| match kind {
-            Kind::View => own(key),
+            Kind::View | Kind::Type => own(key),
             _ => key.split_once('/').is_some_and(|(database, _)| database == name),
         };
         for key in all.into_iter().filter(is_own) {

@@ -96,12 +96,14 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
 pub struct Reader {
     settings: onlap_pg::value::Settings,
     asked: Asked,
+    catalog: Arc<Catalog>,
 }
 
 impl Reader {
     /// By the settings that there are now.
     pub fn new(view: &View) -> Reader {
-        Reader { settings: session::settings(view), asked: Asked::new(view) }
+        let catalog = Arc::clone(view.objects.made_types().catalog());
+        Reader { settings: session::settings(view), asked: Asked::new(view), catalog }
     }
 
     /// A value that a text means, as the engine stores it.
@@ -120,7 +122,7 @@ impl Reader {
     /// It is none of the type.
     pub fn column_value(&self, ty: ColumnType, text: &str) -> Result<onlap::Value> {
         let value = self.value(ty.pg, |cx, ty| input(cx, ty, text))?;
-        columns::encode(catalog(), ty, &value)
+        columns::encode(&self.catalog, ty, &value)
     }
 
     /// A value in binary form, as a column keeps it.
@@ -129,7 +131,7 @@ impl Reader {
     /// It is none of the type.
     pub fn sent_value(&self, ty: ColumnType, bytes: &[u8]) -> Result<onlap::Value> {
         let value = self.value(ty.pg, |cx, ty| recv(cx, ty, bytes))?;
-        columns::encode(catalog(), ty, &value)
+        columns::encode(&self.catalog, ty, &value)
     }
 
     /// The text of a value in binary form.
@@ -164,7 +166,7 @@ impl Reader {
         read: impl FnOnce(&mut Cx<'_>, TypeRef) -> onlap_pg::Result<T>,
     ) -> Result<T> {
         let given = Given(&self.asked);
-        let mut cx = Cx { catalog: catalog(), settings: &self.settings, session: &given };
+        let mut cx = Cx { catalog: &self.catalog, settings: &self.settings, session: &given };
         let ty = TypeRef { oid: ty.oid, modifier: ty.modifier };
         read(&mut cx, ty).map_err(|e| sql_error(&e, ""))
     }

@@ -6,10 +6,10 @@
 use onlap::{DataType, IndexSchema, KeyRange, Numeric, TableSchema, Value};
 use onlap_kernels::{Comparer, Datum};
 use onlap_pg::Result;
+use onlap_pg::catalog::Catalog;
 use onlap_pg::value::numeric::{Class, Numeric as PgNumeric};
 use onlap_query::{Order, Restriction, RestrictionKind};
 
-use super::catalog;
 use super::stored::stored;
 use crate::columns::{self, ColumnType, Form};
 use crate::plan::TableHandle;
@@ -108,7 +108,7 @@ pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Re
     for restriction in single {
         let column = position(restriction);
         for value in (restriction.values)()? {
-            match restricted(&value, table.types[column]) {
+            match restricted(&value, table.types.catalog(), table.types[column]) {
                 Restricted::To(value) => {
                     bounds.push(Bound { column, op: op_of(restriction.kind), value });
                 }
@@ -132,7 +132,7 @@ pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Re
             |choice: &Choice| choice.used.contains(&(bounds.len() - 1)) && choice.score > score;
         let is_used = best(schema, &bounds).is_some_and(|(_, choice)| is_better(&choice));
         if is_used {
-            let values = values_of(list, table.types[column])?;
+            let values = values_of(list, table.types.catalog(), table.types[column])?;
             let most = table.table.approximate_rows();
             if values.len() <= FEW || values.len() as u64 * ROWS_OF_LOOKUP < most {
                 return Ok(each(schema, bounds, values));
@@ -176,13 +176,13 @@ fn each(schema: &TableSchema, mut bounds: Vec<Bound>, values: Vec<Value>) -> Vec
 }
 
 /// The different values of a list in their order; what the engine cannot have equals no row's value.
-fn values_of(list: &Restriction, ty: ColumnType) -> Result<Vec<Value>> {
-    let comparer = Comparer::new(catalog(), ty.pg.oid);
+fn values_of(list: &Restriction, catalog: &Catalog, ty: ColumnType) -> Result<Vec<Value>> {
+    let comparer = Comparer::new(catalog, ty.pg.oid);
     let mut values = (list.values)()?;
     values.retain(|value| !value.is_null());
-    values.sort_by(|a, b| comparer.compare(catalog(), a, b));
-    values.dedup_by(|a, b| comparer.is_same(catalog(), a, b));
-    let known = values.iter().filter_map(|value| match restricted(value, ty) {
+    values.sort_by(|a, b| comparer.compare(catalog, a, b));
+    values.dedup_by(|a, b| comparer.is_same(catalog, a, b));
+    let known = values.iter().filter_map(|value| match restricted(value, catalog, ty) {
         Restricted::To(value) => Some(value),
         Restricted::Nothing | Restricted::Unlike | Restricted::Anything => None,
     });
@@ -200,7 +200,7 @@ fn op_of(kind: RestrictionKind) -> BoundOp {
 }
 
 /// What a value means for a column of a type.
-fn restricted(value: &Datum<'_>, ty: ColumnType) -> Restricted {
+fn restricted(value: &Datum<'_>, catalog: &Catalog, ty: ColumnType) -> Restricted {
     let int = match value {
         Datum::Null => return Restricted::Nothing,
         _ if !ty.is_ordered() => return Restricted::Anything,
@@ -212,7 +212,7 @@ fn restricted(value: &Datum<'_>, ty: ColumnType) -> Restricted {
     let is_byte = matches!(value, Datum::Oid(_) | Datum::Char(_));
     let found = match ty.form {
         Form::Own | Form::Named if !is_byte => engine_value(value, int, ty.engine),
-        _ => columns::encode(catalog(), ty, value).ok(),
+        _ => columns::encode(catalog, ty, value).ok(),
     };
     found.map_or(Restricted::Unlike, Restricted::To)
 }

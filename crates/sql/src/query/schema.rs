@@ -49,7 +49,7 @@ impl<'a> Names<'a> {
         let found = Found {
             known: RefCell::default(),
             others: RefCell::default(),
-            catalog: Arc::new(Catalog::new()),
+            catalog: Arc::new(view.objects.made_types().seen_from(view)),
             within: RefCell::default(),
             rows: RefCell::default(),
             other: Cell::new(false),
@@ -187,6 +187,13 @@ impl Schema for Names<'_> {
     }
 
     fn row_type(&self, name: &[Box<str>]) -> Result<Option<Oid>> {
+        let parts: Vec<String> = name.iter().map(|part| part.to_string()).collect();
+        if let Some(made) = self.view.objects.made_types().named(self.view, &parts) {
+            if let [.., schema, _] = &parts[..] {
+                self.view.must_look_in(schema).map_err(|e| of_sql(&e))?;
+            }
+            return Ok(Some(made.oid));
+        }
         Ok(self.relation(name)?.map(|relation| relation.row))
     }
 

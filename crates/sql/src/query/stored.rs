@@ -5,6 +5,7 @@
 use arrow_array::ArrayRef;
 use onlap::{DataType, Value};
 use onlap_kernels::{Datum, repr};
+use onlap_pg::catalog::Catalog;
 use onlap_pg::value::numeric::Numeric;
 
 use crate::columns::{self, ColumnType};
@@ -94,9 +95,9 @@ pub fn stored(value: &Datum<'_>, ty: DataType) -> Result<Value> {
 ///
 /// # Errors
 /// As [`stored`].
-pub fn value_of(array: &ArrayRef, row: usize, ty: ColumnType) -> Result<Value> {
-    let repr = repr(super::catalog(), ty.pg.oid).expect("a column's type has values");
-    columns::encode(super::catalog(), ty, &Datum::at(array, repr, row))
+pub fn value_of(catalog: &Catalog, array: &ArrayRef, row: usize, ty: ColumnType) -> Result<Value> {
+    let repr = repr(catalog, ty.pg.oid).expect("a column's type has values");
+    columns::encode(catalog, ty, &Datum::at(array, repr, row))
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_depend" => dependencies,
         "pg_description" => descriptions,
         "pg_rewrite" => rewrites,
+        "pg_enum" => row_types::labels,
         _ => return Ok(None),
     };
     Ok(Some(make(view, &Model::of(view)?)))

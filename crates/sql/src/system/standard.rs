@@ -106,6 +106,7 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
         _ => Datum::Null,
     };
     let name = match names::element_of(ty.oid) {
+        None if ty.oid >= crate::catalog::oids::FIRST_OWN => "USER-DEFINED".to_string(),
         Some(_) => "ARRAY".to_string(),
         // The standard's name of bpchar goes without its length.
         None if ty.oid == oid::BPCHAR => "character".to_string(),
@@ -115,7 +116,11 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
     vec![name.into(), length, octets, precision, radix, scale, time]
 }
 
-fn udt_name(ty: PgType) -> String {
+fn udt_name(view: &View, ty: PgType) -> String {
+    if let Some(made) = view.objects.made_types().get(ty.oid) {
+        let array = if made.array == ty.oid { "_" } else { "" };
+        return format!("{array}{}", made.name.name);
+    }
     names::internal(ty.oid)
 }
 
@@ -143,6 +148,10 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 continue;
             }
             let mut row = type_facts(ty);
+            let made = view.objects.made_types().get(ty.oid);
+            if made.is_some_and(|made| made.array == ty.oid) {
+                row[0] = "ARRAY".into();
+            }
             row.extend(row![
                 &view.database,
                 &relation.name.schema,
@@ -153,7 +162,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 yes(column.is_none_or(|c| c.nullable)),
                 &view.database,
                 PG_CATALOG,
-                udt_name(ty),
+                udt_name(view, ty),
                 number.to_string(),
                 "NO",
                 yes(identity.is_some()),
