@@ -79,6 +79,10 @@ pub enum EnumChange {
     RenameLabel(Box<str>, Box<str>),
     /// RENAME TO
     Rename(Name),
+    /// SET SCHEMA
+    Schema(Name),
+    /// OWNER TO
+    Owner(Role),
 }
 
 /// ALTER TYPE of an enum.

@@ -218,12 +218,22 @@ pub fn default_of(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) 
 /// What a DEFAULT says of a column whose type the engine does not have: it is calculated, and a literal once now.
 fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Result<Default> {
     let written = source.of(said.span);
-    let sql = match source.tree.expr(said.expr) {
+    // A cast of a literal to the column's type says nothing new.
+    let expr = match source.tree.expr(said.expr) {
+        Expr::Cast(inner, to)
+            if matches!(source.tree.expr(*inner), Expr::Literal(Literal::Text(_)))
+                && column_type(view, source, to).is_ok_and(|(to, _)| to.pg == ty.pg) =>
+        {
+            *inner
+        }
+        _ => said.expr,
+    };
+    let sql = match source.tree.expr(expr) {
         Expr::Literal(Literal::Null) => return Ok(Default::None),
         Expr::Literal(Literal::Text(text)) => {
             let reader = crate::query::Reader::new(view);
             let shown =
-                reader.shown_text(ty.pg, text).map_err(|e| match source.tree.place(said.expr) {
+                reader.shown_text(ty.pg, text).map_err(|e| match source.tree.place(expr) {
                     Some(place) => source.at(e.nowhere(), place),
                     None => e,
                 })?;

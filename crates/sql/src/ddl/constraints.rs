@@ -207,19 +207,20 @@ impl<'a> Collector<'a> {
         let parent = strings(&key.table);
         let own = parent.last() == Some(&self.table.name)
             && parent.len().checked_sub(2).is_none_or(|i| parent[i] == self.table.schema);
+        let catalog = self.view.objects.made_types().catalog();
         let parent = match self.view.table(&parent) {
             Ok((_, table)) => {
                 let schema = table.schema();
                 self.must_refer(&schema, key)?;
                 let types = Types::of(&self.view.objects, &schema);
                 let places = keys::parents(&schema, key);
-                keys::must_match(&self.columns, &columns, places.map(|at| types[at]))?;
+                keys::must_match(catalog, &self.columns, &columns, places.map(|at| types[at]))?;
                 table.name()
             }
             Err(_) if own => {
                 let parents =
                     key.columns.iter().filter_map(|name| keys::type_of(&self.columns, name));
-                keys::must_match(&self.columns, &columns, parents)?;
+                keys::must_match(catalog, &self.columns, &columns, parents)?;
                 self.table.engine(&self.view.database)
             }
             Err(e) => return Err(e),

@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP TYPE: enums.
 
-use onlap_pg::ast::{AlterEnum, CreateEnum, EnumChange};
+use onlap_pg::ast::{AlterEnum, CreateEnum, EnumChange, Role};
 
 use super::change::notice;
 use super::naming;
@@ -9,7 +9,7 @@ use crate::catalog::{Kind, Name, oids};
 use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
-use crate::source::strings;
+use crate::source::{role_word, strings};
 use crate::view::View;
 use crate::wire::Client;
 
@@ -135,17 +135,42 @@ pub fn alter(
         }
         EnumChange::Rename(to) => {
             let to = Name::new(&made.name.schema, &**to);
-            view.must_create_in(&to.schema)?;
-            check_free(view, &to)?;
-            session.catalog_changed()?;
-            let from = made.name.engine(&view.database);
-            session.rename(Kind::Type, &from, &to.engine(&view.database))?;
-            return Ok(TAG);
+            return move_to(session, view, &made, &to).map(|()| TAG);
+        }
+        EnumChange::Schema(schema) => {
+            if !view.has_schema(schema) {
+                return Err(crate::view::no_schema(schema));
+            }
+            if **schema == *made.name.schema {
+                return Ok(TAG);
+            }
+            let to = Name::new(&**schema, &made.name.name);
+            return move_to(session, view, &made, &to).map(|()| TAG);
+        }
+        EnumChange::Owner(role) => {
+            let owner = match role {
+                Role::Named(name) => view.role_named(name)?,
+                Role::Session => view.session_role,
+                Role::Current | Role::Public => view.role_named(&view.user)?,
+            };
+            if !view.judge.is_member(owner) {
+                let text = format!("must be member of role \"{}\"", role_word(role));
+                return Err(SqlError::new(state::NO_PRIVILEGE, text));
+            }
+            made.owner = owner;
         }
     }
     session.catalog_changed()?;
     put(session, &made)?;
     Ok(TAG)
+}
+
+fn move_to(session: &mut Session, view: &View, made: &Made, to: &Name) -> Result<()> {
+    view.must_create_in(&to.schema)?;
+    check_free(view, to)?;
+    session.catalog_changed()?;
+    let from = made.name.engine(&view.database);
+    session.rename(Kind::Type, &from, &to.engine(&view.database))
 }
 
 /// A default that is the label alone is the new one from now on.

@@ -5,6 +5,7 @@
 
 use onlap::{DataType, TableSchema};
 use onlap_pg::ast::References;
+use onlap_pg::catalog::Catalog;
 
 use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
@@ -53,6 +54,7 @@ pub fn parents<'a>(
 /// # Errors
 /// `0A000`.
 pub fn must_match(
+    catalog: &Catalog,
     columns: &[(String, ColumnType)],
     key: &[String],
     parents: impl Iterator<Item = ColumnType>,
@@ -61,7 +63,7 @@ pub fn must_match(
     for (own, parent) in own.zip(parents) {
         let is_plain = own.is_own() && parent.is_own();
         if !is_plain && own.pg.oid != parent.pg.oid {
-            let (own, parent) = (own.shown(), parent.shown());
+            let (own, parent) = (own.shown_in(catalog), parent.shown_in(catalog));
             let text = format!("a foreign key of type {own} that refers to one of type {parent}");
             return Err(SqlError::unsupported(text));
         }

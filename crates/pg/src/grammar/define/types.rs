@@ -62,6 +62,16 @@ impl Parser<'_> {
                 self.advance();
                 EnumChange::Rename(self.column_name()?)
             }
+            (Kind::Word(K::Set), Kind::Word(K::Schema)) => {
+                self.advance();
+                self.advance();
+                EnumChange::Schema(self.column_name()?)
+            }
+            (Kind::Word(K::Owner), Kind::Word(K::To)) => {
+                self.advance();
+                self.advance();
+                EnumChange::Owner(self.role()?)
+            }
             _ => return self.other(K::Alter),
         };
         object(Object::AlterEnum(AlterEnum { name, change }))
