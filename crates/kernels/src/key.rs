@@ -14,7 +14,7 @@
 //! | all others | the value itself |
 //!
 //! The order of texts is that of collation C. json has no order in PostgreSQL; its key is its text. The value of an
-//! enum is not served yet.
+//! enum is the place of its label, a float8.
 //!
 //! Thread safety: pure functions.
 
@@ -68,6 +68,7 @@ fn form(catalog: &Catalog, oid: Oid) -> Form {
             None if catalog.get_type(base).is_some_and(|t| t.kind == Kind::Composite) => {
                 Form::Record
             }
+            None if catalog.is_enum(base) => Form::Float8,
             None => Form::Same,
         },
     }

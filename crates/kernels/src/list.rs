@@ -47,13 +47,13 @@ fn lists() -> &'static Lists {
             time::AGGREGATES,
             json::AGGREGATES,
             array::AGGREGATES,
-            misc::AGGREGATES,
         ];
+        let aggregates = aggregates.iter().chain(misc::AGGREGATES).copied();
         let series = [text::SERIES, number::SERIES, time::SERIES, array::SERIES, misc::SERIES];
         let series = series.iter().chain(json::SERIES);
         Lists {
             kernels: kernels.map(|(name, make)| (oid(name), *make)).collect(),
-            aggregates: aggregates.into_iter().flatten().map(|(n, make)| (oid(n), *make)).collect(),
+            aggregates: aggregates.flatten().map(|(n, make)| (oid(n), *make)).collect(),
             series: series.copied().flatten().map(|(n, make)| (oid(n), *make)).collect(),
         }
     })

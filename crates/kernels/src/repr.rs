@@ -44,6 +44,8 @@ pub fn repr(catalog: &Catalog, oid: Oid) -> Option<Repr> {
     let ty = catalog.get_type(base)?;
     match ty.kind {
         Kind::Composite => Some(Repr::Bytes),
+        // The place of the label.
+        Kind::Enum => Some(Repr::Float8),
         Kind::Base if catalog.element(base).is_some() => Some(Repr::Bytes),
         _ => None,
     }

@@ -49,6 +49,7 @@ mod sets;
 mod shared;
 mod spread;
 mod step;
+mod stores;
 mod totals;
 mod windows;
 mod within;

@@ -17,6 +17,7 @@ use crate::containers::{ArrayOf, FieldOf, Part, RowOf};
 use crate::env::Env;
 use crate::made::Made;
 use crate::membership::AnyOf;
+use crate::stores::Store;
 
 /// The rows that an expression is calculated for.
 #[derive(Clone, Copy, Debug)]
@@ -113,6 +114,8 @@ pub enum Node {
     Field(Box<FieldOf>),
     /// Parts of an array.
     Part(Box<Part>),
+    /// An array of which a part is written to.
+    Store(Box<Store>),
     /// Rows in their order: the kind of comparison, and per column `<` and `=` with both sides.
     RowCompare(Box<crate::logic::RowCompare>),
     /// A query.
@@ -189,6 +192,7 @@ impl Node {
             Node::Row(row) => row.eval(rows, env)?,
             Node::Field(field) => field.eval(rows, env)?,
             Node::Part(part) => part.eval(rows, env)?,
+            Node::Store(store) => store.eval(rows, env)?,
             Node::RowCompare(compare) => compare.eval(rows, env)?,
             Node::Query(query) => query.eval(rows, env)?,
         })
@@ -229,6 +233,7 @@ impl Node {
             Node::Row(row) => row.children(),
             Node::Field(field) => vec![&field.row],
             Node::Part(part) => part.children(),
+            Node::Store(store) => store.children(),
             Node::RowCompare(compare) => compare.children(),
             Node::Query(query) => query.children(),
         }

@@ -3,13 +3,14 @@
 //! A part of an array is taken by its bounds. A part of a jsonb is what its path leads to: keys as they are, indexes as texts.
 
 use onlap_kernels::Repr;
-use onlap_pg::bound::{ExprId, Subscript};
+use onlap_pg::bound::{Expr, ExprId, Subscript};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::compile::{Compiler, unsupported};
 use crate::containers::{ArrayOf, Part};
 use crate::node::Node;
+use crate::stores::Store;
 
 /// jsonb
 const JSONB: Oid = 3802;
@@ -24,8 +25,10 @@ impl Compiler<'_> {
     /// # Errors
     /// `0A000`: the part is written to; those of what it is made of.
     pub fn part(&mut self, part: &Subscript, ty: TypeRef) -> Result<Node> {
-        if part.assigned.is_some() {
-            return Err(unsupported("a part that is written to"));
+        if let Some(value) = part.assigned
+            && (part.container_type == JSONB || self.has_placeholder(value))
+        {
+            return Err(unsupported("a part of this kind that is written to"));
         }
         let container = self.node(part.container)?;
         if part.container_type == JSONB {
@@ -36,9 +39,23 @@ impl Compiler<'_> {
             ids.iter().map(node).collect::<Result<Vec<_>>>()
         };
         let (upper, lower) = (bounds(self, &part.upper)?, bounds(self, &part.lower)?);
+        if let Some(value) = part.assigned {
+            let (element, value) = (part.element, self.node(value)?);
+            let made = Store { container, upper, lower, element, value };
+            return Ok(Node::Store(Box::new(made)));
+        }
         let made =
             Part { container, upper, lower, element: part.element, repr: self.repr(ty.oid)? };
         Ok(Node::Part(Box::new(made)))
+    }
+
+    fn has_placeholder(&self, id: ExprId) -> bool {
+        let mut found = false;
+        self.bound.visit(id, 0, &mut |id, _| {
+            found |= matches!(self.bound.expr(id), Expr::Placeholder);
+            !found
+        });
+        found
     }
 
     fn json_part(&mut self, container: Node, path: &[Option<ExprId>]) -> Result<Node> {

@@ -112,6 +112,8 @@ struct Key {
     /// The engine's form of the table's name.
     table: String,
     columns: Vec<String>,
+    /// As the engine has them.
+    values: Vec<String>,
     without: Option<String>,
 }
 
@@ -202,6 +204,18 @@ impl SqlError {
     /// a client asks whether it may read them.
     pub fn shows(&self) -> Option<(&str, &[String])> {
         self.0.key.as_ref().map(|key| (key.table.as_str(), &key.columns[..]))
+    }
+    /// The same with values of the key as PostgreSQL prints them, where `print` knows how.
+    #[must_use]
+    pub fn with_values(mut self, print: impl Fn(&str, &str) -> Option<String>) -> SqlError {
+        if let (Some(key), Some(detail)) = (&self.0.key, &mut self.0.detail) {
+            let known = key.columns.iter().zip(&key.values);
+            let printed: Vec<String> =
+                known.map(|(c, value)| print(c, value).unwrap_or_else(|| value.clone())).collect();
+            let (old, new) = (key.values.join(", "), printed.join(", "));
+            *detail = detail.replacen(&format!(")=({old})"), &format!(")=({new})"), 1);
+        }
+        self
     }
     /// The same without these values.
     #[must_use]

@@ -10,6 +10,7 @@
 mod assign;
 mod catalog;
 mod change;
+mod columns;
 mod commands;
 mod copy;
 mod ddl;

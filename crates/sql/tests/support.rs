@@ -15,11 +15,13 @@ pub struct Fixture {
 
 impl Fixture {
     /// An empty database; small memtables where asked for.
+    #[allow(dead_code, reason = "not every file of tests needs it")]
     pub fn new(tiny: bool) -> Fixture {
         Fixture::with(tiny, 256 << 20)
     }
 
     /// The same, and it may take so many bytes of memory.
+    #[allow(dead_code, reason = "not every file of tests needs it")]
     pub fn with(tiny: bool, memory: u64) -> Fixture {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut options = Options::default().sync(SyncMode::Os).memory_limit(memory);

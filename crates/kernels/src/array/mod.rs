@@ -19,6 +19,7 @@ pub(crate) mod row_text;
 mod search;
 mod series;
 mod shape;
+mod store;
 pub(crate) mod text;
 
 pub use compare::compare_records;
@@ -28,6 +29,7 @@ pub use make::{any, collect};
 pub use record::Record;
 pub use row_text::null_test;
 pub use shape::{assign, element, empty, slice};
+pub use store::{null_subscript, store_element, store_slice};
 
 use onlap_pg::{Error, Oid, Result, TypeRef};
 

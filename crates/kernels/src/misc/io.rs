@@ -7,7 +7,7 @@ use onlap_pg::catalog::{Kind, oids};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::net::Address;
-use super::{mac, named};
+use super::{enums, mac, named};
 use crate::array::{row_text, text as array_text};
 use crate::json::{path, read, write};
 use crate::{Cx, Datum};
@@ -50,7 +50,7 @@ pub(crate) fn input(
                 Some(bytes) => Datum::bytes(bytes),
                 None => return Ok(None),
             },
-            None => return Ok(None),
+            None => return enums::read(cx.catalog, oid, text),
         },
     }))
 }
@@ -68,6 +68,13 @@ pub(crate) fn output(
             named::output(cx, oid, *value, out)?;
             return Ok(true);
         }
+        Datum::Float8(order) => match enums::label(cx.catalog, oid, *order)? {
+            Some(label) => {
+                out.push_str(label);
+                return Ok(true);
+            }
+            None => return Ok(false),
+        },
         _ => return Ok(false),
     };
     match oid {
@@ -119,7 +126,12 @@ pub(crate) fn recv(
             Some(element) => {
                 Datum::bytes(array_text::recv(cx, TypeRef { oid: element, modifier }, bytes)?)
             }
-            None => return Ok(None),
+            None => {
+                let text = std::str::from_utf8(bytes).map_err(|_| {
+                    Error::new("22021", "invalid byte sequence for encoding \"UTF8\"")
+                })?;
+                return enums::read(cx.catalog, oid, text);
+            }
         },
     }))
 }
@@ -138,6 +150,13 @@ pub(crate) fn send(
             out.extend_from_slice(text.as_bytes());
             return Ok(true);
         }
+        Datum::Float8(order) => match enums::label(cx.catalog, oid, *order)? {
+            Some(label) => {
+                out.extend_from_slice(label.as_bytes());
+                return Ok(true);
+            }
+            None => return Ok(false),
+        },
         _ => return Ok(false),
     };
     match oid {

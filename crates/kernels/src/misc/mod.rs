@@ -3,6 +3,7 @@
 //! Those that ask the session or the catalogs go through [`crate::Session::call`]; network addresses.
 
 mod address;
+pub(crate) mod enums;
 pub(crate) mod gather;
 pub(crate) mod growth;
 pub(crate) mod io;
@@ -21,8 +22,9 @@ use crate::aggregate::AggregateEntry;
 use crate::series::SeriesEntry;
 
 /// Functions.
-pub const ENTRIES: &[&[Entry]] = &[session::ENTRIES, types::ENTRIES, address::ENTRIES];
+pub const ENTRIES: &[&[Entry]] =
+    &[session::ENTRIES, types::ENTRIES, address::ENTRIES, enums::ENTRIES];
 /// Aggregates.
-pub const AGGREGATES: &[AggregateEntry] = address::AGGREGATES;
+pub const AGGREGATES: &[&[AggregateEntry]] = &[address::AGGREGATES, enums::AGGREGATES];
 /// Functions that give sets.
 pub const SERIES: &[SeriesEntry] = session::SERIES;

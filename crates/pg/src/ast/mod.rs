@@ -21,8 +21,9 @@ pub use define::{
 pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
 pub use names::Mention;
 pub use object::{
-    AlterRole, CommentOn, CreateRole, CreateSchema, Database, DefaultOn, DefaultPrivileges, Drop,
-    DropKind, Grant, GrantOn, GrantRole, Object, ObjectChange, Privilege, RoleChange, RoleOption,
+    AlterEnum, AlterRole, CommentOn, CreateEnum, CreateRole, CreateSchema, Database, DefaultOn,
+    DefaultPrivileges, Drop, DropKind, EnumChange, Grant, GrantOn, GrantRole, Object, ObjectChange,
+    Privilege, RoleChange, RoleOption,
 };
 pub use query::{
     Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,

@@ -50,6 +50,48 @@ pub enum DropKind {
     Sequence,
     /// SCHEMA
     Schema,
+    /// TYPE
+    Type,
+}
+
+/// CREATE TYPE … AS ENUM.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateEnum {
+    /// Its name.
+    pub name: Path,
+    /// Its labels, in their order.
+    pub labels: Vec<Box<str>>,
+}
+
+/// What ALTER TYPE does to an enum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EnumChange {
+    /// ADD VALUE
+    Add {
+        /// IF NOT EXISTS.
+        skip: bool,
+        /// The new label.
+        label: Box<str>,
+        /// BEFORE (true) or AFTER another one.
+        beside: Option<(bool, Box<str>)>,
+    },
+    /// RENAME VALUE
+    RenameLabel(Box<str>, Box<str>),
+    /// RENAME TO
+    Rename(Name),
+    /// SET SCHEMA
+    Schema(Name),
+    /// OWNER TO
+    Owner(Role),
+}
+
+/// ALTER TYPE of an enum.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlterEnum {
+    /// Its name.
+    pub name: Path,
+    /// What is done.
+    pub change: EnumChange,
 }
 
 /// DROP.
@@ -247,6 +289,10 @@ pub enum Object {
     DropDatabase(Name, bool),
     /// DROP
     Drop(Drop),
+    /// CREATE TYPE … AS ENUM
+    CreateEnum(CreateEnum),
+    /// ALTER TYPE of an enum
+    AlterEnum(AlterEnum),
     /// CREATE ROLE
     CreateRole(CreateRole),
     /// ALTER ROLE

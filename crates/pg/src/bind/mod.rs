@@ -124,20 +124,23 @@ pub fn bind(
     catalog: &Catalog,
     parameters: &[Oid],
 ) -> Result<(Bound, QueryId)> {
-    let mut binder = Binder {
-        tree,
-        catalog,
-        schema,
-        out: Bound::new(parameters),
-        levels: Vec::new(),
-        queries: HashMap::new(),
-        casts: HashMap::new(),
-        cast_at: None,
-        depth: 0,
-    };
+    let mut binder = Binder::new(tree, schema, catalog, parameters);
     let query = binder.statement(statement)?;
     binder.check_parameters(query)?;
     Ok((binder.out.end(), query))
+}
+
+/// The type that a name in a definition means, with its modifier.
+///
+/// # Errors
+/// `42704`: there is none; a modifier that is none of the type's.
+pub fn type_named(
+    tree: &Tree,
+    name: &ast::TypeName,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<TypeRef> {
+    Binder::new(tree, schema, catalog, &[]).type_of(name)
 }
 
 /// What a query is told by what it stands in.
@@ -172,6 +175,25 @@ const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
 impl<'a> Binder<'a> {
+    fn new(
+        tree: &'a Tree,
+        schema: &'a dyn Schema,
+        catalog: &'a Catalog,
+        parameters: &[Oid],
+    ) -> Binder<'a> {
+        Binder {
+            tree,
+            catalog,
+            schema,
+            out: Bound::new(parameters),
+            levels: Vec::new(),
+            queries: HashMap::new(),
+            casts: HashMap::new(),
+            cast_at: None,
+            depth: 0,
+        }
+    }
+
     /// Runs a rule within the one that runs.
     ///
     /// # Errors

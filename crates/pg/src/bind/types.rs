@@ -23,7 +23,7 @@ impl Binder<'_> {
             [schema, name] if &**schema == "pg_catalog" => {
                 self.catalog.type_named(name).filter(|t| t.oid < 10_000)
             }
-            [_, name] | [_, _, name] => self.catalog.type_named(name).filter(|t| t.oid >= 10_000),
+            // Of a schema of the database, which the schema knows.
             _ => None,
         };
         let found = match found {
@@ -88,36 +88,7 @@ impl Binder<'_> {
 
     /// A type with its modifier, as format_type writes it.
     pub(super) fn shown_type(&self, ty: TypeRef) -> String {
-        let shown = self.catalog.shown(ty.oid);
-        let (base, modifier) = (self.catalog.element(ty.oid), ty.modifier);
-        if modifier < 0 {
-            // Without a length these words would mean a length of one.
-            let array = if base.is_some() { "[]" } else { "" };
-            return match base.unwrap_or(ty.oid) {
-                1042 => format!("bpchar{array}"),
-                1560 => format!("\"bit\"{array}"),
-                _ => shown,
-            };
-        }
-        let written = match base.unwrap_or(ty.oid) {
-            1042 | 1043 => format!("({})", modifier - 4),
-            1560 | 1562 => format!("({modifier})"),
-            1700 => {
-                let scale = ((modifier - 4) & 0x7ff ^ 1024) - 1024;
-                format!("({},{scale})", (modifier - 4) >> 16 & 0xffff)
-            }
-            1083 | 1266 | 1114 | 1184 => {
-                let name = self.catalog.shown(base.unwrap_or(ty.oid));
-                let (first, rest) = name.split_once(' ').unwrap_or((&name, ""));
-                let array = if base.is_some() { "[]" } else { "" };
-                return format!("{first}({modifier}) {rest}{array}");
-            }
-            _ => return shown,
-        };
-        match shown.strip_suffix("[]") {
-            Some(element) => format!("{element}{written}[]"),
-            None => format!("{shown}{written}"),
-        }
+        self.catalog.shown_with(ty)
     }
 }
 

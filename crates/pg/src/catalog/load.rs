@@ -90,6 +90,7 @@ fn plain(row: &Row) -> Type {
         range: 0,
         input: row.number(13),
         length: row.number(2),
+        labels: Vec::new(),
     }
 }
 

@@ -20,7 +20,8 @@ use crate::Oid;
 
 pub use facts::{Row, Table, rows};
 pub use rows::{
-    Aggregate, Cast, CastContext, CastMethod, Kind, Operator, Proc, ProcKind, Type, Volatility,
+    Aggregate, Cast, CastContext, CastMethod, Kind, Label, Operator, Proc, ProcKind, Type,
+    Volatility,
 };
 pub use shown::{operator_signature, procedure_signature};
 

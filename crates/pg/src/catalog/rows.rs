@@ -56,6 +56,17 @@ pub struct Type {
     pub input: Oid,
     /// Bytes of a value, -1 if that varies, -2 for a C string.
     pub length: i16,
+    /// The labels of an enum, in their order.
+    pub labels: Vec<Label>,
+}
+
+/// A label of an enum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    /// Its place among the others, which have gaps between them.
+    pub order: f64,
+    /// What it is.
+    pub text: Cow<'static, str>,
 }
 
 impl Type {
@@ -76,6 +87,7 @@ impl Type {
             range: 0,
             input: 0,
             length: if kind == Kind::Enum { 4 } else { -1 },
+            labels: Vec::new(),
         }
     }
 

@@ -6,6 +6,8 @@
 //! makes them.
 
 pub mod bound;
+pub mod column_types;
+pub mod made_types;
 pub mod names;
 pub mod objects;
 pub mod oids;

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use onlap::{DataType, Database, Scan, Table, TableSpec, Transaction, Value};
 use serde_json::Value as Json;
 
+use super::column_types::ColumnTypes;
+use super::made_types::MadeTypes;
 use crate::error::{Result, SqlError};
 use crate::rights::convert;
 use crate::rights::state::{Rights, is_about_rights};
@@ -46,6 +48,10 @@ pub enum Kind {
     Unique,
     /// anything else of a table that only SQL knows, by the engine's name and a word
     Option,
+    /// `{"oid", "modifier"}` of a column whose type the engine does not have, by `table id:column id`
+    ColumnType,
+    /// `{"array", "owner", "labels"}` of an enum, by the engine's form of its name
+    Type,
 }
 
 const KINDS: &[(Kind, &str)] = &[
@@ -62,6 +68,8 @@ const KINDS: &[(Kind, &str)] = &[
     (Kind::Identity, "identity"),
     (Kind::Unique, "unique"),
     (Kind::Option, "option"),
+    (Kind::ColumnType, "column type"),
+    (Kind::Type, "type"),
 ];
 
 impl Kind {
@@ -86,6 +94,10 @@ pub struct Objects {
     next: u32,
     /// What the rows about roles and grants say.
     rights: Arc<Rights>,
+    /// What those about columns' types say.
+    column_types: Arc<ColumnTypes>,
+    /// What those about types say.
+    made_types: Arc<MadeTypes>,
 }
 
 impl Objects {
@@ -117,9 +129,16 @@ impl Objects {
             let body = serde_json::from_str(body).map_err(|_| damaged(name))?;
             let number = u32::try_from(*number).map_err(|_| damaged(name))?;
             objects.next = objects.next.max(number + 1);
-            objects.map.insert((kind, name.clone()), Object { number, body });
+            let object = Object { number, body };
+            if kind == Kind::ColumnType {
+                let types = Arc::make_mut(&mut objects.column_types);
+                types.apply(name, Some(&object)).ok_or_else(|| damaged(name))?;
+            }
+            objects.map.insert((kind, name.clone()), object);
         }
         objects.read_rights().map_err(|name| damaged(&name))?;
+        let made = MadeTypes::of(objects.of_kind(Kind::Type)).map_err(|name| damaged(&name))?;
+        objects.made_types = Arc::new(made);
         let old = convert::changes(db, &objects);
         if !old.is_empty() {
             let (mut tx, mut pending) = (db.begin()?, Pending::default());
@@ -153,6 +172,16 @@ impl Objects {
         &self.rights
     }
 
+    /// Types that databases made.
+    pub fn made_types(&self) -> &MadeTypes {
+        &self.made_types
+    }
+
+    /// Types of columns that the engine does not have.
+    pub fn column_types(&self) -> &ColumnTypes {
+        &self.column_types
+    }
+
     /// An object.
     pub fn get(&self, kind: Kind, name: &str) -> Option<&Object> {
         // No allocation-free lookup by a borrowed pair: there are few objects.
@@ -183,6 +212,10 @@ impl Objects {
                     Arc::make_mut(&mut objects.rights).apply(*kind, name, object.as_ref());
                 debug_assert!(applied.is_some(), "{kind:?} {name}");
             }
+            if *kind == Kind::ColumnType {
+                let applied = Arc::make_mut(&mut objects.column_types).apply(name, object.as_ref());
+                debug_assert!(applied.is_some(), "{kind:?} {name}");
+            }
             match object {
                 Some(object) => {
                     objects.next = objects.next.max(object.number + 1);
@@ -191,6 +224,12 @@ impl Objects {
                 None => {
                     objects.map.remove(&key);
                 }
+            }
+        }
+        if pending.changes.iter().any(|(kind, ..)| *kind == Kind::Type) {
+            // What was put is what a release writes.
+            if let Ok(made) = MadeTypes::of(objects.of_kind(Kind::Type)) {
+                objects.made_types = Arc::new(made);
             }
         }
         objects

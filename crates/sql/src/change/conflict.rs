@@ -143,9 +143,11 @@ impl<'a> Conflict<'a> {
         let schema = &self.statement.target.schema;
         let of = |exprs: &RowExprs| {
             returning::values(exprs, 1, |source| match source {
-                Source::Row(number) => array_of(schema, number, [&old[number - 1]].into_iter()),
+                Source::Row(number) => {
+                    array_of(self.statement.target, number, [&old[number - 1]].into_iter())
+                }
                 Source::Excluded(number) => {
-                    array_of(schema, number, [&new[number - 1]].into_iter())
+                    array_of(self.statement.target, number, [&new[number - 1]].into_iter())
                 }
                 Source::Found(_) => Err(SqlError::new("XX000", "no row was found")),
             })
@@ -161,7 +163,7 @@ impl<'a> Conflict<'a> {
         let mut values = Vec::with_capacity(update.written.len());
         for (number, at) in &update.written {
             values.push(match at {
-                Some(at) => value_at(schema, *number, made.column(*at), 0)?,
+                Some(at) => value_at(self.statement.target, *number, made.column(*at), 0)?,
                 None => default_of(self.statement, &self.statement.target.table, *number)?,
             });
         }

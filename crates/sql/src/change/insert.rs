@@ -37,9 +37,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
     let change = &changing.change;
     let returns = |rows: &[Row], held: &Held| {
         let row = |source| match source {
-            Source::Row(number) => {
-                array_of(&statement.target.schema, number, column_of(rows, number))
-            }
+            Source::Row(number) => array_of(statement.target, number, column_of(rows, number)),
             _ => Err(SqlError::new("XX000", "INSERT returns what it has written")),
         };
         let mut returned = Returned::charged(held.another());
@@ -98,7 +96,7 @@ impl Statement<'_> {
         for (number, place) in &change.written {
             let Some(place) = place else { continue };
             for (at, row) in rows.iter_mut().enumerate() {
-                row[number - 1] = Some(value_at(schema, *number, batch.column(*place), at)?);
+                row[number - 1] = Some(value_at(self.target, *number, batch.column(*place), at)?);
             }
         }
         let first = change.defaults.partition_point(|(row, _)| *row < before);
@@ -139,8 +137,7 @@ impl Statement<'_> {
 pub fn fill(view: &View, target: &TableHandle, mut batches: Batches) -> Result<u64> {
     let mut n = 0;
     while let Some(batch) = batches.next()? {
-        let value =
-            |row, (at, array): (usize, &ArrayRef)| value_at(&target.schema, at + 1, array, row);
+        let value = |row, (at, array): (usize, &ArrayRef)| value_at(target, at + 1, array, row);
         let row = |row| batch.columns().iter().enumerate().map(|c| value(row, c)).collect();
         let rows = (0..batch.num_rows()).map(row).collect::<Result<Vec<Row>>>()?;
         write(view, target, &rows)?;

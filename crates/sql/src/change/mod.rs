@@ -15,14 +15,14 @@ mod update;
 pub use insert::fill;
 
 use arrow_array::ArrayRef;
-use onlap::{Column, Row, Table, TableSchema, Value, convert};
+use onlap::{Row, Table, Value};
 use onlap_kernels::Datum;
 use onlap_pg::bound::{Expr, Modify, ModifyKind, Target};
 
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
-use crate::query::{Bound, stored, tables, until_locked};
+use crate::query::{Bound, until_locked};
 use crate::rights::ask::{numbers, of_table, sequences};
 use crate::rights::{Action, Need};
 use crate::session::Parameter;
@@ -147,23 +147,19 @@ fn refuse_generated(
     Ok(())
 }
 
-/// A value in a column of the steps as the engine's column stores it.
-fn value_at(schema: &TableSchema, number: usize, array: &ArrayRef, row: usize) -> Result<Value> {
-    stored::value_of(array, row, schema.columns[number - 1].ty)
+/// A value in a column of the steps as the table's column keeps it.
+fn value_at(target: &TableHandle, number: usize, array: &ArrayRef, row: usize) -> Result<Value> {
+    target.types.value_of(number - 1, array, row)
 }
 
 /// A column of rows, as expressions are calculated of.
 fn array_of<'r>(
-    schema: &TableSchema,
+    target: &TableHandle,
     number: usize,
     rows: impl Iterator<Item = &'r Value>,
 ) -> Result<ArrayRef> {
-    let own = &schema.columns[number - 1];
-    let mut column = Column::new(own.ty.physical());
-    for value in rows {
-        convert::push_value(own.ty, value, &mut column, &own.name)?;
-    }
-    Ok(tables::to_arrow(own.ty, &column))
+    let name = &target.schema.columns[number - 1].name;
+    target.types.decode_values(number - 1, name, rows)
 }
 
 /// The values of a column in rows.

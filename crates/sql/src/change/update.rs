@@ -103,9 +103,7 @@ impl<'a> Setting<'a> {
         let (_, batch, row) = self.places[at.expect("a row that was found")];
         let columns = &self.found.batches[batch];
         let value = |(number, place): &(usize, Option<usize>)| match place {
-            Some(place) => {
-                value_at(&self.statement.target.schema, *number, columns.column(*place), row)
-            }
+            Some(place) => value_at(self.statement.target, *number, columns.column(*place), row),
             None => Ok(self.defaults(*number, batch)[row].clone()),
         };
         self.found.changing.change.written.iter().map(value).collect()
@@ -118,7 +116,7 @@ impl<'a> Setting<'a> {
             Some((_, Some(place))) => Ok(self.found.batches[batch].column(*place).clone()),
             _ => {
                 let values = self.defaults(number, batch).iter();
-                array_of(&self.statement.target.schema, number, values)
+                array_of(self.statement.target, number, values)
             }
         }
     }

@@ -8,6 +8,7 @@ use super::binary::SIGNATURE;
 use super::options::{Format, Header, Options};
 use super::positions;
 use crate::catalog::names::quote;
+use crate::columns::Types;
 use crate::error::{Result, SqlError};
 use crate::rights::ask::{numbers, of_table};
 use crate::rights::{Action, Class};
@@ -74,12 +75,14 @@ pub fn table(
     let read = numbers(&schema, positions.iter().copied());
     view.must(&[of_table(Action::Read, &schema, read)])?;
     options.check_columns(&name, &schema, &positions)?;
+    let types = Types::of(&view.objects, &schema);
     let described: Arc<[AnswerColumn]> = positions
         .iter()
-        .map(|&at| AnswerColumn::of_engine(&schema.columns[at].name, schema.columns[at].ty))
+        .map(|&at| AnswerColumn::new(&schema.columns[at].name, types[at].pg))
         .collect();
     let names: Vec<&str> = positions.iter().map(|&at| schema.columns[at].name.as_str()).collect();
-    if !session.writes_plainly() {
+    let is_plain = positions.iter().all(|at| types[*at].shows_natively());
+    if !session.writes_plainly() || !is_plain {
         let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
         let (items, of) = (quoted.join(", "), (quote(&name.schema), quote(&name.name)));
         return query(

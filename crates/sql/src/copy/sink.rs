@@ -6,6 +6,7 @@
 use onlap::{Batch, ColumnId, DataType, Table, Vector, convert};
 
 use crate::catalog::Name;
+use crate::columns::{ColumnType, Types};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError, state};
 use crate::query::Reader;
@@ -22,7 +23,7 @@ const SHOWN: usize = 100;
 /// A column that is given.
 struct Target {
     name: String,
-    ty: DataType,
+    ty: ColumnType,
 }
 
 /// Collects rows.
@@ -32,9 +33,11 @@ pub struct Sink<'a> {
     table: &'a Table,
     targets: Vec<Target>,
     /// Columns that are left out and whose defaults are computed.
-    computed: Vec<(String, DataType, String)>,
-    /// What reads times, where settings say how.
-    by_settings: Option<Reader>,
+    computed: Vec<(String, ColumnType, String)>,
+    /// What reads values as the session does.
+    reader: Reader,
+    /// Whether settings say how times are read.
+    by_settings: bool,
     /// Whether all columns are given, in their order.
     whole: bool,
     batch: Batch,
@@ -60,15 +63,13 @@ impl<'a> Sink<'a> {
         columns: Vec<usize>,
     ) -> Result<Sink<'a>> {
         let schema = table.schema();
-        let target = |&at: &usize| {
-            let column = &schema.columns[at];
-            Target { name: column.name.clone(), ty: column.ty }
-        };
+        let types = Types::of(&view.objects, &schema);
+        let target = |&at: &usize| Target { name: schema.columns[at].name.clone(), ty: types[at] };
         let left_out = schema.columns.iter().enumerate().filter(|(i, _)| !columns.contains(i));
-        let computed = left_out.filter_map(|(_, column)| {
+        let computed = left_out.filter_map(|(at, column)| {
             let id: ColumnId = column.id;
             let expression = defaults::expression(view, schema.id, id)?;
-            Some((column.name.clone(), column.ty, expression))
+            Some((column.name.clone(), types[at], expression))
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
         let depends = view.scope.is_away()
@@ -78,9 +79,10 @@ impl<'a> Sink<'a> {
             name,
             table,
             computed: computed.collect(),
-            by_settings: depends.then(|| Reader::new(view)),
+            reader: Reader::new(view),
+            by_settings: depends,
             whole: columns.iter().copied().eq(0..schema.columns.len()),
-            batch: Batch::new(targets.iter().map(|t| t.ty.physical())),
+            batch: Batch::new(targets.iter().map(|t| t.ty.engine.physical())),
             targets,
             bytes: 0,
             at: 0,
@@ -121,8 +123,13 @@ impl<'a> Sink<'a> {
     }
 
     fn push_text(&mut self, bytes: &[u8]) -> Result<()> {
-        let Target { ty, name } = &self.targets[self.at];
+        let Target { ty: kept, name } = &self.targets[self.at];
         let column = &mut self.batch.columns[self.at];
+        if !kept.is_native() {
+            let value = self.reader.column_value(*kept, utf8(bytes)?)?;
+            return Ok(convert::push_value(kept.engine, &value, column, name)?);
+        }
+        let ty = &kept.engine;
         match (&mut column.data, ty) {
             (Vector::Int(v), DataType::Int2 | DataType::Int4 | DataType::Int8) => {
                 let (min, max) = convert::int_range(*ty);
@@ -143,9 +150,9 @@ impl<'a> Sink<'a> {
             _ => {}
         }
         let is_time = matches!(ty, DataType::Date | DataType::Timestamp | DataType::Timestamptz);
-        let value = match self.by_settings.as_ref().filter(|_| is_time) {
-            Some(reader) => reader.read(PgType::of_engine(*ty), utf8(bytes)?)?,
-            None => {
+        let value = match self.by_settings && is_time {
+            true => self.reader.read(PgType::of_engine(*ty), utf8(bytes)?)?,
+            false => {
                 text_value(PgType::of_engine(*ty), utf8(bytes)?).map_err(|e| too_long(e, *ty))?
             }
         };
@@ -157,16 +164,20 @@ impl<'a> Sink<'a> {
     /// # Errors
     /// It is none of the column's type.
     pub fn binary(&mut self, mut bytes: &[u8]) -> Result<()> {
-        let Target { ty, name } = &self.targets[self.at];
+        let Target { ty: kept, name } = &self.targets[self.at];
         self.bytes += bytes.len() + 8;
         self.at += 1;
+        let ty = &kept.engine;
         // jsonb has a version in front, which no json text begins with.
-        if let (DataType::Json, [1, rest @ ..]) = (ty, bytes) {
+        if let (true, DataType::Json, [1, rest @ ..]) = (kept.is_own(), ty, bytes) {
             bytes = rest;
         }
         let column = &mut self.batch.columns[self.at - 1];
-        let pushed = binary_value(PgType::of_engine(*ty), bytes)
-            .and_then(|value| Ok(convert::push_value(*ty, &value, column, name)?));
+        let read = match kept.is_native() {
+            true => binary_value(PgType::of_engine(*ty), bytes),
+            false => self.reader.sent_value(*kept, bytes),
+        };
+        let pushed = read.and_then(|value| Ok(convert::push_value(*ty, &value, column, name)?));
         if pushed.is_err() {
             self.failed = Some((self.at - 1, None));
         }
@@ -198,7 +209,7 @@ impl<'a> Sink<'a> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let fresh = Batch::new(self.targets.iter().map(|t| t.ty.physical()));
+        let fresh = Batch::new(self.targets.iter().map(|t| t.ty.engine.physical()));
         let mut batch = std::mem::replace(&mut self.batch, fresh);
         self.bytes = 0;
         self.rows += batch.rows as u64;

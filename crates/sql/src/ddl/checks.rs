@@ -9,19 +9,26 @@ use onlap_pg::ast::{Call, Expr as Ast, ExprId, Is, Like, Literal, OpName, Said};
 
 use super::columns::value_of;
 use super::types::column_type;
+use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::source::Source;
 use crate::types::{PgType, text_value};
+use crate::view::View;
 
 /// Types of the table's columns by name.
-pub type Columns<'a> = &'a dyn Fn(&str) -> Option<DataType>;
+pub type Columns<'a> = &'a dyn Fn(&str) -> Option<ColumnType>;
 
 /// A condition as the engine has it.
 ///
 /// # Errors
 /// An unknown column; what the engine's conditions cannot say.
-pub fn condition(source: Source<'_>, said: &Said, columns: Columns<'_>) -> Result<Expr<String>> {
-    Translation { source, text: source.of(said.span), columns }.expr(said.expr, None)
+pub fn condition(
+    view: &View,
+    source: Source<'_>,
+    said: &Said,
+    columns: Columns<'_>,
+) -> Result<Expr<String>> {
+    Translation { view, source, text: source.of(said.span), columns }.expr(said.expr, None)
 }
 
 /// The columns that a condition names, each once, in their order.
@@ -40,6 +47,7 @@ pub fn columns_of(condition: &Expr<String>) -> Vec<String> {
 }
 
 struct Translation<'a> {
+    view: &'a View,
     source: Source<'a>,
     /// The whole condition, for errors.
     text: &'a str,
@@ -65,15 +73,24 @@ impl Translation<'_> {
             Ast::Column(path) => self.column(path.last().map_or("", |name| name), id),
             Ast::Literal(literal) => self.literal(literal, wanted),
             Ast::Cast(inner, to) => {
-                let ty = column_type(self.source, to)?.0;
-                self.cast(*inner, ty)
+                let ty = column_type(self.view, self.source, to)?.0;
+                if !ty.compares_natively() {
+                    return Err(self.refused());
+                }
+                self.cast(*inner, ty.engine)
             }
             Ast::Op(op, left, right) => self.operator(op, *left, *right, wanted),
             Ast::Not(e) => Ok(not(whole(*e)?)),
             Ast::And(all) => Ok(Expr::And(self.flat(all, true)?)),
             Ast::Or(all) => Ok(Expr::Or(self.flat(all, false)?)),
             Ast::Is(e, is, negated) => {
-                let e = whole(*e)?;
+                let e = match (self.ast(*e), is) {
+                    // Whether it is there, the engine knows of every column.
+                    (Ast::Column(path), Is::Null) => {
+                        self.named(path.last().map_or("", |name| name), *e)?
+                    }
+                    _ => whole(*e)?,
+                };
                 Ok(match is {
                     Is::Null => negate(Expr::IsNull(Box::new(e)), *negated),
                     Is::True => negate(coalesce(e, false), *negated),
@@ -112,6 +129,13 @@ impl Translation<'_> {
     }
 
     fn column(&self, name: &str, id: ExprId) -> Result<Expr<String>> {
+        match (self.columns)(name) {
+            Some(ty) if !ty.compares_natively() => Err(self.refused()),
+            _ => self.named(name, id),
+        }
+    }
+
+    fn named(&self, name: &str, id: ExprId) -> Result<Expr<String>> {
         if (self.columns)(name).is_some() {
             return Ok(Expr::Column(name.to_string()));
         }
@@ -280,8 +304,10 @@ impl Translation<'_> {
     /// The type of an expression, as far as a literal beside it needs it.
     fn type_of(&self, id: ExprId) -> Option<DataType> {
         match self.ast(id) {
-            Ast::Column(path) => (self.columns)(path.last()?),
-            Ast::Cast(_, to) => column_type(self.source, to).ok().map(|t| t.0),
+            Ast::Column(path) => (self.columns)(path.last()?).map(|ty| ty.engine),
+            Ast::Cast(_, to) => {
+                column_type(self.view, self.source, to).ok().map(|(ty, _)| ty.engine)
+            }
             Ast::Op(op, left, right) if matches!(&*op.name, "+" | "-" | "*" | "/" | "%") => {
                 left.and_then(|left| self.type_of(left)).or_else(|| self.type_of(*right))
             }

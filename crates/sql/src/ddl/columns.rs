@@ -9,6 +9,7 @@ use onlap_pg::ast::{ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, 
 use super::sequence;
 use super::types::column_type;
 use crate::assign::assign;
+use crate::columns::{ColumnType, Form};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::source::Source;
@@ -55,7 +56,7 @@ pub struct Declared<'a> {
     /// Its name.
     pub name: String,
     /// Its type.
-    pub ty: DataType,
+    pub ty: ColumnType,
     /// Refuses NULL.
     pub not_null: bool,
     /// Its default.
@@ -68,7 +69,7 @@ pub struct Declared<'a> {
 
 impl Declared<'_> {
     /// A column of a type, of which nothing else is said.
-    pub fn plain(name: String, ty: DataType) -> Declared<'static> {
+    pub fn plain(name: String, ty: ColumnType) -> Declared<'static> {
         let (default, constraints) = (Default::None, Vec::new());
         Declared { name, ty, not_null: false, default, sequence: None, constraints }
     }
@@ -84,11 +85,11 @@ pub fn declared<'a>(
     column: &'a NewColumn,
 ) -> Result<Declared<'a>> {
     let Some(ty) = &column.ty else { return Err(SqlError::unsupported("a typed table")) };
-    let (ty, serial) = column_type(source, ty)?;
+    let (ty, serial) = column_type(view, source, ty)?;
     let mut out = Declared::plain(column.name.to_string(), ty);
     out.not_null = serial;
     if serial {
-        let options = sequence::Options::of_type(ty);
+        let options = sequence::Options::of_type(ty.engine);
         out.sequence = Some(OwnSequence { options, identity: None });
     }
     let mut said = Nulls::default();
@@ -110,9 +111,10 @@ pub fn declared<'a>(
             }
             ColumnRule::Generated(_) => return Err(SqlError::unsupported("a generated column")),
             ColumnRule::Identity(always, options) => {
-                let mut options = sequence::Options::of(source, options)?;
-                options.ty.get_or_insert(ty);
-                if !matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8) {
+                let mut options = sequence::Options::of(options)?;
+                options.ty.get_or_insert(ty.engine);
+                let whole = [DataType::Int2, DataType::Int4, DataType::Int8];
+                if !ty.is_own() || !whole.contains(&ty.engine) {
                     let text = "identity column type must be smallint, integer, or bigint";
                     return Err(SqlError::new(state::BAD_PARAMETER, text));
                 }
@@ -197,17 +199,55 @@ pub fn collation(name: &Path) -> Result<()> {
 ///
 /// # Errors
 /// A value that is none of the type; a sequence that is not there.
-pub fn default_of(view: &View, source: Source<'_>, said: &Said, ty: DataType) -> Result<Default> {
+pub fn default_of(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Result<Default> {
     if let Some(name) = next_value(source, said.expr) {
         let parts: Vec<String> = identifiers(&name);
         let (_, sequence) = sequence::find(view, &parts)?;
         return Ok(Default::Sequence(sequence.name().to_string()));
     }
-    Ok(match constant(source, said.expr, ty)? {
+    if !ty.is_own() {
+        return computed(view, source, said, ty);
+    }
+    Ok(match constant(view, source, said.expr, ty.engine)? {
         Some(Value::Null) => Default::None,
         Some(value) => Default::Constant(value),
         None => Default::Computed(source.of(said.span).to_string()),
     })
+}
+
+/// What a DEFAULT says of a column whose type the engine does not have: it is calculated, and a literal once now.
+fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Result<Default> {
+    let written = source.of(said.span);
+    // A cast of a literal to the column's type says nothing new.
+    let expr = match source.tree.expr(said.expr) {
+        Expr::Cast(inner, to)
+            if matches!(source.tree.expr(*inner), Expr::Literal(Literal::Text(_)))
+                && column_type(view, source, to).is_ok_and(|(to, _)| to.pg == ty.pg) =>
+        {
+            *inner
+        }
+        _ => said.expr,
+    };
+    let sql = match source.tree.expr(expr) {
+        Expr::Literal(Literal::Null) => return Ok(Default::None),
+        Expr::Literal(Literal::Text(text)) => {
+            let reader = crate::query::Reader::new(view);
+            let shown =
+                reader.shown_text(ty.pg, text).map_err(|e| match source.tree.place(expr) {
+                    Some(place) => source.at(e.nowhere(), place),
+                    None => e,
+                })?;
+            let ty = ColumnType { pg: PgType::new(ty.pg.oid), ..ty };
+            let ty = ty.shown_in(view.objects.made_types().catalog());
+            format!("'{}'::{ty}", shown.replace('\'', "''"))
+        }
+        Expr::Literal(_) => {
+            let _ = super::defaults::columns(view, &[(ty, written)], 1)?;
+            written.to_string()
+        }
+        _ => written.to_string(),
+    };
+    Ok(Default::Computed(sql))
 }
 
 /// The name in `nextval('name')`, `nextval('name'::regclass)`.
@@ -251,7 +291,7 @@ pub fn value_of(literal: &Literal) -> Result<Option<Value>> {
 }
 
 /// A default that is a constant.
-fn constant(source: Source<'_>, expr: ExprId, ty: DataType) -> Result<Option<Value>> {
+fn constant(view: &View, source: Source<'_>, expr: ExprId, ty: DataType) -> Result<Option<Value>> {
     match source.tree.expr(expr) {
         Expr::Literal(literal) => match value_of(literal)? {
             Some(value) => assign(Cell::of_value(&value), ty).map(Some),
@@ -260,8 +300,12 @@ fn constant(source: Source<'_>, expr: ExprId, ty: DataType) -> Result<Option<Val
         // A cast to the column's type, or to another kind of text, says nothing new.
         Expr::Cast(inner, to) => {
             let text = |ty| matches!(ty, DataType::Text | DataType::Varchar(_) | DataType::Char(_));
-            match column_type(source, to) {
-                Ok((to, _)) if to == ty || text(to) && text(ty) => constant(source, *inner, ty),
+            match column_type(view, source, to) {
+                Ok((ColumnType { engine: to, form: Form::Own, .. }, _))
+                    if to == ty || text(to) && text(ty) =>
+                {
+                    constant(view, source, *inner, ty)
+                }
                 _ => Ok(None),
             }
         }

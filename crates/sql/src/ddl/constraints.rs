@@ -1,13 +1,14 @@
 //! Which constraints does a table have, and what are they called?
 
-use onlap::{Action, DataType, Expr, ForeignKeySpec, TableSchema};
+use onlap::{Action, Expr, ForeignKeySpec, TableSchema};
 use onlap_pg::ast::{self, ColumnRule, Judged, KeyAction, Match, References, Said, TableRule};
 
-use super::checks;
 use super::columns::Declared;
 use super::naming::{self, choose};
 use super::temporary;
+use super::{checks, keys};
 use crate::catalog::Name;
+use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action as Act;
 use crate::rights::ask::{numbers, of_table};
@@ -32,7 +33,7 @@ pub struct Collector<'a> {
     view: &'a View,
     source: Source<'a>,
     table: &'a Name,
-    columns: Vec<(String, DataType)>,
+    columns: Vec<(String, ColumnType)>,
     /// Names of constraints that are there.
     names: Vec<String>,
     /// What was collected.
@@ -45,7 +46,7 @@ impl<'a> Collector<'a> {
         view: &'a View,
         source: Source<'a>,
         table: &'a Name,
-        columns: Vec<(String, DataType)>,
+        columns: Vec<(String, ColumnType)>,
     ) -> Collector<'a> {
         Collector { view, source, table, columns, names: Vec::new(), all: Vec::new() }
     }
@@ -57,7 +58,9 @@ impl<'a> Collector<'a> {
         table: &'a Name,
         schema: &TableSchema,
     ) -> Collector<'a> {
-        let columns = schema.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
+        let types = Types::of(&view.objects, schema);
+        let columns = schema.columns.iter().map(|c| c.name.clone()).zip(types.iter().copied());
+        let columns = columns.collect();
         let checks = schema.checks.iter().map(|c| c.name.clone());
         let keys = schema.foreign_keys.iter().map(|k| k.name.clone());
         let indexes = schema.indexes.iter().map(|i| i.name.clone());
@@ -155,6 +158,7 @@ impl<'a> Collector<'a> {
             return Err(SqlError::new("42P16", text));
         }
         self.check_columns(&columns)?;
+        keys::must_be_ordered(&self.columns, &columns)?;
         let name = self.name(name, "", "pkey")?;
         self.all.push(Constraint::Primary(name, columns));
         Ok(())
@@ -170,6 +174,7 @@ impl<'a> Collector<'a> {
             return Err(SqlError::unsupported("UNIQUE NULLS NOT DISTINCT"));
         }
         self.check_columns(&columns)?;
+        keys::must_be_ordered(&self.columns, &columns)?;
         let name = self.name(name, &columns.join("_"), "key")?;
         self.all.push(Constraint::Unique(name, columns));
         Ok(())
@@ -178,7 +183,7 @@ impl<'a> Collector<'a> {
     fn check(&mut self, name: Option<String>, check: &Said, column: Option<&str>) -> Result<()> {
         let known = self.columns.clone();
         let find = |name: &str| known.iter().find(|(n, _)| n == name).map(|(_, ty)| *ty);
-        let condition = checks::condition(self.source, check, &find)?;
+        let condition = checks::condition(self.view, self.source, check, &find)?;
         let used = checks::columns_of(&condition);
         let one = match (column, &used[..]) {
             (Some(column), _) => column.to_string(),
@@ -208,13 +213,23 @@ impl<'a> Collector<'a> {
         {
             temporary::check_reference(self.table, &Name::new(schema, name))?;
         }
+        let catalog = self.view.objects.made_types().catalog();
         let parent = match self.view.table(&parent) {
             Ok((name, table)) => {
                 temporary::check_reference(self.table, &name)?;
-                self.must_refer(&table.schema(), key)?;
+                let schema = table.schema();
+                self.must_refer(&schema, key)?;
+                let types = Types::of(&self.view.objects, &schema);
+                let places = keys::parents(&schema, key);
+                keys::must_match(catalog, &self.columns, &columns, places.map(|at| types[at]))?;
                 table.name()
             }
-            Err(_) if own => self.table.engine(&self.view.database),
+            Err(_) if own => {
+                let parents =
+                    key.columns.iter().filter_map(|name| keys::type_of(&self.columns, name));
+                keys::must_match(catalog, &self.columns, &columns, parents)?;
+                self.table.engine(&self.view.database)
+            }
             Err(e) => return Err(e),
         };
         let name = self.name(name, &columns.join("_"), "fkey")?;
@@ -232,13 +247,7 @@ impl<'a> Collector<'a> {
 impl Collector<'_> {
     /// Fails unless the role may refer to the parent's columns: those that are named, or its primary key.
     fn must_refer(&self, parent: &TableSchema, key: &References) -> Result<()> {
-        let named = key.columns.iter();
-        let mut places: Vec<usize> =
-            named.filter_map(|name| parent.position_by_name(name)).collect();
-        if key.columns.is_empty() {
-            let primary = parent.primary().into_iter().flat_map(|index| &index.key);
-            places = primary.filter_map(|part| parent.position(part.column)).collect();
-        }
+        let places = keys::parents(parent, key);
         self.view.must(&[of_table(Act::Refer, parent, numbers(parent, places))])
     }
 }

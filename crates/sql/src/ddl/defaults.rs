@@ -7,10 +7,11 @@ use onlap::{Column, ColumnDefault, ColumnId, DataType, Row, Table, TableId, Valu
 
 use crate::assign::assign;
 use crate::catalog::Kind;
+use crate::columns::{ColumnType, Types};
 use crate::error::Result;
 use crate::parse;
 use crate::query::{Bound, stored};
-use crate::types::{Cell, names};
+use crate::types::Cell;
 use crate::view::View;
 
 /// The name under which the default of a column is kept.
@@ -28,28 +29,36 @@ pub fn expression(view: &View, table: TableId, column: ColumnId) -> Option<Strin
 ///
 /// # Errors
 /// Those of the expressions.
-pub fn columns(view: &View, expressions: &[(DataType, &str)], rows: usize) -> Result<Vec<Column>> {
+pub fn columns(
+    view: &View,
+    expressions: &[(ColumnType, &str)],
+    rows: usize,
+) -> Result<Vec<Column>> {
     // A length is asked for when the value is assigned: a cast would cut it off.
-    let whole = |ty: DataType| match ty {
-        DataType::Varchar(_) | DataType::Char(_) => DataType::Text,
-        DataType::Numeric(_) => DataType::Numeric(None),
-        ty => ty,
+    let whole = |ty: ColumnType| match ty.engine {
+        _ if !ty.is_own() => ty,
+        DataType::Varchar(_) | DataType::Char(_) => ColumnType::own(DataType::Text),
+        DataType::Numeric(_) => ColumnType::own(DataType::Numeric(None)),
+        _ => ty,
     };
-    let cast = |(ty, e): &(DataType, &str)| format!("({e})::{}", names::of_engine(whole(*ty)));
+    let catalog = view.objects.made_types().catalog();
+    let cast = |(ty, e): &(ColumnType, &str)| format!("({e})::{}", whole(*ty).shown_in(catalog));
     let items: Vec<String> = expressions.iter().map(cast).collect();
     let text = format!("SELECT {} FROM pg_catalog.generate_series(1, {rows})", items.join(", "));
     let depth = parse::depth_of(&text);
     let bound = Bound::must(view, &text, depth, &[])?;
     let mut columns: Vec<Column> =
-        expressions.iter().map(|(ty, _)| Column::new(ty.physical())).collect();
+        expressions.iter().map(|(ty, _)| Column::new(ty.engine.physical())).collect();
     let mut batches = bound.batches(view, &text)?;
     while let Some(batch) = batches.next()? {
         for ((array, (ty, _)), column) in batch.columns().iter().zip(expressions).zip(&mut columns)
         {
             for row in 0..batch.num_rows() {
-                let value = stored::value_of(array, row, whole(*ty))?;
-                let value = assign(Cell::of_value(&value), *ty)?;
-                convert::push_value(*ty, &value, column, "default")?;
+                let mut value = stored::value_of(catalog, array, row, whole(*ty))?;
+                if ty.is_own() {
+                    value = assign(Cell::of_value(&value), ty.engine)?;
+                }
+                convert::push_value(ty.engine, &value, column, "default")?;
             }
         }
     }
@@ -75,7 +84,8 @@ pub fn value(view: &View, table: &Table, at: usize) -> Result<Value> {
     let schema = table.schema();
     let column = &schema.columns[at];
     if let Some(sql) = expression(view, schema.id, column.id) {
-        let values = columns(view, &[(column.ty, &sql)], 1)?;
+        let ty = Types::of(&view.objects, &schema)[at];
+        let values = columns(view, &[(ty, &sql)], 1)?;
         return Ok(convert::read_value(column.ty, &values[0], 0));
     }
     let value = table.default_value(&column.name)?;
@@ -91,6 +101,7 @@ pub fn value(view: &View, table: &Table, at: usize) -> Result<Value> {
 /// Those of expressions and sequences.
 pub fn complete(view: &View, table: &Table, rows: Vec<Vec<Option<Value>>>) -> Result<Vec<Row>> {
     let schema = table.schema();
+    let types = Types::of(&view.objects, &schema);
     let mut rows = rows;
     for (i, column) in schema.columns.iter().enumerate() {
         let missing: Vec<usize> =
@@ -99,7 +110,7 @@ pub fn complete(view: &View, table: &Table, rows: Vec<Vec<Option<Value>>>) -> Re
             continue;
         }
         if let Some(sql) = expression(view, schema.id, column.id) {
-            let values = columns(view, &[(column.ty, &sql)], missing.len())?;
+            let values = columns(view, &[(types[i], &sql)], missing.len())?;
             for (at, row) in missing.into_iter().enumerate() {
                 rows[row][i] = Some(convert::read_value(column.ty, &values[0], at));
             }

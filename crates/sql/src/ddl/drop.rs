@@ -65,6 +65,7 @@ pub fn drop(
         DropKind::MaterializedView => {
             return Err(SqlError::unsupported("DROP MATERIALIZED VIEW"));
         }
+        DropKind::Type => return super::enums::drop(session, view, drop, client),
     };
     let names: Vec<Vec<String>> = drop.names.iter().map(|name| strings(name)).collect();
     if let Some(name) = names.iter().find(|name| name.len() > 3) {
@@ -255,10 +256,18 @@ fn forget_notes(session: &mut Session, view: &View, schema: &onlap::TableSchema)
     let comments = format!("{}:", oids::of_table(schema.id));
     let oid = oids::of_table(schema.id).to_string();
     let mut gone: Vec<(Kind, String)> = Vec::new();
-    for kind in [Kind::Default, Kind::Identity, Kind::Comment, Kind::Privileges, Kind::Unique] {
+    let kinds = [
+        Kind::Default,
+        Kind::Identity,
+        Kind::ColumnType,
+        Kind::Comment,
+        Kind::Privileges,
+        Kind::Unique,
+    ];
+    for kind in kinds {
         for (name, _) in view.objects.of_kind(kind) {
             let own = match kind {
-                Kind::Default | Kind::Identity => name.starts_with(&columns),
+                Kind::Default | Kind::Identity | Kind::ColumnType => name.starts_with(&columns),
                 Kind::Comment => name.starts_with(&comments),
                 Kind::Privileges => name == oid,
                 _ => schema.indexes.iter().any(|i| i.id.0.to_string() == name),

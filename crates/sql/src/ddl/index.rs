@@ -7,6 +7,7 @@ use super::change::notice;
 use super::columns::collation;
 use super::naming;
 use crate::catalog::Name;
+use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::Action;
 use crate::session::Session;
@@ -32,7 +33,7 @@ pub fn create(
         let text = "CREATE INDEX CONCURRENTLY cannot run inside a transaction block";
         return Err(SqlError::new(state::ACTIVE_TRANSACTION, text));
     }
-    let mut spec = described(create, &table)?;
+    let mut spec = described(view, create, &table)?;
     let name = match &create.name {
         Some(name) => name.to_string(),
         None => {
@@ -96,9 +97,12 @@ fn refuse(create: &CreateIndex) -> Result<()> {
     Ok(())
 }
 
-fn described(create: &CreateIndex, table: &Table) -> Result<IndexSpec> {
+fn described(view: &View, create: &CreateIndex, table: &Table) -> Result<IndexSpec> {
     refuse(create)?;
     let schema = table.schema();
+    let types = Types::of(&view.objects, &schema);
+    let known = schema.columns.iter().map(|c| c.name.clone()).zip(types.iter().copied());
+    let known: Vec<_> = known.collect();
     let columns = create.elements.iter().map(column_of).collect::<Result<Vec<_>>>()?;
     let include = create.include.iter().map(column_of).collect::<Result<Vec<_>>>()?;
     for column in columns.iter().chain(&include) {
@@ -107,6 +111,7 @@ fn described(create: &CreateIndex, table: &Table) -> Result<IndexSpec> {
             return Err(SqlError::new(state::NO_COLUMN, text));
         }
     }
+    super::keys::must_be_ordered(&known, &columns)?;
     let mut spec = IndexSpec::new("", columns.clone()).include(include);
     for (element, column) in create.elements.iter().zip(&columns) {
         if let Some(name) = &element.collation {

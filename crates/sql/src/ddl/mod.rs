@@ -14,8 +14,10 @@ mod default_privileges;
 pub mod defaults;
 mod dependencies;
 mod drop;
+mod enums;
 mod grant;
 mod index;
+mod keys;
 mod members;
 mod naming;
 mod owned;
@@ -69,7 +71,7 @@ pub fn run(
         Statement::CreateIndex(create) => index::create(s, view, create, client)?,
         Statement::CreateView(create) => view::create(s, view, source, create, client)?,
         Statement::CreateSequence(create) => sequence::create(s, view, source, create, client)?,
-        Statement::AlterSequence(alter) => sequence::alter(s, view, source, alter, client)?,
+        Statement::AlterSequence(alter) => sequence::alter(s, view, alter, client)?,
         Statement::AlterTable(alter) => alter::run(s, view, source, alter, client)?,
         Statement::Object(object) => return objects(s, view, object, client),
         _ => return Err(other(source.text)),
@@ -90,6 +92,8 @@ fn objects(
         Object::CreateDatabase(create) => schema::create_database(s, view, create)?,
         Object::AlterDatabase(name, change) => schema::alter_database(s, view, name, change)?,
         Object::DropDatabase(name, skip) => schema::drop_database(s, view, name, *skip, client)?,
+        Object::CreateEnum(create) => enums::create(s, view, create)?,
+        Object::AlterEnum(alter) => enums::alter(s, view, alter, client)?,
         Object::Drop(drop) => return drop::drop(s, view, drop, client).map(Answer::Done),
         Object::CreateRole(create) => roles::create(s, view, create, client)?,
         Object::AlterRole(alter) => roles::alter(s, view, alter, client)?,

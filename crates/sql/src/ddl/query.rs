@@ -8,6 +8,7 @@ use super::table::{Making, at_name, is_free, refuse_kept, with_options};
 use super::temporary::{self, Place};
 use super::view::no_pseudo_type;
 use crate::change;
+use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::plan::TableHandle;
 use crate::query::Bound;
@@ -114,7 +115,7 @@ impl Made<'_> {
             return Ok("CREATE TABLE AS".into());
         }
         view.must(bound.needs())?;
-        let columns = self.columns(&bound)?;
+        let columns = self.columns(view, &bound)?;
         let spec = TableSpec::new(name.engine(&view.database));
         let spec = with_options(spec, &self.kept.settings)?;
         Making { session, view, name, columns, constraints: Vec::new() }.run(spec)?;
@@ -124,15 +125,15 @@ impl Made<'_> {
         }
         let batches = bound.batches(view, &self.text)?;
         let table = view.scope.tx()?.table(&name.engine(&view.database))?;
-        let target = TableHandle { schema: table.schema(), table };
         // The role that makes the table fills it, whatever it may do with it.
         let view = session.view()?;
+        let target = TableHandle::new(&view, table);
         let n = change::fill(&view, &target, batches)?;
         session.current()?.changed = true;
         Ok(format!("SELECT {n}"))
     }
 
-    fn columns(&self, bound: &Bound) -> Result<Vec<Declared<'static>>> {
+    fn columns(&self, view: &View, bound: &Bound) -> Result<Vec<Declared<'static>>> {
         if self.columns.len() > bound.columns().len() {
             return Err(SqlError::new(state::SYNTAX, "too many column names were specified"));
         }
@@ -140,7 +141,8 @@ impl Made<'_> {
             let crate::session::answer::AnswerColumn { name, ty, .. } = field;
             let name = self.columns.get(at).unwrap_or(name).clone();
             no_pseudo_type(&name, *ty)?;
-            let ty = ty.engine().ok_or_else(|| {
+            let catalog = view.objects.made_types().catalog();
+            let ty = ColumnType::of(catalog, *ty).ok_or_else(|| {
                 SqlError::unsupported(format!("a column of the type of \"{name}\""))
             })?;
             Ok(Declared::plain(name, ty))

@@ -144,11 +144,13 @@ pub fn drop_one(session: &mut Session, view: &View, schema: &str, cascade: bool)
     forget(session, view, schema)
 }
 
-/// What is in a schema: tables, and the engine's forms of the names of views and sequences.
+/// What is in a schema: tables, the engine's forms of the names of views and sequences, and how many types.
 pub struct Content {
+    schema: String,
     tables: Vec<Table>,
     views: Vec<String>,
     sequences: Vec<String>,
+    types: usize,
 }
 
 impl Content {
@@ -168,11 +170,14 @@ impl Content {
         let sequences = view.scope.tx()?.sequences();
         let sequences = sequences.iter().map(|sequence| sequence.name().to_string());
         let sequences = sequences.filter(|name| own(name)).collect();
-        Ok(Content { tables, views, sequences })
+        let types = view.objects.of_kind(Kind::Type).filter(|(name, _)| own(name)).count();
+        Ok(Content { schema: schema.to_string(), tables, views, sequences, types })
     }
 
     fn is_empty(&self) -> bool {
-        self.tables.is_empty() && self.views.is_empty() && self.sequences.is_empty()
+        let relations =
+            self.tables.is_empty() && self.views.is_empty() && self.sequences.is_empty();
+        relations && self.types == 0
     }
 
     /// Drops it with what depends on it.
@@ -191,7 +196,7 @@ impl Content {
                 dropping::one_sequence(session, view, &Name::of_engine(engine).1, true)?;
             }
         }
-        Ok(())
+        super::enums::drop_in_schema(session, view, &self.schema)
     }
 }
 
@@ -307,11 +312,11 @@ pub fn drop_database(
     for key in schemas {
         session.forget_rights(view, key)?;
     }
-    for kind in [Kind::View, Kind::Schema] {
+    for kind in [Kind::View, Kind::Schema, Kind::Type] {
         let all: Vec<String> =
             view.objects.of_kind(kind).map(|(name, _)| name.to_string()).collect();
         let is_own = |key: &String| match kind {
-            Kind::View => own(key),
+            Kind::View | Kind::Type => own(key),
             _ => key.split_once('/').is_some_and(|(database, _)| database == name),
         };
         for key in all.into_iter().filter(is_own) {

@@ -8,7 +8,7 @@ use super::change::notice;
 use super::naming;
 use super::table::at_name;
 use super::temporary::{self, Place};
-use super::types::column_type;
+use super::types::sequence_type;
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::ask::{sequence_key, table_key};
@@ -47,7 +47,7 @@ impl Options {
     ///
     /// # Errors
     /// `42601`: one that comes twice; `22023`: a number that is none; a type that no sequence has.
-    pub fn of(source: Source<'_>, all: &[SequenceOption]) -> Result<Options> {
+    pub fn of(all: &[SequenceOption]) -> Result<Options> {
         fn once<T>(slot: &mut Option<T>, value: T) -> Result<()> {
             match slot.replace(value) {
                 Some(_) => Err(SqlError::new(state::SYNTAX, "conflicting or redundant options")),
@@ -58,11 +58,7 @@ impl Options {
         for option in all {
             match option {
                 SequenceOption::Type(ty) => {
-                    let whole = |ty: &DataType| {
-                        matches!(ty, DataType::Int2 | DataType::Int4 | DataType::Int8)
-                    };
-                    let (ty, _) = column_type(source, ty)?;
-                    let ty = Some(ty).filter(whole).ok_or_else(|| {
+                    let ty = sequence_type(ty).ok_or_else(|| {
                         let text = "sequence type must be smallint, integer, or bigint";
                         SqlError::new(state::BAD_PARAMETER, text)
                     })?;
@@ -214,7 +210,7 @@ pub fn create(
     create: &CreateSequence,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    let options = Options::of(source, &create.options)?;
+    let options = Options::of(&create.options)?;
     let place = temporary::place(session, view, &strings(&create.name), create.lasting)
         .map_err(|e| at_name(source, e, create.place))?;
     let Place { view, name } = &place;
@@ -289,7 +285,6 @@ pub fn find(view: &View, parts: &[String]) -> Result<(Name, Sequence)> {
 pub fn alter(
     session: &mut Session,
     view: &View,
-    source: Source<'_>,
     alter: &AlterSequence,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
@@ -301,7 +296,7 @@ pub fn alter(
         found => found?,
     };
     view.must_own(Action::Alter, &name, naming::Relation::Sequence)?;
-    let options = Options::of(source, &alter.options)?;
+    let options = Options::of(&alter.options)?;
     let engine = sequence.name().to_string();
     let only_owner = Options { owned_by: None, ..options.clone() }.says_nothing();
     if !only_owner || options.restart.is_some() {

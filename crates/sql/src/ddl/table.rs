@@ -9,7 +9,8 @@ use super::columns::{Declared, Default, declared};
 use super::constraints::{Collector, Constraint};
 use super::temporary::{self, Place};
 use super::{defaults, naming};
-use crate::catalog::{Kind, Name, oids};
+use crate::catalog::{Kind, Name, column_types, oids};
+use crate::columns::{ColumnType, Types};
 use crate::error::{Result, SqlError, state};
 use crate::rights::ask::of_table;
 use crate::rights::{Action, Class};
@@ -154,8 +155,8 @@ impl Making<'_> {
         let mut made: Vec<(String, String)> = Vec::new();
         for column in &columns {
             spec = match column.not_null {
-                true => spec.column(&column.name, column.ty),
-                false => spec.nullable_column(&column.name, column.ty),
+                true => spec.column(&column.name, column.ty.engine),
+                false => spec.nullable_column(&column.name, column.ty.engine),
             };
             if let Some(own) = &column.sequence {
                 let sequence = sequence_name(view, name, column)?;
@@ -206,6 +207,9 @@ fn note_columns(
 ) -> Result<()> {
     for (column, declared) in schema.columns.iter().zip(columns) {
         let key = defaults::key(schema.id, column.id);
+        if !declared.ty.is_own() {
+            session.put(Kind::ColumnType, &key, Some(column_types::body(declared.ty.pg)))?;
+        }
         if let Default::Computed(sql) = &declared.default {
             session.put(Kind::Default, &key, Some(json!({ "sql": sql })))?;
         }
@@ -269,7 +273,8 @@ fn like_columns(
     let (_, table) = view.table(&strings(table))?;
     view.must(&[of_table(Action::Imitate, &table.schema(), Vec::new())])?;
     let schema = table.schema();
-    let column = |column: &onlap::ColumnSchema| {
+    let types = Types::of(&view.objects, &schema);
+    let column = |(column, ty): (&onlap::ColumnSchema, &ColumnType)| {
         let default = match &column.default {
             _ if !with_defaults => Default::None,
             Some(ColumnDefault::Constant(value)) => Default::Constant(value.clone()),
@@ -283,14 +288,14 @@ fn like_columns(
         };
         Declared {
             name: column.name.clone(),
-            ty: column.ty,
+            ty: *ty,
             not_null: !column.nullable,
             default,
             sequence: None,
             constraints: Vec::new(),
         }
     };
-    Ok(schema.columns.iter().map(column).collect())
+    Ok(schema.columns.iter().zip(types.iter()).map(column).collect())
 }
 
 /// Parameters of the storage that PostgreSQL has and that mean nothing here.

@@ -66,6 +66,7 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
     error.0.key = detail.is_some().then(|| Key {
         table: subject.table.clone(),
         columns: subject.key.iter().map(|(name, _)| name.clone()).collect(),
+        values: subject.key.iter().map(|(_, value)| value.clone()).collect(),
         without,
     });
     error.0.detail = detail;

@@ -104,6 +104,9 @@ fn item_of(source: &Source, tree: &Tree, expr: ExprId) -> Option<(Item, &'static
         _ => return None,
     };
     let ty = source.schema.columns[column].ty;
+    if !source.types[column].is_native() && **name != *"count" {
+        return None;
+    }
     Some(match &**name {
         "count" => (Item::Count(column), "count", PgType::new(oid::INT8)),
         "sum" => {

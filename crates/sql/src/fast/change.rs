@@ -70,6 +70,9 @@ pub(super) fn bind_update(view: &View, tree: &Tree, update: &Update) -> Option<C
             return None;
         }
         let column = source.schema.position_by_name(name)?;
+        if !source.types[column].is_native() {
+            return None;
+        }
         // That it may only be set to DEFAULT is said where all assignments are bound.
         if defaults::is_always(view, source.schema.id, source.schema.columns[column].id) {
             return None;

@@ -98,7 +98,11 @@ impl Operand {
             Operand::Literal(Literal::Text(s)) => Value::Text(s.clone()),
             Operand::Literal(Literal::Number(n)) => match n.parse::<i64>() {
                 Ok(v) => Value::Int(v),
-                Err(_) => crate::types::text_value(PgType::new(crate::types::oid::NUMERIC), n)?,
+                // One that the engine's numbers end before is the planner's.
+                Err(_) => {
+                    let numeric = PgType::new(crate::types::oid::NUMERIC);
+                    return Ok(crate::types::text_value(numeric, n).ok());
+                }
             },
         }))
     }
@@ -108,6 +112,12 @@ impl Operand {
         let text;
         let (cell, unknown) = match self {
             Operand::Parameter(n) => match values.get(n - 1) {
+                // A number that the engine's end before.
+                Some(Parameter { ty, value: Value::Text(_) })
+                    if ty.oid == crate::types::oid::NUMERIC =>
+                {
+                    return Ok(None);
+                }
                 Some(parameter) => {
                     let untyped = matches!(parameter.value, Value::Text(_))
                         && parameter.ty.oid != crate::types::oid::BPCHAR;
@@ -121,7 +131,8 @@ impl Operand {
                 Ok(v) => (Cell::Int(v), false),
                 Err(_) => {
                     let numeric = PgType::new(crate::types::oid::NUMERIC);
-                    text = crate::types::text_value(numeric, n)?;
+                    let Ok(number) = crate::types::text_value(numeric, n) else { return Ok(None) };
+                    text = number;
                     (Cell::of_value(&text), false)
                 }
             },
@@ -282,6 +293,9 @@ impl Conditions {
 
     fn push(&mut self, source: &Source, column: usize, test: Test) -> Option<()> {
         let ty = source.schema.columns[column].ty;
+        if !source.types[column].takes_conditions() && !matches!(test, Test::IsNull(_)) {
+            return None;
+        }
         // Floats of four bytes are compared as what they are rounded to, JSON not at all.
         if matches!(ty, DataType::Float4 | DataType::Json) && !matches!(test, Test::IsNull(_)) {
             return None;

@@ -143,6 +143,9 @@ pub(super) fn bind(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Ins
         for (expr, &at) in row.iter().zip(&given) {
             let ty = schema.columns[at].ty;
             let cell = Given::of(tree, *expr, ty)?;
+            if !source.types[at].is_native() && !matches!(cell, Given::Default) {
+                return None;
+            }
             if let Given::Operand(Operand::Parameter(n)) = cell {
                 parameters.push((n, PgType::of_engine(ty)));
             }
@@ -182,7 +185,7 @@ fn returning(
     for Target { value, name, place: _ } in targets {
         let at = source.column(tree, *value)?;
         // What a counter gives is known to the engine alone.
-        if source.schema.columns[at].is_serial() {
+        if source.schema.columns[at].is_serial() || !source.types[at].shows_natively() {
             return None;
         }
         columns.push(answer_column(source, at, name.as_deref()));

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use onlap::{Batch, Column, ColumnDefault, DataType, Value, convert};
 
 use crate::assign::assign;
+use crate::columns::Types;
 use crate::ddl::defaults;
 use crate::error::Result;
 use crate::rights::Action;
@@ -218,6 +219,10 @@ impl Literals<'_> {
         let Some(given) = given.filter(|g| g.len() == self.width && is_distinct(g)) else {
             return Ok(None);
         };
+        let types = Types::of(&view.objects, &schema);
+        if given.iter().any(|at| !types[*at].is_native()) {
+            return Ok(None);
+        }
         for (at, column) in schema.columns.iter().enumerate() {
             let special = match given.contains(&at) {
                 true => defaults::is_always(view, schema.id, column.id) || column.is_serial(),

@@ -20,6 +20,7 @@ use onlap_pg::ast::{
     Target, Tree,
 };
 
+use crate::columns::Types;
 use crate::error::Result;
 use crate::parse::{Body, Parsed};
 use crate::rights::ask::{numbers, of_table};
@@ -60,6 +61,8 @@ pub struct Source {
     pub table: Table,
     /// Its columns and indexes.
     pub schema: Arc<TableSchema>,
+    /// What its columns are to PostgreSQL.
+    pub types: Types,
     /// What the statement calls it.
     pub alias: String,
 }
@@ -102,7 +105,9 @@ impl Source {
         match view.find(&parts).ok()?? {
             Relation::Table(found, table) => {
                 let alias = alias.unwrap_or(found.name);
-                Some(Source { schema: table.schema(), table, alias })
+                let schema = table.schema();
+                let types = Types::of(&view.objects, &schema);
+                Some(Source { table, schema, types, alias })
             }
             Relation::View(..) => None,
         }

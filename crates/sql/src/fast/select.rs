@@ -56,7 +56,7 @@ pub fn answer_column(source: &Source, at: usize, name: Option<&str>) -> AnswerCo
     let column = &source.schema.columns[at];
     AnswerColumn {
         name: name.unwrap_or(&column.name).to_string(),
-        ty: PgType::of_engine(column.ty),
+        ty: source.types[at].pg,
         origin: (oids::of_table(source.schema.id), column.id.0 as i16 + 1),
     }
 }
@@ -77,9 +77,20 @@ pub(super) fn bind(view: &View, parts: &SelectParts<'_>) -> Option<Select> {
         output.push(at);
         columns.push(answer_column(&source, at, target.name.as_deref()));
     }
+    if !output.iter().all(|at| source.types[*at].shows_natively()) {
+        return None;
+    }
     let conditions = Conditions::of(&source, parts.tree, parts.filter)?;
     let order = order_of(&source, parts, &columns, &output)?;
     let distinct = parts.distinct;
+    let compared =
+        order.iter().map(|o| o.column).chain(output.iter().copied().filter(|_| distinct));
+    for at in compared {
+        let ty = source.types[at];
+        if !ty.is_own() && !ty.compares_natively() {
+            return None;
+        }
+    }
     if distinct && !order.iter().all(|o| output.contains(&o.column)) {
         return None;
     }

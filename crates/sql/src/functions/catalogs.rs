@@ -74,12 +74,17 @@ pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Function> {
 fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let seen = Arc::clone(seen);
     let made = match name {
-        "format_type" => Function::new(|a| {
+        "format_type" => Function::new(move |a| {
             let ty = oid_of(a, 0);
             let modifier = arg(a, 1).int().unwrap_or(-1) as i32;
             Ok(match arg(a, 0) {
                 Datum::Null => Datum::Null,
                 _ if ty == 0 => "-".into(),
+                _ if seen.view.objects.made_types().get(ty).is_some() => {
+                    seen.view.objects.made_types().catalog().shown(ty).into()
+                }
+                // What is asked for without a modifier is the standard's name.
+                _ if arg(a, 1) == Datum::Null => crate::query::catalog().shown(ty).into(),
                 _ => names::format_type(PgType { oid: ty, modifier }).into(),
             })
         }),

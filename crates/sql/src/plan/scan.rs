@@ -7,8 +7,10 @@ use datafusion_common::{DataFusionError, Result};
 use datafusion_execution::TaskContext;
 use onlap::{Table, TableSchema};
 
+use crate::columns::Types;
 use crate::error::SqlError;
 use crate::scope::Scope;
+use crate::view::View;
 
 /// A table with the form that the plan was made for.
 #[derive(Clone)]
@@ -17,6 +19,17 @@ pub struct TableHandle {
     pub table: Table,
     /// Its columns and indexes then.
     pub schema: Arc<TableSchema>,
+    /// What its columns are to PostgreSQL.
+    pub types: Types,
+}
+
+impl TableHandle {
+    /// A table as a statement sees it.
+    pub fn new(view: &View, table: Table) -> TableHandle {
+        let schema = table.schema();
+        let types = Types::of(&view.objects, &schema);
+        TableHandle { table, schema, types }
+    }
 }
 
 impl fmt::Debug for TableHandle {

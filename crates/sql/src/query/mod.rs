@@ -19,7 +19,7 @@ mod views;
 
 use std::sync::{Arc, OnceLock};
 
-use onlap_kernels::{Cx, Datum, Given, input};
+use onlap_kernels::{Cx, Datum, Given, input, output, recv};
 use onlap_pg::ast::{LockWait, Tree};
 use onlap_pg::bound::{Entry, EntryKind, Expr, Lock, Modify, Part, QueryId};
 use onlap_pg::catalog::Catalog;
@@ -27,6 +27,7 @@ use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Change, Env, compile, compile_change};
 
 use crate::change;
+use crate::columns::{self, ColumnType};
 use crate::deep::{Deep, Depth};
 use crate::error::{Result, SqlError};
 use crate::parse::Parsed;
@@ -38,7 +39,7 @@ use crate::types::PgType;
 use crate::view::View;
 pub use answer::{Encoder, Sent};
 pub use locking::until_locked;
-use schema::Names;
+pub use schema::Names;
 use session::Asked;
 use tables::Known;
 pub use views::of_sql;
@@ -95,12 +96,14 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
 pub struct Reader {
     settings: onlap_pg::value::Settings,
     asked: Asked,
+    catalog: Arc<Catalog>,
 }
 
 impl Reader {
     /// By the settings that there are now.
     pub fn new(view: &View) -> Reader {
-        Reader { settings: session::settings(view), asked: Asked::new(view) }
+        let catalog = Arc::clone(view.objects.made_types().catalog());
+        Reader { settings: session::settings(view), asked: Asked::new(view), catalog }
     }
 
     /// A value that a text means, as the engine stores it.
@@ -108,11 +111,64 @@ impl Reader {
     /// # Errors
     /// It is none of the type; the engine has no such type.
     pub fn read(&self, ty: PgType, text: &str) -> Result<onlap::Value> {
-        let given = Given(&self.asked);
-        let mut cx = Cx { catalog: catalog(), settings: &self.settings, session: &given };
-        let value = input(&mut cx, TypeRef::new(ty.oid), text).map_err(|e| sql_error(&e, ""))?;
         let engine = ty.engine().ok_or_else(|| SqlError::unsupported("a value of this type"))?;
+        let value = self.value(ty, |cx, ty| input(cx, TypeRef::new(ty.oid), text))?;
         stored::stored(&value, engine)
+    }
+
+    /// A value that a text means, as a column keeps it.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn column_value(&self, ty: ColumnType, text: &str) -> Result<onlap::Value> {
+        let value = self.value(ty.pg, |cx, ty| input(cx, ty, text))?;
+        columns::encode(&self.catalog, ty, &value)
+    }
+
+    /// A value in binary form, as a column keeps it.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn sent_value(&self, ty: ColumnType, bytes: &[u8]) -> Result<onlap::Value> {
+        let value = self.value(ty.pg, |cx, ty| recv(cx, ty, bytes))?;
+        columns::encode(&self.catalog, ty, &value)
+    }
+
+    /// The text of a value in binary form.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn sent_text(&self, ty: PgType, bytes: &[u8]) -> Result<String> {
+        let mut text = String::new();
+        self.value(ty, |cx, ty| {
+            let value = recv(cx, ty, bytes)?;
+            output(cx, ty.oid, &value, &mut text)
+        })?;
+        Ok(text)
+    }
+
+    /// A text as the type prints the value that it means.
+    ///
+    /// # Errors
+    /// It is none of the type.
+    pub fn shown_text(&self, ty: PgType, text: &str) -> Result<String> {
+        let mut shown = String::new();
+        self.value(ty, |cx, ty| {
+            let value = input(cx, TypeRef::new(ty.oid), text)?;
+            output(cx, ty.oid, &value, &mut shown)
+        })?;
+        Ok(shown)
+    }
+
+    fn value<T>(
+        &self,
+        ty: PgType,
+        read: impl FnOnce(&mut Cx<'_>, TypeRef) -> onlap_pg::Result<T>,
+    ) -> Result<T> {
+        let given = Given(&self.asked);
+        let mut cx = Cx { catalog: &self.catalog, settings: &self.settings, session: &given };
+        let ty = TypeRef { oid: ty.oid, modifier: ty.modifier };
+        read(&mut cx, ty).map_err(|e| sql_error(&e, ""))
     }
 }
 

@@ -60,11 +60,23 @@ fn row_type(seen: &Seen, text: &str) -> Option<Oid> {
         Some(name) => (name, true),
         None => (text, false),
     };
+    let parts = identifiers(name);
+    if let Some(made) = seen.view.objects.made_types().named(&seen.view, &parts) {
+        return Some(if is_array { made.array } else { made.oid });
+    }
     let row = row_types::of(seen.model().ok()?.find(&identifiers(name))?);
     (row != 0).then_some(row + u32::from(is_array))
 }
 
 fn written(seen: &Seen, kind: Oid, value: Oid) -> Result<String> {
+    if kind == oid::REGTYPE
+        && let Some(made) = seen.view.objects.made_types().get(value)
+    {
+        let types = seen.view.objects.made_types();
+        let found = types.named(&seen.view, std::slice::from_ref(&made.name.name));
+        let name = made.shown(found.is_none_or(|found| found.oid != made.oid));
+        return Ok(if made.array == value { format!("{name}[]") } else { name });
+    }
     if kind == oid::REGTYPE
         && let Ok(model) = seen.model()
     {

@@ -6,14 +6,14 @@
 use onlap::{DataType, IndexSchema, KeyRange, Numeric, TableSchema, Value};
 use onlap_kernels::{Comparer, Datum};
 use onlap_pg::Result;
+use onlap_pg::catalog::Catalog;
 use onlap_pg::value::numeric::{Class, Numeric as PgNumeric};
 use onlap_query::{Order, Restriction, RestrictionKind};
 
-use super::catalog;
 use super::stored::stored;
+use crate::columns::{self, ColumnType, Form};
 use crate::plan::TableHandle;
 use crate::plan::access::{Access, Bound, BoundOp, Choice, best, range_of};
-use crate::types::PgType;
 
 /// Up to this number of values each is looked up, however small the table is.
 const FEW: usize = 64;
@@ -108,7 +108,7 @@ pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Re
     for restriction in single {
         let column = position(restriction);
         for value in (restriction.values)()? {
-            match restricted(&value, schema.columns[column].ty) {
+            match restricted(&value, table.types.catalog(), table.types[column]) {
                 Restricted::To(value) => {
                     bounds.push(Bound { column, op: op_of(restriction.kind), value });
                 }
@@ -132,7 +132,7 @@ pub fn parts(table: &TableHandle, restrictions: &[Restriction], way: &Way) -> Re
             |choice: &Choice| choice.used.contains(&(bounds.len() - 1)) && choice.score > score;
         let is_used = best(schema, &bounds).is_some_and(|(_, choice)| is_better(&choice));
         if is_used {
-            let values = values_of(list, schema.columns[column].ty)?;
+            let values = values_of(list, table.types.catalog(), table.types[column])?;
             let most = table.table.approximate_rows();
             if values.len() <= FEW || values.len() as u64 * ROWS_OF_LOOKUP < most {
                 return Ok(each(schema, bounds, values));
@@ -176,13 +176,13 @@ fn each(schema: &TableSchema, mut bounds: Vec<Bound>, values: Vec<Value>) -> Vec
 }
 
 /// The different values of a list in their order; what the engine cannot have equals no row's value.
-fn values_of(list: &Restriction, ty: DataType) -> Result<Vec<Value>> {
-    let comparer = Comparer::new(catalog(), PgType::of_engine(ty).oid);
+fn values_of(list: &Restriction, catalog: &Catalog, ty: ColumnType) -> Result<Vec<Value>> {
+    let comparer = Comparer::new(catalog, ty.pg.oid);
     let mut values = (list.values)()?;
     values.retain(|value| !value.is_null());
-    values.sort_by(|a, b| comparer.compare(catalog(), a, b));
-    values.dedup_by(|a, b| comparer.is_same(catalog(), a, b));
-    let known = values.iter().filter_map(|value| match restricted(value, ty) {
+    values.sort_by(|a, b| comparer.compare(catalog, a, b));
+    values.dedup_by(|a, b| comparer.is_same(catalog, a, b));
+    let known = values.iter().filter_map(|value| match restricted(value, catalog, ty) {
         Restricted::To(value) => Some(value),
         Restricted::Nothing | Restricted::Unlike | Restricted::Anything => None,
     });
@@ -199,19 +199,22 @@ fn op_of(kind: RestrictionKind) -> BoundOp {
     }
 }
 
-/// What a value means for a column of the engine's type.
-fn restricted(value: &Datum<'_>, ty: DataType) -> Restricted {
+/// What a value means for a column of a type.
+fn restricted(value: &Datum<'_>, catalog: &Catalog, ty: ColumnType) -> Restricted {
     let int = match value {
         Datum::Null => return Restricted::Nothing,
+        _ if !ty.is_ordered() => return Restricted::Anything,
         Datum::Int2(v) => Some(i64::from(*v)),
         Datum::Int4(v) => Some(i64::from(*v)),
         Datum::Int8(v) => Some(*v),
         _ => None,
     };
-    match ty {
-        DataType::Json => Restricted::Anything,
-        _ => engine_value(value, int, ty).map_or(Restricted::Unlike, Restricted::To),
-    }
+    let is_byte = matches!(value, Datum::Oid(_) | Datum::Char(_));
+    let found = match ty.form {
+        Form::Own | Form::Named if !is_byte => engine_value(value, int, ty.engine),
+        _ => columns::encode(catalog, ty, value).ok(),
+    };
+    found.map_or(Restricted::Unlike, Restricted::To)
 }
 
 /// A value as one of the engine's type; `None` where the engine has none like it.

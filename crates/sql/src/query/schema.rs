@@ -15,9 +15,9 @@ use super::tables::Known;
 use super::views::{Others, of_sql};
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, bound, oids};
+use crate::columns::ColumnType;
 use crate::plan::TableHandle;
 use crate::system::definitions;
-use crate::types::PgType;
 use crate::view::{self, INFORMATION_SCHEMA, PG_CATALOG, View};
 
 /// The relations of a statement.
@@ -49,7 +49,7 @@ impl<'a> Names<'a> {
         let found = Found {
             known: RefCell::default(),
             others: RefCell::default(),
-            catalog: Arc::new(Catalog::new()),
+            catalog: Arc::new(view.objects.made_types().seen_from(view)),
             within: RefCell::default(),
             rows: RefCell::default(),
             other: Cell::new(false),
@@ -126,7 +126,7 @@ impl<'a> Names<'a> {
     }
 
     fn table(&self, name: &Name, table: onlap::Table) -> Arc<Relation> {
-        let handle = TableHandle { schema: table.schema(), table };
+        let handle = TableHandle::new(self.view, table);
         let oid = oids::of_table(handle.schema.id);
         let relation = Arc::new(relation(&handle, self.row_of(oid, name)));
         self.note_row(&relation);
@@ -201,6 +201,13 @@ impl Schema for Names<'_> {
     }
 
     fn row_type(&self, name: &[Box<str>]) -> Result<Option<Oid>> {
+        let parts: Vec<String> = name.iter().map(|part| part.to_string()).collect();
+        if let Some(made) = self.view.objects.made_types().named(self.view, &parts) {
+            if let [.., schema, _] = &parts[..] {
+                self.view.must_look_in(schema).map_err(|e| of_sql(&e))?;
+            }
+            return Ok(Some(made.oid));
+        }
         Ok(self.relation(name)?.map(|relation| relation.row))
     }
 
@@ -225,8 +232,8 @@ impl Schema for Names<'_> {
 
 fn relation(handle: &TableHandle, row: Oid) -> Relation {
     let schema = &handle.schema;
-    let column = |column: &onlap::ColumnSchema| {
-        let ty = PgType::of_engine(column.ty);
+    let column = |(column, ty): (&onlap::ColumnSchema, &ColumnType)| {
+        let ty = ty.pg;
         Column {
             name: column.name.as_str().into(),
             ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
@@ -242,7 +249,7 @@ fn relation(handle: &TableHandle, row: Oid) -> Relation {
         row,
         name: crate::rights::ask::shown(schema).into(),
         kind: b'r',
-        columns: schema.columns.iter().map(column).collect(),
+        columns: schema.columns.iter().zip(handle.types.iter()).map(column).collect(),
         key: key.unwrap_or_default(),
     }
 }

@@ -5,8 +5,10 @@
 use arrow_array::ArrayRef;
 use onlap::{DataType, Value};
 use onlap_kernels::{Datum, repr};
+use onlap_pg::catalog::Catalog;
 use onlap_pg::value::numeric::Numeric;
 
+use crate::columns::{self, ColumnType};
 use crate::error::{Result, SqlError};
 use crate::types::{PgType, names, text_value};
 
@@ -89,14 +91,13 @@ pub fn stored(value: &Datum<'_>, ty: DataType) -> Result<Value> {
     })
 }
 
-/// A value in a column of steps as the engine stores it.
+/// A value in a column of steps as a column of a type keeps it.
 ///
 /// # Errors
 /// As [`stored`].
-pub fn value_of(array: &ArrayRef, row: usize, ty: DataType) -> Result<Value> {
-    let repr = repr(super::catalog(), PgType::of_engine(ty).oid);
-    let repr = repr.expect("the engine's types have values");
-    stored(&Datum::at(array, repr, row), ty)
+pub fn value_of(catalog: &Catalog, array: &ArrayRef, row: usize, ty: ColumnType) -> Result<Value> {
+    let repr = repr(catalog, ty.pg.oid).expect("a column's type has values");
+    columns::encode(catalog, ty, &Datum::at(array, repr, row))
 }
 
 #[cfg(test)]

@@ -17,13 +17,13 @@ use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
 use onlap::{Column, DataType, RowBatch, Rows, Scan, TableSchema, Value, Vector, convert};
-use onlap_kernels::{Repr, arrow_type, repr};
+use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
 use onlap_pg::{Oid, Result};
 use onlap_query::{Facts, Locker, ROW_ID, Restriction, Scanned, Step, Wanted, stream_of};
 
-use super::{catalog, locking, ranges};
+use super::{locking, ranges};
 use crate::plan::TableHandle;
 use crate::plan::access::Access;
 use crate::plan::scan::{external, scope_of};
@@ -90,10 +90,7 @@ impl Known {
         let has_row_id = columns.last() == Some(&ROW_ID);
         let own = columns.iter().filter(|number| **number != ROW_ID);
         let positions: Vec<usize> = own.map(|number| *number as usize - 1).collect();
-        let reprs = positions.iter().map(|at| {
-            let ty = PgType::of_engine(table.schema.columns[*at].ty);
-            repr(catalog(), ty.oid).expect("the engine's types have values")
-        });
+        let reprs = positions.iter().map(|at| table.types.repr(*at));
         let reprs = reprs.chain(has_row_id.then_some(Repr::Int8)).enumerate();
         let fields: Vec<Field> =
             reprs.map(|(n, repr)| Field::new(format!("c{n}"), arrow_type(repr), true)).collect();
@@ -296,12 +293,10 @@ impl Reader {
                 None => return Ok(None),
             },
         };
-        let mut columns: Vec<ArrayRef> = batch
-            .types()
-            .iter()
-            .zip(&batch.columns.columns)
-            .map(|(ty, column)| to_arrow(*ty, column))
-            .collect();
+        let read = self.opener.positions.iter().zip(&batch.columns.columns);
+        let read = read.map(|(at, column)| self.opener.table.types.decode(*at, column));
+        let mut columns: Vec<ArrayRef> =
+            read.collect::<crate::error::Result<_>>().map_err(external)?;
         if self.opener.has_row_id {
             let ids = batch.row_ids.iter().map(|id| *id as i64);
             columns.push(Arc::new(Int64Array::from_iter_values(ids)));

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use onlap::{DataType, Row, RowBatch};
+use onlap::{Row, RowBatch};
 
 use crate::error::Result;
 use crate::query::Encoder;
@@ -116,10 +116,6 @@ impl AnswerColumn {
     /// A column that is none of a table.
     pub fn new(name: impl Into<String>, ty: PgType) -> AnswerColumn {
         AnswerColumn { name: name.into(), ty, origin: (0, 0) }
-    }
-    /// A column of the engine's type.
-    pub fn of_engine(name: impl Into<String>, ty: DataType) -> AnswerColumn {
-        AnswerColumn::new(name, PgType::of_engine(ty))
     }
     /// For RowDescription.
     pub fn field(&self) -> Field {

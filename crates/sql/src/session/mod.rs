@@ -36,8 +36,8 @@ mod prepare;
 mod prepared;
 mod room;
 mod run;
-pub(crate) mod temporary;
 mod scroll;
+pub(crate) mod temporary;
 pub(crate) mod texts;
 mod transactions;
 pub mod values;
@@ -46,8 +46,8 @@ use answer::{Answer, AnswerColumn};
 use block::Block;
 pub use block::isolation_name;
 pub use prepare::{Prepared, missing_parameter};
-use temporary::Temporary;
 use scroll::Scroll;
+use temporary::Temporary;
 pub use values::Parameter;
 
 /// Who connects.
@@ -608,9 +608,23 @@ impl Session {
                     self.in_view(|_, view| crate::query::Reader::new(view).read(ty, text))?;
                 Ok(Parameter { ty, value })
             }
-            _ => parameter(ty, value, format),
+            _ => match value.filter(|bytes| format == 1 && is_sent(ty, bytes)) {
+                Some(bytes) => {
+                    // It travels on as its text.
+                    let text = self
+                        .in_view(|_, view| crate::query::Reader::new(view).sent_text(ty, bytes))?;
+                    Ok(Parameter { ty, value: onlap::Value::Text(text) })
+                }
+                None => parameter(ty, value, format),
+            },
         }
     }
+}
+
+/// Whether the binary form of a type's values is none of the engine's.
+fn is_sent(ty: PgType, bytes: &[u8]) -> bool {
+    let is_long = ty.oid == oid::NUMERIC && binary_value(ty, bytes).is_err();
+    is_long || ty.oid != 0 && (ty.engine().is_none() || matches!(ty.oid, oid::CHAR | oid::REGPROC))
 }
 
 fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter> {
@@ -621,7 +635,12 @@ fn parameter(ty: PgType, value: Option<&[u8]>, format: i16) -> Result<Parameter>
             let text = std::str::from_utf8(bytes).map_err(|_| {
                 SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\"")
             })?;
-            text_value(if ty.oid == 0 { PgType::new(oid::TEXT) } else { ty }, text)?
+            let known = if ty.oid == 0 { PgType::new(oid::TEXT) } else { ty };
+            match text_value(known, text) {
+                // PostgreSQL's numbers are longer than the engine's.
+                Err(_) if ty.oid == oid::NUMERIC => onlap::Value::Text(text.to_string()),
+                read => read?,
+            }
         }
         other => {
             let text = format!("unsupported format code: {other}");

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use onlap::{DataType, Value};
 use onlap_base::clock::{Clock, SystemClock};
+use onlap_pg::TypeRef;
 use onlap_pg::ast::{Execute, Prepare, TypeName};
 
 use super::answer::{Answer, AnswerColumn};
 use super::prepare::Prepared;
 use super::{Parameter, Roles, Session};
+use crate::columns::ColumnType;
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
 use crate::query::{Bound, stored};
 use crate::rights::Judge;
 use crate::settings::{Id, Value as Set};
-use crate::source::Source;
+use crate::source::{Source, strings};
 use crate::types::{PgType, names, oid, text_value};
 use crate::view::{ListedStatement, View};
 use crate::wire::Client;
@@ -30,8 +32,10 @@ impl Session {
         prepare: &Prepare,
     ) -> Result<Answer> {
         let name = prepare.name.to_string();
-        let types = prepare.types.iter().map(|ty| type_of(source, ty));
-        let types = types.collect::<Result<Vec<u32>>>()?;
+        let types = self.in_view(|_, view| {
+            let types = prepare.types.iter().map(|ty| type_of(view, source, ty));
+            types.collect::<Result<Vec<u32>>>()
+        })?;
         if self.statements.contains_key(&name) {
             let text = format!("prepared statement \"{name}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_STATEMENT, text));
@@ -122,8 +126,10 @@ fn arguments(
         return Ok(Vec::new());
     }
     // As texts, which are what a client would send.
+    let catalog = view.objects.made_types().catalog();
     let item = |(said, ty): (&onlap_pg::ast::Said, &PgType)| {
-        format!("({})::{}::text", source.of(said.span), names::format_type(*ty))
+        let ty = TypeRef { oid: ty.oid, modifier: ty.modifier };
+        format!("({})::{}::text", source.of(said.span), catalog.shown_with(ty))
     };
     let items: Vec<String> = execute.values.iter().zip(types).map(item).collect();
     let text = format!("SELECT {}", items.join(", "));
@@ -132,7 +138,12 @@ fn arguments(
     let mut batches = bound.batches(view, &text)?;
     let row = batches.next()?.ok_or_else(|| SqlError::new(state::INTERNAL, "no row of values"))?;
     let value = |(i, ty): (usize, &PgType)| {
-        let value = match stored::value_of(row.column(i), 0, DataType::Text)? {
+        let value = match stored::value_of(
+            crate::query::catalog(),
+            row.column(i),
+            0,
+            ColumnType::own(DataType::Text),
+        )? {
             Value::Text(text) => text_value(*ty, &text)?,
             other => other,
         };
@@ -142,12 +153,14 @@ fn arguments(
 }
 
 /// The OID of a type's name.
-fn type_of(source: Source<'_>, ty: &TypeName) -> Result<u32> {
+fn type_of(view: &View, source: Source<'_>, ty: &TypeName) -> Result<u32> {
     let shown = crate::ddl::type_shown(ty);
     if shown == "unknown" {
         return Ok(oid::UNKNOWN);
     }
-    names::by_name(&shown).ok_or_else(|| {
+    let made = view.objects.made_types().named(view, &strings(&ty.name));
+    let made = made.map(|made| if ty.bounds.is_empty() { made.oid } else { made.array });
+    names::by_name(&shown).or(made).ok_or_else(|| {
         let text = format!("type \"{shown}\" does not exist");
         source.at(SqlError::new(state::NO_OBJECT, text), ty.place)
     })

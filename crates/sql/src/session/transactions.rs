@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use onlap::{Isolation, TransactionOptions};
+use onlap::{Isolation, TableSchema, TransactionOptions};
 use onlap_pg::value::datetime::{Zone, find_zone};
 
 use super::Session;
 use super::block::{Block, isolation_of};
-use crate::catalog::{Kind, names};
+use crate::catalog::{Kind, Objects, names};
+use crate::columns::Types;
 use crate::error::{Result, SqlError, state};
 use crate::rights::ask::{database_oid, numbers, of_table};
 use crate::rights::{Action, Judge};
@@ -66,20 +67,32 @@ impl Session {
     pub(super) fn with_values_to_see(&self, error: SqlError) -> SqlError {
         match error.shows() {
             Some((table, columns)) if !self.may_read(table, columns) => error.without_values(),
-            _ => error,
+            Some((table, _)) => match self.known_table(table) {
+                Some((schema, objects)) => error.with_values(|column, value| {
+                    let at = schema.position_by_name(column)?;
+                    Types::of(&objects, &schema).print_kept(at, value)
+                }),
+                None => error,
+            },
+            None => error,
         }
     }
 
-    /// Whether the role may read columns of a table, which may be one of the transaction's own.
-    fn may_read(&self, table: &str, columns: &[String]) -> bool {
+    /// A table, which may be one of the transaction's own, and the catalog with what the transaction changed.
+    fn known_table(&self, table: &str) -> Option<(Arc<TableSchema>, Arc<Objects>)> {
         let objects = self.instance.objects();
         let objects = match &self.block {
             Some(block) if !block.pending.is_empty() => Arc::new(objects.with(&block.pending)),
             _ => objects,
         };
         let own = self.block.as_ref().and_then(|block| block.scope.tx().ok()?.table(table).ok());
-        let Some(found) = own.or_else(|| self.instance.db.table(table).ok()) else { return false };
-        let schema = found.schema();
+        let found = own.or_else(|| self.instance.db.table(table).ok())?;
+        Some((found.schema(), objects))
+    }
+
+    /// Whether the role may read columns of a table, which may be one of the transaction's own.
+    fn may_read(&self, table: &str, columns: &[String]) -> bool {
+        let Some((schema, objects)) = self.known_table(table) else { return false };
         let places = columns.iter().map(|name| schema.position_by_name(name));
         let Some(places) = places.collect::<Option<Vec<usize>>>() else { return false };
         let database = database_oid(&objects, &self.database);

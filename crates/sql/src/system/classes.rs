@@ -10,6 +10,7 @@ use super::rows::{Datum, Rows};
 use super::sight::Sight;
 use super::{grants, row_types, text};
 use crate::catalog::{Kind, oids};
+use crate::columns::Types;
 use crate::error::Result;
 use crate::row;
 use crate::types::{PgType, names, oid};
@@ -39,6 +40,7 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "pg_depend" => dependencies,
         "pg_description" => descriptions,
         "pg_rewrite" => rewrites,
+        "pg_enum" => row_types::labels,
         _ => return Ok(None),
     };
     Ok(Some(make(view, &Model::of(view)?)))
@@ -68,14 +70,18 @@ pub fn view_columns(view: &View, oid: u32) -> Vec<(String, PgType)> {
 
 /// The columns of a relation: name and type.
 pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
-    let of_table = |c: &ColumnSchema| (c.name.clone(), PgType::of_engine(c.ty));
     match &relation.what {
-        What::Table(table) => table.columns.iter().map(of_table).collect(),
+        What::Table(table) => {
+            let types = Types::of(&view.objects, table);
+            let names = table.columns.iter().map(|c| c.name.clone());
+            names.zip(types.iter().map(|ty| ty.pg)).collect()
+        }
         What::Index(table, at) => {
             let index = &table.indexes[*at];
             let ids = index.key.iter().map(|k| k.column).chain(index.include.iter().copied());
             let positions = ids.filter_map(|id| table.position(id));
-            positions.map(|at| of_table(&table.columns[at])).collect()
+            let types = Types::of(&view.objects, table);
+            positions.map(|at| (table.columns[at].name.clone(), types[at].pg)).collect()
         }
         What::Sequence(_) => vec![
             ("last_value".into(), PgType::new(oid::INT8)),
@@ -190,7 +196,7 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 -1,
                 i32::from(size),
                 number,
-                0,
+                i32::from(names::element_of(ty.oid).is_some()),
                 -1,
                 ty.modifier,
                 (1..=8).contains(&size),
@@ -266,7 +272,7 @@ fn operator_class(ty: PgType) -> i64 {
     }
 }
 
-fn indexes(_: &View, model: &Model) -> Rows {
+fn indexes(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "indexrelid indrelid indnatts indnkeyatts indisunique indnullsnotdistinct indisprimary \
          indisexclusion indimmediate indisclustered indisvalid indcheckxmin indisready indislive \
@@ -277,7 +283,8 @@ fn indexes(_: &View, model: &Model) -> Rows {
         let ids: Vec<_> =
             index.key.iter().map(|k| k.column).chain(index.include.iter().copied()).collect();
         let keys = index.key.iter().filter_map(|k| table.position(k.column));
-        let types: Vec<_> = keys.map(|at| PgType::of_engine(table.columns[at].ty)).collect();
+        let all = Types::of(&view.objects, table);
+        let types: Vec<_> = keys.map(|at| all[at].pg).collect();
         rows.push(row![
             relation.oid,
             oids::of_table(table.id),

@@ -57,5 +57,31 @@ pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
         list.extend(tail());
         rows.push(list);
     }
+    for made in view.objects.made_types().of_database(&view.database) {
+        let schema = model.schema_oid(&made.name.schema);
+        // enum_in and its like.
+        let mut own = row![made.oid, &made.name.name, schema, made.owner, 4, true];
+        own.extend(row!["e", "E", false, true, ",", 0, 0, 0, made.array]);
+        own.extend(row![3506, 3507, 3532, 3533, 0, 0, 0]);
+        own.extend(row!["i", "p", false, 0, -1, 0, 0, Datum::Null, Datum::Null, Datum::Null]);
+        rows.push(own);
+        let name = format!("_{}", made.name.name);
+        let mut list = row![made.array, name, schema, made.owner, -1, false];
+        list.extend(row!["b", "A", false, true, ",", 0, 6179, made.oid, 0]);
+        list.extend(row![750, 751, 2400, 2401, 0, 0, 3816]);
+        list.extend(row!["i", "x", false, 0, -1, 0, 0, Datum::Null, Datum::Null, Datum::Null]);
+        rows.push(list);
+    }
     Ok(Some(rows))
+}
+
+/// pg_enum.
+pub fn labels(view: &View, _: &Model) -> Rows {
+    let mut rows = Rows::of("oid enumtypid enumsortorder enumlabel");
+    for made in view.objects.made_types().of_database(&view.database) {
+        for label in &made.labels {
+            rows.push(row![label.oid, made.oid, label.order, &label.text]);
+        }
+    }
+    rows
 }

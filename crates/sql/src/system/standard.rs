@@ -81,11 +81,12 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
     let null = || Datum::Null;
     let length = match ty.oid {
         oid::VARCHAR | oid::BPCHAR if ty.modifier > 4 => Datum::from(ty.modifier - 4),
+        oid::BIT | oid::VARBIT if ty.modifier > 0 => Datum::from(ty.modifier),
         _ => Datum::Null,
     };
     let octets = match (ty.oid, &length) {
         (oid::TEXT | oid::VARCHAR | oid::BPCHAR, Datum::Null) => Datum::Int(1 << 30),
-        (_, Datum::Int(n)) => Datum::Int(4 * n),
+        (oid::VARCHAR | oid::BPCHAR, Datum::Int(n)) => Datum::Int(4 * n),
         _ => Datum::Null,
     };
     let (precision, radix, scale) = match ty.oid {
@@ -94,32 +95,43 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
         oid::INT8 => (Datum::Int(64), Datum::Int(2), Datum::Int(0)),
         oid::FLOAT4 => (Datum::Int(24), Datum::Int(2), null()),
         oid::FLOAT8 => (Datum::Int(53), Datum::Int(2), null()),
-        oid::NUMERIC if ty.modifier >= 4 => {
-            let packed = ty.modifier - 4;
-            (Datum::from(packed >> 16), Datum::Int(10), Datum::from(packed & 0xffff))
-        }
-        oid::NUMERIC => (null(), Datum::Int(10), null()),
+        oid::NUMERIC => match onlap_pg::value::numeric::precision_and_scale(ty.modifier) {
+            Some((precision, scale)) => {
+                (Datum::from(precision), Datum::Int(10), Datum::from(scale))
+            }
+            None => (null(), Datum::Int(10), null()),
+        },
         _ => (null(), null(), null()),
     };
     let time = match ty.oid {
         oid::DATE => Datum::Int(0),
-        oid::TIME | oid::TIMESTAMP | oid::TIMESTAMPTZ | oid::INTERVAL => Datum::Int(6),
+        oid::TIME | oid::TIMETZ | oid::TIMESTAMP | oid::TIMESTAMPTZ => match ty.modifier {
+            0..=6 => Datum::from(ty.modifier),
+            _ => Datum::Int(6),
+        },
+        oid::INTERVAL => match ty.modifier & 0xffff {
+            precision @ 0..=6 if ty.modifier >= 0 => Datum::from(precision),
+            _ => Datum::Int(6),
+        },
         _ => Datum::Null,
     };
     let name = match names::element_of(ty.oid) {
+        None if ty.oid >= crate::catalog::oids::FIRST_OWN => "USER-DEFINED".to_string(),
         Some(_) => "ARRAY".to_string(),
         // The standard's name of bpchar goes without its length.
         None if ty.oid == oid::BPCHAR => "character".to_string(),
+        None if ty.oid == oid::BIT => "bit".to_string(),
         None => names::format_type(PgType::new(ty.oid)),
     };
     vec![name.into(), length, octets, precision, radix, scale, time]
 }
 
-fn udt_name(ty: PgType) -> String {
-    let element = names::element_of(ty.oid);
-    let wanted = element.unwrap_or(ty.oid);
-    let name = names::all().iter().find(|t| t.0 == wanted).map_or("unknown", |t| t.2);
-    if element.is_some() { format!("_{name}") } else { name.to_string() }
+fn udt_name(view: &View, ty: PgType) -> String {
+    if let Some(made) = view.objects.made_types().get(ty.oid) {
+        let array = if made.array == ty.oid { "_" } else { "" };
+        return format!("{array}{}", made.name.name);
+    }
+    names::internal(ty.oid)
 }
 
 fn all_columns(view: &View, model: &Model) -> Rows {
@@ -146,6 +158,10 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 continue;
             }
             let mut row = type_facts(ty);
+            let made = view.objects.made_types().get(ty.oid);
+            if made.is_some_and(|made| made.array == ty.oid) {
+                row[0] = "ARRAY".into();
+            }
             row.extend(row![
                 &view.database,
                 &relation.name.schema,
@@ -156,7 +172,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 yes(column.is_none_or(|c| c.nullable)),
                 &view.database,
                 PG_CATALOG,
-                udt_name(ty),
+                udt_name(view, ty),
                 number.to_string(),
                 "NO",
                 yes(identity.is_some()),

@@ -37,9 +37,6 @@ pub fn binary_value(ty: PgType, bytes: &[u8]) -> Result<Value> {
             .map(|s| Value::Text(s.to_string()))
             .map_err(|_| SqlError::new("22021", "invalid byte sequence for encoding \"UTF8\""))
     };
-    if let Some(element) = super::names::element_of(ty.oid) {
-        return super::array_input::array_text(element, bytes).map(Value::Text);
-    }
     Ok(match ty.oid {
         oid::BOOL => Value::Bool(fixed::<1>(bytes).ok_or_else(wrong)?[0] != 0),
         oid::INT2 => Value::Int(i16::from_be_bytes(fixed(bytes).ok_or_else(wrong)?).into()),

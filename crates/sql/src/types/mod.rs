@@ -9,8 +9,8 @@
 //! | date, time, timestamp, timestamptz | the same |
 
 use onlap::DataType;
+use onlap_pg::value::numeric::precision_and_scale;
 
-mod array_input;
 mod cell;
 mod input;
 pub mod names;
@@ -44,6 +44,9 @@ pub mod oid {
     pub const TIMESTAMP: u32 = 1114;
     pub const TIMESTAMPTZ: u32 = 1184;
     pub const INTERVAL: u32 = 1186;
+    pub const TIMETZ: u32 = 1266;
+    pub const BIT: u32 = 1560;
+    pub const VARBIT: u32 = 1562;
     pub const NUMERIC: u32 = 1700;
     pub const REGCLASS: u32 = 2205;
     pub const REGTYPE: u32 = 2206;
@@ -115,11 +118,7 @@ impl PgType {
             | oid::REGROLE => DataType::Int8,
             oid::FLOAT4 => DataType::Float4,
             oid::FLOAT8 => DataType::Float8,
-            oid::NUMERIC if self.modifier >= 4 => {
-                let packed = self.modifier - 4;
-                DataType::Numeric(Some(((packed >> 16) as u8, (packed & 0xffff) as u8)))
-            }
-            oid::NUMERIC => DataType::Numeric(None),
+            oid::NUMERIC => DataType::Numeric(self.precision_and_scale()),
             oid::VARCHAR => length(self.modifier).map_or(DataType::Text, DataType::Varchar),
             oid::BPCHAR => length(self.modifier).map_or(DataType::Text, DataType::Char),
             oid::TEXT | oid::NAME | oid::UNKNOWN | oid::CHAR => DataType::Text,
@@ -134,26 +133,15 @@ impl PgType {
         })
     }
 
+    /// Precision and scale of a numeric of which the engine has the values.
+    fn precision_and_scale(self) -> Option<(u8, u8)> {
+        let (precision, scale) = precision_and_scale(self.modifier)?;
+        let (precision, scale) = (u8::try_from(precision).ok()?, u8::try_from(scale).ok()?);
+        ((1..=38).contains(&precision) && scale <= precision).then_some((precision, scale))
+    }
+
     /// Bytes of a value, as RowDescription has them; negative where they vary.
     pub fn size(self) -> i16 {
-        match self.oid {
-            oid::BOOL | oid::CHAR => 1,
-            oid::INT2 => 2,
-            oid::INT4
-            | oid::FLOAT4
-            | oid::DATE
-            | oid::OID
-            | oid::REGCLASS
-            | oid::REGTYPE
-            | oid::REGPROC
-            | oid::REGPROCEDURE
-            | oid::REGNAMESPACE
-            | oid::REGROLE => 4,
-            oid::INT8 | oid::FLOAT8 | oid::TIME | oid::TIMESTAMP | oid::TIMESTAMPTZ => 8,
-            oid::UUID | oid::INTERVAL => 16,
-            oid::NAME => 64,
-            oid::UNKNOWN => -2,
-            _ => -1,
-        }
+        crate::query::catalog().get_type(self.oid).map_or(-1, |ty| ty.length)
     }
 }

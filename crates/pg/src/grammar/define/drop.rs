@@ -34,7 +34,6 @@ const DROPPED: &[Keyword] = &[
     Keyword::Text,
     Keyword::Transform,
     Keyword::Trigger,
-    Keyword::Type,
 ];
 
 /// What COMMENT may be on that is not read here.
@@ -79,6 +78,7 @@ impl Parser<'_> {
             Kind::Word(K::View) => DropKind::View,
             Kind::Word(K::Sequence) => DropKind::Sequence,
             Kind::Word(K::Schema) => DropKind::Schema,
+            Kind::Word(K::Type) => DropKind::Type,
             Kind::Word(K::Materialized) => {
                 self.advance();
                 if !self.at_word(K::View) {

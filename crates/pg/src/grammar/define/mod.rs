@@ -7,6 +7,7 @@ mod index;
 mod role;
 mod sequence;
 mod table;
+mod types;
 mod view;
 
 use super::keyword::Keyword;
@@ -47,7 +48,6 @@ const MADE: &[Keyword] = &[
     Keyword::Transform,
     Keyword::Trigger,
     Keyword::Trusted,
-    Keyword::Type,
 ];
 
 /// What CREATE OR REPLACE may make that is not read here.
@@ -90,7 +90,6 @@ const ALTERED: &[Keyword] = &[
     Keyword::Tablespace,
     Keyword::Text,
     Keyword::Trigger,
-    Keyword::Type,
 ];
 
 /// A statement about an object that is no relation.
@@ -157,6 +156,7 @@ impl Parser<'_> {
                 self.advance();
                 self.create_role(word == K::User)
             }
+            Kind::Word(K::Type) if plain => self.create_type(),
             _ if plain && self.at_any(MADE) => self.other(K::Create),
             _ => Err(self.unexpected()),
         }
@@ -292,6 +292,7 @@ impl Parser<'_> {
                 self.advance();
                 self.alter_role()
             }
+            Kind::Word(K::Type) => self.alter_type(),
             _ if self.at_any(ALTERED) => self.other(K::Alter),
             _ => Err(self.unexpected()),
         }

@@ -6,6 +6,7 @@ use onlap_pg::ast::{self, TableChange, TableRule};
 use super::steps::Step;
 use crate::catalog::names::TEMPORARY;
 use crate::catalog::{Name, oids};
+use crate::columns::Types;
 use crate::ddl::change::notice;
 use crate::ddl::constraints::{Collector, Constraint};
 use crate::ddl::{naming, temporary, view as views};
@@ -22,6 +23,8 @@ pub struct Actions<'a> {
     pub(super) name: &'a Name,
     pub(super) table: &'a Table,
     pub(super) schema: std::sync::Arc<TableSchema>,
+    /// What its columns are to PostgreSQL.
+    pub(super) types: Types,
     /// What is to be done.
     pub steps: Vec<Step>,
 }
@@ -34,7 +37,9 @@ impl<'a> Actions<'a> {
         name: &'a Name,
         table: &'a Table,
     ) -> Actions<'a> {
-        Actions { view, source, name, table, schema: table.schema(), steps: Vec::new() }
+        let schema = table.schema();
+        let types = Types::of(&view.objects, &schema);
+        Actions { view, source, name, table, schema, types, steps: Vec::new() }
     }
 
     /// Adds the steps of one action.

@@ -1,18 +1,20 @@
 //! Which steps do actions on columns take?
 
-use onlap::{DataType, TableChanges, Value, convert};
+use onlap::{TableChanges, Value, convert};
 use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, SequenceOption};
 use serde_json::json;
 
 use super::actions::Actions;
 use super::steps::Step;
-use crate::catalog::{Kind, Name, oids};
+use crate::catalog::{Kind, Name, column_types, oids};
+use crate::columns::ColumnType;
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, default_of};
 use crate::ddl::constraints::Collector;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
+use crate::types::oid;
 use crate::wire::Client;
 
 /// Functions that give every row another value.
@@ -38,7 +40,7 @@ impl Actions<'_> {
         }
         let value = self.value_of_rows(&column)?;
         let computed = matches!(column.default, Default::Computed(_));
-        let mut changes = TableChanges::new().add_column(&name, column.ty, value);
+        let mut changes = TableChanges::new().add_column(&name, column.ty.engine, value);
         if computed {
             changes = changes.drop_default(&name);
         }
@@ -46,9 +48,13 @@ impl Actions<'_> {
             changes = changes.set_not_null(&name);
         }
         self.steps.push(Step::Changes(changes));
+        if !column.ty.is_own() {
+            let body = column_types::body(column.ty.pg);
+            self.steps.push(Step::Note(Kind::ColumnType, name.clone(), Some(body)));
+        }
         self.default_steps(&column)?;
-        let mut columns: Vec<_> =
-            self.schema.columns.iter().map(|c| (c.name.clone(), c.ty)).collect();
+        let known = self.schema.columns.iter().map(|c| c.name.clone());
+        let mut columns: Vec<_> = known.zip(self.types.iter().copied()).collect();
         columns.push((name, column.ty));
         let mut collector = Collector::new(self.view, self.source, self.name, columns);
         collector.column(&column)?;
@@ -80,7 +86,7 @@ impl Actions<'_> {
                     return refuse("with a default that differs by row");
                 }
                 let one = defaults::columns(self.view, &[(column.ty, sql)], 1)?;
-                Ok(Some(convert::read_value(column.ty, &one[0], 0)))
+                Ok(Some(convert::read_value(column.ty.engine, &one[0], 0)))
             }
             _ => Ok(None),
         }
@@ -124,7 +130,7 @@ impl Actions<'_> {
         let changes = match change {
             ColumnChange::Storage => return Ok(()),
             ColumnChange::SetDefault(said) => {
-                let ty = self.schema.columns[at].ty;
+                let ty = self.types[at];
                 let default = default_of(self.view, self.source, said, ty)?;
                 self.set_default(at, default);
                 return Ok(());
@@ -165,17 +171,36 @@ impl Actions<'_> {
                 if let Some(order) = order {
                     collation(order)?;
                 }
-                let (ty, _) = column_type(self.source, to)?;
+                let (ty, _) = column_type(self.view, self.source, to)?;
                 let using = using.as_ref().map(|said| said.expr);
                 if !using.is_none_or(|e| self.is_plain_cast(e, name, ty)) {
                     return Err(SqlError::unsupported("ALTER COLUMN TYPE with this USING")
                         .hint("Add a column of the new type, UPDATE it, and drop the old one."));
                 }
                 self.must_be_unread(at)?;
-                changes.set_type(name, ty)
+                return self.set_type(at, ty);
             }
         };
         self.steps.push(Step::Changes(changes));
+        Ok(())
+    }
+
+    /// Sets a type that the engine has, or one that keeps the same values in the same form.
+    fn set_type(&mut self, at: usize, ty: ColumnType) -> Result<()> {
+        let (old, name) = (self.types[at], self.schema.columns[at].name.clone());
+        let is_named = |ty: ColumnType| ty.is_own() || ty.pg.oid == oid::VARCHAR;
+        let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
+        if !(is_same || is_named(old) && is_named(ty)) {
+            let (from, to) = (old.shown(), ty.shown());
+            let text = format!("ALTER COLUMN TYPE from {from} to {to}");
+            return Err(SqlError::unsupported(text)
+                .hint("Add a column of the new type, UPDATE it, and drop the old one."));
+        }
+        self.steps.push(Step::Changes(TableChanges::new().set_type(&name, ty.engine)));
+        if old != ty {
+            let body = (!ty.is_own()).then(|| column_types::body(ty.pg));
+            self.steps.push(Step::Note(Kind::ColumnType, name, body));
+        }
         Ok(())
     }
 
@@ -215,7 +240,7 @@ impl Actions<'_> {
 
     /// ALTER COLUMN ADD GENERATED: the column is filled by a sequence of its own from now on.
     fn add_identity(&mut self, at: usize, always: bool, options: &[SequenceOption]) -> Result<()> {
-        let mut options = sequence::Options::of(self.source, options)?;
+        let mut options = sequence::Options::of(options)?;
         let column = &self.schema.columns[at];
         if column.nullable {
             let text = format!(
@@ -226,7 +251,7 @@ impl Actions<'_> {
             return Err(SqlError::new("55000", text));
         }
         options.ty.get_or_insert(column.ty);
-        let mut declared = Declared::plain(column.name.clone(), column.ty);
+        let mut declared = Declared::plain(column.name.clone(), self.types[at]);
         declared.not_null = true;
         declared.sequence = Some(OwnSequence { options, identity: Some(always) });
         self.default_steps(&declared)
@@ -254,11 +279,11 @@ impl Actions<'_> {
     }
 
     /// Whether an expression is the column itself, cast to the new type.
-    fn is_plain_cast(&self, expr: ExprId, column: &str, ty: DataType) -> bool {
+    fn is_plain_cast(&self, expr: ExprId, column: &str, ty: ColumnType) -> bool {
         match self.source.tree.expr(expr) {
             Expr::Column(path) => matches!(&path[..], [name] if &**name == column),
             Expr::Cast(inner, to) => {
-                column_type(self.source, to).is_ok_and(|(to, _)| to == ty)
+                column_type(self.view, self.source, to).is_ok_and(|(to, _)| to == ty)
                     && self.is_plain_cast(*inner, column, ty)
             }
             _ => false,

@@ -184,11 +184,12 @@ fn move_notes(
             continue;
         }
         let new = after.position_by_name(&old.name).map(|at| after.columns[at].id);
-        for kind in [Kind::Default, Kind::Identity] {
+        for kind in [Kind::Default, Kind::Identity, Kind::ColumnType] {
             let key = defaults::key(before.id, old.id);
             let Some(object) = view.objects.get(kind, &key) else { continue };
             session.put(kind, &key, None)?;
-            if let Some(new) = new {
+            // Who changes a type notes what it is now.
+            if let Some(new) = new.filter(|_| kind != Kind::ColumnType) {
                 session.put(kind, &defaults::key(after.id, new), Some(object.body.clone()))?;
             }
         }

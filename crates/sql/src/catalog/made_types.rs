@@ -1,0 +1,155 @@
+//! Which types did databases make themselves?
+//!
+//! Enums: a row of the catalog for each, with its labels in their order. A label's place is a number; one that comes between
+//! two others gets a number between theirs, so that what columns keep never changes. Thread safety: read only.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use onlap_pg::catalog::{Catalog, Kind as TypeKind, Label as Known, Type};
+use serde_json::{Value as Json, json};
+
+use super::names::quote;
+use super::objects::Object;
+use super::{Name, oids};
+use crate::view::View;
+
+/// A label of an enum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Label {
+    /// What it is.
+    pub text: String,
+    /// Its place.
+    pub order: f64,
+    /// Its OID.
+    pub oid: u32,
+}
+
+/// An enum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    /// Its OID.
+    pub oid: u32,
+    /// That of its arrays.
+    pub array: u32,
+    /// Its database.
+    pub database: String,
+    /// Its name there.
+    pub name: Name,
+    /// The role that owns it.
+    pub owner: u32,
+    /// Its labels in their order.
+    pub labels: Vec<Label>,
+}
+
+impl Made {
+    fn read(engine: &str, object: &Object) -> Option<Made> {
+        let number = |json: &Json| u32::try_from(json.as_u64()?).ok();
+        let (database, name) = Name::of_engine(engine);
+        let labels = object.body["labels"].as_array()?.iter();
+        let label = |label: &Json| {
+            let text = label[0].as_str()?.to_string();
+            Some(Label { text, order: label[1].as_f64()?, oid: number(&label[2])? })
+        };
+        Some(Made {
+            oid: oids::of_object(object.number),
+            array: oids::of_object(number(&object.body["array"])?),
+            database,
+            name,
+            owner: number(&object.body["owner"])?,
+            labels: labels.map(label).collect::<Option<_>>()?,
+        })
+    }
+
+    /// As it is kept.
+    pub fn body(&self) -> Json {
+        let labels = self.labels.iter().map(|label| json!([label.text, label.order, label.oid]));
+        let labels: Vec<Json> = labels.collect();
+        // Numbers of objects, from which OIDs follow.
+        let array = self.array - oids::of_object(0);
+        json!({ "array": array, "owner": self.owner, "labels": labels })
+    }
+
+    /// Its name, with the schema where that is said.
+    pub fn shown(&self, qualified: bool) -> String {
+        let name = quote(&self.name.name);
+        if qualified { format!("{}.{name}", quote(&self.name.schema)) } else { name }
+    }
+
+    /// It and its array, as statements know them; by no name where none may find it.
+    fn types(&self, shown: String, is_seen: bool) -> [Type; 2] {
+        let name = if is_seen { self.name.name.as_str() } else { "" };
+        let mut ty = Type::made(self.oid, name, TypeKind::Enum, b'E', self.array);
+        ty.shown = shown.into();
+        let label =
+            |label: &Label| Known { order: label.order, text: Cow::Owned(label.text.clone()) };
+        ty.labels = self.labels.iter().map(label).collect();
+        let mut array = Type::array_of(&ty);
+        if !is_seen {
+            array.name = Cow::Borrowed("");
+        }
+        [ty, array]
+    }
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub struct MadeTypes {
+    all: Vec<Made>,
+    catalog: Arc<Catalog>,
+}
+
+impl MadeTypes {
+    /// What rows of the catalog say; the name of a row that no release wrote otherwise.
+    pub fn of<'a>(rows: impl Iterator<Item = (&'a str, &'a Object)>) -> Result<MadeTypes, String> {
+        let read = |(name, object)| Made::read(name, object).ok_or_else(|| name.to_string());
+        let all = rows.map(read).collect::<Result<Vec<Made>, String>>()?;
+        let shown = |made: &Made| made.shown(made.name.schema != "public");
+        let types = all.iter().flat_map(|made| made.types(shown(made), false)).collect();
+        Ok(MadeTypes { catalog: Arc::new(Catalog::with(types)), all })
+    }
+
+    /// PostgreSQL's types and these, by their OIDs.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// The same as a statement finds and writes them.
+    pub fn seen_from(&self, view: &View) -> Catalog {
+        if self.all.is_empty() {
+            return Catalog::new();
+        }
+        let all = self.all.iter().filter(|made| made.database == view.database);
+        let types = all.flat_map(|made| {
+            let found = self.named(view, std::slice::from_ref(&made.name.name));
+            let is_seen = found.is_some_and(|found| found.oid == made.oid);
+            made.types(made.shown(!is_seen), is_seen)
+        });
+        Catalog::with(types.collect())
+    }
+
+    /// Those of a database.
+    pub fn of_database<'a>(&'a self, database: &'a str) -> impl Iterator<Item = &'a Made> {
+        self.all.iter().filter(move |made| made.database == database)
+    }
+
+    /// One by its OID, or by that of its arrays.
+    pub fn get(&self, oid: u32) -> Option<&Made> {
+        self.all.iter().find(|made| made.oid == oid || made.array == oid)
+    }
+
+    /// One by its name, in the schema that is named or the first of the path that has it.
+    pub fn named(&self, view: &View, parts: &[String]) -> Option<&Made> {
+        let is = |made: &&Made, schema: &str, name: &str| {
+            made.database == view.database && made.name.schema == schema && made.name.name == name
+        };
+        match parts {
+            [name] => view
+                .path()
+                .filter(|schema| view.may_look_in(schema))
+                .find_map(|schema| self.all.iter().find(|made| is(made, schema, name))),
+            [.., schema, name] => self.all.iter().find(|made| is(made, schema, name)),
+            [] => None,
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! How does a value get into a column?
+
+use onlap::Value;
+use onlap_kernels::{Datum, output, repr, send};
+use onlap_pg::catalog::Catalog;
+use onlap_pg::value::numeric::Numeric;
+
+use super::{ColumnType, Form, arrays, ordered, with_cx};
+use crate::error::{Result, SqlError};
+use crate::query::stored::stored;
+
+/// A value of steps as a column keeps it.
+pub(super) fn value(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Result<Value> {
+    let bytes = match value {
+        Datum::Null => return Ok(Value::Null),
+        Datum::Oid(number) => return Ok(Value::Int(i64::from(*number))),
+        Datum::Char(byte) => return Ok(Value::Int(i64::from(*byte))),
+        value if matches!(ty.form, Form::Own | Form::Named | Form::Enum) => {
+            return stored(value, ty.engine);
+        }
+        Datum::Bytes(bytes) => bytes,
+        _ => return Err(none(ty)),
+    };
+    let mut out = Vec::new();
+    let made = match ty.form {
+        Form::Jsonb => {
+            let mut text = String::new();
+            with_cx(catalog, |cx| output(cx, ty.pg.oid, value, &mut text))?;
+            return Ok(Value::Text(text));
+        }
+        Form::Interval => ordered::put_interval(bytes, &mut out),
+        Form::TimeTz => ordered::put_timetz(bytes, &mut out),
+        Form::Bits => ordered::put_bits(bytes, &mut out),
+        Form::Numeric => ordered::put_numeric(&Numeric::load(bytes), &mut out),
+        Form::Array(element) => repr(catalog, element).map(|own| arrays::put(bytes, own, &mut out)),
+        _ => Some(with_cx(catalog, |cx| send(cx, ty.pg.oid, value, &mut out))?),
+    };
+    made.map(|()| Value::Bytes(out)).ok_or_else(|| none(ty))
+}
+
+fn none(ty: ColumnType) -> SqlError {
+    SqlError::new("XX000", format!("no value of type {}", ty.shown()))
+}

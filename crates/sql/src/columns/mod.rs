@@ -1,0 +1,349 @@
+//! How does a table keep values of a type that the engine does not have?
+//!
+//! The engine has some twenty types. A column of any other type of PostgreSQL is a column of one of those, and its true
+//! type, with its modifier, is a row of the SQL catalog ([`crate::catalog::column_types`]): the engine and its files know
+//! nothing of it. What is kept is the value in a form that can be read again exactly, and that, where it is *ordered*,
+//! sorts as PostgreSQL sorts the type and is equal where PostgreSQL says equal. Indexes are of ordered forms alone.
+//!
+//! | type | kept as | form | ordered |
+//! |---|---|---|---|
+//! | those of the engine | themselves | | yes |
+//! | varchar without a length, name | Text | the text | yes |
+//! | bpchar without a length | Text | the text: blanks at its end do not count | no |
+//! | oid, xid, cid, reg*, money | Int8 | the number | yes |
+//! | "char" | Int2 | the byte | yes |
+//! | time(p), timestamp(p), timestamptz(p) | Time, Timestamp, Timestamptz | rounded before | yes |
+//! | timetz, bit, varbit | Bytea | [`ordered`] | yes |
+//! | numeric(p, s) beyond the engine's | Bytea | [`ordered`] | yes |
+//! | enums | Float8 | the place of the label | yes |
+//! | interval | Bytea | [`ordered`]: '1 mon' and '30 days' are equal and not the same | no |
+//! | arrays of what is its own key (whole numbers, texts, times, uuid, enums) | Bytea | [`arrays`] | yes |
+//! | jsonb | Json | the canonical text | no |
+//! | other arrays, inet, cidr, macaddr | Bytea | PostgreSQL's binary form | no |
+//!
+//! These forms are on disk: they never change. A better one is another [`Form`], named in the catalog's row.
+//!
+//! Thread safety: pure functions; what is known of columns is read only.
+
+mod arrays;
+mod decode;
+mod encode;
+mod ordered;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use onlap::{Column, DataType, TableSchema, Value, convert};
+use onlap_kernels::{Cx, Datum, Repr, Session, output, repr};
+use onlap_pg::catalog::Catalog;
+use onlap_pg::value::{Settings, numeric};
+use onlap_pg::{Error, Oid, TypeRef};
+
+use crate::catalog::Objects;
+use crate::error::{Result, SqlError};
+use crate::types::{PgType, names, oid};
+
+/// How values of a column are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The engine has the type.
+    Own,
+    /// The engine has the values, under another name.
+    Named,
+    /// jsonb, as its text.
+    Jsonb,
+    /// interval
+    Interval,
+    /// timetz
+    TimeTz,
+    /// bit, varbit
+    Bits,
+    /// numeric of a declared scale.
+    Numeric,
+    /// An array of what is its own key.
+    Array(Oid),
+    /// The place of an enum's label.
+    Enum,
+    /// PostgreSQL's binary form.
+    Sent,
+}
+
+/// A column's type: PostgreSQL's, and the engine's that keeps it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ColumnType {
+    /// What it is to PostgreSQL.
+    pub pg: PgType,
+    /// What it is to the engine.
+    pub engine: DataType,
+    /// How the one is kept in the other.
+    pub form: Form,
+}
+
+impl ColumnType {
+    /// A type of the engine.
+    pub fn own(engine: DataType) -> ColumnType {
+        ColumnType { pg: PgType::of_engine(engine), engine, form: Form::Own }
+    }
+
+    /// How a table keeps values of a type; `None` for a type that no column can have.
+    pub fn of(catalog: &Catalog, pg: PgType) -> Option<ColumnType> {
+        if let Some(engine) = pg.engine()
+            && PgType::of_engine(engine) == pg
+        {
+            return Some(ColumnType::own(engine));
+        }
+        let (engine, form) = kept(catalog, pg)?;
+        Some(ColumnType { pg, engine, form })
+    }
+
+    /// Whether the engine has the type.
+    pub fn is_own(self) -> bool {
+        self.form == Form::Own
+    }
+
+    /// Whether the native tier may read and write values as the engine has them.
+    pub fn is_native(self) -> bool {
+        self.is_own() || self.pg.oid == oid::VARCHAR
+    }
+
+    /// Whether what the native tier compares values with is what PostgreSQL does.
+    pub fn takes_conditions(self) -> bool {
+        let times = [oid::TIME, oid::TIMESTAMP, oid::TIMESTAMPTZ];
+        self.is_native() || times.contains(&self.pg.oid)
+    }
+
+    /// Whether the engine compares values as PostgreSQL does, with constants of its own type.
+    pub fn compares_natively(self) -> bool {
+        self.shows_natively() && self.form != Form::Jsonb
+    }
+
+    /// Whether the native tier may show values as the engine has them.
+    pub fn shows_natively(self) -> bool {
+        let plain = [oid::NAME, oid::OID, oid::TIME, oid::TIMESTAMP, oid::TIMESTAMPTZ];
+        self.is_native()
+            || self.form == Form::Jsonb
+            || self.form == Form::Named && plain.contains(&self.pg.oid)
+    }
+
+    /// Whether kept values sort and are equal as those of the type.
+    pub fn is_ordered(self) -> bool {
+        match self.form {
+            Form::Own => self.engine.is_ordered(),
+            Form::Named if self.pg.oid == oid::BPCHAR => false,
+            Form::Named | Form::TimeTz | Form::Bits | Form::Numeric => true,
+            Form::Array(_) | Form::Enum => true,
+            Form::Interval | Form::Jsonb | Form::Sent => false,
+        }
+    }
+
+    /// Whether another type's values are kept in the same form, so that it is another name and no other value.
+    pub fn is_kept_as(self, other: ColumnType) -> bool {
+        self.engine == other.engine && self.form == other.form && self.pg.oid == other.pg.oid
+    }
+
+    /// The name of the type, with its modifier.
+    pub fn shown(self) -> String {
+        names::format_type(self.pg)
+    }
+
+    /// The same, of types that a database made too.
+    pub fn shown_in(self, catalog: &Catalog) -> String {
+        catalog.shown_with(TypeRef { oid: self.pg.oid, modifier: self.pg.modifier })
+    }
+}
+
+/// The engine's type for one that it does not have.
+fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
+    let base = catalog.base_type(pg.oid);
+    Some(match base {
+        oid::VARCHAR if pg.modifier < 4 => (DataType::Text, Form::Named),
+        // Without a length it is as long as its values, and its blanks do not count.
+        oid::NAME | oid::BPCHAR => (DataType::Text, Form::Named),
+        // oid, xid, cid, regproc, the reg* of names, money
+        26 | 28 | 29 | 24 | 2202..=2206 | 4096 | 4089 | 790 => (DataType::Int8, Form::Named),
+        oid::CHAR => (DataType::Int2, Form::Named),
+        oid::TIME => (DataType::Time, Form::Named),
+        oid::TIMESTAMP => (DataType::Timestamp, Form::Named),
+        oid::TIMESTAMPTZ => (DataType::Timestamptz, Form::Named),
+        oid::JSONB => (DataType::Json, Form::Jsonb),
+        oid::INTERVAL => (DataType::Bytea, Form::Interval),
+        oid::TIMETZ => (DataType::Bytea, Form::TimeTz),
+        oid::BIT | oid::VARBIT => (DataType::Bytea, Form::Bits),
+        oid::NUMERIC if numeric::precision_and_scale(pg.modifier).is_some() => {
+            (DataType::Bytea, Form::Numeric)
+        }
+        // inet, cidr, macaddr, macaddr8
+        869 | 650 | 829 | 774 => (DataType::Bytea, Form::Sent),
+        _ if catalog.is_enum(base) => (DataType::Float8, Form::Enum),
+        _ => {
+            let element = catalog.element(base)?;
+            // What has no values here, and what is no element of PostgreSQL's binary form.
+            repr(catalog, element).filter(|_| is_sent(catalog, element))?;
+            match arrays::is_plain(catalog, element) {
+                true => (DataType::Bytea, Form::Array(element)),
+                false => (DataType::Bytea, Form::Sent),
+            }
+        }
+    })
+}
+
+/// Whether values of an element's type have a binary form that can be read again.
+fn is_sent(catalog: &Catalog, element: Oid) -> bool {
+    use onlap_pg::catalog::Kind;
+    let kind = catalog.get_type(element).map(|ty| ty.kind);
+    matches!(kind, Some(Kind::Base | Kind::Enum))
+        && !matches!(element, oid::RECORD | oid::ACLITEM | 194 | 2275 | 4072 | 142 | 705)
+}
+
+/// The types of a table's columns, in their order.
+#[derive(Clone)]
+pub struct Types {
+    all: Arc<[ColumnType]>,
+    catalog: Arc<Catalog>,
+}
+
+impl std::fmt::Debug for Types {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.all.fmt(f)
+    }
+}
+
+impl std::ops::Index<usize> for Types {
+    type Output = ColumnType;
+    fn index(&self, at: usize) -> &ColumnType {
+        &self.all[at]
+    }
+}
+
+impl Types {
+    /// Of a table, as the catalog has it.
+    pub fn of(objects: &Objects, schema: &TableSchema) -> Types {
+        let catalog = objects.made_types().catalog();
+        let noted = objects.column_types().of_table(schema.id);
+        let one = |column: &onlap::ColumnSchema| {
+            let pg = noted.and_then(|noted| noted.get(&column.id).copied());
+            let known = pg.and_then(|pg| ColumnType::of(catalog, pg));
+            known.unwrap_or_else(|| ColumnType::own(column.ty))
+        };
+        let all = schema.columns.iter().map(one).collect();
+        Types { all, catalog: Arc::clone(catalog) }
+    }
+
+    /// What their types are found in.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &ColumnType> {
+        self.all.iter()
+    }
+
+    /// The representation of a column's values in steps.
+    pub fn repr(&self, at: usize) -> Repr {
+        repr(&self.catalog, self.all[at].pg.oid).expect("a column's type has values")
+    }
+
+    /// A value of steps as the column keeps it.
+    ///
+    /// # Errors
+    /// `22003`, `22008`: the engine's type ends before PostgreSQL's does.
+    pub fn encode(&self, at: usize, value: &Datum<'_>) -> Result<Value> {
+        encode::value(&self.catalog, self.all[at], value)
+    }
+
+    /// A value in a column of steps as the table's column keeps it.
+    ///
+    /// # Errors
+    /// As [`Types::encode`].
+    pub fn value_of(&self, at: usize, array: &ArrayRef, row: usize) -> Result<Value> {
+        self.encode(at, &Datum::at(array, self.repr(at), row))
+    }
+
+    /// A value as PostgreSQL prints it, of which the engine has printed what is kept; `None` where that is the same.
+    pub fn print_kept(&self, at: usize, text: &str) -> Option<String> {
+        let ty = self.all[at];
+        if ty.engine != DataType::Bytea || ty.is_own() {
+            return None;
+        }
+        let value = convert::parse_text(ty.engine, text).ok()?;
+        let array = self.decode_values(at, "", [&value].into_iter()).ok()?;
+        let mut out = String::new();
+        let value = Datum::at(&array, self.repr(at), 0);
+        with_cx(&self.catalog, |cx| output(cx, ty.pg.oid, &value, &mut out)).ok()?;
+        Some(out)
+    }
+
+    /// Kept values as a column of steps.
+    ///
+    /// # Errors
+    /// `XX001`: they are none that were written.
+    pub fn decode(&self, at: usize, column: &Column) -> Result<ArrayRef> {
+        decode::column(&self.catalog, self.all[at], column)
+    }
+
+    /// Kept values of one column as a column of steps.
+    ///
+    /// # Errors
+    /// As [`Types::decode`]; values that the engine's column does not take.
+    pub fn decode_values<'v>(
+        &self,
+        at: usize,
+        name: &str,
+        values: impl Iterator<Item = &'v Value>,
+    ) -> Result<ArrayRef> {
+        let engine = self.all[at].engine;
+        let mut column = Column::new(engine.physical());
+        for value in values {
+            convert::push_value(engine, value, &mut column, name)?;
+        }
+        self.decode(at, &column)
+    }
+}
+
+/// A value of steps as a column of a type keeps it.
+///
+/// # Errors
+/// As [`Types::encode`].
+pub fn encode(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Result<Value> {
+    encode::value(catalog, ty, value)
+}
+
+/// What forms that are on disk are read and written with: nothing of a session has a part in them.
+fn with_cx<T>(
+    catalog: &Catalog,
+    run: impl FnOnce(&mut Cx<'_>) -> onlap_pg::Result<T>,
+) -> Result<T> {
+    let settings = Settings::default();
+    let mut cx = Cx { catalog, settings: &settings, session: &Nothing };
+    run(&mut cx).map_err(|e| crate::query::sql_error(&e, ""))
+}
+
+/// No session.
+struct Nothing;
+
+impl Session for Nothing {
+    fn room(&self, _: usize) -> onlap_pg::Result<()> {
+        // There is room for what is in proportion to what was read.
+        Ok(())
+    }
+    fn call(&self, _: Oid, _: &[Datum<'_>]) -> onlap_pg::Result<Datum<'static>> {
+        Err(Error::unserved("asking the session is not supported here"))
+    }
+    fn clock(&self) -> i64 {
+        0
+    }
+    fn statement_began(&self) -> i64 {
+        0
+    }
+    fn random(&self) -> u64 {
+        0
+    }
+}
+
+/// Kept bytes that no release wrote.
+fn damaged(ty: ColumnType) -> SqlError {
+    SqlError::new("XX001", format!("a value of type {} cannot be read", ty.shown()))
+}

@@ -1,0 +1,72 @@
+//! Which columns can be keys?
+//!
+//! An index compares bytes. Where a type's equality is more than that of what is kept, an index would let in what is equal,
+//! or not find it: it is refused. Thread safety: pure functions.
+
+use onlap::{DataType, TableSchema};
+use onlap_pg::ast::References;
+use onlap_pg::catalog::Catalog;
+
+use crate::columns::ColumnType;
+use crate::error::{Result, SqlError, state};
+
+/// The type of a column by its name.
+pub fn type_of(columns: &[(String, ColumnType)], name: &str) -> Option<ColumnType> {
+    columns.iter().find(|(known, _)| known == name).map(|(_, ty)| *ty)
+}
+
+/// Fails unless an index can be of these columns.
+///
+/// # Errors
+/// `42704`: the type has no order; `0A000`: what is kept has not.
+pub fn must_be_ordered(columns: &[(String, ColumnType)], key: &[String]) -> Result<()> {
+    let types = key.iter().filter_map(|name| type_of(columns, name));
+    let mut unordered = types.filter(|ty| !ty.is_ordered());
+    match unordered.next() {
+        None => Ok(()),
+        Some(ty) if ty.is_own() && ty.engine == DataType::Json => {
+            let text = "data type json has no default operator class for access method \"btree\"";
+            let hint = "You must specify an operator class for the index or define a default \
+                        operator class for the data type.";
+            Err(SqlError::new(state::NO_OBJECT, text).hint(hint))
+        }
+        Some(ty) => {
+            let text = format!("an index on a column of type {}", ty.shown());
+            Err(SqlError::unsupported(text))
+        }
+    }
+}
+
+/// The places of the parent's columns that a foreign key names: its primary key's where it names none.
+pub fn parents<'a>(
+    parent: &'a TableSchema,
+    key: &'a References,
+) -> Box<dyn Iterator<Item = usize> + 'a> {
+    if key.columns.is_empty() {
+        let primary = parent.primary().into_iter().flat_map(|index| &index.key);
+        return Box::new(primary.filter_map(|part| parent.position(part.column)));
+    }
+    Box::new(key.columns.iter().filter_map(|name| parent.position_by_name(name)))
+}
+
+/// Fails where a column and its parent are kept in different forms.
+///
+/// # Errors
+/// `0A000`.
+pub fn must_match(
+    catalog: &Catalog,
+    columns: &[(String, ColumnType)],
+    key: &[String],
+    parents: impl Iterator<Item = ColumnType>,
+) -> Result<()> {
+    let own = key.iter().filter_map(|name| type_of(columns, name));
+    for (own, parent) in own.zip(parents) {
+        let is_plain = own.is_own() && parent.is_own();
+        if !is_plain && own.pg.oid != parent.pg.oid {
+            let (own, parent) = (own.shown_in(catalog), parent.shown_in(catalog));
+            let text = format!("a foreign key of type {own} that refers to one of type {parent}");
+            return Err(SqlError::unsupported(text));
+        }
+    }
+    Ok(())
+}
