@@ -19,7 +19,7 @@ const BEGIN: &str = "<!-- written by `cargo run -p xtask -- proofs` -->\n";
 const END: &str = "<!-- end of what is written -->\n";
 
 /// Rig, what it counts, how the table calls it, what tests try, what is aimed at.
-const ROWS: [(&str, &str, &str, &str, &str); 25] = [
+const ROWS: [(&str, &str, &str, &str, &str); 27] = [
     ("crash", "recoveries", "simulated recoveries", "20,000", "500,000"),
     ("crash", "crashes during recovery", "of them from a crash during recovery", "1,000", "20,000"),
     ("faults", "faults", "operations that failed", "every one of the standard history", ""),
@@ -54,6 +54,14 @@ const ROWS: [(&str, &str, &str, &str, &str); 25] = [
         "20,000,000",
     ),
     ("sql", "checks without PostgreSQL", "queries held against themselves", "150", ""),
+    (
+        "statements",
+        "hostile statements",
+        "hostile statements that a server answered within its memory",
+        "60",
+        "10,000,000",
+    ),
+    ("cgroup", "runs in a cgroup", "runs of 64 clients in a cgroup of 512 MiB", "1", "20"),
     ("memory", "seconds in a cgroup", "seconds of 64 clients in a memory cgroup", "8", ""),
     (
         "isolation",

@@ -72,17 +72,25 @@ impl Background {
         }
     }
 
-    /// Starts the tasks.
+    /// Starts this number of tasks, one at least.
     pub(crate) fn start(shared: &Arc<Shared>, jobs: usize) {
+        let kinds = |i: usize| match (i, jobs) {
+            (_, ..=1) => Kinds::All,
+            (0, _) => Kinds::Urgent,
+            _ => Kinds::Patient,
+        };
+        Background::start_kinds(shared, (0..jobs.max(1)).map(kinds));
+    }
+
+    /// Starts one task, which merges nothing: files stay what they are.
+    pub(crate) fn start_still(shared: &Arc<Shared>) {
+        Background::start_kinds(shared, std::iter::once(Kinds::Urgent));
+    }
+
+    fn start_kinds(shared: &Arc<Shared>, all: impl Iterator<Item = Kinds>) {
         let mut handles = Vec::new();
-        let jobs = jobs.max(1);
-        for i in 0..jobs {
+        for (i, kinds) in all.enumerate() {
             let worker = Arc::clone(shared);
-            let kinds = match (i, jobs) {
-                (_, 1) => Kinds::All,
-                (0, _) => Kinds::Urgent,
-                _ => Kinds::Patient,
-            };
             let body = Box::new(move || run(&worker, kinds));
             handles.push(match kinds {
                 Kinds::Patient => shared.tasks.spawn_patient(&format!("onlap-merge-{i}"), body),

@@ -71,7 +71,7 @@ const FINDINGS_MAX: usize = 100;
 /// There is none, another process has it open, or a newer release wrote it. Damage is a finding.
 pub fn check(dir: impl AsRef<Path>, options: &CheckOptions) -> Result<CheckReport> {
     let mut report = CheckReport::default();
-    let opened = Database::open(dir, options.options.clone().create(false));
+    let opened = Database::open_still(dir.as_ref(), options.options.clone().create(false));
     let db = match opened {
         Ok(db) => db,
         Err(e) if e.kind() == ErrorKind::Corruption => {

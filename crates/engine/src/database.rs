@@ -300,8 +300,19 @@ impl Database {
         let jobs = options.background_jobs;
         let shared = Arc::new(recovery::open(dir.as_ref(), options)?);
         Background::start(&shared, jobs);
+        Ok(Database::of(shared))
+    }
+
+    /// The same, without merges: what is in the files is to be looked at, and a merge might take it away before.
+    pub(crate) fn open_still(dir: &Path, options: Options) -> Result<Database> {
+        let shared = Arc::new(recovery::open(dir, options)?);
+        Background::start_still(&shared);
+        Ok(Database::of(shared))
+    }
+
+    fn of(shared: Arc<Shared>) -> Database {
         shared.background.wake();
-        Ok(Database { _owner: Arc::new(Owner(Arc::clone(&shared))), shared })
+        Database { _owner: Arc::new(Owner(Arc::clone(&shared))), shared }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -26,9 +26,8 @@ fn filled() -> (Options, Database, Table) {
     let mut options = Options::default().sync(SyncMode::Os).memory_limit(64 << 20);
     let fs: Arc<dyn Fs> = Arc::new(MemFs::new());
     options.fs = fs;
-    // Nobody folds or merges what is planted before it is checked.
-    options.background_jobs = 0;
-    let db = Database::open(DIR, options.clone()).unwrap();
+    // No task folds or merges what is planted before it is checked.
+    let db = Database::open_still(DIR.as_ref(), options.clone()).unwrap();
     let spec = TableSpec::new("t").column("id", DataType::Int8).column("b", DataType::Int4);
     let table = db.create_table(spec.primary_key(["id"])).unwrap();
     table.insert_many((0..500).map(|id| [Value::Int(id), Value::Int(id)])).unwrap();

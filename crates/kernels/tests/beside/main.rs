@@ -11,6 +11,7 @@ mod call;
 mod oracle;
 mod pools;
 
+use onlap_pg::Oid;
 use onlap_pg::catalog::{Catalog, Proc, ProcKind, Volatility};
 use onlap_testkit::postgres::Postgres;
 
@@ -68,10 +69,14 @@ fn kernels_give_what_postgresql_gives() {
     assert!(!only.is_empty() || functions > 0, "kernels were compared");
 }
 
+/// Any enum: the types of a database, which are compared where there is one.
+const ANYENUM: Oid = 3500;
+
 /// Whether a function has a kernel and gives the same each time.
 fn is_comparable(proc: &Proc) -> bool {
     proc.kind == ProcKind::Function
         && proc.volatility != Volatility::Volatile
         && !proc.retset
+        && !proc.arguments.contains(&ANYENUM)
         && onlap_kernels::find(proc.oid).is_some()
 }

@@ -56,12 +56,10 @@ impl Binder<'_> {
         Ok(of)
     }
 
-    fn finished(&mut self, mut made: Query, mut modify: Modify) -> Result<QueryId> {
+    fn finished(&mut self, mut made: Query, modify: Modify) -> Result<QueryId> {
         self.check_once(&made.targets)?;
-        self.merge_parts(&mut made.targets)?;
-        if let Some(conflict) = &mut modify.conflict {
+        if let Some(conflict) = &modify.conflict {
             self.check_once(&conflict.set)?;
-            self.merge_parts(&mut conflict.set)?;
         }
         made.modify = Some(Box::new(modify));
         self.finish(&mut made);
@@ -85,37 +83,6 @@ impl Binder<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Parts of one column become one value: each is stored into what the one before it gives.
-    fn merge_parts(&mut self, targets: &mut Vec<Target>) -> Result<()> {
-        let mut at = 0;
-        while at < targets.len() {
-            let is_same = |other: &Target| {
-                !other.hidden && !targets[at].hidden && other.number == targets[at].number
-            };
-            match targets[..at].iter().position(is_same) {
-                None => at += 1,
-                Some(first) => {
-                    let later = targets.remove(at).value;
-                    targets[first].value = self.stored_into(later, targets[first].value)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn stored_into(&mut self, value: ExprId, base: ExprId) -> Result<ExprId> {
-        let (ty, place) = (self.out.ty(value), self.out.place(value));
-        let made = match self.out.expr(value).clone() {
-            Expr::Subscript(mut part) => {
-                part.container = base;
-                Expr::Subscript(part)
-            }
-            Expr::StoreFields(_, values, numbers) => Expr::StoreFields(base, values, numbers),
-            _ => return Err(unsupported("several parts of this column")),
-        };
-        Ok(self.out.add(made, ty, place))
     }
 
     fn insert(&mut self, insert: &ast::Insert) -> Result<QueryId> {

@@ -8,6 +8,7 @@
 
 mod expr;
 mod literals;
+mod merged;
 mod modify;
 mod query;
 mod same;

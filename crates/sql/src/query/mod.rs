@@ -224,7 +224,7 @@ impl Bound {
         let names = Names::new(view);
         let given: Vec<u32> = given.iter().map(|ty| ty.map_or(0, |ty| ty.oid)).collect();
         let made = bind::bind(tree, &written.statement, &names, names.catalog(), &given);
-        let (bound, query) = match made {
+        let (mut bound, query) = match made {
             Ok(made) => made,
             // What is wrong with a view has no place in this text.
             Err(e) if e.state == "42P17" => return Err(failed(e).nowhere()),
@@ -234,6 +234,7 @@ impl Bound {
         if names.is_other() || !is_of_class(&bound, query, view) {
             return Err(unserved());
         }
+        bound.merge_parts().map_err(failed)?;
         let (tables, others, catalog) = names.into_parts();
         let mut inner = others.views.values().map(|view| &view.query);
         if !inner.all(|query| is_of_class(&query.0, query.1, view)) {
