@@ -207,3 +207,73 @@ fn values_come_out_in_postgresqls_order() {
     talk.rows("set timezone = 'UTC'");
     compare(&mut talk, &mut client, &asked, seed);
 }
+
+#[test]
+fn labels_keep_their_places() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let open = || {
+        let options = Options::default().sync(SyncMode::Os).memory_limit(256 << 20);
+        let db = Database::open(dir.path(), options).expect("the database opens");
+        Fixture::of(Instance::open(db).expect("its catalog is whole"))
+    };
+    let labels: Vec<String> = (0..25).map(|n| format!("l{n}")).collect();
+    {
+        let fixture = open();
+        let mut talk = fixture.session();
+        talk.rows("create type steps as enum ('first', 'last')");
+        talk.rows("create table t (s steps primary key)");
+        for label in &labels {
+            talk.rows(&format!("alter type steps add value '{label}' before 'last'"));
+            talk.rows(&format!("insert into t values ('{label}')"));
+        }
+    }
+    let fixture = open();
+    let mut talk = fixture.session();
+    let rows = talk.rows("select s from t order by s");
+    let found: Vec<&str> = rows.iter().filter_map(|row| row[0].as_deref()).collect();
+    assert_eq!(found, labels);
+    for label in &labels {
+        let count = talk.rows(&format!("select count(*) from t where s = '{label}'"));
+        assert_eq!(count, [[Some("1".to_string())]], "{label}");
+    }
+}
+
+#[test]
+fn two_changes_of_a_type_lose_no_label() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create type mood as enum ('a')");
+    talk.rows("begin");
+    talk.rows("alter type mood add value 'b'");
+    let other = std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut talk = fixture.session();
+            talk.run("alter type mood add value 'c'").error
+        });
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        talk.rows("commit");
+        other.join().expect("it answers")
+    });
+    // One that begins late sees the label of the first.
+    let expected = match other {
+        None => "{a,b,c}",
+        Some((state, message)) => {
+            assert_eq!(state, "40001", "{message}");
+            "{a,b}"
+        }
+    };
+    let all = talk.rows("select enum_range(null::mood)");
+    assert_eq!(all, [[Some(expected.to_string())]]);
+}
+
+#[test]
+fn details_show_values_and_not_what_is_kept() {
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create type mood as enum ('sad', 'happy')");
+    talk.rows("create table t (a mood, b \"char\", c money, d varbit, unique (a, b, c, d))");
+    talk.rows("insert into t values ('happy', 'x', '1.5', '101')");
+    let outcome = talk.run("insert into t values ('happy', 'x', '1.5', '101')");
+    let expected = "Key (a, b, c, d)=(happy, x, $1.50, 101) already exists.";
+    assert_eq!(outcome.detail, expected);
+}

@@ -148,6 +148,14 @@ impl Tree {
         &self.froms[id.0 as usize]
     }
 
+    /// The types that values are cast to, in no order.
+    pub fn casts(&self) -> impl Iterator<Item = &TypeName> {
+        self.exprs.iter().filter_map(|expr| match expr {
+            Expr::Cast(_, ty) => Some(&**ty),
+            _ => None,
+        })
+    }
+
     /// How many expressions there are.
     pub fn exprs(&self) -> usize {
         self.exprs.len()

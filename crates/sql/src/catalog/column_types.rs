@@ -21,10 +21,15 @@ impl ColumnTypes {
         self.0.get(&table)
     }
 
+    /// That of a column by the name of its row.
+    pub fn of_key(&self, key: &str) -> Option<PgType> {
+        let (table, column) = ids(key)?;
+        self.0.get(&table)?.get(&column).copied()
+    }
+
     /// Takes a row over; `None` of one that no release wrote.
     pub fn apply(&mut self, name: &str, object: Option<&Object>) -> Option<()> {
-        let (table, column) = name.split_once(':')?;
-        let (table, column) = (TableId(table.parse().ok()?), ColumnId(column.parse().ok()?));
+        let (table, column) = ids(name)?;
         match object {
             Some(object) => {
                 self.0.entry(table).or_default().insert(column, read(&object.body)?);
@@ -40,6 +45,12 @@ impl ColumnTypes {
         }
         Some(())
     }
+}
+
+/// The table and the column of a row's name; defaults are kept by the same.
+pub fn ids(key: &str) -> Option<(TableId, ColumnId)> {
+    let (table, column) = key.split_once(':')?;
+    Some((TableId(table.parse().ok()?), ColumnId(column.parse().ok()?)))
 }
 
 /// A type as it is kept.

@@ -1,18 +1,24 @@
 //! Which types did databases make themselves?
 //!
 //! Enums: a row of the catalog for each, with its labels in their order. A label's place is a number; one that comes between
-//! two others gets a number between theirs, so that what columns keep never changes. Thread safety: read only.
+//! two others gets a number between theirs, so that what columns keep never changes. It is kept as a text: a number of JSON
+//! may be read as its neighbour. Thread safety: read only.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use onlap_pg::TypeRef;
 use onlap_pg::catalog::{Catalog, Kind as TypeKind, Label as Known, Type};
 use serde_json::{Value as Json, json};
 
 use super::names::quote;
 use super::objects::Object;
 use super::{Name, oids};
+use crate::types::PgType;
 use crate::view::View;
+
+#[cfg(test)]
+mod tests;
 
 /// A label of an enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,21 +55,29 @@ impl Made {
         let labels = object.body["labels"].as_array()?.iter();
         let label = |label: &Json| {
             let text = label[0].as_str()?.to_string();
-            Some(Label { text, order: label[1].as_f64()?, oid: number(&label[2])? })
+            let order = match &label[1] {
+                Json::String(place) => place.parse::<f64>().ok().filter(|place| place.is_finite()),
+                place => place.as_f64(),
+            };
+            Some(Label { text, order: order?, oid: number(&label[2])? })
         };
+        let labels = labels.map(label).collect::<Option<Vec<Label>>>()?;
+        let is_sorted = labels.windows(2).all(|pair| pair[0].order < pair[1].order);
+        is_sorted.then_some(())?;
         Some(Made {
             oid: oids::of_object(object.number),
             array: oids::of_object(number(&object.body["array"])?),
             database,
             name,
             owner: number(&object.body["owner"])?,
-            labels: labels.map(label).collect::<Option<_>>()?,
+            labels,
         })
     }
 
     /// As it is kept.
     pub fn body(&self) -> Json {
-        let labels = self.labels.iter().map(|label| json!([label.text, label.order, label.oid]));
+        let label = |label: &Label| json!([label.text, format!("{:?}", label.order), label.oid]);
+        let labels = self.labels.iter().map(label);
         let labels: Vec<Json> = labels.collect();
         // Numbers of objects, from which OIDs follow.
         let array = self.array - oids::of_object(0);
@@ -74,6 +88,20 @@ impl Made {
     pub fn shown(&self, qualified: bool) -> String {
         let name = quote(&self.name.name);
         if qualified { format!("{}.{name}", quote(&self.name.schema)) } else { name }
+    }
+
+    /// The name by which SQL that is kept, or that is run by itself, means it or its array in each search path.
+    pub fn written(&self, oid: u32) -> String {
+        self.of_oid(self.shown(true), oid)
+    }
+
+    fn of_oid(&self, name: String, oid: u32) -> String {
+        if oid == self.array { format!("{name}[]") } else { name }
+    }
+
+    /// PostgreSQL's types, it and its array.
+    pub fn catalog(&self) -> Catalog {
+        Catalog::with(Vec::from(self.types(self.shown(true), false)))
     }
 
     /// It and its array, as statements know them; by no name where none may find it.
@@ -121,11 +149,31 @@ impl MadeTypes {
         }
         let all = self.all.iter().filter(|made| made.database == view.database);
         let types = all.flat_map(|made| {
-            let found = self.named(view, std::slice::from_ref(&made.name.name));
-            let is_seen = found.is_some_and(|found| found.oid == made.oid);
+            let is_seen = self.is_seen(view, made);
             made.types(made.shown(!is_seen), is_seen)
         });
         Catalog::with(types.collect())
+    }
+
+    /// Whether its name alone means a type: no other of the search path has it, and none of the system.
+    pub fn is_seen(&self, view: &View, made: &Made) -> bool {
+        let found = self.named(view, std::slice::from_ref(&made.name.name));
+        found.is_some_and(|found| found.oid == made.oid)
+            && crate::query::catalog().type_named(&made.name.name).is_none()
+    }
+
+    /// The name of one of these types or of its arrays, as a view shows it; `None` of other types.
+    pub fn shown_to(&self, view: &View, oid: u32) -> Option<String> {
+        let made = self.get(oid)?;
+        Some(made.of_oid(made.shown(!self.is_seen(view, made)), oid))
+    }
+
+    /// The name of a type in SQL that is kept, or that is run by itself.
+    pub fn written(&self, ty: PgType) -> String {
+        match self.get(ty.oid) {
+            Some(made) => made.written(ty.oid),
+            None => self.catalog.shown_with(TypeRef { oid: ty.oid, modifier: ty.modifier }),
+        }
     }
 
     /// Those of a database.

@@ -254,6 +254,10 @@ impl Pending {
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
+    /// Whether an object is among what changed.
+    pub fn has(&self, kind: Kind, name: &str) -> bool {
+        self.changes.iter().any(|(known, other, _)| *known == kind && other == name)
+    }
     /// Number of changes, for savepoints.
     pub fn len(&self) -> usize {
         self.changes.len()

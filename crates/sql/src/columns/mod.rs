@@ -36,7 +36,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use onlap::{Column, DataType, TableSchema, Value, convert};
-use onlap_kernels::{Cx, Datum, Repr, Session, output, repr};
+use onlap_kernels::{Cx, Datum, Repr, Session, input, output, repr};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::{Settings, numeric};
 use onlap_pg::{Error, Oid, TypeRef};
@@ -201,6 +201,8 @@ fn is_sent(catalog: &Catalog, element: Oid) -> bool {
 #[derive(Clone)]
 pub struct Types {
     all: Arc<[ColumnType]>,
+    /// The place of a column whose type is not there any more.
+    lost: Option<usize>,
     catalog: Arc<Catalog>,
 }
 
@@ -222,13 +224,30 @@ impl Types {
     pub fn of(objects: &Objects, schema: &TableSchema) -> Types {
         let catalog = objects.made_types().catalog();
         let noted = objects.column_types().of_table(schema.id);
-        let one = |column: &onlap::ColumnSchema| {
-            let pg = noted.and_then(|noted| noted.get(&column.id).copied());
-            let known = pg.and_then(|pg| ColumnType::of(catalog, pg));
-            known.unwrap_or_else(|| ColumnType::own(column.ty))
+        let mut lost: Option<usize> = None;
+        let one = |(at, column): (usize, &onlap::ColumnSchema)| {
+            let Some(pg) = noted.and_then(|noted| noted.get(&column.id).copied()) else {
+                return ColumnType::own(column.ty);
+            };
+            ColumnType::of(catalog, pg).unwrap_or_else(|| {
+                lost = Some(at);
+                // As no form that the native tier reads or writes.
+                ColumnType { pg, engine: column.ty, form: Form::Sent }
+            })
         };
-        let all = schema.columns.iter().map(one).collect();
-        Types { all, catalog: Arc::clone(catalog) }
+        let all = schema.columns.iter().enumerate().map(one).collect();
+        Types { all, lost, catalog: Arc::clone(catalog) }
+    }
+
+    /// Fails where a column's type is not there: its values mean nothing then. Who reads or writes them asks first.
+    ///
+    /// # Errors
+    /// `XX001`.
+    pub fn must_be_known(&self, schema: &TableSchema) -> Result<()> {
+        let Some(column) = self.lost.and_then(|at| schema.columns.get(at)) else { return Ok(()) };
+        let oid = self.lost.map_or(0, |at| self.all[at].pg.oid);
+        let text = format!("column \"{}\" has a type that is not there: OID {oid}", column.name);
+        Err(SqlError::new("XX001", text))
     }
 
     /// What their types are found in.
@@ -265,7 +284,7 @@ impl Types {
     /// A value as PostgreSQL prints it, of which the engine has printed what is kept; `None` where that is the same.
     pub fn print_kept(&self, at: usize, text: &str) -> Option<String> {
         let ty = self.all[at];
-        if ty.engine != DataType::Bytea || ty.is_own() {
+        if ty.shows_natively() || self.lost == Some(at) {
             return None;
         }
         let value = convert::parse_text(ty.engine, text).ok()?;
@@ -309,6 +328,17 @@ impl Types {
 /// As [`Types::encode`].
 pub fn encode(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Result<Value> {
     encode::value(catalog, ty, value)
+}
+
+/// The text of a value, read with the types of one catalog, as another writes it.
+///
+/// # Errors
+/// It is no value of the type.
+pub fn rewritten(from: &Catalog, to: &Catalog, oid: Oid, text: &str) -> Result<String> {
+    let value = with_cx(from, |cx| input(cx, TypeRef::new(oid), text))?;
+    let mut out = String::new();
+    with_cx(to, |cx| output(cx, oid, &value, &mut out))?;
+    Ok(out)
 }
 
 /// What forms that are on disk are read and written with: nothing of a session has a part in them.

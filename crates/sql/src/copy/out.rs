@@ -76,6 +76,7 @@ pub fn table(
     view.must(&[of_table(Action::Read, &schema, read)])?;
     options.check_columns(&name, &schema, &positions)?;
     let types = Types::of(&view.objects, &schema);
+    types.must_be_known(&schema)?;
     let described: Arc<[AnswerColumn]> = positions
         .iter()
         .map(|&at| AnswerColumn::new(&schema.columns[at].name, types[at].pg))

@@ -64,6 +64,7 @@ impl<'a> Sink<'a> {
     ) -> Result<Sink<'a>> {
         let schema = table.schema();
         let types = Types::of(&view.objects, &schema);
+        types.must_be_known(&schema)?;
         let target = |&at: &usize| Target { name: schema.columns[at].name.clone(), ty: types[at] };
         let left_out = schema.columns.iter().enumerate().filter(|(i, _)| !columns.contains(i));
         let computed = left_out.filter_map(|(at, column)| {

@@ -4,15 +4,18 @@
 //! knows all of them.
 
 use onlap::{DataType, Value};
-use onlap_pg::ast::{ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, When};
+use onlap_pg::ast::{
+    ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, Span, TypeName, When,
+};
 
 use super::sequence;
 use super::types::column_type;
 use crate::assign::assign;
+use crate::catalog::names::quote;
 use crate::columns::{ColumnType, Form};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
-use crate::source::Source;
+use crate::source::{Source, strings};
 use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
 
@@ -211,7 +214,7 @@ pub fn default_of(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) 
     Ok(match constant(view, source, said.expr, ty.engine)? {
         Some(Value::Null) => Default::None,
         Some(value) => Default::Constant(value),
-        None => Default::Computed(source.of(said.span).to_string()),
+        None => Default::Computed(kept(view, source, said.span)),
     })
 }
 
@@ -237,17 +240,35 @@ fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Res
                     Some(place) => source.at(e.nowhere(), place),
                     None => e,
                 })?;
-            let ty = ColumnType { pg: PgType::new(ty.pg.oid), ..ty };
-            let ty = ty.shown_in(view.objects.made_types().catalog());
+            let ty = view.objects.made_types().written(PgType::new(ty.pg.oid));
             format!("'{}'::{ty}", shown.replace('\'', "''"))
         }
         Expr::Literal(_) => {
             let _ = super::defaults::columns(view, &[(ty, written)], 1)?;
             written.to_string()
         }
-        _ => written.to_string(),
+        _ => kept(view, source, said.span),
     };
     Ok(Default::Computed(sql))
+}
+
+/// The text of an expression as it is kept: types that databases made are named with their schemas.
+fn kept(view: &View, source: Source<'_>, span: Span) -> String {
+    let made = view.objects.made_types();
+    let mut text = source.of(span).to_string();
+    let within = |ty: &&TypeName| (span.start..span.end).contains(&ty.place);
+    let mut found: Vec<&TypeName> = source.tree.casts().filter(within).collect();
+    // From the last, so that the places of those before stay.
+    found.sort_by_key(|ty| std::cmp::Reverse(ty.place));
+    found.dedup_by_key(|ty| ty.place);
+    for ty in found.into_iter().filter(|ty| ty.name.len() == 1) {
+        let named = made.named(view, &strings(&ty.name));
+        if let Some(named) = named.filter(|named| made.is_seen(view, named)) {
+            let at = (ty.place - span.start) as usize;
+            text.insert_str(at, &format!("{}.", quote(&named.name.schema)));
+        }
+    }
+    text
 }
 
 /// The name in `nextval('name')`, `nextval('name'::regclass)`.

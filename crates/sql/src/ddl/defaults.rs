@@ -42,7 +42,9 @@ pub fn columns(
         _ => ty,
     };
     let catalog = view.objects.made_types().catalog();
-    let cast = |(ty, e): &(ColumnType, &str)| format!("({e})::{}", whole(*ty).shown_in(catalog));
+    // By names that mean the same in each search path.
+    let made = view.objects.made_types();
+    let cast = |(ty, e): &(ColumnType, &str)| format!("({e})::{}", made.written(whole(*ty).pg));
     let items: Vec<String> = expressions.iter().map(cast).collect();
     let text = format!("SELECT {} FROM pg_catalog.generate_series(1, {rows})", items.join(", "));
     let depth = parse::depth_of(&text);

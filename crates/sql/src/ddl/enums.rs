@@ -1,12 +1,17 @@
 //! CREATE, ALTER and DROP TYPE: enums.
 
-use onlap_pg::ast::{AlterEnum, CreateEnum, EnumChange, Role};
+use onlap::TableId;
+use onlap_pg::ast::{AlterEnum, CreateEnum, EnumChange, Role, TypeName};
+use serde_json::json;
 
 use super::change::notice;
 use super::naming;
+use crate::catalog::bound::query_of;
+use crate::catalog::column_types::ids;
 use crate::catalog::made_types::{Label, Made};
-use crate::catalog::{Kind, Name, oids};
-use crate::columns::Types;
+use crate::catalog::objects::Object;
+use crate::catalog::{Kind, Name, Objects, oids};
+use crate::columns::{Types, rewritten};
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::source::{role_word, strings};
@@ -88,6 +93,22 @@ fn must_own(view: &View, made: &Made) -> Result<()> {
     }
 }
 
+/// Keeps other transactions from changing the type until the end of this one.
+///
+/// # Errors
+/// `40001`: one did since the statement began; those of waits for locks.
+fn hold(session: &mut Session, view: &View, made: &Made) -> Result<()> {
+    let engine = made.name.engine(&view.database);
+    view.scope.tx()?.hold_name(&engine)?;
+    // What this transaction has changed, it has held since.
+    let is_own = session.current()?.pending.has(Kind::Type, &engine);
+    let newest = view.instance.newest_objects();
+    match is_own || newest.get(Kind::Type, &engine) == view.objects.get(Kind::Type, &engine) {
+        true => Ok(()),
+        false => Err(SqlError::concurrent_update()),
+    }
+}
+
 /// ALTER TYPE of an enum.
 ///
 /// # Errors
@@ -101,6 +122,7 @@ pub fn alter(
     const TAG: &str = "ALTER TYPE";
     let mut made = find(view, &strings(&alter.name))?;
     must_own(view, &made)?;
+    hold(session, view, &made)?;
     let taken = |text: &str| {
         let text = format!("enum label \"{text}\" already exists");
         SqlError::new(state::DUPLICATE_OBJECT, text)
@@ -130,8 +152,9 @@ pub fn alter(
             if made.labels.iter().any(|known| known.text == **to) {
                 return Err(taken(to));
             }
+            let before = made.clone();
             made.labels[at].text = to.to_string();
-            rename_in_defaults(session, view, &made, (from, to))?;
+            rename_in_defaults(session, view, (&before, &made), from)?;
         }
         EnumChange::Rename(to) => {
             let to = Name::new(&made.name.schema, &**to);
@@ -169,25 +192,109 @@ fn move_to(session: &mut Session, view: &View, made: &Made, to: &Name) -> Result
     view.must_create_in(&to.schema)?;
     check_free(view, to)?;
     session.catalog_changed()?;
+    move_in_texts(session, view, made, to)?;
     let from = made.name.engine(&view.database);
     session.rename(Kind::Type, &from, &to.engine(&view.database))
 }
 
-/// A default that is the label alone is the new one from now on.
+/// Defaults of the database: their keys and texts.
+fn defaults(view: &View) -> Result<Vec<(String, String)>> {
+    let tables: Vec<TableId> = view.tables()?.iter().map(|(_, table)| table.schema().id).collect();
+    let all = view.objects.of_kind(Kind::Default);
+    let own = all.filter(|(key, _)| ids(key).is_some_and(|(table, _)| tables.contains(&table)));
+    let text = |(key, object): (&str, &Object)| {
+        Some((key.to_string(), object.body["sql"].as_str()?.to_string()))
+    };
+    Ok(own.filter_map(text).collect())
+}
+
+/// The places of a type's name in the casts of a text that is kept, the last first.
+fn places(text: &str, made: &Made) -> Vec<usize> {
+    let Some((tree, ..)) = query_of(text) else { return Vec::new() };
+    let is_it = |ty: &&TypeName| match &ty.name[..] {
+        [name] => **name == *made.name.name,
+        [.., schema, name] => **schema == *made.name.schema && **name == *made.name.name,
+        [] => false,
+    };
+    let mut found: Vec<usize> = tree.casts().filter(is_it).map(|ty| ty.place as usize).collect();
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found.dedup();
+    found
+}
+
+/// What is read as a query, of which a default's text is what follows.
+const SELECT: &str = "SELECT ";
+
+/// What a text says that is a literal of a type and no more.
+fn literal(sql: &str, ty: &str) -> Option<String> {
+    let inner = sql.strip_suffix(ty)?.strip_suffix("'::")?.strip_prefix('\'')?;
+    (!inner.replace("''", "").contains('\'')).then(|| inner.replace("''", "'"))
+}
+
+/// Defaults that are values of the type, or arrays of them, have the new label from now on.
+///
+/// # Errors
+/// `0A000`: an expression may have the label.
 fn rename_in_defaults(
     session: &mut Session,
     view: &View,
-    made: &Made,
-    (from, to): (&str, &str),
+    (before, after): (&Made, &Made),
+    from: &str,
 ) -> Result<()> {
-    let shown = view.objects.made_types().catalog().shown(made.oid);
-    let written = |label: &str| format!("'{}'::{shown}", label.replace('\'', "''"));
-    let (old, new) = (written(from), serde_json::json!({ "sql": written(to) }));
-    let defaults = view.objects.of_kind(Kind::Default);
-    let is_it = |body: &serde_json::Value| body["sql"].as_str() == Some(&old);
-    let found = defaults.filter(|(_, object)| is_it(&object.body));
-    let found: Vec<String> = found.map(|(name, _)| name.to_string()).collect();
-    found.iter().try_for_each(|name| session.put(Kind::Default, name, Some(new.clone())))
+    let (old, new) = (before.catalog(), after.catalog());
+    for (key, sql) in defaults(view)? {
+        let own = view.objects.column_types().of_key(&key).map(|ty| ty.oid);
+        let own = own.filter(|oid| *oid == before.oid || *oid == before.array);
+        let value = own.and_then(|oid| Some((oid, literal(&sql, &before.written(oid))?)));
+        if let Some((oid, text)) = value {
+            let text = rewritten(&old, &new, oid, &text)?.replace('\'', "''");
+            let now = format!("'{text}'::{}", after.written(oid));
+            if now != sql {
+                session.put(Kind::Default, &key, Some(json!({ "sql": now })))?;
+            }
+            continue;
+        }
+        let is_of = own.is_some() || !places(&format!("{SELECT}{sql}"), before).is_empty();
+        if is_of && sql.contains(&from.replace('\'', "''")) {
+            let text = format!("RENAME VALUE of a label that the default {sql} names");
+            return Err(SqlError::unsupported(text));
+        }
+    }
+    Ok(())
+}
+
+/// Defaults that name the type do so by its new name.
+///
+/// # Errors
+/// `0A000`: what is kept names it in another way.
+fn move_in_texts(session: &mut Session, view: &View, made: &Made, to: &Name) -> Result<()> {
+    let old = made.shown(true);
+    let new = Made { name: to.clone(), ..made.clone() }.shown(true);
+    let refuse = |what: String| {
+        Err(SqlError::unsupported(format!("another name or schema of a type that {what} names")))
+    };
+    for (engine, object) in view.objects.of_kind(Kind::View) {
+        let (database, name) = Name::of_engine(engine);
+        let sql = object.body["sql"].as_str().unwrap_or_default();
+        if database == view.database && !places(sql, made).is_empty() {
+            return refuse(format!("view {}", name.name));
+        }
+    }
+    for (key, sql) in defaults(view)? {
+        let mut text = format!("{SELECT}{sql}");
+        let found = places(&text, made);
+        for at in &found {
+            if !text[*at..].starts_with(&old) {
+                return refuse(format!("the default {sql}"));
+            }
+            text.replace_range(*at..*at + old.len(), &new);
+        }
+        if !found.is_empty() {
+            let body = json!({ "sql": &text[SELECT.len()..] });
+            session.put(Kind::Default, &key, Some(body))?;
+        }
+    }
+    Ok(())
 }
 
 fn place(made: &Made, text: &str) -> Result<usize> {
@@ -235,11 +342,10 @@ pub fn drop(
     }
     for made in &found {
         must_own(view, made)?;
-        if let Some(user) = user_of(view, made)? {
+        hold(session, view, made)?;
+        if let Some(user) = user_of(view, &view.objects, made)? {
             if drop.cascade {
-                return Err(SqlError::unsupported(
-                    "DROP TYPE … CASCADE of a type that columns have",
-                ));
+                return Err(used(&user));
             }
             let seen = view.objects.made_types();
             let seen = seen.named(view, std::slice::from_ref(&made.name.name));
@@ -257,18 +363,23 @@ pub fn drop(
     Ok("DROP TYPE".into())
 }
 
+fn used(user: &str) -> SqlError {
+    SqlError::unsupported("DROP … CASCADE of a type that columns have")
+        .detail(format!("{user} depends on it"))
+}
+
 /// A column of a table or view that has the type, or arrays of it.
-fn user_of(view: &View, made: &Made) -> Result<Option<String>> {
+fn user_of(view: &View, objects: &Objects, made: &Made) -> Result<Option<String>> {
     let is_it = |oid: u32| oid == made.oid || oid == made.array;
     for (name, table) in view.tables()? {
         let schema = table.schema();
-        let types = Types::of(&view.objects, &schema);
+        let types = Types::of(objects, &schema);
         if let Some(at) = types.iter().position(|ty| is_it(ty.pg.oid)) {
             let column = &schema.columns[at].name;
             return Ok(Some(format!("column {column} of table {}", name.name)));
         }
     }
-    for (engine, object) in view.objects.of_kind(Kind::View) {
+    for (engine, object) in objects.of_kind(Kind::View) {
         let mut columns = object.body["columns"].as_array().into_iter().flatten();
         let is_of = |oid: u64| u32::try_from(oid).is_ok_and(is_it);
         if columns.any(|column| column["oid"].as_u64().is_some_and(is_of)) {
@@ -278,13 +389,20 @@ fn user_of(view: &View, made: &Made) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// Drops the types of a schema that goes with all that is in it.
+/// Drops the types of a schema that goes with all that is in it: its tables and views are gone already.
 ///
 /// # Errors
-/// Those of the catalog.
+/// `0A000`: something else has one; those of the catalog.
 pub fn drop_in_schema(session: &mut Session, view: &View, schema: &str) -> Result<()> {
     let made = view.objects.made_types().of_database(&view.database);
-    let own = made.filter(|made| made.name.schema == schema);
-    let engines: Vec<String> = own.map(|made| made.name.engine(&view.database)).collect();
-    engines.iter().try_for_each(|engine| session.put(Kind::Type, engine, None))
+    let own: Vec<&Made> = made.filter(|made| made.name.schema == schema).collect();
+    let objects = view.instance.objects().with(&session.current()?.pending);
+    for made in own {
+        hold(session, view, made)?;
+        if let Some(user) = user_of(view, &objects, made)? {
+            return Err(used(&user));
+        }
+        session.put(Kind::Type, &made.name.engine(&view.database), None)?;
+    }
+    Ok(())
 }

@@ -61,8 +61,10 @@ pub fn must_match(
 ) -> Result<()> {
     let own = key.iter().filter_map(|name| type_of(columns, name));
     for (own, parent) in own.zip(parents) {
-        let is_plain = own.is_own() && parent.is_own();
-        if !is_plain && own.pg.oid != parent.pg.oid {
+        // Of types that the engine compares by itself, it says which go together: text and varchar do.
+        let is_native = own.is_native() && parent.is_native();
+        let is_same = own.is_kept_as(parent) && own.pg.modifier == parent.pg.modifier;
+        if !is_native && !is_same {
             let (own, parent) = (own.shown_in(catalog), parent.shown_in(catalog));
             let text = format!("a foreign key of type {own} that refers to one of type {parent}");
             return Err(SqlError::unsupported(text));

@@ -80,12 +80,12 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
             Ok(match arg(a, 0) {
                 Datum::Null => Datum::Null,
                 _ if ty == 0 => "-".into(),
-                _ if seen.view.objects.made_types().get(ty).is_some() => {
-                    seen.view.objects.made_types().catalog().shown(ty).into()
-                }
-                // What is asked for without a modifier is the standard's name.
-                _ if arg(a, 1) == Datum::Null => crate::query::catalog().shown(ty).into(),
-                _ => names::format_type(PgType { oid: ty, modifier }).into(),
+                _ => match seen.view.objects.made_types().shown_to(&seen.view, ty) {
+                    Some(shown) => shown.into(),
+                    // What is asked for without a modifier is the standard's name.
+                    None if arg(a, 1) == Datum::Null => crate::query::catalog().shown(ty).into(),
+                    None => names::format_type(PgType { oid: ty, modifier }).into(),
+                },
             })
         }),
         "pg_get_expr" => Function::new(|a| Ok(arg(a, 0))),

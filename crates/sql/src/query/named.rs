@@ -70,12 +70,9 @@ fn row_type(seen: &Seen, text: &str) -> Option<Oid> {
 
 fn written(seen: &Seen, kind: Oid, value: Oid) -> Result<String> {
     if kind == oid::REGTYPE
-        && let Some(made) = seen.view.objects.made_types().get(value)
+        && let Some(shown) = seen.view.objects.made_types().shown_to(&seen.view, value)
     {
-        let types = seen.view.objects.made_types();
-        let found = types.named(&seen.view, std::slice::from_ref(&made.name.name));
-        let name = made.shown(found.is_none_or(|found| found.oid != made.oid));
-        return Ok(if made.array == value { format!("{name}[]") } else { name });
+        return Ok(shown);
     }
     if kind == oid::REGTYPE
         && let Ok(model) = seen.model()

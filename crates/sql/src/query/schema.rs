@@ -125,18 +125,19 @@ impl<'a> Names<'a> {
         relation
     }
 
-    fn table(&self, name: &Name, table: onlap::Table) -> Arc<Relation> {
+    fn table(&self, name: &Name, table: onlap::Table) -> Result<Arc<Relation>> {
         let handle = TableHandle::new(self.view, table);
+        handle.types.must_be_known(&handle.schema).map_err(|e| of_sql(&e))?;
         let oid = oids::of_table(handle.schema.id);
         let relation = Arc::new(relation(&handle, self.row_of(oid, name)));
         self.note_row(&relation);
         self.found.known.borrow_mut().add(oid, handle);
-        relation
+        Ok(relation)
     }
 
     fn found(&self, found: view::Relation) -> Result<Option<Arc<Relation>>> {
         match found {
-            view::Relation::Table(name, table) => Ok(Some(self.table(&name, table))),
+            view::Relation::Table(name, table) => self.table(&name, table).map(Some),
             view::Relation::View(name) => {
                 let object = self.view.objects.get(Kind::View, &name.engine(&self.view.database));
                 object.map(|object| self.view_relation(&name, object)).transpose()
@@ -158,7 +159,7 @@ impl<'a> Names<'a> {
                     return Err(Error::new("0A000", view::OF_OTHERS));
                 }
                 let schema = table.schema();
-                let now = self.table(&name, table);
+                let now = self.table(&name, table)?;
                 let mut then = (*now).clone();
                 for (column, now) in then.columns.iter_mut().zip(&schema.columns) {
                     match used.columns.iter().find(|(id, _)| *id == now.id.0) {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use onlap::{DataType, Value};
 use onlap_base::clock::{Clock, SystemClock};
-use onlap_pg::TypeRef;
 use onlap_pg::ast::{Execute, Prepare, TypeName};
 
 use super::answer::{Answer, AnswerColumn};
@@ -126,10 +125,9 @@ fn arguments(
         return Ok(Vec::new());
     }
     // As texts, which are what a client would send.
-    let catalog = view.objects.made_types().catalog();
+    let made = view.objects.made_types();
     let item = |(said, ty): (&onlap_pg::ast::Said, &PgType)| {
-        let ty = TypeRef { oid: ty.oid, modifier: ty.modifier };
-        format!("({})::{}::text", source.of(said.span), catalog.shown_with(ty))
+        format!("({})::{}::text", source.of(said.span), made.written(*ty))
     };
     let items: Vec<String> = execute.values.iter().zip(types).map(item).collect();
     let text = format!("SELECT {}", items.join(", "));

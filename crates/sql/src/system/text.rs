@@ -227,6 +227,16 @@ pub fn literal(value: &Value, ty: Option<DataType>) -> String {
     }
 }
 
+/// A default that is cast to its column's type, which a database made, with the name that the type has in the search
+/// path: the whole one is kept. `None` of others.
+fn shortened(view: &View, table: &TableSchema, column: &ColumnSchema, sql: &str) -> Option<String> {
+    let ty = view.objects.column_types().of_table(table.id)?.get(&column.id)?;
+    let made = view.objects.made_types();
+    let shown = made.shown_to(view, ty.oid)?;
+    let value = sql.strip_suffix(&format!("::{}", made.written(*ty)))?;
+    Some(format!("{value}::{shown}"))
+}
+
 /// A column's default.
 pub fn default(
     view: &View,
@@ -236,7 +246,8 @@ pub fn default(
 ) -> Option<String> {
     let key = format!("{}:{}", table.id.0, column.id.0);
     if let Some(object) = view.objects.get(Kind::Default, &key) {
-        return object.body["sql"].as_str().map(str::to_string);
+        let sql = object.body["sql"].as_str()?;
+        return Some(shortened(view, table, column, sql).unwrap_or_else(|| sql.to_string()));
     }
     if super::classes::identity(view, table, column).is_some() {
         return None;
