@@ -125,7 +125,7 @@ impl Session {
         Ok(Answer::Rows(RowsAnswer::new(columns, source, "FETCH")))
     }
 
-    /// Execute of a cursor: sends the rows that come next, at most so many (0: all), which it goes past as FETCH does.
+    /// Execute of a cursor: sends the rows that come next, at most `limit` (0: all), which it goes past as FETCH does.
     pub(super) fn execute_cursor(
         &mut self,
         name: &str,
@@ -173,8 +173,8 @@ impl Session {
 }
 
 impl Portal {
-    /// Goes some way in a cursor; also the columns of its rows. What it keeps of them is counted, but for those of a cursor
-    /// WITH HOLD, which were counted when it was declared.
+    /// Goes some way in a cursor; also the columns of its rows. What it keeps of them is counted, except for a cursor
+    /// WITH HOLD: its rows were counted when it was declared.
     ///
     /// # Errors
     /// A way that cursors do not go; there is no room for more; those of the query.

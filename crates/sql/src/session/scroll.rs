@@ -152,7 +152,7 @@ impl Scroll {
         Ok(found)
     }
 
-    /// Takes so many of the next rows of the query.
+    /// Takes `count` of the next rows of the query, fewer at the end.
     fn read_on(&mut self, rows: &mut RowsAnswer, count: usize) -> Result<Vec<Chunk>> {
         let mut taken = rows.take(count)?;
         let got: usize = taken.iter().map(Chunk::len).sum();
