@@ -11,7 +11,7 @@ use datafusion_physical_plan::limit::GlobalLimitExec;
 use onlap_pg::Result;
 use onlap_pg::bound::{Aggregate, EntryKind, Expr, ExprId, JoinTree, Query, SortItem};
 
-use crate::compile::Compiler;
+use crate::compile::{Compiler, unsupported};
 use crate::env::{Facts, Order, Restriction, RestrictionKind, Wanted};
 use crate::node::Node;
 
@@ -113,13 +113,16 @@ impl Compiler<'_> {
     }
 
     /// The first row that has a value, of rows in the order of a column.
+    ///
+    /// # Errors
+    /// `0A000`: the scan does not read the column.
     pub fn extreme(&mut self, plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
         let order = self.frame().wanted.order[0];
         let mut plan = plan;
         if order.nulls_first {
             let vars = &self.layout().vars;
             let at = vars.iter().find(|(var, _)| var.1 == order.column).map(|(_, at)| *at);
-            let at = at.expect("the scan reads the column of the aggregate");
+            let at = at.ok_or_else(|| unsupported("max of a column that is not read"))?;
             plan = self.filter(plan, Node::NullTest(Box::new(Node::Column(at)), true))?;
         }
         Ok(Arc::new(GlobalLimitExec::new(plan, 0, Some(1))))

@@ -7,7 +7,7 @@
 //! so nothing goes through LIMIT, windows, DISTINCT ON or sets of GROUP BY.
 
 use onlap_kernels::Datum;
-use onlap_pg::bound::{ExprId, Lock, Query, QueryId, Target};
+use onlap_pg::bound::{Expr, ExprId, Lock, Query, QueryId, Target};
 use onlap_pg::{Result, TypeRef};
 
 use crate::build::{Rel, visible};
@@ -113,7 +113,25 @@ impl Compiler<'_> {
             target.reference == 0 && frame.told.unused.contains(&at)
         };
         // What does something, or gives several rows, counts even so.
-        places.all(is_told) && !query.has_sets && !self.is_volatile(value)
+        places.all(is_told)
+            && !query.has_sets
+            && !self.is_volatile(value)
+            && !self.is_made_before(value)
+    }
+
+    /// Whether it has a call over the query's own groups or windows: those are calculated for all targets, before them.
+    fn is_made_before(&self, value: ExprId) -> bool {
+        let mut found = false;
+        self.bound.visit(value, 0, &mut |id, inside| {
+            found |= match self.bound.expr(id) {
+                Expr::Aggregate(call) => call.up == inside,
+                Expr::Grouping(_, _, up) => *up == inside,
+                Expr::WindowCall(_) => inside == 0,
+                _ => false,
+            };
+            !found
+        });
+        found
     }
 
     /// What stands in the place of a column that nothing asks for.

@@ -21,6 +21,8 @@ pub mod state {
     pub const UNSUPPORTED: &str = "0A000";
     /// undefined_table
     pub const NO_TABLE: &str = "42P01";
+    /// invalid_table_definition
+    pub const BAD_DEFINITION: &str = "42P16";
     /// undefined_column
     pub const NO_COLUMN: &str = "42703";
     /// undefined_object

@@ -160,3 +160,24 @@ fn what_a_killed_process_left_goes_at_the_next_start() {
     talk.rows("create temp table p (id serial primary key, t text unique)");
     assert_eq!(talk.rows("select count(*) from p"), [[Some("0".to_string())]]);
 }
+
+#[test]
+fn sessions_that_only_read_by_default_drop_theirs() {
+    let fixture = Fixture::new(false);
+    let mut lasting = fixture.session();
+    let before = left(&fixture.instance, &mut lasting);
+    let mut talk = fixture.session();
+    for ends in ["discard temp", "discard all"] {
+        talk.rows("create temp table p (id serial primary key, t text)");
+        talk.rows("create temp view v as select * from p");
+        talk.rows("set default_transaction_read_only = on");
+        talk.rows("insert into p values (1, 'own')");
+        talk.rows(ends);
+        assert_eq!(talk.run("select * from p").state(), "42P01", "{ends}");
+        talk.rows("set default_transaction_read_only = off");
+    }
+    talk.rows("create temp table p (id serial primary key, t text)");
+    talk.rows("set default_transaction_read_only = on");
+    drop(talk);
+    assert_eq!(left(&fixture.instance, &mut lasting), before);
+}

@@ -272,7 +272,7 @@ impl Binder<'_> {
         Ok((Op { operator: found.operator, proc: found.proc, args, set }, found.result))
     }
 
-    pub(super) fn array_op(
+    fn array_op(
         &mut self,
         name: &str,
         left: ExprId,

@@ -155,7 +155,7 @@ impl<'a> Collector<'a> {
         if self.all.iter().any(|c| matches!(c, Constraint::Primary(..))) {
             let text =
                 format!("multiple primary keys for table \"{}\" are not allowed", self.table.name);
-            return Err(SqlError::new("42P16", text));
+            return Err(SqlError::new(state::BAD_DEFINITION, text));
         }
         self.check_columns(&columns)?;
         keys::must_be_ordered(&self.columns, &columns)?;

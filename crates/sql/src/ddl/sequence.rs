@@ -16,7 +16,7 @@ use crate::rights::{Action, Class};
 use crate::session::Session;
 use crate::source::{Source, strings};
 use crate::types::names;
-use crate::view::View;
+use crate::view::{OF_OTHERS, View};
 use crate::wire::Client;
 
 /// What a statement says of a sequence; `None` where it says nothing.
@@ -266,9 +266,12 @@ fn own(session: &mut Session, view: &View, engine: &str, options: &Options) -> R
 /// A sequence by name.
 ///
 /// # Errors
-/// There is none.
+/// There is none; `0A000`: it is a temporary one of another session.
 pub fn find(view: &View, parts: &[String]) -> Result<(Name, Sequence)> {
     match view.sequence(parts)? {
+        Some((name, _)) if view.is_other_temporary(&name.schema) => {
+            Err(SqlError::new(state::UNSUPPORTED, OF_OTHERS))
+        }
         Some(found) => Ok(found),
         None if view.find(parts)?.is_some() => {
             let text = format!("\"{}\" is not a sequence", parts.join("."));

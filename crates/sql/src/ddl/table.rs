@@ -74,7 +74,7 @@ pub fn create(
 /// An error of where a relation goes, at its name.
 pub fn at_name(source: Source<'_>, error: SqlError, place: u32) -> SqlError {
     match error.state() {
-        "42P16" | state::NO_SCHEMA => source.at(error, place),
+        state::BAD_DEFINITION | state::NO_SCHEMA => source.at(error, place),
         _ => error,
     }
 }

@@ -13,9 +13,6 @@ use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::view::View;
 
-/// `42P16`.
-const BAD_DEFINITION: &str = "42P16";
-
 /// The name of a new relation, and a view that knows the schema that it is in.
 pub struct Place {
     /// What the statement sees from now on.
@@ -41,7 +38,7 @@ pub fn place(
         _ if lasting == Lasting::Temporary => true,
         _ => view.creation_schema()? == own,
     };
-    let refuse = |text: &str| Err(SqlError::new(BAD_DEFINITION, text));
+    let refuse = |text: &str| Err(SqlError::new(state::BAD_DEFINITION, text));
     if !is_temporary {
         let name = view.new_name(parts)?;
         return match (lasting, name.is_temporary()) {
@@ -104,9 +101,10 @@ pub fn note(session: &mut Session, place: &Place, on_commit: Option<OnCommit>) -
 /// `42P16`.
 pub fn check_on_commit(on_commit: Option<OnCommit>, is_temporary: bool) -> Result<()> {
     match on_commit {
-        Some(_) if !is_temporary => {
-            Err(SqlError::new(BAD_DEFINITION, "ON COMMIT can only be used on temporary tables"))
-        }
+        Some(_) if !is_temporary => Err(SqlError::new(
+            state::BAD_DEFINITION,
+            "ON COMMIT can only be used on temporary tables",
+        )),
         _ => Ok(()),
     }
 }
@@ -116,7 +114,7 @@ pub fn check_on_commit(on_commit: Option<OnCommit>, is_temporary: bool) -> Resul
 /// # Errors
 /// `42P16`.
 pub fn check_reference(child: &Name, parent: &Name) -> Result<()> {
-    let refuse = |text| Err(SqlError::new(BAD_DEFINITION, text));
+    let refuse = |text| Err(SqlError::new(state::BAD_DEFINITION, text));
     match (child.is_temporary(), parent.is_temporary()) {
         (false, true) => {
             refuse("constraints on permanent tables may reference only permanent tables")

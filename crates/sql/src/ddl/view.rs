@@ -92,7 +92,7 @@ pub fn no_pseudo_type(name: &str, ty: PgType) -> Result<()> {
         types::RECORD_ARRAY => "record[]",
         _ => return Ok(()),
     };
-    Err(SqlError::new("42P16", format!("column \"{name}\" has pseudo-type {shown}")))
+    Err(SqlError::new(state::BAD_DEFINITION, format!("column \"{name}\" has pseudo-type {shown}")))
 }
 
 /// Where the view goes, if the name is free or the view that has it may be replaced. One that reads what is temporary is
@@ -206,14 +206,14 @@ fn check_replaced(old: &serde_json::Value, columns: &[String]) -> Result<()> {
         .filter_map(|c| c["name"].as_str())
         .collect();
     if columns.len() < before.len() {
-        return Err(SqlError::new("42P16", "cannot drop columns from view"));
+        return Err(SqlError::new(state::BAD_DEFINITION, "cannot drop columns from view"));
     }
     for (old, new) in before.iter().zip(columns) {
         if old != new {
             let text = format!("cannot change name of view column \"{old}\" to \"{new}\"");
             let hint =
                 "Use ALTER VIEW ... RENAME COLUMN ... to change name of view column instead.";
-            return Err(SqlError::new("42P16", text).hint(hint));
+            return Err(SqlError::new(state::BAD_DEFINITION, text).hint(hint));
         }
     }
     Ok(())

@@ -397,6 +397,11 @@ impl Room {
     /// # Errors
     /// `53200`: all of them together take more than there is room for.
     pub fn keep(self: &Arc<Room>, bytes: u64) -> Result<Kept> {
+        self.count_kept(bytes)?;
+        Ok(Kept { room: Arc::clone(self), bytes })
+    }
+
+    fn count_kept(&self, bytes: u64) -> Result<()> {
         let mut taken = self.taken.lock();
         if taken.kept.saturating_add(bytes) > self.most_kept() {
             let text = format!(
@@ -407,7 +412,7 @@ impl Room {
                 .hint("Deallocate or close some, or give the server more memory."));
         }
         taken.kept += bytes;
-        Ok(Kept { room: Arc::clone(self), bytes })
+        Ok(())
     }
 
     /// A place at the end of the line; before those that came a short while ago, for a transaction that `holds` much.
@@ -521,6 +526,18 @@ impl Drop for Running {
 pub struct Kept {
     room: Arc<Room>,
     bytes: u64,
+}
+
+impl Kept {
+    /// Counts more of the same.
+    ///
+    /// # Errors
+    /// As [`Room::keep`].
+    pub fn grow(&mut self, bytes: u64) -> Result<()> {
+        self.room.count_kept(bytes)?;
+        self.bytes += bytes;
+        Ok(())
+    }
 }
 
 impl Drop for Kept {

@@ -22,10 +22,10 @@ use super::{catalogs, needs};
 use crate::catalog::objects::Object;
 use crate::catalog::{Name, oids};
 use crate::deep::{Depth, too_deep};
-use crate::error::SqlError;
+use crate::error::{SqlError, state};
 use crate::rights::Need;
 use crate::system::definitions::Definition;
-use crate::view::{OF_OTHERS, View};
+use crate::view::View;
 
 /// Views may refer to views so deep.
 const VIEW_DEPTH: usize = 32;
@@ -162,7 +162,12 @@ impl Names<'_> {
 
 /// An error that says something of a view, and not that its query is of the other class.
 pub fn is_of_views(error: &Error) -> bool {
-    matches!(error.state, "42P17" | "54001" | "57014" | "53200") || *error.message == *OF_OTHERS
+    match error.state {
+        "42P17" | state::TOO_COMPLEX | state::CANCELLED | state::OUT_OF_MEMORY => true,
+        // PostgreSQL refuses it too: it reads temporary tables of other sessions.
+        state::UNSUPPORTED => !error.unserved,
+        _ => false,
+    }
 }
 
 fn bound(sql: &str, names: &Names<'_>, catalog: &Catalog) -> Result<(Bound, QueryId)> {

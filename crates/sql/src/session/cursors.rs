@@ -5,16 +5,18 @@
 
 use std::sync::Arc;
 
-use onlap_pg::ast::{Declare, Fetch};
+use onlap_pg::ast::{Declare, Fetch, Way};
 
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use super::prepare::Prepared;
-use super::scroll::{Keeps, Scroll};
+use super::scroll::{Act, Fetched, Keeps, STEP_ROWS, Scroll};
 use super::{Parameter, Portal, Session};
 use crate::error::{Result, SqlError, state};
 use crate::parse::{self, Body};
+use crate::plan::room::Room;
 use crate::source::Source;
 use crate::view::View;
+use crate::wire::Client;
 
 impl Session {
     /// Forgets portals that end with their transaction; one that it made WITH HOLD stays where it
@@ -93,7 +95,7 @@ impl Session {
             hold,
             fresh: true,
             scroll: Scroll::new(keeps),
-            kept: kept.into_iter().collect(),
+            kept,
         };
         self.portals.insert(name, portal);
         Ok(Answer::Done("DECLARE CURSOR".into()))
@@ -112,27 +114,42 @@ impl Session {
     /// There is no such cursor; a way that cursors do not go; those of the query.
     pub(crate) fn fetch(&mut self, fetch: &Fetch) -> Result<Answer> {
         let name = &*fetch.name;
+        let room = Arc::clone(self.instance.runner.room());
         let portal = self.cursor(name)?;
-        let Some(Answer::Rows(rows)) = &mut portal.answer else {
-            return Err(SqlError::new(
-                state::NO_CURSOR,
-                format!("cursor \"{name}\" is at its end"),
-            ));
-        };
-        let before = portal.scroll.bytes();
-        let found = portal.scroll.fetch(rows, fetch.way)?;
-        let columns = Arc::clone(&rows.columns);
-        // Those of a cursor WITH HOLD were counted when it was declared.
-        let more = portal.scroll.bytes().saturating_sub(before);
-        if more > 0 && !portal.hold && portal.scroll.keeps_all() {
-            let kept = self.keep_portal(name, more)?;
-            self.cursor(name)?.kept.extend(kept);
-        }
         if fetch.moves {
+            let (found, _) = portal.go(name, fetch.way, Act::Pass, &room)?;
             return Ok(Answer::Done(format!("MOVE {}", found.count)));
         }
+        let (found, columns) = portal.go(name, fetch.way, Act::Give, &room)?;
         let source = Box::new(Ready::new(found.chunks));
         Ok(Answer::Rows(RowsAnswer::new(columns, source, "FETCH")))
+    }
+
+    /// Execute of a cursor: sends the rows that come next, at most `limit` (0: all), which it goes past as FETCH does.
+    pub(super) fn execute_cursor(
+        &mut self,
+        name: &str,
+        portal: &mut Portal,
+        limit: usize,
+        client: &mut dyn Client,
+    ) -> Result<()> {
+        self.limit_time();
+        let most = if limit == 0 { usize::MAX } else { limit };
+        let mut sent = 0;
+        while sent < most {
+            let step = STEP_ROWS.min(most - sent);
+            let way = Way::Forward(step as i64);
+            let (found, columns) = portal.go(name, way, Act::Give, self.instance.runner.room())?;
+            let mut rows = RowsAnswer::new(columns, Box::new(Ready::new(found.chunks)), "SELECT");
+            rows.send(0, &portal.formats, self.style(), client)?;
+            sent += found.count;
+            if found.count < step {
+                client.reply().complete(&format!("SELECT {sent}"));
+                return Ok(());
+            }
+        }
+        client.reply().suspended();
+        Ok(())
     }
 
     /// Columns of what FETCH gives.
@@ -152,5 +169,35 @@ impl Session {
         self.cursor(name)?;
         self.portals.remove(name);
         Ok(Answer::Done("CLOSE CURSOR".into()))
+    }
+}
+
+impl Portal {
+    /// Goes some way in a cursor; also the columns of its rows. What it keeps of them is counted, except for a cursor
+    /// WITH HOLD: its rows were counted when it was declared.
+    ///
+    /// # Errors
+    /// A way that cursors do not go; there is no room for more; those of the query.
+    fn go(
+        &mut self,
+        name: &str,
+        way: Way,
+        act: Act,
+        room: &Arc<Room>,
+    ) -> Result<(Fetched, Arc<[AnswerColumn]>)> {
+        let Some(Answer::Rows(rows)) = &mut self.answer else {
+            let text = format!("cursor \"{name}\" is at its end");
+            return Err(SqlError::new(state::NO_CURSOR, text));
+        };
+        let before = self.scroll.bytes();
+        let found = self.scroll.fetch(rows, way, act)?;
+        let more = self.scroll.bytes().saturating_sub(before) as u64;
+        if more > 0 && !self.hold && self.scroll.keeps_all() {
+            match &mut self.kept {
+                Some(kept) => kept.grow(more)?,
+                kept => *kept = Some(room.keep(more)?),
+            }
+        }
+        Ok((found, Arc::clone(&rows.columns)))
     }
 }

@@ -134,7 +134,7 @@ pub(crate) struct Portal {
     /// Where a cursor stands.
     scroll: Scroll,
     /// What it takes of the room.
-    kept: Vec<Kept>,
+    kept: Option<Kept>,
 }
 
 /// Bytes of a statement that pg_stat_activity shows, as PostgreSQL does without other settings: sessions that wait
@@ -431,7 +431,7 @@ impl Session {
             hold: false,
             fresh: true,
             scroll: Scroll::default(),
-            kept: kept.into_iter().collect(),
+            kept,
         };
         self.portals.insert(portal.to_string(), made);
         Ok(())
@@ -457,7 +457,10 @@ impl Session {
     /// Those of the statement.
     pub fn execute(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
         let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
-        let result = self.execute_portal(&mut portal, rows, client);
+        let result = match portal.cursor {
+            true => self.execute_cursor(name, &mut portal, rows, client),
+            false => self.execute_portal(&mut portal, rows, client),
+        };
         // Rows that are still to come keep it for as long as they do.
         self.room = None;
         // A statement that ends the transaction has ended its portals.

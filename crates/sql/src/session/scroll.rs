@@ -5,6 +5,8 @@
 //!
 //! Thread safety: belongs to its session.
 
+use std::collections::VecDeque;
+
 use arrow_array::Array;
 use onlap_pg::ast::Way;
 
@@ -13,6 +15,12 @@ use crate::error::{Result, SqlError};
 
 /// Bytes that a cursor keeps of its rows which was not declared to go back.
 const FEW_BYTES: usize = 1 << 20;
+/// Rows that are read at a time: as many as a batch of a plan has.
+pub(super) const STEP_ROWS: usize = 8192;
+/// What a piece of rows takes without its values: a batch with its count of references, and a number.
+const PIECE_BYTES: usize = 256;
+/// What a column of a piece takes without its values: the array, its type and its buffers' places.
+const COLUMN_BYTES: usize = 100;
 
 /// Which rows are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,8 +38,8 @@ pub(super) enum Keeps {
 #[derive(Default)]
 pub(super) struct Scroll {
     keeps: Keeps,
-    /// Rows that are kept, and the number of the first of each, from 1.
-    kept: Vec<(usize, Chunk)>,
+    /// Pieces of rows that are kept, with the number of the first row of each, from 1; none is between them.
+    kept: VecDeque<(usize, Chunk)>,
     /// How many rows were read.
     read: usize,
     /// Whether there are no more to read.
@@ -41,7 +49,17 @@ pub(super) struct Scroll {
     bytes: usize,
 }
 
+/// What becomes of rows on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Act {
+    /// They are given.
+    Give,
+    /// They are passed over.
+    Pass,
+}
+
 /// Rows that FETCH gives, in their order, or how many MOVE goes past.
+#[derive(Default)]
 pub(super) struct Fetched {
     /// The rows.
     pub chunks: Vec<Chunk>,
@@ -64,91 +82,102 @@ impl Scroll {
         self.keeps == Keeps::All
     }
 
-    /// FETCH or MOVE.
+    /// FETCH, or MOVE, which passes over its rows.
     ///
     /// # Errors
     /// `55000`: back to rows that are not kept; those of the query.
-    pub(super) fn fetch(&mut self, rows: &mut RowsAnswer, way: Way) -> Result<Fetched> {
+    pub(super) fn fetch(&mut self, rows: &mut RowsAnswer, way: Way, act: Act) -> Result<Fetched> {
         match way {
-            Way::Forward(0) | Way::Backward(0) | Way::Relative(0) => self.again(),
-            Way::Forward(n) if n > 0 => self.forward(rows, Some(of(n))),
-            Way::Forward(n) => self.backward(Some(of(n))),
-            Way::ForwardAll => self.forward(rows, None),
-            Way::Backward(n) if n > 0 => self.backward(Some(of(n))),
-            Way::Backward(n) => self.forward(rows, Some(of(n))),
-            Way::BackwardAll => self.backward(None),
-            Way::Absolute(n) if n >= 0 => self.absolute(rows, of(n)),
+            Way::Forward(0) | Way::Backward(0) | Way::Relative(0) => self.again(act),
+            Way::Forward(n) if n > 0 => self.forward(rows, Some(of(n)), act),
+            Way::Forward(n) => self.backward(Some(of(n)), act),
+            Way::ForwardAll => self.forward(rows, None, act),
+            Way::Backward(n) if n > 0 => self.backward(Some(of(n)), act),
+            Way::Backward(n) => self.forward(rows, Some(of(n)), act),
+            Way::BackwardAll => self.backward(None, act),
+            Way::Absolute(n) if n >= 0 => self.absolute(rows, of(n), act),
+            Way::Absolute(_) if self.keeps == Keeps::None => Err(forward_only()),
             Way::Absolute(n) => {
-                self.forward(rows, None)?;
-                self.skip_back(of(n) - 1)?;
-                self.backward(Some(1))
+                self.forward(rows, None, Act::Pass)?;
+                self.backward(Some(of(n) - 1), Act::Pass)?;
+                self.backward(Some(1), act)
             }
             Way::Relative(n) if n > 0 => {
-                self.forward(rows, Some(of(n) - 1))?;
-                self.forward(rows, Some(1))
+                self.forward(rows, Some(of(n) - 1), Act::Pass)?;
+                self.forward(rows, Some(1), act)
             }
             Way::Relative(n) => {
-                self.skip_back(of(n) - 1)?;
-                self.backward(Some(1))
+                self.backward(Some(of(n) - 1), Act::Pass)?;
+                self.backward(Some(1), act)
             }
         }
     }
 
     /// The row that it stands on.
-    fn again(&mut self) -> Result<Fetched> {
+    fn again(&mut self, act: Act) -> Result<Fetched> {
         match self.at > 0 && self.at <= self.read {
-            true => self.rows(self.at, self.at + 1),
-            false => Ok(Fetched { chunks: Vec::new(), count: 0 }),
+            true => self.rows(self.at, self.at + 1, act),
+            false => Ok(Fetched::default()),
         }
     }
 
-    fn forward(&mut self, rows: &mut RowsAnswer, count: Option<usize>) -> Result<Fetched> {
-        if count == Some(0) || self.ended && self.at > self.read {
-            return Ok(Fetched { chunks: Vec::new(), count: 0 });
-        }
-        let from = self.at + 1;
-        let wanted = count.map_or(usize::MAX, |count| self.at.saturating_add(count));
-        let mut chunks = self.rows(from, self.read.min(wanted).max(self.at) + 1)?.chunks;
-        while self.read < wanted && !self.ended {
-            self.read_on(rows, wanted - self.read, &mut chunks)?;
-        }
-        let got = self.read.min(wanted) - self.at;
-        self.at = if self.read < wanted { self.read + 1 } else { wanted };
-        self.forget();
-        Ok(Fetched { chunks, count: got })
-    }
-
-    /// Takes so many of the next rows of the query.
-    fn read_on(
+    fn forward(
         &mut self,
         rows: &mut RowsAnswer,
-        count: usize,
-        chunks: &mut Vec<Chunk>,
-    ) -> Result<()> {
-        let taken = rows.take(count)?;
-        let got: usize = taken.iter().map(Chunk::len).sum();
-        self.ended = got < count;
-        for chunk in taken.into_iter().filter(|chunk| chunk.len() > 0) {
-            if self.keeps != Keeps::None {
-                self.bytes += size(&chunk);
-                self.kept.push((self.read + 1, chunk.slice(0, chunk.len())));
-            }
-            self.read += chunk.len();
-            chunks.push(chunk);
+        count: Option<usize>,
+        act: Act,
+    ) -> Result<Fetched> {
+        if count == Some(0) || self.ended && self.at > self.read {
+            return Ok(Fetched::default());
         }
-        Ok(())
+        let before = self.at;
+        let wanted = count.map_or(usize::MAX, |count| before.saturating_add(count));
+        // Those that it has read already come first.
+        let known = self.read.min(wanted);
+        let mut found = self.rows(before + 1, known + 1, act)?;
+        self.at = known;
+        while self.read < wanted && !self.ended {
+            let chunks = self.read_on(rows, STEP_ROWS.min(wanted - self.read))?;
+            if act == Act::Give {
+                found.chunks.extend(chunks);
+            }
+            self.at = self.read;
+            self.forget();
+        }
+        found.count = self.at - before;
+        if self.read < wanted {
+            self.at = self.read + 1;
+        }
+        self.forget();
+        Ok(found)
     }
 
-    fn backward(&mut self, count: Option<usize>) -> Result<Fetched> {
+    /// Takes `count` of the next rows of the query, fewer at the end.
+    fn read_on(&mut self, rows: &mut RowsAnswer, count: usize) -> Result<Vec<Chunk>> {
+        let mut taken = rows.take(count)?;
+        let got: usize = taken.iter().map(Chunk::len).sum();
+        self.ended = got < count;
+        taken.retain(|chunk| chunk.len() > 0);
+        for chunk in &taken {
+            if self.keeps != Keeps::None {
+                self.bytes += size(chunk);
+                self.kept.push_back((self.read + 1, chunk.slice(0, chunk.len())));
+            }
+            self.read += chunk.len();
+        }
+        Ok(taken)
+    }
+
+    fn backward(&mut self, count: Option<usize>, act: Act) -> Result<Fetched> {
         if self.keeps == Keeps::None {
             return Err(forward_only());
         }
         if self.at == 0 || count == Some(0) {
-            return Ok(Fetched { chunks: Vec::new(), count: 0 });
+            return Ok(Fetched::default());
         }
         let before = self.at - 1;
         let got = count.map_or(before, |count| count.min(before));
-        let mut found = self.rows(self.at - got, self.at)?;
+        let mut found = self.rows(self.at - got, self.at, act)?;
         let single = |chunk: &Chunk| (0..chunk.len()).map(|n| chunk.slice(n, n + 1)).collect();
         let singles: Vec<Vec<Chunk>> = found.chunks.iter().map(single).collect();
         found.chunks = singles.into_iter().flatten().rev().collect();
@@ -156,11 +185,7 @@ impl Scroll {
         Ok(found)
     }
 
-    fn skip_back(&mut self, count: usize) -> Result<()> {
-        self.backward(Some(count)).map(|_| ())
-    }
-
-    fn absolute(&mut self, rows: &mut RowsAnswer, number: usize) -> Result<Fetched> {
+    fn absolute(&mut self, rows: &mut RowsAnswer, number: usize, act: Act) -> Result<Fetched> {
         if number <= self.at {
             if self.keeps == Keeps::None {
                 return Err(forward_only());
@@ -168,28 +193,30 @@ impl Scroll {
             self.at = number.saturating_sub(1);
         }
         match number {
-            0 => Ok(Fetched { chunks: Vec::new(), count: 0 }),
+            0 => Ok(Fetched::default()),
             number => {
-                self.forward(rows, Some(number - 1 - self.at))?;
-                self.forward(rows, Some(1))
+                self.forward(rows, Some(number - 1 - self.at), Act::Pass)?;
+                self.forward(rows, Some(1), act)
             }
         }
     }
 
     /// Rows by their numbers, of those that were read.
-    fn rows(&self, from: usize, to: usize) -> Result<Fetched> {
+    fn rows(&self, from: usize, to: usize, act: Act) -> Result<Fetched> {
         let mut found = Fetched { chunks: Vec::new(), count: to.saturating_sub(from) };
         if found.count == 0 {
             return Ok(found);
         }
-        if self.kept.first().is_none_or(|(first, _)| *first > from) {
+        let later = self.kept.partition_point(|(first, _)| *first <= from);
+        if later == 0 {
             return Err(forward_only());
         }
-        for (first, chunk) in &self.kept {
+        if act == Act::Pass {
+            return Ok(found);
+        }
+        for (first, chunk) in self.kept.range(later - 1..).take_while(|(first, _)| *first < to) {
             let (begin, end) = (from.max(*first), to.min(first + chunk.len()));
-            if begin < end {
-                found.chunks.push(chunk.slice(begin - first, end - first));
-            }
+            found.chunks.push(chunk.slice(begin - first, end - first));
         }
         Ok(found)
     }
@@ -201,25 +228,24 @@ impl Scroll {
             Keeps::Few => FEW_BYTES,
             Keeps::None => 0,
         };
-        let mut gone = 0;
         while self.bytes > most
-            && let Some((first, chunk)) = self.kept.get(gone)
+            && let Some((first, chunk)) = self.kept.front()
             && first + chunk.len() <= self.at
         {
             self.bytes -= size(chunk);
-            gone += 1;
+            self.kept.pop_front();
         }
-        self.kept.drain(..gone);
     }
 }
 
-/// Bytes that rows take, without those of the batch that they are a part of.
+/// Bytes that kept rows take, without those of the batch that they are a part of.
 fn size(chunk: &Chunk) -> usize {
-    let Chunk::Bound(batch, _) = chunk else { return 0 };
+    let Chunk::Bound(batch, _) = chunk else { return PIECE_BYTES };
     let of = |array: &arrow_array::ArrayRef| {
         array.to_data().get_slice_memory_size().unwrap_or(array.get_array_memory_size())
     };
-    batch.columns().iter().map(of).sum()
+    let values: usize = batch.columns().iter().map(of).sum();
+    PIECE_BYTES + COLUMN_BYTES * batch.num_columns() + values
 }
 
 /// A number of rows, whatever its sign.

@@ -11,9 +11,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use onlap::{Table, TableId};
+use onlap::{Table, TableId, TransactionOptions};
 
 use super::Session;
+use super::block::Block;
 use crate::catalog::names::{temporary, temporary_of};
 use crate::catalog::{Kind, Name};
 use crate::ddl;
@@ -111,15 +112,40 @@ impl Session {
         Ok(())
     }
 
-    /// DISCARD TEMP: drops all temporary relations; their schema stays.
+    /// DISCARD TEMP: drops all temporary relations; their schema stays. Where the session only reads by default, they go
+    /// in a transaction of their own.
     ///
     /// # Errors
     /// Those of the engine.
     pub(crate) fn discard_temporary(&mut self, view: &View) -> Result<()> {
         self.temporary.is_private = true;
-        match view.temporary {
-            true => ddl::temporary::drop_all(self, view, &temporary(view.pid)),
-            false => Ok(()),
+        if !view.temporary {
+            return Ok(());
+        }
+        let own = temporary(view.pid);
+        let block = self.block()?;
+        if !block.options.read_only || block.explicit || block.changed {
+            return ddl::temporary::drop_all(self, view, &own);
+        }
+        let outer = self.block.take();
+        let done = self.write(|session, view| ddl::temporary::drop_all(session, view, &own));
+        self.block = outer;
+        done
+    }
+
+    /// Does something in a transaction of its own, which may write whatever the settings say.
+    fn write(&mut self, act: impl FnOnce(&mut Session, &View) -> Result<()>) -> Result<()> {
+        let options = TransactionOptions::default();
+        self.block = Some(Block::begin(&self.instance, options, &self.cancel)?);
+        let done = self.in_view(act);
+        match (done, self.block.take()) {
+            (Ok(()), Some(block)) => block.commit(&self.instance),
+            (done, block) => {
+                if let Some(block) = block {
+                    block.rollback(&self.instance);
+                }
+                done
+            }
         }
     }
 
@@ -133,23 +159,19 @@ impl Session {
         let own = temporary(self.key().pid);
         self.temporary.is_private = true;
         // What stays is dropped when the database is opened again.
-        let _ = self.forget_schemas(&[own]);
+        let _ = self.forget_schema(&own);
     }
 
-    /// Drops schemas of the database in a transaction of their own.
-    fn forget_schemas(&mut self, schemas: &[String]) -> Result<()> {
-        let view = self.view()?;
-        let key = |schema: &String| format!("{}/{schema}", view.database);
-        for schema in schemas {
-            if view.objects.get(Kind::Schema, &key(schema)).is_some() {
-                ddl::temporary::drop_all(self, &view, schema)?;
-                ddl::temporary::drop_schema(self, &view, schema)?;
+    /// Drops a schema of the database in a transaction of its own.
+    fn forget_schema(&mut self, schema: &str) -> Result<()> {
+        self.write(|session, view| {
+            let key = format!("{}/{schema}", view.database);
+            if view.objects.get(Kind::Schema, &key).is_none() {
+                return Ok(());
             }
-        }
-        match self.block.take() {
-            Some(block) => block.commit(&self.instance),
-            None => Ok(()),
-        }
+            ddl::temporary::drop_all(session, view, schema)?;
+            ddl::temporary::drop_schema(session, view, schema)
+        })
     }
 }
 
@@ -174,9 +196,10 @@ pub(crate) fn forget_left(instance: &Arc<Instance>) -> i32 {
     let mut highest = 0;
     for together in left.chunk_by(|a, b| a.0 == b.0) {
         let mut session = Session::of_system(instance, &together[0].0);
-        let schemas: Vec<String> = together.iter().map(|(_, schema, _)| schema.clone()).collect();
-        if session.forget_schemas(&schemas).is_err() {
-            highest = together.iter().map(|left| left.2).fold(highest, i32::max);
+        for (_, schema, pid) in together {
+            if session.forget_schema(schema).is_err() {
+                highest = highest.max(*pid);
+            }
         }
     }
     highest

@@ -126,3 +126,9 @@ select t.id, (select count(distinct t.a) from o limit 1) from t group by t.id
 select a, count(distinct n) from t group by rollup(a)
 select count(distinct b) filter (where a > 1) from t
 select count(distinct f) over () from t
+select a from (select a, sum(big) from t group by a) s
+select count(*) from (select a, max(b) from t group by a) s
+select count(*) from (select max(b) from t) s
+select 1 from (select max(b), min(b) from t having count(*) > 1) s
+select b from (select a, b, grouping(a), 1 + count(distinct n) as c from t group by rollup (a, b)) s
+select a from (select a, (select count(*) from o where o.qty > max(t.id)) as more from t group by a) s

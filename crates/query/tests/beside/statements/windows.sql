@@ -126,3 +126,6 @@ select id, percent_rank() over (partition by a order by b nulls first), cume_dis
 select max(id) over (partition by a), x.* from (select id, a, first_value(b) over (partition by a order by id) from t union all select null, null, null) x
 select g, sum(g) over (order by g rows between 1 preceding and 1 following exclude current row), avg(g) over (order by g / 2 groups 1 preceding) from generate_series(1, 10) g
 select sum(x), count(x) from (select first_value(g) over (partition by g / 5000 order by g desc range between 10 preceding and 10 following) as x from generate_series(1, 30000) g) s
+select id from (select id, rank() over (order by a) from t) s
+select count(*) from (select a, lag(id) over (order by id), sum(a) over (partition by b) + 1 from t) s
+select a from (select a, rank() over (order by sum(n)), count(*) from t group by a) s

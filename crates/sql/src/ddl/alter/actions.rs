@@ -94,7 +94,7 @@ impl<'a> Actions<'a> {
                 let text = format!(
                     "cannot change logged status of table \"{table}\" because it is temporary"
                 );
-                Err(SqlError::new("42P16", text))
+                Err(SqlError::new(state::BAD_DEFINITION, text))
             }
             TableChange::Settings(_) | TableChange::Storage(_) => Ok(()),
             TableChange::Other(words) => {
@@ -225,7 +225,7 @@ impl<'a> Actions<'a> {
             Some(_) => {
                 let table = &self.name.name;
                 let text = format!("multiple primary keys for table \"{table}\" are not allowed");
-                Err(SqlError::new("42P16", text))
+                Err(SqlError::new(state::BAD_DEFINITION, text))
             }
             None => Ok(()),
         }

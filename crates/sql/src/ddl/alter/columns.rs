@@ -163,7 +163,7 @@ impl Actions<'_> {
                 let primary = self.schema.primary();
                 if primary.is_some_and(|p| p.key.iter().any(|k| k.column == column)) {
                     let text = format!("column \"{name}\" is in a primary key");
-                    return Err(SqlError::new("42P16", text));
+                    return Err(SqlError::new(state::BAD_DEFINITION, text));
                 }
                 changes.drop_not_null(name)
             }
