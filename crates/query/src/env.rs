@@ -49,7 +49,7 @@ impl Env {
         self.session.calculated(std::ptr::from_ref(self).addr(), 0)
     }
 
-    /// Asks before a column of so many bytes is made. Small ones are part of the batch, which its step has asked for.
+    /// Asks before a column of this number of bytes is made. Small ones are part of the batch, which its step has asked for.
     ///
     /// # Errors
     /// `53200`.

@@ -172,7 +172,7 @@ impl Called {
 }
 
 impl Scan {
-    /// The next rows, so many at most.
+    /// The next rows, `most` of them at most.
     fn next(
         &self,
         running: Option<Running>,

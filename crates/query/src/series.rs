@@ -268,7 +268,7 @@ impl ProjectSet {
         Ok(Open { batch, args, row: 0, row_bytes, running: None })
     }
 
-    /// The next rows, so many at most; `None` when all sets of the batch have ended.
+    /// The next rows, `most` of them at most; `None` when all sets of the batch have ended.
     fn next(&self, open: &mut Open, most: usize) -> Result<Option<RecordBatch>> {
         let (mut at, mut bytes, mut asked) = (Vec::new(), 0, 0_usize);
         let mut made: Vec<Vec<Datum<'static>>> = vec![Vec::new(); self.calls.len()];
