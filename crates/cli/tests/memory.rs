@@ -31,7 +31,7 @@ use wire::{Answer, Wire};
 const CLIENTS: u64 = 64;
 /// A test run's cgroup, the bytes of its table, and how long clients go on.
 const CGROUP_MIB: u64 = 512;
-const DATA_MIB: u64 = 192;
+const DATA_MIB: u64 = 128;
 const SECONDS: u64 = 8;
 /// Characters of a row's text, six bits of chance each.
 const TEXT: usize = 700;
