@@ -126,7 +126,6 @@ pub(crate) fn look(shared: &Shared) {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "tests stand outside the simulation")]
 mod tests {
     use super::*;
 
@@ -139,22 +138,5 @@ mod tests {
         assert!(quiet.notice(begin + QUIET_US, 0) && quiet.is_silent(0) && !quiet.is_silent(1));
         assert!(!quiet.notice(begin + QUIET_US, 1) && !quiet.is_silent(1) && !quiet.is_silent(0));
         assert!(quiet.notice(begin + 2 * QUIET_US, 1) && quiet.is_silent(1));
-    }
-
-    /// Tasks that look at once, while commits come and the clock stands.
-    #[test]
-    fn looks_that_meet_find_no_silence_that_there_was_not() {
-        let (quiet, csn) = (Quiet::default(), AtomicU64::new(0));
-        std::thread::scope(|s| {
-            for _ in 0..4 {
-                s.spawn(|| {
-                    for _ in 0..20_000 {
-                        let seen = csn.load(Ordering::Acquire);
-                        assert!(!quiet.notice(1_700_000_000_000_000, seen));
-                        assert!(!quiet.is_silent(csn.fetch_add(1, Ordering::AcqRel)));
-                    }
-                });
-            }
-        });
     }
 }

@@ -20,9 +20,6 @@ static ALLOCATOR: Counting = Counting;
 /// Bytes by which a thread's number may differ from what it has told.
 const FOLD: i64 = 64 << 10;
 
-/// Bytes that a thread has freed since it had most, for which it is worth looking for what can be given back.
-const WORTH: i64 = 1 << 20;
-
 /// Bytes that all threads have told.
 static TOLD: AtomicI64 = AtomicI64::new(0);
 
@@ -43,6 +40,7 @@ const COUNTERS: Heap = Heap {
     process: || TOLD.load(Ordering::Relaxed),
     thread: || OWN.get(),
     give_back,
+    thread_freed: || (OWN_MOST.get() - OWN.get()).max(0),
     thread_give_back,
 };
 
@@ -53,12 +51,8 @@ fn give_back() {
     crate::code::give_back();
 }
 
-/// Gives back what this thread keeps of freed memory: mimalloc has pages for each thread. Those of a thread that had little
-/// more than it has now are few.
+/// Gives back what this thread keeps of freed memory: mimalloc has pages for each thread.
 fn thread_give_back() {
-    if OWN_MOST.get() - OWN.get() < WORTH {
-        return;
-    }
     OWN_MOST.set(OWN.get());
     // SAFETY: as above.
     unsafe { mi_collect(true) };
@@ -236,14 +230,14 @@ mod tests {
 
     #[test]
     fn a_thread_that_had_much_gives_back_once() {
-        let worth = || OWN_MOST.get() - OWN.get() >= WORTH;
-        std::thread::spawn(move || {
+        heap::install(COUNTERS);
+        std::thread::spawn(|| {
             let held: Vec<Vec<u8>> = (0..1000).map(|_| vec![1; 4 << 10]).collect();
-            assert!(!worth(), "it has what it has");
+            assert!(heap::thread_freed() < 1 << 20, "it has what it has");
             drop(held);
-            assert!(worth());
-            thread_give_back();
-            assert!(!worth());
+            assert!(heap::thread_freed() > 3 << 20);
+            heap::thread_give_back();
+            assert!(heap::thread_freed() < 1 << 20);
         })
         .join()
         .expect("it does not panic");

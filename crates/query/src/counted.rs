@@ -12,7 +12,8 @@ use onlap_pg::bound::{Aggregate, Expr, ExprId, Query};
 use onlap_pg::{Oid, Result};
 
 use crate::compile::Compiler;
-use crate::group::{Found, Grouped, Parts};
+use crate::group::{Found, Grouped};
+use crate::group_parts::Parts;
 use crate::node::Node;
 
 type Plan = Arc<dyn ExecutionPlan>;

@@ -18,7 +18,7 @@ use onlap_pg::bound::{Expr, ExprId, Query, SortItem};
 use crate::build::Fetch;
 use crate::compile::Compiler;
 use crate::error::external;
-use crate::group::Parts;
+use crate::group_parts::Parts;
 use crate::keys::compare_keys;
 use crate::layout::Layout;
 use crate::node::Node;

@@ -16,7 +16,7 @@ use onlap_pg::{Result, TypeRef};
 
 use crate::aggregates::{Collected, MakeStates, Within};
 use crate::compile::{Compiler, unsupported};
-use crate::group::Parts;
+use crate::group_parts::Parts;
 use crate::keys::compare_sorted;
 
 #[derive(Clone, Copy, PartialEq)]

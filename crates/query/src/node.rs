@@ -13,11 +13,11 @@ use onlap_pg::{Error, Oid, Result};
 use parking_lot::Mutex;
 
 use crate::apply::SubQuery;
-use crate::containers::{ArrayOf, FieldOf, Part, RowOf};
-use crate::env::Env;
+use crate::containers::{ArrayOf, FieldOf, RowOf};
+use crate::env::{Env, bytes_of};
 use crate::made::Made;
 use crate::membership::AnyOf;
-use crate::stores::Store;
+use crate::subscripts::{Part, Store};
 
 /// The rows that an expression is calculated for.
 #[derive(Clone, Copy, Debug)]
@@ -305,7 +305,7 @@ impl Spread for Col {
         if !self.is_const || rows == 1 {
             return Ok(self.array);
         }
-        env.room(crate::env::bytes_of(&self.array).saturating_mul(rows))?;
+        env.room(bytes_of(&self.array).saturating_mul(rows))?;
         let at = UInt32Array::from(vec![0; rows]);
         arrow_select::take::take(&self.array, &at, None).map_err(arrow)
     }

@@ -8,9 +8,9 @@ use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
 use crate::compile::{Compiler, unsupported};
-use crate::containers::{ArrayOf, Part};
+use crate::containers::ArrayOf;
 use crate::node::Node;
-use crate::stores::Store;
+use crate::subscripts::{Part, Store, Subscripts};
 
 /// jsonb
 const JSONB: Oid = 3802;
@@ -39,14 +39,13 @@ impl Compiler<'_> {
             ids.iter().map(node).collect::<Result<Vec<_>>>()
         };
         let (upper, lower) = (bounds(self, &part.upper)?, bounds(self, &part.lower)?);
+        let (subscripts, element) = (Subscripts { upper, lower }, part.element);
         if let Some(value) = part.assigned {
-            let (element, value) = (part.element, self.node(value)?);
-            let made = Store { container, upper, lower, element, value };
-            return Ok(Node::Store(Box::new(made)));
+            let value = self.node(value)?;
+            return Ok(Node::Store(Box::new(Store { container, subscripts, element, value })));
         }
-        let made =
-            Part { container, upper, lower, element: part.element, repr: self.repr(ty.oid)? };
-        Ok(Node::Part(Box::new(made)))
+        let repr = self.repr(ty.oid)?;
+        Ok(Node::Part(Box::new(Part { container, subscripts, element, repr })))
     }
 
     fn has_placeholder(&self, id: ExprId) -> bool {

@@ -28,7 +28,7 @@ use onlap_pg::{Oid, Result, TypeRef};
 use crate::build::{Rel, column, schema_of, visible};
 use crate::compile::{Compiler, unsupported};
 use crate::error::external;
-use crate::group::Parts;
+use crate::group_parts::Parts;
 use crate::layout::Layout;
 use crate::node::{Node, arrow};
 use crate::series::BATCH_ROWS;

@@ -7,9 +7,11 @@ mod common;
 use std::io::Write as _;
 use std::time::Duration;
 
-use common::{config, framed, kinds, start};
+use common::{Answer, Wire, config, framed, kinds, start};
 use onlap_base::rng::Rng;
 use onlap_server::Config;
+use onlap_testkit::postgres::{NEEDED, Postgres};
+use onlap_testkit::programs;
 
 #[test]
 fn a_session_begins_answers_and_ends() {
@@ -257,4 +259,109 @@ fn temporary_tables_go_with_their_session_however_it_ends() {
     let instance = std::sync::Arc::clone(&running.instance);
     running.server.stop().expect("a clean end");
     assert_eq!(instance.database().tables().len(), 1, "the catalog's own table");
+}
+
+/// Answers as text: kinds, values, tags and SQLSTATEs.
+fn shown(answers: &[Answer]) -> String {
+    let one = |answer: &Answer| match answer.kind {
+        b'D' => format!("D {:?}", answer.values()),
+        b'C' => format!("C {}", String::from_utf8_lossy(&answer.body)),
+        b'E' => format!("E {}", answer.field(b'C')),
+        kind => char::from(kind).to_string(),
+    };
+    answers.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether PostgreSQL says the same in a conversation.
+fn is_as_postgresql(talk: fn(&mut Wire<std::net::TcpStream>, &mut Vec<String>)) {
+    if !programs::are_there(&NEEDED) {
+        return;
+    }
+    let (ours, theirs) = (start(config()), Postgres::start());
+    let [ours, theirs] = [ours.address().port(), theirs.port()].map(|port| {
+        let (mut wire, mut said) = (Wire::try_session(port).expect("the server listens"), vec![]);
+        talk(&mut wire, &mut said);
+        said
+    });
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!(ours, theirs);
+    }
+    assert_eq!(ours.len(), theirs.len());
+}
+
+fn execute(portal: &str, rows: u32) -> Vec<u8> {
+    framed(b'E', &[portal.as_bytes(), b"\0", &rows.to_be_bytes()].concat())
+}
+
+fn bind(portal: &str, statement: &str) -> Vec<u8> {
+    let names = [portal.as_bytes(), b"\0", statement.as_bytes(), b"\0"].concat();
+    framed(b'B', &[&names[..], b"\0\0\0\0\0\0"].concat())
+}
+
+/// Describe of a portal (`P`) or a statement (`S`).
+fn describe(what: &str, name: &str) -> Vec<u8> {
+    framed(b'D', &[what.as_bytes(), name.as_bytes(), b"\0"].concat())
+}
+
+#[test]
+fn execute_of_a_declared_cursor_sends_what_postgresql_does() {
+    is_as_postgresql(|wire, said| {
+        for scroll in ["scroll", "no scroll"] {
+            wire.query("begin");
+            wire.query(&format!("declare c {scroll} cursor for select generate_series(1, 7) x"));
+            for rows in [2, 1, 0, 1, 0] {
+                let asked = [describe("P", "c"), execute("c", rows), framed(b'S', b"")];
+                wire.raw(&asked.concat());
+                said.push(format!("{scroll}, {rows}: {}", shown(&wire.until(b'Z'))));
+            }
+            for sql in ["fetch backward 3 from c", "move first from c", "fetch 0 from c"] {
+                said.push(format!("{scroll}, {sql}: {}", shown(&wire.query(sql))));
+            }
+            // As many as are left, and then none.
+            for rows in [6, 6] {
+                wire.raw(&[execute("c", rows), framed(b'S', b"")].concat());
+                said.push(format!("{scroll}, {rows}: {}", shown(&wire.until(b'Z'))));
+            }
+            wire.query("rollback");
+        }
+    });
+}
+
+#[test]
+fn in_a_failed_transaction_messages_answer_as_postgresql_does() {
+    is_as_postgresql(|wire, said| {
+        let statements = [
+            ("rows", "select generate_series(1, 5)"),
+            ("none", ""),
+            ("end", "rollback"),
+            ("set", "set a.b = 1"),
+        ];
+        for (name, sql) in statements {
+            let body = [name.as_bytes(), b"\0", sql.as_bytes(), b"\0\0\0"].concat();
+            wire.raw(&[framed(b'P', &body), framed(b'S', b"")].concat());
+            said.push(shown(&wire.until(b'Z')));
+        }
+        wire.query("begin");
+        for (name, _) in statements {
+            wire.raw(&[bind(name, name), framed(b'S', b"")].concat());
+            said.push(shown(&wire.until(b'Z')));
+        }
+        wire.raw(&[execute("rows", 2), framed(b'S', b"")].concat());
+        said.push(shown(&wire.until(b'Z')));
+        wire.query("select 1/0");
+        for (name, _) in statements {
+            let asked =
+                [describe("S", name), describe("P", name), execute(name, 0), bind("", name)];
+            for message in asked {
+                if name == "end" && message[0] == b'E' {
+                    continue;
+                }
+                let kind = char::from(message[0]);
+                wire.raw(&[message, framed(b'S', b"")].concat());
+                said.push(format!("{name}, {kind}: {}", shown(&wire.until(b'Z'))));
+            }
+        }
+        wire.raw(&[bind("", "end"), execute("", 0), framed(b'S', b"")].concat());
+        said.push(shown(&wire.until(b'Z')));
+    });
 }

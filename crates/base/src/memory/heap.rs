@@ -17,6 +17,8 @@ pub struct Heap {
     pub thread: fn() -> i64,
     /// Gives back to the system what the program keeps and does not need: freed memory, code that ran once.
     pub give_back: fn(),
+    /// Bytes that this thread has freed since it had most, or since it gave back.
+    pub thread_freed: fn() -> i64,
     /// Gives back to the system the freed memory that this thread keeps for itself.
     pub thread_give_back: fn(),
 }
@@ -40,6 +42,13 @@ pub fn give_back() {
     }
 }
 
+/// Bytes that this thread has freed since it had most, or since it gave back; 0 where the allocator does not count.
+pub fn thread_freed() -> i64 {
+    let freed = HEAP.get().map_or(0, |heap| (heap.thread_freed)());
+    debug_assert!(freed >= 0, "{freed} bytes");
+    freed
+}
+
 /// Gives back to the system the freed memory that this thread keeps for itself, which no other thread could use.
 pub fn thread_give_back() {
     if let Some(heap) = HEAP.get() {
@@ -50,4 +59,28 @@ pub fn thread_give_back() {
 /// Bytes that this thread has taken, less those that it has given back.
 pub fn thread_bytes() -> Option<i64> {
     HEAP.get().map(|heap| (heap.thread)())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(process: fn() -> i64) -> Heap {
+        let nothing = || ();
+        Heap {
+            process,
+            thread: || 2,
+            give_back: nothing,
+            thread_freed: || 3,
+            thread_give_back: nothing,
+        }
+    }
+
+    #[test]
+    fn the_first_allocator_that_is_installed_is_asked() {
+        assert_eq!((process_bytes(), thread_bytes(), thread_freed()), (None, None, 0));
+        install(of(|| 1));
+        install(of(|| 9));
+        assert_eq!((process_bytes(), thread_bytes(), thread_freed()), (Some(1), Some(2), 3));
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! The forms of arrays and records as bytes, their texts, their order and operators; unnest, array_agg. What an executor
 //! needs for `ARRAY[…]`, `ROW(…)`, subscripts or `= ANY` is here, too: `collect`, `record::build`, `element`, `slice`,
-//! `assign`, `any`.
+//! `store_element`, `any`.
 //!
 //! The type of the elements of an array is known from the call (`crate::Types`). Thread safety: pure functions.
 
@@ -28,7 +28,7 @@ pub(crate) use gather::extreme;
 pub use make::{any, collect};
 pub use record::Record;
 pub use row_text::null_test;
-pub use shape::{assign, element, empty, slice};
+pub use shape::{element, empty, slice};
 pub use store::{null_subscript, store_element, store_slice};
 
 use onlap_pg::{Error, Oid, Result, TypeRef};

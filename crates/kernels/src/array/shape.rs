@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use onlap_pg::{Error, Result};
 
-use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, count, too_large};
+use super::form::{Array, Builder, Dim};
 use super::{of_element, own_array};
 use crate::misc::rows::{bytes, int4, strict};
-use crate::{Datum, Entry, Kernel, Repr, Types};
+use crate::{Datum, Entry, Kernel, Types};
 
 /// Functions.
 pub(super) const ENTRIES: &[Entry] = &[
@@ -89,7 +89,7 @@ pub fn element<'a>(array: &Array<'a>, subscripts: &[i32]) -> Datum<'a> {
 }
 
 /// Where the element at subscripts is in the whole.
-fn position(array: &Array<'_>, subscripts: &[i32]) -> Option<usize> {
+pub(super) fn position(array: &Array<'_>, subscripts: &[i32]) -> Option<usize> {
     if subscripts.is_empty() || array.ndims() != subscripts.len() {
         return None;
     }
@@ -144,58 +144,4 @@ fn copy(
         return builder.push(&array.get(at));
     };
     (*start..start + length).try_for_each(|n| copy(array, inner, at * whole + n, builder))
-}
-
-fn wrong_subscripts() -> Error {
-    Error::new("2202E", "wrong number of array subscripts")
-}
-
-/// An array with another element at subscripts. A one-dimensional array grows to where the element is, with NULLs between;
-/// no array, or an empty one, becomes one of this element.
-///
-/// # Errors
-/// `2202E`: the number of subscripts is not that of the dimensions, or they are outside; `54000`.
-pub fn assign(
-    array: Option<&Array<'_>>,
-    repr: Repr,
-    subscripts: &[i32],
-    value: &Datum<'_>,
-) -> Result<Vec<u8>> {
-    if subscripts.is_empty() || subscripts.len() > MAX_DIMENSIONS {
-        return Err(wrong_subscripts());
-    }
-    let mut builder = Builder::new(repr);
-    let Some(array) = array.filter(|array| !array.is_empty()) else {
-        let dims: Vec<Dim> =
-            subscripts.iter().map(|lower| Dim { length: 1, lower: *lower }).collect();
-        count(&dims)?;
-        builder.push(value)?;
-        return Ok(builder.finish_as(&dims));
-    };
-    if array.ndims() != subscripts.len() {
-        return Err(wrong_subscripts());
-    }
-    if let Some(at) = position(array, subscripts) {
-        for (n, held) in array.iter().enumerate() {
-            builder.push(if n == at { value } else { &held })?;
-        }
-        return Ok(builder.finish_as(&array.dims()));
-    }
-    let [wanted] = subscripts else {
-        return Err(Error::new("2202E", "array subscript out of range"));
-    };
-    let dim = array.dim(0);
-    let lower = dim.lower.min(*wanted);
-    let last = i64::from(dim.upper().max(*wanted));
-    let length = i32::try_from(last - i64::from(lower) + 1).map_err(|_| too_large())?;
-    let grown = Dim { length, lower };
-    count(&[grown])?;
-    let before = (i64::from(dim.lower) - i64::from(lower)) as usize;
-    let target = (i64::from(*wanted) - i64::from(lower)) as usize;
-    for n in 0..length as usize {
-        let held = n.checked_sub(before).filter(|n| *n < array.len());
-        let held = held.map_or(Datum::Null, |n| array.get(n));
-        builder.push(if n == target { value } else { &held })?;
-    }
-    Ok(builder.finish_as(&[grown]))
 }

@@ -4,26 +4,82 @@
 
 use onlap_pg::{Error, Result};
 
-use super::form::{Array, Builder, Dim, count, too_large};
-use super::shape::assign;
-use crate::{Datum, Repr};
+use super::form::{Array, Builder, Dim, MAX_DIMENSIONS, count, too_large};
+use super::packed;
+use super::shape::position;
+use crate::{Cx, Datum, Repr};
+
+/// After this number of elements a loop asks whether it is still wanted.
+const LOOK_EVERY: usize = 1 << 16;
+
+/// Asks before an array of a number of elements is made, most of which may be none that were there.
+fn room_for(cx: &Cx<'_>, repr: Repr, elements: usize) -> Result<()> {
+    // Where one ends that has no width takes four bytes.
+    cx.room(elements.saturating_mul(packed::width(repr).unwrap_or(4)))
+}
+
+/// Asks now and then whether the statement is still wanted.
+fn look(cx: &Cx<'_>, at: usize) -> Result<()> {
+    if at.is_multiple_of(LOOK_EVERY) { cx.go_on() } else { Ok(()) }
+}
 
 fn wrong(text: &str) -> Error {
     Error::new("2202E", text)
 }
 
-/// The element at subscripts, none of which is NULL, becomes a value; see [`assign`].
+/// The element at subscripts becomes a value. A one-dimensional array grows to where the element is, with NULLs between; no
+/// array, or an empty one, becomes one of this element.
 ///
 /// # Errors
-/// `22004`: a subscript is NULL; those of [`assign`].
+/// `22004`: a subscript is NULL; `2202E`: the number of subscripts is not that of the dimensions, or they are outside;
+/// `54000`; `53200`.
 pub fn store_element(
     array: Option<&Array<'_>>,
     repr: Repr,
     subscripts: &[Option<i32>],
     value: &Datum<'_>,
+    cx: &Cx<'_>,
 ) -> Result<Vec<u8>> {
-    let known = subscripts.iter().copied().collect::<Option<Vec<i32>>>();
-    assign(array, repr, &known.ok_or_else(null_subscript)?, value)
+    let subscripts = subscripts.iter().copied().collect::<Option<Vec<i32>>>();
+    let subscripts = subscripts.ok_or_else(null_subscript)?;
+    if subscripts.is_empty() || subscripts.len() > MAX_DIMENSIONS {
+        return Err(wrong("wrong number of array subscripts"));
+    }
+    let mut builder = Builder::new(repr);
+    let Some(array) = array.filter(|array| !array.is_empty()) else {
+        let dims: Vec<Dim> =
+            subscripts.iter().map(|lower| Dim { length: 1, lower: *lower }).collect();
+        count(&dims)?;
+        builder.push(value)?;
+        return Ok(builder.finish_as(&dims));
+    };
+    if array.ndims() != subscripts.len() {
+        return Err(wrong("wrong number of array subscripts"));
+    }
+    if let Some(at) = position(array, &subscripts) {
+        for (n, held) in array.iter().enumerate() {
+            builder.push(if n == at { value } else { &held })?;
+        }
+        return Ok(builder.finish_as(&array.dims()));
+    }
+    let [wanted] = subscripts[..] else {
+        return Err(wrong("array subscript out of range"));
+    };
+    let dim = array.dim(0);
+    let lower = dim.lower.min(wanted);
+    let last = i64::from(dim.upper().max(wanted));
+    let length = i32::try_from(last - i64::from(lower) + 1).map_err(|_| too_large())?;
+    let grown = Dim { length, lower };
+    room_for(cx, repr, count(&[grown])?)?;
+    let before = (i64::from(dim.lower) - i64::from(lower)) as usize;
+    let target = (i64::from(wanted) - i64::from(lower)) as usize;
+    for n in 0..length as usize {
+        look(cx, n)?;
+        let held = n.checked_sub(before).filter(|n| *n < array.len());
+        let held = held.map_or(Datum::Null, |n| array.get(n));
+        builder.push(if n == target { value } else { &held })?;
+    }
+    Ok(builder.finish_as(&[grown]))
 }
 
 /// "array subscript in assignment must not be null".
@@ -34,12 +90,13 @@ pub fn null_subscript() -> Error {
 /// The part between bounds, each of which may be left open, becomes what another array has, in its order.
 ///
 /// # Errors
-/// `2202E`: the bounds are none of the array's, or the other has too few elements; `54000`.
+/// `2202E`: the bounds are none of the array's, or the other has too few elements; `54000`; `53200`.
 pub fn store_slice(
     array: Option<&Array<'_>>,
     repr: Repr,
     bounds: &[(Option<i32>, Option<i32>)],
     source: &Array<'_>,
+    cx: &Cx<'_>,
 ) -> Result<Vec<u8>> {
     let Some(array) = array.filter(|array| !array.is_empty()) else {
         return made(repr, bounds, source);
@@ -70,12 +127,14 @@ pub fn store_slice(
         *dim = Dim { length, lower: first };
     }
     let whole = count(&dims)?;
+    room_for(cx, repr, whole)?;
     let sizes = ranges.iter().map(|(lower, upper)| i64::from(*upper) - i64::from(*lower) + 1);
     if sizes.product::<i64>() > source.len() as i64 {
         return Err(wrong("source array too small"));
     }
     let (mut builder, mut taken) = (Builder::new(repr), 0);
     for at in 0..whole {
+        look(cx, at)?;
         let value = match is_inside(at, &dims, &ranges) {
             true => {
                 taken += 1;

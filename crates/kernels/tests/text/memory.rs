@@ -7,7 +7,7 @@ use onlap_pg::{Error, Oid, Result};
 
 use super::{World, function};
 
-/// A session that counts what is asked for, of which there is so much.
+/// A session that counts what is asked for, up to a limit.
 struct Little {
     taken: AtomicUsize,
     limit: usize,
@@ -37,7 +37,7 @@ impl Session for Little {
     }
 }
 
-/// Calls a function of a text and a number for so many rows; what it took, or the error.
+/// Calls a function of a text and a number for a number of rows; what it took, or the error.
 fn taken(name: &str, rows: usize, number: i32, limit: usize) -> Result<usize> {
     let world = World::new();
     let text = Datum::Text("x".into());

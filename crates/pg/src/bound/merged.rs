@@ -14,19 +14,14 @@ impl Bound {
     pub fn merge_parts(&mut self) -> Result<()> {
         for at in 0..self.queries() {
             let id = QueryId(at as u32);
-            if self.query(id).modify.is_none() {
-                continue;
-            }
+            let Some(mut modify) = self.query_mut(id).modify.take() else { continue };
             let mut targets = std::mem::take(&mut self.query_mut(id).targets);
             self.merge(&mut targets)?;
-            self.query_mut(id).targets = targets;
-            let Some(modify) = &mut self.query_mut(id).modify else { continue };
-            let Some(conflict) = &mut modify.conflict else { continue };
-            let mut set = std::mem::take(&mut conflict.set);
-            self.merge(&mut set)?;
-            let modify = self.query_mut(id).modify.as_mut();
-            let conflict = modify.and_then(|modify| modify.conflict.as_mut());
-            conflict.expect("it was there just now").set = set;
+            if let Some(conflict) = &mut modify.conflict {
+                self.merge(&mut conflict.set)?;
+            }
+            let query = self.query_mut(id);
+            (query.targets, query.modify) = (targets, Some(modify));
         }
         Ok(())
     }

@@ -51,6 +51,7 @@ pub struct Made {
 impl Made {
     fn read(engine: &str, object: &Object) -> Option<Made> {
         let number = |json: &Json| u32::try_from(json.as_u64()?).ok();
+        let of_number = |number: u32| (number < oids::OBJECTS).then(|| oids::of_object(number));
         let (database, name) = Name::of_engine(engine);
         let labels = object.body["labels"].as_array()?.iter();
         let label = |label: &Json| {
@@ -65,8 +66,8 @@ impl Made {
         let is_sorted = labels.windows(2).all(|pair| pair[0].order < pair[1].order);
         is_sorted.then_some(())?;
         Some(Made {
-            oid: oids::of_object(object.number),
-            array: oids::of_object(number(&object.body["array"])?),
+            oid: of_number(object.number)?,
+            array: of_number(number(&object.body["array"])?)?,
             database,
             name,
             owner: number(&object.body["owner"])?,

@@ -69,6 +69,9 @@ pub fn of_index(id: IndexId) -> u32 {
 pub fn of_sequence(id: u32) -> u32 {
     1_000_000_000 + id
 }
+/// How many objects of the SQL layer have an OID of their own: those of constraints come behind.
+pub const OBJECTS: u32 = 100_000_000;
+
 /// That of an object of the SQL layer.
 pub fn of_object(number: u32) -> u32 {
     1_100_000_000 + number

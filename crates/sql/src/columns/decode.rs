@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, StringArray, UInt8Array, UInt32Array};
+use arrow_array::{ArrayRef, UInt8Array, UInt32Array};
 use onlap::{Column, Vector};
 use onlap_kernels::{Datum, Repr, input, recv, repr};
 use onlap_pg::TypeRef;
@@ -35,7 +35,7 @@ pub(super) fn column(catalog: &Catalog, ty: ColumnType, column: &Column) -> Resu
             let made = Datum::column(own, values.iter());
             made.map_err(|e| crate::query::sql_error(&e, ""))
         }
-        _ => Ok(Arc::new(StringArray::new_null(column.len()))),
+        _ => Err(damaged(ty)),
     }
 }
 

@@ -16,6 +16,9 @@
 //! 12.5::numeric(40,1) 03 80 00 00 0d 13 89 00 00
 //! ```
 //!
+//! The keys of [`onlap_kernels::key`] look alike in part. They live in memory and may change with a release; these are on
+//! disk and may not, so that neither is made of the other.
+//!
 //! Thread safety: pure functions.
 
 use onlap_pg::value::interval::Interval;
@@ -25,7 +28,7 @@ use onlap_pg::value::numeric::{Numeric, precision_and_scale};
 const DAY_US: i128 = 86_400_000_000;
 const MONTH_DAYS: i128 = 30;
 
-/// Takes so many bytes off the front.
+/// Takes `N` bytes off the front.
 fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
     let (head, tail) = bytes.split_first_chunk::<N>()?;
     *bytes = tail;

@@ -219,8 +219,12 @@ impl Literals<'_> {
         let Some(given) = given.filter(|g| g.len() == self.width && is_distinct(g)) else {
             return Ok(None);
         };
-        let types = Types::of(&view.objects, &schema);
-        if given.iter().any(|at| !types[*at].is_native()) {
+        let is_native = || {
+            let types = Types::of(&view.objects, &schema);
+            given.iter().all(|at| types[*at].is_native())
+        };
+        // Most tables have the engine's types alone.
+        if view.objects.column_types().of_table(schema.id).is_some() && !is_native() {
             return Ok(None);
         }
         for (at, column) in schema.columns.iter().enumerate() {

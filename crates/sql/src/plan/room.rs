@@ -38,8 +38,6 @@ use crate::error::{Result, SqlError, state};
 
 /// The kernel is asked no more often than this.
 const LOOK_EVERY_NS: u64 = 5_000_000;
-/// Likewise for statements that have ended: most are short, and a look costs more than they do.
-const REST_LOOK_NS: u64 = 50_000_000;
 /// What a query may take beside what is charged: its plan, blocks and batches of each step, rows on their way.
 pub const QUERY_BYTES: u64 = 16 << 20;
 /// Percent of the open files that were left when no query ran, from which on queries wait, and end.
@@ -64,6 +62,8 @@ const LARGE: u64 = 4;
 /// What the allocator may keep of freed memory, and how often it is told to give it back, in nanoseconds.
 const KEPT_BYTES: u64 = 8 << 20;
 const GIVE_BACK_EVERY_NS: u64 = 50_000_000;
+/// What a thread has freed at least before it looks for what it can give back.
+const WORTH_BYTES: i64 = 1 << 20;
 /// Where a machine or a control group sets the limits, it may keep this part of what is there before queries hold back.
 const KEPT_SHARE: u64 = 4;
 /// Queries hold back, and end but for one, this far below where each ends.
@@ -254,14 +254,9 @@ impl Room {
     }
 
     fn look(&self) -> Look {
-        self.look_after(LOOK_EVERY_NS)
-    }
-
-    /// What the process took at the last look, or takes now where that is so many nanoseconds ago.
-    fn look_after(&self, every_ns: u64) -> Look {
         let now = SystemClock.monotonic_ns();
         let looked = self.looked_ns.load(Ordering::Relaxed);
-        if now.saturating_sub(looked) >= every_ns || looked == 0 {
+        if now.saturating_sub(looked) >= LOOK_EVERY_NS || looked == 0 {
             self.looked_ns.store(now.max(1), Ordering::Relaxed);
             let mut look = (self.ask)();
             if self.keeps_much(look, now) {
@@ -307,8 +302,9 @@ impl Room {
 
     /// Before a statement's thread waits, for a client or for its turn: gives back what it keeps of freed memory where the
     /// process keeps much. The allocator has pages for each thread, so what many that wait have kept no other could use.
+    /// A thread that has freed little does not even look: most statements are short.
     pub fn rest(&self) {
-        if self.keeps(self.look_after(REST_LOOK_NS)) {
+        if heap::thread_freed() >= WORTH_BYTES && self.keeps(self.look()) {
             heap::thread_give_back();
         }
     }

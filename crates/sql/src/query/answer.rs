@@ -32,7 +32,7 @@ impl Encoder {
         Datum::at(batch.column(column), self.columns[column].1, row)
     }
 
-    /// A value of so many bytes has been written: what was taken on the way to a long one is given back, and the
+    /// A value of this number of bytes has been written: what was taken on the way to a long one is given back, and the
     /// statement may have ended meanwhile.
     fn written(&self, bytes: usize) -> onlap_pg::Result<()> {
         if bytes < LONG {

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::RecordBatch;
+use arrow_array::{RecordBatch, UInt64Array};
+use arrow_select::take::take_record_batch;
+use datafusion_common::DataFusionError;
 use onlap::{Row, RowBatch};
 
 use crate::error::Result;
@@ -242,11 +244,9 @@ impl RowsAnswer {
             };
             let to = chunk.len().min(from.saturating_add(room));
             room -= to - from;
+            chunks.push(chunk.slice(from, to));
             if to < chunk.len() {
-                chunks.push(chunk.slice(from, to));
                 self.left = Some((chunk, to));
-            } else {
-                chunks.push(chunk.slice(from, to));
             }
         }
         Ok(chunks)
@@ -272,6 +272,24 @@ impl Chunk {
             }
             Chunk::Bound(..) => unreachable!("bound queries write their values themselves"),
         }
+    }
+    /// The rows from the last to the first.
+    ///
+    /// # Errors
+    /// They cannot be put in another order.
+    pub fn reversed(self) -> Result<Chunk> {
+        Ok(match self {
+            Chunk::Bound(batch, encoder) => {
+                let order = UInt64Array::from_iter_values((0..batch.num_rows() as u64).rev());
+                let batch = take_record_batch(&batch, &order).map_err(DataFusionError::from)?;
+                Chunk::Bound(batch, encoder)
+            }
+            other => {
+                let mut rows = other.into_rows();
+                rows.reverse();
+                Chunk::Rows(rows)
+            }
+        })
     }
     /// Rows `from..to`.
     pub fn slice(&self, from: usize, to: usize) -> Chunk {

@@ -377,9 +377,12 @@ impl Session {
     /// Describe of a statement: collects ParameterDescription and RowDescription or NoData.
     ///
     /// # Errors
-    /// There is no such statement.
+    /// There is no such statement; `25P02`.
     pub fn describe_statement(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
         let prepared = self.statement(name)?;
+        if prepared.columns.is_some() {
+            self.must_answer(&prepared)?;
+        }
         let oids: Vec<u32> = prepared.parameters.iter().map(|p| p.oid).collect();
         client.reply().parameters(&oids);
         describe(prepared.columns.as_deref(), &[], client);
@@ -390,7 +393,7 @@ impl Session {
     /// or one each).
     ///
     /// # Errors
-    /// There is no such statement; a value is not of its type.
+    /// There is no such statement; a value is not of its type; `25P02`.
     pub fn bind(
         &mut self,
         portal: &str,
@@ -409,6 +412,7 @@ impl Session {
             );
             return Err(SqlError::new(state::PROTOCOL, text));
         }
+        self.must_answer(&prepared)?;
         if !portal.is_empty() && self.portals.contains_key(portal) {
             let text = format!("cursor \"{portal}\" already exists");
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
@@ -437,16 +441,25 @@ impl Session {
         Ok(())
     }
 
-    fn portal(&mut self, name: &str) -> Result<&mut Portal> {
-        self.portals.get_mut(name).ok_or_else(|| no_portal(name))
+    /// Fails where the transaction has failed and the statement does not end it, as each message that asks for its rows does.
+    fn must_answer(&self, prepared: &Prepared) -> Result<()> {
+        let failed = self.block.as_ref().is_some_and(|block| block.failed);
+        let ends = prepared.parsed.as_ref().is_some_and(|p| run::ends_transaction(&p.tree));
+        match failed && !ends {
+            true => Err(run::in_failed_transaction()),
+            false => Ok(()),
+        }
     }
 
     /// Describe of a portal: collects RowDescription or NoData.
     ///
     /// # Errors
-    /// There is no such portal.
+    /// There is no such portal; `25P02`.
     pub fn describe_portal(&mut self, name: &str, client: &mut dyn Client) -> Result<()> {
-        let portal = self.portal(name)?;
+        let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+        if portal.prepared.columns.is_some() {
+            self.must_answer(&portal.prepared)?;
+        }
         describe(portal.prepared.columns.as_deref(), &portal.formats, client);
         Ok(())
     }
@@ -456,6 +469,10 @@ impl Session {
     /// # Errors
     /// Those of the statement.
     pub fn execute(&mut self, name: &str, rows: usize, client: &mut dyn Client) -> Result<()> {
+        let portal = self.portals.get(name).ok_or_else(|| no_portal(name))?;
+        if portal.prepared.parsed.is_some() {
+            self.must_answer(&portal.prepared)?;
+        }
         let mut portal = self.portals.remove(name).ok_or_else(|| no_portal(name))?;
         let result = match portal.cursor {
             true => self.execute_cursor(name, &mut portal, rows, client),

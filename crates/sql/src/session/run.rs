@@ -39,7 +39,7 @@ fn transaction_of(tree: &ast::Tree) -> Option<&Transaction> {
 }
 
 /// Whether a statement may come in a failed transaction.
-fn ends_transaction(tree: &ast::Tree) -> bool {
+pub(super) fn ends_transaction(tree: &ast::Tree) -> bool {
     matches!(
         transaction_of(tree),
         Some(

@@ -178,9 +178,8 @@ impl Scroll {
         let before = self.at - 1;
         let got = count.map_or(before, |count| count.min(before));
         let mut found = self.rows(self.at - got, self.at, act)?;
-        let single = |chunk: &Chunk| (0..chunk.len()).map(|n| chunk.slice(n, n + 1)).collect();
-        let singles: Vec<Vec<Chunk>> = found.chunks.iter().map(single).collect();
-        found.chunks = singles.into_iter().flatten().rev().collect();
+        let chunks = found.chunks.into_iter().rev().map(Chunk::reversed);
+        found.chunks = chunks.collect::<Result<_>>()?;
         self.at = if count.is_none_or(|count| got < count) { 0 } else { self.at - got };
         Ok(found)
     }

@@ -154,7 +154,7 @@ impl Session {
         if !self.temporary.is_made || std::thread::panicking() {
             return;
         }
-        // Whoever ended the session may have asked its statements to end.
+        // The session or signal that ended this one may have asked its statements to end.
         self.cancel.store(false, Ordering::Relaxed);
         let own = temporary(self.key().pid);
         self.temporary.is_private = true;

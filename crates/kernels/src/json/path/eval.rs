@@ -117,7 +117,14 @@ fn parts<'a>(item: &Item<'a>) -> Vec<Item<'a>> {
     }
     match &item.bytes {
         Cow::Borrowed(value) => raw(value).into_iter().map(Item::from).collect(),
-        Cow::Owned(value) => raw(value).into_iter().map(|part| copied(item, value, part)).collect(),
+        Cow::Owned(value) => {
+            let places = place::all(value);
+            let copy = |part: &[u8]| {
+                let at = places.get(&place::end_of(part)).copied().unwrap_or(0);
+                Item { id: item.id + at, ..part.to_vec().into() }
+            };
+            raw(value).into_iter().map(copy).collect()
+        }
     }
 }
 
@@ -457,7 +464,7 @@ impl<'a> Walker<'a, '_> {
     fn place_of(&self, value: &[u8]) -> i64 {
         let of = |value: Option<&[u8]>| value.map(place::all).unwrap_or_default();
         let [root, vars] = self.places.get_or_init(|| [of(Some(self.root)), of(self.vars)]);
-        let end = value.as_ptr_range().end as usize;
+        let end = place::end_of(value);
         match (root.get(&end), vars.get(&end)) {
             (Some(at), _) => *at,
             (None, at) => VARIABLES * place::VALUE + at.copied().unwrap_or(0),

@@ -30,7 +30,8 @@ fn number_size(number: &Numeric) -> i64 {
     WORD + if is_short { 2 } else { WORD } + 2 * digits
 }
 
-/// Calls `see` with the parts of a container that begins somewhere and where they begin; gives where it ends.
+/// Calls `see` with the containers in one that begins somewhere and where they begin, the inner ones too; gives where it
+/// ends.
 fn walk<'a>(value: &'a [u8], at: i64, see: &mut dyn FnMut(&'a [u8], i64)) -> i64 {
     let values: Vec<&[u8]>;
     let mut end = match node(value) {
@@ -52,7 +53,7 @@ fn walk<'a>(value: &'a [u8], at: i64, see: &mut dyn FnMut(&'a [u8], i64)) -> i64
             Node::Number(number) => aligned(end) + number_size(&Numeric::load(number)),
             Node::Array(_) | Node::Object(_) => {
                 see(value, aligned(end));
-                walk(value, aligned(end), &mut |_, _| {})
+                walk(value, aligned(end), see)
             }
         };
     }
@@ -70,13 +71,15 @@ pub(super) fn within(value: &[u8], part: &[u8]) -> i64 {
     found
 }
 
-/// Where all containers in a value lie, by their addresses.
+/// What tells a container apart from those in it: where its last byte is, which says what it is. Its first may be that of
+/// the first one in it.
+pub(super) fn end_of(value: &[u8]) -> usize {
+    value.as_ptr_range().end as usize
+}
+
+/// Where all containers in a value lie, by their ends.
 pub(super) fn all(value: &[u8]) -> HashMap<usize, i64> {
-    let mut found = HashMap::new();
-    let mut open = vec![(value, 0)];
-    while let Some((value, at)) = open.pop() {
-        found.insert(value.as_ptr_range().end as usize, at);
-        walk(value, at, &mut |part, at| open.push((part, at)));
-    }
+    let mut found = HashMap::from([(end_of(value), 0)]);
+    walk(value, 0, &mut |part, at| _ = found.insert(end_of(part), at));
     found
 }
