@@ -12,8 +12,7 @@ pub use hot::{Of, Plain, check1, check2, map1, map2, test_texts, test2};
 use arrow_array::ArrayRef;
 use onlap_pg::Result;
 
-use crate::cx::ASKED_BYTES;
-use crate::{Col, Cx, Kernel, Ty};
+use crate::{Asking, Col, Cx, Kernel, Ty};
 
 /// After so many rows a loop asks whether it is still wanted.
 pub(crate) const LOOK_EVERY: usize = 1024;
@@ -21,16 +20,13 @@ pub(crate) const LOOK_EVERY: usize = 1024;
 /// The results of a loop over rows. There is room for them: what a function has not asked for itself is asked for here.
 pub(crate) struct Results<R: Ty> {
     builder: R::Builder,
-    /// What the expression had asked for before.
-    before: usize,
-    /// Bytes of results when that was looked at last.
-    looked: usize,
+    memory: Asking,
 }
 
 impl<R: Ty> Results<R> {
     /// None yet, of a number of rows.
     pub(crate) fn new(rows: usize, cx: &Cx<'_>) -> Results<R> {
-        Results { builder: R::builder(rows), before: cx.session.asked(), looked: 0 }
+        Results { builder: R::builder(rows), memory: Asking::new(cx) }
     }
 
     /// Adds a result.
@@ -40,15 +36,7 @@ impl<R: Ty> Results<R> {
     #[inline]
     pub(crate) fn push(&mut self, value: R::Owned, cx: &Cx<'_>) -> Result<()> {
         R::push(&mut self.builder, value)?;
-        let held = R::held(&self.builder);
-        if held - self.looked < ASKED_BYTES { Ok(()) } else { self.ask(held, cx) }
-    }
-
-    #[cold]
-    fn ask(&mut self, held: usize, cx: &Cx<'_>) -> Result<()> {
-        self.looked = held;
-        let asked = cx.session.asked().saturating_sub(self.before);
-        if asked < held { cx.session.room(held - asked) } else { Ok(()) }
+        self.memory.hold(R::held(&self.builder), cx)
     }
 
     /// Adds NULL.

@@ -10,6 +10,7 @@ use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use onlap_pg::Result;
 
+use crate::adapt::Results;
 use crate::{Col, Cx, Ty, Types};
 
 /// The states of groups, numbered from 0.
@@ -114,14 +115,14 @@ impl<S: State, A: Ty, R: Ty> Aggregate for Fold<S, A, R> {
     }
 
     fn finish(&self, groups: usize, cx: &mut Cx<'_>) -> Result<ArrayRef> {
-        let mut out = R::builder(groups);
+        let mut out = Results::<R>::new(groups, cx);
         for state in &self.states[..groups] {
             match (self.give)(state, cx)? {
-                Some(value) => R::push(&mut out, value)?,
-                None => R::push_null(&mut out),
+                Some(value) => out.push(value, cx)?,
+                None => out.push_null(),
             }
         }
-        Ok(R::finish(out))
+        Ok(out.finish())
     }
 
     fn save(&self, groups: usize) -> ArrayRef {

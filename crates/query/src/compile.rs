@@ -123,8 +123,8 @@ pub struct Compiler<'a> {
 }
 
 /// Stack that the next level of an expression needs, and pieces of it.
-const RED_ZONE: usize = 128 << 10;
-const MORE_STACK: usize = 2 << 20;
+pub const RED_ZONE: usize = 128 << 10;
+pub const MORE_STACK: usize = 2 << 20;
 
 /// What is not there yet, at its place.
 pub fn unsupported(what: impl Into<String>) -> Error {
@@ -135,7 +135,9 @@ pub fn unsupported(what: impl Into<String>) -> Error {
 fn fails(node: &Node) -> bool {
     let children = node.children();
     let all_const = !children.is_empty() && children.iter().all(|c| matches!(c, Node::Const(_)));
-    all_const || children.into_iter().any(fails)
+    // A function that always gives an error has given it already; others are calculated for rows alone.
+    let is_tried = !matches!(node, Node::Call(_));
+    (is_tried && all_const) || children.into_iter().any(fails)
 }
 
 impl Compiler<'_> {
@@ -302,7 +304,8 @@ impl Compiler<'_> {
         })
     }
 
-    fn is_immutable(&self, proc: Oid) -> bool {
+    /// Whether a function always gives the same for the same arguments.
+    pub fn is_immutable(&self, proc: Oid) -> bool {
         let proc = self.env.catalog.proc(proc);
         proc.is_some_and(|proc| proc.volatility == Volatility::Immutable)
     }

@@ -5,11 +5,10 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, BooleanArray};
 use onlap_kernels::array::record::build_named;
 use onlap_kernels::array::{Array, Builder, Dim, Record};
-use onlap_kernels::{Col, Datum, Repr, repr};
+use onlap_kernels::{Col, Datum, Made, Repr, repr};
 use onlap_pg::{Error, Oid, Result};
 
 use crate::env::Env;
-use crate::made::Made;
 use crate::node::{Node, Rows, Spread};
 
 /// ARRAY[…]
@@ -36,14 +35,14 @@ impl ArrayOf {
             self.values.iter().map(|v| v.eval(rows, env)).collect::<Result<_>>()?;
         let once = values.iter().all(|value| value.is_const);
         let count = if once { 1 } else { rows.count };
-        let mut out = Made::new(count, env);
+        let mut out = Made::new(count, &env.cx());
         let outer = if self.nested { Repr::Bytes } else { self.repr };
         for row in 0..count {
             let datums: Vec<Datum<'_>> =
                 values.iter().map(|v| Datum::at(&v.array, outer, v.at(row))).collect();
             let bytes =
                 if self.nested { nest(&datums, self.repr)? } else { flat(&datums, self.repr)? };
-            out.push(Datum::bytes(bytes))?;
+            out.push(Datum::bytes(bytes), &env.cx())?;
         }
         Ok(Col { array: out.column(Repr::Bytes)?, is_const: once })
     }
@@ -142,14 +141,14 @@ impl RowOf {
         let names: Vec<&str> = self.names.iter().map(|name| &**name).collect();
         let once = !values.is_empty() && values.iter().all(|value| value.is_const);
         let count = if once { 1 } else { rows.count };
-        let mut out = Made::new(count, env);
+        let mut out = Made::new(count, &env.cx());
         for row in 0..count {
             let fields: Vec<(Oid, Datum<'_>)> = values
                 .iter()
                 .zip(self.types.iter().zip(&self.reprs))
                 .map(|(v, (oid, repr))| (*oid, Datum::at(&v.array, *repr, v.at(row))))
                 .collect();
-            out.push(Datum::bytes(build_named(&names, &fields)?))?;
+            out.push(Datum::bytes(build_named(&names, &fields)?), &env.cx())?;
         }
         Ok(Col { array: out.column(Repr::Bytes)?, is_const: once })
     }
@@ -177,9 +176,9 @@ impl FieldOf {
             }
             _ => Datum::Null,
         };
-        let mut out = Made::new(value.array.len(), env);
+        let mut out = Made::new(value.array.len(), &env.cx());
         for row in 0..value.array.len() {
-            out.push(field(row))?;
+            out.push(field(row), &env.cx())?;
         }
         Ok(Col { array: out.column(self.repr)?, is_const: value.is_const })
     }
@@ -219,10 +218,10 @@ impl Elements {
     /// An array per row.
     pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
         let value = self.array.eval(rows, env)?;
-        let mut out = Made::new(value.array.len(), env);
+        let mut out = Made::new(value.array.len(), &env.cx());
         for row in 0..value.array.len() {
             let Datum::Bytes(bytes) = Datum::at(&value.array, Repr::Bytes, row) else {
-                out.push(Datum::Null)?;
+                out.push(Datum::Null, &env.cx())?;
                 continue;
             };
             let array = Array::load(&bytes, self.from);
@@ -235,7 +234,7 @@ impl Elements {
             for at in 0..count {
                 builder.push(&Datum::at(&made, self.to.1, at))?;
             }
-            out.push(Datum::bytes(builder.finish_as(&array.dims())))?;
+            out.push(Datum::bytes(builder.finish_as(&array.dims())), &env.cx())?;
         }
         Ok(Col { array: out.column(Repr::Bytes)?, is_const: value.is_const })
     }

@@ -1,31 +1,21 @@
 //! How are lists of constants made into nodes and steps?
 //!
 //! A list may be as long as a text is, so nothing here takes a column or a kernel per constant: an array of constants is one
-//! value, equalities of one column that AND or OR connects are one lookup, rows of constants in VALUES are batches.
+//! value, equalities of one column that AND or OR connects are one lookup. Rows of VALUES: [`crate::values`].
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, RecordBatch, new_null_array};
-use arrow_schema::DataType;
-use datafusion_execution::TaskContext;
-use datafusion_physical_plan::ExecutionPlan;
+use arrow_array::ArrayRef;
 use onlap_kernels::array::Builder;
 use onlap_kernels::{Datum, Repr};
 use onlap_pg::bound::{Expr, ExprId, Op};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
-use crate::build::{Rel, schema_of};
 use crate::compile::{Compiler, constant_bool};
 use crate::containers::ArrayOf;
-use crate::env::Env;
-use crate::error::external;
 use crate::membership::{AnyOf, FEW};
-use crate::node::{Node, Rows, arrow};
-use crate::step::{Step, stream_of};
-
-/// Rows of VALUES in a batch.
-const BATCH_ROWS: usize = 8192;
+use crate::node::Node;
 
 impl Compiler<'_> {
     /// The value of an expression that is the same for all rows and known now.
@@ -236,113 +226,5 @@ impl Compiler<'_> {
         let Some((_, column, value)) = self.equality(all[0], true) else { return Ok(None) };
         let ty = self.bound.ty(value);
         Ok(self.terms(id, all, true)?.map(|(array, _)| (column, array, ty)))
-    }
-
-    /// VALUES.
-    pub fn values(&mut self, rows: &[Vec<ExprId>], types: &[TypeRef]) -> Result<Rel> {
-        let before = std::mem::take(&mut self.frame().layout);
-        let made = self.value_parts(rows, types);
-        self.frame().layout = before;
-        let parts = Arc::new(made?);
-        let arrows: Vec<DataType> =
-            types.iter().map(|ty| self.arrow(ty.oid)).collect::<Result<_>>()?;
-        let schema = match arrows.is_empty() {
-            true => schema_of(&[DataType::Boolean]),
-            false => schema_of(&arrows),
-        };
-        let (env, out) = (Arc::clone(&self.env), Arc::clone(&schema));
-        let run = move |_: Vec<Arc<dyn ExecutionPlan>>, _: Arc<TaskContext>| {
-            let (env, schema) = (Arc::clone(&env), Arc::clone(&out));
-            let parts = Arc::clone(&parts);
-            let batches = (0..parts.len()).map(move |at| {
-                let columns = parts[at].columns(&env).map_err(external)?;
-                Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
-            });
-            Ok(stream_of(Arc::clone(&out), futures::stream::iter(batches)))
-        };
-        Ok(Rel {
-            plan: Step::make("Values", "", Vec::new(), schema, Arc::new(run)),
-            types: types.to_vec(),
-        })
-    }
-
-    /// The rows of VALUES: those of constants together, others by nodes.
-    fn value_parts(&mut self, rows: &[Vec<ExprId>], types: &[TypeRef]) -> Result<Vec<ValuesPart>> {
-        if types.is_empty() {
-            let none = new_null_array(&DataType::Boolean, rows.len());
-            return Ok(vec![ValuesPart::Constant(vec![none])]);
-        }
-        let reprs: Vec<Repr> = types.iter().map(|ty| self.repr(ty.oid)).collect::<Result<_>>()?;
-        let mut parts = Vec::new();
-        let mut constant: Vec<Vec<Datum<'static>>> = vec![Vec::new(); types.len()];
-        let mut others: Vec<Vec<Node>> = Vec::new();
-        for row in rows {
-            let values: Result<Vec<_>> = row.iter().map(|id| self.constant_of(*id)).collect();
-            match values?.into_iter().collect::<Option<Vec<_>>>() {
-                Some(values) => {
-                    end_of_nodes(&mut others, &mut parts);
-                    constant.iter_mut().zip(values).for_each(|(column, one)| column.push(one));
-                    if constant[0].len() == BATCH_ROWS {
-                        end_of_constants(&mut constant, &reprs, &mut parts)?;
-                    }
-                }
-                None => {
-                    end_of_constants(&mut constant, &reprs, &mut parts)?;
-                    others.push(self.nodes(row)?);
-                }
-            }
-        }
-        end_of_nodes(&mut others, &mut parts);
-        end_of_constants(&mut constant, &reprs, &mut parts)?;
-        Ok(parts)
-    }
-}
-
-/// Rows of VALUES.
-enum ValuesPart {
-    /// As columns.
-    Constant(Vec<ArrayRef>),
-    /// By row and column.
-    Nodes(Vec<Vec<Node>>),
-}
-
-fn end_of_nodes(rows: &mut Vec<Vec<Node>>, parts: &mut Vec<ValuesPart>) {
-    if !rows.is_empty() {
-        parts.push(ValuesPart::Nodes(std::mem::take(rows)));
-    }
-}
-
-fn end_of_constants(
-    columns: &mut [Vec<Datum<'static>>],
-    reprs: &[Repr],
-    parts: &mut Vec<ValuesPart>,
-) -> Result<()> {
-    if columns[0].is_empty() {
-        return Ok(());
-    }
-    let mut made = Vec::with_capacity(columns.len());
-    for (column, repr) in columns.iter_mut().zip(reprs) {
-        made.push(Datum::column(*repr, column.iter())?);
-        column.clear();
-    }
-    parts.push(ValuesPart::Constant(made));
-    Ok(())
-}
-
-impl ValuesPart {
-    fn columns(&self, env: &Env) -> Result<Vec<ArrayRef>> {
-        let rows = match self {
-            ValuesPart::Constant(columns) => return Ok(columns.clone()),
-            ValuesPart::Nodes(rows) => rows,
-        };
-        let mut columns = Vec::new();
-        for at in 0..rows[0].len() {
-            let one = Rows { columns: &[], count: 1 };
-            let value = |row: &Vec<Node>| Ok(row[at].eval(&one, env)?.array);
-            let parts: Vec<ArrayRef> = rows.iter().map(value).collect::<Result<_>>()?;
-            let parts: Vec<&dyn Array> = parts.iter().map(|part| &**part).collect();
-            columns.push(arrow_select::concat::concat(&parts).map_err(arrow)?);
-        }
-        Ok(columns)
     }
 }

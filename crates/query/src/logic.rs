@@ -8,9 +8,10 @@ use onlap_kernels::Col;
 use onlap_pg::bound::RowOrder;
 use onlap_pg::{Oid, Result};
 
-use crate::env::{COLUMN_BYTES, Env, bytes_of};
+use crate::env::Env;
 use crate::keys::compare_keys;
-use crate::node::{Arm, Call, Node, Rows, Spread, arrow, truth};
+use crate::node::{Arm, Call, Node, Rows, Spread, truth};
+use crate::picked::interleave;
 
 /// AND of arms, or OR (`end` is true): an arm is calculated for the rows that those before it left open.
 pub fn connected(arms: &[Arm], end: bool, rows: &Rows<'_>, env: &Env) -> Result<Col> {
@@ -87,15 +88,8 @@ impl Pieces {
     }
 
     fn finish(self, env: &Env) -> Result<Col> {
-        // What a value takes, one with another of its array.
-        let each = |array: &ArrayRef| bytes_of(array) / array.len().max(1);
-        let each: Vec<usize> = self.arrays.iter().map(each).collect();
-        let longest = each.iter().max().copied().unwrap_or(0);
-        if longest.saturating_mul(self.at.len()) >= COLUMN_BYTES {
-            env.room(self.at.iter().fold(0, |sum: usize, (of, _)| sum.saturating_add(each[*of])))?;
-        }
         let arrays: Vec<&dyn Array> = self.arrays.iter().map(|array| &**array).collect();
-        Ok(Col::new(arrow_select::interleave::interleave(&arrays, &self.at).map_err(arrow)?))
+        Ok(Col::new(interleave(&arrays, &self.at, env)?))
     }
 }
 

@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array, new_empty_array};
 use arrow_schema::{ArrowError, DataType};
-use onlap_kernels::{Col, Datum, Kernel};
+use onlap_kernels::{Col, Datum, Kernel, Made};
 use onlap_pg::{Error, Oid, Result};
 use parking_lot::Mutex;
 
 use crate::apply::SubQuery;
 use crate::containers::{ArrayOf, FieldOf, RowOf};
 use crate::env::{Env, bytes_of};
-use crate::made::Made;
 use crate::membership::AnyOf;
+use crate::picked::take;
 use crate::subscripts::{Part, Store};
 
 /// The rows that an expression is calculated for.
@@ -331,8 +331,7 @@ impl Arm {
         let mut columns = rows.columns.to_vec();
         // Columns that the arm does not use stay as they are: their length is not looked at.
         for used in self.used.iter().filter(|used| **used < rows.columns.len()) {
-            columns[*used] =
-                arrow_select::take::take(&columns[*used], &chosen, None).map_err(arrow)?;
+            columns[*used] = take(&columns[*used], &chosen, env)?;
         }
         self.node.eval(&Rows { columns: &columns, count: at.len() }, env)
     }
@@ -349,17 +348,18 @@ fn via_text(value: &Col, from: Oid, to: Oid, env: &Env) -> Result<Col> {
     let read = onlap_kernels::repr(&env.catalog, from).ok_or_else(|| unserved(env, from))?;
     let written = onlap_kernels::repr(&env.catalog, to).ok_or_else(|| unserved(env, to))?;
     let mut cx = env.cx();
-    let mut out = Made::new(value.array.len(), env);
+    let mut out = Made::new(value.array.len(), &cx);
     let mut text = String::new();
     for row in 0..value.array.len() {
-        out.push(match Datum::at(&value.array, read, row) {
+        let made = match Datum::at(&value.array, read, row) {
             Datum::Null => Datum::Null,
             datum => {
                 text.clear();
                 onlap_kernels::output(&mut cx, from, &datum, &mut text)?;
                 onlap_kernels::input(&mut cx, onlap_pg::TypeRef::new(to), &text)?
             }
-        })?;
+        };
+        out.push(made, &cx)?;
     }
     Ok(Col { array: out.column(written)?, is_const: value.is_const })
 }

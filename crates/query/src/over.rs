@@ -17,7 +17,8 @@ use onlap_pg::{Error, Result};
 use crate::aggregates::MakeStates;
 use crate::env::Env;
 use crate::frames::{Frame, Partition, Stretch};
-use crate::node::{Arm, Rows, Spread, arrow};
+use crate::node::{Arm, Rows, Spread};
+use crate::picked::{interleave, take};
 
 /// What is called.
 #[derive(Clone)]
@@ -208,7 +209,7 @@ impl Over {
         })?;
         let mut arrays: Vec<&dyn Array> = vec![&*none, &*value];
         arrays.extend(otherwise.as_deref());
-        arrow_select::interleave::interleave(&arrays, &at).map_err(arrow)
+        interleave(&arrays, &at, env)
     }
 
     /// The value of a row of the frame.
@@ -232,7 +233,7 @@ impl Over {
             at.push(found.map(|row| row as u32));
             Ok(())
         })?;
-        arrow_select::take::take(&value, &UInt32Array::from(at), None).map_err(arrow)
+        take(&value, &UInt32Array::from(at), env)
     }
 }
 

@@ -10,16 +10,17 @@ use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, UInt32Array};
 use datafusion_execution::memory_pool::MemoryReservation;
-use onlap_kernels::Col;
+use onlap_kernels::{Asking, Col};
 use onlap_pg::Result;
 use onlap_pg::ast::FrameUnit;
 
 use crate::distinct::are_equal;
-use crate::env::Env;
+use crate::env::{self, Env};
 use crate::error::external;
 use crate::frames::{Edge, Frame};
 use crate::node::{Rows, Spread, arrow};
 use crate::over::{Over, What};
+use crate::picked::{concat, take};
 use crate::shared::bytes_of;
 use onlap_kernels::aggregate::Aggregate;
 
@@ -217,7 +218,7 @@ fn totals(
         args.push(arg.eval_at(&kept, rows, env)?.spread(kept.len(), env)?);
     }
     let (mut results, mut which) = (Vec::new(), Vec::with_capacity(rows.count));
-    let (mut at, mut row) = (0, 0);
+    let (mut at, mut row, mut memory) = (0, 0, Asking::new(&env.cx()));
     while row < rows.count {
         let mut to = row + 1;
         while frame.unit != FrameUnit::Rows && to < rows.count && begins[to] == Begins::Nothing {
@@ -235,13 +236,12 @@ fn totals(
             state.update(&args, &vec![0; upto - at], &mut env.cx())?;
         }
         results.push(state.finish(1, &mut env.cx())?);
+        memory.add(env::bytes_of(results.last().expect("it was just added")), &env.cx())?;
         if results.len() % 1024 == 0 {
             env.cx().go_on()?;
         }
         which.resize(to, results.len() as u32 - 1);
         (at, row) = (upto, to);
     }
-    let results: Vec<&dyn Array> = results.iter().map(|result| &**result).collect();
-    let results = arrow_select::concat::concat(&results).map_err(arrow)?;
-    arrow_select::take::take(&results, &UInt32Array::from(which), None).map_err(arrow)
+    take(&concat(&results, env)?, &UInt32Array::from(which), env)
 }

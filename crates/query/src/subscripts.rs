@@ -5,11 +5,10 @@
 use onlap_kernels::array::{
     Array, element, empty, null_subscript, slice, store_element, store_slice,
 };
-use onlap_kernels::{Col, Datum, Repr, repr};
+use onlap_kernels::{Col, Datum, Made, Repr, repr};
 use onlap_pg::{Oid, Result};
 
 use crate::env::Env;
-use crate::made::Made;
 use crate::node::{Node, Rows};
 
 /// Indexes, or bounds of a slice.
@@ -94,11 +93,11 @@ impl Part {
         let container = self.container.eval(rows, env)?;
         let found = self.subscripts.eval(rows, env)?;
         let own = repr(&env.catalog, self.element).expect("its values were made");
-        let mut out = Made::new(rows.count, env);
+        let mut out = Made::new(rows.count, &env.cx());
         for row in 0..rows.count {
             let array = Datum::at(&container.array, Repr::Bytes, container.at(row));
             let Datum::Bytes(bytes) = &array else {
-                out.push(Datum::Null)?;
+                out.push(Datum::Null, &env.cx())?;
                 continue;
             };
             let array = Array::load(bytes, own);
@@ -109,7 +108,7 @@ impl Part {
                     found.bounds(row).map(|b| slice(&array, &b)).transpose()?.map(Datum::bytes)
                 }
             };
-            out.push(part.unwrap_or(Datum::Null))?;
+            out.push(part.unwrap_or(Datum::Null), &env.cx())?;
         }
         Ok(Col::new(out.column(self.repr)?))
     }
@@ -140,7 +139,7 @@ impl Store {
         let own = repr(&env.catalog, self.element).expect("its values were made");
         let of_value = if self.subscripts.is_element() { own } else { Repr::Bytes };
         let cx = env.cx();
-        let mut out = Made::new(rows.count, env);
+        let mut out = Made::new(rows.count, &env.cx());
         for row in 0..rows.count {
             let held = Datum::at(&container.array, Repr::Bytes, container.at(row));
             let array = match &held {
@@ -162,7 +161,7 @@ impl Store {
                     _ => empty(),
                 }
             };
-            out.push(Datum::bytes(bytes))?;
+            out.push(Datum::bytes(bytes), &env.cx())?;
         }
         Ok(Col::new(out.column(Repr::Bytes)?))
     }

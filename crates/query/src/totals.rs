@@ -6,14 +6,15 @@
 //! It must not know how frames are made ([`crate::frames`]). Thread safety: states belong to one run.
 
 use arrow_array::{Array, ArrayRef, UInt32Array, new_null_array};
-use onlap_kernels::Col;
+use onlap_kernels::{Asking, Col};
 use onlap_pg::Result;
 
 use crate::aggregates::MakeStates;
-use crate::env::Env;
+use crate::env::{Env, bytes_of};
 use crate::frames::Partition;
-use crate::node::{Rows, Spread, arrow, truth};
+use crate::node::{Rows, Spread, truth};
 use crate::over::{Chunk, Over};
+use crate::picked::{concat, take};
 
 impl Over {
     /// An aggregate's value per row.
@@ -36,8 +37,7 @@ impl Over {
         if results.is_empty() {
             return Ok(new_null_array(&self.ty, 0));
         }
-        let results = joined(&results)?;
-        arrow_select::take::take(&results, &UInt32Array::from(which), None).map_err(arrow)
+        take(&concat(&results, env)?, &UInt32Array::from(which), env)
     }
 
     /// The rows that FILTER leaves.
@@ -80,6 +80,13 @@ struct Taken {
 }
 
 impl Taken {
+    /// What a row's arguments take, on average.
+    fn row_bytes(&self) -> usize {
+        let bytes = self.args.iter().map(bytes_of).fold(0, usize::saturating_add);
+        let rows = self.before.last().copied().unwrap_or(0).max(1);
+        (bytes / rows).max(1)
+    }
+
     fn slice(&self, from: usize, to: usize) -> Vec<Col> {
         self.args.iter().map(|arg| Col::new(arg.slice(from, to - from))).collect()
     }
@@ -102,7 +109,9 @@ fn per_partition(
         groups.resize(taken.before[of.end], n);
         which.resize(of.end, n as u32);
     }
+    let mut memory = Asking::new(&env.cx());
     states.update(&taken.slice(0, groups.len()), &groups, &mut env.cx())?;
+    memory.hold(states.size(), &env.cx())?;
     Ok((vec![states.finish(chunk.partitions.len(), &mut env.cx())?], which))
 }
 
@@ -113,6 +122,7 @@ const JOINED: usize = 1024;
 fn growing(states: &MakeStates, taken: &Taken, chunk: &Chunk<'_>, env: &Env) -> Result<Results> {
     let (mut results, mut single) = (Vec::new(), Vec::new());
     let (mut which, mut count) = (Vec::with_capacity(chunk.rows.count), 0);
+    let (mut memory, mut bytes) = (Asking::new(&env.cx()), 0);
     for of in &chunk.partitions {
         let mut states = states();
         states.grow(1);
@@ -124,11 +134,14 @@ fn growing(states: &MakeStates, taken: &Taken, chunk: &Chunk<'_>, env: &Env) -> 
                 if from < to {
                     states.update(&taken.slice(from, to), &vec![0; to - from], &mut env.cx())?;
                 }
-                single.push(states.finish(1, &mut env.cx())?);
+                let result = states.finish(1, &mut env.cx())?;
+                bytes += bytes_of(&result);
+                memory.hold(states.size().saturating_add(bytes), &env.cx())?;
+                single.push(result);
                 count += 1;
                 if single.len() == JOINED {
                     env.cx().go_on()?;
-                    results.push(joined(&std::mem::take(&mut single))?);
+                    results.push(concat(&std::mem::take(&mut single), env)?);
                 }
             }
             done = Some(to);
@@ -136,33 +149,34 @@ fn growing(states: &MakeStates, taken: &Taken, chunk: &Chunk<'_>, env: &Env) -> 
         }
     }
     if !single.is_empty() {
-        results.push(joined(&single)?);
+        results.push(concat(&single, env)?);
     }
     Ok((results, which))
 }
 
-fn joined(parts: &[ArrayRef]) -> Result<ArrayRef> {
-    let parts: Vec<&dyn Array> = parts.iter().map(|part| &**part).collect();
-    arrow_select::concat::concat(&parts).map_err(arrow)
-}
-
-/// The number of rows of frames that are taken at once.
+/// The number of rows of frames that are taken at once, and what their arguments take.
 const FRAME_ROWS: usize = 64 << 10;
+const FRAME_BYTES: usize = 1 << 20;
 
 /// Each frame is a group of its own.
 fn per_frame(states: &MakeStates, taken: &Taken, chunk: &Chunk<'_>, env: &Env) -> Result<Results> {
     let (mut results, mut which) = (Vec::new(), Vec::with_capacity(chunk.rows.count));
     let (mut rows, mut groups): (Vec<u32>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut open, mut finished) = (0, 0);
+    let rows_at_once = (FRAME_BYTES / taken.row_bytes()).clamp(1, FRAME_ROWS);
+    let (mut memory, mut bytes) = (Asking::new(&env.cx()), 0);
     let mut finish = |rows: &mut Vec<u32>, groups: &mut Vec<usize>, open: usize| {
         let mut states = states();
         states.grow(open);
         let at = UInt32Array::from(std::mem::take(rows));
-        let take = |arg: &ArrayRef| arrow_select::take::take(arg, &at, None).map(Col::new);
-        let args: std::result::Result<Vec<Col>, _> = taken.args.iter().map(take).collect();
-        states.update(&args.map_err(arrow)?, groups, &mut env.cx())?;
+        let args = taken.args.iter().map(|arg| take(arg, &at, env).map(Col::new));
+        states.update(&args.collect::<Result<Vec<Col>>>()?, groups, &mut env.cx())?;
+        memory.hold(states.size().saturating_add(bytes), &env.cx())?;
         groups.clear();
-        results.push(states.finish(open, &mut env.cx())?);
+        let result = states.finish(open, &mut env.cx())?;
+        bytes += bytes_of(&result);
+        memory.hold(bytes, &env.cx())?;
+        results.push(result);
         Ok(())
     };
     let mut last = None;
@@ -171,7 +185,7 @@ fn per_frame(states: &MakeStates, taken: &Taken, chunk: &Chunk<'_>, env: &Env) -
             let stretches =
                 chunk.counted(of, row).map(|(from, to)| (taken.before[from], taken.before[to]));
             if last != Some(stretches) {
-                if rows.len() >= FRAME_ROWS || open >= FRAME_ROWS {
+                if rows.len() >= rows_at_once || open >= FRAME_ROWS {
                     env.cx().go_on()?;
                     finish(&mut rows, &mut groups, open)?;
                     (finished, open) = (finished + open, 0);

@@ -173,6 +173,36 @@ fn results_are_bounded() {
             "select count(substring(repeat('x', 1048576), g)) from generate_series(1, 900) g",
             "53200",
         ),
+        // Values below what asks for itself, of many rows.
+        (
+            "select count(json_build_object(g, repeat('x', 60000))) from generate_series(1, 8000) g",
+            "53200",
+        ),
+        // What frames share is made for each of them.
+        (
+            "select json_agg(repeat('x', 60000)) over (order by g rows between 9 preceding and current row)
+             from generate_series(1, 800) g",
+            "53200",
+        ),
+        (
+            "select json_agg('[1, 2, 3, 4]'::jsonb) over (order by g rows between 8000 preceding and 8000 following)
+             from generate_series(1, 5000) g",
+            "53200",
+        ),
+        (
+            "select string_agg(g::text, ',') over (order by g) from generate_series(1, 20000) g",
+            "53200",
+        ),
+        (
+            "select first_value(v) over () from (select case when g = 1 then repeat('x', 500000) end v
+             from generate_series(1, 3000) g) s",
+            "53200",
+        ),
+        (
+            "select lag(v, g - 1) over (order by g) from (select g, case when g = 1 then repeat('x', 500000) end v
+             from generate_series(1, 3000) g) s",
+            "53200",
+        ),
         // What a function asks of the session is kept until the statement has ended.
         ("select set_config('a.b' || g, 'x', false) from generate_series(1, 2000) g", "54000"),
         // Each row within a row doubles the signs of the inner one.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use onlap_base::{PROVISIONAL_BASE, Result, RowId, stop};
-use onlap_format::{Batch, Row, TableSchema, Value};
+use onlap_format::{Batch, CheckSchema, Row, TableSchema, Value};
 use roaring::RoaringTreemap;
 
 use super::buffer::Found;
@@ -55,6 +55,33 @@ impl Transaction {
         }
         self.charge();
         Ok(())
+    }
+
+    /// Judges a row by what an insert would refuse whatever other rows there are: its types, NULL, checks. A serial column
+    /// that is NULL keeps its counter; a check of such a column is left to the insert.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`], without those of keys.
+    pub fn judge_new(&mut self, table: &Table, row: &[Value]) -> Result<()> {
+        self.writing(table)?;
+        let buffer = self.buffer(table)?;
+        let mut row = row.to_vec();
+        for (column, value) in buffer.schema.columns.iter().zip(&mut row) {
+            if *value == Value::Null && column.is_serial() {
+                let reads = |check: &CheckSchema| check.expr.columns().contains(&column.id);
+                if buffer.schema.checks.iter().any(reads) {
+                    return Ok(());
+                }
+                *value = Value::Int(1);
+            }
+        }
+        let (before, counter_only) = (buffer.mark(), buffer.counter_only);
+        let judged = buffer.push_row(&row, false);
+        if judged.is_ok() {
+            buffer.rewind(before);
+        }
+        buffer.counter_only = counter_only;
+        judged
     }
 
     /// Inserts many rows in column form. The batch has the table's columns in order, in physical

@@ -8,7 +8,7 @@ use arrow_array::{Array as _, ArrayRef};
 use onlap_pg::Result;
 
 use crate::aggregate::Aggregate;
-use crate::{Bytes, Col, Cx, Datum, Repr, Ty};
+use crate::{Bytes, Col, Cx, Datum, Made, Repr, Ty};
 
 /// An aggregate over values.
 pub(crate) trait Gather: Send + 'static {
@@ -72,13 +72,12 @@ impl<G: Gather> Aggregate for Gathered<G> {
 
     fn finish(&self, groups: usize, cx: &mut Cx<'_>) -> Result<ArrayRef> {
         let result = self.result.clone()?;
-        let mut out = Vec::with_capacity(groups);
+        let mut out = Made::new(groups, cx);
         for state in &self.states[..groups] {
             let value = self.gather.give(state, cx)?;
-            cx.room(value.size())?;
-            out.push(value);
+            out.push(value, cx)?;
         }
-        Datum::column(result, out.iter())
+        out.column(result)
     }
 
     fn save(&self, groups: usize) -> ArrayRef {

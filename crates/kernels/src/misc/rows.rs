@@ -5,7 +5,7 @@
 
 use onlap_pg::{Error, Oid, Result};
 
-use crate::{Col, Cx, Datum, Kernel, Repr, Types, each, repr};
+use crate::{Col, Cx, Datum, Kernel, Made, Repr, Types, each, repr};
 
 /// After this number of rows a loop asks whether it is still wanted.
 const LOOK_EVERY: usize = 256;
@@ -43,14 +43,14 @@ where
     let result = representation(types, types.result.oid);
     each(move |cols: &[Col], rows, cx| {
         let (reprs, result) = (args.as_ref().map_err(Clone::clone)?, result.clone()?);
-        let mut out = Vec::with_capacity(rows);
+        let mut out = Made::new(rows, cx);
         let mut args = Vec::with_capacity(cols.len());
         for row in 0..rows {
             if row % LOOK_EVERY == 0 {
                 cx.go_on()?;
             }
             if strict && cols.iter().any(|col| col.is_null(row)) {
-                out.push(Datum::Null);
+                out.push(Datum::Null, cx)?;
                 continue;
             }
             args.clear();
@@ -58,10 +58,9 @@ where
                 cols.iter().zip(reprs).map(|(col, repr)| Datum::at(&col.array, *repr, col.at(row))),
             );
             let value = f(&args, cx)?;
-            cx.room(value.size())?;
-            out.push(value);
+            out.push(value, cx)?;
         }
-        Datum::column(result, out.iter())
+        out.column(result)
     })
 }
 

@@ -13,7 +13,7 @@ use super::rows::representation;
 use super::words;
 use crate::array::{Array, Record};
 use crate::series::{Rows, Series, SeriesEntry};
-use crate::{Col, Cx, Datum, Entry, Kernel, Repr, Types, each, signature};
+use crate::{Col, Cx, Datum, Entry, Kernel, Made, Repr, Types, each, signature};
 
 macro_rules! asked {
     ($($signature:literal,)*) => {
@@ -60,18 +60,19 @@ fn ask(wanted: &'static str, types: &Types) -> Box<dyn Kernel> {
             cx.session.call(proc.oid, &values)
         };
         let once = proc.volatility != Volatility::Volatile && cols.iter().all(|col| col.is_const);
-        let mut out = Vec::with_capacity(rows);
+        let mut out = Made::new(rows, cx);
         for row in 0..rows {
             if row % LOOK_EVERY == 0 {
                 cx.go_on()?;
             }
             let same = out.last().filter(|_| once).cloned();
-            out.push(match same {
+            let value = match same {
                 Some(same) => same,
                 None => answer(row, cx)?,
-            });
+            };
+            out.push(value, cx)?;
         }
-        Datum::column(result, out.iter())
+        out.column(result)
     })
 }
 

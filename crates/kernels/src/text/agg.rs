@@ -5,6 +5,7 @@ use arrow_array::cast::AsArray;
 use onlap_pg::value::chars;
 use onlap_pg::{Error, Result};
 
+use crate::adapt::Results;
 use crate::aggregate::{Aggregate, AggregateEntry, State, fold};
 use crate::text::bits;
 use crate::{Bytes, Col, Cx, Text, Ty};
@@ -163,25 +164,25 @@ impl<const TEXT: bool> Aggregate for Joined<TEXT> {
         cx.go_on()?;
         let given = self.groups[..groups].iter().map(Group::given);
         if TEXT {
-            let mut out = Text::builder(groups);
+            let mut out = Results::<Text>::new(groups, cx);
             for value in given {
                 let Some(bytes) = value else {
-                    Text::push_null(&mut out);
+                    out.push_null();
                     continue;
                 };
                 let text = String::from_utf8(bytes.into()).expect("texts joined are a text");
-                Text::push(&mut out, text)?;
+                out.push(text, cx)?;
             }
-            return Ok(Text::finish(out));
+            return Ok(out.finish());
         }
-        let mut out = Bytes::builder(groups);
+        let mut out = Results::<Bytes>::new(groups, cx);
         for value in given {
             match value {
-                Some(bytes) => Bytes::push(&mut out, bytes.into())?,
-                None => Bytes::push_null(&mut out),
+                Some(bytes) => out.push(bytes.into(), cx)?,
+                None => out.push_null(),
             }
         }
-        Ok(Bytes::finish(out))
+        Ok(out.finish())
     }
 
     fn save(&self, groups: usize) -> ArrayRef {

@@ -16,6 +16,7 @@ use super::update::lock_mode;
 use super::{Statement, array_of, default_of, places, returning, value_at};
 use crate::catalog::oids;
 use crate::error::{Result, SqlError, state};
+use crate::plan::Held;
 
 /// What to do with a row that is there already.
 pub struct Conflict<'a> {
@@ -30,6 +31,8 @@ pub struct Conflict<'a> {
 
 /// Tries until another transaction's row is seen.
 const TRIES: usize = 1000;
+/// What a key that was touched takes in a hash table that has just grown.
+const KEY_BYTES: usize = 64;
 
 impl<'a> Conflict<'a> {
     /// Of a statement's clause.
@@ -51,19 +54,21 @@ impl<'a> Conflict<'a> {
     ///
     /// # Errors
     /// Those of the insert and the update.
-    pub fn put(&mut self, row: Row) -> Result<Option<Row>> {
+    pub fn put(&mut self, row: Row, held: &mut Held) -> Result<Option<Row>> {
+        // What may not be inserted is refused also where a row is there already.
+        self.statement.view.scope.tx()?.judge_new(&self.statement.target.table, &row)?;
         for _ in 0..TRIES {
             let Some(update) = self.update else {
                 if self.is_there(&row)? {
                     return Ok(None);
                 }
-                match self.insert(&row)? {
+                match self.insert(&row, held)? {
                     true => return Ok(Some(row)),
                     false => continue,
                 }
             };
             let Some((touched, id, old)) = self.lock(&row)? else {
-                match self.insert(&row)? {
+                match self.insert(&row, held)? {
                     true => return Ok(Some(row)),
                     false => continue,
                 }
@@ -75,10 +80,17 @@ impl<'a> Conflict<'a> {
                 return Err(SqlError::new(state::CARDINALITY, text).hint(hint));
             }
             let changed = self.change(update, id, old, &row)?;
-            self.touched.insert(touched);
+            self.note(touched, held)?;
             return Ok(changed);
         }
         Err(SqlError::concurrent_update())
+    }
+
+    /// Remembers a key that was inserted or changed.
+    fn note(&mut self, key: String, held: &mut Held) -> Result<()> {
+        held.charge(key.capacity() + KEY_BYTES)?;
+        self.touched.insert(key);
+        Ok(())
     }
 
     /// The key of a row in an index.
@@ -114,7 +126,7 @@ impl<'a> Conflict<'a> {
     }
 
     /// Whether the row went in.
-    fn insert(&mut self, row: &Row) -> Result<bool> {
+    fn insert(&mut self, row: &Row, held: &mut Held) -> Result<bool> {
         let inserted = {
             let mut tx = self.statement.view.scope.tx()?;
             let before = tx.savepoint();
@@ -132,9 +144,10 @@ impl<'a> Conflict<'a> {
             let is_arbiter = self.arbiters.iter().any(|i| Some(i.name.as_str()) == constraint);
             return if is_arbiter || self.is_there(row)? { Ok(false) } else { Err(e.into()) };
         }
-        for index in &self.arbiters {
-            let key = self.key_of(index, row);
-            self.touched.insert(touch(index, &key));
+        for at in 0..self.arbiters.len() {
+            let index = &self.arbiters[at];
+            let key = touch(index, &self.key_of(index, row));
+            self.note(key, held)?;
         }
         Ok(true)
     }

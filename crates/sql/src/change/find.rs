@@ -16,6 +16,9 @@ use crate::error::Result;
 use crate::plan::Held;
 use crate::query::Changing;
 
+/// What the id of a row takes while it is found and locked: in two lists, and in a hash table that has just grown.
+const ID_BYTES: usize = 48;
+
 /// Rows that were found and are locked, with what the steps say of each.
 pub struct Found {
     /// The steps.
@@ -60,7 +63,8 @@ impl Statement<'_> {
     fn ask(&self) -> Result<Found> {
         let changing = self.bound.change(self.view, &self.values, self.text)?;
         let mut seen = HashSet::new();
-        let batches = changing.run(self.view)?.all()?;
+        let mut batches = changing.run(self.view)?.all()?;
+        batches.charge(batches.iter().map(RecordBatch::num_rows).sum::<usize>() * ID_BYTES)?;
         let batches = batches.keep(|batches| keep(batches, |id| seen.insert(id)))?;
         Ok(Found { changing, batches })
     }

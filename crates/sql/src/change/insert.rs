@@ -46,12 +46,12 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
     };
     let (returned, n) = if statement.modify.conflict.is_some() {
         // What is there already is changed, so all of the query is read first.
-        let (rows, held) = statement.all_rows(&changing)?;
+        let (rows, mut held) = statement.all_rows(&changing)?;
         let mut conflict = Conflict::new(statement, change)?;
         statement.view.scope.waits().fix();
         let mut kept = Vec::with_capacity(rows.len());
         for row in rows {
-            kept.extend(conflict.put(row)?);
+            kept.extend(conflict.put(row, &mut held)?);
         }
         (returns(&kept, &held)?, kept.len())
     } else if change.returning.is_some() || statement.bound.reads_all_first() {

@@ -17,7 +17,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use onlap_pg::Result;
 
-use crate::adapt::LOOK_EVERY;
+use crate::adapt::{LOOK_EVERY, Results};
 use crate::aggregate::{Aggregate, AggregateEntry, State};
 use crate::{Bytes, Col, Cx, Ty};
 
@@ -153,17 +153,17 @@ impl<S: Step<I>, I: Input, R: Ty> Aggregate for Folded<S, I, R> {
     }
 
     fn finish(&self, groups: usize, cx: &mut Cx<'_>) -> Result<ArrayRef> {
-        let mut out = R::builder(groups);
+        let mut out = Results::<R>::new(groups, cx);
         for (at, state) in self.states[..groups].iter().enumerate() {
             if at % LOOK_EVERY == 0 {
                 cx.go_on()?;
             }
             match (self.give)(state)? {
-                Some(value) => R::push(&mut out, value)?,
-                None => R::push_null(&mut out),
+                Some(value) => out.push(value, cx)?,
+                None => out.push_null(),
             }
         }
-        Ok(R::finish(out))
+        Ok(out.finish())
     }
 
     fn save(&self, groups: usize) -> ArrayRef {

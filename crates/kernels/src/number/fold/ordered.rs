@@ -15,7 +15,7 @@ use crate::array::{Array, Builder};
 use crate::number::compare::Order;
 use crate::number::decimal::{Decimal, compare};
 use crate::time::spans;
-use crate::{Col, Cx, Datum, Repr, Types, repr};
+use crate::{Col, Cx, Datum, Made, Repr, Types, repr};
 
 /// mode and percentiles.
 pub const ENTRIES: &[AggregateEntry] = &[
@@ -178,10 +178,12 @@ impl Aggregate for Ordered {
         Ok(())
     }
 
-    fn finish(&self, groups: usize, _: &mut Cx<'_>) -> Result<ArrayRef> {
-        let groups = self.groups[..groups].iter();
-        let values = groups.map(|group| self.give(group)).collect::<Result<Vec<_>>>()?;
-        Datum::column(self.result, values.iter())
+    fn finish(&self, groups: usize, cx: &mut Cx<'_>) -> Result<ArrayRef> {
+        let mut out = Made::new(groups, cx);
+        for group in &self.groups[..groups] {
+            out.push(self.give(group)?, cx)?;
+        }
+        out.column(self.result)
     }
 
     fn save(&self, groups: usize) -> ArrayRef {
