@@ -40,8 +40,8 @@ pub use datum::Datum;
 pub use io::{input, output, recv, send};
 pub use kernel::{Col, Entry, Kernel, Make, Types};
 pub use key::{Comparer, compare, is_own_key, is_record, key, key_bytes, key_column, key_repr};
-pub use made::{Asking, Made};
 pub use list::{find, find_aggregate, find_series, signature};
+pub use made::{Asking, Made};
 pub use onlap_pg::{Error, Oid, Result, TypeRef};
 pub use repr::{Repr, arrow_type, repr};
 pub use ty::{

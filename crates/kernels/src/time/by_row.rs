@@ -35,7 +35,7 @@ pub fn by_row<R: Ty>(
 /// comes.
 pub fn prepared<P: 'static, A: Ty, R: Ty>(
     at: usize,
-    prepare: fn(&str) -> P,
+    prepare: for<'c> fn(&str, &Cx<'c>) -> Result<P>,
     value: for<'x, 'c> fn(&P, A::Value<'x>, &mut Cx<'c>) -> Result<R::Owned>,
 ) -> Box<dyn Kernel> {
     each(move |args, rows, cx| {
@@ -54,7 +54,7 @@ pub fn prepared<P: 'static, A: Ty, R: Ty>(
             let word = Text::get(&texts, text.at(row));
             let ready = match held.take() {
                 Some((held, ready)) if held == word => ready,
-                _ => prepare(word),
+                _ => prepare(word, cx)?,
             };
             let value = value(&ready, A::get(&values, other.at(row)), cx)?;
             out.push(value, cx)?;

@@ -260,51 +260,87 @@ fn of_interval(word: &Word, value: Span) -> Result<Value> {
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
     ("extract(text,date)", |_| {
-        prepared::<Word, Date, Null<Num>>(0, Word::new, |a, b, _| of_date(a, b)?.numeric())
+        prepared::<Word, Date, Null<Num>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| of_date(a, b)?.numeric(),
+        )
     }),
     ("extract(text,time)", |_| {
-        prepared::<Word, Time, Null<Num>>(0, Word::new, |a, b, _| of_time(a, b)?.numeric())
+        prepared::<Word, Time, Null<Num>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| of_time(a, b)?.numeric(),
+        )
     }),
     ("extract(text,timetz)", |_| {
-        prepared::<Word, TimeTz, Null<Num>>(0, Word::new, |a, b, _| of_timetz(a, b)?.numeric())
+        prepared::<Word, TimeTz, Null<Num>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| of_timetz(a, b)?.numeric(),
+        )
     }),
     ("extract(text,timestamp)", |_| {
-        prepared::<Word, Timestamp, Null<Num>>(0, Word::new, |a, b, _| {
-            of_timestamp(a, b)?.numeric()
-        })
+        prepared::<Word, Timestamp, Null<Num>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| of_timestamp(a, b)?.numeric(),
+        )
     }),
     ("extract(text,timestamptz)", |_| {
-        prepared::<Word, Timestamp, Null<Num>>(0, Word::new, |a, b, cx| {
-            of_timestamptz(a, b, cx)?.numeric()
-        })
+        prepared::<Word, Timestamp, Null<Num>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, cx| of_timestamptz(a, b, cx)?.numeric(),
+        )
     }),
     ("extract(text,interval)", |_| {
-        prepared::<Word, Interval, Null<Num>>(0, Word::new, |a, b, _| of_interval(a, b)?.numeric())
+        prepared::<Word, Interval, Null<Num>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| of_interval(a, b)?.numeric(),
+        )
     }),
     ("date_part(text,date)", |_| {
-        prepared::<Word, Date, Null<Float8>>(0, Word::new, |a, b, _| {
-            Ok(of_timestamp(a, date_to_timestamp(b)?)?.float())
-        })
+        prepared::<Word, Date, Null<Float8>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| Ok(of_timestamp(a, date_to_timestamp(b)?)?.float()),
+        )
     }),
     ("date_part(text,time)", |_| {
-        prepared::<Word, Time, Null<Float8>>(0, Word::new, |a, b, _| Ok(of_time(a, b)?.float()))
+        prepared::<Word, Time, Null<Float8>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| Ok(of_time(a, b)?.float()),
+        )
     }),
     ("date_part(text,timetz)", |_| {
-        prepared::<Word, TimeTz, Null<Float8>>(0, Word::new, |a, b, _| Ok(of_timetz(a, b)?.float()))
+        prepared::<Word, TimeTz, Null<Float8>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| Ok(of_timetz(a, b)?.float()),
+        )
     }),
     ("date_part(text,timestamp)", |_| {
-        prepared::<Word, Timestamp, Null<Float8>>(0, Word::new, |a, b, _| {
-            Ok(of_timestamp(a, b)?.float())
-        })
+        prepared::<Word, Timestamp, Null<Float8>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| Ok(of_timestamp(a, b)?.float()),
+        )
     }),
     ("date_part(text,timestamptz)", |_| {
-        prepared::<Word, Timestamp, Null<Float8>>(0, Word::new, |a, b, cx| {
-            Ok(of_timestamptz(a, b, cx)?.float())
-        })
+        prepared::<Word, Timestamp, Null<Float8>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, cx| Ok(of_timestamptz(a, b, cx)?.float()),
+        )
     }),
     ("date_part(text,interval)", |_| {
-        prepared::<Word, Interval, Null<Float8>>(0, Word::new, |a, b, _| {
-            Ok(of_interval(a, b)?.float())
-        })
+        prepared::<Word, Interval, Null<Float8>>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| Ok(of_interval(a, b)?.float()),
+        )
     }),
 ];

@@ -129,13 +129,21 @@ fn bin(stride: Span, value: i64, origin: i64) -> Result<i64> {
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
     ("date_trunc(text,timestamp)", |_| {
-        prepared::<Word, Timestamp, Timestamp>(0, Word::new, |a, b, _| timestamp(a, b))
+        prepared::<Word, Timestamp, Timestamp>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| timestamp(a, b),
+        )
     }),
     ("date_trunc(text,timestamptz)", |_| {
-        prepared::<Word, Timestamp, Timestamp>(0, Word::new, |a, b, cx| match is_finite(b) {
-            true => timestamptz(a, b, cx.settings.zone.place()),
-            false => Ok(b),
-        })
+        prepared::<Word, Timestamp, Timestamp>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, cx| match is_finite(b) {
+                true => timestamptz(a, b, cx.settings.zone.place()),
+                false => Ok(b),
+            },
+        )
     }),
     ("date_trunc(text,timestamptz,text)", |_| {
         three::<Text, Timestamp, Text, Timestamp>(|a, b, zone, _| match is_finite(b) {
@@ -144,7 +152,11 @@ pub const ENTRIES: &[Entry] = &[
         })
     }),
     ("date_trunc(text,interval)", |_| {
-        prepared::<Word, Interval, Interval>(0, Word::new, |a, b, _| interval(a, b))
+        prepared::<Word, Interval, Interval>(
+            0,
+            |word, _| Ok(Word::new(word)),
+            |a, b, _| interval(a, b),
+        )
     }),
     ("date_bin(interval,timestamp,timestamp)", |_| {
         three::<Interval, Timestamp, Timestamp, Timestamp>(|a, b, c, _| bin(a, b, c))

@@ -48,15 +48,25 @@ fn moved((time, west): (i64, i32), place: Place, settings: &Settings) -> (i64, i
 /// Functions.
 pub const ENTRIES: &[Entry] = &[
     ("timezone(text,timestamptz)", |_| {
-        prepared::<Zone, Timestamp, Timestamp>(0, find_place, |a, b, _| shown(b, || a.clone()))
+        prepared::<Zone, Timestamp, Timestamp>(
+            0,
+            |name, _| Ok(find_place(name)),
+            |a, b, _| shown(b, || a.clone()),
+        )
     }),
     ("timezone(text,timestamp)", |_| {
-        prepared::<Zone, Timestamp, Timestamp>(0, find_place, |a, b, _| moment(b, || a.clone()))
+        prepared::<Zone, Timestamp, Timestamp>(
+            0,
+            |name, _| Ok(find_place(name)),
+            |a, b, _| moment(b, || a.clone()),
+        )
     }),
     ("timezone(text,timetz)", |_| {
-        prepared::<Zone, TimeTz, TimeTz>(0, find_place, |a, b, cx| {
-            Ok(moved(b, a.clone()?, cx.settings))
-        })
+        prepared::<Zone, TimeTz, TimeTz>(
+            0,
+            |name, _| Ok(find_place(name)),
+            |a, b, cx| Ok(moved(b, a.clone()?, cx.settings)),
+        )
     }),
     ("timezone(interval,timestamptz)", |_| {
         two::<Interval, Timestamp, Timestamp>(|a, b, cx| shown(b, || offset(a, cx.settings)))

@@ -101,9 +101,13 @@ impl Expr {
     /// The expressions that an expression is of, not those of queries in it, in the order of PostgreSQL's walk.
     pub fn children(&self) -> Vec<ExprId> {
         let mut all = Vec::new();
-        let see: &mut dyn FnMut(&ExprId) = &mut |id| all.push(*id);
-        see_children!(self, see, iter);
+        self.each_child(&mut |id| all.push(*id));
         all
+    }
+
+    /// Shows each child, in the order of [`Expr::children`].
+    fn each_child(&self, see: &mut dyn FnMut(&ExprId)) {
+        see_children!(self, see, iter);
     }
 
     /// Shows each child to be changed, in the order of [`Expr::children`].
@@ -142,12 +146,22 @@ impl Bound {
     pub fn visit_part(&self, part: Part, up: u32, see: &mut dyn FnMut(ExprId, u32) -> bool) {
         let mut open = vec![(part, up)];
         while let Some((part, up)) = open.pop() {
-            let (parts, up) = match part {
+            // The first child is looked at next.
+            let first = open.len();
+            match part {
                 Part::Expr(id) if !see(id, up) => continue,
-                Part::Expr(id) => (self.expr(id).parts(), up),
-                Part::Query(query) => (self.parts(query), up + 1),
-            };
-            open.extend(parts.into_iter().rev().map(|part| (part, up)));
+                Part::Expr(id) => {
+                    let expr = self.expr(id);
+                    expr.each_child(&mut |child| open.push((Part::Expr(*child), up)));
+                    if let Expr::SubQuery(sub) = expr {
+                        open.push((Part::Query(sub.query), up));
+                    }
+                }
+                Part::Query(query) => {
+                    open.extend(self.parts(query).into_iter().map(|part| (part, up + 1)));
+                }
+            }
+            open[first..].reverse();
         }
     }
 

@@ -74,7 +74,14 @@ impl MemoryPool for Shared {
         if is_to_spill(reservation, additional, self.pool.reserved(), self.bytes) {
             return Err(to_spill());
         }
-        self.pool.try_grow(reservation, additional)
+        self.pool.try_grow(reservation, additional).map_err(|_| {
+            let left = self.bytes.saturating_sub(self.pool.reserved());
+            let text = format!(
+                "the query needs {additional} bytes of memory more, and {left} of the {} of all queries are left",
+                self.bytes
+            );
+            DataFusionError::ResourcesExhausted(text)
+        })
     }
 
     fn reserved(&self) -> usize {

@@ -5,7 +5,7 @@ use onlap_pg::{Error, Result};
 
 use super::roman::roman;
 use super::write::{Digits, write};
-use super::{Shape, parse::parse, read::read};
+use super::{Part, Shape, parse::parse, read::read};
 use crate::{Cx, Entry, Float4, Float8, Int4, Int8, Null, Num, Text, two};
 
 /// to_char and to_number.
@@ -31,7 +31,7 @@ pub const ENTRIES: &[Entry] = &[
     }),
     ("to_number(text,text)", |_| {
         two::<Text, Text, Null<Num>>(|text, template, cx| {
-            cx.room(text.len())?;
+            cx.room(text.len().saturating_add(template.len().saturating_mul(PARSED_PER_BYTE)))?;
             read(text, template)
         })
     }),
@@ -49,12 +49,14 @@ trait Number {
 
 /// The most bytes that a pattern of one byte is written as: a roman number of two.
 const MOST_PER_BYTE: usize = 8;
+/// What a byte of a template takes when it is understood, in a list that has just grown.
+const PARSED_PER_BYTE: usize = 2 * size_of::<Part>();
 
 fn to_char(number: &dyn Number, template: &str, cx: &mut Cx<'_>) -> Result<String> {
     if template.is_empty() {
         return Ok(String::new());
     }
-    cx.room(template.len().saturating_mul(MOST_PER_BYTE))?;
+    cx.room(template.len().saturating_mul(MOST_PER_BYTE + PARSED_PER_BYTE))?;
     let (parts, mut shape) = parse(template)?;
     if shape.roman {
         let text = roman(number.roman()?);

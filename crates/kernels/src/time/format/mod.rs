@@ -34,8 +34,9 @@ struct Template {
 }
 
 impl Template {
-    fn new(text: &str) -> Template {
-        Template { parts: parse(text), is_empty: text.is_empty() }
+    fn new(text: &str, cx: &Cx<'_>) -> Result<Template> {
+        cx.room(text.len().saturating_mul(2 * size_of::<Part>()))?;
+        Ok(Template { parts: parse(text), is_empty: text.is_empty() })
     }
 }
 
