@@ -1,8 +1,9 @@
 //! `onlap-proofs RIG --seeds A..B`: tries seeds of a rig, and notes in the log what was tried.
 //!
 //! With `--no-log` nothing is noted: to replay a seed. Stops at the first finding, which is noted as well, with
-//! the line that replays it; with `--go-on` it does not. The rig `sql` leaves changes of rows out with `--queries-only`. Without arguments it names the rigs; `onlap-proofs corpus` writes the corpus of decoders
-//! anew, `onlap-proofs figures` prints figures of the server, and `onlap-proofs regression --files DIR` says how many statements
+//! the line that replays it; with `--go-on` it does not. The rig `sql` leaves changes of rows out with
+//! `--queries-only`, and counts errors that differ with `--answers-only`. Without arguments it names the rigs;
+//! `onlap-proofs corpus` writes the corpus of decoders anew, `onlap-proofs figures` prints figures of the server, and `onlap-proofs regression --files DIR` says how many statements
 //! of PostgreSQL's own regression scripts come out as in PostgreSQL: of those that count, with `--more` of others too, of one
 //! with `--only NAME`; `--report FILE` has what differs.
 
@@ -106,15 +107,18 @@ fn told<E: std::fmt::Display>(done: Result<(), E>) -> ExitCode {
 fn parse(words: &[&str]) -> Option<Arguments> {
     let [rig, "--seeds", seeds, flags @ ..] = words else { return None };
     let has = |flag: &str| flags.contains(&flag);
-    if flags.iter().any(|flag| !["--no-log", "--go-on", "--queries-only"].contains(flag)) {
+    let known = ["--no-log", "--go-on", "--queries-only", "--answers-only"];
+    if flags.iter().any(|flag| !known.contains(flag)) {
         return None;
     }
     let mut rig = *RIGS.iter().find(|known| known.name == *rig)?;
-    if has("--queries-only") {
-        if rig.name != sql::QUERIES.name {
+    let kinds = [("--queries-only", sql::QUERIES), ("--answers-only", sql::ANSWERS)];
+    let mut kinds = kinds.into_iter().filter(|(flag, _)| has(flag));
+    if let Some((_, kind)) = kinds.next() {
+        if rig.name != kind.name || kinds.next().is_some() {
             return None;
         }
-        rig = sql::QUERIES;
+        rig = kind;
     }
     let (from, to) = seeds.split_once("..")?;
     let seeds = from.parse().ok()?..to.parse().ok()?;

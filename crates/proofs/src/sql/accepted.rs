@@ -39,5 +39,12 @@ pub fn covers(found: &Reduced) -> Option<Accepted> {
         other => format!("{other:?}").to_lowercase(),
     };
     let text = found.statement.tree.text();
-    all().into_iter().find(|one| kind == one.kind && text.contains(one.word))
+    all().into_iter().find(|one| is_kind(&kind, one.kind) && text.contains(one.word))
+}
+
+/// Whether a kind is another one, in which `*` stands for any word.
+fn is_kind(kind: &str, wanted: &str) -> bool {
+    let (words, wanted) = (kind.split(' '), wanted.split(' '));
+    words.clone().count() == wanted.clone().count()
+        && words.zip(wanted).all(|(word, wanted)| wanted == "*" || word == wanted)
 }

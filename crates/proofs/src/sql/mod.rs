@@ -84,6 +84,9 @@ pub enum Control {
 /// The rig without changes of rows.
 pub const QUERIES: Rig = Rig { name: "sql", run: run_queries };
 
+/// The rig that counts errors which differ, and finds answers that do.
+pub const ANSWERS: Rig = Rig { name: "sql", run: run_answers };
+
 /// Runs a seed.
 ///
 /// # Errors
@@ -98,6 +101,14 @@ pub fn run(seed: u64) -> Verdict {
 /// What was found.
 pub fn run_queries(seed: u64) -> Verdict {
     run_with(seed, Plan { changes: false, ..Plan::LONG }, None)
+}
+
+/// Runs a seed: an error in the place of another error, or of an answer, is counted.
+///
+/// # Errors
+/// What was found.
+pub fn run_answers(seed: u64) -> Verdict {
+    run_with(seed, Plan { judges_errors: false, ..Plan::LONG }, None)
 }
 
 /// Runs a seed to some extent, with the fault of a control.
