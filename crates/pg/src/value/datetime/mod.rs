@@ -4,6 +4,7 @@
 //! -infinity and infinity at the ends of their integers; a time is microseconds from midnight. Keys are the
 //! values. `split` makes fields of a text, `decode` gives them meaning, `zone` knows offsets, `print` writes.
 
+mod alone;
 pub mod calendar;
 mod decode;
 mod iso;

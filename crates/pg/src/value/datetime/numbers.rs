@@ -5,7 +5,7 @@ use super::DAY_US;
 use super::decode::{Announced, Bad, Decode, State, Unit, month};
 use crate::value::DateOrder;
 
-fn integer(digits: &str) -> Decode<i64> {
+pub(super) fn integer(digits: &str) -> Decode<i64> {
     match digits.parse::<i32>() {
         Ok(value) => Ok(i64::from(value)),
         Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
@@ -24,7 +24,8 @@ pub(super) fn fraction(digits: &str) -> Decode<i64> {
     Ok((value * 1e6).round_ties_even() as i64)
 }
 
-fn read_clock(text: &str) -> Decode<[i64; 4]> {
+/// DecodeTime.
+pub(super) fn clock(text: &str) -> Decode<[i64; 4]> {
     let parts: Vec<&str> = text.split(':').collect();
     let time = match parts[..] {
         [hours, minutes] => match minutes.split_once('.') {
@@ -37,7 +38,32 @@ fn read_clock(text: &str) -> Decode<[i64; 4]> {
         }
         _ => return Err(Bad::Format),
     };
+    if !(0..60).contains(&time[1]) || !(0..=60).contains(&time[2]) {
+        return Err(Bad::Range);
+    }
     Ok(time)
+}
+
+/// DecodeTimezone: seconds east of UTC.
+pub(super) fn offset(text: &str) -> Decode<i32> {
+    // Nothing is no hours, minutes or seconds.
+    let integer = |part: &str| if part.is_empty() { Ok(0) } else { integer(part) };
+    let parts: Vec<&str> = text[1..].split(':').collect();
+    let [hours, minutes, seconds] = match parts[..] {
+        [digits] if digits.len() > 2 => {
+            let value = integer(digits)?;
+            [value / 100, value % 100, 0]
+        }
+        [hours] => [integer(hours)?, 0, 0],
+        [hours, minutes] => [integer(hours)?, integer(minutes)?, 0],
+        [hours, minutes, seconds] => [integer(hours)?, integer(minutes)?, integer(seconds)?],
+        _ => return Err(Bad::Format),
+    };
+    if hours > 15 || minutes > 59 || seconds > 59 {
+        return Err(Bad::Offset);
+    }
+    let east = (hours * 3600 + minutes * 60 + seconds) as i32;
+    Ok(if text.starts_with('-') { -east } else { east })
 }
 
 impl State<'_> {
@@ -175,9 +201,6 @@ impl State<'_> {
         if self.by_units[at] || self.time.is_some() && !by_units {
             return Err(Bad::Format);
         }
-        if self.time_only && (at == 1 && value > 59 || at == 2 && value > 60) {
-            return Err(Bad::Range);
-        }
         self.by_units[at] = true;
         self.time.get_or_insert_default()[at] = value;
         Ok(())
@@ -208,7 +231,7 @@ impl State<'_> {
 
     pub(super) fn clock(&mut self, text: &str) -> Decode<()> {
         self.announced = Announced::Nothing;
-        let time = read_clock(text)?;
+        let time = clock(text)?;
         self.set_time(time)
     }
 
@@ -223,27 +246,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// DecodeTimezone.
     pub(super) fn numeric_zone(&mut self, text: &str) -> Decode<()> {
-        // Nothing is no hours, minutes or seconds.
-        let integer = |part: &str| if part.is_empty() { Ok(0) } else { integer(part) };
-        let parts: Vec<&str> = text[1..].split(':').collect();
-        let [hours, minutes, seconds] = match parts[..] {
-            [digits] if digits.len() > 2 => {
-                let value = integer(digits)?;
-                [value / 100, value % 100, 0]
-            }
-            [hours] => [integer(hours)?, 0, 0],
-            [hours, minutes] => [integer(hours)?, integer(minutes)?, 0],
-            [hours, minutes, seconds] => [integer(hours)?, integer(minutes)?, integer(seconds)?],
-            _ => return Err(Bad::Format),
-        };
-        if hours > 15 || minutes > 59 || seconds > 59 {
-            return Err(Bad::Offset);
-        }
-        let east = (hours * 3600 + minutes * 60 + seconds) as i32;
-        let east = if text.starts_with('-') { -east } else { east };
-        self.add_offset(east)
+        self.add_offset(offset(text)?)
     }
 
     pub(super) fn add_offset(&mut self, east: i32) -> Decode<()> {

@@ -122,7 +122,7 @@ pub fn find_place(name: &str) -> Result<Place> {
     if let Some(word) = words::word(name) {
         return Ok(Place::Word(word));
     }
-    if let Some(east) = zone::abbreviation(&name.to_ascii_lowercase()) {
+    if let Some((east, _)) = zone::abbreviation(&name.to_ascii_lowercase()) {
         return Ok(Place::Fixed(east));
     }
     if let Some(zone) = zone::find_zone(name) {

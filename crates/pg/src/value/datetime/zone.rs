@@ -11,17 +11,22 @@ use super::{DAY_US, calendar};
 /// Seconds from 1970 to 2000.
 const EPOCH_S: i64 = 946_684_800;
 
-/// PostgreSQL's default abbreviations, in order, and their seconds east of UTC.
-static ABBREVIATIONS: LazyLock<Vec<(&str, i32)>> = LazyLock::new(|| {
+/// PostgreSQL's default abbreviations, in order, their seconds east of UTC, and whether they mean summer time.
+static ABBREVIATIONS: LazyLock<Vec<(&str, i32, bool)>> = LazyLock::new(|| {
     let lines = include_str!("abbreviations.tsv").lines();
     let fields = lines.filter_map(|line| line.split_once('\t'));
-    fields.map(|(name, east)| (name, east.parse().expect("seconds"))).collect()
+    let read = |(name, rest): (&'static str, &'static str)| {
+        let (east, summer) = rest.split_once('\t').expect("three fields");
+        (name, east.parse().expect("seconds"), summer == "t")
+    };
+    fields.map(read).collect()
 });
 
-/// The seconds east of UTC of an abbreviation in lower case.
-pub(super) fn abbreviation(word: &str) -> Option<i32> {
-    let at = ABBREVIATIONS.binary_search_by_key(&word, |(name, _)| name).ok()?;
-    Some(ABBREVIATIONS[at].1)
+/// The seconds east of UTC of an abbreviation in lower case, and whether it means summer time.
+pub(super) fn abbreviation(word: &str) -> Option<(i32, bool)> {
+    let at = ABBREVIATIONS.binary_search_by_key(&word, |(name, ..)| name).ok()?;
+    let (_, east, summer) = ABBREVIATIONS[at];
+    Some((east, summer))
 }
 
 /// A zone by its full name, whatever its case.
