@@ -3,13 +3,11 @@
 //! PostgreSQL keeps a set of what was read and refuses what comes twice; so does this. A date may stand first, or come by
 //! letters that announce its parts; names of months and of days are refused.
 
-use chrono_tz::Tz;
-
 use super::decode::{self, Announced, Bad, Decode, State, Unit};
 use super::numbers::{clock, fraction, integer, offset};
 use super::split::{Field, Look};
 use super::words::{self, Word};
-use super::{DAY_US, Zone, zone};
+use super::{DAY_US, Zone, find_zone, zone};
 use crate::value::Settings;
 
 // What was read: parts of the date and of the time, and what is said only once.
@@ -33,9 +31,7 @@ const ERA: u32 = 2048;
 
 /// A zone whose offset is found when the date is known.
 enum Later {
-    Named(Tz),
-    /// The offset of a zone that is written as POSIX does.
-    Written(i32),
+    Named(Zone),
     Letters(Word),
 }
 
@@ -117,12 +113,8 @@ impl Alone<'_> {
             return Ok(DATE);
         }
         if !text.as_bytes()[0].is_ascii_digit() {
-            self.zone = Some(match zone::posix(text) {
-                Some(east) => Later::Written(east),
-                None => {
-                    Later::Named(zone::find_zone(text).ok_or_else(|| Bad::Zone(text.to_owned()))?)
-                }
-            });
+            let zone = find_zone(text).ok_or_else(|| Bad::Zone(text.to_owned()))?;
+            self.zone = Some(Later::Named(zone));
             return Ok(ZONE);
         }
         if self.has(TIME) {
@@ -240,7 +232,7 @@ impl Alone<'_> {
                 }
                 None if decode::is_word(text) => Err(Bad::Format),
                 None => {
-                    self.zone = Some(Later::Named(zone::find_zone(text).ok_or(Bad::Format)?));
+                    self.zone = Some(Later::Named(find_zone(text).ok_or(Bad::Format)?));
                     Ok(ZONE)
                 }
             },
@@ -284,11 +276,11 @@ impl Alone<'_> {
         Ok(match &self.zone {
             None => super::local_offset(self.date.settings.zone, known()?),
             Some(Later::Letters(word)) => word.local_offset(known()?),
-            Some(Later::Written(east)) => *east,
-            Some(Later::Named(zone)) if zone::is_fixed(*zone) => zone::offset_at(*zone, 0),
-            Some(Later::Named(zone)) => {
-                super::local_offset(Zone::named(*zone), local(day.ok_or(Bad::Format)?))
-            }
+            Some(Later::Named(zone)) => match (zone.fixed(), day) {
+                (Some(east), _) => east,
+                (None, Some(day)) => super::local_offset(*zone, local(day)),
+                (None, None) => return Err(Bad::Format),
+            },
         })
     }
 }

@@ -1,10 +1,8 @@
 //! What do the fields of a date or time mean? (DecodeDateTime and those it calls.)
 
-use chrono_tz::Tz;
-
 use super::split::{Field, Look, split};
 use super::words::{self, Word};
-use super::{DAY_US, calendar, zone};
+use super::{DAY_US, Zone, calendar, find_zone, zone};
 use crate::value::Settings;
 use crate::{Error, Result};
 
@@ -28,7 +26,7 @@ pub(super) struct Moment {
     /// Seconds east of UTC, if the text says.
     pub(super) offset: Option<i32>,
     /// The zone, if the text names one.
-    pub(super) zone: Option<Tz>,
+    pub(super) zone: Option<Zone>,
 }
 
 /// Why a text is refused: PostgreSQL's DTERR codes.
@@ -99,7 +97,7 @@ pub(super) struct State<'a> {
     pub(super) by_units: [bool; 3],
     pub(super) afternoon: Option<bool>,
     pub(super) offset: Option<i32>,
-    pub(super) zone: Option<Tz>,
+    pub(super) zone: Option<Zone>,
     /// Letters whose offset depends on the time.
     pub(super) word: Option<Word>,
     /// DST was read, which stands behind an offset, or letters of an offset that mean summer time.
@@ -243,10 +241,7 @@ impl<'a> State<'a> {
         if text.as_bytes()[0].is_ascii_digit() || self.zone.is_some() || self.offset.is_some() {
             return Err(Bad::Format);
         }
-        if let Some(east) = zone::posix(text) {
-            return self.add_offset(east);
-        }
-        self.zone = Some(zone::find_zone(text).ok_or_else(|| Bad::Zone(text.to_owned()))?);
+        self.zone = Some(find_zone(text).ok_or_else(|| Bad::Zone(text.to_owned()))?);
         Ok(())
     }
 
@@ -301,7 +296,7 @@ impl<'a> State<'a> {
             }
             return self.add_offset(east);
         }
-        let zone = zone::find_zone(text).ok_or(Bad::Format)?;
+        let zone = find_zone(text).ok_or(Bad::Format)?;
         if self.zone.replace(zone).is_some() || self.offset.is_some() {
             return Err(Bad::Format);
         }

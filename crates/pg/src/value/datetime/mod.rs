@@ -71,7 +71,7 @@ pub fn parse_timestamptz(text: &str, settings: &Settings) -> Result<i64> {
         Decoded::Moment(moment) => local(&moment).and_then(|local| {
             let east = match (moment.offset, moment.zone) {
                 (Some(east), _) => east,
-                (None, zone) => local_offset(zone.map_or(settings.zone, Zone::named), local),
+                (None, zone) => local_offset(zone.unwrap_or(settings.zone), local),
             };
             local.checked_sub(i64::from(east) * 1_000_000)
         }),

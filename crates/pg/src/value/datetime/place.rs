@@ -94,6 +94,16 @@ impl Place {
         }
     }
 
+    /// The offset of a zone that has had one at all times.
+    pub(super) fn fixed(&self) -> Option<i32> {
+        match self {
+            Place::Named(zone) => zone::is_fixed(*zone).then(|| zone::offset_at(*zone, 0)),
+            Place::Fixed(east) => Some(*east),
+            Place::Word(_) => None,
+            Place::Rule(rule) => (rule.winter == rule.summer).then_some(rule.winter),
+        }
+    }
+
     /// Whether an offset is that of summer; of a rule.
     pub(super) fn is_summer(&self, east: i32) -> bool {
         matches!(self, Place::Rule(rule) if rule.summer == east && rule.winter != east)

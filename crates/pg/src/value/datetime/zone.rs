@@ -38,23 +38,6 @@ pub fn find_zone(name: &str) -> Option<Tz> {
     TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied()
 }
 
-/// The seconds east of UTC of letters with hours, as POSIX writes zones: its sign means west.
-pub(super) fn posix(text: &str) -> Option<i32> {
-    let (_, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_alphabetic).count());
-    let (east, rest) = match rest.as_bytes().first()? {
-        b'-' => (1, &rest[1..]),
-        b'+' => (-1, &rest[1..]),
-        _ => (-1, rest),
-    };
-    let (mut seconds, mut unit) = (0, 3600);
-    for part in rest.split(':') {
-        let most = if unit == 3600 { 167 } else { 59 };
-        seconds += unit * part.parse::<i32>().ok().filter(|n| (0..=most).contains(n))?;
-        unit /= 60;
-    }
-    (rest.split(':').count() <= 3).then_some(east * seconds)
-}
-
 /// Rules go on for ever, the tables until 2100: a later year is one between 2060 and 2087 that begins on the same
 /// day of the week and is as long. The difference in days.
 fn shift(days: i64) -> i64 {
