@@ -95,7 +95,7 @@ fn delta_of(ty: DataType, delta: &Value) -> Option<Scalar> {
                 Value::Numeric(n) => *n,
                 _ => return None,
             };
-            if number.is_nan() || number.scale > scale {
+            if !number.is_finite() || number.scale > scale {
                 return None;
             }
             Some(Scalar::Wide(Box::new(number.rescale(scale)?.mantissa)))

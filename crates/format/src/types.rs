@@ -10,7 +10,7 @@
 //! | date, time, timestamp, timestamptz | `Int` | days or microseconds since 1970-01-01 (UTC) or midnight |
 //! | uuid | `Wide` | big-endian 128 bits with the top bit flipped |
 //! | numeric(p, s) | `Wide` | value x 10^s; NaN is `i128::MAX` |
-//! | numeric | `Numeric` | mantissa and scale |
+//! | numeric | `Numeric` | mantissa and scale; NaN is scale 255, an infinity scale 254 with mantissa 1 or -1 |
 //! | text, varchar, char, bytea, json | `Bytes` | the bytes (char without its padding) |
 
 use std::fmt;

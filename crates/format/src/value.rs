@@ -38,13 +38,13 @@ pub enum Value {
     Timestamp(i64),
 }
 
-/// A decimal number of up to 38 digits: `mantissa / 10^scale`, scale 0 ..= 38, or NaN.
+/// A decimal number of up to 38 digits: `mantissa / 10^scale`, scale 0 ..= 38, an infinity, or NaN.
 /// Equality of the struct is identity (1.0 differs from 1.00); the order of values ignores scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Numeric {
-    /// Signed digits; ignored for NaN.
+    /// Signed digits; 1 or -1 for an infinity, ignored for NaN.
     pub mantissa: i128,
-    /// Digits after the point; [`Numeric::NAN_SCALE`] marks NaN.
+    /// Digits after the point; [`Numeric::NAN_SCALE`] marks NaN, [`Numeric::INFINITE_SCALE`] an infinity.
     pub scale: u8,
 }
 
@@ -53,4 +53,10 @@ impl Numeric {
     pub const NAN_SCALE: u8 = u8::MAX;
     /// Not a number.
     pub const NAN: Numeric = Numeric { mantissa: 0, scale: Self::NAN_SCALE };
+    /// Scale that marks an infinity, which sorts beyond every number; its sign is that of the mantissa.
+    pub const INFINITE_SCALE: u8 = u8::MAX - 1;
+    /// Above every number.
+    pub const INFINITY: Numeric = Numeric { mantissa: 1, scale: Self::INFINITE_SCALE };
+    /// Below every number.
+    pub const NEGATIVE_INFINITY: Numeric = Numeric { mantissa: -1, scale: Self::INFINITE_SCALE };
 }

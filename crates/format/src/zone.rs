@@ -109,10 +109,13 @@ fn head(s: &[u8]) -> u64 {
     }
 }
 
-/// Largest integer not above and smallest not below; NaN is above all.
+/// Largest integer not above and smallest not below; infinities are beyond those of 38 digits, NaN is above all.
 fn integers_around(n: Numeric) -> (i128, i128) {
-    if n.scale == Numeric::NAN_SCALE {
-        return (i128::MAX, i128::MAX);
+    match (n.scale, n.mantissa) {
+        (Numeric::NAN_SCALE, _) => return (i128::MAX, i128::MAX),
+        (Numeric::INFINITE_SCALE, ..0) => return (i128::MIN, i128::MIN),
+        (Numeric::INFINITE_SCALE, _) => return (i128::MAX - 1, i128::MAX - 1),
+        _ => {}
     }
     let Some(power) = 10i128.checked_pow(u32::from(n.scale)) else {
         return (-1, 1); // only damaged data has such a scale

@@ -9,9 +9,10 @@ use onlap_format::block::{Block, BlockEncoder, RowIds};
 use onlap_format::convert::order_f64;
 use onlap_format::encode::{ColumnView, Effort, encode_column};
 use onlap_format::frame::{self, Kind};
+use onlap_format::key::{KeyColumn, KeyDef};
 use onlap_format::segment::{BlockEntry, CommitMap, SEGMENT_VERSION, SegmentFooter};
 use onlap_format::zone::Zone;
-use onlap_format::{Batch, BytesVec, Column, Physical, Vector};
+use onlap_format::{Batch, BytesVec, Column, DataType, Numeric, Physical, Value, Vector};
 
 const ROWS: usize = 100;
 
@@ -97,6 +98,32 @@ fn encoded_columns() {
         assert_eq!(&decoded(view), column);
         start = end;
     }
+}
+
+/// Numbers that have no digits, among others, and what they are as keys.
+#[test]
+fn numbers_without_digits() {
+    let numbers = [
+        Numeric { mantissa: 150, scale: 2 },
+        Numeric::INFINITY,
+        Numeric::NEGATIVE_INFINITY,
+        Numeric::NAN,
+        Numeric { mantissa: 0, scale: 0 },
+    ];
+    let (mantissas, scales) = numbers.iter().map(|n| (n.mantissa, n.scale)).unzip();
+    let column = Column { data: Vector::Numeric(mantissas, scales), nulls: None };
+    let mut bytes = Vec::new();
+    encode_column(&column, 0..numbers.len(), Effort::Small, &mut bytes);
+    let view = ColumnView::parse(&bytes, numbers.len()).expect("a golden column parses");
+    assert_eq!(decoded(view), column);
+    for descending in [false, true] {
+        let def = KeyDef::new(vec![KeyColumn { ty: DataType::Numeric(None), descending }]);
+        for number in numbers {
+            let key = def.encode_values(&[Value::Numeric(number)]).expect("a number has a key");
+            bytes.extend(key);
+        }
+    }
+    golden_files::check("infinite-numbers.bin", &bytes);
 }
 
 /// Which symbols a table has is the trainer's choice, so these bytes were written by hand: two

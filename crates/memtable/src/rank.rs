@@ -65,6 +65,10 @@ pub fn rank_numeric(mantissa: i128, scale: u8) -> (u128, u128) {
     if scale == Numeric::NAN_SCALE {
         return (u128::MAX, u128::MAX);
     }
+    if scale == Numeric::INFINITE_SCALE {
+        // Digits end below the last place, and never reach the first.
+        return if mantissa < 0 { (0, 0) } else { (u128::MAX - 1, 0) };
+    }
     if mantissa == 0 {
         return (1 << 127, 0);
     }

@@ -17,7 +17,7 @@ use crate::containers::{ArrayOf, FieldOf, RowOf};
 use crate::env::{Env, bytes_of};
 use crate::membership::AnyOf;
 use crate::picked::take;
-use crate::subscripts::{Part, Store};
+use crate::subscripts::{Part, Store, StoreJson};
 
 /// The rows that an expression is calculated for.
 #[derive(Clone, Copy, Debug)]
@@ -116,6 +116,8 @@ pub enum Node {
     Part(Box<Part>),
     /// An array of which a part is written to.
     Store(Box<Store>),
+    /// A jsonb value of which a part is written to.
+    StoreJson(Box<StoreJson>),
     /// Rows in their order: the kind of comparison, and per column `<` and `=` with both sides.
     RowCompare(Box<crate::logic::RowCompare>),
     /// A query.
@@ -193,6 +195,7 @@ impl Node {
             Node::Field(field) => field.eval(rows, env)?,
             Node::Part(part) => part.eval(rows, env)?,
             Node::Store(store) => store.eval(rows, env)?,
+            Node::StoreJson(store) => store.eval(rows, env)?,
             Node::RowCompare(compare) => compare.eval(rows, env)?,
             Node::Query(query) => query.eval(rows, env)?,
         })
@@ -234,6 +237,7 @@ impl Node {
             Node::Field(field) => vec![&field.row],
             Node::Part(part) => part.children(),
             Node::Store(store) => store.children(),
+            Node::StoreJson(store) => store.children(),
             Node::RowCompare(compare) => compare.children(),
             Node::Query(query) => query.children(),
         }

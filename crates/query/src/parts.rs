@@ -10,7 +10,7 @@ use onlap_pg::{Oid, Result, TypeRef};
 use crate::compile::{Compiler, unsupported};
 use crate::containers::ArrayOf;
 use crate::node::Node;
-use crate::subscripts::{Part, Store, Subscripts};
+use crate::subscripts::{Part, Store, StoreJson, Subscripts};
 
 /// jsonb
 const JSONB: Oid = 3802;
@@ -26,13 +26,13 @@ impl Compiler<'_> {
     /// `0A000`: the part is written to; those of what it is made of.
     pub fn part(&mut self, part: &Subscript, ty: TypeRef) -> Result<Node> {
         if let Some(value) = part.assigned
-            && (part.container_type == JSONB || self.has_placeholder(value))
+            && self.has_placeholder(value)
         {
             return Err(unsupported("a part of this kind that is written to"));
         }
         let container = self.node(part.container)?;
         if part.container_type == JSONB {
-            return self.json_part(container, &part.upper);
+            return self.json_part(container, part);
         }
         let bounds = |compiler: &mut Self, ids: &[Option<ExprId>]| {
             let node = |id: &Option<ExprId>| id.map(|id| compiler.node(id)).transpose();
@@ -57,15 +57,22 @@ impl Compiler<'_> {
         found
     }
 
-    fn json_part(&mut self, container: Node, path: &[Option<ExprId>]) -> Result<Node> {
+    fn json_part(&mut self, container: Node, part: &Subscript) -> Result<Node> {
         let text = TypeRef::new(oids::TEXT);
-        let mut values = Vec::with_capacity(path.len());
-        for id in path.iter().flatten() {
+        let mut values = Vec::with_capacity(part.upper.len());
+        for id in part.upper.iter().flatten() {
             let (node, from) = (self.node(*id)?, self.bound.ty(*id).oid);
             values.push(match from {
                 oids::TEXT => node,
                 from => Node::ViaText(Box::new(node), from, text.oid),
             });
+        }
+        if let Some(value) = part.assigned {
+            let value = self.node(value)?;
+            let first = part.upper.iter().flatten().next();
+            let from_index = first.is_some_and(|first| self.bound.ty(*first).oid != oids::TEXT);
+            let store = StoreJson { container, steps: values, from_index, value };
+            return Ok(Node::StoreJson(Box::new(store)));
         }
         let path = ArrayOf { values, nested: false, element: text.oid, repr: Repr::Text };
         let types = vec![TypeRef::new(JSONB), TypeRef::new(TEXTS)];

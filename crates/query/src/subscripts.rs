@@ -1,10 +1,11 @@
-//! Which part of an array do subscripts name, and what does it become where one is written to?
+//! Which part of an array do subscripts name, and what does a container become of which a part is written to?
 //!
 //! Thread safety: pure functions.
 
 use onlap_kernels::array::{
     Array, element, empty, null_subscript, slice, store_element, store_slice,
 };
+use onlap_kernels::json::store_part;
 use onlap_kernels::{Col, Datum, Made, Repr, repr};
 use onlap_pg::{Oid, Result};
 
@@ -164,5 +165,56 @@ impl Store {
             out.push(Datum::bytes(bytes), &env.cx())?;
         }
         Ok(Col::new(out.column(Repr::Bytes)?))
+    }
+}
+
+/// A jsonb value with another part, made anew as well.
+pub struct StoreJson {
+    /// The value.
+    pub container: Node,
+    /// The way to the part: keys, and indexes as texts.
+    pub steps: Vec<Node>,
+    /// Whether the first step is an index: then what is NULL counts as an array.
+    pub from_index: bool,
+    /// What the part becomes.
+    pub value: Node,
+}
+
+impl StoreJson {
+    /// What is calculated for the same rows.
+    pub fn children(&self) -> Vec<&Node> {
+        [&self.container, &self.value].into_iter().chain(&self.steps).collect()
+    }
+
+    /// A jsonb value per row.
+    pub fn eval(&self, rows: &Rows<'_>, env: &Env) -> Result<Col> {
+        let (container, value) = (self.container.eval(rows, env)?, self.value.eval(rows, env)?);
+        let steps =
+            self.steps.iter().map(|step| step.eval(rows, env)).collect::<Result<Vec<_>>>()?;
+        let cx = env.cx();
+        let mut out = Made::new(rows.count, &env.cx());
+        for row in 0..rows.count {
+            let held = Datum::at(&container.array, Repr::Bytes, container.at(row));
+            let new = Datum::at(&value.array, Repr::Bytes, value.at(row));
+            let path: Vec<Option<String>> = steps.iter().map(|step| text(step, row)).collect();
+            let made = store_part(bytes(&held), &path, self.from_index, bytes(&new), &cx)?;
+            out.push(Datum::bytes(made), &env.cx())?;
+        }
+        Ok(Col::new(out.column(Repr::Bytes)?))
+    }
+}
+
+/// A step of a path; `None` for NULL.
+fn text(col: &Col, row: usize) -> Option<String> {
+    match Datum::at(&col.array, Repr::Text, col.at(row)) {
+        Datum::Text(text) => Some(text.into_owned()),
+        _ => None,
+    }
+}
+
+fn bytes<'a>(value: &'a Datum<'_>) -> Option<&'a [u8]> {
+    match value {
+        Datum::Bytes(bytes) => Some(bytes),
+        _ => None,
     }
 }

@@ -99,6 +99,11 @@ fn numeric(n: Numeric, declared: Option<(u8, u8)>) -> Result<Value> {
     if n.is_nan() {
         return Ok(Value::Numeric(n));
     }
+    if n.is_infinite() {
+        return Err(SqlError::new("22003", "numeric field overflow").detail(format!(
+            "A field with precision {precision}, scale {scale} cannot hold an infinite value."
+        )));
+    }
     let fitted = n.rescale(scale).filter(|n| n.digits() <= u32::from(precision));
     fitted.map(Value::Numeric).ok_or_else(|| {
         SqlError::new("22003", "numeric field overflow").detail(format!(

@@ -28,6 +28,7 @@ const CASES: &[Case] = &[
     ("timestamptz(0)", true, moment),
     ("bit varying", true, |rng| bits(rng, 20)),
     ("bit(5)", true, |rng| bits(rng, 0)),
+    ("numeric", true, any_number),
     ("numeric(60,5)", true, |rng| number(rng, 54)),
     ("numeric(8,-3)", true, |rng| number(rng, 9)),
     ("numeric(4,6)", true, |rng| format!("0.00{}", rng.below(10_000))),
@@ -85,6 +86,14 @@ fn number(rng: &mut Rng, digits: u64) -> String {
         0 => format!("{sign}{whole}"),
         1 => format!("{sign}{whole}.{}", rng.below(1000)),
         _ => format!("{sign}{whole}.500"),
+    }
+}
+
+/// A number that the engine has, or what is none.
+fn any_number(rng: &mut Rng) -> String {
+    match rng.below(6) {
+        0 => rng.pick(&["Infinity", "-Infinity", "NaN", "0.00"]).to_string(),
+        _ => number(rng, 20),
     }
 }
 

@@ -176,3 +176,25 @@ fn times_come_and_go_as_settings_say() {
         assert_eq!(out(&mut talk, "copy z to stdout"), wanted, "{setting}");
     }
 }
+
+#[test]
+fn infinite_numbers_come_and_go_as_postgresqls() {
+    const NUMBERS: &str = "Infinity\n-Infinity\nNaN\n1.50\n";
+    let fixture = Fixture::new(false);
+    let mut talk = fixture.session();
+    talk.rows("create table n (v numeric)");
+    let outcome = feed(&mut talk, "copy n from stdin", NUMBERS.as_bytes(), 100);
+    assert_eq!(outcome.error, None);
+    let sent = talk.run("copy n to stdout (format binary)").copied;
+    let postgres = Postgres::start();
+    let mut client =
+        SimpleClient::connect(postgres.port(), "postgres", "postgres").expect("it is there");
+    let copy = format!("copy (select v from (values {}) x (v)) to stdout (format binary)", {
+        let values = NUMBERS.lines().map(|number| format!("('{number}'::numeric)"));
+        values.collect::<Vec<_>>().join(", ")
+    });
+    assert_eq!(client.run(&copy).expect("it answers").copied, sent);
+    talk.rows("truncate n");
+    assert_eq!(feed(&mut talk, "copy n from stdin binary", &sent, 100).error, None);
+    assert_eq!(out(&mut talk, "copy n to stdout"), NUMBERS);
+}

@@ -1,7 +1,8 @@
 //! How do decimal numbers of up to 38 digits compare, round and print?
 //!
 //! A [`Numeric`] is a mantissa of at most 38 digits and a scale of at most 38; the largest mantissa
-//! lies below 2^127, so sums of digits never overflow before they are checked.
+//! lies below 2^127, so sums of digits never overflow before they are checked. NaN and the infinities
+//! have scales of their own.
 
 use std::cmp::Ordering;
 
@@ -36,9 +37,28 @@ impl Numeric {
         self.scale == Self::NAN_SCALE
     }
 
+    /// Whether it is one of the infinities.
+    pub fn is_infinite(&self) -> bool {
+        self.scale == Self::INFINITE_SCALE
+    }
+
+    /// Whether it has digits: neither NaN nor infinite.
+    pub fn is_finite(&self) -> bool {
+        !self.is_nan() && !self.is_infinite()
+    }
+
+    /// An infinity of the sign of a number that is not zero.
+    fn infinity(sign: i128) -> Numeric {
+        if sign < 0 { Self::NEGATIVE_INFINITY } else { Self::INFINITY }
+    }
+
     /// Whether digits and scale are within the limits.
     pub fn is_valid(&self) -> bool {
-        self.is_nan() || u32::from(self.scale) <= DIGITS_MAX && self.digits() <= DIGITS_MAX
+        match self.scale {
+            Self::NAN_SCALE => true,
+            Self::INFINITE_SCALE => matches!(self.mantissa, -1 | 1),
+            scale => u32::from(scale) <= DIGITS_MAX && self.digits() <= DIGITS_MAX,
+        }
     }
 
     /// NaN with mantissa 0; every other number as it is.
@@ -54,10 +74,13 @@ impl Numeric {
     }
 
     /// The same number with another scale, rounded half away from zero; `None` where it has more
-    /// than 38 digits then. NaN stays.
+    /// than 38 digits then, or is infinite. NaN stays.
     pub fn rescale(self, scale: u8) -> Option<Numeric> {
         if self.is_nan() || scale == self.scale {
             return Some(self);
+        }
+        if self.is_infinite() {
+            return None;
         }
         let mantissa = if scale > self.scale {
             let power = POWERS.get(usize::from(scale - self.scale))?;
@@ -75,13 +98,17 @@ impl Numeric {
         Some(Numeric { mantissa, scale }).filter(|n| n.digits() <= DIGITS_MAX)
     }
 
-    /// Order by value: scale does not count, NaN is above all and equal to itself.
+    /// Order by value: scale does not count, infinities are beyond numbers, NaN is above all and equal to itself.
     pub fn compare(&self, other: &Numeric) -> Ordering {
         match (self.is_nan(), other.is_nan()) {
             (true, true) => return Ordering::Equal,
             (true, false) => return Ordering::Greater,
             (false, true) => return Ordering::Less,
             (false, false) => {}
+        }
+        if self.is_infinite() || other.is_infinite() {
+            let place = |n: &Numeric| if n.is_infinite() { n.mantissa } else { 0 };
+            return place(self).cmp(&place(other));
         }
         if self.scale == other.scale {
             return self.mantissa.cmp(&other.mantissa);
@@ -98,7 +125,7 @@ impl Numeric {
     }
 }
 
-/// Reads `[sign] digits [. digits] [e exponent]` or `NaN`. With a scale, digits past it are rounded;
+/// Reads `[sign] digits [. digits] [e exponent]`, `NaN` or `[sign] Infinity`. With a scale, digits past it are rounded;
 /// without one all are kept, and a number that needs more than 38 is refused.
 pub(super) fn parse(s: &str, scale: Option<u8>) -> Result<Numeric, Refusal> {
     if s.eq_ignore_ascii_case("nan") {
@@ -106,7 +133,8 @@ pub(super) fn parse(s: &str, scale: Option<u8>) -> Result<Numeric, Refusal> {
     }
     let infinity = s.strip_prefix(['+', '-']).unwrap_or(s);
     if infinity.eq_ignore_ascii_case("infinity") || infinity.eq_ignore_ascii_case("inf") {
-        return Err(Refusal::Range);
+        let whole = Numeric::infinity(if s.starts_with('-') { -1 } else { 1 });
+        return if scale.is_none() { Ok(whole) } else { Err(Refusal::Range) };
     }
     let negative = s.starts_with('-');
     let s = s.strip_prefix(['+', '-']).unwrap_or(s);
@@ -177,6 +205,9 @@ pub(super) fn format(n: Numeric, out: &mut String) {
     }
     if n.mantissa < 0 {
         out.push('-');
+    }
+    if n.is_infinite() {
+        return out.push_str("Infinity");
     }
     let scale = usize::from(n.scale);
     let digits = format!("{:0width$}", n.mantissa.unsigned_abs(), width = scale + 1);

@@ -44,6 +44,8 @@ fn texts_print_as_postgresql_prints_them() {
         (DataType::Numeric(None), "12e3", "12000"),
         (DataType::Numeric(None), "1.5e-3", "0.0015"),
         (DataType::Numeric(None), "NaN", "NaN"),
+        (DataType::Numeric(None), " +infinity", "Infinity"),
+        (DataType::Numeric(None), "-INF", "-Infinity"),
         (money, "2.345", "2.35"),
         (money, "-2.345", "-2.35"),
         (money, "7", "7.00"),
@@ -98,6 +100,8 @@ fn texts_are_refused_with_the_right_kind() {
         (DataType::Numeric(None), "1e", InvalidText),
         (DataType::Numeric(None), ".", InvalidText),
         (DataType::Numeric(Some((3, 1))), "99.95", OutOfRange),
+        (DataType::Numeric(Some((3, 1))), "-Infinity", OutOfRange),
+        (DataType::Numeric(None), "Infinit", InvalidText),
         (DataType::Varchar(2), "abc", TooLong),
         (DataType::Text, "a\0b", InvalidText),
         (DataType::Bytea, "\\xabc", InvalidText),
@@ -182,6 +186,10 @@ fn orders_are_postgresqls() {
             Ordering::Less,
         ),
         (DataType::Numeric(None), number("NaN"), number("1e37"), Ordering::Greater),
+        (DataType::Numeric(None), number("NaN"), number("inf"), Ordering::Greater),
+        (DataType::Numeric(None), number("inf"), number("1e37"), Ordering::Greater),
+        (DataType::Numeric(None), number("inf"), number("inf"), Ordering::Equal),
+        (DataType::Numeric(None), number("-inf"), number("-1e37"), Ordering::Less),
         (DataType::Char(5), Value::Text("a".into()), Value::Text("a   ".into()), Ordering::Equal),
         (DataType::Text, Value::Text("a".into()), Value::Text("a ".into()), Ordering::Less),
         (DataType::Text, Value::Text("é".into()), Value::Text("z".into()), Ordering::Greater),
@@ -189,6 +197,48 @@ fn orders_are_postgresqls() {
         assert_eq!(compare_values(ty, &a, &b), order, "{a:?} {b:?}");
         assert_eq!(compare_values(ty, &b, &a), order.reverse(), "{b:?} {a:?}");
     }
+}
+
+#[test]
+fn infinities_are_calculated_as_postgresql_does() {
+    let number = |s: &str| match parse_text(DataType::Numeric(None), s) {
+        Ok(Value::Numeric(n)) => n,
+        other => panic!("{s}: {other:?}"),
+    };
+    for (a, how, b, result) in [
+        ("inf", '+', "2", "Infinity"),
+        ("inf", '+', "-inf", "NaN"),
+        ("-3", '+', "-inf", "-Infinity"),
+        ("inf", '+', "NaN", "NaN"),
+        ("inf", '-', "inf", "NaN"),
+        ("inf", '-', "-inf", "Infinity"),
+        ("3.0", '-', "inf", "-Infinity"),
+        ("3.0", '-', "NaN", "NaN"),
+        ("-inf", '*', "-2.0", "Infinity"),
+        ("-inf", '*', "inf", "-Infinity"),
+        ("inf", '*', "0", "NaN"),
+        ("-3", '/', "inf", "0"),
+        ("inf", '/', "-2.0", "-Infinity"),
+        ("inf", '/', "-inf", "NaN"),
+        ("-3", '%', "-inf", "-3"),
+        ("inf", '%', "2", "NaN"),
+        ("inf", '%', "inf", "NaN"),
+        ("3", '%', "NaN", "NaN"),
+    ] {
+        let (x, y) = (number(a), number(b));
+        let made = match how {
+            '+' => x.checked_add(y),
+            '-' => x.checked_sub(y),
+            '*' => x.checked_mul(y),
+            '/' => x.checked_div(y),
+            _ => x.checked_rem(y),
+        };
+        let mut text = String::new();
+        format_text(DataType::Numeric(None), &Value::Numeric(made.expect("a number")), &mut text);
+        assert_eq!(text, result, "{a} {how} {b}");
+    }
+    assert_eq!(number("inf").checked_div(number("0")), None);
+    assert_eq!(number("-inf").to_f64(), f64::NEG_INFINITY);
 }
 
 fn schema(ty: DataType, nullable: bool) -> TableSchema {
@@ -212,6 +262,10 @@ fn verdict(ty: DataType, column: Column) -> Option<ErrorKind> {
 #[test]
 fn batches_are_checked_like_values() {
     let ints = |v: &[i64]| Column { data: Vector::Int(v.to_vec()), nulls: None };
+    let numbers = |n: &[(i128, u8)]| {
+        let (mantissas, scales) = n.iter().copied().unzip();
+        Column { data: Vector::Numeric(mantissas, scales), nulls: None }
+    };
     let strings = |s: &[&[u8]]| {
         let mut v = BytesVec::default();
         s.iter().for_each(|s| v.push(s));
@@ -226,6 +280,9 @@ fn batches_are_checked_like_values() {
         (DataType::Float8, ints(&[order_f64(1.5), order_f64(f64::NAN)]), None),
         (DataType::Float8, ints(&[i64::MAX]), Some(OutOfRange)),
         (DataType::Float4, ints(&[order_f64(0.1)]), Some(OutOfRange)),
+        (DataType::Numeric(None), numbers(&[(1, 254), (-1, 254), (0, 255)]), None),
+        (DataType::Numeric(None), numbers(&[(2, 254)]), Some(OutOfRange)),
+        (DataType::Numeric(None), numbers(&[(1, 253)]), Some(OutOfRange)),
         (DataType::Uuid, ints(&[1]), Some(WrongType)),
         (DataType::Text, strings(&[b"ok", b"\xff"]), Some(InvalidText)),
         (DataType::Text, strings(&[b"\xc3", b"\xa9"]), Some(InvalidText)),

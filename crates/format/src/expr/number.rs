@@ -22,7 +22,7 @@ pub(super) fn calculate(
     match kind {
         Kind::Numeric => {
             let (a, b) = (numeric(a)?, numeric(b)?);
-            if !a.is_nan() && !b.is_nan() && b.mantissa == 0 && divides(how) {
+            if !a.is_nan() && b.is_finite() && b.mantissa == 0 && divides(how) {
                 return Err(division_by_zero());
             }
             let result = match how {

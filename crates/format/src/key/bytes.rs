@@ -187,6 +187,7 @@ fn fixed(n: Numeric, scale: u8) -> Result<i128> {
         return Ok(i128::MAX);
     }
     let n = decimal::normalize(n.mantissa, n.scale);
+    // No number of digits holds an infinity, whose scale is above all.
     u32::from(scale)
         .checked_sub(u32::from(n.scale))
         .and_then(|up| n.mantissa.checked_mul(10i128.checked_pow(up)?))

@@ -4,7 +4,7 @@
 //!
 //! | part | bytes | meaning |
 //! |---|---|---|
-//! | class | 1 | `80` zero and `ff` NaN, alone; positive: `c0` + exponent; negative: that inverted |
+//! | class | 1 | `80` zero, `ff` NaN, `fe` and `01` the infinities, alone; positive: `c0` + exponent; negative: that inverted |
 //! | digits | 1 to 19 | base 100, most significant first, without trailing zeros; each byte is twice the pair, plus 1 while another follows; inverted for negative numbers |
 //!
 //! The value is `0.d1 d2 d3 … x 10^exponent` with a first decimal digit that is not 0, so the exponent
@@ -17,6 +17,8 @@ use crate::value::Numeric;
 
 const ZERO: u8 = 0x80;
 const NAN: u8 = 0xff;
+const INFINITY: u8 = 0xfe;
+const NEGATIVE_INFINITY: u8 = !INFINITY;
 const EXPONENT_BIAS: i32 = 0xc0;
 const DIGITS_MAX: usize = 38;
 
@@ -24,6 +26,9 @@ const DIGITS_MAX: usize = 38;
 pub(super) fn normalize(mut mantissa: i128, mut scale: u8) -> Numeric {
     if scale == Numeric::NAN_SCALE {
         return Numeric::NAN;
+    }
+    if scale == Numeric::INFINITE_SCALE {
+        return Numeric { mantissa, scale };
     }
     while scale > 0 && mantissa % 10 == 0 {
         mantissa /= 10;
@@ -36,6 +41,10 @@ pub(super) fn normalize(mut mantissa: i128, mut scale: u8) -> Numeric {
 pub(super) fn encode(n: Numeric, flip: u8, out: &mut Vec<u8>) {
     if n.scale == Numeric::NAN_SCALE {
         return out.push(NAN ^ flip);
+    }
+    if n.scale == Numeric::INFINITE_SCALE {
+        let class = if n.mantissa < 0 { NEGATIVE_INFINITY } else { INFINITY };
+        return out.push(class ^ flip);
     }
     if n.mantissa == 0 {
         return out.push(ZERO ^ flip);
@@ -67,9 +76,16 @@ pub(super) fn decode(bytes: &mut &[u8], flip: u8) -> Result<Numeric> {
     let short = || Error::damaged("a numeric key ends early");
     let (class, mut rest) = bytes.split_first().ok_or_else(short)?;
     let class = class ^ flip;
-    if class == ZERO || class == NAN {
+    let alone = match class {
+        ZERO => Some(Numeric { mantissa: 0, scale: 0 }),
+        NAN => Some(Numeric::NAN),
+        INFINITY => Some(Numeric::INFINITY),
+        NEGATIVE_INFINITY => Some(Numeric::NEGATIVE_INFINITY),
+        _ => None,
+    };
+    if let Some(alone) = alone {
         *bytes = rest;
-        return Ok(if class == NAN { Numeric::NAN } else { Numeric { mantissa: 0, scale: 0 } });
+        return Ok(alone);
     }
     let negative = class < ZERO;
     let flip = if negative { !flip } else { flip };

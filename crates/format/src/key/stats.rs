@@ -37,7 +37,7 @@ pub(super) enum Seen {
         min: i128,
         max: i128,
     },
-    /// Mantissas at the largest scale seen; `None` where that overflows or NaN was seen.
+    /// Mantissas at the largest scale seen; `None` where that overflows, or NaN or an infinity was seen.
     Numeric {
         scale: u8,
         range: Option<(i128, i128)>,
@@ -179,7 +179,7 @@ fn observe_ints(values: &[i64], float: bool, min: &mut i64, max: &mut i64, strid
 
 impl Seen {
     fn observe_numeric(&mut self, mantissa: i128, scale: u8) {
-        if scale == Numeric::NAN_SCALE {
+        if matches!(scale, Numeric::NAN_SCALE | Numeric::INFINITE_SCALE) {
             *self = Seen::Numeric { scale: 0, range: None };
         } else {
             let n = decimal::normalize(mantissa, scale);

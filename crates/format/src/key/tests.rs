@@ -74,10 +74,11 @@ fn numeric(rng: &mut Rng, spread: Spread, fixed: bool) -> Numeric {
     if spread == Spread::Narrow {
         return Numeric { mantissa: i128::from(rng.range(-300..300)), scale: rng.below(3) as u8 };
     }
-    match rng.below(5) {
+    match rng.below(6) {
         0 => Numeric::NAN,
-        1 => Numeric { mantissa: if rng.chance(0.5) { largest } else { -largest }, scale: 0 },
-        2 => Numeric { mantissa: 0, scale: rng.below(3) as u8 },
+        1 if !fixed => *rng.pick(&[Numeric::INFINITY, Numeric::NEGATIVE_INFINITY]),
+        1 | 2 => Numeric { mantissa: if rng.chance(0.5) { largest } else { -largest }, scale: 0 },
+        3 => Numeric { mantissa: 0, scale: rng.below(3) as u8 },
         _ if fixed => Numeric { mantissa: i128::from(rng.range(-900..900)), scale: 2 },
         _ => {
             let digits = rng.below(38) as u32;

@@ -9,7 +9,7 @@
 //! | 1, 2 | false, true | |
 //! | 3 | integer | signed varint |
 //! | 4 | float | 8, the IEEE bits |
-//! | 5 | numeric | scale (1), mantissa (16) |
+//! | 5 | numeric | scale (1; 255 NaN, 254 an infinity), mantissa (16) |
 //! | 6, 7 | text, bytes | behind their length |
 //! | 8 | uuid | 16 |
 //! | 9, 10, 11 | date, time, timestamp | signed varint |

@@ -25,7 +25,12 @@ fn value(ty: DataType, rng: &mut Rng) -> Value {
             let mantissa = i128::from(rng.below(2000)) - 1000;
             let scale = [0, 1, 2][rng.below(3) as usize];
             let n = Numeric { mantissa, scale };
-            Value::Numeric(if rng.below(20) == 0 { Numeric::NAN } else { n })
+            Value::Numeric(match (rng.below(20), ty) {
+                (0, _) => Numeric::NAN,
+                (1, DataType::Numeric(None)) => Numeric::INFINITY,
+                (2, DataType::Numeric(None)) => Numeric::NEGATIVE_INFINITY,
+                _ => n,
+            })
         }
         DataType::Uuid => Value::Uuid(u128::to_be_bytes(u128::from(rng.below(9)) << 120)),
         _ => Value::Text(text(rng)),

@@ -4,7 +4,8 @@
 
 use onlap_pg::{Error, Result};
 
-use super::access::{index, keys};
+use super::access::keys;
+use super::at_path::{Change, at_path, refused};
 use super::form::{Encoder, Node, node};
 use super::read::{Event, Reader};
 use super::write;
@@ -32,27 +33,29 @@ pub(super) const ENTRIES: &[Entry] = &[
         strict(types, |args, _| without_element(bytes(&args[0]), int4(&args[1])).map(Datum::bytes))
     }),
     ("jsonb_delete_path(jsonb,_text)", |types| {
-        strict(types, |args, _| {
+        strict(types, |args, cx| {
             one_dimension(&args[1])?;
             let value = bytes(&args[0]);
             if is_scalar(value) {
                 return Err(refused("cannot delete path in scalar"));
             }
-            at_path(value, &args[1], &[], Change::Delete)
+            at_path(value, &args[1], &[], Change::Delete, cx)
         })
     }),
-    ("jsonb_set(jsonb,_text,jsonb,bool)", |types| strict(types, |args, _| set(args))),
+    ("jsonb_set(jsonb,_text,jsonb,bool)", |types| strict(types, |args, cx| set(args, cx))),
     ("jsonb_insert(jsonb,_text,jsonb,bool)", |types| {
-        strict(types, |args, _| {
+        strict(types, |args, cx| {
             one_dimension(&args[1])?;
             if is_scalar(bytes(&args[0])) {
                 return Err(refused("cannot set path in scalar"));
             }
             let change = if boolean(&args[3]) { Change::After } else { Change::Before };
-            at_path(bytes(&args[0]), &args[1], bytes(&args[2]), change)
+            at_path(bytes(&args[0]), &args[1], bytes(&args[2]), change, cx)
         })
     }),
-    ("jsonb_set_lax(jsonb,_text,jsonb,bool,text)", |types| called(types, |args, _| set_lax(args))),
+    ("jsonb_set_lax(jsonb,_text,jsonb,bool,text)", |types| {
+        called(types, |args, cx| set_lax(args, cx))
+    }),
     ("jsonb_strip_nulls(jsonb)", |types| {
         strict(types, |args, _| {
             let mut out = Encoder::new();
@@ -67,10 +70,6 @@ pub(super) const ENTRIES: &[Entry] = &[
         strict(types, |args, cx| write::pretty(bytes(&args[0]), cx).map(Datum::text))
     }),
 ];
-
-fn refused(message: &str) -> Error {
-    Error::new("22023", message)
-}
 
 fn is_scalar(value: &[u8]) -> bool {
     !matches!(node(value), Node::Array(_) | Node::Object(_))
@@ -145,33 +144,16 @@ fn without_element(value: &[u8], index: i32) -> Result<Vec<u8>> {
     Ok(out.finish())
 }
 
-/// What is done at the end of a path.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Replace,
-    /// Replace, or add what is missing.
-    Create,
-    Delete,
-    Before,
-    After,
-}
-
-impl Change {
-    fn adds(self) -> bool {
-        matches!(self, Change::Create | Change::Before | Change::After)
-    }
-}
-
-fn set(args: &[Datum<'_>]) -> Result<Datum<'static>> {
+fn set(args: &[Datum<'_>], cx: &Cx<'_>) -> Result<Datum<'static>> {
     one_dimension(&args[1])?;
     if is_scalar(bytes(&args[0])) {
         return Err(refused("cannot set path in scalar"));
     }
     let change = if boolean(&args[3]) { Change::Create } else { Change::Replace };
-    at_path(bytes(&args[0]), &args[1], bytes(&args[2]), change)
+    at_path(bytes(&args[0]), &args[1], bytes(&args[2]), change, cx)
 }
 
-fn set_lax(args: &[Datum<'_>]) -> Result<Datum<'static>> {
+fn set_lax(args: &[Datum<'_>], cx: &Cx<'_>) -> Result<Datum<'static>> {
     if args[0].is_null() || args[1].is_null() || args[3].is_null() {
         return Ok(Datum::Null);
     }
@@ -184,7 +166,7 @@ fn set_lax(args: &[Datum<'_>]) -> Result<Datum<'static>> {
         return Err(wrong());
     }
     if !args[2].is_null() {
-        return set(args);
+        return set(args, cx);
     }
     match text(&args[4]) {
         "raise_exception" => Err(Error::new("22004", "JSON value must not be null")
@@ -194,139 +176,17 @@ fn set_lax(args: &[Datum<'_>]) -> Result<Datum<'static>> {
             let mut null = Encoder::new();
             null.null()?;
             let value = Datum::bytes(null.finish());
-            set(&[args[0].clone(), args[1].clone(), value, args[3].clone()])
+            set(&[args[0].clone(), args[1].clone(), value, args[3].clone()], cx)
         }
         "delete_key" => {
             one_dimension(&args[1])?;
             if is_scalar(bytes(&args[0])) {
                 return Err(refused("cannot delete path in scalar"));
             }
-            at_path(bytes(&args[0]), &args[1], &[], Change::Delete)
+            at_path(bytes(&args[0]), &args[1], &[], Change::Delete, cx)
         }
         "return_target" => Ok(args[0].clone().into_owned()),
         _ => Err(wrong()),
-    }
-}
-
-/// A value with a change at a path.
-fn at_path(value: &[u8], path: &Datum<'_>, new: &[u8], change: Change) -> Result<Datum<'static>> {
-    let path = Array::load(bytes(path), Repr::Text);
-    let steps: Vec<Option<String>> =
-        path.iter().map(|step| (!step.is_null()).then(|| text(&step).to_owned())).collect();
-    let empty = match node(value) {
-        Node::Array(items) => items.is_empty(),
-        Node::Object(pairs) => pairs.is_empty(),
-        _ => true,
-    };
-    if steps.is_empty() || (empty && !change.adds()) {
-        return Ok(Datum::bytes(value));
-    }
-    let mut out = Encoder::new();
-    Walk { steps: &steps, new, change }.step(value, 0, &mut out)?;
-    Ok(Datum::bytes(out.finish()))
-}
-
-struct Walk<'a> {
-    steps: &'a [Option<String>],
-    new: &'a [u8],
-    change: Change,
-}
-
-impl Walk<'_> {
-    fn step(&self, value: &[u8], level: usize, out: &mut Encoder) -> Result<()> {
-        let step = self.steps[level].as_deref().ok_or_else(|| {
-            Error::new("22004", format!("path element at position {} is null", level + 1))
-        })?;
-        let last = level + 1 == self.steps.len();
-        match node(value) {
-            Node::Object(_) => self.object(value, step, level, last, out),
-            Node::Array(_) => self.array(value, step, level, last, out),
-            _ => out.raw(value),
-        }
-    }
-
-    fn object(
-        &self,
-        value: &[u8],
-        step: &str,
-        level: usize,
-        last: bool,
-        out: &mut Encoder,
-    ) -> Result<()> {
-        let Node::Object(pairs) = node(value) else { unreachable!("it is an object") };
-        out.begin_object();
-        let mut found = false;
-        for (key, value) in pairs.iter() {
-            if key != step {
-                out.key(key)?;
-                out.raw(value)?;
-                continue;
-            }
-            found = true;
-            match (last, self.change) {
-                (false, _) => {
-                    out.key(key)?;
-                    self.step(value, level + 1, out)?;
-                }
-                (true, Change::Before | Change::After) => {
-                    return Err(refused("cannot replace existing key")
-                        .hint("Try using the function jsonb_set to replace key value."));
-                }
-                (true, Change::Delete) => {}
-                (true, _) => {
-                    out.key(key)?;
-                    out.raw(self.new)?;
-                }
-            }
-        }
-        if !found && last && self.change.adds() {
-            out.key(step)?;
-            out.raw(self.new)?;
-        }
-        out.end()
-    }
-
-    fn array(
-        &self,
-        value: &[u8],
-        step: &str,
-        level: usize,
-        last: bool,
-        out: &mut Encoder,
-    ) -> Result<()> {
-        let Node::Array(items) = node(value) else { unreachable!("it is an array") };
-        let place = index(step).ok_or_else(|| {
-            let message =
-                format!("path element at position {} is not an integer: \"{step}\"", level + 1);
-            Error::new("22P02", message)
-        })?;
-        let place = if place < 0 { place + items.len() as i64 } else { place };
-        out.begin_array();
-        let adds = last && self.change.adds();
-        // Before the beginning is the beginning, beyond the end is the end.
-        if adds && (place < 0 || items.is_empty()) {
-            out.raw(self.new)?;
-        }
-        for (at, item) in items.iter().enumerate() {
-            if at as i64 != place {
-                out.raw(item)?;
-            } else if !last {
-                self.step(item, level + 1, out)?;
-            } else {
-                let (before, stays, after) = match self.change {
-                    Change::Replace | Change::Create => (true, false, false),
-                    Change::Delete => (false, false, false),
-                    Change::Before => (true, true, false),
-                    Change::After => (false, true, true),
-                };
-                let parts = [(before, self.new), (stays, item), (after, self.new)];
-                parts.iter().filter(|part| part.0).try_for_each(|part| out.raw(part.1))?;
-            }
-        }
-        if adds && !items.is_empty() && place >= items.len() as i64 {
-            out.raw(self.new)?;
-        }
-        out.end()
     }
 }
 

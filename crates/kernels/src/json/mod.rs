@@ -4,6 +4,7 @@
 //! whatever walks a value may do so by recursion. Thread safety: pure functions.
 
 mod access;
+mod at_path;
 mod compare;
 mod edit;
 mod encode;
@@ -19,6 +20,7 @@ mod series;
 mod walk;
 pub(crate) mod write;
 
+pub use at_path::store_part;
 pub use form::{Encoder, Items, Node, Pairs, node};
 pub use populate::{Field, Source, populate, populate_set};
 pub use rows::rows_of;

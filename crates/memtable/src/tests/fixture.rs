@@ -88,6 +88,8 @@ pub(crate) fn push_random(ty: DataType, rng: &mut Rng, column: &mut Column) {
                 (99_999_999_999_999_999_999_999_999_999_999_999_998, 0),
                 (-1, 38),
                 (0, Numeric::NAN_SCALE),
+                (1, Numeric::INFINITE_SCALE),
+                (-1, Numeric::INFINITE_SCALE),
             ]);
             m.push(mantissa);
             s.push(scale);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use onlap_pg::value::numeric::{Numeric, precision_and_scale};
+use onlap_pg::value::timetz::TimeTz;
 use onlap_pg::value::{
     DateOrder, DateStyle, IntervalStyle, Settings, bits, boolean, bytea, chars, datetime, float,
     int, interval, uuid,
@@ -186,6 +187,7 @@ fn read_and_write(type_name: &str, text: &str, settings: &Settings) -> Result<St
         }
         "interval" => interval::Interval::parse(text, settings)?.print(settings),
         "time" => datetime::print_time(datetime::parse_time(text, settings)?),
+        "timetz" => TimeTz::parse(text, settings)?.print(),
         "name" => chars::to_name(text).to_owned(),
         "\"char\"" => chars::print_char(chars::parse_char(text)),
         _ => panic!("no type {type_name}"),

@@ -95,3 +95,99 @@ fn moments_are_read_and_written_alike() {
     }
     compare(cases);
 }
+
+/// What a time of day may have, and what it may not.
+const FIELDS: &[&str] = &[
+    "12:30",
+    "1:2:3.5",
+    "1::2",
+    "1:",
+    "1:.5",
+    "1:2:3:4",
+    "040506",
+    "0405",
+    "040506.7",
+    "12",
+    "24:00:00",
+    "13:60",
+    "h04",
+    "mm05",
+    "s06.5",
+    "s06",
+    "h4m5s6.7",
+    "m2",
+    "d3",
+    "y2001",
+    "y0",
+    "m13",
+    "2001-02-03",
+    "2001.02.03",
+    "20010203",
+    "j2452271",
+    "j2452271.5",
+    "t",
+    "T040506",
+    "T04:05:06",
+    "am",
+    "PM",
+    "bc",
+    "ad",
+    "at",
+    "on",
+    "dst",
+    "PDT",
+    "pst",
+    "MSK",
+    "utc",
+    "z",
+    "-08",
+    "+05:30",
+    "-16",
+    "+01:02:03",
+    "040506-08",
+    "Europe/Berlin",
+    "Etc/GMT+5",
+    "UTC+5",
+    "EST5EDT",
+    "EST",
+    "no/where",
+    "nowhere",
+    "Jan",
+    "monday",
+    "today",
+    "allballs",
+    "infinity",
+    "epoch",
+    "doy",
+    "dow 4",
+    "s .5",
+    ".5",
+    "-",
+    "+x",
+];
+
+/// Fields of a random kind and order; most texts begin with a time.
+fn fields(rng: &mut Rng) -> String {
+    let count = rng.below(4) + 1;
+    let mut all: Vec<&str> = (0..count).map(|_| pick(rng, FIELDS)).collect();
+    if rng.below(3) > 0 {
+        all[0] = pick(rng, &["12:30", "1:2:3.5", "040506", "2001-02-03 4:05"]);
+    }
+    all.join(pick(rng, &[" ", " ", " ", "", ", "]))
+}
+
+#[test]
+fn times_of_day_are_read_alike() {
+    let mut rng = Rng::new(37);
+    let mut cases = Vec::new();
+    for _ in 0..8000 {
+        // Zones without summer time, for the offset of others depends on today.
+        let zone = pick(&mut rng, &["UTC", "Asia/Kathmandu"]);
+        let order = pick(&mut rng, &["MDY", "DMY", "YMD"]);
+        let settings = format!("datestyle=ISO, {order};timezone={zone}");
+        for kind in ["time", "timetz"] {
+            cases.push(Case::new(kind, &settings, &[&fields(&mut rng)]));
+        }
+    }
+    compare(cases);
+}

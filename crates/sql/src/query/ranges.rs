@@ -245,8 +245,11 @@ fn engine_value(value: &Datum<'_>, int: Option<i64>, ty: DataType) -> Option<Val
 
 /// A number that a column of this precision may have.
 fn numeric(value: &PgNumeric, precision: Option<(u8, u8)>) -> Option<Numeric> {
-    if value.class() == Class::NaN {
-        return Some(Numeric::NAN);
+    match value.class() {
+        Class::NaN => return Some(Numeric::NAN),
+        Class::Infinity if precision.is_none() => return Some(Numeric::INFINITY),
+        Class::NegativeInfinity if precision.is_none() => return Some(Numeric::NEGATIVE_INFINITY),
+        _ => {}
     }
     let small = value.to_small()?;
     let (mut mantissa, mut scale) = (small.mantissa(), small.scale());

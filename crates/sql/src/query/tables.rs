@@ -379,9 +379,9 @@ fn numerics(column: &Column, rows: usize, value: impl Fn(usize) -> onlap::Numeri
     let stored = |i: usize| {
         let numeric = value(i);
         let small = Small::new(numeric.mantissa, numeric.scale);
-        let made = match small.filter(|_| !numeric.is_nan()) {
+        let made = match small.filter(|_| numeric.is_finite()) {
             Some(small) => Numeric::from(small),
-            // What is not small is NaN, or has more decimals; its text says both.
+            // What is not small is NaN, infinite, or has more decimals; its text says which.
             None => {
                 let mut text = Vec::new();
                 let cell = Cell::Numeric(numeric);

@@ -231,6 +231,10 @@ fn write_numeric(n: Numeric, out: &mut Vec<u8>) {
     if n.is_nan() {
         return put(&[], 0, 0xC000, 0);
     }
+    if n.is_infinite() {
+        // What PostgreSQL reads as scale out of the header of an infinity.
+        return put(&[], 0, if n.mantissa < 0 { 0xF000 } else { 0xD000 }, 0x20);
+    }
     let sign = if n.mantissa < 0 { 0x4000 } else { 0 };
     let scale = u32::from(n.scale);
     // Digits after the point come in groups of four, so the last group is filled up with zeros.

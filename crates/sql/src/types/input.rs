@@ -80,8 +80,11 @@ fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
 fn numeric(bytes: &[u8]) -> Option<Numeric> {
     let word = |i: usize| Some(i16::from_be_bytes(fixed(bytes.get(2 * i..2 * i + 2)?)?));
     let (count, weight, sign, scale) = (word(0)?, word(1)?, word(2)? as u16, word(3)?);
-    if sign == 0xC000 {
-        return Some(Numeric::NAN);
+    match sign {
+        0xC000 => return Some(Numeric::NAN),
+        0xD000 => return Some(Numeric::INFINITY),
+        0xF000 => return Some(Numeric::NEGATIVE_INFINITY),
+        _ => {}
     }
     let count = usize::try_from(count).ok()?;
     if bytes.len() != 8 + 2 * count || !(0..=38).contains(&scale) {

@@ -2,7 +2,8 @@
 //!
 //! Scales follow PostgreSQL: sums keep the longer one, products add them up, quotients have at least
 //! 16 significant digits. A result of more than 38 digits before the point, or of which digits behind
-//! it would have to go, is `None`; quotients are rounded to what fits. NaN makes NaN.
+//! it would have to go, is `None`; quotients are rounded to what fits. NaN makes NaN, and so do infinities that
+//! have no result together.
 
 use super::{DIGITS_MAX, POWERS};
 use crate::value::Numeric;
@@ -10,23 +11,40 @@ use crate::value::Numeric;
 impl Numeric {
     /// `self + other`
     pub fn checked_add(self, other: Numeric) -> Option<Numeric> {
-        aligned(self, other, i128::checked_add)
+        match (self.is_infinite(), other.is_infinite()) {
+            _ if self.is_nan() || other.is_nan() => Some(Numeric::NAN),
+            (true, true) if self != other => Some(Numeric::NAN),
+            (true, _) => Some(self),
+            (false, true) => Some(other),
+            (false, false) => aligned(self, other, i128::checked_add),
+        }
     }
 
     /// `self - other`
     pub fn checked_sub(self, other: Numeric) -> Option<Numeric> {
-        aligned(self, other, i128::checked_sub)
+        match other.is_finite() && self.is_finite() {
+            true => aligned(self, other, i128::checked_sub),
+            false => self.checked_add(Numeric { mantissa: -other.mantissa, ..other }),
+        }
     }
 
     /// The rest of dividing by `other`, with the sign of `self`; `None` for zero.
     pub fn checked_rem(self, other: Numeric) -> Option<Numeric> {
-        aligned(self, other, i128::checked_rem)
+        match (self.is_finite(), other.is_finite()) {
+            (true, true) => aligned(self, other, i128::checked_rem),
+            (true, false) if other.is_infinite() => Some(self),
+            _ => Some(Numeric::NAN),
+        }
     }
 
     /// `self * other`
     pub fn checked_mul(self, other: Numeric) -> Option<Numeric> {
         if self.is_nan() || other.is_nan() {
             return Some(Numeric::NAN);
+        }
+        if self.is_infinite() || other.is_infinite() {
+            let sign = self.mantissa.signum() * other.mantissa.signum();
+            return Some(if sign == 0 { Numeric::NAN } else { Numeric::infinity(sign) });
         }
         let mantissa = self.mantissa.checked_mul(other.mantissa)?;
         let scale = self.scale + other.scale;
@@ -44,6 +62,14 @@ impl Numeric {
         }
         if other.mantissa == 0 {
             return None;
+        }
+        match (self.is_infinite(), other.is_infinite()) {
+            (true, true) => return Some(Numeric::NAN),
+            (true, false) => {
+                return Some(Numeric::infinity(self.mantissa.signum() * other.mantissa.signum()));
+            }
+            (false, true) => return Some(Numeric { mantissa: 0, scale: 0 }),
+            (false, false) => {}
         }
         let mut scale = quotient_scale(&self, &other);
         // Digits that the division has to bring: behind the point of the quotient of the mantissas.
@@ -68,6 +94,9 @@ impl Numeric {
         if self.is_nan() {
             return f64::NAN;
         }
+        if self.is_infinite() {
+            return f64::INFINITY.copysign(self.mantissa as f64);
+        }
         // Parsing rounds correctly, dividing by a power of ten above 10^22 does not.
         format!("{}e-{}", self.mantissa, self.scale).parse().unwrap_or(f64::NAN)
     }
@@ -75,9 +104,6 @@ impl Numeric {
 
 /// Calculates with mantissas of one scale.
 fn aligned(a: Numeric, b: Numeric, f: impl Fn(i128, i128) -> Option<i128>) -> Option<Numeric> {
-    if a.is_nan() || b.is_nan() {
-        return Some(Numeric::NAN);
-    }
     let scale = a.scale.max(b.scale);
     let lift = |n: Numeric| n.mantissa.checked_mul(*POWERS.get(usize::from(scale - n.scale))?);
     let mantissa = f(lift(a)?, lift(b)?)?;

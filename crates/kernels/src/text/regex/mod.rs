@@ -195,7 +195,15 @@ impl Regex {
     ) -> Result<Option<Span>> {
         let dissect = dissect::Dissect::new(text, self.flags.any_case, cx);
         let mut at = from;
+        let mut close: Option<usize> = None;
         while let Some(begin) = run::first(&self.program, text, at, cx)? {
+            if close.is_none_or(|close| begin > close) {
+                // Where nothing was meant up to one end, PostgreSQL does not begin at the end of the text any more.
+                if close.is_some_and(|close| after(text, close) >= text.len()) {
+                    break;
+                }
+                close = Some(self.nearest_end(text, begin, cx)?);
+            }
             let mut ends = run::ends(&self.program, text, begin, text.len(), cx)?;
             if !self.tree.is_short() {
                 ends.reverse();
@@ -205,11 +213,31 @@ impl Regex {
                     return Ok(Some((begin, end)));
                 }
             }
-            match text[begin..].chars().next() {
-                Some(c) => at = begin + c.len_utf8(),
-                None => break,
+            if begin == text.len() {
+                break;
             }
+            at = after(text, begin);
         }
         Ok(None)
     }
+
+    /// Where the first place ends that the program finds and that begins at an offset or before that end.
+    fn nearest_end(&self, text: &str, begin: usize, cx: &Cx<'_>) -> Result<usize> {
+        let end_from = |begin: usize| run::shortest(&self.program, text, begin, cx);
+        let mut nearest = end_from(begin)?.unwrap_or(text.len());
+        let mut at = after(text, begin);
+        while at <= nearest
+            && let Some(begin) = run::first(&self.program, text, at, cx)?
+            && begin <= nearest
+        {
+            nearest = nearest.min(end_from(begin)?.unwrap_or(nearest));
+            at = after(text, begin);
+        }
+        Ok(nearest)
+    }
+}
+
+/// The place behind the character at a place; beyond the text there is one more.
+fn after(text: &str, at: usize) -> usize {
+    at + text[at..].chars().next().map_or(1, char::len_utf8)
 }

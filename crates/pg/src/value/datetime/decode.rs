@@ -1,11 +1,8 @@
 //! What do the fields of a date or time mean? (DecodeDateTime and those it calls.)
 
-use chrono_tz::Tz;
-
-use super::numbers::fraction;
 use super::split::{Field, Look, split};
 use super::words::{self, Word};
-use super::{DAY_US, Zone, calendar, zone};
+use super::{DAY_US, Zone, calendar, find_zone, zone};
 use crate::value::Settings;
 use crate::{Error, Result};
 
@@ -29,7 +26,7 @@ pub(super) struct Moment {
     /// Seconds east of UTC, if the text says.
     pub(super) offset: Option<i32>,
     /// The zone, if the text names one.
-    pub(super) zone: Option<Tz>,
+    pub(super) zone: Option<Zone>,
 }
 
 /// Why a text is refused: PostgreSQL's DTERR codes.
@@ -100,13 +97,12 @@ pub(super) struct State<'a> {
     pub(super) by_units: [bool; 3],
     pub(super) afternoon: Option<bool>,
     pub(super) offset: Option<i32>,
-    pub(super) zone: Option<Tz>,
+    pub(super) zone: Option<Zone>,
     /// Letters whose offset depends on the time.
     pub(super) word: Option<Word>,
-    /// DST was read, which stands behind an offset.
+    /// DST was read, which stands behind an offset, or letters of an offset that mean summer time.
     pub(super) summer: bool,
     pub(super) announced: Announced,
-    pub(super) time_only: bool,
     pub(super) special: Option<Decoded>,
 }
 
@@ -119,22 +115,9 @@ pub(super) fn decode(text: &str, type_name: &str, settings: &Settings) -> Result
     decoded.map_err(|bad| bad.report(text, type_name))
 }
 
-/// A time of day, and its offset in seconds east of UTC; a date beside it says which offset a zone has.
+/// A time of day, and its offset in seconds east of UTC.
 pub(super) fn decode_time(text: &str, type_name: &str, settings: &Settings) -> Result<(i64, i32)> {
-    let decoded = fields(text).and_then(|fields| {
-        let mut state = State { time_only: true, ..State::new(settings) };
-        for (at, field) in fields.iter().enumerate() {
-            // Without a date, digits alone are a time.
-            let bare = field.0 == Look::Number && at == 0;
-            let (whole, rest) = field.1.split_once('.').unwrap_or((&field.1, ""));
-            match whole.len() {
-                _ if field.0 == Look::Date && fields.len() == 1 => state.named_zone(&field.1)?,
-                4 | 6 if bare => state.time_digits(whole, fraction(rest)?)?,
-                _ => state.field(field)?,
-            }
-        }
-        state.time_and_offset()
-    });
+    let decoded = fields(text).and_then(|fields| super::alone::time_and_offset(&fields, settings));
     decoded.map_err(|bad| bad.report(text, type_name))
 }
 
@@ -169,6 +152,27 @@ pub(super) fn month(word: &str) -> Option<i64> {
     at.map(|at| at as i64 + 1)
 }
 
+/// What letters say the number behind them is.
+pub(super) fn announcement(word: &str) -> Option<Announced> {
+    Some(match word {
+        "j" | "jd" | "julian" => Announced::Julian,
+        "t" => Announced::Time,
+        "y" => Announced::Unit(Unit::Year),
+        "m" => Announced::Unit(Unit::Month),
+        "mm" => Announced::Unit(Unit::Minute),
+        "d" => Announced::Unit(Unit::Day),
+        "h" => Announced::Unit(Unit::Hour),
+        "s" => Announced::Unit(Unit::Second),
+        _ => return None,
+    })
+}
+
+/// The time in the session's zone at the beginning of the transaction, from 2000.
+pub(super) fn now(settings: &Settings) -> i64 {
+    let east = super::offset_at(settings.zone, settings.now);
+    settings.now + i64::from(east) * 1_000_000
+}
+
 fn is_weekday(word: &str) -> bool {
     const NAMES: [&str; 7] =
         ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
@@ -178,7 +182,7 @@ fn is_weekday(word: &str) -> bool {
 }
 
 impl<'a> State<'a> {
-    fn new(settings: &'a Settings) -> State<'a> {
+    pub(super) fn new(settings: &'a Settings) -> State<'a> {
         State {
             settings,
             year: None,
@@ -197,7 +201,6 @@ impl<'a> State<'a> {
             word: None,
             summer: false,
             announced: Announced::Nothing,
-            time_only: false,
             special: None,
         }
     }
@@ -219,9 +222,6 @@ impl<'a> State<'a> {
             Look::Date if self.announced == Announced::Julian => Err(Bad::Format),
             // The year may come behind the zone.
             Look::Date if self.has_day() => self.named_zone(text),
-            Look::Date if self.time_only && text.as_bytes()[0].is_ascii_alphabetic() => {
-                self.named_zone(text)
-            }
             // A time may stand before a date of separate words, not before one with separators.
             Look::Date if self.time.is_some() => Err(Bad::Format),
             Look::Date => self.date(text),
@@ -241,10 +241,7 @@ impl<'a> State<'a> {
         if text.as_bytes()[0].is_ascii_digit() || self.zone.is_some() || self.offset.is_some() {
             return Err(Bad::Format);
         }
-        if let Some(east) = zone::posix(text) {
-            return self.add_offset(east);
-        }
-        self.zone = Some(zone::find_zone(text).ok_or_else(|| Bad::Zone(text.to_owned()))?);
+        self.zone = Some(find_zone(text).ok_or_else(|| Bad::Zone(text.to_owned()))?);
         Ok(())
     }
 
@@ -252,17 +249,9 @@ impl<'a> State<'a> {
         match text {
             "at" | "on" => return Ok(()),
             "dst" => {
-                self.summer = true;
+                self.summer_once()?;
                 self.offset = self.offset.map(|east| east + 3600);
             }
-            "j" | "jd" | "julian" => self.announced = Announced::Julian,
-            "t" if self.has_date() || self.time_only => self.announced = Announced::Time,
-            "y" => self.announced = Announced::Unit(Unit::Year),
-            "m" => self.announced = Announced::Unit(Unit::Month),
-            "mm" => self.announced = Announced::Unit(Unit::Minute),
-            "d" => self.announced = Announced::Unit(Unit::Day),
-            "h" => self.announced = Announced::Unit(Unit::Hour),
-            "s" => self.announced = Announced::Unit(Unit::Second),
             "infinity" | "+infinity" => self.special = Some(Decoded::Infinity(false)),
             "-infinity" => self.special = Some(Decoded::Infinity(true)),
             "epoch" => self.special = Some(Decoded::Epoch),
@@ -274,7 +263,10 @@ impl<'a> State<'a> {
             "am" | "pm" => self.afternoon = Some(text == "pm"),
             "bc" | "ad" => self.before_christ = Some(text == "bc"),
             _ if is_weekday(text) => {}
-            _ => return self.month_or_zone(text),
+            _ => match announcement(text).filter(|_| text != "t" || self.has_date()) {
+                Some(announced) => self.announced = announced,
+                None => return self.month_or_zone(text),
+            },
         }
         Ok(())
     }
@@ -298,19 +290,30 @@ impl<'a> State<'a> {
                 false => Ok(()),
             };
         }
-        if let Some(east) = zone::abbreviation(text) {
+        if let Some((east, is_summer)) = zone::abbreviation(text) {
+            if is_summer {
+                self.summer_once()?;
+            }
             return self.add_offset(east);
         }
-        let zone = zone::find_zone(text).ok_or(Bad::Format)?;
+        let zone = find_zone(text).ok_or(Bad::Format)?;
         if self.zone.replace(zone).is_some() || self.offset.is_some() {
             return Err(Bad::Format);
         }
         Ok(())
     }
 
+    /// Summer time is said once, by the letters of an offset or behind it.
+    fn summer_once(&mut self) -> Decode<()> {
+        match std::mem::replace(&mut self.summer, true) {
+            true => Err(Bad::Format),
+            false => Ok(()),
+        }
+    }
+
     fn relative(&mut self, word: &str) {
         let east = super::offset_at(self.settings.zone, self.settings.now);
-        let local = self.settings.now + i64::from(east) * 1_000_000;
+        let local = now(self.settings);
         let days = local.div_euclid(DAY_US);
         self.special = Some(Decoded::Moment(match word {
             "now" => {
@@ -326,35 +329,6 @@ impl<'a> State<'a> {
     fn offset_on(&self, days: i64, time: i64) -> Option<i32> {
         let local = || days.saturating_mul(DAY_US).saturating_add(time);
         self.offset.or_else(|| self.word.map(|word| word.local_offset(local())))
-    }
-
-    /// What a text means that is of a time alone.
-    fn time_and_offset(mut self) -> Decode<(i64, i32)> {
-        match self.special.take() {
-            Some(Decoded::Moment(Moment { time, offset: Some(east), .. })) => {
-                return Ok((time, self.offset.unwrap_or(east)));
-            }
-            Some(_) => return Err(Bad::Format),
-            None => {}
-        }
-        if self.time.is_none() {
-            return Err(Bad::Format);
-        }
-        let time = self.time_us()?;
-        let days = if self.has_date() { Some(self.days()?) } else { None };
-        let day = days.unwrap_or_else(|| super::today(self.settings));
-        let east = match (self.offset_on(day, time), self.zone, days) {
-            (Some(east), ..) => east,
-            (None, Some(zone), None) if zone::is_fixed(zone) => zone::offset_at(zone, 0),
-            // Its offset depends on the day.
-            (None, Some(_), None) => return Err(Bad::Format),
-            (None, zone, days) => {
-                let today = || super::today(self.settings);
-                let local = days.unwrap_or_else(today).saturating_mul(DAY_US).saturating_add(time);
-                super::local_offset(zone.map_or(self.settings.zone, Zone::named), local)
-            }
-        };
-        Ok((time, east))
     }
 
     fn finish(mut self) -> Decode<Decoded> {
@@ -380,30 +354,36 @@ impl<'a> State<'a> {
         Ok(Decoded::Moment(Moment { days, time, offset, zone: self.zone }))
     }
 
-    /// ValidateDate.
     fn days(&self) -> Decode<i64> {
+        self.validated()?.ok_or(Bad::Format)
+    }
+
+    /// ValidateDate: the day, if all of it was read.
+    pub(super) fn validated(&self) -> Decode<Option<i64>> {
         if let Some(julian) = self.julian {
-            return Ok(julian - 2_451_545);
+            return Ok(Some(julian - 2_451_545));
         }
         let year = match (self.year, self.before_christ) {
-            (None, _) => return Err(Bad::Format),
             (Some(year), Some(true)) if year <= 0 => return Err(Bad::Range),
-            (Some(year), Some(true)) => 1 - year,
-            (Some(year), _) if self.two_digits => year + if year < 70 { 2000 } else { 1900 },
+            (Some(year), Some(true)) => Some(1 - year),
+            (Some(year), _) if self.two_digits => Some(year + if year < 70 { 2000 } else { 1900 }),
             (Some(year), _) if year <= 0 => return Err(Bad::Range),
-            (Some(year), _) => year,
+            (year, _) => year,
         };
-        if let Some(day) = self.day_of_year {
-            return Ok(calendar::days(year, 1, 1) + day - 1);
+        if let (Some(year), Some(day)) = (year, self.day_of_year) {
+            return Ok(Some(calendar::days(year, 1, 1) + day - 1));
         }
-        let (Some(month), Some(day)) = (self.month, self.day) else { return Err(Bad::Format) };
-        if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        let beyond = |part: Option<i64>, most: i64| part.is_some_and(|n| !(1..=most).contains(&n));
+        if beyond(self.month, 12) || beyond(self.day, 31) {
             return Err(Bad::RangeOfMonthOrDay);
         }
+        let (Some(year), Some(month), Some(day)) = (year, self.month, self.day) else {
+            return Ok(None);
+        };
         if day > calendar::days_of(year, month) {
             return Err(Bad::Range);
         }
-        Ok(calendar::days(year, month, day))
+        Ok(Some(calendar::days(year, month, day)))
     }
 
     fn time_us(&self) -> Decode<i64> {
@@ -419,7 +399,7 @@ impl<'a> State<'a> {
         };
         let time = ((hours * 60 + minutes) * 60 + seconds).saturating_mul(1_000_000) + fraction;
         // Of hours that a letter announces a timestamp may have more than a day's.
-        let is_free = self.by_units.contains(&true) && !self.time_only;
+        let is_free = self.by_units.contains(&true);
         if time > DAY_US && !is_free { Err(Bad::Range) } else { Ok(time) }
     }
 }

@@ -4,6 +4,7 @@
 //! -infinity and infinity at the ends of their integers; a time is microseconds from midnight. Keys are the
 //! values. `split` makes fields of a text, `decode` gives them meaning, `zone` knows offsets, `print` writes.
 
+mod alone;
 pub mod calendar;
 mod decode;
 mod iso;
@@ -70,7 +71,7 @@ pub fn parse_timestamptz(text: &str, settings: &Settings) -> Result<i64> {
         Decoded::Moment(moment) => local(&moment).and_then(|local| {
             let east = match (moment.offset, moment.zone) {
                 (Some(east), _) => east,
-                (None, zone) => local_offset(zone.map_or(settings.zone, Zone::named), local),
+                (None, zone) => local_offset(zone.unwrap_or(settings.zone), local),
             };
             local.checked_sub(i64::from(east) * 1_000_000)
         }),

@@ -5,7 +5,7 @@ use super::DAY_US;
 use super::decode::{Announced, Bad, Decode, State, Unit, month};
 use crate::value::DateOrder;
 
-fn integer(digits: &str) -> Decode<i64> {
+pub(super) fn integer(digits: &str) -> Decode<i64> {
     match digits.parse::<i32>() {
         Ok(value) => Ok(i64::from(value)),
         Err(_) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => {
@@ -24,20 +24,61 @@ pub(super) fn fraction(digits: &str) -> Decode<i64> {
     Ok((value * 1e6).round_ties_even() as i64)
 }
 
-fn read_clock(text: &str) -> Decode<[i64; 4]> {
-    let parts: Vec<&str> = text.split(':').collect();
-    let time = match parts[..] {
-        [hours, minutes] => match minutes.split_once('.') {
-            Some((seconds, after)) => [0, integer(hours)?, integer(seconds)?, fraction(after)?],
-            None => [integer(hours)?, integer(minutes)?, 0, 0],
-        },
-        [hours, minutes, seconds] => {
-            let (seconds, after) = seconds.split_once('.').unwrap_or((seconds, ""));
-            [integer(hours)?, integer(minutes)?, integer(seconds)?, fraction(after)?]
-        }
-        _ => return Err(Bad::Format),
+/// A whole number at the beginning, perhaps with a sign, and what follows; nothing is 0. `None` beyond 32 bits.
+fn leading(text: &str) -> Option<(i64, &str)> {
+    let (negative, digits) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (digits, rest) = digits.split_at(digits.bytes().take_while(u8::is_ascii_digit).count());
+    if digits.is_empty() {
+        return Some((0, text));
+    }
+    let value = i64::from(digits.parse::<i32>().ok()?);
+    Some((if negative { -value } else { value }, rest))
+}
+
+/// DecodeTime.
+pub(super) fn clock(text: &str) -> Decode<[i64; 4]> {
+    let number = |text| leading(text).ok_or(Bad::Range);
+    let (hours, rest) = number(text)?;
+    let (minutes, rest) = number(rest.strip_prefix(':').ok_or(Bad::Format)?)?;
+    let time = if let Some(after) = rest.strip_prefix('.') {
+        [0, hours, minutes, fraction(after)?]
+    } else if let Some(rest) = rest.strip_prefix(':') {
+        let (seconds, rest) = number(rest)?;
+        let after = if rest.is_empty() { "" } else { rest.strip_prefix('.').ok_or(Bad::Format)? };
+        [hours, minutes, seconds, fraction(after)?]
+    } else if rest.is_empty() {
+        [hours, minutes, 0, 0]
+    } else {
+        return Err(Bad::Format);
     };
+    if !(0..60).contains(&time[1]) || !(0..=60).contains(&time[2]) {
+        return Err(Bad::Range);
+    }
     Ok(time)
+}
+
+/// DecodeTimezone: seconds east of UTC. A part that is too large is refused before what follows is looked at.
+pub(super) fn offset(text: &str) -> Decode<i32> {
+    let leading = |text| leading(text).ok_or(Bad::Offset);
+    let (mut hours, mut rest) = leading(&text[1..])?;
+    let (mut minutes, mut seconds) = (0, 0);
+    if let Some(after) = rest.strip_prefix(':') {
+        (minutes, rest) = leading(after)?;
+        if let Some(after) = rest.strip_prefix(':') {
+            (seconds, rest) = leading(after)?;
+        }
+    } else if rest.is_empty() && text.len() > 3 {
+        (hours, minutes) = (hours / 100, hours % 100);
+    }
+    let within = |value: i64, end: i64| (0..end).contains(&value);
+    if !within(hours, 16) || !within(minutes, 60) || !within(seconds, 60) {
+        return Err(Bad::Offset);
+    }
+    if !rest.is_empty() {
+        return Err(Bad::Format);
+    }
+    let east = (hours * 3600 + minutes * 60 + seconds) as i32;
+    Ok(if text.starts_with('-') { -east } else { east })
 }
 
 impl State<'_> {
@@ -175,9 +216,6 @@ impl State<'_> {
         if self.by_units[at] || self.time.is_some() && !by_units {
             return Err(Bad::Format);
         }
-        if self.time_only && (at == 1 && value > 59 || at == 2 && value > 60) {
-            return Err(Bad::Range);
-        }
         self.by_units[at] = true;
         self.time.get_or_insert_default()[at] = value;
         Ok(())
@@ -208,7 +246,7 @@ impl State<'_> {
 
     pub(super) fn clock(&mut self, text: &str) -> Decode<()> {
         self.announced = Announced::Nothing;
-        let time = read_clock(text)?;
+        let time = clock(text)?;
         self.set_time(time)
     }
 
@@ -223,27 +261,8 @@ impl State<'_> {
         Ok(())
     }
 
-    /// DecodeTimezone.
     pub(super) fn numeric_zone(&mut self, text: &str) -> Decode<()> {
-        // Nothing is no hours, minutes or seconds.
-        let integer = |part: &str| if part.is_empty() { Ok(0) } else { integer(part) };
-        let parts: Vec<&str> = text[1..].split(':').collect();
-        let [hours, minutes, seconds] = match parts[..] {
-            [digits] if digits.len() > 2 => {
-                let value = integer(digits)?;
-                [value / 100, value % 100, 0]
-            }
-            [hours] => [integer(hours)?, 0, 0],
-            [hours, minutes] => [integer(hours)?, integer(minutes)?, 0],
-            [hours, minutes, seconds] => [integer(hours)?, integer(minutes)?, integer(seconds)?],
-            _ => return Err(Bad::Format),
-        };
-        if hours > 15 || minutes > 59 || seconds > 59 {
-            return Err(Bad::Offset);
-        }
-        let east = (hours * 3600 + minutes * 60 + seconds) as i32;
-        let east = if text.starts_with('-') { -east } else { east };
-        self.add_offset(east)
+        self.add_offset(offset(text)?)
     }
 
     pub(super) fn add_offset(&mut self, east: i32) -> Decode<()> {

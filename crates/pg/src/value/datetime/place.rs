@@ -94,6 +94,16 @@ impl Place {
         }
     }
 
+    /// The offset of a zone that has had one at all times.
+    pub(super) fn fixed(&self) -> Option<i32> {
+        match self {
+            Place::Named(zone) => zone::is_fixed(*zone).then(|| zone::offset_at(*zone, 0)),
+            Place::Fixed(east) => Some(*east),
+            Place::Word(_) => None,
+            Place::Rule(rule) => (rule.winter == rule.summer).then_some(rule.winter),
+        }
+    }
+
     /// Whether an offset is that of summer; of a rule.
     pub(super) fn is_summer(&self, east: i32) -> bool {
         matches!(self, Place::Rule(rule) if rule.summer == east && rule.winter != east)
@@ -122,7 +132,7 @@ pub fn find_place(name: &str) -> Result<Place> {
     if let Some(word) = words::word(name) {
         return Ok(Place::Word(word));
     }
-    if let Some(east) = zone::abbreviation(&name.to_ascii_lowercase()) {
+    if let Some((east, _)) = zone::abbreviation(&name.to_ascii_lowercase()) {
         return Ok(Place::Fixed(east));
     }
     if let Some(zone) = zone::find_zone(name) {

@@ -50,6 +50,11 @@ impl Zone {
         self.place
     }
 
+    /// The offset in seconds east of UTC, of a zone that has had one at all times.
+    pub(super) fn fixed(self) -> Option<i32> {
+        self.place.fixed()
+    }
+
     /// How SHOW names it, of which `text` was the name.
     pub fn shown(self, text: &str) -> String {
         match self.place {

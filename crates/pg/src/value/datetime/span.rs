@@ -140,6 +140,11 @@ fn whole<T: std::str::FromStr>(digits: &str) -> Read<T> {
     }
 }
 
+/// The same, of a part of a clock: nothing is 0.
+fn part<T: std::str::FromStr + Default>(digits: &str) -> Read<T> {
+    if digits.is_empty() { Ok(T::default()) } else { whole(digits) }
+}
+
 /// The part of one that digits behind a point are.
 fn fraction(digits: &str) -> Read<f64> {
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -170,7 +175,7 @@ impl Sum {
             [first, last] => {
                 let (second, rest) =
                     last.split_once('.').map_or((last, None), |(s, r)| (s, Some(r)));
-                let (first, second) = (whole::<i64>(first)?, i64::from(whole::<i32>(second)?));
+                let (first, second) = (part::<i64>(first)?, i64::from(part::<i32>(second)?));
                 match rest.is_some() || range == Fields::MINUTE_TO_SECOND {
                     true if first > i64::from(i32::MAX) => return Err(Bad::Range),
                     true => (0, first, second, rest.unwrap_or("")),
@@ -179,8 +184,8 @@ impl Sum {
             }
             [hours, minutes, last] => {
                 let (seconds, rest) = last.split_once('.').unwrap_or((last, ""));
-                let (minutes, seconds) = (whole::<i32>(minutes)?, whole::<i32>(seconds)?);
-                (whole(hours)?, minutes.into(), seconds.into(), rest)
+                let (minutes, seconds) = (part::<i32>(minutes)?, part::<i32>(seconds)?);
+                (part(hours)?, minutes.into(), seconds.into(), rest)
             }
             _ => return Err(Bad::Format),
         };

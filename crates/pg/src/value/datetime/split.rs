@@ -96,9 +96,6 @@ fn digits(reader: &mut Reader<'_>) -> Look {
         between @ (b'-' | b'/' | b'.') => {
             reader.take();
             if !digit(reader.peek()) {
-                if between == b'.' && !reader.peek().is_ascii_alphanumeric() {
-                    return Look::Number;
-                }
                 reader.take_while(|b| b.is_ascii_alphanumeric() || b == between);
                 return Look::Date;
             }

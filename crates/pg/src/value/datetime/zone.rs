@@ -11,17 +11,22 @@ use super::{DAY_US, calendar};
 /// Seconds from 1970 to 2000.
 const EPOCH_S: i64 = 946_684_800;
 
-/// PostgreSQL's default abbreviations, in order, and their seconds east of UTC.
-static ABBREVIATIONS: LazyLock<Vec<(&str, i32)>> = LazyLock::new(|| {
+/// PostgreSQL's default abbreviations, in order, their seconds east of UTC, and whether they mean summer time.
+static ABBREVIATIONS: LazyLock<Vec<(&str, i32, bool)>> = LazyLock::new(|| {
     let lines = include_str!("abbreviations.tsv").lines();
     let fields = lines.filter_map(|line| line.split_once('\t'));
-    fields.map(|(name, east)| (name, east.parse().expect("seconds"))).collect()
+    let read = |(name, rest): (&'static str, &'static str)| {
+        let (east, summer) = rest.split_once('\t').expect("three fields");
+        (name, east.parse().expect("seconds"), summer == "t")
+    };
+    fields.map(read).collect()
 });
 
-/// The seconds east of UTC of an abbreviation in lower case.
-pub(super) fn abbreviation(word: &str) -> Option<i32> {
-    let at = ABBREVIATIONS.binary_search_by_key(&word, |(name, _)| name).ok()?;
-    Some(ABBREVIATIONS[at].1)
+/// The seconds east of UTC of an abbreviation in lower case, and whether it means summer time.
+pub(super) fn abbreviation(word: &str) -> Option<(i32, bool)> {
+    let at = ABBREVIATIONS.binary_search_by_key(&word, |(name, ..)| name).ok()?;
+    let (_, east, summer) = ABBREVIATIONS[at];
+    Some((east, summer))
 }
 
 /// A zone by its full name, whatever its case.
@@ -31,23 +36,6 @@ pub fn find_zone(name: &str) -> Option<Tz> {
         return Some(zone);
     }
     TZ_VARIANTS.iter().find(|zone| zone.name().eq_ignore_ascii_case(name)).copied()
-}
-
-/// The seconds east of UTC of letters with hours, as POSIX writes zones: its sign means west.
-pub(super) fn posix(text: &str) -> Option<i32> {
-    let (_, rest) = text.split_at(text.bytes().take_while(u8::is_ascii_alphabetic).count());
-    let (east, rest) = match rest.as_bytes().first()? {
-        b'-' => (1, &rest[1..]),
-        b'+' => (-1, &rest[1..]),
-        _ => (-1, rest),
-    };
-    let (mut seconds, mut unit) = (0, 3600);
-    for part in rest.split(':') {
-        let most = if unit == 3600 { 167 } else { 59 };
-        seconds += unit * part.parse::<i32>().ok().filter(|n| (0..=most).contains(n))?;
-        unit /= 60;
-    }
-    (rest.split(':').count() <= 3).then_some(east * seconds)
 }
 
 /// Rules go on for ever, the tables until 2100: a later year is one between 2060 and 2087 that begins on the same
