@@ -88,7 +88,7 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
             ("log_cnt".into(), PgType::new(oid::INT8)),
             ("is_called".into(), PgType::new(oid::BOOL)),
         ],
-        What::View(_) => view_columns(view, relation.oid),
+        What::View => view_columns(view, relation.oid),
         What::System(definition) => {
             definition.columns.iter().map(|(name, ty)| ((*name).to_string(), *ty)).collect()
         }
@@ -489,7 +489,7 @@ fn descriptions(view: &View, model: &Model) -> Rows {
 
 fn rewrites(_: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("oid rulename ev_class ev_type ev_enabled is_instead");
-    for relation in model.relations.iter().filter(|r| matches!(r.what, What::View(_))) {
+    for relation in model.relations.iter().filter(|r| matches!(r.what, What::View)) {
         rows.push(row![relation.oid + 1, "_RETURN", relation.oid, "1", "O", true]);
     }
     rows

@@ -9,6 +9,7 @@ use super::sight::Sight;
 use super::{grants, text};
 use crate::catalog::oids;
 use crate::error::Result;
+use crate::query::Printed;
 use crate::row;
 use crate::types::{PgType, names, oid};
 use crate::view::{PG_CATALOG, View};
@@ -18,26 +19,30 @@ use crate::view::{PG_CATALOG, View};
 /// # Errors
 /// The transaction has ended.
 pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
+    let seen = || -> Result<Model> {
+        let mut model = Model::of(view)?;
+        if WITHOUT_OTHERS.contains(&table) {
+            model.relations_of_others_go(view);
+        }
+        Ok(model)
+    };
     let make = match table {
         "information_schema_catalog_name" => catalog_name,
         "tables" => tables,
         "columns" => all_columns,
         "schemata" => schemata,
         "sequences" => sequences,
-        "views" => views,
         "table_constraints" => table_constraints,
         "key_column_usage" => key_columns,
         "constraint_column_usage" => constraint_columns,
         "constraint_table_usage" => constraint_tables,
         "referential_constraints" => references,
         "check_constraints" => checks,
+        // They are printed, which may fail.
+        "views" => return views(view, &seen()?).map(Some),
         table => return Ok(grants::standard(view, &Model::of(view)?, table)),
     };
-    let mut model = Model::of(view)?;
-    if WITHOUT_OTHERS.contains(&table) {
-        model.relations_of_others_go(view);
-    }
-    Ok(Some(make(view, &model)))
+    Ok(Some(make(view, &seen()?)))
 }
 
 /// Where PostgreSQL leaves out the temporary relations of other sessions.
@@ -233,17 +238,21 @@ fn sequences(view: &View, model: &Model) -> Rows {
     rows
 }
 
-fn views(view: &View, model: &Model) -> Rows {
+fn views(view: &View, model: &Model) -> Result<Rows> {
     let mut rows = Rows::of(
         "table_catalog table_schema table_name view_definition check_option is_updatable \
          is_insertable_into is_trigger_updatable is_trigger_deletable \
          is_trigger_insertable_into",
     );
     let sight = Sight::of(view);
+    let printed = Printed::new(view, model);
     for relation in model.relations.iter().filter(|r| sight.sees(r)) {
-        let What::View(sql) = &relation.what else { continue };
+        let What::View = relation.what else { continue };
         let name = &relation.name;
-        let definition = sight.owns(relation).then(|| format!(" {sql};"));
+        let definition = match sight.owns(relation) {
+            true => printed.listed(relation)?,
+            false => None,
+        };
         rows.push(row![
             &view.database,
             &name.schema,
@@ -257,7 +266,7 @@ fn views(view: &View, model: &Model) -> Rows {
             "NO"
         ]);
     }
-    rows
+    Ok(rows)
 }
 
 /// A constraint: its table, name, kind, and columns by name.

@@ -1,0 +1,133 @@
+//! What do the views of a database look like as SQL?
+//!
+//! A view's text is bound as it is for a statement that reads it, and printed from the tree ([`onlap_pg::print`]): with the
+//! names of now, and so that it means the same in the session's search path.
+//!
+//! Thread safety: belongs to the statement that asks.
+
+use onlap_pg::ast::Name as Word;
+use onlap_pg::bind::{self, Schema};
+use onlap_pg::print::{self, Called, Facts, Look, Source};
+use onlap_pg::{Oid, Result, TypeRef, grammar};
+
+use super::schema::Names;
+use super::views::of_sql;
+use super::{Reader, sql_error};
+use crate::catalog::Kind;
+use crate::catalog::names::TEMPORARY;
+use crate::error::{SqlError, state};
+use crate::system::classes::view_columns;
+use crate::system::model::{Model, Relation, What};
+use crate::types::PgType;
+use crate::view::View;
+
+/// What prints the views of a database.
+pub struct Printed<'a> {
+    view: &'a View,
+    model: &'a Model,
+    names: Names<'a>,
+    reader: Reader,
+}
+
+impl<'a> Printed<'a> {
+    /// Nothing is bound yet.
+    pub fn new(view: &'a View, model: &'a Model) -> Printed<'a> {
+        let names = Names { printing: true, ..Names::new(view) };
+        Printed { view, model, names, reader: Reader::new(view) }
+    }
+
+    /// The query of a view; `None` for what is none.
+    ///
+    /// # Errors
+    /// What it reads is not there any more; `57014`, `53200`.
+    pub fn view(&self, relation: &Relation, look: Look) -> crate::error::Result<Option<String>> {
+        let What::View = relation.what else { return Ok(None) };
+        let engine = relation.name.engine(&self.view.database);
+        let Some(object) = self.view.objects.get(Kind::View, &engine) else { return Ok(None) };
+        let sql = object.body["sql"].as_str().unwrap_or_default();
+        let columns = view_columns(self.view, relation.oid);
+        let columns: Vec<Word> = columns.into_iter().map(|(name, _)| name.into()).collect();
+        let names = Names { body: Some(&object.body), ..self.names.clone() };
+        let printed = self.printed(sql, &names, &columns, look);
+        printed.map(|text| Some(text + ";")).map_err(|e| sql_error(&e, "").nowhere())
+    }
+
+    /// The same in a list of them: one that cannot be bound is none.
+    ///
+    /// # Errors
+    /// `57014`, `53200`.
+    pub fn listed(&self, relation: &Relation) -> crate::error::Result<Option<String>> {
+        match self.view(relation, Look::PLAIN) {
+            Err(e) if !matches!(e.state(), state::CANCELLED | state::OUT_OF_MEMORY) => Ok(None),
+            made => made,
+        }
+    }
+
+    fn printed(
+        &self,
+        sql: &str,
+        names: &Names<'_>,
+        columns: &[Word],
+        look: Look,
+    ) -> Result<String> {
+        let tree = grammar::parse(sql)?;
+        let [written] = &tree.statements[..] else {
+            return Err(onlap_pg::Error::unserved("one query"));
+        };
+        let (bound, query) =
+            bind::bind_to_print(&tree, &written.statement, names, names.catalog())?;
+        let source = Source { bound: &bound, catalog: names.catalog(), facts: self };
+        print::query(source, query, columns, look)
+    }
+}
+
+/// Words by which a moment is named that passes: the value they mean now is not the text's.
+const PASSING: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
+
+impl Facts for Printed<'_> {
+    fn relation(&self, oid: Oid) -> Result<Option<Called>> {
+        let Some(relation) = self.model.relation(oid) else { return Ok(None) };
+        let columns: Vec<Option<Word>> = match &relation.what {
+            What::Table(table) => {
+                table.columns.iter().map(|column| Some(column.name.as_str().into())).collect()
+            }
+            What::System(definition) => {
+                definition.columns.iter().map(|(name, _)| Some((*name).into())).collect()
+            }
+            _ => {
+                let columns = view_columns(self.view, oid).into_iter();
+                columns.map(|(name, _)| Some(name.into())).collect()
+            }
+        };
+        let schema = match self.view.is_own_temporary(&relation.name.schema) {
+            true => TEMPORARY,
+            false => &relation.name.schema,
+        };
+        Ok(Some(Called {
+            schema: schema.into(),
+            name: relation.name.name.as_str().into(),
+            visible: self.model.is_visible(relation),
+            columns,
+        }))
+    }
+
+    fn composite(&self, row: Oid) -> Option<Vec<Word>> {
+        let of = self.names.composite(row)?;
+        Some(of.columns.iter().map(|column| column.name.clone()).collect())
+    }
+
+    fn shown(&self, ty: TypeRef, text: &str) -> Result<String> {
+        let is_time = matches!(ty.oid, 1082 | 1083 | 1114 | 1184 | 1266);
+        let lower = text.to_ascii_lowercase();
+        if is_time && PASSING.iter().any(|word| lower.contains(word)) {
+            return Ok(text.to_string());
+        }
+        let of = PgType { oid: ty.oid, modifier: ty.modifier };
+        // What names something that is there no more stays as it was written.
+        Ok(self.reader.shown_text(of, text).unwrap_or_else(|_| text.to_string()))
+    }
+
+    fn room(&self, _: usize) -> Result<()> {
+        self.view.scope.plan_goes_on().map_err(|e: SqlError| of_sql(&e))
+    }
+}
