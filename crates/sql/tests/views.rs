@@ -18,8 +18,7 @@ const QUERIES: &str = include_str!("../testdata/views/queries.sql");
 const DIFFERENT: &[(&str, &str)] = &[];
 
 /// The forms of pg_get_viewdef, `$` being the view.
-const FORMS: [&str; 3] =
-    ["pg_get_viewdef($)", "pg_get_viewdef($, true)", "pg_get_viewdef($, 50)"];
+const FORMS: [&str; 3] = ["pg_get_viewdef($)", "pg_get_viewdef($, true)", "pg_get_viewdef($, 50)"];
 
 /// Stands for a new line where texts have one.
 const LINE: char = '¶';
@@ -123,9 +122,8 @@ fn texts_follow_new_names() {
     ] {
         talk.rows(statement);
     }
-    let mut text = |view: &str| {
-        talk.rows(&format!("SELECT pg_get_viewdef('{view}', true)"))[0][0].clone()
-    };
+    let mut text =
+        |view: &str| talk.rows(&format!("SELECT pg_get_viewdef('{view}', true)"))[0][0].clone();
     let flat = " SELECT \"table\".\"A\" AS a,\n    \"table\".b\n   FROM \"table\"\n  \
                 WHERE \"table\".\"A\" > 1;";
     assert_eq!(text("flat").as_deref(), Some(flat));

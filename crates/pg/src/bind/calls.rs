@@ -58,7 +58,8 @@ impl Binder<'_> {
     fn note_places(&mut self, made: ExprId, call: &ast::Call) {
         let mut expr = self.out.expr(made).clone();
         if let Expr::Call(made) = &mut expr {
-            let without = made.args.iter_mut().zip(&call.args).filter(|(_, arg)| arg.name.is_none());
+            let without =
+                made.args.iter_mut().zip(&call.args).filter(|(_, arg)| arg.name.is_none());
             without.for_each(|(arg, _)| arg.0 = None);
         }
         self.out.set_expr(made, expr);

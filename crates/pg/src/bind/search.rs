@@ -90,7 +90,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// Leaves the query as it was written, with its clauses beside it.
+    /// Leaves the query as it was written, with its clauses next to it.
     fn keep_search(&mut self, at: usize, written: &ast::Cte, added: &[Added]) {
         let marks = added.iter().find_map(|added| match &added.what {
             What::Mark(_, _, values) => Some(*values),

@@ -66,7 +66,9 @@ impl Binder<'_> {
             Expr::Var { entry, column, .. } => {
                 Seen { entry, column, ty: self.out.ty(target.value), called: (entry, column) }
             }
-            _ => Seen { entry: first, column: 1, ty: self.out.ty(target.value), called: (first, 1) },
+            _ => {
+                Seen { entry: first, column: 1, ty: self.out.ty(target.value), called: (first, 1) }
+            }
         };
         let item = Item {
             entry: first,

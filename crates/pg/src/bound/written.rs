@@ -1,7 +1,7 @@
 //! How was it written, where the meaning does not say it?
 //!
 //! The tree says what a statement means. Who prints it as SQL ([`crate::print`]) wants to know more: whether a conversion
-//! was asked for, and by which name of a join a column was called. It is noted for those who print alone, beside the tree.
+//! was asked for, and by which name of a join a column was called. It is noted for those who print alone, next to the tree.
 
 use std::collections::HashMap;
 

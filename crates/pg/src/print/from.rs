@@ -110,10 +110,8 @@ impl<'a> Printer<'a> {
             self.put_name(known);
             return Ok(known.clone());
         };
-        let hidden = self
-            .scopes
-            .iter()
-            .any(|scope| scope.query.ctes.iter().any(|cte| cte.name == now.name));
+        let hidden =
+            self.scopes.iter().any(|scope| scope.query.ctes.iter().any(|cte| cte.name == now.name));
         if hidden || !now.visible {
             self.put_name(&now.schema);
             self.put(".");
@@ -171,9 +169,8 @@ impl<'a> Printer<'a> {
         self.put("(");
         for (at, (own, ty)) in function.defined.iter().enumerate() {
             self.put(if at > 0 { ", " } else { "" });
-            let called = entry.and_then(|entry| {
-                self.here().columns[entry - 1].names.get(at).cloned().flatten()
-            });
+            let called = entry
+                .and_then(|entry| self.here().columns[entry - 1].names.get(at).cloned().flatten());
             self.put_name(&called.unwrap_or_else(|| own.clone()));
             let shown = self.catalog.shown_with(*ty);
             self.put(" ");

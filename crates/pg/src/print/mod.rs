@@ -7,16 +7,19 @@
 //! names that they have now, and a conversion is a node, so it is shown where the meaning would be another one without it. What
 //! the meaning does not say is noted while the query is bound ([`crate::bind::bind_to_print`]): whether a conversion was
 //! written, by which join's name a column was called, and SEARCH and CYCLE as clauses. To go over the parse tree with
-//! types beside it was the other way: it would have had to expand `*`, merge columns and find conversions a second time.
+//! types next to it was the other way: it would have had to expand `*`, merge columns and find conversions a second time.
 //!
 //! * [`names`]: what entries and their columns are called, so that each name is clear where it stands.
-//! * [`query`], [`from`]: clauses and line breaks. * [`expr`], [`calls`], [`literal`]: expressions.
+//! * [`query`], [`clauses`], [`from`]: clauses and line breaks.
+//! * [`expr`], [`columns`], [`calls`], [`literal`]: expressions.
 //! * [`parens`]: which parentheses the pretty form leaves out.
 //!
 //! Names of relations and values come from a [`Facts`]. Knows nothing of where views are kept. Pure; the text asks for
 //! memory as it grows.
 
 mod calls;
+mod clauses;
+mod columns;
 mod expr;
 mod from;
 mod literal;
@@ -63,7 +66,7 @@ pub trait Facts {
     /// It is none of the type.
     fn shown(&self, ty: TypeRef, text: &str) -> Result<String>;
 
-    /// Asks for memory for so many bytes more, and whether the statement goes on.
+    /// Asks for memory for more bytes, and whether the statement goes on.
     ///
     /// # Errors
     /// There is none left; the statement was cancelled.
@@ -75,7 +78,7 @@ pub trait Facts {
 pub struct Look {
     /// Only parentheses that are needed.
     pub pretty: bool,
-    /// Columns and items of FROM go on a new line behind so many characters; never where there is none.
+    /// The length behind which columns and items of FROM go on a new line; never where there is none.
     pub wrap: Option<usize>,
 }
 
@@ -189,7 +192,7 @@ impl<'a> Printer<'a> {
         stacker::maybe_grow(RED_ZONE, MORE_STACK, || rule(self))
     }
 
-    /// A new line with a word, the indentation changed before and after it, and so many blanks more.
+    /// A new line with a word, the indentation changed before and after it, and `more` blanks.
     fn line(&mut self, word: &str, before: i32, after: i32, more: i32) {
         self.indent += before;
         self.cut_blanks();

@@ -12,6 +12,8 @@ use crate::Result;
 use crate::ast::Name;
 use crate::bound::{Entry, EntryKind, Expr, JoinNode, JoinTree, Query};
 
+/// Names that PostgreSQL's views have for the rows of a rule, so that nothing else in them is called so.
+const RULE: [&str; 2] = ["old", "new"];
 /// The longest name, in bytes.
 const LONGEST: usize = 63;
 
@@ -89,6 +91,7 @@ impl<'a> Printer<'a> {
     fn entry_names(&self, query: &Query) -> Result<Vec<Option<Name>>> {
         let around = self.scopes.iter().flat_map(|scope| scope.names.iter().flatten());
         let mut taken: HashMap<Name, usize> = around.map(|name| (name.clone(), 0)).collect();
+        taken.extend(RULE.map(|name| (name.into(), 0)));
         let mut names = Vec::with_capacity(query.entries.len());
         for entry in &query.entries {
             let wanted = match (&entry.alias, &entry.kind) {

@@ -40,8 +40,7 @@ impl Printer<'_> {
             | Expr::NullTest(_)
             | Expr::BoolTest(..)
             | Expr::Distinct(_) => {
-                matches!(outer, Expr::And(_) | Expr::Or(_) | Expr::Not(_))
-                    || self.separates(within)
+                matches!(outer, Expr::And(_) | Expr::Or(_) | Expr::Not(_)) || self.separates(within)
             }
             Expr::And(_) | Expr::Not(_) => match outer {
                 Expr::And(_) | Expr::Or(_) => true,

@@ -6,7 +6,7 @@
 //! ([`Use`]). Another name of a table, column or schema, or another table of the old name, then changes
 //! nothing of what the view reads.
 
-use onlap::Table;
+use onlap::{Table, TableSchema};
 use onlap_pg::ast::{Mention, QueryId, Span, Statement, Tree};
 use onlap_pg::grammar::{self, Tokens};
 use serde_json::{Value as Json, json};
@@ -37,14 +37,14 @@ pub struct Use {
 impl Use {
     /// A table.
     pub fn of_table(table: &Table) -> Use {
-        let schema = table.schema();
+        Use::of_schema(&table.schema())
+    }
+
+    /// A table of this form.
+    pub fn of_schema(schema: &TableSchema) -> Use {
         let columns = schema.columns.iter().map(|c| (c.id.0, c.name.clone())).collect();
-        Use {
-            oid: oids::of_table(schema.id),
-            name: schema.name.clone(),
-            columns,
-            reads: Vec::new(),
-        }
+        let (oid, name) = (oids::of_table(schema.id), schema.name.clone());
+        Use { oid, name, columns, reads: Vec::new() }
     }
 
     /// A view.
@@ -80,6 +80,11 @@ pub fn uses(body: &Json) -> Vec<Use> {
 /// One of them.
 pub fn use_of(body: &Json, oid: u32) -> Option<Use> {
     uses(body).into_iter().find(|used| used.oid == oid)
+}
+
+/// How a text names what has an OID, by a name of now.
+pub fn named(oid: u32, name: &str) -> String {
+    format!("\"{SCHEMA}\".\"{oid}\".{}", quote(name))
 }
 
 /// The OID that a bound name says.
@@ -197,10 +202,10 @@ pub fn bind(
             }
             let Some(used) = resolve(&said) else { return };
             let (first, last) = edits.name(relation.place, relation.name.len());
-            let mut bound = format!("\"{SCHEMA}\".\"{}\"", used.oid);
-            if let (None, Some(name)) = (&relation.alias, said.last()) {
-                bound = format!("{bound}.{}", quote(name));
-            }
+            let bound = match (&relation.alias, said.last()) {
+                (None, Some(name)) => named(used.oid, name),
+                _ => format!("\"{SCHEMA}\".\"{}\"", used.oid),
+            };
             edits.replace(edits.start(first), edits.end(last), bound);
             if !found.iter().any(|known| known.oid == used.oid) {
                 found.push(used);

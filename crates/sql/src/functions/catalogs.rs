@@ -12,8 +12,8 @@ use crate::catalog::names::quote;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
-use crate::system::classes::{is_constraint, owned_sequences};
 use crate::query::Printed;
+use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
 use crate::system::{fixed, text, views};
@@ -91,7 +91,7 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
                 },
             })
         }),
-        "pg_get_expr" => Function::new(|a| Ok(arg(a, 0))),
+        "pg_get_expr" => Function::new(move |a| expression(&seen, a)),
         "pg_get_indexdef" => Function::new(move |a| index(&seen, a)),
         "pg_get_constraintdef" => Function::new(move |a| constraint(&seen, a)),
         "pg_get_viewdef" => Function::new(move |a| view_text(&seen, a)),
@@ -107,7 +107,7 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     Some(made)
 }
 
-/// A view's query: pretty where that is asked for, or with lines of so many characters.
+/// A view's query: pretty where that is asked for, or with lines of a length.
 fn view_text(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     let name = arg(arguments, 0);
     let found = seen.relation(&name)?;
@@ -122,6 +122,19 @@ fn view_text(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     };
     let printed = Printed::new(&seen.view, seen.model()?);
     Ok(found.map(|relation| printed.view(relation, look)).transpose()?.flatten().into())
+}
+
+/// An expression of a catalog, which has the plain form, for reading.
+fn expression(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
+    let (given, of) = (arg(arguments, 0), seen.relation(&arg(arguments, 1))?);
+    let table = of.and_then(Relation::table);
+    Ok(match (given, table, arg(arguments, 2)) {
+        (Datum::Text(sql), Some(table), Datum::Bool(true)) => {
+            let printed = Printed::new(&seen.view, seen.model()?);
+            printed.expression(table, &sql, Look::PRETTY).into()
+        }
+        (given, ..) => given,
+    })
 }
 
 fn comment(seen: &Seen, oid: u32, column: i64) -> Datum {
@@ -156,7 +169,10 @@ fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
         }
         for check in &table.checks {
             if oids::of_part(table.id, "check", &check.name) == wanted {
-                return Ok(text::check(table, check, pretty).into());
+                let look = if pretty { Look::PRETTY } else { Look::PLAIN };
+                let printed = Printed::new(&seen.view, model);
+                let condition = printed.condition(table, &check.expr, look);
+                return Ok(format!("CHECK ({condition})").into());
             }
         }
     }

@@ -5,19 +5,24 @@
 //!
 //! Thread safety: belongs to the statement that asks.
 
+use onlap::{ColumnSchema, Expr, TableSchema};
 use onlap_pg::ast::Name as Word;
 use onlap_pg::bind::{self, Schema};
+use onlap_pg::bound::{Bound, QueryId};
 use onlap_pg::print::{self, Called, Facts, Look, Source};
 use onlap_pg::{Oid, Result, TypeRef, grammar};
+use serde_json::json;
 
 use super::schema::Names;
 use super::views::of_sql;
 use super::{Reader, sql_error};
-use crate::catalog::Kind;
 use crate::catalog::names::TEMPORARY;
+use crate::catalog::{Kind, Name, bound};
+use crate::ddl::defaults;
 use crate::error::{SqlError, state};
 use crate::system::classes::view_columns;
 use crate::system::model::{Model, Relation, What};
+use crate::system::text;
 use crate::types::PgType;
 use crate::view::View;
 
@@ -63,6 +68,39 @@ impl<'a> Printed<'a> {
         }
     }
 
+    /// A condition of a table's rows.
+    pub fn condition(&self, table: &TableSchema, condition: &Expr, look: Look) -> String {
+        self.expression(table, &text::condition(table, condition), look)
+    }
+
+    /// A column's default.
+    pub fn default(&self, table: &TableSchema, column: &ColumnSchema) -> Option<String> {
+        let sql = text::default(self.view, self.model, table, column)?;
+        let key = defaults::key(table.id, column.id);
+        match self.view.objects.get(Kind::Default, &key) {
+            Some(_) => Some(self.expression(table, &sql, Look::PLAIN)),
+            // The engine's own are printed already.
+            None => Some(sql),
+        }
+    }
+
+    /// An expression over a table; one that cannot be bound stays as it is.
+    pub fn expression(&self, table: &TableSchema, sql: &str, look: Look) -> String {
+        let used = bound::Use::of_schema(table);
+        let from = bound::named(used.oid, &Name::of_engine(&table.name).1.name);
+        let body = json!({ "uses": [used.body()] });
+        let names = Names { body: Some(&body), ..self.names.clone() };
+        let print = || {
+            let (bound, query) = bound_to_print(&format!("SELECT {sql} FROM {from}"), &names)?;
+            let [target] = &bound.query(query).targets[..] else {
+                return Err(onlap_pg::Error::unserved("one expression"));
+            };
+            let source = Source { bound: &bound, catalog: names.catalog(), facts: self };
+            print::expression(source, query, target.value, look)
+        };
+        print().unwrap_or_else(|_| sql.to_string())
+    }
+
     fn printed(
         &self,
         sql: &str,
@@ -70,15 +108,18 @@ impl<'a> Printed<'a> {
         columns: &[Word],
         look: Look,
     ) -> Result<String> {
-        let tree = grammar::parse(sql)?;
-        let [written] = &tree.statements[..] else {
-            return Err(onlap_pg::Error::unserved("one query"));
-        };
-        let (bound, query) =
-            bind::bind_to_print(&tree, &written.statement, names, names.catalog())?;
+        let (bound, query) = bound_to_print(sql, names)?;
         let source = Source { bound: &bound, catalog: names.catalog(), facts: self };
         print::query(source, query, columns, look)
     }
+}
+
+fn bound_to_print(sql: &str, names: &Names<'_>) -> Result<(Bound, QueryId)> {
+    let tree = grammar::parse(sql)?;
+    let [written] = &tree.statements[..] else {
+        return Err(onlap_pg::Error::unserved("one query"));
+    };
+    bind::bind_to_print(&tree, &written.statement, names, names.catalog())
 }
 
 /// Words by which a moment is named that passes: the value they mean now is not the text's.

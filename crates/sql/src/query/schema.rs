@@ -27,7 +27,7 @@ pub struct Names<'a> {
     pub(super) found: Rc<Found>,
     /// What is kept of the view whose text is bound.
     pub(super) body: Option<&'a Json>,
-    /// Whether texts are bound to be printed, whoever reads their rows.
+    /// Whether texts are bound to be printed, and no rows are read.
     pub(super) printing: bool,
 }
 

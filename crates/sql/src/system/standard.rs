@@ -1,12 +1,13 @@
 //! What does the SQL standard's information_schema say?
 
 use onlap::{Action, TableSchema};
+use onlap_pg::print::Look;
 
 use super::classes::{columns, identity, is_constraint, sequence_type};
+use super::grants;
 use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{grants, text};
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::query::Printed;
@@ -147,13 +148,13 @@ fn all_columns(view: &View, model: &Model) -> Rows {
          udt_name dtd_identifier is_self_referencing is_identity identity_generation \
          identity_cycle is_generated is_updatable",
     );
-    let sight = Sight::of(view);
+    let (sight, printed) = (Sight::of(view), Printed::new(view, model));
     for relation in relations(model) {
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
             let default = match (table, column) {
-                (Some(table), Some(column)) => text::default(view, model, table, column),
+                (Some(table), Some(column)) => printed.default(table, column),
                 _ => None,
             };
             let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
@@ -475,12 +476,13 @@ fn references(view: &View, model: &Model) -> Rows {
 
 fn checks(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("constraint_catalog constraint_schema constraint_name check_clause");
-    let sight = Sight::of(view);
+    let (sight, printed) = (Sight::of(view), Printed::new(view, model));
     for relation in model.relations.iter().filter(|r| sight.owns(r)) {
         let Some(table) = relation.table() else { continue };
         let schema = &relation.name.schema;
         for check in &table.checks {
-            let clause = format!("({})", text::condition(table, &check.expr, false));
+            let clause = printed.condition(table, &check.expr, Look::PLAIN);
+            let clause = format!("({clause})");
             rows.push(row![&view.database, schema, &check.name, clause]);
         }
         for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.nullable) {
