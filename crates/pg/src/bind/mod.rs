@@ -52,6 +52,7 @@ use std::sync::Arc;
 use crate::ast::{self, Name, Statement, Tree};
 use crate::bound::{Bound, EntryKind, Expr, ExprId, Form, Part, QueryId};
 use crate::catalog::Catalog;
+use crate::resolve::{self, Context};
 use crate::{Error, Oid, Result, TypeRef};
 use level::Level;
 
@@ -132,7 +133,8 @@ pub fn bind(
     Ok((binder.out.end(), query))
 }
 
-/// Binds a query to be printed: the tree says how it was written, too, and SEARCH and CYCLE stay clauses.
+/// Binds a query to be printed: the tree says how it was written, too, and SEARCH and CYCLE stay clauses. `column` is the
+/// type of the column that its one value is assigned to, if that is what it is for.
 ///
 /// # Errors
 /// As of [`bind`].
@@ -141,10 +143,19 @@ pub fn bind_to_print(
     statement: &Statement,
     schema: &dyn Schema,
     catalog: &Catalog,
+    column: Option<TypeRef>,
 ) -> Result<(Bound, QueryId)> {
     let mut binder = Binder::new(tree, schema, catalog, &[]);
     binder.out.keep_written();
     let query = binder.statement(statement)?;
+    if let (Some(column), [target]) = (column, &binder.out.query(query).targets[..]) {
+        let value = target.value;
+        let operand = binder.operand(value);
+        if let Some(found) = resolve::convert(catalog, operand, column, Context::Assignment)? {
+            let made = binder.converted(value, &found)?;
+            binder.out.query_mut(query).targets[0].value = made;
+        }
+    }
     Ok((binder.out.end(), query))
 }
 

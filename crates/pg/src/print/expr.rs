@@ -2,7 +2,7 @@
 
 use super::{Printer, STEP_IN, unserved};
 use crate::ast::{Is, SqlValue};
-use crate::bound::{Expr, ExprId, Form, Literal, NullTest, Op, SubKind, SubQuery, Subscript};
+use crate::bound::{Expr, ExprId, Form, Literal, NullTest, Op, SubKind, Subscript};
 use crate::catalog::oids;
 use crate::{Result, TypeRef};
 
@@ -143,7 +143,7 @@ impl Printer<'_> {
         }
     }
 
-    fn called(&mut self, word: &str, args: &[ExprId]) -> Result<()> {
+    pub(super) fn called(&mut self, word: &str, args: &[ExprId]) -> Result<()> {
         self.put(word);
         self.put("(");
         self.exprs(args)?;
@@ -337,67 +337,6 @@ impl Printer<'_> {
             self.put("]");
         }
         Ok(())
-    }
-
-    fn subquery(&mut self, sub: &SubQuery) -> Result<()> {
-        self.put(if sub.kind == SubKind::Array { "ARRAY(" } else { "(" });
-        let mut name = "";
-        if let Some(test) = sub.test {
-            name = self.tested(test)?;
-        }
-        let parens = match &sub.kind {
-            SubKind::Exists => {
-                self.put("EXISTS ");
-                true
-            }
-            SubKind::Any(_) if name == "=" => {
-                self.put(" IN ");
-                true
-            }
-            SubKind::Any(_) => {
-                self.put(&format!(" {name} ANY "));
-                true
-            }
-            SubKind::All(_) => {
-                self.put(&format!(" {name} ALL "));
-                true
-            }
-            SubKind::Row(_) => {
-                self.put(&format!(" {name} "));
-                true
-            }
-            SubKind::Value | SubKind::Array | SubKind::Several(_) => false,
-        };
-        self.put(if parens { "(" } else { "" });
-        self.query(sub.query, None, false)?;
-        self.put(if parens { "))" } else { ")" });
-        Ok(())
-    }
-
-    /// What a query's rows are compared with; the operator.
-    fn tested(&mut self, test: ExprId) -> Result<&'static str> {
-        match self.bound.expr(test) {
-            Expr::Op(op) => {
-                self.expr(*op.args.first().ok_or_else(unserved)?, true)?;
-                Ok(self.operator_name(op.operator))
-            }
-            Expr::And(all) | Expr::Or(all) => {
-                let (mut name, mut left) = ("", Vec::new());
-                for one in all {
-                    let Expr::Op(op) = self.bound.expr(*one) else { return Err(unserved()) };
-                    left.push(*op.args.first().ok_or_else(unserved)?);
-                    name = if name.is_empty() { self.operator_name(op.operator) } else { name };
-                }
-                self.called("", &left)?;
-                Ok(name)
-            }
-            Expr::RowCompare(_, operators, left, _) => {
-                let name = self.operator_name(*operators.first().ok_or_else(unserved)?);
-                self.called("", left)?;
-                Ok(name)
-            }
-            _ => Err(unserved()),
-        }
     }
 
     /// The text of a literal.

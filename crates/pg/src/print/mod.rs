@@ -11,7 +11,7 @@
 //!
 //! * [`names`]: what entries and their columns are called, so that each name is clear where it stands.
 //! * [`query`], [`clauses`], [`from`]: clauses and line breaks.
-//! * [`expr`], [`columns`], [`calls`], [`literal`]: expressions.
+//! * [`expr`], [`columns`], [`calls`], [`subqueries`], [`literal`]: expressions.
 //! * [`parens`]: which parentheses the pretty form leaves out.
 //!
 //! Names of relations and values come from a [`Facts`]. Knows nothing of where views are kept. Pure; the text asks for
@@ -27,6 +27,7 @@ mod names;
 mod parens;
 mod query;
 mod quote;
+mod subqueries;
 
 pub use quote::{name, text};
 

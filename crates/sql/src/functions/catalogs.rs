@@ -131,7 +131,9 @@ fn expression(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
     Ok(match (given, table, arg(arguments, 2)) {
         (Datum::Text(sql), Some(table), Datum::Bool(true)) => {
             let printed = Printed::new(&seen.view, seen.model()?);
-            printed.expression(table, &sql, Look::PRETTY).into()
+            let is_its = |column: &&_| printed.default(table, column).as_ref() == Some(&sql);
+            let column = table.columns.iter().find(is_its);
+            printed.expression(table, column, &sql, Look::PRETTY).into()
         }
         (given, ..) => given,
     })

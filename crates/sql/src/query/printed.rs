@@ -18,6 +18,7 @@ use super::views::of_sql;
 use super::{Reader, sql_error};
 use crate::catalog::names::TEMPORARY;
 use crate::catalog::{Kind, Name, bound};
+use crate::columns::Types;
 use crate::ddl::defaults;
 use crate::error::{SqlError, state};
 use crate::system::classes::view_columns;
@@ -70,7 +71,7 @@ impl<'a> Printed<'a> {
 
     /// A condition of a table's rows.
     pub fn condition(&self, table: &TableSchema, condition: &Expr, look: Look) -> String {
-        self.expression(table, &text::condition(table, condition), look)
+        self.expression(table, None, &text::condition(table, condition), look)
     }
 
     /// A column's default.
@@ -78,20 +79,32 @@ impl<'a> Printed<'a> {
         let sql = text::default(self.view, self.model, table, column)?;
         let key = defaults::key(table.id, column.id);
         match self.view.objects.get(Kind::Default, &key) {
-            Some(_) => Some(self.expression(table, &sql, Look::PLAIN)),
+            Some(_) => Some(self.expression(table, Some(column), &sql, Look::PLAIN)),
             // The engine's own are printed already.
             None => Some(sql),
         }
     }
 
-    /// An expression over a table; one that cannot be bound stays as it is.
-    pub fn expression(&self, table: &TableSchema, sql: &str, look: Look) -> String {
+    /// An expression over a table, for a column's default or as it is; one that cannot be bound stays what it is.
+    pub fn expression(
+        &self,
+        table: &TableSchema,
+        column: Option<&ColumnSchema>,
+        sql: &str,
+        look: Look,
+    ) -> String {
+        let assigned = column.and_then(|column| {
+            let at = table.position(column.id)?;
+            let ty = Types::of(&self.view.objects, table)[at].pg;
+            Some(TypeRef { oid: ty.oid, modifier: ty.modifier })
+        });
         let used = bound::Use::of_schema(table);
         let from = bound::named(used.oid, &Name::of_engine(&table.name).1.name);
         let body = json!({ "uses": [used.body()] });
         let names = Names { body: Some(&body), ..self.names.clone() };
         let print = || {
-            let (bound, query) = bound_to_print(&format!("SELECT {sql} FROM {from}"), &names)?;
+            let (bound, query) =
+                bound_to_print(&format!("SELECT {sql} FROM {from}"), &names, assigned)?;
             let [target] = &bound.query(query).targets[..] else {
                 return Err(onlap_pg::Error::unserved("one expression"));
             };
@@ -108,18 +121,22 @@ impl<'a> Printed<'a> {
         columns: &[Word],
         look: Look,
     ) -> Result<String> {
-        let (bound, query) = bound_to_print(sql, names)?;
+        let (bound, query) = bound_to_print(sql, names, None)?;
         let source = Source { bound: &bound, catalog: names.catalog(), facts: self };
         print::query(source, query, columns, look)
     }
 }
 
-fn bound_to_print(sql: &str, names: &Names<'_>) -> Result<(Bound, QueryId)> {
+fn bound_to_print(
+    sql: &str,
+    names: &Names<'_>,
+    column: Option<TypeRef>,
+) -> Result<(Bound, QueryId)> {
     let tree = grammar::parse(sql)?;
     let [written] = &tree.statements[..] else {
         return Err(onlap_pg::Error::unserved("one query"));
     };
-    bind::bind_to_print(&tree, &written.statement, names, names.catalog())
+    bind::bind_to_print(&tree, &written.statement, names, names.catalog(), column)
 }
 
 /// Words by which a moment is named that passes: the value they mean now is not the text's.

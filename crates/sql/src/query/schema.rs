@@ -211,7 +211,9 @@ impl Schema for Names<'_> {
             }
             return Ok(Some(made.oid));
         }
-        Ok(self.relation(name)?.map(|relation| relation.row))
+        // A view's text names types as they are found now: only what it reads is bound.
+        let names = Names { body: None, ..self.clone() };
+        Ok(names.relation(name)?.map(|relation| relation.row))
     }
 
     fn composite(&self, row: Oid) -> Option<Arc<Relation>> {

@@ -185,3 +185,13 @@ SELECT a, lead(d) OVER (PARTITION BY f ORDER BY d) - d AS gap FROM t
 SELECT m['a'] AS x, (m -> 'b')[1] AS y FROM w
 SELECT date '2020-01-01' + time '12:00' AS x, timestamp '2020-01-01 10:00:00.5' AS y, timestamptz '2020-01-01 10:00:00+02' AS z
 SELECT array_agg(a) AS x, array_agg(ROW(a, b))::text AS y, json_agg(t) AS z, jsonb_object_agg(b, a) AS p FROM t
+SELECT '{[23, 43]}'::int4multirange AS r
+SELECT a FROM t WHERE e > 'yesterday' AND d = 'today'::date
+SELECT ROW(1, 'x')::far.t AS r, (NULL::t).b AS x
+SELECT old.a, new.b FROM t old, t new
+SELECT a FROM t WHERE a = ANY (ARRAY(SELECT u.a FROM u)) AND b = ANY (string_to_array('a,b', ','))
+SELECT j.n, j.d FROM (t JOIN u ON t.a = u.a) AS j (n)
+SELECT count(*) AS n FROM t WHERE (SELECT count(*) FROM u WHERE u.a = t.a AND EXISTS (SELECT 1 FROM w WHERE w.a = t.a)) > 0
+SELECT x.n FROM (SELECT 1 AS n UNION ALL SELECT a FROM t ORDER BY 1 LIMIT 2) x
+SELECT a FROM t ORDER BY (SELECT max(u.a) FROM u WHERE u.a < t.a), a
+SELECT upper(b) AS u, sum(a) FROM t GROUP BY upper(b) HAVING sum(a) > 1 AND NOT bool_or(f)
