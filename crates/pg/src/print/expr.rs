@@ -221,7 +221,7 @@ impl Printer<'_> {
         }
         let own = self.bound.ty(value);
         match self.bound.expr(value) {
-            // Its type is that already, but for a length.
+            // Its type is that already, except for a length.
             Expr::Literal(literal) if own == TypeRef::new(ty.oid) => {
                 self.literal(literal, own, -1)?;
             }

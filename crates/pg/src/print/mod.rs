@@ -90,7 +90,7 @@ impl Look {
     pub const PRETTY: Look = Look { pretty: true, wrap: Some(0) };
 }
 
-/// What is printed, and whom to ask.
+/// What is printed, and what answers questions about it.
 #[derive(Clone, Copy)]
 pub struct Source<'a> {
     /// The tree.
@@ -131,7 +131,7 @@ const STEP_IN: i32 = 4;
 const INDENT_MOST: i32 = 40;
 /// Memory is asked for in such pieces.
 const PIECE: usize = 16 << 10;
-/// A rule begins with so much stack left, or on a piece of its own.
+/// A rule runs on the stack if this is left of it, or on a new piece.
 const RED_ZONE: usize = 128 << 10;
 const MORE_STACK: usize = 2 << 20;
 
