@@ -9,7 +9,7 @@ use crate::bound::{Entry, EntryKind, Expr, Function, JoinNode, JoinTree, Query};
 const UNNEST: u32 = 2331;
 
 impl<'a> Printer<'a> {
-    pub(super) fn from_clause(&mut self, query: &'a Query) -> Result<()> {
+    pub(super) fn whole_from(&mut self, query: &'a Query) -> Result<()> {
         let seen = |tree: &&JoinTree| match tree {
             JoinTree::Entry(entry) => query.entries[entry - 1].in_from,
             JoinTree::Join(_) => true,
@@ -17,11 +17,11 @@ impl<'a> Printer<'a> {
         for (at, tree) in query.from.iter().filter(seen).enumerate() {
             if at == 0 {
                 self.clause(" FROM ", 2);
-                self.from_item(tree, query)?;
+                self.item_of_from(tree, query)?;
                 continue;
             }
             self.put(", ");
-            let text = self.apart(|p| p.from_item(tree, query))?;
+            let text = self.apart(|p| p.item_of_from(tree, query))?;
             if let Some(wrap) = self.look.wrap {
                 if text.starts_with('\n') {
                     self.cut_blanks();
@@ -34,7 +34,7 @@ impl<'a> Printer<'a> {
         Ok(())
     }
 
-    fn from_item(&mut self, tree: &'a JoinTree, query: &'a Query) -> Result<()> {
+    fn item_of_from(&mut self, tree: &'a JoinTree, query: &'a Query) -> Result<()> {
         self.deeper(|p| match tree {
             JoinTree::Entry(number) => p.entry(*number, &query.entries[number - 1]),
             JoinTree::Join(join) => p.join(join, query),
@@ -189,7 +189,7 @@ impl<'a> Printer<'a> {
             JoinTree::Entry(_) => false,
         };
         self.put(if parens { "(" } else { "" });
-        self.from_item(&join.left, query)?;
+        self.item_of_from(&join.left, query)?;
         let word = match (join.kind, join.condition) {
             (JoinKind::Inner, Some(_)) => " JOIN ",
             (JoinKind::Inner, None) => " CROSS JOIN ",
@@ -199,7 +199,7 @@ impl<'a> Printer<'a> {
         };
         self.line(word, -STEP, STEP, STEP_IN);
         self.put(if parens_right { "(" } else { "" });
-        self.from_item(&join.right, query)?;
+        self.item_of_from(&join.right, query)?;
         self.put(if parens_right { ")" } else { "" });
         let columns = &self.here().columns[join.entry - 1];
         let (using, listed, list) = (columns.using.clone(), columns.listed, columns.list());

@@ -226,7 +226,7 @@ impl<'a> Printer<'a> {
             self.put(" DISTINCT");
         }
         self.targets(&query.targets, columns, named)?;
-        self.from_clause(query)?;
+        self.whole_from(query)?;
         if let Some(filter) = query.filter {
             self.clause(" WHERE ", 1);
             self.expr(filter, false)?;
