@@ -3,7 +3,7 @@
 use super::level::Clause;
 use super::{At, Binder};
 use crate::ast::{self, Name};
-use crate::bound::{self, Expr, ExprId, WindowCall};
+use crate::bound::{self, Expr, ExprId, Form as Written, WindowCall};
 use crate::catalog::{ProcKind, oids, procedure_signature};
 use crate::resolve::{self, Call, Called, Form};
 use crate::{Error, Oid, Result, TypeRef};
@@ -44,7 +44,25 @@ impl Binder<'_> {
             return Err(Error::new("0A000", text)).at(self.start_of(inner));
         }
         let named = call.args.iter().any(|arg| arg.name.is_some());
-        self.plain(&found, &args, named, place)
+        let made = self.plain(&found, &args, named, place)?;
+        if call.sql_syntax {
+            self.out.note_form(made, Written::Syntax);
+        }
+        if named && self.out.keeps_written() {
+            self.note_places(made, call);
+        }
+        Ok(made)
+    }
+
+    /// Arguments without a name are printed without one.
+    fn note_places(&mut self, made: ExprId, call: &ast::Call) {
+        let mut expr = self.out.expr(made).clone();
+        if let Expr::Call(made) = &mut expr {
+            let without =
+                made.args.iter_mut().zip(&call.args).filter(|(_, arg)| arg.name.is_none());
+            without.for_each(|(arg, _)| arg.0 = None);
+        }
+        self.out.set_expr(made, expr);
     }
 
     /// The function that a call means, or the field or cast that it is.
@@ -80,7 +98,10 @@ impl Binder<'_> {
             Ok(Called::Function(found)) => Ok(Ok(found)),
             Ok(Called::Cast(conversion)) => {
                 self.check_plain_cast(call, name, place)?;
-                self.converted(args[0], &conversion).at(place).map(Err)
+                self.form = Written::Call;
+                let made = self.converted(args[0], &conversion).at(place).map(Err);
+                self.form = Written::Implicit;
+                made
             }
             Err(error) => {
                 // `f(row)` may be a field of the row.

@@ -2,7 +2,7 @@
 
 use super::{At, Binder};
 use crate::ast::{self, Expr as Raw, SqlValue};
-use crate::bound::{Expr, ExprId, Literal};
+use crate::bound::{Expr, ExprId, Form, Literal};
 use crate::catalog::oids;
 use crate::resolve::{self, Context};
 use crate::{Error, Result, TypeRef};
@@ -130,7 +130,10 @@ impl Binder<'_> {
             made.push(match context {
                 Context::Explicit => {
                     let at = self.start_of(value);
-                    self.cast_to(value, element, Context::Explicit).at(at)?
+                    self.form = Form::Cast;
+                    let made = self.cast_to(value, element, Context::Explicit).at(at);
+                    self.form = Form::Implicit;
+                    made?
                 }
                 _ => self.one_to_common(value, element.oid, "ARRAY")?,
             });

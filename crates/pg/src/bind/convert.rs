@@ -2,7 +2,7 @@
 
 use super::{At, Binder, literals};
 use crate::ast::Name;
-use crate::bound::{Expr, ExprId, Literal};
+use crate::bound::{Expr, ExprId, Form, Literal};
 use crate::catalog::oids;
 use crate::resolve::{self, Context, Conversion, Operand, Origin, Step};
 use crate::{Error, Oid, Result, TypeRef};
@@ -38,7 +38,10 @@ impl Binder<'_> {
     }
 
     fn stepped(&mut self, mut id: ExprId, steps: &[Step]) -> Result<ExprId> {
-        for step in steps {
+        for (at, step) in steps.iter().enumerate() {
+            // What was asked for is the last step; the others lead to it.
+            let last = at + 1 == steps.len();
+            let form = if last { self.form } else { Form::Implicit };
             let place = self.out.place(id);
             let (expr, ty) = match step {
                 Step::Read(ty) => {
@@ -76,10 +79,12 @@ impl Binder<'_> {
                 Step::Domain(oid) => (Expr::Domain(id), TypeRef::new(*oid)),
                 Step::Fields(oid) => {
                     id = self.fields(id, *oid)?;
+                    self.out.note_form(id, form);
                     continue;
                 }
             };
             id = self.out.add(expr, ty, place);
+            self.out.note_form(id, form);
         }
         Ok(id)
     }
@@ -100,6 +105,14 @@ impl Binder<'_> {
             }
             _ => return Err(resolve::cast_error(self.catalog, oids::RECORD, target)).at(place),
         };
+        let form = std::mem::replace(&mut self.form, Form::Implicit);
+        let made = self.fields_as(id, fields, target);
+        self.form = form;
+        made
+    }
+
+    fn fields_as(&mut self, id: ExprId, fields: Vec<ExprId>, target: Oid) -> Result<ExprId> {
+        let place = self.out.place(id);
         let of = self.schema.composite(self.catalog.base_type(target));
         let at = self.cast_at.or(place);
         let refuse = |detail: String| {

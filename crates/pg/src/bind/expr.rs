@@ -3,7 +3,7 @@
 use super::level::Clause;
 use super::{At, Binder};
 use crate::ast::{self, Expr as Raw, Like, Literal as Written, Name, OpName, Path};
-use crate::bound::{Expr, ExprId, Literal, NullTest, Op};
+use crate::bound::{Expr, ExprId, Form, Literal, NullTest, Op};
 use crate::catalog::oids;
 use crate::resolve::{self, Context};
 use crate::{Error, Oid, Result, TypeRef};
@@ -164,8 +164,9 @@ impl Binder<'_> {
         }
         let at = place.or(Some(name.place));
         let before = std::mem::replace(&mut self.cast_at, at);
+        self.form = Form::Cast;
         let made = self.cast_to(value, target, Context::Explicit).at(at);
-        self.cast_at = before;
+        (self.cast_at, self.form) = (before, Form::Implicit);
         made
     }
 

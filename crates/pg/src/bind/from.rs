@@ -292,6 +292,7 @@ impl Binder<'_> {
             entry: if ty.oid == 0 { 0 } else { number },
             column: at as i32 + 1,
             ty: *ty,
+            called: (number, at as i32 + 1),
         };
         Item {
             entry: number,

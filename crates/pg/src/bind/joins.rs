@@ -110,7 +110,7 @@ impl Binder<'_> {
                 merged if merged == two => right.columns[other],
                 merged => {
                     let column = pairs.len() as i32 + 1;
-                    Seen { entry: 0, column, ty: self.out.ty(merged) }
+                    Seen { entry: 0, column, ty: self.out.ty(merged), called: (0, column) }
                 }
             });
             pairs.push((one, two));
@@ -221,7 +221,15 @@ impl Binder<'_> {
         let number = self.add_entry(entry, 0, Vec::new());
         let mut item = self.item_of(number);
         item.columns = columns.seen;
-        item.columns.iter_mut().filter(|seen| seen.entry == 0).for_each(|seen| seen.entry = number);
+        for (at, seen) in item.columns.iter_mut().enumerate() {
+            if seen.entry == 0 {
+                (seen.entry, seen.called) = (number, (number, seen.column));
+            }
+            // The name hides what is joined.
+            if alias.is_some() {
+                seen.called = (number, at as i32 + 1);
+            }
+        }
         item.name_seen = alias.is_some();
         Ok(item)
     }

@@ -106,6 +106,8 @@ pub struct Seen {
     pub column: i32,
     /// Its type.
     pub ty: TypeRef,
+    /// The entry and the column by which it is called: of a join with a name its own.
+    pub called: (usize, i32),
 }
 
 /// A name of FROM.

@@ -42,14 +42,17 @@ mod walk;
 mod windows;
 mod with;
 
+pub(crate) use names::SYSTEM;
+
 pub use locks::{check as check_lock, name as lock_name};
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{self, Name, Statement, Tree};
-use crate::bound::{Bound, EntryKind, Expr, ExprId, Part, QueryId};
+use crate::bound::{Bound, EntryKind, Expr, ExprId, Form, Part, QueryId};
 use crate::catalog::Catalog;
+use crate::resolve::{self, Context};
 use crate::{Error, Oid, Result, TypeRef};
 use level::Level;
 
@@ -130,6 +133,32 @@ pub fn bind(
     Ok((binder.out.end(), query))
 }
 
+/// Binds a query to be printed: the tree says how it was written, too, and SEARCH and CYCLE stay clauses. `column` is the
+/// type of the column that its one value is assigned to, if that is what it is for.
+///
+/// # Errors
+/// As of [`bind`].
+pub fn bind_to_print(
+    tree: &Tree,
+    statement: &Statement,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+    column: Option<TypeRef>,
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder::new(tree, schema, catalog, &[]);
+    binder.out.keep_written();
+    let query = binder.statement(statement)?;
+    if let (Some(column), [target]) = (column, &binder.out.query(query).targets[..]) {
+        let value = target.value;
+        let operand = binder.operand(value);
+        if let Some(found) = resolve::convert(catalog, operand, column, Context::Assignment)? {
+            let made = binder.converted(value, &found)?;
+            binder.out.query_mut(query).targets[0].value = made;
+        }
+    }
+    Ok((binder.out.end(), query))
+}
+
 /// The type that a name in a definition means, with its modifier.
 ///
 /// # Errors
@@ -165,6 +194,8 @@ struct Binder<'a> {
     casts: HashMap<ExprId, ExprId>,
     /// Where the cast is written that is being bound.
     cast_at: Option<u32>,
+    /// How the conversion that is made came to be.
+    form: Form,
     depth: u32,
 }
 
@@ -190,6 +221,7 @@ impl<'a> Binder<'a> {
             queries: HashMap::new(),
             casts: HashMap::new(),
             cast_at: None,
+            form: Form::Implicit,
             depth: 0,
         }
     }

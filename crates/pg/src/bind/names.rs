@@ -8,7 +8,7 @@ use crate::catalog::oids;
 use crate::{Error, Result, TypeRef};
 
 /// The system's columns of tables: name, number, type.
-const SYSTEM: [(&str, i32, u32); 6] = [
+pub(crate) const SYSTEM: [(&str, i32, u32); 6] = [
     ("ctid", -1, 27),
     ("xmin", -2, 28),
     ("cmin", -3, 29),
@@ -136,12 +136,17 @@ impl Binder<'_> {
             entry: item.entry,
             column: *number,
             ty: TypeRef::new(*ty),
+            called: (item.entry, *number),
         }))
     }
 
     pub(super) fn var(&mut self, seen: Seen, up: usize, place: Option<u32>) -> ExprId {
         let var = Expr::Var { entry: seen.entry, column: seen.column, up: up as u32 };
-        self.out.add(var, seen.ty, place)
+        let made = self.out.add(var, seen.ty, place);
+        if seen.called != (seen.entry, seen.column) {
+            self.out.note_column(made, seen.called);
+        }
+        made
     }
 
     /// The item that a relation's name means: levels up, and its number there.

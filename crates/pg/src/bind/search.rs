@@ -74,6 +74,10 @@ impl Binder<'_> {
         }
         check_together(written)?;
         let reference = self.own_reference(parts[1].1, written)?;
+        if self.out.keeps_written() {
+            self.keep_search(at, written, &added);
+            return Ok(());
+        }
         self.extend_reference(parts[1].1, reference, &added);
         let types = self.level_ref().ctes[at].cte.types.clone();
         let columns = Columns { names: &names, types: &types };
@@ -84,6 +88,19 @@ impl Binder<'_> {
         known.names.extend(added.iter().map(|added| added.name.clone()));
         known.types.extend(added.iter().map(|added| added.ty));
         Ok(())
+    }
+
+    /// Leaves the query as it was written, with its clauses next to it.
+    fn keep_search(&mut self, at: usize, written: &ast::Cte, added: &[Added]) {
+        let marks = added.iter().find_map(|added| match &added.what {
+            What::Mark(_, _, values) => Some(*values),
+            _ => None,
+        });
+        let known = &mut self.level().ctes[at].cte;
+        known.names.extend(added.iter().map(|added| added.name.clone()));
+        known.types.extend(added.iter().map(|added| added.ty));
+        known.search = written.search.clone();
+        known.cycle = written.cycle.clone().zip(marks);
     }
 
     /// The parts: their entries and queries.

@@ -64,9 +64,11 @@ impl Binder<'_> {
     ) -> Result<Vec<SortItem>> {
         let seen = |target: &Target| match *self.out.expr(target.value) {
             Expr::Var { entry, column, .. } => {
-                Seen { entry, column, ty: self.out.ty(target.value) }
+                Seen { entry, column, ty: self.out.ty(target.value), called: (entry, column) }
             }
-            _ => Seen { entry: first, column: 1, ty: self.out.ty(target.value) },
+            _ => {
+                Seen { entry: first, column: 1, ty: self.out.ty(target.value), called: (first, 1) }
+            }
         };
         let item = Item {
             entry: first,

@@ -176,6 +176,8 @@ fn known(cte: &ast::Cte, recursive: bool) -> KnownCte {
         references: 0,
         names: Vec::new(),
         types: Vec::new(),
+        search: None,
+        cycle: None,
     };
     let added = Vec::new();
     KnownCte { cte: cte_made, under_way: true, added, gives_nothing: false, place: cte.place }

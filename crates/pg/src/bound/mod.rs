@@ -13,6 +13,7 @@ mod modify;
 mod query;
 mod same;
 mod walk;
+mod written;
 
 pub use expr::{
     Aggregate, Arm, Call, Expr, Frame, FrameEdge, Literal, NullTest, Op, RowOrder, SubKind,
@@ -25,6 +26,7 @@ pub use query::{
 };
 pub use walk::Part;
 pub(crate) use walk::parts_of;
+pub use written::Form;
 
 use crate::{Oid, TypeRef};
 
@@ -69,6 +71,8 @@ pub struct Bound {
     queries: Vec<Query>,
     /// The types of parameters, by number from 0; 0 for one that the statement does not use.
     pub parameters: Vec<Oid>,
+    /// How it was written, for those who print it.
+    written: Option<Box<written::Written>>,
 }
 
 impl Bound {

@@ -1,7 +1,7 @@
 //! Queries that are bound.
 
 use super::{ExprId, Modify, QueryId, Window};
-use crate::ast::{JoinKind, LockStrength, LockWait, Name, SetKind};
+use crate::ast::{Cycle, JoinKind, LockStrength, LockWait, Name, Search, SetKind};
 use crate::{Oid, TypeRef};
 
 /// A column that a query gives, or calculates for its clauses.
@@ -212,6 +212,10 @@ pub struct Cte {
     pub names: Vec<Name>,
     /// Their types.
     pub types: Vec<TypeRef>,
+    /// SEARCH, where it is kept as it was written and not carried out by the query.
+    pub search: Option<Search>,
+    /// CYCLE likewise, with TO and DEFAULT.
+    pub cycle: Option<(Cycle, [ExprId; 2])>,
 }
 
 /// FOR UPDATE and its like, of an entry.

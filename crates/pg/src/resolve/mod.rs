@@ -24,6 +24,7 @@ use crate::{Oid, Result, TypeRef};
 pub use coerce::{Context, assignment_error, can_convert, cast_error, convert, to_text};
 pub use common::{array_type, common_modifier, common_type, to_common, try_common_type};
 pub use functions::{Call, Called, Collected, Form, function};
+pub use named::parameter_name;
 pub use operators::{InList, OperatorCall, any_operator, in_list, operator};
 pub use outputs::{outputs, result_name};
 

@@ -8,6 +8,11 @@ pub(super) fn elements(text: &'static str) -> impl Iterator<Item = &'static str>
     inside.split(',').map(|element| element.trim_matches('"'))
 }
 
+/// The name of a parameter that a call fills, by its place from 0.
+pub fn parameter_name(proc: &Proc, place: usize) -> Option<&'static str> {
+    parameters(proc).get(place).copied().filter(|name| !name.is_empty())
+}
+
 /// Names of the parameters that a call fills.
 fn parameters(proc: &Proc) -> Vec<&'static str> {
     let names = elements(proc.names);

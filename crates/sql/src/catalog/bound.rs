@@ -1,13 +1,14 @@
 //! What do the names in a view stand for?
 //!
 //! They are bound once, when the view is made: in the text that is kept, a table or view is written as
-//! `"onlap object"."OID" AS name`, and beside it stands which columns it had, by number and name
+//! `"onlap object"."OID"` in front of the name that the view's text gives it, or as `"onlap object"."OID".name` where it
+//! gives none (`"onlap object"."OID" AS name` in older texts); and which columns it had is kept with it, by number and name
 //! ([`Use`]). Another name of a table, column or schema, or another table of the old name, then changes
-//! nothing of what the view reads. [`shown`] writes the text with the names of now.
+//! nothing of what the view reads.
 
-use onlap::Table;
-use onlap_pg::ast::{Mention, QueryId, Relation, Span, Statement, Tree};
-use onlap_pg::grammar::{self, Kind as Token, Tokens};
+use onlap::{Table, TableSchema};
+use onlap_pg::ast::{Mention, QueryId, Span, Statement, Tree};
+use onlap_pg::grammar::{self, Tokens};
 use serde_json::{Value as Json, json};
 
 use super::names::quote;
@@ -36,14 +37,14 @@ pub struct Use {
 impl Use {
     /// A table.
     pub fn of_table(table: &Table) -> Use {
-        let schema = table.schema();
+        Use::of_schema(&table.schema())
+    }
+
+    /// A table of this form.
+    pub fn of_schema(schema: &TableSchema) -> Use {
         let columns = schema.columns.iter().map(|c| (c.id.0, c.name.clone())).collect();
-        Use {
-            oid: oids::of_table(schema.id),
-            name: schema.name.clone(),
-            columns,
-            reads: Vec::new(),
-        }
+        let (oid, name) = (oids::of_table(schema.id), schema.name.clone());
+        Use { oid, name, columns, reads: Vec::new() }
     }
 
     /// A view.
@@ -81,10 +82,15 @@ pub fn use_of(body: &Json, oid: u32) -> Option<Use> {
     uses(body).into_iter().find(|used| used.oid == oid)
 }
 
+/// How a text names what has an OID, by a name of now.
+pub fn named(oid: u32, name: &str) -> String {
+    format!("\"{SCHEMA}\".\"{oid}\".{}", quote(name))
+}
+
 /// The OID that a bound name says.
 pub fn oid_of(parts: &[String]) -> Option<u32> {
     match parts {
-        [schema, oid] if schema == SCHEMA => oid.parse().ok(),
+        [schema, oid] | [schema, oid, _] if schema == SCHEMA => oid.parse().ok(),
         _ => None,
     }
 }
@@ -143,10 +149,6 @@ impl<'a> Edits<'a> {
         self.tokens.all.partition_point(|token| token.start < place)
     }
 
-    fn is(&self, token: usize, c: char) -> bool {
-        self.tokens.all.get(token).is_some_and(|token| token.kind == Token::Char(c))
-    }
-
     fn start(&self, token: usize) -> usize {
         self.tokens.all.get(token).map_or(self.text.len(), |token| token.start as usize)
     }
@@ -163,15 +165,6 @@ impl<'a> Edits<'a> {
 
     fn replace(&mut self, from: usize, to: usize, text: String) {
         self.all.push((from, to, text));
-    }
-
-    /// Where a relation's alias stands or would stand: behind its name, `*` and parentheses.
-    fn behind(&self, relation: &Relation) -> usize {
-        let (first, last) = self.name(relation.place, relation.name.len());
-        // `only (t)`
-        let in_parens = relation.only && first > 0 && self.is(first - 1, '(');
-        let more = self.is(last + 1, '*') || in_parens && self.is(last + 1, ')');
-        last + usize::from(more)
     }
 
     /// The changed text of a part.
@@ -209,13 +202,11 @@ pub fn bind(
             }
             let Some(used) = resolve(&said) else { return };
             let (first, last) = edits.name(relation.place, relation.name.len());
-            let bound = format!("\"{SCHEMA}\".\"{}\"", used.oid);
+            let bound = match (&relation.alias, said.last()) {
+                (None, Some(name)) => named(used.oid, name),
+                _ => format!("\"{SCHEMA}\".\"{}\"", used.oid),
+            };
             edits.replace(edits.start(first), edits.end(last), bound);
-            if relation.alias.is_none() {
-                let end = edits.end(edits.behind(relation));
-                let name = said.last().map_or("", String::as_str);
-                edits.replace(end, end, format!(" AS {}", quote(name)));
-            }
             if !found.iter().any(|known| known.oid == used.oid) {
                 found.push(used);
             }
@@ -241,55 +232,6 @@ pub fn query_of(text: &str) -> Option<(Tree, QueryId, Span)> {
     let Statement::Query(query) = one.statement else { return None };
     let span = Span { start: one.start, end: one.end };
     Some((tree, query, span))
-}
-
-/// The text of a view with the names of now: `name` prints a table or view, `columns` gives the names that
-/// its columns have now, by id.
-pub fn shown(
-    body: &Json,
-    name: &dyn Fn(u32) -> Option<String>,
-    columns: &dyn Fn(u32) -> Vec<(u32, String)>,
-) -> String {
-    let sql = body["sql"].as_str().unwrap_or_default();
-    let Some((tree, query, span)) = query_of(sql) else { return sql.to_string() };
-    let uses = uses(body);
-    let mut edits = Edits::new(sql);
-    tree.mentions(query, &mut |mention| {
-        let Mention::Relation(relation) = mention else { return };
-        let Some(oid) = oid_of(&strings(&relation.name)) else { return };
-        let Some(now) = name(oid) else { return };
-        let (first, last) = edits.name(relation.place, relation.name.len());
-        let said = crate::parse::identifiers(&now);
-        edits.replace(edits.start(first), edits.end(last), now);
-        let Some(alias) = relation.alias.as_ref().filter(|alias| alias.columns.is_empty()) else {
-            return;
-        };
-        // The alias is the name behind AS, or the next one.
-        let behind = edits.behind(relation);
-        let has_as = edits
-            .tokens
-            .all
-            .get(behind + 1)
-            .is_some_and(|token| token.kind == Token::Word(grammar::Keyword::As));
-        let end = edits.end(behind + 1 + usize::from(has_as));
-        // Columns that have other names now go by those that the text knows.
-        let now = columns(oid);
-        let used = uses.iter().find(|used| used.oid == oid);
-        let then = used.map_or(&[][..], |used| &used.columns);
-        let renamed =
-            then.iter().any(|(id, name)| now.iter().any(|(other, now)| other == id && now != name));
-        if renamed {
-            let name_of = |(id, now): &(u32, String)| {
-                let known = then.iter().find(|(other, _)| other == id);
-                quote(known.map_or(now, |(_, name)| name))
-            };
-            let names: Vec<String> = now.iter().map(name_of).collect();
-            edits.replace(end, end, format!("({})", names.join(", ")));
-        } else if said.last().is_some_and(|last| **last == *alias.name) {
-            edits.replace(edits.end(behind), end, String::new());
-        }
-    });
-    edits.made(span)
 }
 
 #[cfg(test)]

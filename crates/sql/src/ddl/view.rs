@@ -8,7 +8,6 @@ use super::change::notice;
 use super::naming::{self, Relation};
 use super::table::at_name;
 use super::temporary::{self, Place};
-use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, bound, oids};
 use crate::error::{Result, SqlError, state};
 use crate::query::Bound;
@@ -53,15 +52,6 @@ pub fn create(
         let read = needs.iter().filter(|need| need.by.is_none() && need.key.oid == used.oid);
         used.reads = read.flat_map(|need| need.columns.iter().copied()).collect();
     }
-    let sql = if create.columns.is_empty() {
-        query.clone()
-    } else {
-        let all: Vec<String> = columns.iter().map(|c| quote(c)).collect();
-        let inner: Vec<String> = (0..columns.len()).map(|i| format!("c{i}")).collect();
-        let renamed: Vec<String> =
-            inner.iter().zip(&all).map(|(inner, outer)| format!("v.{inner} AS {outer}")).collect();
-        format!("SELECT {} FROM ({query}) AS v({})", renamed.join(", "), inner.join(", "))
-    };
     let described: Vec<_> = found
         .iter()
         .zip(&columns)
@@ -71,7 +61,7 @@ pub fn create(
         })
         .collect();
     let uses: Vec<_> = uses.iter().map(bound::Use::body).collect();
-    let body = json!({ "sql": sql, "columns": described, "uses": uses });
+    let body = json!({ "sql": query, "columns": described, "uses": uses });
     session.catalog_changed()?;
     session.put(Kind::View, &engine, Some(body))?;
     // One that is replaced keeps its owner and what was granted on it.

@@ -5,11 +5,14 @@
 
 use std::sync::{Arc, OnceLock};
 
+use onlap_pg::print::Look;
+
 use super::Function;
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
+use crate::query::Printed;
 use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
@@ -88,21 +91,10 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
                 },
             })
         }),
-        "pg_get_expr" => Function::new(|a| Ok(arg(a, 0))),
+        "pg_get_expr" => Function::new(move |a| expression(&seen, a)),
         "pg_get_indexdef" => Function::new(move |a| index(&seen, a)),
         "pg_get_constraintdef" => Function::new(move |a| constraint(&seen, a)),
-        "pg_get_viewdef" => Function::new(move |a| {
-            let name = arg(a, 0);
-            let found = seen.relation(&name)?;
-            if let (None, Datum::Text(name)) = (&found, &name) {
-                let text = format!("relation \"{name}\" does not exist");
-                return Err(SqlError::new(state::NO_TABLE, text));
-            }
-            Ok(match found.map(|r| &r.what) {
-                Some(What::View(sql)) => format!(" {sql};").into(),
-                _ => Datum::Null,
-            })
-        }),
+        "pg_get_viewdef" => Function::new(move |a| view_text(&seen, a)),
         "pg_get_serial_sequence" => Function::new(move |a| serial(&seen, a)),
         "obj_description" | "shobj_description" => {
             Function::new(move |a| Ok(comment(&seen, oid_of(a, 0), 0)))
@@ -113,6 +105,38 @@ fn described(seen: &Arc<Seen>, name: &str) -> Option<Function> {
         _ => return None,
     };
     Some(made)
+}
+
+/// A view's query: pretty where that is asked for, or with lines of a length.
+fn view_text(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
+    let name = arg(arguments, 0);
+    let found = seen.relation(&name)?;
+    if let (None, Datum::Text(name)) = (&found, &name) {
+        let text = format!("relation \"{name}\" does not exist");
+        return Err(SqlError::new(state::NO_TABLE, text));
+    }
+    let look = match arg(arguments, 1) {
+        Datum::Bool(true) => Look::PRETTY,
+        Datum::Int(wrap) => Look { wrap: usize::try_from(wrap).ok(), ..Look::PRETTY },
+        _ => Look::PLAIN,
+    };
+    let printed = Printed::new(&seen.view, seen.model()?);
+    Ok(found.map(|relation| printed.view(relation, look)).transpose()?.flatten().into())
+}
+
+/// An expression of a catalog, which has the plain form, for reading.
+fn expression(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
+    let (given, of) = (arg(arguments, 0), seen.relation(&arg(arguments, 1))?);
+    let table = of.and_then(Relation::table);
+    Ok(match (given, table, arg(arguments, 2)) {
+        (Datum::Text(sql), Some(table), Datum::Bool(true)) => {
+            let printed = Printed::new(&seen.view, seen.model()?);
+            let is_its = |column: &&_| printed.default(table, column).as_ref() == Some(&sql);
+            let column = table.columns.iter().find(is_its);
+            printed.expression(table, column, &sql, Look::PRETTY).into()
+        }
+        (given, ..) => given,
+    })
 }
 
 fn comment(seen: &Seen, oid: u32, column: i64) -> Datum {
@@ -147,7 +171,10 @@ fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
         }
         for check in &table.checks {
             if oids::of_part(table.id, "check", &check.name) == wanted {
-                return Ok(text::check(table, check, pretty).into());
+                let look = if pretty { Look::PRETTY } else { Look::PLAIN };
+                let printed = Printed::new(&seen.view, model);
+                let condition = printed.condition(table, &check.expr, look);
+                return Ok(format!("CHECK ({condition})").into());
             }
         }
     }

@@ -10,6 +10,7 @@ mod catalogs;
 mod locking;
 mod named;
 mod needs;
+mod printed;
 mod ranges;
 mod schema;
 mod session;
@@ -22,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use onlap_kernels::{Cx, Datum, Given, input, output, recv};
 use onlap_pg::ast::{LockWait, Tree};
 use onlap_pg::bound::{Entry, EntryKind, Expr, Lock, Modify, Part, QueryId};
-use onlap_pg::catalog::Catalog;
+use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{TypeRef, bind, grammar};
 use onlap_query::{Change, Env, compile, compile_change};
 
@@ -39,6 +40,7 @@ use crate::types::PgType;
 use crate::view::View;
 pub use answer::{Encoder, Sent};
 pub use locking::until_locked;
+pub use printed::Printed;
 pub use schema::Names;
 use session::Asked;
 use tables::Known;
@@ -154,7 +156,9 @@ impl Reader {
     pub fn shown_text(&self, ty: PgType, text: &str) -> Result<String> {
         let mut shown = String::new();
         self.value(ty, |cx, ty| {
-            let value = input(cx, TypeRef::new(ty.oid), text)?;
+            // The fields of an interval say what a number alone means; other modifiers cut a value.
+            let read = if ty.oid == oids::INTERVAL { ty } else { TypeRef::new(ty.oid) };
+            let value = input(cx, read, text)?;
             output(cx, ty.oid, &value, &mut shown)
         })?;
         Ok(shown)

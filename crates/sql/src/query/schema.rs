@@ -27,6 +27,8 @@ pub struct Names<'a> {
     pub(super) found: Rc<Found>,
     /// What is kept of the view whose text is bound.
     pub(super) body: Option<&'a Json>,
+    /// Whether texts are bound to be printed, and no rows are read.
+    pub(super) printing: bool,
 }
 
 /// What was found, also by the texts of views.
@@ -54,7 +56,7 @@ impl<'a> Names<'a> {
             rows: RefCell::default(),
             other: Cell::new(false),
         };
-        Names { view, found: Rc::new(found), body: None }
+        Names { view, found: Rc::new(found), body: None, printing: false }
     }
 
     /// The types that a statement of these names can have.
@@ -155,7 +157,7 @@ impl<'a> Names<'a> {
             Some(bound::Found::View(name, object)) => self.view_relation(&name, object).map(Some),
             Some(bound::Found::Table(table)) => {
                 let name = Name::of_engine(&table.name()).1;
-                if self.view.is_other_temporary(&name.schema) {
+                if self.view.is_other_temporary(&name.schema) && !self.printing {
                     return Err(Error::new("0A000", view::OF_OTHERS));
                 }
                 let schema = table.schema();
@@ -209,7 +211,9 @@ impl Schema for Names<'_> {
             }
             return Ok(Some(made.oid));
         }
-        Ok(self.relation(name)?.map(|relation| relation.row))
+        // A view's text names types as they are found now: only what it reads is bound.
+        let names = Names { body: None, ..self.clone() };
+        Ok(names.relation(name)?.map(|relation| relation.row))
     }
 
     fn composite(&self, row: Oid) -> Option<Arc<Relation>> {

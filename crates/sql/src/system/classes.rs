@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use onlap::{Action, ColumnSchema, TableSchema};
+use onlap_pg::print::Look;
 use serde_json::Value as Json;
 
 use super::model::{Model, Relation, What};
@@ -12,6 +13,7 @@ use super::{grants, row_types, text};
 use crate::catalog::{Kind, oids};
 use crate::columns::Types;
 use crate::error::Result;
+use crate::query::Printed;
 use crate::row;
 use crate::types::{PgType, names, oid};
 use crate::view::View;
@@ -88,7 +90,7 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
             ("log_cnt".into(), PgType::new(oid::INT8)),
             ("is_called".into(), PgType::new(oid::BOOL)),
         ],
-        What::View(_) => view_columns(view, relation.oid),
+        What::View => view_columns(view, relation.oid),
         What::System(definition) => {
             definition.columns.iter().map(|(name, ty)| ((*name).to_string(), *ty)).collect()
         }
@@ -240,9 +242,10 @@ fn number(table: &TableSchema, id: onlap::ColumnId) -> i64 {
 
 fn defaults(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("oid adrelid adnum adbin");
+    let printed = Printed::new(view, model);
     for (relation, table) in tables(model) {
         for column in &table.columns {
-            if let Some(sql) = text::default(view, model, table, column) {
+            if let Some(sql) = printed.default(table, column) {
                 let oid = oids::of_part(table.id, "default", &column.name);
                 rows.push(row![oid, relation.oid, number(table, column.id), sql]);
             }
@@ -331,6 +334,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
          conindid conparentid confrelid confupdtype confdeltype confmatchtype conislocal \
          coninhcount connoinherit conkey confkey conbin",
     );
+    let printed = Printed::new(view, model);
     for (relation, table) in tables(model) {
         let schema = model.schema_oid(&relation.name.schema);
         let mut push = |oid: u32, name: String, kind: &str, index: u32, parent, acts, keys, bin| {
@@ -386,7 +390,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
         }
         for check in &table.checks {
             let oid = oids::of_part(table.id, "check", &check.name);
-            let bin = text::condition(table, &check.expr, false);
+            let bin = printed.condition(table, &check.expr, Look::PLAIN);
             let mut keys = Vec::new();
             columns_in(table, &check.expr, &mut keys);
             push(oid, check.name.clone(), "c", 0, (0, None), blank, keys, Some(bin));
@@ -489,7 +493,7 @@ fn descriptions(view: &View, model: &Model) -> Rows {
 
 fn rewrites(_: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("oid rulename ev_class ev_type ev_enabled is_instead");
-    for relation in model.relations.iter().filter(|r| matches!(r.what, What::View(_))) {
+    for relation in model.relations.iter().filter(|r| matches!(r.what, What::View)) {
         rows.push(row![relation.oid + 1, "_RETURN", relation.oid, "1", "O", true]);
     }
     rows

@@ -7,11 +7,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use onlap::{IndexSchema, SequenceSchema, TableSchema};
-use serde_json::Value as Json;
 
 use super::definitions::{self, Definition};
 use crate::catalog::names::{TEMPORARY, quote, temporary};
-use crate::catalog::{Kind, Name, bound, oids};
+use crate::catalog::{Kind, Name, oids};
 use crate::error::Result;
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
 
@@ -35,8 +34,8 @@ pub enum What {
     Index(Arc<TableSchema>, usize),
     /// A sequence.
     Sequence(SequenceSchema),
-    /// A view's query.
-    View(String),
+    /// A view.
+    View,
     /// A table of the system.
     System(Arc<Definition>),
 }
@@ -48,7 +47,7 @@ impl Relation {
             What::Table(_) => "r",
             What::Index(..) => "i",
             What::Sequence(_) => "S",
-            What::View(_) => "v",
+            What::View => "v",
             What::System(definition) if definition.is_view => "v",
             What::System(_) => "r",
         }
@@ -117,7 +116,7 @@ impl Model {
             let (database, name) = Name::of_engine(engine);
             if database == view.database {
                 let oid = oids::of_object(object.number);
-                relations.push(Relation { oid, name, what: What::View(String::new()) });
+                relations.push(Relation { oid, name, what: What::View });
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));
@@ -129,7 +128,7 @@ impl Model {
         let by_oid = relations.iter().enumerate().map(|(i, r)| (r.oid, i)).collect();
         let roles = view.judge.rights().roles().into_iter();
         let roles = roles.map(|role| (role.oid, role.name.clone())).collect();
-        let mut model = Model {
+        Ok(Model {
             relations,
             schemas: schemas(view),
             roles,
@@ -137,15 +136,7 @@ impl Model {
             temporary: view.temporary.then(|| temporary(view.pid)),
             database: view.database.clone(),
             by_oid,
-        };
-        for (_, object) in view.objects.of_kind(Kind::View) {
-            let shown = model.view_text(&object.body);
-            let oid = oids::of_object(object.number);
-            if let Some(at) = model.by_oid.get(&oid).copied() {
-                model.relations[at].what = What::View(shown);
-            }
-        }
-        Ok(model)
+        })
     }
 
     /// Leaves out the temporary relations of other sessions.
@@ -153,24 +144,6 @@ impl Model {
         self.relations.retain(|relation| !view.is_other_temporary(&relation.name.schema));
         let numbered = self.relations.iter().enumerate();
         self.by_oid = numbered.map(|(at, relation)| (relation.oid, at)).collect();
-    }
-
-    /// A view's query, with the names that what it reads has now.
-    fn view_text(&self, body: &Json) -> String {
-        let name = |oid| {
-            let relation = self.relation(oid)?;
-            let own = self.temporary.as_ref() == Some(&relation.name.schema);
-            Some(match own && !self.is_visible(relation) {
-                true => format!("{TEMPORARY}.{}", quote(&relation.name.name)),
-                false => self.display(relation),
-            })
-        };
-        let columns = |oid| {
-            let table = self.relation(oid).and_then(Relation::table);
-            let columns = table.into_iter().flat_map(|table| &table.columns);
-            columns.map(|c| (c.id.0, c.name.clone())).collect()
-        };
-        bound::shown(body, &name, &columns)
     }
 
     /// A relation by OID.

@@ -1,14 +1,16 @@
 //! What does the SQL standard's information_schema say?
 
 use onlap::{Action, TableSchema};
+use onlap_pg::print::Look;
 
 use super::classes::{columns, identity, is_constraint, sequence_type};
+use super::grants;
 use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{grants, text};
 use crate::catalog::oids;
 use crate::error::Result;
+use crate::query::Printed;
 use crate::row;
 use crate::types::{PgType, names, oid};
 use crate::view::{PG_CATALOG, View};
@@ -18,26 +20,30 @@ use crate::view::{PG_CATALOG, View};
 /// # Errors
 /// The transaction has ended.
 pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
+    let seen = || -> Result<Model> {
+        let mut model = Model::of(view)?;
+        if WITHOUT_OTHERS.contains(&table) {
+            model.relations_of_others_go(view);
+        }
+        Ok(model)
+    };
     let make = match table {
         "information_schema_catalog_name" => catalog_name,
         "tables" => tables,
         "columns" => all_columns,
         "schemata" => schemata,
         "sequences" => sequences,
-        "views" => views,
         "table_constraints" => table_constraints,
         "key_column_usage" => key_columns,
         "constraint_column_usage" => constraint_columns,
         "constraint_table_usage" => constraint_tables,
         "referential_constraints" => references,
         "check_constraints" => checks,
+        // They are printed, which may fail.
+        "views" => return views(view, &seen()?).map(Some),
         table => return Ok(grants::standard(view, &Model::of(view)?, table)),
     };
-    let mut model = Model::of(view)?;
-    if WITHOUT_OTHERS.contains(&table) {
-        model.relations_of_others_go(view);
-    }
-    Ok(Some(make(view, &model)))
+    Ok(Some(make(view, &seen()?)))
 }
 
 /// Where PostgreSQL leaves out the temporary relations of other sessions.
@@ -142,13 +148,13 @@ fn all_columns(view: &View, model: &Model) -> Rows {
          udt_name dtd_identifier is_self_referencing is_identity identity_generation \
          identity_cycle is_generated is_updatable",
     );
-    let sight = Sight::of(view);
+    let (sight, printed) = (Sight::of(view), Printed::new(view, model));
     for relation in relations(model) {
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
             let default = match (table, column) {
-                (Some(table), Some(column)) => text::default(view, model, table, column),
+                (Some(table), Some(column)) => printed.default(table, column),
                 _ => None,
             };
             let known = table.zip(column).and_then(|(t, c)| identity(view, t, c));
@@ -233,17 +239,21 @@ fn sequences(view: &View, model: &Model) -> Rows {
     rows
 }
 
-fn views(view: &View, model: &Model) -> Rows {
+fn views(view: &View, model: &Model) -> Result<Rows> {
     let mut rows = Rows::of(
         "table_catalog table_schema table_name view_definition check_option is_updatable \
          is_insertable_into is_trigger_updatable is_trigger_deletable \
          is_trigger_insertable_into",
     );
     let sight = Sight::of(view);
+    let printed = Printed::new(view, model);
     for relation in model.relations.iter().filter(|r| sight.sees(r)) {
-        let What::View(sql) = &relation.what else { continue };
+        let What::View = relation.what else { continue };
         let name = &relation.name;
-        let definition = sight.owns(relation).then(|| format!(" {sql};"));
+        let definition = match sight.owns(relation) {
+            true => printed.listed(relation)?,
+            false => None,
+        };
         rows.push(row![
             &view.database,
             &name.schema,
@@ -257,7 +267,7 @@ fn views(view: &View, model: &Model) -> Rows {
             "NO"
         ]);
     }
-    rows
+    Ok(rows)
 }
 
 /// A constraint: its table, name, kind, and columns by name.
@@ -466,12 +476,13 @@ fn references(view: &View, model: &Model) -> Rows {
 
 fn checks(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of("constraint_catalog constraint_schema constraint_name check_clause");
-    let sight = Sight::of(view);
+    let (sight, printed) = (Sight::of(view), Printed::new(view, model));
     for relation in model.relations.iter().filter(|r| sight.owns(r)) {
         let Some(table) = relation.table() else { continue };
         let schema = &relation.name.schema;
         for check in &table.checks {
-            let clause = format!("({})", text::condition(table, &check.expr, false));
+            let clause = printed.condition(table, &check.expr, Look::PLAIN);
+            let clause = format!("({clause})");
             rows.push(row![&view.database, schema, &check.name, clause]);
         }
         for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.nullable) {

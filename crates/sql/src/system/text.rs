@@ -4,8 +4,8 @@
 
 use onlap::expr::{Comparison, Function, Operation};
 use onlap::{
-    Action, CheckSchema, ColumnDefault, ColumnId, ColumnSchema, DataType, Expr, ForeignKeySchema,
-    IndexSchema, TableSchema, Value, convert,
+    Action, ColumnDefault, ColumnId, ColumnSchema, DataType, Expr, ForeignKeySchema, IndexSchema,
+    TableSchema, Value, convert,
 };
 
 use super::model::{Model, index_name};
@@ -87,63 +87,31 @@ pub fn foreign_key(model: &Model, table: &TableSchema, key: &ForeignKeySchema) -
     text
 }
 
-/// A CHECK constraint.
-pub fn check(table: &TableSchema, check: &CheckSchema, pretty: bool) -> String {
-    format!("CHECK ({})", condition(table, &check.expr, pretty))
-}
-
-/// A condition; with every operation in parentheses unless pretty.
-pub fn condition(table: &TableSchema, expr: &Expr, pretty: bool) -> String {
-    let text = print(table, expr);
-    match (pretty, text.strip_prefix('(').and_then(|t| t.strip_suffix(')'))) {
-        (true, Some(inner)) if is_operation(expr) => inner.to_string(),
-        _ => text,
-    }
-}
-
-fn is_operation(expr: &Expr) -> bool {
-    !matches!(expr, Expr::Column(_) | Expr::Constant(_) | Expr::Call(..))
-}
-
-fn print(table: &TableSchema, expr: &Expr) -> String {
-    let part = |e: &Expr| print(table, e);
-    // The type of a constant is that of the column it is compared with.
-    let beside = |e: &Expr, other: &Expr| match e {
-        Expr::Constant(value) => literal(value, type_of(table, other)),
-        _ => part(e),
-    };
+/// A condition as a statement would say it: constants have the type of what they are compared with.
+pub fn condition(table: &TableSchema, expr: &Expr) -> String {
+    let part = |e: &Expr| condition(table, e);
     let all = |parts: &[Expr], word: &str| {
         let parts: Vec<String> = parts.iter().map(part).collect();
         format!("({})", parts.join(word))
     };
     match expr {
         Expr::Column(id) => column_name(table, *id),
-        Expr::Constant(value) => literal(value, None),
-        Expr::Compare(op, a, b) => {
-            format!("({} {} {})", beside(a, b), comparison(*op), beside(b, a))
-        }
+        Expr::Constant(value) => constant(value),
+        Expr::Compare(op, a, b) => format!("({} {} {})", part(a), comparison(*op), part(b)),
         Expr::And(parts) => all(parts, " AND "),
         Expr::Or(parts) => all(parts, " OR "),
         Expr::Not(inner) => match &**inner {
             Expr::IsNull(e) => format!("({} IS NOT NULL)", part(e)),
+            Expr::Between(..) | Expr::In(..) | Expr::Like(..) => ranged(table, inner, "NOT "),
+            Expr::Compare(Comparison::Distinct, a, b) => {
+                format!("({} IS NOT DISTINCT FROM {})", part(a), part(b))
+            }
             e => format!("(NOT {})", part(e)),
         },
         Expr::IsNull(e) => format!("({} IS NULL)", part(e)),
-        Expr::Arithmetic(op, a, b) => {
-            format!("({} {} {})", beside(a, b), operation(*op), beside(b, a))
-        }
+        Expr::Arithmetic(op, a, b) => format!("({} {} {})", part(a), operation(*op), part(b)),
         Expr::Negate(e) => format!("(- {})", part(e)),
-        Expr::Between(e, low, high) => {
-            let e_text = part(e);
-            format!("(({e_text} >= {}) AND ({e_text} <= {}))", beside(low, e), beside(high, e))
-        }
-        Expr::In(e, list) => {
-            let items: Vec<String> = list.iter().map(|item| beside(item, e)).collect();
-            format!("({} = ANY (ARRAY[{}]))", part(e), items.join(", "))
-        }
-        Expr::Like(e, pattern) => {
-            format!("({} ~~ {})", part(e), literal(&Value::Text(pattern.clone()), None))
-        }
+        Expr::Between(..) | Expr::In(..) | Expr::Like(..) => ranged(table, expr, ""),
         Expr::Call(function, arguments) => {
             let arguments: Vec<String> = arguments.iter().map(part).collect();
             format!("{}({})", function_name(*function), arguments.join(", "))
@@ -151,10 +119,50 @@ fn print(table: &TableSchema, expr: &Expr) -> String {
     }
 }
 
-fn type_of(table: &TableSchema, expr: &Expr) -> Option<DataType> {
+/// BETWEEN, IN and LIKE, with NOT before the word or without.
+fn ranged(table: &TableSchema, expr: &Expr, not: &str) -> String {
+    let part = |e: &Expr| condition(table, e);
     match expr {
-        Expr::Column(id) => table.position(*id).map(|at| table.columns[at].ty),
-        _ => None,
+        Expr::Between(e, low, high) => {
+            format!("({} {not}BETWEEN {} AND {})", part(e), part(low), part(high))
+        }
+        Expr::In(e, list) => {
+            let items: Vec<String> = list.iter().map(part).collect();
+            format!("({} {not}IN ({}))", part(e), items.join(", "))
+        }
+        Expr::Like(e, pattern) => {
+            format!("({} {not}LIKE {})", part(e), constant(&Value::Text(pattern.clone())))
+        }
+        other => part(other),
+    }
+}
+
+/// A value as a literal that says no type.
+fn constant(value: &Value) -> String {
+    let ty = match value {
+        Value::Null => return "NULL".to_string(),
+        Value::Bool(b) => return b.to_string(),
+        Value::Int(n) => return n.to_string(),
+        Value::Text(_) => DataType::Text,
+        Value::Float(_) => DataType::Float8,
+        Value::Numeric(_) => DataType::Numeric(None),
+        Value::Bytes(_) => DataType::Bytea,
+        Value::Uuid(_) => DataType::Uuid,
+        Value::Date(_) => DataType::Date,
+        Value::Time(_) => DataType::Time,
+        Value::Timestamp(_) => DataType::Timestamp,
+    };
+    let mut text = String::new();
+    convert::format_text(ty, value, &mut text);
+    match value {
+        Value::Numeric(_) | Value::Float(_)
+            if text
+                .bytes()
+                .all(|c| c.is_ascii_digit() || matches!(c, b'.' | b'-' | b'e' | b'+')) =>
+        {
+            text
+        }
+        _ => onlap_pg::print::text(&text),
     }
 }
 

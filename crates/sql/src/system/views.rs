@@ -7,6 +7,7 @@ use super::sight::Sight;
 use super::text;
 use crate::catalog::oids;
 use crate::error::Result;
+use crate::query::Printed;
 use crate::row;
 use crate::view::View;
 
@@ -17,7 +18,7 @@ use crate::view::View;
 pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
     Ok(Some(match table {
         "pg_tables" => tables(view, &Model::of(view)?),
-        "pg_views" => queries(view, &Model::of(view)?),
+        "pg_views" => queries(view, &Model::of(view)?)?,
         "pg_indexes" => indexes(&Model::of(view)?),
         "pg_sequences" => sequences(view, &Model::of(view)?),
         "pg_stat_user_tables" | "pg_stat_all_tables" => table_figures(view, &Model::of(view)?)?,
@@ -45,14 +46,16 @@ fn tables(view: &View, model: &Model) -> Rows {
     rows
 }
 
-fn queries(view: &View, model: &Model) -> Rows {
+fn queries(view: &View, model: &Model) -> Result<Rows> {
     let mut rows = Rows::of("schemaname viewname viewowner definition");
+    let printed = Printed::new(view, model);
     for relation in &model.relations {
-        let What::View(sql) = &relation.what else { continue };
+        let What::View = relation.what else { continue };
         let owner = owner_name(view, model, relation);
-        rows.push(row![&relation.name.schema, &relation.name.name, owner, format!(" {sql};")]);
+        let definition = printed.listed(relation)?;
+        rows.push(row![&relation.name.schema, &relation.name.name, owner, definition]);
     }
-    rows
+    Ok(rows)
 }
 
 /// A table's whole name in SQL.

@@ -1,0 +1,191 @@
+//! What do the views of a database look like as SQL?
+//!
+//! A view's text is bound as it is for a statement that reads it, and printed from the tree ([`onlap_pg::print`]): with the
+//! names of now, and so that it means the same in the session's search path.
+//!
+//! Thread safety: belongs to the statement that asks.
+
+use onlap::{ColumnSchema, Expr, TableSchema};
+use onlap_pg::ast::Name as Word;
+use onlap_pg::bind::{self, Schema};
+use onlap_pg::bound::{Bound, QueryId};
+use onlap_pg::print::{self, Called, Facts, Look, Source};
+use onlap_pg::{Oid, Result, TypeRef, grammar};
+use serde_json::json;
+
+use super::schema::Names;
+use super::views::of_sql;
+use super::{Reader, sql_error};
+use crate::catalog::names::TEMPORARY;
+use crate::catalog::{Kind, Name, bound};
+use crate::columns::Types;
+use crate::ddl::defaults;
+use crate::error::{SqlError, state};
+use crate::system::classes::view_columns;
+use crate::system::model::{Model, Relation, What};
+use crate::system::text;
+use crate::types::PgType;
+use crate::view::View;
+
+/// What prints the views of a database.
+pub struct Printed<'a> {
+    view: &'a View,
+    model: &'a Model,
+    names: Names<'a>,
+    reader: Reader,
+}
+
+impl<'a> Printed<'a> {
+    /// Nothing is bound yet.
+    pub fn new(view: &'a View, model: &'a Model) -> Printed<'a> {
+        let names = Names { printing: true, ..Names::new(view) };
+        Printed { view, model, names, reader: Reader::new(view) }
+    }
+
+    /// The query of a view; `None` for what is none.
+    ///
+    /// # Errors
+    /// What it reads is not there any more; `57014`, `53200`.
+    pub fn view(&self, relation: &Relation, look: Look) -> crate::error::Result<Option<String>> {
+        let What::View = relation.what else { return Ok(None) };
+        let engine = relation.name.engine(&self.view.database);
+        let Some(object) = self.view.objects.get(Kind::View, &engine) else { return Ok(None) };
+        let sql = object.body["sql"].as_str().unwrap_or_default();
+        let columns = view_columns(self.view, relation.oid);
+        let columns: Vec<Word> = columns.into_iter().map(|(name, _)| name.into()).collect();
+        let names = Names { body: Some(&object.body), ..self.names.clone() };
+        let printed = self.printed(sql, &names, &columns, look);
+        printed.map(|text| Some(text + ";")).map_err(|e| sql_error(&e, "").nowhere())
+    }
+
+    /// The same in a list of them: one that cannot be bound is none.
+    ///
+    /// # Errors
+    /// `57014`, `53200`.
+    pub fn listed(&self, relation: &Relation) -> crate::error::Result<Option<String>> {
+        match self.view(relation, Look::PLAIN) {
+            Err(e) if !matches!(e.state(), state::CANCELLED | state::OUT_OF_MEMORY) => Ok(None),
+            made => made,
+        }
+    }
+
+    /// A condition of a table's rows.
+    pub fn condition(&self, table: &TableSchema, condition: &Expr, look: Look) -> String {
+        self.expression(table, None, &text::condition(table, condition), look)
+    }
+
+    /// A column's default.
+    pub fn default(&self, table: &TableSchema, column: &ColumnSchema) -> Option<String> {
+        let sql = text::default(self.view, self.model, table, column)?;
+        let key = defaults::key(table.id, column.id);
+        match self.view.objects.get(Kind::Default, &key) {
+            Some(_) => Some(self.expression(table, Some(column), &sql, Look::PLAIN)),
+            // The engine's own are printed already.
+            None => Some(sql),
+        }
+    }
+
+    /// An expression over a table, for a column's default or as it is; one that cannot be bound stays what it is.
+    pub fn expression(
+        &self,
+        table: &TableSchema,
+        column: Option<&ColumnSchema>,
+        sql: &str,
+        look: Look,
+    ) -> String {
+        let assigned = column.and_then(|column| {
+            let at = table.position(column.id)?;
+            let ty = Types::of(&self.view.objects, table)[at].pg;
+            Some(TypeRef { oid: ty.oid, modifier: ty.modifier })
+        });
+        let used = bound::Use::of_schema(table);
+        let from = bound::named(used.oid, &Name::of_engine(&table.name).1.name);
+        let body = json!({ "uses": [used.body()] });
+        let names = Names { body: Some(&body), ..self.names.clone() };
+        let print = || {
+            let (bound, query) =
+                bound_to_print(&format!("SELECT {sql} FROM {from}"), &names, assigned)?;
+            let [target] = &bound.query(query).targets[..] else {
+                return Err(onlap_pg::Error::unserved("one expression"));
+            };
+            let source = Source { bound: &bound, catalog: names.catalog(), facts: self };
+            print::expression(source, query, target.value, look)
+        };
+        print().unwrap_or_else(|_| sql.to_string())
+    }
+
+    fn printed(
+        &self,
+        sql: &str,
+        names: &Names<'_>,
+        columns: &[Word],
+        look: Look,
+    ) -> Result<String> {
+        let (bound, query) = bound_to_print(sql, names, None)?;
+        let source = Source { bound: &bound, catalog: names.catalog(), facts: self };
+        print::query(source, query, columns, look)
+    }
+}
+
+fn bound_to_print(
+    sql: &str,
+    names: &Names<'_>,
+    column: Option<TypeRef>,
+) -> Result<(Bound, QueryId)> {
+    let tree = grammar::parse(sql)?;
+    let [written] = &tree.statements[..] else {
+        return Err(onlap_pg::Error::unserved("one query"));
+    };
+    bind::bind_to_print(&tree, &written.statement, names, names.catalog(), column)
+}
+
+/// Words by which a moment is named that passes: the value they mean now is not the text's.
+const PASSING: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
+
+impl Facts for Printed<'_> {
+    fn relation(&self, oid: Oid) -> Result<Option<Called>> {
+        let Some(relation) = self.model.relation(oid) else { return Ok(None) };
+        let columns: Vec<Option<Word>> = match &relation.what {
+            What::Table(table) => {
+                table.columns.iter().map(|column| Some(column.name.as_str().into())).collect()
+            }
+            What::System(definition) => {
+                definition.columns.iter().map(|(name, _)| Some((*name).into())).collect()
+            }
+            _ => {
+                let columns = view_columns(self.view, oid).into_iter();
+                columns.map(|(name, _)| Some(name.into())).collect()
+            }
+        };
+        let schema = match self.view.is_own_temporary(&relation.name.schema) {
+            true => TEMPORARY,
+            false => &relation.name.schema,
+        };
+        Ok(Some(Called {
+            schema: schema.into(),
+            name: relation.name.name.as_str().into(),
+            visible: self.model.is_visible(relation),
+            columns,
+        }))
+    }
+
+    fn composite(&self, row: Oid) -> Option<Vec<Word>> {
+        let of = self.names.composite(row)?;
+        Some(of.columns.iter().map(|column| column.name.clone()).collect())
+    }
+
+    fn shown(&self, ty: TypeRef, text: &str) -> Result<String> {
+        let is_time = matches!(ty.oid, 1082 | 1083 | 1114 | 1184 | 1266);
+        let lower = text.to_ascii_lowercase();
+        if is_time && PASSING.iter().any(|word| lower.contains(word)) {
+            return Ok(text.to_string());
+        }
+        let of = PgType { oid: ty.oid, modifier: ty.modifier };
+        // What names something that is there no more stays as it was written.
+        Ok(self.reader.shown_text(of, text).unwrap_or_else(|_| text.to_string()))
+    }
+
+    fn room(&self, _: usize) -> Result<()> {
+        self.view.scope.plan_goes_on().map_err(|e: SqlError| of_sql(&e))
+    }
+}

@@ -1,0 +1,10 @@
+CREATE TABLE t (a int PRIMARY KEY, b text, c numeric(10,2), d date, e timestamptz, f boolean);
+CREATE TABLE u (a int, b varchar(20), g bigint, h char(5), "Odd name" int);
+CREATE TABLE w (a bigint, b text, k int[], l text[], m jsonb);
+CREATE TABLE moments (i interval, ts timestamp, tz timestamptz, ti time, tt timetz, da date);
+CREATE TABLE numbers (s smallint, n int, l bigint, r real, x double precision, q numeric, y bytea, z uuid);
+CREATE SCHEMA far;
+CREATE TABLE far.t (a int, z text);
+CREATE TABLE far.only_there (a int, z text);
+CREATE TABLE departments (id int PRIMARY KEY, parent int, name text);
+CREATE TABLE graph (f int, t int, label text);
