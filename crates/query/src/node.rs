@@ -116,6 +116,10 @@ pub enum Node {
     Part(Box<Part>),
     /// An array of which a part is written to.
     Store(Box<Store>),
+    /// A row of which fields are written to.
+    StoreFields(Box<crate::fields::StoreFields>),
+    /// A value that must keep to the conditions of a domain.
+    Domain(Box<Node>, Oid),
     /// Rows in their order: the kind of comparison, and per column `<` and `=` with both sides.
     RowCompare(Box<crate::logic::RowCompare>),
     /// A query.
@@ -193,6 +197,8 @@ impl Node {
             Node::Field(field) => field.eval(rows, env)?,
             Node::Part(part) => part.eval(rows, env)?,
             Node::Store(store) => store.eval(rows, env)?,
+            Node::StoreFields(store) => store.eval(rows, env)?,
+            Node::Domain(value, oid) => crate::fields::domain(value, *oid, rows, env)?,
             Node::RowCompare(compare) => compare.eval(rows, env)?,
             Node::Query(query) => query.eval(rows, env)?,
         })
@@ -219,6 +225,7 @@ impl Node {
             | Node::Wide(one)
             | Node::Pick(one, _)
             | Node::Moved(one, _)
+            | Node::Domain(one, _)
             | Node::ViaText(one, ..) => vec![one],
             Node::Case(arms, otherwise, _) => {
                 let arms = arms.iter().flat_map(|(when, then)| [&when.node, &then.node]);
@@ -234,6 +241,7 @@ impl Node {
             Node::Field(field) => vec![&field.row],
             Node::Part(part) => part.children(),
             Node::Store(store) => store.children(),
+            Node::StoreFields(store) => store.children(),
             Node::RowCompare(compare) => compare.children(),
             Node::Query(query) => query.children(),
         }

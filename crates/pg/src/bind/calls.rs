@@ -332,6 +332,8 @@ impl Binder<'_> {
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
             Clause::IndexExpression => "index expressions",
             Clause::IndexFilter => "index predicates",
+            Clause::Check => "check constraints",
+            Clause::Default => "DEFAULT expressions",
             other => other.name(),
         };
         let text = format!("set-returning functions are not allowed in {name}");
@@ -401,6 +403,8 @@ impl Binder<'_> {
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
             Clause::IndexExpression => "index expressions",
             Clause::IndexFilter => "index predicates",
+            Clause::Check => "check constraints",
+            Clause::Default => "DEFAULT expressions",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");

@@ -3,7 +3,7 @@
 //! Into the columns of a batch, as the engine has them; integers and text without a detour. Full batches
 //! go to the transaction.
 
-use onlap::{Batch, ColumnId, DataType, Table, Vector, convert};
+use onlap::{Batch, DataType, Table, Vector, convert};
 
 use crate::catalog::Name;
 use crate::columns::{ColumnType, Types};
@@ -68,8 +68,7 @@ impl<'a> Sink<'a> {
         let target = |&at: &usize| Target { name: schema.columns[at].name.clone(), ty: types[at] };
         let left_out = schema.columns.iter().enumerate().filter(|(i, _)| !columns.contains(i));
         let computed = left_out.filter_map(|(at, column)| {
-            let id: ColumnId = column.id;
-            let expression = defaults::expression(view, schema.id, id)?;
+            let expression = defaults::computed(view, schema.id, column)?;
             Some((column.name.clone(), types[at], expression))
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
@@ -104,9 +103,21 @@ impl<'a> Sink<'a> {
     }
 
     /// NULL for the next column.
-    pub fn null(&mut self) {
+    ///
+    /// # Errors
+    /// The column's type is a domain, which refuses it.
+    pub fn null(&mut self) -> Result<()> {
+        let ty = self.targets[self.at].ty;
+        if ty.is_domain() {
+            let kept = self.reader.keep_null(ty);
+            if kept.is_err() {
+                self.failed = Some((self.at, None));
+            }
+            kept?;
+        }
         self.batch.columns[self.at].push_null();
         self.at += 1;
+        Ok(())
     }
 
     /// A value for the next column, as text.

@@ -5,7 +5,7 @@
 use super::definitions::Definition;
 use super::model::{Model, Relation};
 use super::rows::{Datum, Rows};
-use super::{classes, fixed};
+use super::{classes, fixed, made_types};
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::row;
@@ -59,12 +59,7 @@ pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
     }
     for made in view.objects.made_types().of_database(&view.database) {
         let schema = model.schema_oid(&made.name.schema);
-        // enum_in and its like.
-        let mut own = row![made.oid, &made.name.name, schema, made.owner, 4, true];
-        own.extend(row!["e", "E", false, true, ",", 0, 0, 0, made.array]);
-        own.extend(row![3506, 3507, 3532, 3533, 0, 0, 0]);
-        own.extend(row!["i", "p", false, 0, -1, 0, 0, Datum::Null, Datum::Null, Datum::Null]);
-        rows.push(own);
+        rows.push(made_types::row(view, made, schema.into()));
         let name = format!("_{}", made.name.name);
         let mut list = row![made.array, name, schema, made.owner, -1, false];
         list.extend(row!["b", "A", false, true, ",", 0, 6179, made.oid, 0]);
@@ -79,7 +74,7 @@ pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
 pub fn labels(view: &View, _: &Model) -> Rows {
     let mut rows = Rows::of("oid enumtypid enumsortorder enumlabel");
     for made in view.objects.made_types().of_database(&view.database) {
-        for label in &made.labels {
+        for label in made.labels() {
             rows.push(row![label.oid, made.oid, label.order, &label.text]);
         }
     }

@@ -88,7 +88,14 @@ impl Actions<'_> {
                 let one = defaults::columns(self.view, &[(column.ty, sql)], 1)?;
                 Ok(Some(convert::read_value(column.ty.engine, &one[0], 0)))
             }
-            _ => Ok(None),
+            _ => match defaults::of_domain(self.view, column.ty.pg) {
+                Some(_) if self.is_empty()? => Ok(None),
+                Some(sql) => {
+                    let one = defaults::columns(self.view, &[(column.ty, &sql)], 1)?;
+                    Ok(Some(convert::read_value(column.ty.engine, &one[0], 0)))
+                }
+                None => Ok(None),
+            },
         }
     }
 
