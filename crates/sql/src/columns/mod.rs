@@ -172,6 +172,14 @@ impl ColumnType {
         self.engine == other.engine && self.form == other.form && self.pg.oid == other.pg.oid
     }
 
+    /// Whether one of the two is a domain, and values are kept alike and mean the same below it.
+    pub fn is_same_below(self, other: ColumnType) -> bool {
+        let (own, below) = (self.base, other.base);
+        let fits = own.modifier == below.modifier || below.modifier < 0;
+        let is_kept = self.engine == other.engine && self.below().form == other.below().form;
+        (self.is_domain() || other.is_domain()) && own.oid == below.oid && fits && is_kept
+    }
+
     /// The name of the type, with its modifier.
     pub fn shown(self) -> String {
         names::format_type(self.pg)

@@ -154,13 +154,15 @@ pub(super) fn take(catalog: &Catalog, ty: ColumnType, bytes: &[u8]) -> Option<Ve
 fn take_row(catalog: &Catalog, oid: Oid, mut bytes: &[u8]) -> Option<Vec<u8>> {
     let fields = fields(catalog, oid)?;
     let bytes = &mut bytes;
-    let head = (fixed(bytes)?, u16::from_le_bytes(fixed(bytes)?));
-    if head != ([FORM], fields.len() as u16) {
+    let (form, count) = (fixed(bytes)?, usize::from(u16::from_le_bytes(fixed(bytes)?)));
+    if form != [FORM] || count > fields.len() {
         return None;
     }
     let mut values = Vec::with_capacity(fields.len());
-    for (_, ty) in &fields {
-        values.push((ty.pg.oid, taken(catalog, *ty, &take_value(bytes)?)?));
+    for (at, (_, ty)) in fields.iter().enumerate() {
+        // Fields that the type got later are NULL.
+        let value = if at < count { take_value(bytes)? } else { Value::Null };
+        values.push((ty.pg.oid, taken(catalog, *ty, &value)?));
     }
     let names: Vec<&str> = fields.iter().map(|(name, _)| *name).collect();
     bytes.is_empty().then(|| build_named(&names, &values).ok()).flatten()

@@ -68,7 +68,9 @@ impl<'a> Sink<'a> {
         let target = |&at: &usize| Target { name: schema.columns[at].name.clone(), ty: types[at] };
         let left_out = schema.columns.iter().enumerate().filter(|(i, _)| !columns.contains(i));
         let computed = left_out.filter_map(|(at, column)| {
+            // As in PostgreSQL, NULL is not judged where no value is given.
             let expression = defaults::computed(view, schema.id, column)?;
+            let expression = Some(expression).filter(|sql| sql != defaults::NULL)?;
             Some((column.name.clone(), types[at], expression))
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
@@ -111,7 +113,7 @@ impl<'a> Sink<'a> {
         if ty.is_domain() {
             let kept = self.reader.keep_null(ty);
             if kept.is_err() {
-                self.failed = Some((self.at, None));
+                self.failed = Some((self.at, Some("null input".into())));
             }
             kept?;
         }
@@ -127,7 +129,7 @@ impl<'a> Sink<'a> {
     pub fn text(&mut self, bytes: &[u8]) -> Result<()> {
         let pushed = self.push_text(bytes);
         if pushed.is_err() {
-            self.failed = Some((self.at, Some(shown(bytes))));
+            self.failed = Some((self.at, Some(format!("\"{}\"", shown(bytes)))));
         }
         self.bytes += bytes.len() + 8;
         self.at += 1;
@@ -258,7 +260,7 @@ impl<'a> Sink<'a> {
         }
         match &self.failed {
             Some((at, Some(text))) => {
-                place += &format!(", column {}: \"{text}\"", self.targets[*at].name);
+                place += &format!(", column {}: {text}", self.targets[*at].name);
             }
             Some((at, None)) => place += &format!(", column {}", self.targets[*at].name),
             None => {}

@@ -113,7 +113,7 @@ impl<'a> Collector<'a> {
             match said.rule {
                 ColumnRule::Primary(_) => self.primary(name, own())?,
                 ColumnRule::Unique(not_distinct, _) => self.unique(name, own(), *not_distinct)?,
-                ColumnRule::Check(check) => self.check(name, check, Some(&column.name))?,
+                ColumnRule::Check(check, _) => self.check(name, check, Some(&column.name))?,
                 ColumnRule::References(key) => self.foreign(name, key, own())?,
                 _ => {}
             }

@@ -16,6 +16,9 @@ use crate::query::{Bound, stored};
 use crate::types::{Cell, PgType};
 use crate::view::View;
 
+/// What stands for a value that is left out, and that must keep to a domain.
+pub const NULL: &str = "NULL";
+
 /// The name under which the default of a column is kept.
 pub fn key(table: TableId, column: ColumnId) -> String {
     format!("{}:{}", table.0, column.0)
@@ -34,6 +37,9 @@ pub fn computed(view: &View, table: TableId, column: &ColumnSchema) -> Option<St
         return Some(own);
     }
     let ty = view.objects.column_types().of_table(table)?.get(&column.id)?;
+    if column.default.is_some() {
+        return None;
+    }
     of_domain(view, *ty)
 }
 
@@ -45,7 +51,7 @@ pub fn of_domain(view: &View, ty: PgType) -> Option<String> {
     }
     let mut domains = std::iter::successors(types.domain(ty.oid), |of| types.domain(of.base.oid));
     let judges = domains.any(|domain| domain.not_null || !domain.checks.is_empty());
-    judges.then(|| "NULL".to_string())
+    judges.then(|| NULL.to_string())
 }
 
 /// Values of computed defaults for so many rows, one column each.

@@ -48,7 +48,10 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
 
 /// The OID of a relation's owner.
 pub fn owner_of(view: &View, relation: &Relation) -> u32 {
-    view.judge.rights().owner(Sight::place(relation).1)
+    match relation.what {
+        What::Composite(_, owner, _) => owner,
+        _ => view.judge.rights().owner(Sight::place(relation).1),
+    }
 }
 
 /// The columns of a view, as they were when it was made: what it reads keeps their types.
@@ -89,6 +92,7 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
             ("is_called".into(), PgType::new(oid::BOOL)),
         ],
         What::View(_) => view_columns(view, relation.oid),
+        What::Composite(_, _, fields) => fields.clone(),
         What::System(definition) => {
             definition.columns.iter().map(|(name, ty)| ((*name).to_string(), *ty)).collect()
         }
@@ -130,7 +134,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             0,
             owner_of(view, relation),
             method,
-            if is_view { 0 } else { relation.oid },
+            if matches!(kind, "v" | "c") { 0 } else { relation.oid },
             0,
             0,
             -1.0,
@@ -156,7 +160,6 @@ fn classes(view: &View, model: &Model) -> Rows {
             Datum::from(grants::shown_of(view, relation)),
         ]);
     }
-    made_types::classes(view, model, &mut rows);
     rows
 }
 
@@ -232,12 +235,6 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 acl: grants::shown_of_column(view, relation, number).into(),
             };
             rows.push(attribute(view, (relation.oid, number), name, ty, more));
-        }
-    }
-    for (_, relation, _, fields) in made_types::composites(view, model) {
-        for (n, (name, ty)) in fields.iter().enumerate() {
-            let place = (relation, n as u32 + 1);
-            rows.push(attribute(view, place, name.clone(), *ty, More::default()));
         }
     }
     rows

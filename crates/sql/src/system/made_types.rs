@@ -1,7 +1,7 @@
 //! What do the catalogs say of types that databases made?
 //!
-//! Enums, domains and composite types in pg_type; the conditions of domains in pg_constraint; composite types as relations
-//! in pg_class, their fields in pg_attribute; what the standard says of domains.
+//! Enums, domains and composite types in pg_type; the conditions of domains in pg_constraint; what the standard says of
+//! domains. Composite types are relations of the [`Model`], too.
 
 use onlap_pg::catalog::{self, Table};
 
@@ -146,30 +146,6 @@ pub fn constraints(view: &View, model: &Model, rows: &mut Rows) {
             row.extend(row![Datum::Null, Datum::Null, &check.sql]);
             rows.push(row);
         }
-    }
-}
-
-/// Composite types of the database: OID, name and schema of the relation, its own OID, its owner, its fields.
-pub fn composites<'a>(
-    view: &'a View,
-    model: &'a Model,
-) -> impl Iterator<Item = (&'a Made, u32, i64, &'a [(String, PgType)])> {
-    let made = view.objects.made_types().of_database(&view.database);
-    made.filter_map(|made| {
-        let of = made.composite()?;
-        let schema = i64::from(model.schema_oid(&made.name.schema));
-        Some((made, of.relation, schema, &of.fields[..]))
-    })
-}
-
-/// Composite types, in pg_class.
-pub fn classes(view: &View, model: &Model, rows: &mut Rows) {
-    for (made, relation, schema, fields) in composites(view, model) {
-        let mut row = row![relation, &made.name.name, schema, made.oid, 0, made.owner, 0, 0, 0];
-        row.extend(row![0, 0.0, 0, 0, false, false, "p", "c", fields.len(), 0]);
-        row.extend(row![false, false, false, false, false, true, "n", false, 0, "0", "0"]);
-        row.push(Datum::Null);
-        rows.push(row);
     }
 }
 

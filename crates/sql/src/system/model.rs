@@ -13,6 +13,7 @@ use super::definitions::{self, Definition};
 use crate::catalog::names::{TEMPORARY, quote, temporary};
 use crate::catalog::{Kind, Name, bound, oids};
 use crate::error::Result;
+use crate::types::PgType;
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
 
 /// Something that pg_class has a row of.
@@ -37,6 +38,8 @@ pub enum What {
     Sequence(SequenceSchema),
     /// A view's query.
     View(String),
+    /// A composite type: its OID, its owner, its fields.
+    Composite(u32, u32, Vec<(String, PgType)>),
     /// A table of the system.
     System(Arc<Definition>),
 }
@@ -49,6 +52,7 @@ impl Relation {
             What::Index(..) => "i",
             What::Sequence(_) => "S",
             What::View(_) => "v",
+            What::Composite(..) => "c",
             What::System(definition) if definition.is_view => "v",
             What::System(_) => "r",
         }
@@ -118,6 +122,12 @@ impl Model {
             if database == view.database {
                 let oid = oids::of_object(object.number);
                 relations.push(Relation { oid, name, what: What::View(String::new()) });
+            }
+        }
+        for made in view.objects.made_types().of_database(&view.database) {
+            if let Some(of) = made.composite() {
+                let what = What::Composite(made.oid, made.owner, of.fields.clone());
+                relations.push(Relation { oid: of.relation, name: made.name.clone(), what });
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));

@@ -3,7 +3,7 @@
 //! PostgreSQL has a composite type for each, and one for arrays of it; clients look them up when a column is a whole row.
 
 use super::definitions::Definition;
-use super::model::{Model, Relation};
+use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::{classes, fixed, made_types};
 use crate::catalog::oids;
@@ -14,6 +14,9 @@ use crate::view::View;
 
 /// The type of a relation's rows; 0 where it has none.
 pub fn of(relation: &Relation) -> u32 {
+    if let What::Composite(row, ..) = relation.what {
+        return row;
+    }
     let has_rows = matches!(relation.kind(), "r" | "v");
     if has_rows { oids::of_row(relation.oid) } else { 0 }
 }
@@ -37,7 +40,9 @@ pub fn fields(view: &View, row: u32) -> Option<Vec<(String, PgType)>> {
 pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
     let Some(mut rows) = fixed::rows(definition) else { return Ok(None) };
     let model = Model::of(view)?;
-    for relation in model.relations.iter().filter(|relation| shown_of(relation) != 0) {
+    let is_composite = |relation: &&Relation| matches!(relation.what, What::Composite(..));
+    let with_rows = model.relations.iter().filter(|relation| !is_composite(relation));
+    for relation in with_rows.filter(|relation| shown_of(relation) != 0) {
         let schema = model.schema_oid(&relation.name.schema);
         let owner = classes::owner_of(view, relation);
         let (row, array) = (of(relation), of(relation) + 1);

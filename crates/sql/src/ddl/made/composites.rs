@@ -71,7 +71,8 @@ fn add(
 fn field_type(view: &View, source: Source<'_>, attribute: &Attribute) -> Result<PgType> {
     let names = Names::new(view);
     let found = bind::type_named(source.tree, &attribute.ty, &names, names.catalog());
-    let found = found.map_err(|e| sql_error(&e, source.text))?;
+    // PostgreSQL gives no place to what is wrong with a field.
+    let found = found.map_err(|e| sql_error(&e, source.text).nowhere())?;
     let pg = PgType { oid: found.oid, modifier: found.modifier };
     crate::ddl::view::no_pseudo_type(&attribute.name, pg)?;
     if let Some(name) = &attribute.collation {
@@ -93,9 +94,22 @@ pub fn depth(view: &View, oid: u32) -> usize {
     1 + made.what.parts().iter().map(|ty| depth(view, ty.oid)).max().unwrap_or(0)
 }
 
-/// The fields of a type that is no column's.
-fn fields_of(view: &View, made: &Made) -> Result<Composite> {
+/// A type without a field.
+///
+/// # Errors
+/// `0A000`: a column has the type.
+pub fn without(view: &View, made: &Made, name: &str) -> Result<Made> {
+    let mut of = fields_of(view, made, false)?;
+    of.fields.retain(|(field, _)| field != name);
+    Ok(Made { what: What::Composite(of), ..made.clone() })
+}
+
+/// The fields of a type that is no column's, or whose rows just get more of them.
+fn fields_of(view: &View, made: &Made, adds: bool) -> Result<Composite> {
     let of = made.composite().ok_or_else(|| not_a(view, made, "composite type"))?;
+    if adds {
+        return Ok(of.clone());
+    }
     if let Some((table, column, _)) = columns_with(view, made)?.first() {
         let text = format!(
             "cannot alter type \"{}\" because column \"{}.{column}\" uses it",
@@ -121,7 +135,8 @@ pub fn change(
     changes: &[AttributeChange],
     client: &mut dyn Client,
 ) -> Result<Option<Made>> {
-    let mut of = fields_of(view, made)?;
+    let adds = changes.iter().all(|change| matches!(change, AttributeChange::Add(_)));
+    let mut of = fields_of(view, made, adds)?;
     for change in changes {
         match change {
             AttributeChange::Add(attribute) => {

@@ -5,6 +5,7 @@ use onlap_pg::ast::{
     ColumnRule, Constraint, CreateDomain, Said, TableRule, TypeChange, TypeName,
 };
 use onlap_pg::catalog::Kind;
+use onlap_pg::grammar::{Keyword, Kind as Token, Tokens};
 use onlap_pg::{TypeRef, bind};
 
 use super::composites::{MAX_DEPTH, depth};
@@ -68,7 +69,8 @@ pub fn create(
                 }
                 domain.not_null = not;
             }
-            ColumnRule::Check(_) => {}
+            ColumnRule::Check(_, true) => return Err(inherits()),
+            ColumnRule::Check(_, false) => {}
             ColumnRule::Collate(name) => collation(name)?,
             ColumnRule::Unique(..) => return refuse("unique"),
             ColumnRule::Primary(_) => return refuse("primary key"),
@@ -83,7 +85,7 @@ pub fn create(
         }
     }
     for rule in &create.rules {
-        if let ColumnRule::Check(said) = &rule.rule {
+        if let ColumnRule::Check(said, _) = &rule.rule {
             let named = rule.name.as_deref();
             let check = check(session, view, source, (&name.name, &domain), (named, said))?;
             domain.checks.push(check);
@@ -151,12 +153,31 @@ fn check(
     let names = Names::new(view);
     bind::check(source.tree, said.expr, below(view, domain.base), &names, names.catalog())
         .map_err(|e| sql_error(&e, source.text).nowhere())?;
-    let sql = kept(view, source, said.span);
+    let sql = upper(kept(view, source, said.span));
     let oid = oids::of_object(session.instance.take_number());
     let check = Check { name: own, sql, oid, valid: true };
     // What has no kernel is refused now.
     condition(view, domain, &check)?;
     Ok(check)
+}
+
+/// A condition with VALUE as PostgreSQL writes it.
+fn upper(mut sql: String) -> String {
+    let places: Vec<usize> = {
+        let tokens = Tokens::of(&sql).all;
+        let is_dot = |at: Option<usize>| {
+            at.and_then(|at| tokens.get(at)).is_some_and(|token| token.kind == Token::Char('.'))
+        };
+        let is_value = |(at, token): &(usize, &onlap_pg::grammar::Token)| {
+            token.kind == Token::Word(Keyword::Value) && !is_dot(at.checked_sub(1))
+        };
+        let found = tokens.iter().enumerate().filter(is_value);
+        found.map(|(_, token)| token.start as usize).collect()
+    };
+    for at in places {
+        sql.replace_range(at..at + "VALUE".len(), "VALUE");
+    }
+    sql
 }
 
 /// A type below domains.
@@ -280,8 +301,7 @@ fn added(
         TableRule::Foreign(..) => return refuse("foreign key"),
     };
     if constraint.judged.no_inherit {
-        let text = "check constraints for domains cannot be marked NO INHERIT";
-        return Err(SqlError::new("42P17", text));
+        return Err(inherits());
     }
     let named = constraint.name.as_deref();
     let check = check(session, view, source, (&made.name.name, domain), (named, said))?;
@@ -290,6 +310,10 @@ fn added(
     }
     validate(view, made, domain, &check)?;
     Ok(check)
+}
+
+fn inherits() -> SqlError {
+    SqlError::new("42P17", "check constraints for domains cannot be marked NO INHERIT")
 }
 
 /// Fails where a value that is kept does not meet a condition.

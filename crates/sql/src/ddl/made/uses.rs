@@ -1,6 +1,6 @@
 //! What uses a type, and DROP TYPE and DOMAIN.
 
-use onlap_pg::ast::{Drop, DropKind, Statement};
+use onlap_pg::ast::{Drop, DropKind, Path, Statement};
 use onlap_pg::grammar;
 
 use super::texts::domain_names;
@@ -10,6 +10,7 @@ use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, Objects, oids};
 use crate::columns::Types;
 use crate::deep::Depth;
+use crate::ddl::RelationKind;
 use crate::ddl::change::notice;
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
@@ -174,6 +175,9 @@ pub fn drop(
     let mut found: Vec<Made> = Vec::new();
     for name in &drop.names {
         match find(view, &strings(name)) {
+            Err(e) if e.state() == state::NO_OBJECT && is_other(view, name, drop.kind)?.is_some() => {
+                return Err(is_other(view, name, drop.kind)?.unwrap_or(e));
+            }
             Err(e) if drop.skip && matches!(e.state(), state::NO_OBJECT | state::NO_SCHEMA) => {
                 notice(client, "00000", format!("{}, skipping", e.message()));
             }
@@ -209,6 +213,31 @@ pub fn drop(
         session.put(Kind::Type, &made.name.engine(&view.database), None)?;
     }
     Ok(if drop.kind == DropKind::Domain { "DROP DOMAIN" } else { "DROP TYPE" }.into())
+}
+
+/// What is wrong with DROP of a type that is the system's, or that of a relation's rows.
+fn is_other(view: &View, name: &Path, kind: DropKind) -> Result<Option<SqlError>> {
+    let parts = strings(name);
+    let system = parts.last().and_then(|name| crate::query::catalog().type_named(name));
+    let relation = crate::ddl::alter::relation(view, &parts)?;
+    if kind == DropKind::Domain {
+        let is_there = system.is_some() || relation.is_some();
+        let text = format!("\"{}\" is not a domain", parts.join("."));
+        return Ok(is_there.then(|| SqlError::new("42809", text)));
+    }
+    if let Some(ty) = system {
+        let text = format!(
+            "cannot drop type {} because it is required by the database system",
+            ty.shown
+        );
+        return Ok(Some(SqlError::new(state::IN_USE, text)));
+    }
+    Ok(relation.map(|(name, kind)| {
+        let what = if kind == RelationKind::View { "view" } else { "table" };
+        let name = name.name;
+        let text = format!("cannot drop type {name} because {what} {name} requires it");
+        SqlError::new(state::IN_USE, text).hint(format!("You can drop {what} {name} instead."))
+    }))
 }
 
 fn in_use(view: &View, made: &Made, users: &[Dependent]) -> SqlError {
@@ -265,7 +294,15 @@ fn cascade(
             hold(session, view, &made)?;
             session.put(Kind::Type, &made.name.engine(&view.database), None)
         }
-        User::View(_) | User::Field(..) => {
+        User::Field(made, name) => {
+            hold(session, view, &made)?;
+            // Other fields may have gone with the same statement.
+            let objects = view.instance.objects().with(&session.current()?.pending);
+            let Some(now) = objects.made_types().get(made.oid) else { return Ok(()) };
+            let made = super::composites::without(view, now, &name)?;
+            super::put(session, &made)
+        }
+        User::View(_) => {
             let shown = user.shown(view);
             Err(SqlError::unsupported("DROP … CASCADE of a type that this has").detail(shown))
         }
