@@ -271,9 +271,7 @@ impl Compiler<'_> {
             Expr::Grouping(_, _, up) => self.calculated(id, *up, ty, "GROUPING here"),
             Expr::Aggregate(call) => self.calculated(id, call.up, ty, "an aggregate here"),
             Expr::WindowCall(_) => Err(unsupported("a call over a window here")),
-            Expr::StoreFields(row, values, numbers) => {
-                self.store_fields(*row, values, numbers, ty)
-            }
+            Expr::StoreFields(row, values, numbers) => self.store_fields(*row, values, numbers, ty),
             Expr::ConvertRow(_) => Err(unsupported("a conversion of rows")),
             Expr::RowColumn(number, at) => self.row_column(*number, *at, ty),
             // What it is comes later.

@@ -73,7 +73,12 @@ impl Binder<'_> {
     }
 
     /// A default as a value of a type.
-    pub(super) fn column_default(&mut self, value: ExprId, name: &str, ty: TypeRef) -> Result<ExprId> {
+    pub(super) fn column_default(
+        &mut self,
+        value: ExprId,
+        name: &str,
+        ty: TypeRef,
+    ) -> Result<ExprId> {
         let operand = self.operand(value);
         match resolve::convert(self.catalog, operand, ty, Context::Assignment)? {
             Some(conversion) => self.converted(value, &conversion),

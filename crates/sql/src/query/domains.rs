@@ -127,9 +127,9 @@ impl Judge {
     fn new(view: &View, domain: Oid) -> Result<Judge> {
         let line = line(view, domain);
         let types = view.objects.made_types();
-        let own = line.last().ok_or_else(|| {
-            Error::new("XX001", format!("a domain is not there: OID {domain}"))
-        })?;
+        let own = line
+            .last()
+            .ok_or_else(|| Error::new("XX001", format!("a domain is not there: OID {domain}")))?;
         let (env, asked) = env(view);
         let (mut checks, mut not_null) = (Vec::new(), false);
         for made in &line {
@@ -169,10 +169,8 @@ impl Judge {
             }
             let unmet = condition.first_unmet(&left, &self.env)?;
             let Some(row) = unmet else { continue };
-            let text = format!(
-                "value for domain {} violates check constraint \"{name}\"",
-                self.shown
-            );
+            let text =
+                format!("value for domain {} violates check constraint \"{name}\"", self.shown);
             let about = About { constraint: Some(name.clone()), ..self.about.clone() };
             failed = Some(Error::new("23514", text).about(about));
             left = left.slice(0, row);

@@ -226,7 +226,9 @@ impl Session for Asked {
     fn fields(&self, row: Oid) -> Option<Fields> {
         let look = || {
             if let Some(of) = self.view.objects.made_types().composite(row) {
-                return Some(of.fields.iter().map(|(name, ty)| (name.clone(), of_pg(*ty))).collect());
+                return Some(
+                    of.fields.iter().map(|(name, ty)| (name.clone(), of_pg(*ty))).collect(),
+                );
             }
             let fields = row_types::fields(&self.view, row)?.into_iter();
             Some(fields.map(|(name, ty)| (name, of_pg(ty))).collect())

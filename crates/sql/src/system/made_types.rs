@@ -124,17 +124,16 @@ fn domains<'a>(
     })
 }
 
-/// A condition as pg_get_constraintdef writes it.
-pub fn definition(check: &Check) -> String {
-    let valid = if check.valid { "" } else { " NOT VALID" };
-    format!("CHECK (({})){valid}", check.sql)
-}
-
-/// The condition of an OID.
-pub fn check(view: &View, oid: u32) -> Option<String> {
+/// The condition of an OID as pg_get_constraintdef writes it; with fewer parentheses where it is to be pretty.
+pub fn check(view: &View, oid: u32, pretty: bool) -> Option<String> {
     let made = view.objects.made_types().of_database(&view.database);
     let mut checks = made.filter_map(Made::domain).flat_map(|domain| &domain.checks);
-    checks.find(|check| check.oid == oid).map(definition)
+    let Check { sql, valid, .. } = checks.find(|check| check.oid == oid)?;
+    let valid = if *valid { "" } else { " NOT VALID" };
+    Some(match pretty || sql == "VALUE" {
+        true => format!("CHECK ({sql}){valid}"),
+        false => format!("CHECK (({sql})){valid}"),
+    })
 }
 
 /// Conditions of domains, in pg_constraint.

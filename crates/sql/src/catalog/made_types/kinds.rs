@@ -99,7 +99,8 @@ impl What {
     pub fn body(&self) -> Json {
         match self {
             What::Enum(labels) => {
-                let label = |label: &Label| json!([label.text, format!("{:?}", label.order), label.oid]);
+                let label =
+                    |label: &Label| json!([label.text, format!("{:?}", label.order), label.oid]);
                 json!({ "labels": labels.iter().map(label).collect::<Vec<Json>>() })
             }
             What::Domain(domain) => json!({ "domain": domain.body() }),
@@ -115,8 +116,7 @@ impl What {
     pub fn describe(&self, ty: &mut Type) {
         match self {
             What::Enum(labels) => {
-                let label =
-                    |l: &Label| Known { order: l.order, text: Cow::Owned(l.text.clone()) };
+                let label = |l: &Label| Known { order: l.order, text: Cow::Owned(l.text.clone()) };
                 ty.labels = labels.iter().map(label).collect();
             }
             What::Domain(domain) => {

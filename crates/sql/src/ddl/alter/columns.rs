@@ -224,7 +224,9 @@ impl Actions<'_> {
         }
         if column.default.is_some() {
             let text = "ALTER COLUMN TYPE to a domain of a column with a default";
-            return Err(SqlError::unsupported(text).hint("Drop the default, and set it again then."));
+            return Err(
+                SqlError::unsupported(text).hint("Drop the default, and set it again then.")
+            );
         }
         let text = format!(
             "SELECT {}::{} FROM {}.{}",

@@ -147,8 +147,10 @@ pub fn change(
                 add(view, source, &mut of.fields, attribute, taken)?;
                 let (_, ty) = of.fields.last().expect("it was added");
                 if contains(view, ty.oid, made.oid) {
-                    let text =
-                        format!("composite type {} cannot be made a member of itself", shown(view, made));
+                    let text = format!(
+                        "composite type {} cannot be made a member of itself",
+                        shown(view, made)
+                    );
                     return Err(SqlError::new("42P16", text));
                 }
             }
@@ -164,12 +166,13 @@ pub fn change(
             AttributeChange::Type(attribute) => {
                 let ty = field_type(view, source, attribute)?;
                 let field = of.fields.iter_mut().find(|(field, _)| **field == *attribute.name);
-                let none =
-                    || SqlError::new(state::NO_COLUMN, missing(made, &attribute.name));
+                let none = || SqlError::new(state::NO_COLUMN, missing(made, &attribute.name));
                 field.ok_or_else(none)?.1 = ty;
                 if contains(view, ty.oid, made.oid) {
-                    let text =
-                        format!("composite type {} cannot be made a member of itself", shown(view, made));
+                    let text = format!(
+                        "composite type {} cannot be made a member of itself",
+                        shown(view, made)
+                    );
                     return Err(SqlError::new("42P16", text));
                 }
             }
@@ -195,8 +198,7 @@ pub fn rename(view: &View, made: &Made, (from, to): (&str, &str)) -> Result<Made
     let none = || SqlError::new(state::NO_COLUMN, format!("column \"{from}\" does not exist"));
     let at = at.ok_or_else(none)?;
     if of.fields.iter().any(|(field, _)| *field == *to) {
-        let text =
-            format!("column \"{to}\" of relation \"{}\" already exists", made.name.name);
+        let text = format!("column \"{to}\" of relation \"{}\" already exists", made.name.name);
         return Err(SqlError::new("42701", text));
     }
     of.fields[at].0 = to.to_string();

@@ -1,9 +1,7 @@
 //! Domains: CREATE DOMAIN and what ALTER DOMAIN does.
 
 use arrow_array::{Array, ArrayRef};
-use onlap_pg::ast::{
-    ColumnRule, Constraint, CreateDomain, Said, TableRule, TypeChange, TypeName,
-};
+use onlap_pg::ast::{ColumnRule, Constraint, CreateDomain, Said, TableRule, TypeChange, TypeName};
 use onlap_pg::catalog::Kind;
 use onlap_pg::grammar::{Keyword, Kind as Token, Tokens};
 use onlap_pg::{TypeRef, bind};
@@ -261,12 +259,7 @@ fn missing(made: &Made, name: &str) -> String {
     format!("constraint \"{name}\" of domain \"{}\" does not exist", made.name.name)
 }
 
-fn rename(
-    view: &View,
-    made: &Made,
-    domain: &mut Domain,
-    (from, to): (&str, &str),
-) -> Result<()> {
+fn rename(view: &View, made: &Made, domain: &mut Domain, (from, to): (&str, &str)) -> Result<()> {
     let shown = shown(view, made);
     let at = domain.checks.iter().position(|check| check.name == from);
     let none = || {

@@ -137,4 +137,3 @@ fn between(labels: &[Label], at: usize) -> Result<f64> {
         false => Err(SqlError::unsupported("another label between these two")),
     }
 }
-

@@ -94,7 +94,9 @@ pub fn alter(
     let tag = if alter.domain { "ALTER DOMAIN" } else { "ALTER TYPE" };
     let parts = strings(&alter.name);
     let made = match find(view, &parts) {
-        Err(e) if e.state() == state::NO_OBJECT => return Err(of_others(view, &parts, alter).unwrap_or(e)),
+        Err(e) if e.state() == state::NO_OBJECT => {
+            return Err(of_others(view, &parts, alter).unwrap_or(e));
+        }
         made => made?,
     };
     if alter.domain && made.domain().is_none() {
@@ -122,15 +124,11 @@ pub fn alter(
             let neighbour = beside.as_ref().map(|(before, text)| (*before, &**text));
             enums::add(session, &made, (label, *skip), neighbour, client)?
         }
-        TypeChange::RenameLabel(from, to) => {
-            Some(enums::rename(session, view, &made, (from, to))?)
-        }
+        TypeChange::RenameLabel(from, to) => Some(enums::rename(session, view, &made, (from, to))?),
         TypeChange::Attributes(changes) => {
             composites::change(view, source, &made, changes, client)?
         }
-        TypeChange::RenameAttribute(from, to) => {
-            Some(composites::rename(view, &made, (from, to))?)
-        }
+        TypeChange::RenameAttribute(from, to) => Some(composites::rename(view, &made, (from, to))?),
         change => domains::change(session, view, source, (&made, change), client)?,
     };
     if let Some(made) = changed {
@@ -149,7 +147,9 @@ fn not_a(view: &View, made: &Made, kind: &str) -> SqlError {
 fn of_others(view: &View, parts: &[String], alter: &AlterType) -> Option<SqlError> {
     let catalog = crate::query::catalog();
     if let Some(ty) = parts.last().and_then(|name| catalog.type_named(name)) {
-        return alter.domain.then(|| SqlError::new("42809", format!("{} is not a domain", ty.shown)));
+        return alter
+            .domain
+            .then(|| SqlError::new("42809", format!("{} is not a domain", ty.shown)));
     }
     let (name, _) = super::alter::relation(view, parts).ok()??;
     let text = match alter.domain {
@@ -188,4 +188,3 @@ fn move_to(session: &mut Session, view: &View, made: &Made, to: &Name) -> Result
     let from = made.name.engine(&view.database);
     session.rename(Kind::Type, &from, &to.engine(&view.database))
 }
-

@@ -139,4 +139,3 @@ pub fn domain_names(domain: &crate::catalog::made_types::Domain, made: &Made) ->
     let texts = domain.default.iter().chain(domain.checks.iter().map(|check| &check.sql));
     texts.into_iter().any(|sql| !places(&format!("{SELECT}{sql}"), made).is_empty())
 }
-

@@ -9,9 +9,9 @@ use crate::catalog::made_types::{Made, What};
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, Objects, oids};
 use crate::columns::Types;
-use crate::deep::Depth;
 use crate::ddl::RelationKind;
 use crate::ddl::change::notice;
+use crate::deep::Depth;
 use crate::error::{Result, SqlError, state};
 use crate::session::Session;
 use crate::source::{Source, strings};
@@ -35,7 +35,11 @@ impl User {
         match self {
             User::Column(table, column) => {
                 let seen = view.path().any(|schema| *schema == *table.schema);
-                let table = if seen { table.name.clone() } else { format!("{}.{}", table.schema, table.name) };
+                let table = if seen {
+                    table.name.clone()
+                } else {
+                    format!("{}.{}", table.schema, table.name)
+                };
                 format!("column {column} of table {table}")
             }
             User::View(engine) => format!("view {}", Name::of_engine(engine).1.name),
@@ -175,7 +179,9 @@ pub fn drop(
     let mut found: Vec<Made> = Vec::new();
     for name in &drop.names {
         match find(view, &strings(name)) {
-            Err(e) if e.state() == state::NO_OBJECT && is_other(view, name, drop.kind)?.is_some() => {
+            Err(e)
+                if e.state() == state::NO_OBJECT && is_other(view, name, drop.kind)?.is_some() =>
+            {
                 return Err(is_other(view, name, drop.kind)?.unwrap_or(e));
             }
             Err(e) if drop.skip && matches!(e.state(), state::NO_OBJECT | state::NO_SCHEMA) => {
@@ -226,10 +232,8 @@ fn is_other(view: &View, name: &Path, kind: DropKind) -> Result<Option<SqlError>
         return Ok(is_there.then(|| SqlError::new("42809", text)));
     }
     if let Some(ty) = system {
-        let text = format!(
-            "cannot drop type {} because it is required by the database system",
-            ty.shown
-        );
+        let text =
+            format!("cannot drop type {} because it is required by the database system", ty.shown);
         return Ok(Some(SqlError::new(state::IN_USE, text)));
     }
     Ok(relation.map(|(name, kind)| {
@@ -241,8 +245,7 @@ fn is_other(view: &View, name: &Path, kind: DropKind) -> Result<Option<SqlError>
 }
 
 fn in_use(view: &View, made: &Made, users: &[Dependent]) -> SqlError {
-    let text =
-        format!("cannot drop type {} because other objects depend on it", shown(view, made));
+    let text = format!("cannot drop type {} because other objects depend on it", shown(view, made));
     let line = |one: &Dependent| format!("{} depends on type {}", one.user.shown(view), one.of);
     let lines: Vec<String> = users.iter().map(line).collect();
     SqlError::new(state::IN_USE, text)
@@ -266,12 +269,7 @@ fn tell(view: &View, others: &[Dependent], client: &mut dyn Client) {
 }
 
 /// What uses a type that goes, goes too.
-fn cascade(
-    session: &mut Session,
-    view: &View,
-    user: User,
-    client: &mut dyn Client,
-) -> Result<()> {
+fn cascade(session: &mut Session, view: &View, user: User, client: &mut dyn Client) -> Result<()> {
     match user {
         User::Column(table, column) => {
             let text = format!(
