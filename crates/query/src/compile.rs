@@ -574,10 +574,8 @@ impl Compiler<'_> {
     ) -> Result<Node> {
         let value = operand.map(|operand| self.node(operand)).transpose()?;
         let at = if value.is_some() { self.new_place() } else { 0 };
-        if let Some(value) = &value {
-            if let Node::Const(value) = value {
-                self.frame().known.push((at, Arc::clone(value)));
-            }
+        if let Some(Node::Const(value)) = &value {
+            self.frame().known.push((at, Arc::clone(value)));
         }
         let made = self.case_arms(arms, otherwise, ty);
         if value.is_some() {

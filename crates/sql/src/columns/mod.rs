@@ -120,7 +120,7 @@ impl ColumnType {
     }
 
     /// The type below domains.
-    fn below(self) -> ColumnType {
+    pub fn below(self) -> ColumnType {
         match PgType::of_engine(self.engine) == self.base {
             true => ColumnType::own(self.engine),
             false => ColumnType { pg: self.base, ..self },

@@ -23,7 +23,12 @@ use crate::view::View;
 #[derive(Default)]
 pub struct Domains {
     known: Mutex<HashMap<Oid, Arc<Judge>>>,
+    /// How many conditions ask each other: those of a domain may have casts to it.
+    depth: usize,
 }
+
+/// More conditions than this do not ask each other.
+const MAX_DEPTH: usize = 16;
 
 /// The conditions of a domain and of those below it.
 struct Judge {
@@ -37,6 +42,11 @@ struct Judge {
 }
 
 impl Domains {
+    /// Asked by a condition.
+    pub fn within(depth: usize) -> Domains {
+        Domains { depth, ..Domains::default() }
+    }
+
     /// Asks whether all values of a column keep to a domain.
     ///
     /// # Errors
@@ -52,7 +62,10 @@ impl Domains {
         let judge = match known {
             Some(judge) => judge,
             None => {
-                let made = Arc::new(Judge::new(view, domain)?);
+                if self.depth >= MAX_DEPTH {
+                    return Err(Error::new("54001", "stack depth limit exceeded"));
+                }
+                let made = Arc::new(Judge::new(view, domain, self.depth + 1)?);
                 self.known.lock().insert(domain, Arc::clone(&made));
                 made
             }
@@ -110,8 +123,8 @@ pub fn condition(view: &View, sql: &str, base: TypeRef, env: &Arc<Env>) -> Resul
 }
 
 /// What conditions share.
-pub fn env(view: &View) -> (Arc<Env>, Arc<Asked>) {
-    let asked = Arc::new(Asked::of_conditions(view));
+pub fn env(view: &View, depth: usize) -> (Arc<Env>, Arc<Asked>) {
+    let asked = Arc::new(Asked::of_conditions(view, depth));
     let env = Arc::new(Env {
         catalog: Arc::clone(view.objects.made_types().catalog()),
         settings: settings(view),
@@ -124,13 +137,13 @@ pub fn env(view: &View) -> (Arc<Env>, Arc<Asked>) {
 }
 
 impl Judge {
-    fn new(view: &View, domain: Oid) -> Result<Judge> {
+    fn new(view: &View, domain: Oid, depth: usize) -> Result<Judge> {
         let line = line(view, domain);
         let types = view.objects.made_types();
         let own = line
             .last()
             .ok_or_else(|| Error::new("XX001", format!("a domain is not there: OID {domain}")))?;
-        let (env, asked) = env(view);
+        let (env, asked) = env(view, depth);
         let (mut checks, mut not_null) = (Vec::new(), false);
         for made in &line {
             let Some(of) = made.domain() else { continue };

@@ -108,10 +108,11 @@ impl Asked {
         }
     }
 
-    /// The session of conditions, which are calculated for values that were asked for before.
-    pub fn of_conditions(view: &View) -> Asked {
+    /// The session of conditions, which are calculated for values that were asked for before; `depth` conditions ask each
+    /// other.
+    pub fn of_conditions(view: &View, depth: usize) -> Asked {
         let memory = Mutex::new(Memory { is_given: true, ..Memory::default() });
-        Asked { memory, ..Asked::new(view) }
+        Asked { memory, domains: Domains::within(depth), ..Asked::new(view) }
     }
 
     /// What answers a function of PostgreSQL.

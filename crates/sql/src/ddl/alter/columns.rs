@@ -201,7 +201,7 @@ impl Actions<'_> {
         let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
         if old.is_same_below(ty) {
             self.must_keep_to(at, ty)?;
-        } else if !(is_same || is_named(old) && is_named(ty)) {
+        } else if !(is_same || is_named(old.below()) && is_named(ty)) {
             let types = self.view.objects.made_types().catalog();
             let (from, to) = (old.shown_in(types), ty.shown_in(types));
             let text = format!("ALTER COLUMN TYPE from {from} to {to}");

@@ -187,7 +187,7 @@ fn below(view: &View, ty: PgType) -> TypeRef {
 type Judged = (onlap_query::Condition, std::sync::Arc<onlap_query::Env>);
 
 fn condition(view: &View, domain: &Domain, check: &Check) -> Result<Judged> {
-    let (env, _) = domains::env(view);
+    let (env, _) = domains::env(view, 1);
     let made = domains::condition(view, &check.sql, below(view, domain.base), &env);
     Ok((made.map_err(|e| sql_error(&e, ""))?, env))
 }

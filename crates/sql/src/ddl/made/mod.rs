@@ -23,7 +23,7 @@ use crate::wire::Client;
 pub use composites::create as create_composite;
 pub use domains::create as create_domain;
 pub use enums::create as create_enum;
-pub use uses::{drop, drop_in_schema};
+pub use uses::{drop, drop_all, drop_in_schema};
 
 fn put(session: &mut Session, made: &Made) -> Result<()> {
     session.put(Kind::Type, &made.name.engine(&made.database), Some(made.body()))
@@ -163,6 +163,21 @@ fn of_others(view: &View, parts: &[String], alter: &AlterType) -> Option<SqlErro
 /// The name of a type as format_type writes it.
 fn shown(view: &View, made: &Made) -> String {
     view.objects.made_types().shown_to(view, made.oid).unwrap_or_else(|| made.shown(true))
+}
+
+/// Gives the types of some roles to another.
+///
+/// # Errors
+/// Those of [`hold`].
+pub fn give_all(session: &mut Session, view: &View, from: &[u32], to: u32) -> Result<()> {
+    let all = view.objects.made_types().of_database(&view.database);
+    let own: Vec<Made> = all.filter(|made| from.contains(&made.owner)).cloned().collect();
+    for made in own.into_iter().filter(|made| made.owner != to) {
+        hold(session, view, &made)?;
+        session.catalog_changed()?;
+        put(session, &Made { owner: to, ..made })?;
+    }
+    Ok(())
 }
 
 fn new_owner(view: &View, role: &Role) -> Result<u32> {

@@ -307,6 +307,33 @@ fn cascade(session: &mut Session, view: &View, user: User, client: &mut dyn Clie
     }
 }
 
+/// Drops the types of some roles.
+///
+/// # Errors
+/// Others use one.
+pub fn drop_all(session: &mut Session, view: &View, from: &[u32], cascade: bool) -> Result<()> {
+    let all = view.objects.made_types().of_database(&view.database);
+    let own: Vec<&Made> = all.filter(|made| from.contains(&made.owner)).collect();
+    let mut known: Vec<u32> = own.iter().map(|made| made.oid).collect();
+    for made in &own {
+        hold(session, view, made)?;
+        let others = dependents(view, &view.objects, made, &mut known)?;
+        match others.first() {
+            None => {}
+            Some(other) if cascade => {
+                return Err(SqlError::unsupported("DROP … CASCADE of a type that this has")
+                    .detail(other.user.shown(view)));
+            }
+            Some(_) => return Err(in_use(view, made, &others)),
+        }
+    }
+    for made in own {
+        session.catalog_changed()?;
+        session.put(Kind::Type, &made.name.engine(&view.database), None)?;
+    }
+    Ok(())
+}
+
 /// Drops the types of a schema that goes with all that is in it: its tables and views are gone already.
 ///
 /// # Errors
