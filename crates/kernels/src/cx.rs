@@ -1,10 +1,11 @@
 //! What does a kernel know of the statement that it works for?
 
-use onlap_pg::catalog::Catalog;
+use arrow_array::ArrayRef;
+use onlap_pg::catalog::{Catalog, Kind};
 use onlap_pg::value::{MAX_BYTES, Settings};
 use onlap_pg::{Error, Oid, Result, TypeRef};
 
-use crate::Datum;
+use crate::{Datum, repr};
 
 /// What only the session or the server knows.
 pub trait Session: Send + Sync {
@@ -39,6 +40,15 @@ pub trait Session: Send + Sync {
     fn fields(&self, row: Oid) -> Option<Vec<(String, TypeRef)>> {
         let _ = row;
         None
+    }
+
+    /// Asks whether values of what a domain is over, in a column, keep to its conditions.
+    ///
+    /// # Errors
+    /// `23502`, `23514`: one does not; those of the conditions.
+    fn keep_to(&self, domain: Oid, values: &ArrayRef) -> Result<()> {
+        let _ = (domain, values);
+        Err(Error::unserved("a domain is not supported here"))
     }
 
     /// Asks whether the statement is still wanted.
@@ -95,6 +105,9 @@ impl Session for Given<'_> {
     fn fields(&self, row: Oid) -> Option<Vec<(String, TypeRef)>> {
         self.0.fields(row)
     }
+    fn keep_to(&self, domain: Oid, values: &ArrayRef) -> Result<()> {
+        self.0.keep_to(domain, values)
+    }
     fn go_on(&self) -> Result<()> {
         self.0.go_on()
     }
@@ -123,6 +136,18 @@ impl Cx<'_> {
         }
         // What is small is part of the batch, which its step has asked for.
         if bytes < ASKED_BYTES { Ok(()) } else { self.session.room(bytes) }
+    }
+
+    /// Asks whether a value keeps to the conditions of a type, if that is a domain.
+    ///
+    /// # Errors
+    /// Those of [`Session::keep_to`].
+    pub fn keep_to(&self, oid: Oid, value: &Datum<'_>) -> Result<()> {
+        if self.catalog.get_type(oid).is_none_or(|ty| ty.kind != Kind::Domain) {
+            return Ok(());
+        }
+        let repr = repr(self.catalog, oid).expect("what a domain is over has values");
+        self.session.keep_to(oid, &Datum::column(repr, [value].into_iter())?)
     }
 
     /// Asks whether the statement is still wanted; loops over rows and bytes do so every thousand steps.

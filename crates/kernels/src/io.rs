@@ -18,8 +18,15 @@ fn unserved(cx: &Cx<'_>, oid: u32, what: &str) -> Error {
 /// A text that a value of a type is read from; the modifier is applied as an explicit cast of a literal does.
 ///
 /// # Errors
-/// The type's input function's.
+/// The type's input function's; of a domain those of its conditions.
 pub fn input(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>> {
+    let value = read(cx, ty, text)?;
+    cx.keep_to(ty.oid, &value)?;
+    Ok(value)
+}
+
+/// The same of what a domain is over.
+fn read(cx: &mut Cx<'_>, ty: TypeRef, text: &str) -> Result<Datum<'static>> {
     let settings = cx.settings;
     let (oid, modifier) = cx.catalog.base(ty.oid, ty.modifier);
     Ok(match oid {
@@ -121,8 +128,15 @@ pub fn output(cx: &mut Cx<'_>, oid: u32, value: &Datum<'_>, out: &mut String) ->
 /// A value in the binary form of its type.
 ///
 /// # Errors
-/// The type's receive function's.
+/// The type's receive function's; of a domain those of its conditions.
 pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>> {
+    let value = receive(cx, ty, bytes)?;
+    cx.keep_to(ty.oid, &value)?;
+    Ok(value)
+}
+
+/// The same of what a domain is over.
+fn receive(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>> {
     let (oid, modifier) = cx.catalog.base(ty.oid, ty.modifier);
     Ok(match oid {
         16 => match bytes {
@@ -164,7 +178,7 @@ pub fn recv(cx: &mut Cx<'_>, ty: TypeRef, bytes: &[u8]) -> Result<Datum<'static>
         _ if oid != 4072 && repr(cx.catalog, oid) == Some(Repr::Text) => {
             let text = std::str::from_utf8(bytes)
                 .map_err(|_| Error::new("22021", "invalid byte sequence for encoding \"UTF8\""))?;
-            return input(cx, ty, text);
+            return read(cx, ty, text);
         }
         _ => match crate::misc::io::recv(cx, (oid, modifier), bytes)? {
             Some(value) => value,

@@ -20,13 +20,26 @@ pub struct Error {
     pub position: Option<u32>,
     /// Whether PostgreSQL would do it, and Onlap does not.
     pub unserved: bool,
+    /// What it is about, for programs.
+    pub about: Option<Box<About>>,
+}
+
+/// The type of a database that an error is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Its schema.
+    pub schema: String,
+    /// Its name.
+    pub datatype: String,
+    /// The constraint that is violated.
+    pub constraint: Option<String>,
 }
 
 impl Error {
     /// An error with nothing but a message.
     pub fn new(state: &'static str, message: impl Into<String>) -> Error {
-        let (detail, hint, position) = (None, None, None);
-        Error { state, message: message.into(), detail, hint, position, unserved: false }
+        let (detail, hint, position, about) = (None, None, None, None);
+        Error { state, message: message.into(), detail, hint, position, unserved: false, about }
     }
 
     /// `0A000` for what PostgreSQL does and Onlap does not. What PostgreSQL itself refuses so is [`Error::new`].
@@ -43,6 +56,12 @@ impl Error {
     /// With what may help.
     pub fn hint(mut self, text: impl Into<String>) -> Error {
         self.hint = Some(text.into());
+        self
+    }
+
+    /// About a type of a database.
+    pub fn about(mut self, about: About) -> Error {
+        self.about = Some(Box::new(about));
         self
     }
 

@@ -269,11 +269,12 @@ impl Compiler<'_> {
                 self.row_compare(*order, operators, left, right)
             }
             Expr::SubQuery(sub) => self.subquery(sub, ty),
-            Expr::Domain(one) => self.node(*one),
+            Expr::Domain(one) => self.domain(*one, ty),
             Expr::Grouping(_, _, up) => self.calculated(id, *up, ty, "GROUPING here"),
             Expr::Aggregate(call) => self.calculated(id, call.up, ty, "an aggregate here"),
             Expr::WindowCall(_) => Err(unsupported("a call over a window here")),
-            Expr::ConvertRow(_) | Expr::StoreFields(..) => Err(unsupported("a conversion of rows")),
+            Expr::StoreFields(row, values, numbers) => self.store_fields(*row, values, numbers, ty),
+            Expr::ConvertRow(_) => Err(unsupported("a conversion of rows")),
             Expr::RowColumn(number, at) => self.row_column(*number, *at, ty),
             // What it is comes later.
             Expr::Default => self.constant(ty.oid, &Datum::Null),
@@ -575,12 +576,9 @@ impl Compiler<'_> {
         ty: TypeRef,
     ) -> Result<Node> {
         let value = operand.map(|operand| self.node(operand)).transpose()?;
-        let at = self.layout().width() + self.frame().placeholders.len() + 64;
-        if let Some(value) = &value {
-            self.frame().placeholders.push(at);
-            if let Node::Const(value) = value {
-                self.frame().known.push((at, Arc::clone(value)));
-            }
+        let at = if value.is_some() { self.new_place() } else { 0 };
+        if let Some(Node::Const(value)) = &value {
+            self.frame().known.push((at, Arc::clone(value)));
         }
         let made = self.case_arms(arms, otherwise, ty);
         if value.is_some() {

@@ -16,12 +16,14 @@ mod apply;
 mod build;
 mod change;
 mod compile;
+mod condition;
 mod containers;
 mod counted;
 mod distinct;
 mod entries;
 mod env;
 mod error;
+mod fields;
 mod frames;
 mod functions;
 mod group;
@@ -59,6 +61,7 @@ mod within;
 
 pub use build::{Output, OutputColumn, compile};
 pub use change::{Change, RowExprs, Source, Update, compile_change};
+pub use condition::Condition;
 pub use env::{
     Env, Facts, Locker, Order, ROW_ID, Restriction, RestrictionKind, Scanned, Tables, Values, View,
     Wanted,

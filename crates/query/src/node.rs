@@ -118,6 +118,10 @@ pub enum Node {
     Store(Box<Store>),
     /// A jsonb value of which a part is written to.
     StoreJson(Box<StoreJson>),
+    /// A row of which fields are written to.
+    StoreFields(Box<crate::fields::StoreFields>),
+    /// A value that must keep to the conditions of a domain.
+    Domain(Box<Node>, Oid),
     /// Rows in their order: the kind of comparison, and per column `<` and `=` with both sides.
     RowCompare(Box<crate::logic::RowCompare>),
     /// A query.
@@ -196,6 +200,8 @@ impl Node {
             Node::Part(part) => part.eval(rows, env)?,
             Node::Store(store) => store.eval(rows, env)?,
             Node::StoreJson(store) => store.eval(rows, env)?,
+            Node::StoreFields(store) => store.eval(rows, env)?,
+            Node::Domain(value, oid) => crate::fields::domain(value, *oid, rows, env)?,
             Node::RowCompare(compare) => compare.eval(rows, env)?,
             Node::Query(query) => query.eval(rows, env)?,
         })
@@ -222,6 +228,7 @@ impl Node {
             | Node::Wide(one)
             | Node::Pick(one, _)
             | Node::Moved(one, _)
+            | Node::Domain(one, _)
             | Node::ViaText(one, ..) => vec![one],
             Node::Case(arms, otherwise, _) => {
                 let arms = arms.iter().flat_map(|(when, then)| [&when.node, &then.node]);
@@ -238,6 +245,7 @@ impl Node {
             Node::Part(part) => part.children(),
             Node::Store(store) => store.children(),
             Node::StoreJson(store) => store.children(),
+            Node::StoreFields(store) => store.children(),
             Node::RowCompare(compare) => compare.children(),
             Node::Query(query) => query.children(),
         }

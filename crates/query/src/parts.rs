@@ -3,7 +3,7 @@
 //! A part of an array is taken by its bounds. A part of a jsonb is what its path leads to: keys as they are, indexes as texts.
 
 use onlap_kernels::Repr;
-use onlap_pg::bound::{Expr, ExprId, Subscript};
+use onlap_pg::bound::{ExprId, Subscript};
 use onlap_pg::catalog::oids;
 use onlap_pg::{Oid, Result, TypeRef};
 
@@ -26,20 +26,21 @@ impl Compiler<'_> {
     /// `0A000`: the part is written to; those of what it is made of.
     pub fn part(&mut self, part: &Subscript, ty: TypeRef) -> Result<Node> {
         if let Some(value) = part.assigned
+            && part.container_type == JSONB
             && self.has_placeholder(value)
         {
             return Err(unsupported("a part of this kind that is written to"));
+        }
+        if let Some(value) = part.assigned
+            && self.has_placeholder(value)
+        {
+            return self.part_of_part(part, value);
         }
         let container = self.node(part.container)?;
         if part.container_type == JSONB {
             return self.json_part(container, part);
         }
-        let bounds = |compiler: &mut Self, ids: &[Option<ExprId>]| {
-            let node = |id: &Option<ExprId>| id.map(|id| compiler.node(id)).transpose();
-            ids.iter().map(node).collect::<Result<Vec<_>>>()
-        };
-        let (upper, lower) = (bounds(self, &part.upper)?, bounds(self, &part.lower)?);
-        let (subscripts, element) = (Subscripts { upper, lower }, part.element);
+        let (subscripts, element) = (self.subscripts(part)?, part.element);
         if let Some(value) = part.assigned {
             let value = self.node(value)?;
             return Ok(Node::Store(Box::new(Store { container, subscripts, element, value })));
@@ -48,13 +49,29 @@ impl Compiler<'_> {
         Ok(Node::Part(Box::new(Part { container, subscripts, element, repr })))
     }
 
-    fn has_placeholder(&self, id: ExprId) -> bool {
-        let mut found = false;
-        self.bound.visit(id, 0, &mut |id, _| {
-            found |= matches!(self.bound.expr(id), Expr::Placeholder);
-            !found
-        });
-        found
+    fn subscripts(&mut self, part: &Subscript) -> Result<Subscripts> {
+        let mut bounds = |ids: &[Option<ExprId>]| {
+            let node = |id: &Option<ExprId>| id.map(|id| self.node(id)).transpose();
+            ids.iter().map(node).collect::<Result<Vec<_>>>()
+        };
+        Ok(Subscripts { upper: bounds(&part.upper)?, lower: bounds(&part.lower)? })
+    }
+
+    /// An array of which a part of an element is written to: the array is calculated once, and its element from it.
+    fn part_of_part(&mut self, part: &Subscript, value: ExprId) -> Result<Node> {
+        let array = Box::new(self.node(part.container)?);
+        let whole = self.new_place();
+        let held = Part {
+            container: Node::Column(whole),
+            subscripts: self.subscripts(part)?,
+            element: part.element,
+            repr: self.repr(part.element)?,
+        };
+        let value = self.of_held(Node::Part(Box::new(held)), value)?;
+        let (subscripts, element) = (self.subscripts(part)?, part.element);
+        let store = Store { container: Node::Column(whole), subscripts, element, value };
+        self.frame().placeholders.pop();
+        Ok(Node::With { at: whole, value: array, body: Box::new(Node::Store(Box::new(store))) })
     }
 
     fn json_part(&mut self, container: Node, part: &Subscript) -> Result<Node> {

@@ -192,8 +192,17 @@ impl Compiler<'_> {
                 }
             }
             Expr::Relabel(one) if is_text(self.bound.ty(*one).oid) => self.column_of(entry, *one),
+            // What a domain is over.
+            Expr::Relabel(one) if self.is_below(self.bound.ty(id).oid, self.bound.ty(*one).oid) => {
+                self.column_of(entry, *one)
+            }
             _ => None,
         }
+    }
+
+    /// Whether a type is what a domain is over.
+    fn is_below(&self, oid: Oid, domain: Oid) -> bool {
+        oid != domain && self.env.catalog.base_type(domain) == oid
     }
 
     /// Whether an expression is known when the scan starts: its columns are those of outer queries, and of the left side of

@@ -123,8 +123,9 @@ struct Key {
 #[derive(Clone, PartialEq, Eq)]
 struct About {
     schema: String,
-    table: String,
+    table: Option<String>,
     column: Option<String>,
+    datatype: Option<String>,
     constraint: Option<String>,
 }
 
@@ -198,6 +199,30 @@ impl SqlError {
         self.0.context = Some(text.into());
         self
     }
+    /// Says which type of a database it is about, and which constraint of it.
+    #[must_use]
+    pub fn about_type(mut self, schema: &str, name: &str, constraint: Option<&str>) -> SqlError {
+        self.0.about = Some(About {
+            schema: schema.into(),
+            table: None,
+            column: None,
+            datatype: Some(name.into()),
+            constraint: constraint.map(String::from),
+        });
+        self
+    }
+    /// Says which column of a table it is about.
+    #[must_use]
+    pub fn about_column(mut self, schema: &str, table: &str, column: &str) -> SqlError {
+        self.0.about = Some(About {
+            schema: schema.into(),
+            table: Some(table.into()),
+            column: Some(column.into()),
+            datatype: None,
+            constraint: None,
+        });
+        self
+    }
     /// The SQLSTATE.
     pub fn state(&self) -> &'static str {
         self.0.state
@@ -240,8 +265,9 @@ impl SqlError {
         fields.extend(self.0.context.iter().map(|t| (b'W', t.clone())));
         if let Some(about) = &self.0.about {
             fields.push((b's', about.schema.clone()));
-            fields.push((b't', about.table.clone()));
+            fields.extend(about.table.iter().map(|t| (b't', t.clone())));
             fields.extend(about.column.iter().map(|c| (b'c', c.clone())));
+            fields.extend(about.datatype.iter().map(|t| (b'd', t.clone())));
             fields.extend(about.constraint.iter().map(|c| (b'n', c.clone())));
         }
         fields

@@ -6,7 +6,7 @@
 use onlap_pg::{Error, Oid, Result};
 
 use super::record::{self, Record};
-use super::text::{is_space, send_field};
+use super::text::{Message, is_space, send_field};
 use crate::{Cx, Datum};
 
 /// record_in of a type with a name; `None` of a type whose fields nothing tells.
@@ -23,7 +23,10 @@ pub(crate) fn input(cx: &mut Cx<'_>, row: Oid, text: &str) -> Result<Option<Vec<
             rest = rest.strip_prefix(',').ok_or_else(|| bad("Too few columns."))?;
         }
         let value = match rest.starts_with([',', ')']) {
-            true => Datum::Null,
+            true => {
+                cx.keep_to(ty.oid, &Datum::Null)?;
+                Datum::Null
+            }
             false => {
                 let (held, after) =
                     unquoted(rest).ok_or_else(|| bad("Unexpected end of input."))?;
@@ -110,6 +113,44 @@ pub(crate) fn send(cx: &mut Cx<'_>, bytes: &[u8], out: &mut Vec<u8>) -> Result<(
         send_field(cx, *oid, value, out)?;
     }
     Ok(())
+}
+
+/// record_recv of a type with a name; `None` of a type whose fields nothing tells.
+pub(crate) fn recv(cx: &mut Cx<'_>, row: Oid, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+    let Some(fields) = cx.session.fields(row) else { return Ok(None) };
+    let mut message = Message(bytes);
+    let sent = message.int4()?;
+    if usize::try_from(sent) != Ok(fields.len()) {
+        let text = format!("wrong number of columns: {sent}, expected {}", fields.len());
+        return Err(Error::new("42804", text));
+    }
+    let mut values = Vec::with_capacity(fields.len());
+    for (at, (_, ty)) in fields.iter().enumerate() {
+        let oid = message.int4()? as u32;
+        if oid != ty.oid {
+            let (sent, own) = (cx.catalog.shown(oid), cx.catalog.shown(ty.oid));
+            let text = format!(
+                "binary data has type {oid} ({sent}) instead of expected {} ({own}) in record \
+                 column {}",
+                ty.oid,
+                at + 1
+            );
+            return Err(Error::new("42804", text));
+        }
+        let value = match message.field()? {
+            Some(bytes) => crate::recv(cx, *ty, bytes)?,
+            None => {
+                cx.keep_to(ty.oid, &Datum::Null)?;
+                Datum::Null
+            }
+        };
+        values.push((ty.oid, value));
+    }
+    if !message.0.is_empty() {
+        return Err(Error::new("22P03", "incorrect binary data format"));
+    }
+    let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+    record::build_named(&names, &values).map(Some)
 }
 
 /// Whether every field is NULL, as `IS NULL` of a row asks; and whether none is, as `IS NOT NULL` asks.

@@ -58,7 +58,10 @@ pub(crate) fn input(cx: &mut Cx<'_>, element: TypeRef, text: &str) -> Result<Vec
             cx.go_on()?;
         }
         let value = match item {
-            Item::Null => Datum::Null,
+            Item::Null => {
+                cx.keep_to(element.oid, &Datum::Null)?;
+                Datum::Null
+            }
             Item::Text(text) => crate::input(cx, element, text)?,
         };
         builder.push(&value)?;
@@ -312,7 +315,10 @@ pub(crate) fn recv(cx: &mut Cx<'_>, element: TypeRef, bytes: &[u8]) -> Result<Ve
     for _ in 0..items {
         let value = match message.field()? {
             Some(bytes) => crate::recv(cx, element, bytes)?,
-            None => Datum::Null,
+            None => {
+                cx.keep_to(element.oid, &Datum::Null)?;
+                Datum::Null
+            }
         };
         builder.push(&value)?;
     }

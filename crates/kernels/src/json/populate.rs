@@ -9,6 +9,7 @@ use onlap_pg::{Error, Result, TypeRef};
 
 use super::form::{Encoder, Node, node};
 use super::{walk, write};
+use crate::array::record::build_named;
 use crate::array::text::element_repr;
 use crate::array::{Builder, Dim, MAX_DIMENSIONS};
 use crate::{Cx, Datum};
@@ -161,13 +162,32 @@ pub fn populate_set(
 fn one(cx: &mut Cx<'_>, field: &Field<'_>, found: Option<Source<'_>>) -> Result<Datum<'static>> {
     match found {
         Some(source) => value(cx, field.ty, source, field.name),
-        None => Ok(field.default.clone().into_owned()),
+        None => {
+            let default = field.default.clone().into_owned();
+            if default.is_null() {
+                cx.keep_to(field.ty.oid, &default)?;
+            }
+            Ok(default)
+        }
     }
 }
 
 /// What a value becomes as a type.
 fn value(cx: &mut Cx<'_>, ty: TypeRef, source: Source<'_>, name: &str) -> Result<Datum<'static>> {
-    let base = cx.catalog.base_type(ty.oid);
+    let (oid, modifier) = cx.catalog.base(ty.oid, ty.modifier);
+    let made = base_value(cx, TypeRef { oid, modifier }, source, name)?;
+    cx.keep_to(ty.oid, &made)?;
+    Ok(made)
+}
+
+/// What a value becomes as a type that is no domain.
+fn base_value(
+    cx: &mut Cx<'_>,
+    ty: TypeRef,
+    source: Source<'_>,
+    name: &str,
+) -> Result<Datum<'static>> {
+    let base = ty.oid;
     let held = source.held(cx)?;
     if matches!(held, Held::Null) && !matches!(base, 114 | 3802) {
         return Ok(Datum::Null);
@@ -189,10 +209,24 @@ fn value(cx: &mut Cx<'_>, ty: TypeRef, source: Source<'_>, name: &str) -> Result
                 let element = TypeRef { oid, modifier: ty.modifier };
                 array(cx, element, source, name).map(Datum::bytes)
             }
+            (None, _) if cx.catalog.is_composite(base) => row(cx, ty, source),
             (None, Held::Scalar(text)) => crate::input(cx, ty, &text),
             (None, _) => crate::input(cx, ty, &source.shown()?),
         },
     }
+}
+
+/// A row of a type with a name.
+fn row(cx: &mut Cx<'_>, ty: TypeRef, source: Source<'_>) -> Result<Datum<'static>> {
+    let Some(known) = cx.session.fields(ty.oid) else {
+        return Err(Error::unserved("a row of this type is not supported here"));
+    };
+    let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    let fields: Vec<Field<'_>> =
+        known.iter().map(|(name, ty)| Field { name, ty: *ty, default: Datum::Null }).collect();
+    let values = populate(cx, source, &fields)?;
+    let typed: Vec<(u32, Datum<'_>)> = fields.iter().map(|f| f.ty.oid).zip(values).collect();
+    build_named(&names, &typed).map(Datum::bytes)
 }
 
 /// An array that is being made.

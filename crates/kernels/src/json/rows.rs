@@ -3,7 +3,8 @@
 //! Which fields there are says the row that a call is given, or the list of definitions in FROM, which the executor has.
 //! Thread safety: pure functions.
 
-use onlap_pg::{Error, Result, TypeRef};
+use onlap_pg::catalog::oids;
+use onlap_pg::{Error, Oid, Result, TypeRef};
 
 use super::populate::{Field, Source, populate, populate_set};
 use crate::array::Record;
@@ -15,12 +16,12 @@ use crate::{Cx, Datum, Entry, Types};
 /// Functions.
 pub(super) const ENTRIES: &[Entry] = &[
     ("json_populate_record(anyelement,json,bool)", |types| {
-        let is_row = has_fields(types);
-        called(types, move |args, cx| one("json_populate_record", is_row, args, cx))
+        let row = row_type(types);
+        called(types, move |args, cx| one("json_populate_record", row, args, cx))
     }),
     ("jsonb_populate_record(anyelement,jsonb)", |types| {
-        let is_row = has_fields(types);
-        called(types, move |args, cx| one("jsonb_populate_record", is_row, args, cx))
+        let row = row_type(types);
+        called(types, move |args, cx| one("jsonb_populate_record", row, args, cx))
     }),
 ];
 
@@ -34,9 +35,16 @@ pub(super) const SERIES: &[SeriesEntry] = &[
     }),
 ];
 
-fn has_fields(types: &Types) -> bool {
+/// The type of the row that a call is given, below domains; `None` where it is no row.
+fn row_type(types: &Types) -> Option<Oid> {
     let oid = types.catalog.base_type(types.args[0].oid);
-    oid == onlap_pg::catalog::oids::RECORD || types.catalog.is_composite(oid)
+    (oid == oids::RECORD || types.catalog.is_composite(oid)).then_some(oid)
+}
+
+/// The fields of rows of a type, as far as it has a name.
+fn fields_of(cx: &Cx<'_>, row: Oid) -> Vec<(Box<str>, TypeRef)> {
+    let known = if row == oids::RECORD { None } else { cx.session.fields(row) };
+    known.into_iter().flatten().map(|(name, ty)| (name.into(), ty)).collect()
 }
 
 fn no_row(function: &str) -> Error {
@@ -45,25 +53,23 @@ fn no_row(function: &str) -> Error {
 
 fn one(
     function: &str,
-    is_row: bool,
+    row: Option<Oid>,
     args: &[Datum<'_>],
     cx: &mut Cx<'_>,
 ) -> Result<Datum<'static>> {
-    if !is_row {
-        return Err(no_row(function));
-    }
-    Ok(rows_of(cx, function, args, &[])?.pop().unwrap_or(Datum::Null))
+    let row = row.ok_or_else(|| no_row(function))?;
+    let defined = fields_of(cx, row);
+    Ok(rows_of(cx, function, args, &defined)?.pop().unwrap_or(Datum::Null))
 }
 
 fn several(function: &'static str, types: &Types) -> Box<dyn Series> {
-    let is_row = has_fields(types);
+    let row = row_type(types);
     let served = representation(types, types.args[0].oid).map(drop);
     Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
         served.clone()?;
-        if !is_row {
-            return Err(no_row(function));
-        }
-        let rows = rows_of(cx, function, args, &[])?;
+        let row = row.ok_or_else(|| no_row(function))?;
+        let defined = fields_of(cx, row);
+        let rows = rows_of(cx, function, args, &defined)?;
         Ok(Box::new(rows.into_iter().map(|row| Ok(vec![row]))))
     })
 }
@@ -97,8 +103,14 @@ pub fn rows_of(
     let mut known: Vec<(TypeRef, Datum<'_>)> =
         defined.iter().map(|(_, ty)| (*ty, Datum::Null)).collect();
     if let Some(record) = &record {
-        names = record.names().into_iter().map(String::from).collect();
-        known = record.fields(cx.catalog).into_iter().map(|(o, v)| (TypeRef::new(o), v)).collect();
+        let values = record.fields(cx.catalog);
+        if known.len() == values.len() {
+            // The names and modifiers of a type that has a name.
+            known.iter_mut().zip(values).for_each(|(known, (_, value))| known.1 = value);
+        } else {
+            names = record.names().into_iter().map(String::from).collect();
+            known = values.into_iter().map(|(o, v)| (TypeRef::new(o), v)).collect();
+        }
     } else if defined.is_empty() {
         let text = format!("could not determine row type for result of {function}");
         let hint = "Provide a non-null record argument, or call the function in the FROM clause \

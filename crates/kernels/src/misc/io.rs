@@ -126,6 +126,10 @@ pub(crate) fn recv(
             Some(element) => {
                 Datum::bytes(array_text::recv(cx, TypeRef { oid: element, modifier }, bytes)?)
             }
+            None if is_row(cx, oid) => match row_text::recv(cx, oid, bytes)? {
+                Some(bytes) => Datum::bytes(bytes),
+                None => return Ok(None),
+            },
             None => {
                 let text = std::str::from_utf8(bytes).map_err(|_| {
                     Error::new("22021", "invalid byte sequence for encoding \"UTF8\"")

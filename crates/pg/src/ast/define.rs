@@ -146,8 +146,8 @@ pub enum ColumnRule {
     NotNull,
     /// DEFAULT
     Default(Said),
-    /// CHECK
-    Check(Said),
+    /// CHECK; NO INHERIT where the flag is set.
+    Check(Said, bool),
     /// PRIMARY KEY
     Primary(Vec<Setting>),
     /// UNIQUE; NULLS NOT DISTINCT where the first is true.

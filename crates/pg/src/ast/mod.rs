@@ -21,9 +21,9 @@ pub use define::{
 pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
 pub use names::Mention;
 pub use object::{
-    AlterEnum, AlterRole, CommentOn, CreateEnum, CreateRole, CreateSchema, Database, DefaultOn,
-    DefaultPrivileges, Drop, DropKind, EnumChange, Grant, GrantOn, GrantRole, Object, ObjectChange,
-    Privilege, RoleChange, RoleOption,
+    AlterRole, AlterType, Attribute, AttributeChange, CommentOn, CreateComposite, CreateDomain,
+    CreateEnum, CreateRole, CreateSchema, Database, DefaultOn, DefaultPrivileges, Drop, DropKind,
+    Grant, GrantOn, GrantRole, Object, ObjectChange, Privilege, RoleChange, RoleOption, TypeChange,
 };
 pub use query::{
     Alias, Body, ColumnDef, Cte, CteBody, Cycle, Distinct, Exclude, Frame, FrameEdge, FrameUnit,

@@ -1,6 +1,6 @@
 //! Statements about schemas, databases, roles, rights and comments as they were written.
 
-use super::{Name, OptionValue, Path, Role, Statement};
+use super::{Constraint, Name, NamedRule, OptionValue, Path, Role, Said, Statement, TypeName};
 
 /// CREATE SCHEMA.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub enum DropKind {
     Schema,
     /// TYPE
     Type,
+    /// DOMAIN
+    Domain,
 }
 
 /// CREATE TYPE … AS ENUM.
@@ -63,10 +65,52 @@ pub struct CreateEnum {
     pub labels: Vec<Box<str>>,
 }
 
-/// What ALTER TYPE does to an enum.
+/// CREATE DOMAIN.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EnumChange {
-    /// ADD VALUE
+pub struct CreateDomain {
+    /// Its name.
+    pub name: Path,
+    /// What it is over.
+    pub ty: TypeName,
+    /// Its default, conditions and their like.
+    pub rules: Vec<NamedRule>,
+}
+
+/// CREATE TYPE … AS.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CreateComposite {
+    /// Its name.
+    pub name: Path,
+    /// Its fields.
+    pub fields: Vec<Attribute>,
+}
+
+/// A field of a composite type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// Its name.
+    pub name: Name,
+    /// Its type.
+    pub ty: TypeName,
+    /// COLLATE.
+    pub collation: Option<Path>,
+}
+
+/// What ALTER TYPE does to the fields of a composite type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AttributeChange {
+    /// ADD ATTRIBUTE
+    Add(Attribute),
+    /// DROP ATTRIBUTE; IF EXISTS where the flag is set.
+    Drop(bool, Name),
+    /// ALTER ATTRIBUTE … TYPE
+    Type(Attribute),
+}
+
+/// What ALTER TYPE and ALTER DOMAIN do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TypeChange {
+    /// ADD VALUE of an enum.
     Add {
         /// IF NOT EXISTS.
         skip: bool,
@@ -75,8 +119,29 @@ pub enum EnumChange {
         /// BEFORE (true) or AFTER another one.
         beside: Option<(bool, Box<str>)>,
     },
-    /// RENAME VALUE
+    /// RENAME VALUE of an enum.
     RenameLabel(Box<str>, Box<str>),
+    /// ADD ATTRIBUTE and its like, of a composite type.
+    Attributes(Vec<AttributeChange>),
+    /// RENAME ATTRIBUTE of a composite type.
+    RenameAttribute(Name, Name),
+    /// SET DEFAULT and DROP DEFAULT of a domain.
+    Default(Option<Said>),
+    /// SET NOT NULL (true) and DROP NOT NULL of a domain.
+    NotNull(bool),
+    /// ADD of a constraint to a domain.
+    AddConstraint(Box<Constraint>),
+    /// DROP CONSTRAINT of a domain.
+    DropConstraint {
+        /// IF EXISTS.
+        skip: bool,
+        /// Its name.
+        name: Name,
+    },
+    /// RENAME CONSTRAINT of a domain.
+    RenameConstraint(Name, Name),
+    /// VALIDATE CONSTRAINT of a domain.
+    Validate(Name),
     /// RENAME TO
     Rename(Name),
     /// SET SCHEMA
@@ -85,13 +150,15 @@ pub enum EnumChange {
     Owner(Role),
 }
 
-/// ALTER TYPE of an enum.
+/// ALTER TYPE and ALTER DOMAIN.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AlterEnum {
+pub struct AlterType {
+    /// Whether DOMAIN was written.
+    pub domain: bool,
     /// Its name.
     pub name: Path,
     /// What is done.
-    pub change: EnumChange,
+    pub change: TypeChange,
 }
 
 /// DROP.
@@ -291,8 +358,12 @@ pub enum Object {
     Drop(Drop),
     /// CREATE TYPE … AS ENUM
     CreateEnum(CreateEnum),
-    /// ALTER TYPE of an enum
-    AlterEnum(AlterEnum),
+    /// CREATE DOMAIN
+    CreateDomain(CreateDomain),
+    /// CREATE TYPE … AS
+    CreateComposite(CreateComposite),
+    /// ALTER TYPE and ALTER DOMAIN
+    AlterType(AlterType),
     /// CREATE ROLE
     CreateRole(CreateRole),
     /// ALTER ROLE

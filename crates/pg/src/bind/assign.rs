@@ -72,6 +72,26 @@ impl Binder<'_> {
         }
     }
 
+    /// A default as a value of a type.
+    pub(super) fn column_default(
+        &mut self,
+        value: ExprId,
+        name: &str,
+        ty: TypeRef,
+    ) -> Result<ExprId> {
+        let operand = self.operand(value);
+        match resolve::convert(self.catalog, operand, ty, Context::Assignment)? {
+            Some(conversion) => self.converted(value, &conversion),
+            None => {
+                let (to, from) = (self.catalog.shown(ty.oid), self.catalog.shown(operand.ty.oid));
+                let text = format!(
+                    "column \"{name}\" is of type {to} but default expression is of type {from}"
+                );
+                Err(Error::new("42804", text).hint(REWRITE))
+            }
+        }
+    }
+
     /// A part of a column becomes a value: the column with that part stored into it.
     fn part(
         &mut self,

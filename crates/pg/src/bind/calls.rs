@@ -353,6 +353,8 @@ impl Binder<'_> {
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
             Clause::IndexExpression => "index expressions",
             Clause::IndexFilter => "index predicates",
+            Clause::Check => "check constraints",
+            Clause::Default => "DEFAULT expressions",
             other => other.name(),
         };
         let text = format!("set-returning functions are not allowed in {name}");
@@ -422,6 +424,8 @@ impl Binder<'_> {
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
             Clause::IndexExpression => "index expressions",
             Clause::IndexFilter => "index predicates",
+            Clause::Check => "check constraints",
+            Clause::Default => "DEFAULT expressions",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");

@@ -62,6 +62,10 @@ pub enum Clause {
     IndexExpression,
     /// The condition of the index that ON CONFLICT names
     IndexFilter,
+    /// CHECK
+    Check,
+    /// DEFAULT
+    Default,
 }
 
 impl Clause {
@@ -93,6 +97,8 @@ impl Clause {
             Clause::Returning => "RETURNING",
             Clause::IndexExpression => "index expression",
             Clause::IndexFilter => "index predicate",
+            Clause::Check => "CHECK",
+            Clause::Default => "DEFAULT",
         }
     }
 }

@@ -50,11 +50,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::ast::{self, Name, Statement, Tree};
-use crate::bound::{Bound, EntryKind, Expr, ExprId, Form, Part, QueryId};
+use crate::bound::{Bound, Entry, EntryKind, Expr, ExprId, Form, Part, Query, QueryId, Target};
 use crate::catalog::Catalog;
 use crate::resolve::{self, Context};
 use crate::{Error, Oid, Result, TypeRef};
-use level::Level;
+use level::{Clause, Level};
 
 /// A column of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -172,6 +172,52 @@ pub fn type_named(
     Binder::new(tree, schema, catalog, &[]).type_of(name)
 }
 
+/// A domain's condition: it is about the column of a query without rows, which is its only target.
+///
+/// # Errors
+/// As [`bind()`]; `42804`: it is no condition.
+pub fn check(
+    tree: &Tree,
+    condition: ast::ExprId,
+    value: TypeRef,
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder::new(tree, schema, catalog, &[]);
+    binder.value = Some(value);
+    binder.levels.push(Level::default());
+    let made = binder.expr_in(condition, Clause::Check)?;
+    let made = binder.boolean(made, "CHECK")?;
+    let entry = Entry {
+        kind: EntryKind::Values(Vec::new()),
+        alias: None,
+        name: "".into(),
+        names: vec!["value".into()],
+        types: vec![value],
+        lateral: false,
+        in_from: false,
+    };
+    Ok(binder.alone(made, vec![entry]))
+}
+
+/// The default of a domain, as a value of what it is over: the only target of a query without FROM.
+///
+/// # Errors
+/// As [`bind()`]; `42804`: it is of another type.
+pub fn default(
+    tree: &Tree,
+    default: ast::ExprId,
+    (name, wanted): (&str, TypeRef),
+    schema: &dyn Schema,
+    catalog: &Catalog,
+) -> Result<(Bound, QueryId)> {
+    let mut binder = Binder::new(tree, schema, catalog, &[]);
+    binder.levels.push(Level::default());
+    let made = binder.expr_in(default, Clause::Default)?;
+    let made = binder.column_default(made, name, wanted)?;
+    Ok(binder.alone(made, Vec::new()))
+}
+
 /// What a query is told by what it stands in.
 #[derive(Clone, Copy, Debug, Default)]
 struct Around {
@@ -196,6 +242,8 @@ struct Binder<'a> {
     cast_at: Option<u32>,
     /// How the conversion that is made came to be.
     form: Form,
+    /// The type of VALUE in a domain's condition.
+    value: Option<TypeRef>,
     depth: u32,
 }
 
@@ -222,6 +270,7 @@ impl<'a> Binder<'a> {
             casts: HashMap::new(),
             cast_at: None,
             form: Form::Implicit,
+            value: None,
             depth: 0,
         }
     }
@@ -238,6 +287,14 @@ impl<'a> Binder<'a> {
         let made = stacker::maybe_grow(RED_ZONE, MORE_STACK, || rule(self));
         self.depth -= 1;
         made
+    }
+
+    /// A query whose only target is an expression.
+    fn alone(mut self, value: ExprId, entries: Vec<Entry>) -> (Bound, QueryId) {
+        let target = Target { value, number: 1, name: None, reference: 0, hidden: false };
+        let query = Query { entries, targets: vec![target], ..Query::default() };
+        let query = self.out.add_query(query);
+        (self.out.end(), query)
     }
 
     fn level(&mut self) -> &mut Level {

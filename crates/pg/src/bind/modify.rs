@@ -263,8 +263,18 @@ impl Binder<'_> {
                     Some(assigned) => assigned,
                     None => return value,
                 },
+                // A part that is stored into a domain.
+                Expr::Domain(inner) if self.is_store(*inner) => *inner,
                 _ => return value,
             };
+        }
+    }
+
+    fn is_store(&self, value: ExprId) -> bool {
+        match self.out.expr(value) {
+            Expr::StoreFields(..) => true,
+            Expr::Subscript(part) => part.assigned.is_some(),
+            _ => false,
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which column or relation does a name mean?
 
-use super::level::{Item, Level, Seen};
+use super::level::{Clause, Item, Level, Seen};
 use super::{At, Binder};
 use crate::ast::{Name, Path};
 use crate::bound::{Entry, EntryKind, Expr, ExprId};
@@ -20,7 +20,17 @@ pub(crate) const SYSTEM: [(&str, i32, u32); 6] = [
 impl Binder<'_> {
     /// A column reference of one to four parts.
     pub(super) fn column(&mut self, path: &Path, place: Option<u32>) -> Result<ExprId> {
+        if self.level_ref().clause == Clause::Default {
+            let text = "cannot use column reference in DEFAULT expression";
+            return Err(Error::new("0A000", text)).at(place);
+        }
         let (qualifier, column) = match &path[..] {
+            // What a domain's condition calls the value that it judges.
+            [name] if &**name == "value" && self.value.is_some() => {
+                let ty = self.value.expect("it is there");
+                let up = self.levels.len() as u32 - 1;
+                return Ok(self.out.add(Expr::Var { entry: 1, column: 1, up }, ty, place));
+            }
             [column] => return self.column_alone(column, place),
             [relation, column] => (std::slice::from_ref(relation), column),
             [_, _, column] => (&path[..2], column),

@@ -17,11 +17,13 @@ impl Binder<'_> {
         Ok(bound)
     }
 
-    /// There are no queries in what ON CONFLICT says of an index.
+    /// There are no queries in what ON CONFLICT says of an index, nor in conditions and defaults of domains.
     fn check_subquery_place(&self, id: ast::ExprId) -> Result<()> {
         let what = match self.level_ref().clause {
             Clause::IndexExpression => "index expression",
             Clause::IndexFilter => "index predicate",
+            Clause::Check => "check constraint",
+            Clause::Default => "DEFAULT expression",
             _ => return Ok(()),
         };
         let text = format!("cannot use subquery in {what}");

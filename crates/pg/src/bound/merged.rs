@@ -51,6 +51,14 @@ impl Bound {
                 Expr::Subscript(part)
             }
             Expr::StoreFields(_, values, numbers) => Expr::StoreFields(base, values, numbers),
+            // What both make together keeps to the conditions, not what the first makes alone.
+            Expr::Domain(value) => {
+                let base = match *self.expr(base) {
+                    Expr::Domain(base) => base,
+                    _ => base,
+                };
+                Expr::Domain(self.stored_into(value, base)?)
+            }
             _ => return Err(Error::unserved("several parts of this column")),
         };
         Ok(self.add(made, ty, place))

@@ -91,6 +91,7 @@ fn plain(row: &Row) -> Type {
         input: row.number(13),
         length: row.number(2),
         labels: Vec::new(),
+        fields: Vec::new(),
     }
 }
 

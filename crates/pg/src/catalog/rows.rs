@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::Oid;
+use crate::{Oid, TypeRef};
 
 /// What kind of type it is (typtype).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,8 @@ pub struct Type {
     pub length: i16,
     /// The labels of an enum, in their order.
     pub labels: Vec<Label>,
+    /// The fields of a composite type that a database made, in their order.
+    pub fields: Vec<(String, TypeRef)>,
 }
 
 /// A label of an enum.
@@ -88,6 +90,7 @@ impl Type {
             input: 0,
             length: if kind == Kind::Enum { 4 } else { -1 },
             labels: Vec::new(),
+            fields: Vec::new(),
         }
     }
 

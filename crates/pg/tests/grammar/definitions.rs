@@ -35,7 +35,7 @@ fn a_table_has_its_parts() {
     assert_eq!(said.span.of(text), "1 + 2");
     assert_eq!(a.rules[1].rule, ColumnRule::NotNull);
     assert_eq!(b.rules[0].name.as_deref(), Some("k"));
-    let ColumnRule::Check(said) = &b.rules[0].rule else { panic!("{:?}", b.rules) };
+    let ColumnRule::Check(said, false) = &b.rules[0].rule else { panic!("{:?}", b.rules) };
     assert_eq!(said.span.of(text), "b <> ''");
     let ColumnRule::References(key_of_b) = &b.rules[1].rule else { panic!("{:?}", b.rules) };
     assert_eq!(key_of_b.on_delete, KeyAction::SetNull(Vec::new()));

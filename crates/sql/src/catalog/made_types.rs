@@ -1,15 +1,15 @@
 //! Which types did databases make themselves?
 //!
-//! Enums: a row of the catalog for each, with its labels in their order. A label's place is a number; one that comes between
-//! two others gets a number between theirs, so that what columns keep never changes. It is kept as a text: a number of JSON
-//! may be read as its neighbour. Thread safety: read only.
+//! A row of the catalog for each. Of an enum it has the labels in their order. A label's place is a number; one that comes
+//! between two others gets a number between theirs, so that what columns keep never changes. It is kept as a text: a number of
+//! JSON may be read as its neighbour. Of domains and composite types see [`kinds`]. Thread safety: read only.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use onlap_pg::TypeRef;
-use onlap_pg::catalog::{Catalog, Kind as TypeKind, Label as Known, Type};
-use serde_json::{Value as Json, json};
+use onlap_pg::catalog::{Catalog, Kind as TypeKind, Type};
+use serde_json::Value as Json;
 
 use super::names::quote;
 use super::objects::Object;
@@ -17,8 +17,11 @@ use super::{Name, oids};
 use crate::types::PgType;
 use crate::view::View;
 
+mod kinds;
 #[cfg(test)]
 mod tests;
+
+pub use kinds::{Check, Composite, Domain, What};
 
 /// A label of an enum.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,7 +34,7 @@ pub struct Label {
     pub oid: u32,
 }
 
-/// An enum.
+/// A type of a database.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
     /// Its OID.
@@ -44,8 +47,8 @@ pub struct Made {
     pub name: Name,
     /// The role that owns it.
     pub owner: u32,
-    /// Its labels in their order.
-    pub labels: Vec<Label>,
+    /// What it is.
+    pub what: What,
 }
 
 impl Made {
@@ -53,36 +56,47 @@ impl Made {
         let number = |json: &Json| u32::try_from(json.as_u64()?).ok();
         let of_number = |number: u32| (number < oids::OBJECTS).then(|| oids::of_object(number));
         let (database, name) = Name::of_engine(engine);
-        let labels = object.body["labels"].as_array()?.iter();
-        let label = |label: &Json| {
-            let text = label[0].as_str()?.to_string();
-            let order = match &label[1] {
-                Json::String(place) => place.parse::<f64>().ok().filter(|place| place.is_finite()),
-                place => place.as_f64(),
-            };
-            Some(Label { text, order: order?, oid: number(&label[2])? })
-        };
-        let labels = labels.map(label).collect::<Option<Vec<Label>>>()?;
-        let is_sorted = labels.windows(2).all(|pair| pair[0].order < pair[1].order);
-        is_sorted.then_some(())?;
         Some(Made {
             oid: of_number(object.number)?,
             array: of_number(number(&object.body["array"])?)?,
             database,
             name,
             owner: number(&object.body["owner"])?,
-            labels,
+            what: What::read(&object.body)?,
         })
     }
 
     /// As it is kept.
     pub fn body(&self) -> Json {
-        let label = |label: &Label| json!([label.text, format!("{:?}", label.order), label.oid]);
-        let labels = self.labels.iter().map(label);
-        let labels: Vec<Json> = labels.collect();
+        let mut body = self.what.body();
         // Numbers of objects, from which OIDs follow.
-        let array = self.array - oids::of_object(0);
-        json!({ "array": array, "owner": self.owner, "labels": labels })
+        body["array"] = (self.array - oids::of_object(0)).into();
+        body["owner"] = self.owner.into();
+        body
+    }
+
+    /// The labels of an enum; none of another type.
+    pub fn labels(&self) -> &[Label] {
+        match &self.what {
+            What::Enum(labels) => labels,
+            _ => &[],
+        }
+    }
+
+    /// The domain that it is.
+    pub fn domain(&self) -> Option<&Domain> {
+        match &self.what {
+            What::Domain(domain) => Some(domain),
+            _ => None,
+        }
+    }
+
+    /// The composite type that it is.
+    pub fn composite(&self) -> Option<&Composite> {
+        match &self.what {
+            What::Composite(composite) => Some(composite),
+            _ => None,
+        }
     }
 
     /// Its name, with the schema where that is said.
@@ -108,11 +122,14 @@ impl Made {
     /// It and its array, as statements know them; by no name where none may find it.
     fn types(&self, shown: String, is_seen: bool) -> [Type; 2] {
         let name = if is_seen { self.name.name.as_str() } else { "" };
-        let mut ty = Type::made(self.oid, name, TypeKind::Enum, b'E', self.array);
+        let (kind, category) = match &self.what {
+            What::Enum(_) => (TypeKind::Enum, b'E'),
+            What::Domain(domain) => (TypeKind::Domain, domain.category),
+            What::Composite(_) => (TypeKind::Composite, b'C'),
+        };
+        let mut ty = Type::made(self.oid, name, kind, category, self.array);
         ty.shown = shown.into();
-        let label =
-            |label: &Label| Known { order: label.order, text: Cow::Owned(label.text.clone()) };
-        ty.labels = self.labels.iter().map(label).collect();
+        self.what.describe(&mut ty);
         let mut array = Type::array_of(&ty);
         if !is_seen {
             array.name = Cow::Borrowed("");
@@ -132,10 +149,19 @@ impl MadeTypes {
     /// What rows of the catalog say; the name of a row that no release wrote otherwise.
     pub fn of<'a>(rows: impl Iterator<Item = (&'a str, &'a Object)>) -> Result<MadeTypes, String> {
         let read = |(name, object)| Made::read(name, object).ok_or_else(|| name.to_string());
-        let all = rows.map(read).collect::<Result<Vec<Made>, String>>()?;
+        let mut all = rows.map(read).collect::<Result<Vec<Made>, String>>()?;
         let shown = |made: &Made| made.shown(made.name.schema != "public");
-        let types = all.iter().flat_map(|made| made.types(shown(made), false)).collect();
-        Ok(MadeTypes { catalog: Arc::new(Catalog::with(types)), all })
+        let types = |all: &[Made]| {
+            let types = all.iter().flat_map(|made| made.types(shown(made), false));
+            Catalog::with(types.collect())
+        };
+        let mut catalog = types(&all);
+        if all.iter().any(|made| made.domain().is_some()) {
+            // The categories of domains are those of what they are over, which may be made types, too.
+            all.iter_mut().for_each(|made| made.what.complete(&catalog));
+            catalog = types(&all);
+        }
+        Ok(MadeTypes { catalog: Arc::new(catalog), all })
     }
 
     /// PostgreSQL's types and these, by their OIDs.
@@ -185,6 +211,16 @@ impl MadeTypes {
     /// One by its OID, or by that of its arrays.
     pub fn get(&self, oid: u32) -> Option<&Made> {
         self.all.iter().find(|made| made.oid == oid || made.array == oid)
+    }
+
+    /// A composite type by its OID.
+    pub fn composite(&self, oid: u32) -> Option<&Composite> {
+        self.get(oid).filter(|made| made.oid == oid)?.composite()
+    }
+
+    /// A domain by its OID.
+    pub fn domain(&self, oid: u32) -> Option<&Domain> {
+        self.get(oid).filter(|made| made.oid == oid)?.domain()
     }
 
     /// One by its name, in the schema that is named or the first of the path that has it.

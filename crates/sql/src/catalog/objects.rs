@@ -50,7 +50,7 @@ pub enum Kind {
     Option,
     /// `{"oid", "modifier"}` of a column whose type the engine does not have, by `table id:column id`
     ColumnType,
-    /// `{"array", "owner", "labels"}` of an enum, by the engine's form of its name
+    /// of an enum, a domain, a composite type, by the engine's form of its name; see [`super::made_types`]
     Type,
 }
 

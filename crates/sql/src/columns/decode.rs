@@ -8,7 +8,7 @@ use onlap_kernels::{Datum, Repr, input, recv, repr};
 use onlap_pg::TypeRef;
 use onlap_pg::catalog::Catalog;
 
-use super::{ColumnType, Form, arrays, damaged, ordered, with_cx};
+use super::{ColumnType, Form, arrays, damaged, ordered, rows, with_cx};
 use crate::error::Result;
 use crate::query::tables::to_arrow;
 
@@ -49,13 +49,15 @@ fn value(catalog: &Catalog, ty: ColumnType, bytes: &[u8]) -> Result<Datum<'stati
         Form::Interval => ordered::take_interval(bytes),
         Form::TimeTz => ordered::take_timetz(bytes),
         Form::Bits => ordered::take_bits(bytes),
-        Form::Numeric => ordered::take_numeric(bytes, ty.pg.modifier).map(|number| {
+        Form::Numeric => ordered::take_numeric(bytes, ty.base.modifier).map(|number| {
             let mut stored = Vec::new();
             number.store(&mut stored);
             stored
         }),
+        Form::Row => rows::take(catalog, ty, bytes),
+        Form::Rows(element) => rows::take_array(catalog, element, bytes),
         Form::Array(element) => repr(catalog, element).and_then(|own| arrays::take(bytes, own)),
-        _ => return with_cx(catalog, |cx| recv(cx, TypeRef::new(ty.pg.oid), bytes)),
+        _ => return with_cx(catalog, |cx| recv(cx, TypeRef::new(ty.base.oid), bytes)),
     };
     read.map(Datum::bytes).ok_or_else(|| damaged(ty))
 }

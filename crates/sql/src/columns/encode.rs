@@ -5,7 +5,7 @@ use onlap_kernels::{Datum, output, repr, send};
 use onlap_pg::catalog::Catalog;
 use onlap_pg::value::numeric::Numeric;
 
-use super::{ColumnType, Form, arrays, ordered, with_cx};
+use super::{ColumnType, Form, arrays, ordered, rows, with_cx};
 use crate::error::{Result, SqlError};
 use crate::query::stored::stored;
 
@@ -32,8 +32,10 @@ pub(super) fn value(catalog: &Catalog, ty: ColumnType, value: &Datum<'_>) -> Res
         Form::TimeTz => ordered::put_timetz(bytes, &mut out),
         Form::Bits => ordered::put_bits(bytes, &mut out),
         Form::Numeric => ordered::put_numeric(&Numeric::load(bytes), &mut out),
+        Form::Row => return rows::put(catalog, ty, bytes),
+        Form::Rows(element) => return rows::put_array(catalog, element, bytes),
         Form::Array(element) => repr(catalog, element).map(|own| arrays::put(bytes, own, &mut out)),
-        _ => Some(with_cx(catalog, |cx| send(cx, ty.pg.oid, value, &mut out))?),
+        _ => Some(with_cx(catalog, |cx| send(cx, ty.base.oid, value, &mut out))?),
     };
     made.map(|()| Value::Bytes(out)).ok_or_else(|| none(ty))
 }

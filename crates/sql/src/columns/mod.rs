@@ -19,6 +19,8 @@
 //! | interval | Bytea | [`ordered`]: '1 mon' and '30 days' are equal and not the same | no |
 //! | arrays of what is its own key (whole numbers, texts, times, uuid, enums) | Bytea | [`arrays`] | yes |
 //! | jsonb | Json | the canonical text | no |
+//! | composite types and arrays of them | Bytea | [`rows`] | no |
+//! | domains | as what they are over | | as that |
 //! | other arrays, inet, cidr, macaddr | Bytea | PostgreSQL's binary form | no |
 //!
 //! These forms are on disk: they never change. A better one is another [`Form`], named in the catalog's row.
@@ -29,6 +31,7 @@ mod arrays;
 mod decode;
 mod encode;
 mod ordered;
+mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -66,6 +69,10 @@ pub enum Form {
     Array(Oid),
     /// The place of an enum's label.
     Enum,
+    /// A row of a composite type.
+    Row,
+    /// An array of such rows.
+    Rows(Oid),
     /// PostgreSQL's binary form.
     Sent,
 }
@@ -75,6 +82,8 @@ pub enum Form {
 pub struct ColumnType {
     /// What it is to PostgreSQL.
     pub pg: PgType,
+    /// The same, below domains.
+    pub base: PgType,
     /// What it is to the engine.
     pub engine: DataType,
     /// How the one is kept in the other.
@@ -84,7 +93,8 @@ pub struct ColumnType {
 impl ColumnType {
     /// A type of the engine.
     pub fn own(engine: DataType) -> ColumnType {
-        ColumnType { pg: PgType::of_engine(engine), engine, form: Form::Own }
+        let pg = PgType::of_engine(engine);
+        ColumnType { pg, base: pg, engine, form: Form::Own }
     }
 
     /// How a table keeps values of a type; `None` for a type that no column can have.
@@ -94,8 +104,27 @@ impl ColumnType {
         {
             return Some(ColumnType::own(engine));
         }
+        let (oid, modifier) = catalog.base(pg.oid, pg.modifier);
+        if oid != pg.oid {
+            let base = ColumnType::of(catalog, PgType { oid, modifier })?;
+            let form = if base.is_own() { Form::Named } else { base.form };
+            return Some(ColumnType { pg, form, ..base });
+        }
         let (engine, form) = kept(catalog, pg)?;
-        Some(ColumnType { pg, engine, form })
+        Some(ColumnType { pg, base: pg, engine, form })
+    }
+
+    /// Whether it is a domain: what is written must meet conditions, and values mean what those of the type below do.
+    pub fn is_domain(self) -> bool {
+        self.pg != self.base
+    }
+
+    /// The type below domains.
+    pub fn below(self) -> ColumnType {
+        match PgType::of_engine(self.engine) == self.base {
+            true => ColumnType::own(self.engine),
+            false => ColumnType { pg: self.base, ..self },
+        }
     }
 
     /// Whether the engine has the type.
@@ -116,31 +145,39 @@ impl ColumnType {
 
     /// Whether the engine compares values as PostgreSQL does, with constants of its own type.
     pub fn compares_natively(self) -> bool {
-        self.shows_natively() && self.form != Form::Jsonb
+        self.below().shows_natively() && self.form != Form::Jsonb
     }
 
     /// Whether the native tier may show values as the engine has them.
     pub fn shows_natively(self) -> bool {
         let plain = [oid::NAME, oid::OID, oid::TIME, oid::TIMESTAMP, oid::TIMESTAMPTZ];
         self.is_native()
-            || self.form == Form::Jsonb
+            || self.form == Form::Jsonb && !self.is_domain()
             || self.form == Form::Named && plain.contains(&self.pg.oid)
     }
 
     /// Whether kept values sort and are equal as those of the type.
     pub fn is_ordered(self) -> bool {
-        match self.form {
+        match self.below().form {
             Form::Own => self.engine.is_ordered(),
-            Form::Named if self.pg.oid == oid::BPCHAR => false,
+            Form::Named if self.base.oid == oid::BPCHAR => false,
             Form::Named | Form::TimeTz | Form::Bits | Form::Numeric => true,
             Form::Array(_) | Form::Enum => true,
-            Form::Interval | Form::Jsonb | Form::Sent => false,
+            Form::Interval | Form::Jsonb | Form::Sent | Form::Row | Form::Rows(_) => false,
         }
     }
 
     /// Whether another type's values are kept in the same form, so that it is another name and no other value.
     pub fn is_kept_as(self, other: ColumnType) -> bool {
         self.engine == other.engine && self.form == other.form && self.pg.oid == other.pg.oid
+    }
+
+    /// Whether one of the two is a domain, and values are kept alike and mean the same below it.
+    pub fn is_same_below(self, other: ColumnType) -> bool {
+        let (own, below) = (self.base, other.base);
+        let fits = own.modifier == below.modifier || below.modifier < 0;
+        let is_kept = self.engine == other.engine && self.below().form == other.below().form;
+        (self.is_domain() || other.is_domain()) && own.oid == below.oid && fits && is_kept
     }
 
     /// The name of the type, with its modifier.
@@ -177,8 +214,12 @@ fn kept(catalog: &Catalog, pg: PgType) -> Option<(DataType, Form)> {
         // inet, cidr, macaddr, macaddr8
         869 | 650 | 829 | 774 => (DataType::Bytea, Form::Sent),
         _ if catalog.is_enum(base) => (DataType::Float8, Form::Enum),
+        _ if rows::is_kept(catalog, base) => (DataType::Bytea, Form::Row),
         _ => {
-            let element = catalog.element(base)?;
+            let element = catalog.base_type(catalog.element(base)?);
+            if rows::is_kept(catalog, element) {
+                return Some((DataType::Bytea, Form::Rows(element)));
+            }
             // What has no values here, and what is no element of PostgreSQL's binary form.
             repr(catalog, element).filter(|_| is_sent(catalog, element))?;
             match arrays::is_plain(catalog, element) {
@@ -232,7 +273,7 @@ impl Types {
             ColumnType::of(catalog, pg).unwrap_or_else(|| {
                 lost = Some(at);
                 // As no form that the native tier reads or writes.
-                ColumnType { pg, engine: column.ty, form: Form::Sent }
+                ColumnType { pg, base: pg, engine: column.ty, form: Form::Sent }
             })
         };
         let all = schema.columns.iter().enumerate().map(one).collect();
@@ -361,6 +402,10 @@ impl Session for Nothing {
     }
     fn call(&self, _: Oid, _: &[Datum<'_>]) -> onlap_pg::Result<Datum<'static>> {
         Err(Error::unserved("asking the session is not supported here"))
+    }
+    fn keep_to(&self, _: Oid, _: &ArrayRef) -> onlap_pg::Result<()> {
+        // What is kept met all conditions when it was written.
+        Ok(())
     }
     fn clock(&self) -> i64 {
         0

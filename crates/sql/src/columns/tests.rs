@@ -197,3 +197,85 @@ fn bytes_that_nobody_wrote_are_an_error() {
         );
     }
 }
+
+/// A catalog with a type of a number and a text, as OID 20,000.
+fn with_pair() -> Catalog {
+    use onlap_pg::catalog::{Kind, Type};
+    let mut pair = Type::made(20_000, "pair", Kind::Composite, b'C', 20_001);
+    pair.fields = vec![("a".into(), TypeRef::new(23)), ("b".into(), TypeRef::new(25))];
+    let array = Type::array_of(&pair);
+    Catalog::with(vec![pair, array])
+}
+
+fn pair(a: Datum<'static>, b: Datum<'static>) -> Vec<u8> {
+    let fields = [(23, a), (25, b)];
+    onlap_kernels::array::record::build_named(&["a", "b"], &fields).expect("a row of two fields")
+}
+
+/// A kept value, read again; `None` where no release wrote it.
+fn read_again(catalog: &Catalog, ty: ColumnType, bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut column = Column::new(ty.engine.physical());
+    let value = Value::Bytes(bytes.to_vec());
+    convert::push_value(ty.engine, &value, &mut column, "c").expect("it is bytes");
+    let made = decode::column(catalog, ty, &column).ok()?;
+    match Datum::at(&made, Repr::Bytes, 0) {
+        Datum::Bytes(bytes) => Some(bytes.into_owned()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn bytes_of_rows() {
+    let catalog = with_pair();
+    let row = ColumnType::of(&catalog, PgType::new(20_000)).expect("columns have it");
+    let value = pair(Datum::Int4(7), Datum::text("x"));
+    let kept = encode(&catalog, row, &Datum::bytes(value.clone())).expect("it can be kept");
+    let bytes = [1, 2, 0, 3, 7, 0, 0, 0, 0, 0, 0, 0, 6, 1, 0, 0, 0, b'x'];
+    assert_eq!(kept, Value::Bytes(bytes.to_vec()));
+    assert_eq!(read_again(&catalog, row, &bytes), Some(value));
+    // A field that the type got after the row was kept.
+    let short = [1, 1, 0, 3, 7, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(read_again(&catalog, row, &short), Some(pair(Datum::Int4(7), Datum::Null)));
+    for end in 0..bytes.len() {
+        let shorter = read_again(&catalog, row, &bytes[..end]);
+        assert_eq!(shorter, None, "{end}");
+    }
+    assert_eq!(read_again(&catalog, row, &[2, 0, 0]), None);
+    assert_eq!(read_again(&catalog, row, &[1, 3, 0, 0, 0, 0]), None);
+    assert!(!row.is_ordered());
+}
+
+#[test]
+fn bytes_of_arrays_of_rows() {
+    use onlap_kernels::array::Builder;
+    let catalog = with_pair();
+    let list = ColumnType::of(&catalog, PgType::new(20_001)).expect("columns have it");
+    let mut builder = Builder::new(Repr::Bytes);
+    builder.push(&Datum::bytes(pair(Datum::Null, Datum::Null))).expect("it is small");
+    builder.push(&Datum::Null).expect("it is small");
+    let value = builder.finish();
+    let kept = encode(&catalog, list, &Datum::bytes(value.clone())).expect("it can be kept");
+    let bytes = [1, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 7, 5, 0, 0, 0, 1, 2, 0, 0, 0, 0];
+    assert_eq!(kept, Value::Bytes(bytes.to_vec()));
+    assert_eq!(read_again(&catalog, list, &bytes), Some(value));
+    for end in 0..bytes.len() {
+        assert_eq!(read_again(&catalog, list, &bytes[..end]), None, "{end}");
+    }
+}
+
+#[test]
+fn domains_are_kept_as_what_they_are_over() {
+    use onlap_pg::catalog::{Kind, Type};
+    let domain = |oid: u32, base: u32, base_modifier: i32| Type {
+        base,
+        base_modifier,
+        ..Type::made(oid, "d", Kind::Domain, b'N', 0)
+    };
+    let (whole, long) = (domain(20_000, 23, -1), domain(20_002, 1700, digits(40, 1)));
+    let catalog = Catalog::with(vec![whole, long]);
+    let of = |oid| ColumnType::of(&catalog, PgType::new(oid)).expect("columns have it");
+    assert_eq!((of(20_000).engine, of(20_000).form), (DataType::Int4, Form::Named));
+    assert!(of(20_000).is_domain() && of(20_000).is_ordered() && !of(20_000).is_native());
+    assert_eq!((of(20_002).engine, of(20_002).form), (DataType::Bytea, Form::Numeric));
+    assert!(of(20_002).is_ordered() && of(20_000).is_same_below(ColumnType::own(DataType::Int4)));
+}

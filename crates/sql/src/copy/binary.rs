@@ -80,7 +80,7 @@ impl Binary {
             let length = word(row, at).and_then(|n| usize::try_from(n).ok());
             at += 4;
             match length {
-                None => sink.null(),
+                None => sink.null()?,
                 Some(length) => {
                     sink.binary(&row[at..at + length])?;
                     at += length;

@@ -114,7 +114,7 @@ impl Csv {
         let (not_null, null) = self.forces[at];
         let is_null = value == self.null && if quoted { null } else { !not_null };
         match is_null {
-            true => sink.null(),
+            true => sink.null()?,
             false => sink.text(value)?,
         }
         Ok(())

@@ -3,7 +3,7 @@
 //! Into the columns of a batch, as the engine has them; integers and text without a detour. Full batches
 //! go to the transaction.
 
-use onlap::{Batch, ColumnId, DataType, Table, Vector, convert};
+use onlap::{Batch, DataType, Table, Vector, convert};
 
 use crate::catalog::Name;
 use crate::columns::{ColumnType, Types};
@@ -68,8 +68,9 @@ impl<'a> Sink<'a> {
         let target = |&at: &usize| Target { name: schema.columns[at].name.clone(), ty: types[at] };
         let left_out = schema.columns.iter().enumerate().filter(|(i, _)| !columns.contains(i));
         let computed = left_out.filter_map(|(at, column)| {
-            let id: ColumnId = column.id;
-            let expression = defaults::expression(view, schema.id, id)?;
+            // As in PostgreSQL, NULL is not judged where no value is given.
+            let expression = defaults::computed(view, schema.id, column)?;
+            let expression = Some(expression).filter(|sql| sql != defaults::NULL)?;
             Some((column.name.clone(), types[at], expression))
         });
         let targets: Vec<Target> = columns.iter().map(target).collect();
@@ -104,9 +105,21 @@ impl<'a> Sink<'a> {
     }
 
     /// NULL for the next column.
-    pub fn null(&mut self) {
+    ///
+    /// # Errors
+    /// The column's type is a domain, which refuses it.
+    pub fn null(&mut self) -> Result<()> {
+        let ty = self.targets[self.at].ty;
+        if ty.is_domain() {
+            let kept = self.reader.keep_null(ty);
+            if kept.is_err() {
+                self.failed = Some((self.at, Some("null input".into())));
+            }
+            kept?;
+        }
         self.batch.columns[self.at].push_null();
         self.at += 1;
+        Ok(())
     }
 
     /// A value for the next column, as text.
@@ -116,7 +129,7 @@ impl<'a> Sink<'a> {
     pub fn text(&mut self, bytes: &[u8]) -> Result<()> {
         let pushed = self.push_text(bytes);
         if pushed.is_err() {
-            self.failed = Some((self.at, Some(shown(bytes))));
+            self.failed = Some((self.at, Some(format!("\"{}\"", shown(bytes)))));
         }
         self.bytes += bytes.len() + 8;
         self.at += 1;
@@ -247,7 +260,7 @@ impl<'a> Sink<'a> {
         }
         match &self.failed {
             Some((at, Some(text))) => {
-                place += &format!(", column {}: \"{text}\"", self.targets[*at].name);
+                place += &format!(", column {}: {text}", self.targets[*at].name);
             }
             Some((at, None)) => place += &format!(", column {}", self.targets[*at].name),
             None => {}

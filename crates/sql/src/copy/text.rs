@@ -66,7 +66,7 @@ impl Text {
             let (to, escaped) = field_end(&line[from..], self.delimiter);
             let field = &line[from..from + to];
             if field == self.null {
-                sink.null();
+                sink.null()?;
             } else if escaped {
                 unescape(field, &mut self.scratch);
                 sink.text(&self.scratch)?;

@@ -203,7 +203,9 @@ pub fn collation(name: &Path) -> Result<()> {
 /// # Errors
 /// A value that is none of the type; a sequence that is not there.
 pub fn default_of(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Result<Default> {
-    if let Some(name) = next_value(source, said.expr) {
+    // What goes into a domain must keep to its conditions, of which the engine knows nothing.
+    let next = if ty.is_domain() { None } else { next_value(source, said.expr) };
+    if let Some(name) = next {
         let parts: Vec<String> = identifiers(&name);
         let (_, sequence) = sequence::find(view, &parts)?;
         return Ok(Default::Sequence(sequence.name().to_string()));
@@ -219,7 +221,7 @@ pub fn default_of(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) 
 }
 
 /// What a DEFAULT says of a column whose type the engine does not have: it is calculated, and a literal once now.
-fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Result<Default> {
+pub fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Result<Default> {
     let written = source.of(said.span);
     // A cast of a literal to the column's type says nothing new.
     let expr = match source.tree.expr(said.expr) {
@@ -253,7 +255,7 @@ fn computed(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Res
 }
 
 /// The text of an expression as it is kept: types that databases made are named with their schemas.
-fn kept(view: &View, source: Source<'_>, span: Span) -> String {
+pub fn kept(view: &View, source: Source<'_>, span: Span) -> String {
     let made = view.objects.made_types();
     let mut text = source.of(span).to_string();
     let within = |ty: &&TypeName| (span.start..span.end).contains(&ty.place);

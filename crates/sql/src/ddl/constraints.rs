@@ -113,7 +113,7 @@ impl<'a> Collector<'a> {
             match said.rule {
                 ColumnRule::Primary(_) => self.primary(name, own())?,
                 ColumnRule::Unique(not_distinct, _) => self.unique(name, own(), *not_distinct)?,
-                ColumnRule::Check(check) => self.check(name, check, Some(&column.name))?,
+                ColumnRule::Check(check, _) => self.check(name, check, Some(&column.name))?,
                 ColumnRule::References(key) => self.foreign(name, key, own())?,
                 _ => {}
             }
@@ -233,9 +233,15 @@ impl<'a> Collector<'a> {
             Err(e) => return Err(e),
         };
         let name = self.name(name, &columns.join("_"), "fkey")?;
-        let mut spec = ForeignKeySpec::new(name, columns, parent)
-            .on_delete(action(&key.on_delete)?)
-            .on_update(action(&key.on_update)?);
+        let (deleted, updated) = (action(&key.on_delete)?, action(&key.on_update)?);
+        let mut types = columns.iter().filter_map(|name| keys::type_of(&self.columns, name));
+        // The engine writes these values, and knows nothing of conditions.
+        let writes = deleted == Action::SetNull || updated != Action::Restrict;
+        if writes && types.any(ColumnType::is_domain) {
+            return Err(SqlError::unsupported("a foreign key that changes values of a domain"));
+        }
+        let mut spec =
+            ForeignKeySpec::new(name, columns, parent).on_delete(deleted).on_update(updated);
         if !key.columns.is_empty() {
             spec = spec.parent_columns(strings(&key.columns));
         }

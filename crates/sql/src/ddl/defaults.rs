@@ -3,7 +3,9 @@
 //! Constants and values of sequences are the engine's. Defaults that are computed (`now()`,
 //! `gen_random_uuid()`) are kept as text beside it, and become part of the statement that inserts.
 
-use onlap::{Column, ColumnDefault, ColumnId, DataType, Row, Table, TableId, Value, convert};
+use onlap::{
+    Column, ColumnDefault, ColumnId, ColumnSchema, DataType, Row, Table, TableId, Value, convert,
+};
 
 use crate::assign::assign;
 use crate::catalog::Kind;
@@ -11,8 +13,11 @@ use crate::columns::{ColumnType, Types};
 use crate::error::Result;
 use crate::parse;
 use crate::query::{Bound, stored};
-use crate::types::Cell;
+use crate::types::{Cell, PgType};
 use crate::view::View;
+
+/// What stands for a value that is left out, and that must keep to a domain.
+pub const NULL: &str = "NULL";
 
 /// The name under which the default of a column is kept.
 pub fn key(table: TableId, column: ColumnId) -> String {
@@ -23,6 +28,30 @@ pub fn key(table: TableId, column: ColumnId) -> String {
 pub fn expression(view: &View, table: TableId, column: ColumnId) -> Option<String> {
     let object = view.objects.get(Kind::Default, &key(table, column))?;
     object.body["sql"].as_str().map(str::to_string)
+}
+
+/// The expression that computes what a row gets in a column that it leaves out; `None` where the engine knows it. What goes
+/// into a domain has the domain's default where the column has none, and keeps to its conditions, even if it is NULL.
+pub fn computed(view: &View, table: TableId, column: &ColumnSchema) -> Option<String> {
+    if let Some(own) = expression(view, table, column.id) {
+        return Some(own);
+    }
+    let ty = view.objects.column_types().of_table(table)?.get(&column.id)?;
+    if column.default.is_some() {
+        return None;
+    }
+    of_domain(view, *ty)
+}
+
+/// What stands for a value of a domain that is left out; `None` where that is NULL, or the type is no domain.
+pub fn of_domain(view: &View, ty: PgType) -> Option<String> {
+    let types = view.objects.made_types();
+    if let Some(default) = types.domain(ty.oid)?.default.clone() {
+        return Some(default);
+    }
+    let mut domains = std::iter::successors(types.domain(ty.oid), |of| types.domain(of.base.oid));
+    let judges = domains.any(|domain| domain.not_null || !domain.checks.is_empty());
+    judges.then(|| NULL.to_string())
 }
 
 /// Values of computed defaults for so many rows, one column each.
@@ -85,7 +114,7 @@ pub fn identity(view: &View, table: TableId, column: ColumnId) -> Option<bool> {
 pub fn value(view: &View, table: &Table, at: usize) -> Result<Value> {
     let schema = table.schema();
     let column = &schema.columns[at];
-    if let Some(sql) = expression(view, schema.id, column.id) {
+    if let Some(sql) = computed(view, schema.id, column) {
         let ty = Types::of(&view.objects, &schema)[at];
         let values = columns(view, &[(ty, &sql)], 1)?;
         return Ok(convert::read_value(column.ty, &values[0], 0));
@@ -111,7 +140,7 @@ pub fn complete(view: &View, table: &Table, rows: Vec<Vec<Option<Value>>>) -> Re
         if missing.is_empty() {
             continue;
         }
-        if let Some(sql) = expression(view, schema.id, column.id) {
+        if let Some(sql) = computed(view, schema.id, column) {
             let values = columns(view, &[(types[i], &sql)], missing.len())?;
             for (at, row) in missing.into_iter().enumerate() {
                 rows[row][i] = Some(convert::read_value(column.ty, &values[0], at));

@@ -85,6 +85,11 @@ impl Found<'_> {
             let columns = columns_of(view, class, &name)?;
             self.add(key_of(view, &name, relation)?, &format!("{} {shown}", class.word()), columns);
         }
+        let (types, role) = (view.objects.made_types(), self.role);
+        for made in types.of_database(&view.database).filter(|made| made.owner == role) {
+            let shown = types.shown_to(view, made.oid).unwrap_or_default();
+            self.lines.push((made.oid, format!("owner of type {shown}")));
+        }
         Ok(())
     }
 }

@@ -65,7 +65,9 @@ pub fn drop(
         DropKind::MaterializedView => {
             return Err(SqlError::unsupported("DROP MATERIALIZED VIEW"));
         }
-        DropKind::Type => return super::enums::drop(session, view, drop, client),
+        DropKind::Type | DropKind::Domain => {
+            return super::made::drop(session, view, drop, client);
+        }
     };
     let names: Vec<Vec<String>> = drop.names.iter().map(|name| strings(name)).collect();
     if let Some(name) = names.iter().find(|name| name.len() > 3) {

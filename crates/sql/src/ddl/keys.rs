@@ -64,7 +64,7 @@ pub fn must_match(
         // Of types that the engine compares by itself, it says which go together: text and varchar do.
         let is_native = own.is_native() && parent.is_native();
         let is_same = own.is_kept_as(parent) && own.pg.modifier == parent.pg.modifier;
-        if !is_native && !is_same {
+        if !is_native && !is_same && !own.is_same_below(parent) {
             let (own, parent) = (own.shown_in(catalog), parent.shown_in(catalog));
             let text = format!("a foreign key of type {own} that refers to one of type {parent}");
             return Err(SqlError::unsupported(text));

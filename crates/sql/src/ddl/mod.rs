@@ -14,10 +14,10 @@ mod default_privileges;
 pub mod defaults;
 mod dependencies;
 mod drop;
-mod enums;
 mod grant;
 mod index;
 mod keys;
+mod made;
 mod members;
 mod naming;
 mod owned;
@@ -73,7 +73,7 @@ pub fn run(
         Statement::CreateSequence(create) => sequence::create(s, view, source, create, client)?,
         Statement::AlterSequence(alter) => sequence::alter(s, view, alter, client)?,
         Statement::AlterTable(alter) => alter::run(s, view, source, alter, client)?,
-        Statement::Object(object) => return objects(s, view, object, client),
+        Statement::Object(object) => return objects(s, view, source, object, client),
         _ => return Err(other(source.text)),
     };
     Ok(Answer::Done(tag.to_string()))
@@ -83,6 +83,7 @@ pub fn run(
 fn objects(
     s: &mut Session,
     view: &View,
+    source: Source<'_>,
     object: &Object,
     client: &mut dyn Client,
 ) -> Result<Answer> {
@@ -92,8 +93,10 @@ fn objects(
         Object::CreateDatabase(create) => schema::create_database(s, view, create)?,
         Object::AlterDatabase(name, change) => schema::alter_database(s, view, name, change)?,
         Object::DropDatabase(name, skip) => schema::drop_database(s, view, name, *skip, client)?,
-        Object::CreateEnum(create) => enums::create(s, view, create)?,
-        Object::AlterEnum(alter) => enums::alter(s, view, alter, client)?,
+        Object::CreateEnum(create) => made::create_enum(s, view, create)?,
+        Object::CreateDomain(create) => made::create_domain(s, view, source, create)?,
+        Object::CreateComposite(create) => made::create_composite(s, view, source, create)?,
+        Object::AlterType(alter) => made::alter(s, view, source, alter, client)?,
         Object::Drop(drop) => return drop::drop(s, view, drop, client).map(Answer::Done),
         Object::CreateRole(create) => roles::create(s, view, create, client)?,
         Object::AlterRole(alter) => roles::alter(s, view, alter, client)?,

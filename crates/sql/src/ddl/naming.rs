@@ -3,6 +3,7 @@
 //! As in PostgreSQL: table, columns and what it is, joined by underscores, shortened to 63 bytes, with a
 //! number behind where the name is taken.
 
+use crate::catalog::made_types::Made;
 use crate::catalog::{Kind, Name};
 use crate::error::{Result, SqlError, state};
 use crate::view::View;
@@ -123,9 +124,35 @@ pub fn claim(view: &View, name: &Name) -> Result<Option<Relation>> {
 /// # Errors
 /// `42P07`; those of [`claim`].
 pub fn check_free(view: &View, name: &Name) -> Result<()> {
+    if made_type(view, name).is_some_and(|made| made.composite().is_some()) {
+        return Err(taken(&name.name));
+    }
     match claim(view, name)? {
         Some(_) => Err(taken(&name.name)),
         None => Ok(()),
+    }
+}
+
+/// The type of a name.
+fn made_type<'a>(view: &'a View, name: &Name) -> Option<&'a Made> {
+    let parts = [name.schema.clone(), name.name.clone()];
+    view.objects.made_types().named(view, &parts)
+}
+
+/// Fails where a type has the name of a new table or view: their rows get a type of that name.
+///
+/// # Errors
+/// `42710`; `42P07`: it is a composite type, which is a relation.
+pub fn check_no_type(view: &View, name: &Name) -> Result<()> {
+    match made_type(view, name) {
+        None => Ok(()),
+        Some(made) if made.composite().is_some() => Err(taken(&name.name)),
+        Some(_) => {
+            let hint = "A relation has an associated type of the same name, so you must use a \
+                        name that doesn't conflict with any existing type.";
+            let text = format!("type \"{}\" already exists", name.name);
+            Err(SqlError::new(state::DUPLICATE_OBJECT, text).hint(hint))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use onlap_pg::ast::Role;
 
 use super::naming::{self, Relation};
 use super::privileges::{class_of, key_of};
-use super::{default_privileges, drop as dropping, schema, sequence};
+use super::{default_privileges, drop as dropping, made, schema, sequence};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::{Result, SqlError, state};
 use crate::rights::{Acl, Action, Class, Judge, Key, Privileges};
@@ -87,6 +87,7 @@ pub fn reassign(
             session.give(view, class, key, to)?;
         }
     }
+    made::give_all(session, view, &from, to)?;
     session.current()?.changed = true;
     Ok("REASSIGN OWNED")
 }
@@ -133,6 +134,7 @@ pub fn drop(
     }
     // What fell with it, as others' views, is there no longer.
     let view = &session.view()?;
+    made::drop_all(session, view, &from, cascade)?;
     let rights = view.judge.rights();
     for (_, key) in objects(view)? {
         let Some(mut entry) = rights.entry(key).cloned() else { continue };

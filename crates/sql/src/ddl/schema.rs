@@ -196,7 +196,7 @@ impl Content {
                 dropping::one_sequence(session, view, &Name::of_engine(engine).1, true)?;
             }
         }
-        super::enums::drop_in_schema(session, view, &self.schema)
+        super::made::drop_in_schema(session, view, &self.schema)
     }
 }
 

@@ -85,6 +85,7 @@ pub fn at_name(source: Source<'_>, error: SqlError, place: u32) -> SqlError {
 /// `42P07`.
 pub fn is_free(view: &View, name: &Name, skip: bool, client: &mut dyn Client) -> Result<bool> {
     if naming::claim(view, name)?.is_none() {
+        naming::check_no_type(view, name)?;
         return Ok(true);
     }
     let error = naming::taken(&name.name);

@@ -107,7 +107,7 @@ fn place(
     // PostgreSQL has no place where it was not said.
     let place = place.map_err(|e| if becomes { e } else { at_name(source, e, create.place) })?;
     match naming::claim(&place.view, &place.name)? {
-        None => {}
+        None => naming::check_no_type(&place.view, &place.name)?,
         Some(Relation::View) if create.replace => {
             place.view.must_own(Action::Alter, &place.name, Relation::View)?;
             session.temporary.is_private = false;

@@ -72,8 +72,9 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
     error.0.detail = detail;
     error.0.about = Some(About {
         schema: owner.schema,
-        table: owner.name,
+        table: Some(owner.name),
         column: subject.column.clone(),
+        datatype: None,
         constraint: subject.constraint.clone(),
     });
     error

@@ -152,7 +152,7 @@ pub(super) fn bind(view: &View, tree: &Tree, insert: &ast::Insert) -> Option<Ins
             cells[at] = cell;
         }
         let special = |(cell, column): (&Given, &onlap::ColumnSchema)| match cell {
-            Given::Default => defaults::expression(view, schema.id, column.id).is_some(),
+            Given::Default => defaults::computed(view, schema.id, column).is_some(),
             Given::Operand(_) | Given::Now => defaults::is_always(view, schema.id, column.id),
         };
         if cells.iter().zip(&schema.columns).any(special) {

@@ -230,7 +230,7 @@ impl Literals<'_> {
         for (at, column) in schema.columns.iter().enumerate() {
             let special = match given.contains(&at) {
                 true => defaults::is_always(view, schema.id, column.id) || column.is_serial(),
-                false => defaults::expression(view, schema.id, column.id).is_some(),
+                false => defaults::computed(view, schema.id, column).is_some(),
             };
             let is_read = given.contains(&at) && column.ty == DataType::Timestamptz;
             if special || is_read && view.scope.is_away() {

@@ -54,9 +54,11 @@ pub(super) struct Order {
 /// A column of an answer that is one of a table.
 pub fn answer_column(source: &Source, at: usize, name: Option<&str>) -> AnswerColumn {
     let column = &source.schema.columns[at];
+    let ty = source.types[at];
     AnswerColumn {
         name: name.unwrap_or(&column.name).to_string(),
-        ty: source.types[at].pg,
+        ty: ty.pg,
+        sent: ty.base,
         origin: (oids::of_table(source.schema.id), column.id.0 as i16 + 1),
     }
 }

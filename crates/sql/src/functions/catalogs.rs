@@ -156,6 +156,10 @@ fn index(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
 }
 
 fn constraint(seen: &Seen, arguments: &[Datum]) -> Result<Datum> {
+    let pretty = arg(arguments, 1) == Datum::Bool(true);
+    if let Some(check) = crate::system::domain_check(&seen.view, oid_of(arguments, 0), pretty) {
+        return Ok(check.into());
+    }
     let (wanted, model) = (oid_of(arguments, 0), seen.model()?);
     let pretty = arg(arguments, 1) == Datum::Bool(true);
     for table in model.relations.iter().filter_map(Relation::table) {

@@ -7,6 +7,7 @@
 
 mod answer;
 mod catalogs;
+pub mod domains;
 mod locking;
 mod named;
 mod needs;
@@ -91,6 +92,9 @@ pub fn sql_error(error: &onlap_pg::Error, text: &str) -> SqlError {
         let before = text.get(..place as usize).unwrap_or(text);
         made = made.at(before.chars().count() + 1);
     }
+    if let Some(about) = &error.about {
+        made = made.about_type(&about.schema, &about.datatype, about.constraint.as_deref());
+    }
     if error.unserved { made.unserved() } else { made }
 }
 
@@ -125,6 +129,14 @@ impl Reader {
     pub fn column_value(&self, ty: ColumnType, text: &str) -> Result<onlap::Value> {
         let value = self.value(ty.pg, |cx, ty| input(cx, ty, text))?;
         columns::encode(&self.catalog, ty, &value)
+    }
+
+    /// Asks whether NULL keeps to the conditions of a column's type.
+    ///
+    /// # Errors
+    /// Those of a domain.
+    pub fn keep_null(&self, ty: ColumnType) -> Result<()> {
+        self.value(ty.pg, |cx, ty| cx.keep_to(ty.oid, &Datum::Null))
     }
 
     /// A value in binary form, as a column keeps it.
@@ -250,7 +262,9 @@ impl Bound {
         let needs = needs::of_query(&bound, query, &tables, &others, None);
         let columns = bound.columns(query).into_iter();
         let columns = columns.map(|(name, ty)| {
-            AnswerColumn::new(name, PgType { oid: shown_type(ty.oid), modifier: ty.modifier })
+            let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
+            let (oid, modifier) = catalog.base(ty.oid, ty.modifier);
+            AnswerColumn { sent: PgType { oid, modifier }, ..AnswerColumn::new(name, ty) }
         });
         let columns = columns.collect();
         Ok(Bound {

@@ -13,11 +13,13 @@ use serde_json::Value as Json;
 use super::catalogs;
 use super::tables::Known;
 use super::views::{Others, of_sql};
+use crate::catalog::made_types::Made;
 use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, bound, oids};
 use crate::columns::ColumnType;
 use crate::plan::TableHandle;
 use crate::system::definitions;
+use crate::types::PgType;
 use crate::view::{self, INFORMATION_SCHEMA, PG_CATALOG, View};
 
 /// The relations of a statement.
@@ -137,6 +139,12 @@ impl<'a> Names<'a> {
         Ok(relation)
     }
 
+    /// A composite type, which has the name of a relation.
+    fn composite_named(&self, name: &[String]) -> Option<Arc<Relation>> {
+        let made = self.view.objects.made_types().named(self.view, name)?;
+        composite(made).map(Arc::new)
+    }
+
     fn found(&self, found: view::Relation) -> Result<Option<Arc<Relation>>> {
         match found {
             view::Relation::Table(name, table) => self.table(&name, table).map(Some),
@@ -194,6 +202,7 @@ impl Schema for Names<'_> {
         }
         Ok(match self.view.find(&parts).map_err(|e| of_sql(&e))? {
             Some(found) => self.found(found)?,
+            None if self.composite_named(&parts).is_some() => self.composite_named(&parts),
             None => match &parts[..] {
                 [name] if self.view.path().any(|schema| schema == INFORMATION_SCHEMA) => {
                     self.system(&[INFORMATION_SCHEMA.to_string(), name.clone()])
@@ -217,7 +226,13 @@ impl Schema for Names<'_> {
     }
 
     fn composite(&self, row: Oid) -> Option<Arc<Relation>> {
-        self.found.rows.borrow().get(&row).cloned()
+        if let Some(found) = self.found.rows.borrow().get(&row) {
+            return Some(Arc::clone(found));
+        }
+        let made = self.view.objects.made_types().get(row).filter(|made| made.oid == row)?;
+        let relation = Arc::new(composite(made)?);
+        self.note_row(&relation);
+        Some(relation)
     }
 
     fn constraint(&self, relation: Oid, name: &str) -> Option<Oid> {
@@ -233,6 +248,24 @@ impl Schema for Names<'_> {
     fn is_database(&self, name: &str) -> bool {
         name == self.view.database
     }
+}
+
+/// A composite type as the binder knows it; `None` of other types.
+fn composite(made: &Made) -> Option<Relation> {
+    let of = made.composite()?;
+    let column = |(name, ty): &(String, PgType)| Column {
+        name: name.as_str().into(),
+        ty: TypeRef { oid: ty.oid, modifier: ty.modifier },
+        dropped: false,
+    };
+    Some(Relation {
+        oid: of.relation,
+        row: made.oid,
+        name: made.name.name.as_str().into(),
+        kind: b'c',
+        columns: of.fields.iter().map(column).collect(),
+        key: Vec::new(),
+    })
 }
 
 fn relation(handle: &TableHandle, row: Oid) -> Relation {

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use onlap_base::clock::{Clock, SystemClock};
 use onlap_base::tasks::{Tasks, ThreadTasks};
@@ -16,6 +17,7 @@ use onlap_pg::{Error, Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
 use super::catalogs::datum;
+use super::domains::Domains;
 use super::stored::moment_of;
 use super::views::of_sql;
 use super::{catalog, named};
@@ -69,6 +71,8 @@ pub struct Asked {
     functions: Mutex<HashMap<Oid, Function>>,
     /// The fields of row types that were asked for.
     fields: Mutex<HashMap<Oid, Option<Fields>>>,
+    /// The conditions of domains.
+    domains: Domains,
 }
 
 /// Names and types of fields.
@@ -77,6 +81,8 @@ type Fields = Vec<(String, TypeRef)>;
 /// What kernels have taken of a query's memory.
 #[derive(Default)]
 struct Memory {
+    /// Without a pool there is room for what is in proportion to values that are there.
+    is_given: bool,
     /// The query's; none while it is planned.
     pool: Option<Arc<dyn MemoryPool>>,
     /// For the expression that is being calculated.
@@ -98,7 +104,15 @@ impl Asked {
             seen: Seen::new(view),
             functions: Mutex::default(),
             fields: Mutex::default(),
+            domains: Domains::default(),
         }
+    }
+
+    /// The session of conditions, which are calculated for values that were asked for before; `depth` conditions ask each
+    /// other.
+    pub fn of_conditions(view: &View, depth: usize) -> Asked {
+        let memory = Mutex::new(Memory { is_given: true, ..Memory::default() });
+        Asked { memory, domains: Domains::within(depth), ..Asked::new(view) }
     }
 
     /// What answers a function of PostgreSQL.
@@ -152,11 +166,18 @@ fn list(bytes: &[u8], ty: Oid) -> rows::Datum {
     rows::Datum::Texts(Array::load(bytes, Repr::Text).iter().map(text).collect())
 }
 
+fn of_pg(ty: PgType) -> TypeRef {
+    TypeRef { oid: ty.oid, modifier: ty.modifier }
+}
+
 impl Session for Asked {
     fn room(&self, bytes: usize) -> Result<()> {
         let mut memory = self.memory.lock();
-        let Memory { pool, now, .. } = &mut *memory;
+        let Memory { pool, now, is_given, .. } = &mut *memory;
         let Some(pool) = pool else {
+            if *is_given {
+                return Ok(());
+            }
             // What is long is calculated while the query runs, and not kept in its plan.
             return Err(Error::new("53200", "constants of a plan are small"));
         };
@@ -171,7 +192,7 @@ impl Session for Asked {
 
     fn calculated(&self, expression: usize, bytes: usize) -> Result<()> {
         let mut memory = self.memory.lock();
-        let Memory { pool, now, results } = &mut *memory;
+        let Memory { pool, now, results, .. } = &mut *memory;
         if let Some(now) = now {
             now.free();
         }
@@ -205,11 +226,20 @@ impl Session for Asked {
 
     fn fields(&self, row: Oid) -> Option<Fields> {
         let look = || {
+            if let Some(of) = self.view.objects.made_types().composite(row) {
+                return Some(
+                    of.fields.iter().map(|(name, ty)| (name.clone(), of_pg(*ty))).collect(),
+                );
+            }
             let fields = row_types::fields(&self.view, row)?.into_iter();
-            let of = |ty: PgType| TypeRef { oid: ty.oid, modifier: ty.modifier };
-            Some(fields.map(|(name, ty)| (name, of(ty))).collect())
+            Some(fields.map(|(name, ty)| (name, of_pg(ty))).collect())
         };
         self.fields.lock().entry(row).or_insert_with(look).clone()
+    }
+
+    fn keep_to(&self, domain: Oid, values: &ArrayRef) -> Result<()> {
+        let pool = self.memory.lock().pool.clone();
+        self.domains.keep_to(&self.view, pool.as_ref(), domain, values)
     }
 
     fn go_on(&self) -> Result<()> {

@@ -110,6 +110,8 @@ pub struct AnswerColumn {
     pub name: String,
     /// Its type.
     pub ty: PgType,
+    /// The type that clients are told: the same, below domains.
+    pub sent: PgType,
     /// OID of the table it is a column of, or 0, and its number there.
     pub origin: (u32, i16),
 }
@@ -117,15 +119,15 @@ pub struct AnswerColumn {
 impl AnswerColumn {
     /// A column that is none of a table.
     pub fn new(name: impl Into<String>, ty: PgType) -> AnswerColumn {
-        AnswerColumn { name: name.into(), ty, origin: (0, 0) }
+        AnswerColumn { name: name.into(), ty, sent: ty, origin: (0, 0) }
     }
     /// For RowDescription.
     pub fn field(&self) -> Field {
         Field {
             name: self.name.clone(),
-            oid: self.ty.oid,
-            size: self.ty.size(),
-            modifier: self.ty.modifier,
+            oid: self.sent.oid,
+            size: self.sent.size(),
+            modifier: self.sent.modifier,
             origin: self.origin,
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use super::{grants, row_types, text};
+use super::{grants, made_types, row_types, text};
 use crate::catalog::{Kind, oids};
 use crate::columns::Types;
 use crate::error::Result;
@@ -50,7 +50,10 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
 
 /// The OID of a relation's owner.
 pub fn owner_of(view: &View, relation: &Relation) -> u32 {
-    view.judge.rights().owner(Sight::place(relation).1)
+    match relation.what {
+        What::Composite(_, owner, _) => owner,
+        _ => view.judge.rights().owner(Sight::place(relation).1),
+    }
 }
 
 /// The columns of a view, as they were when it was made: what it reads keeps their types.
@@ -91,6 +94,7 @@ pub fn columns(view: &View, relation: &Relation) -> Vec<(String, PgType)> {
             ("is_called".into(), PgType::new(oid::BOOL)),
         ],
         What::View => view_columns(view, relation.oid),
+        What::Composite(_, _, fields) => fields.clone(),
         What::System(definition) => {
             definition.columns.iter().map(|(name, ty)| ((*name).to_string(), *ty)).collect()
         }
@@ -132,7 +136,7 @@ fn classes(view: &View, model: &Model) -> Rows {
             0,
             owner_of(view, relation),
             method,
-            if is_view { 0 } else { relation.oid },
+            if matches!(kind, "v" | "c") { 0 } else { relation.oid },
             0,
             0,
             -1.0,
@@ -161,12 +165,48 @@ fn classes(view: &View, model: &Model) -> Rows {
     rows
 }
 
-fn collation_of(ty: PgType) -> u32 {
-    match ty.oid {
+fn collation_of(view: &View, ty: PgType) -> u32 {
+    match view.objects.made_types().catalog().base_type(ty.oid) {
         oid::TEXT | oid::VARCHAR | oid::BPCHAR => 100,
         oid::NAME => 950,
         _ => 0,
     }
+}
+
+/// What is known of a column beside its name and type.
+#[derive(Default)]
+struct More {
+    not_null: bool,
+    has_default: bool,
+    identity: &'static str,
+    acl: Datum,
+}
+
+/// The row of pg_attribute of a column, by the relation's OID and the number.
+fn attribute(view: &View, place: (u32, u32), name: String, ty: PgType, more: More) -> Vec<Datum> {
+    let made = view.objects.made_types().catalog();
+    let size = match ty.oid < oids::FIRST_OWN {
+        true => ty.size(),
+        false => made.get_type(ty.oid).map_or(-1, |ty| ty.length),
+    };
+    let is_array = made.element(ty.oid).is_some();
+    let align = match size {
+        1 => "c",
+        2 => "s",
+        8 | 16 => "d",
+        _ if made.is_composite(ty.oid) => "d",
+        _ => "i",
+    };
+    let storage = match made.base_type(ty.oid) {
+        oid::NUMERIC => "m",
+        _ if size > 0 => "p",
+        _ => "x",
+    };
+    let mut row = row![place.0, name, ty.oid, -1, i32::from(size), place.1, i32::from(is_array)];
+    row.extend(row![-1, ty.modifier, (1..=8).contains(&size), align, storage, "", more.not_null]);
+    row.extend(row![more.has_default, false, more.identity, "", false, true, 0]);
+    row.extend(row![collation_of(view, ty), more.acl]);
+    row
 }
 
 fn attributes(view: &View, model: &Model) -> Rows {
@@ -179,7 +219,6 @@ fn attributes(view: &View, model: &Model) -> Rows {
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
-            let size = ty.size();
             let number = column.map_or(i as u32 + 1, |c| c.id.0 + 1);
             let has_default = match (table, column) {
                 (Some(table), Some(column)) => text::default(view, model, table, column).is_some(),
@@ -191,40 +230,13 @@ fn attributes(view: &View, model: &Model) -> Rows {
                 Some(false) => "d",
                 None => "",
             };
-            rows.push(row![
-                relation.oid,
-                name,
-                ty.oid,
-                -1,
-                i32::from(size),
-                number,
-                i32::from(names::element_of(ty.oid).is_some()),
-                -1,
-                ty.modifier,
-                (1..=8).contains(&size),
-                match size {
-                    1 => "c",
-                    2 => "s",
-                    8 | 16 => "d",
-                    _ => "i",
-                },
-                match ty.oid {
-                    oid::NUMERIC => "m",
-                    _ if size > 0 => "p",
-                    _ => "x",
-                },
-                "",
-                column.is_some_and(|c| !c.nullable),
+            let more = More {
+                not_null: column.is_some_and(|c| !c.nullable),
                 has_default,
-                false,
                 identity,
-                "",
-                false,
-                true,
-                0,
-                collation_of(ty),
-                grants::shown_of_column(view, relation, number),
-            ]);
+                acl: grants::shown_of_column(view, relation, number).into(),
+            };
+            rows.push(attribute(view, (relation.oid, number), name, ty, more));
         }
     }
     rows
@@ -305,7 +317,7 @@ fn indexes(view: &View, model: &Model) -> Rows {
             true,
             false,
             ids.iter().map(|id| number(table, *id)).collect::<Vec<_>>(),
-            types.iter().map(|ty| i64::from(collation_of(*ty))).collect::<Vec<_>>(),
+            types.iter().map(|ty| i64::from(collation_of(view, *ty))).collect::<Vec<_>>(),
             types.iter().map(|ty| operator_class(*ty)).collect::<Vec<_>>(),
             // Descending, and NULL first.
             index.key.iter().map(|k| if k.descending { 3 } else { 0 }).collect::<Vec<i64>>(),
@@ -396,6 +408,7 @@ fn constraints(view: &View, model: &Model) -> Rows {
             push(oid, check.name.clone(), "c", 0, (0, None), blank, keys, Some(bin));
         }
     }
+    made_types::constraints(view, model, &mut rows);
     rows
 }
 

@@ -8,6 +8,7 @@ pub mod cluster;
 pub mod definitions;
 pub mod fixed;
 pub mod grants;
+mod made_types;
 pub mod model;
 pub mod row_types;
 pub mod rows;
@@ -15,6 +16,8 @@ pub mod sight;
 mod standard;
 pub mod text;
 pub mod views;
+
+pub use made_types::check as domain_check;
 
 use crate::catalog::oids;
 use crate::error::Result;

@@ -12,6 +12,7 @@ use super::definitions::{self, Definition};
 use crate::catalog::names::{TEMPORARY, quote, temporary};
 use crate::catalog::{Kind, Name, oids};
 use crate::error::Result;
+use crate::types::PgType;
 use crate::view::{INFORMATION_SCHEMA, PG_CATALOG, View};
 
 /// Something that pg_class has a row of.
@@ -36,6 +37,8 @@ pub enum What {
     Sequence(SequenceSchema),
     /// A view.
     View,
+    /// A composite type: its OID, its owner, its fields.
+    Composite(u32, u32, Vec<(String, PgType)>),
     /// A table of the system.
     System(Arc<Definition>),
 }
@@ -48,6 +51,7 @@ impl Relation {
             What::Index(..) => "i",
             What::Sequence(_) => "S",
             What::View => "v",
+            What::Composite(..) => "c",
             What::System(definition) if definition.is_view => "v",
             What::System(_) => "r",
         }
@@ -117,6 +121,12 @@ impl Model {
             if database == view.database {
                 let oid = oids::of_object(object.number);
                 relations.push(Relation { oid, name, what: What::View });
+            }
+        }
+        for made in view.objects.made_types().of_database(&view.database) {
+            if let Some(of) = made.composite() {
+                let what = What::Composite(made.oid, made.owner, of.fields.clone());
+                relations.push(Relation { oid: of.relation, name: made.name.clone(), what });
             }
         }
         relations.sort_by(|a, b| a.name.cmp(&b.name));

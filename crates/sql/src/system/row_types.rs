@@ -3,9 +3,9 @@
 //! PostgreSQL has a composite type for each, and one for arrays of it; clients look them up when a column is a whole row.
 
 use super::definitions::Definition;
-use super::model::{Model, Relation};
+use super::model::{Model, Relation, What};
 use super::rows::{Datum, Rows};
-use super::{classes, fixed};
+use super::{classes, fixed, made_types};
 use crate::catalog::oids;
 use crate::error::Result;
 use crate::row;
@@ -14,6 +14,9 @@ use crate::view::View;
 
 /// The type of a relation's rows; 0 where it has none.
 pub fn of(relation: &Relation) -> u32 {
+    if let What::Composite(row, ..) = relation.what {
+        return row;
+    }
     let has_rows = matches!(relation.kind(), "r" | "v");
     if has_rows { oids::of_row(relation.oid) } else { 0 }
 }
@@ -37,7 +40,9 @@ pub fn fields(view: &View, row: u32) -> Option<Vec<(String, PgType)>> {
 pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
     let Some(mut rows) = fixed::rows(definition) else { return Ok(None) };
     let model = Model::of(view)?;
-    for relation in model.relations.iter().filter(|relation| shown_of(relation) != 0) {
+    let is_composite = |relation: &&Relation| matches!(relation.what, What::Composite(..));
+    let with_rows = model.relations.iter().filter(|relation| !is_composite(relation));
+    for relation in with_rows.filter(|relation| shown_of(relation) != 0) {
         let schema = model.schema_oid(&relation.name.schema);
         let owner = classes::owner_of(view, relation);
         let (row, array) = (of(relation), of(relation) + 1);
@@ -59,12 +64,7 @@ pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
     }
     for made in view.objects.made_types().of_database(&view.database) {
         let schema = model.schema_oid(&made.name.schema);
-        // enum_in and its like.
-        let mut own = row![made.oid, &made.name.name, schema, made.owner, 4, true];
-        own.extend(row!["e", "E", false, true, ",", 0, 0, 0, made.array]);
-        own.extend(row![3506, 3507, 3532, 3533, 0, 0, 0]);
-        own.extend(row!["i", "p", false, 0, -1, 0, 0, Datum::Null, Datum::Null, Datum::Null]);
-        rows.push(own);
+        rows.push(made_types::row(view, made, schema.into()));
         let name = format!("_{}", made.name.name);
         let mut list = row![made.array, name, schema, made.owner, -1, false];
         list.extend(row!["b", "A", false, true, ",", 0, 6179, made.oid, 0]);
@@ -79,7 +79,7 @@ pub fn types(view: &View, definition: &Definition) -> Result<Option<Rows>> {
 pub fn labels(view: &View, _: &Model) -> Rows {
     let mut rows = Rows::of("oid enumtypid enumsortorder enumlabel");
     for made in view.objects.made_types().of_database(&view.database) {
-        for label in &made.labels {
+        for label in made.labels() {
             rows.push(row![label.oid, made.oid, label.order, &label.text]);
         }
     }

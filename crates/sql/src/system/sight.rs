@@ -35,7 +35,7 @@ impl<'a> Sight<'a> {
             What::Table(_) => (Class::Table, key),
             What::Index(table, _) => (Class::Index, Key::of(oids::of_table(table.id))),
             What::Sequence(_) => (Class::Sequence, key),
-            What::View => (Class::View, key),
+            What::View | What::Composite(..) => (Class::View, key),
             What::System(definition) if definition.is_view => (Class::View, key),
             What::System(_) => (Class::Table, key),
         }

@@ -5,6 +5,7 @@ use onlap_pg::print::Look;
 
 use super::classes::{columns, identity, is_constraint, sequence_type};
 use super::grants;
+use super::made_types;
 use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
@@ -41,6 +42,8 @@ pub fn rows(view: &View, table: &str) -> Result<Option<Rows>> {
         "check_constraints" => checks,
         // They are printed, which may fail.
         "views" => return views(view, &seen()?).map(Some),
+        "domains" => made_types::standard,
+        "domain_constraints" => made_types::standard_constraints,
         table => return Ok(grants::standard(view, &Model::of(view)?, table)),
     };
     Ok(Some(make(view, &seen()?)))
@@ -83,7 +86,8 @@ fn tables(view: &View, model: &Model) -> Rows {
 }
 
 /// What the standard says of a type: name, length, octets, precision, radix, scale, precision of times.
-fn type_facts(ty: PgType) -> Vec<Datum> {
+pub fn type_facts(view: &View, ty: PgType) -> Vec<Datum> {
+    let ty = below(view, ty);
     let null = || Datum::Null;
     let length = match ty.oid {
         oid::VARCHAR | oid::BPCHAR if ty.modifier > 4 => Datum::from(ty.modifier - 4),
@@ -121,7 +125,9 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
         },
         _ => Datum::Null,
     };
+    let made = view.objects.made_types().get(ty.oid);
     let name = match names::element_of(ty.oid) {
+        None if made.is_some_and(|made| made.array == ty.oid) => "ARRAY".to_string(),
         None if ty.oid >= crate::catalog::oids::FIRST_OWN => "USER-DEFINED".to_string(),
         Some(_) => "ARRAY".to_string(),
         // The standard's name of bpchar goes without its length.
@@ -132,7 +138,21 @@ fn type_facts(ty: PgType) -> Vec<Datum> {
     vec![name.into(), length, octets, precision, radix, scale, time]
 }
 
-fn udt_name(view: &View, ty: PgType) -> String {
+/// A type below domains.
+fn below(view: &View, ty: PgType) -> PgType {
+    let (oid, modifier) = view.objects.made_types().catalog().base(ty.oid, ty.modifier);
+    PgType { oid, modifier }
+}
+
+/// The schema of a type below domains.
+pub fn udt_schema(view: &View, ty: PgType) -> String {
+    let made = view.objects.made_types().get(below(view, ty).oid);
+    made.map_or_else(|| PG_CATALOG.to_string(), |made| made.name.schema.clone())
+}
+
+/// The name of a type below domains.
+pub fn udt_name(view: &View, ty: PgType) -> String {
+    let ty = below(view, ty);
     if let Some(made) = view.objects.made_types().get(ty.oid) {
         let array = if made.array == ty.oid { "_" } else { "" };
         return format!("{array}{}", made.name.name);
@@ -144,7 +164,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
     let mut rows = Rows::of(
         "data_type character_maximum_length character_octet_length numeric_precision \
          numeric_precision_radix numeric_scale datetime_precision table_catalog table_schema \
-         table_name column_name ordinal_position column_default is_nullable udt_catalog udt_schema \
+         table_name column_name ordinal_position column_default is_nullable domain_catalog domain_schema domain_name udt_catalog udt_schema \
          udt_name dtd_identifier is_self_referencing is_identity identity_generation \
          identity_cycle is_generated is_updatable",
     );
@@ -163,11 +183,10 @@ fn all_columns(view: &View, model: &Model) -> Rows {
             if !sight.sees_column(relation, number) {
                 continue;
             }
-            let mut row = type_facts(ty);
-            let made = view.objects.made_types().get(ty.oid);
-            if made.is_some_and(|made| made.array == ty.oid) {
-                row[0] = "ARRAY".into();
-            }
+            let mut row = type_facts(view, ty);
+            let types = view.objects.made_types();
+            let domain = types.get(ty.oid).filter(|made| made.oid == ty.oid);
+            let domain = domain.filter(|made| made.domain().is_some());
             row.extend(row![
                 &view.database,
                 &relation.name.schema,
@@ -176,8 +195,11 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 number,
                 default,
                 yes(column.is_none_or(|c| c.nullable)),
+                domain.map(|_| view.database.clone()),
+                domain.map(|made| made.name.schema.clone()),
+                domain.map(|made| made.name.name.clone()),
                 &view.database,
-                PG_CATALOG,
+                udt_schema(view, ty),
                 udt_name(view, ty),
                 number.to_string(),
                 "NO",

@@ -97,8 +97,8 @@ impl Parser<'_> {
             }
             K::Check => {
                 let said = self.said_in_parens()?;
-                self.accept_words(K::No, K::Inherit);
-                ColumnRule::Check(said)
+                let alone = self.accept_words(K::No, K::Inherit);
+                ColumnRule::Check(said, alone)
             }
             K::Default => {
                 let (expr, span) = self.spanned(Self::narrow_expr)?;

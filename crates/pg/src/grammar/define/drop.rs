@@ -14,7 +14,6 @@ const DROPPED: &[Keyword] = &[
     Keyword::Cast,
     Keyword::Collation,
     Keyword::Conversion,
-    Keyword::Domain,
     Keyword::Event,
     Keyword::Extension,
     Keyword::Foreign,
@@ -79,6 +78,7 @@ impl Parser<'_> {
             Kind::Word(K::Sequence) => DropKind::Sequence,
             Kind::Word(K::Schema) => DropKind::Schema,
             Kind::Word(K::Type) => DropKind::Type,
+            Kind::Word(K::Domain) => DropKind::Domain,
             Kind::Word(K::Materialized) => {
                 self.advance();
                 if !self.at_word(K::View) {

@@ -28,7 +28,6 @@ const MADE: &[Keyword] = &[
     Keyword::Constraint,
     Keyword::Conversion,
     Keyword::Default,
-    Keyword::Domain,
     Keyword::Event,
     Keyword::Extension,
     Keyword::Foreign,
@@ -69,7 +68,6 @@ const ALTERED: &[Keyword] = &[
     Keyword::Aggregate,
     Keyword::Collation,
     Keyword::Conversion,
-    Keyword::Domain,
     Keyword::Event,
     Keyword::Extension,
     Keyword::Foreign,
@@ -157,6 +155,7 @@ impl Parser<'_> {
                 self.create_role(word == K::User)
             }
             Kind::Word(K::Type) if plain => self.create_type(),
+            Kind::Word(K::Domain) if plain => self.create_domain(),
             _ if plain && self.at_any(MADE) => self.other(K::Create),
             _ => Err(self.unexpected()),
         }
@@ -293,6 +292,7 @@ impl Parser<'_> {
                 self.alter_role()
             }
             Kind::Word(K::Type) => self.alter_type(),
+            Kind::Word(K::Domain) => self.alter_domain(),
             _ if self.at_any(ALTERED) => self.other(K::Alter),
             _ => Err(self.unexpected()),
         }

@@ -154,6 +154,7 @@ impl<'a> Actions<'a> {
 
     fn move_to(&mut self, to: &Name) -> Result<()> {
         naming::check_free(self.view, to)?;
+        naming::check_no_type(self.view, to)?;
         let engine = to.engine(&self.view.database);
         self.change(TableChanges::new().rename(&engine));
         self.steps.push(Step::Renamed(engine));

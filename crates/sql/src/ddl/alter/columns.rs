@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::actions::Actions;
 use super::steps::Step;
+use crate::catalog::names::quote;
 use crate::catalog::{Kind, Name, column_types, oids};
 use crate::columns::ColumnType;
 use crate::ddl::change::notice;
@@ -14,6 +15,7 @@ use crate::ddl::constraints::Collector;
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
+use crate::query::Bound;
 use crate::types::oid;
 use crate::wire::Client;
 
@@ -88,7 +90,14 @@ impl Actions<'_> {
                 let one = defaults::columns(self.view, &[(column.ty, sql)], 1)?;
                 Ok(Some(convert::read_value(column.ty.engine, &one[0], 0)))
             }
-            _ => Ok(None),
+            _ => match defaults::of_domain(self.view, column.ty.pg) {
+                Some(_) if self.is_empty()? => Ok(None),
+                Some(sql) => {
+                    let one = defaults::columns(self.view, &[(column.ty, &sql)], 1)?;
+                    Ok(Some(convert::read_value(column.ty.engine, &one[0], 0)))
+                }
+                None => Ok(None),
+            },
         }
     }
 
@@ -190,8 +199,11 @@ impl Actions<'_> {
         let (old, name) = (self.types[at], self.schema.columns[at].name.clone());
         let is_named = |ty: ColumnType| ty.is_own() || ty.pg.oid == oid::VARCHAR;
         let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
-        if !(is_same || is_named(old) && is_named(ty)) {
-            let (from, to) = (old.shown(), ty.shown());
+        if old.is_same_below(ty) {
+            self.must_keep_to(at, ty)?;
+        } else if !(is_same || is_named(old.below()) && is_named(ty)) {
+            let types = self.view.objects.made_types().catalog();
+            let (from, to) = (old.shown_in(types), ty.shown_in(types));
             let text = format!("ALTER COLUMN TYPE from {from} to {to}");
             return Err(SqlError::unsupported(text)
                 .hint("Add a column of the new type, UPDATE it, and drop the old one."));
@@ -201,6 +213,31 @@ impl Actions<'_> {
             let body = (!ty.is_own()).then(|| column_types::body(ty.pg));
             self.steps.push(Step::Note(Kind::ColumnType, name, body));
         }
+        Ok(())
+    }
+
+    /// Fails where values of a column do not keep to a domain.
+    fn must_keep_to(&self, at: usize, ty: ColumnType) -> Result<()> {
+        let column = &self.schema.columns[at];
+        if !ty.is_domain() || self.is_empty()? && column.default.is_none() {
+            return Ok(());
+        }
+        if column.default.is_some() {
+            let text = "ALTER COLUMN TYPE to a domain of a column with a default";
+            return Err(
+                SqlError::unsupported(text).hint("Drop the default, and set it again then.")
+            );
+        }
+        let text = format!(
+            "SELECT {}::{} FROM {}.{}",
+            quote(&column.name),
+            self.view.objects.made_types().written(ty.pg),
+            quote(&self.name.schema),
+            quote(&self.name.name)
+        );
+        let bound = Bound::must(self.view, &text, crate::parse::depth_of(&text), &[])?;
+        let mut batches = bound.batches(self.view, &text)?;
+        while batches.next()?.is_some() {}
         Ok(())
     }
 

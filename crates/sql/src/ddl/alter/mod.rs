@@ -138,6 +138,7 @@ impl Named<'_> {
             return Ok(TAG);
         }
         naming::check_free(view, &to)?;
+        naming::check_no_type(view, &to)?;
         let (from, to) = (name.engine(&view.database), to.engine(&view.database));
         self.session.rename(Kind::View, &from, &to)?;
         self.session.catalog_changed()?;

@@ -1,0 +1,206 @@
+//! Composite types: CREATE TYPE … AS and what ALTER TYPE does to attributes.
+
+use onlap_pg::ast::{Attribute, AttributeChange, CreateComposite};
+use onlap_pg::bind;
+
+use super::uses::columns_with;
+use super::{check_free, not_a, put, shown};
+use crate::catalog::made_types::{Composite, Made, What};
+use crate::catalog::oids;
+use crate::columns::ColumnType;
+use crate::ddl::change::notice;
+use crate::ddl::columns::collation;
+use crate::error::{Result, SqlError, state};
+use crate::query::{Names, sql_error};
+use crate::session::Session;
+use crate::source::{Source, strings};
+use crate::types::PgType;
+use crate::view::View;
+use crate::wire::Client;
+
+/// How deep types may be made of types: whoever walks a value walks them.
+pub const MAX_DEPTH: usize = 64;
+/// PostgreSQL's MaxHeapAttributeNumber.
+const MAX_FIELDS: usize = 1600;
+
+/// CREATE TYPE … AS.
+///
+/// # Errors
+/// `42710`: the name is taken; `42701`: a field comes twice; a type that no field can have.
+pub fn create(
+    session: &mut Session,
+    view: &View,
+    source: Source<'_>,
+    create: &CreateComposite,
+) -> Result<&'static str> {
+    let name = view.new_name(&strings(&create.name))?;
+    check_free(view, &name)?;
+    let mut fields: Vec<(String, PgType)> = Vec::with_capacity(create.fields.len());
+    for attribute in &create.fields {
+        add(view, source, &mut fields, attribute, || {
+            format!("column \"{}\" specified more than once", attribute.name)
+        })?;
+    }
+    let relation = oids::of_object(session.instance.take_number());
+    let array = oids::of_object(session.instance.take_number());
+    let (database, owner) = (view.database.clone(), view.role_named(&view.user)?);
+    session.catalog_changed()?;
+    let what = What::Composite(Composite { relation, fields });
+    put(session, &Made { oid: 0, array, database, name, owner, what })?;
+    Ok("CREATE TYPE")
+}
+
+fn add(
+    view: &View,
+    source: Source<'_>,
+    fields: &mut Vec<(String, PgType)>,
+    attribute: &Attribute,
+    taken: impl FnOnce() -> String,
+) -> Result<()> {
+    if fields.iter().any(|(name, _)| **name == *attribute.name) {
+        return Err(SqlError::new("42701", taken()));
+    }
+    if fields.len() >= MAX_FIELDS {
+        let text = format!("tables can have at most {MAX_FIELDS} columns");
+        return Err(SqlError::new("54011", text));
+    }
+    fields.push((attribute.name.to_string(), field_type(view, source, attribute)?));
+    Ok(())
+}
+
+fn field_type(view: &View, source: Source<'_>, attribute: &Attribute) -> Result<PgType> {
+    let names = Names::new(view);
+    let found = bind::type_named(source.tree, &attribute.ty, &names, names.catalog());
+    // PostgreSQL gives no place to what is wrong with a field.
+    let found = found.map_err(|e| sql_error(&e, source.text).nowhere())?;
+    let pg = PgType { oid: found.oid, modifier: found.modifier };
+    crate::ddl::view::no_pseudo_type(&attribute.name, pg)?;
+    if let Some(name) = &attribute.collation {
+        collation(name)?;
+    }
+    if ColumnType::of(names.catalog(), pg).is_none() {
+        let shown = names.catalog().shown(pg.oid);
+        return Err(SqlError::unsupported(format!("a field of type {shown}")));
+    }
+    if depth(view, pg.oid) >= MAX_DEPTH {
+        return Err(SqlError::unsupported("a type that is made of types so deeply"));
+    }
+    Ok(pg)
+}
+
+/// How deep a type is made of types of the database.
+pub fn depth(view: &View, oid: u32) -> usize {
+    let Some(made) = view.objects.made_types().get(oid) else { return 0 };
+    1 + made.what.parts().iter().map(|ty| depth(view, ty.oid)).max().unwrap_or(0)
+}
+
+/// A type without a field.
+///
+/// # Errors
+/// `0A000`: a column has the type.
+pub fn without(view: &View, made: &Made, name: &str) -> Result<Made> {
+    let mut of = fields_of(view, made, false)?;
+    of.fields.retain(|(field, _)| field != name);
+    Ok(Made { what: What::Composite(of), ..made.clone() })
+}
+
+/// The fields of a type that is no column's, or whose rows just get more of them.
+fn fields_of(view: &View, made: &Made, adds: bool) -> Result<Composite> {
+    let of = made.composite().ok_or_else(|| not_a(view, made, "composite type"))?;
+    if adds {
+        return Ok(of.clone());
+    }
+    if let Some((table, column, _)) = columns_with(view, made)?.first() {
+        let text = format!(
+            "cannot alter type \"{}\" because column \"{}.{column}\" uses it",
+            made.name.name, table.name
+        );
+        return Err(SqlError::new(state::UNSUPPORTED, text));
+    }
+    Ok(of.clone())
+}
+
+fn missing(made: &Made, field: &str) -> String {
+    format!("column \"{field}\" of relation \"{}\" does not exist", made.name.name)
+}
+
+/// ADD, DROP and ALTER ATTRIBUTE.
+///
+/// # Errors
+/// `0A000`: a column has the type; a field that is there, or is not.
+pub fn change(
+    view: &View,
+    source: Source<'_>,
+    made: &Made,
+    changes: &[AttributeChange],
+    client: &mut dyn Client,
+) -> Result<Option<Made>> {
+    let adds = changes.iter().all(|change| matches!(change, AttributeChange::Add(_)));
+    let mut of = fields_of(view, made, adds)?;
+    for change in changes {
+        match change {
+            AttributeChange::Add(attribute) => {
+                let taken = || {
+                    let (field, name) = (&attribute.name, &made.name.name);
+                    format!("column \"{field}\" of relation \"{name}\" already exists")
+                };
+                add(view, source, &mut of.fields, attribute, taken)?;
+                let (_, ty) = of.fields.last().expect("it was added");
+                if contains(view, ty.oid, made.oid) {
+                    let text = format!(
+                        "composite type {} cannot be made a member of itself",
+                        shown(view, made)
+                    );
+                    return Err(SqlError::new("42P16", text));
+                }
+            }
+            AttributeChange::Drop(skip, name) => {
+                match of.fields.iter().position(|(field, _)| **field == **name) {
+                    Some(at) => drop(of.fields.remove(at)),
+                    None if *skip => {
+                        notice(client, "00000", format!("{}, skipping", missing(made, name)));
+                    }
+                    None => return Err(SqlError::new(state::NO_COLUMN, missing(made, name))),
+                }
+            }
+            AttributeChange::Type(attribute) => {
+                let ty = field_type(view, source, attribute)?;
+                let field = of.fields.iter_mut().find(|(field, _)| **field == *attribute.name);
+                let none = || SqlError::new(state::NO_COLUMN, missing(made, &attribute.name));
+                field.ok_or_else(none)?.1 = ty;
+                if contains(view, ty.oid, made.oid) {
+                    let text = format!(
+                        "composite type {} cannot be made a member of itself",
+                        shown(view, made)
+                    );
+                    return Err(SqlError::new("42P16", text));
+                }
+            }
+        }
+    }
+    Ok(Some(Made { what: What::Composite(of), ..made.clone() }))
+}
+
+/// Whether a type is another, or is made of it.
+fn contains(view: &View, oid: u32, other: u32) -> bool {
+    let Some(made) = view.objects.made_types().get(oid) else { return false };
+    made.oid == other || made.what.parts().iter().any(|ty| contains(view, ty.oid, other))
+}
+
+/// RENAME ATTRIBUTE.
+///
+/// # Errors
+/// `42703`, `42701`.
+pub fn rename(view: &View, made: &Made, (from, to): (&str, &str)) -> Result<Made> {
+    let of = made.composite().ok_or_else(|| not_a(view, made, "composite type"))?;
+    let mut of = of.clone();
+    let at = of.fields.iter().position(|(field, _)| *field == *from);
+    let none = || SqlError::new(state::NO_COLUMN, format!("column \"{from}\" does not exist"));
+    let at = at.ok_or_else(none)?;
+    if of.fields.iter().any(|(field, _)| *field == *to) {
+        let text = format!("column \"{to}\" of relation \"{}\" already exists", made.name.name);
+        return Err(SqlError::new("42701", text));
+    }
+    of.fields[at].0 = to.to_string();
+    Ok(Made { what: What::Composite(of), ..made.clone() })
+}
