@@ -253,6 +253,7 @@ impl Binder<'_> {
             Clause::FromFunction => "functions in FROM",
             Clause::IndexExpression => "index expressions",
             Clause::IndexFilter => "index predicates",
+            Clause::MergeWhen => "MERGE WHEN conditions",
             other => other.name(),
         };
         Err(Error::new("42803", format!("{what} are not allowed in {clause}"))).at(place)

@@ -332,6 +332,7 @@ impl Binder<'_> {
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
             Clause::IndexExpression => "index expressions",
             Clause::IndexFilter => "index predicates",
+            Clause::MergeWhen => "MERGE WHEN conditions",
             other => other.name(),
         };
         let text = format!("set-returning functions are not allowed in {name}");
@@ -401,6 +402,7 @@ impl Binder<'_> {
             Clause::JoinOn | Clause::JoinUsing => "JOIN conditions",
             Clause::IndexExpression => "index expressions",
             Clause::IndexFilter => "index predicates",
+            Clause::MergeWhen => "MERGE WHEN conditions",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");

@@ -62,6 +62,8 @@ pub enum Clause {
     IndexExpression,
     /// The condition of the index that ON CONFLICT names
     IndexFilter,
+    /// The condition of an action of MERGE
+    MergeWhen,
 }
 
 impl Clause {
@@ -93,6 +95,7 @@ impl Clause {
             Clause::Returning => "RETURNING",
             Clause::IndexExpression => "index expression",
             Clause::IndexFilter => "index predicate",
+            Clause::MergeWhen => "WHEN",
         }
     }
 }

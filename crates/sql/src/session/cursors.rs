@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use onlap_pg::ast::{Declare, Fetch, Way};
+use onlap_pg::ast::{Declare, Fetch, Statement, Way};
 
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use super::prepare::Prepared;
@@ -54,6 +54,10 @@ impl Session {
         let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
             return Err(SqlError::new(state::SYNTAX, "a cursor needs one query"));
         };
+        if parsed.body == Body::Change && matches!(parsed.statement(), Statement::Query(_)) {
+            let text = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            return Err(SqlError::new(state::UNSUPPORTED, text));
+        }
         if parsed.body != Body::Query {
             return Err(SqlError::new(state::SYNTAX, "a cursor needs a query"));
         }

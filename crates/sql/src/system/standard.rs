@@ -7,8 +7,9 @@ use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
 use super::{grants, text};
-use crate::catalog::oids;
+use crate::catalog::{Kind, oids};
 use crate::error::Result;
+use crate::query::through::{Checked, is_changed, written_columns};
 use crate::row;
 use crate::types::{PgType, names, oid};
 use crate::view::{PG_CATALOG, View};
@@ -70,7 +71,10 @@ fn tables(view: &View, model: &Model) -> Rows {
             "v" => "VIEW",
             _ => "BASE TABLE",
         };
-        let insertable = relation.table().is_some();
+        let insertable = match &relation.what {
+            What::View(_) => is_changed(view, name),
+            _ => relation.table().is_some(),
+        };
         rows.push(row![&view.database, &name.schema, &name.name, kind, yes(insertable), "NO"]);
     }
     rows
@@ -144,6 +148,10 @@ fn all_columns(view: &View, model: &Model) -> Rows {
     );
     let sight = Sight::of(view);
     for relation in relations(model) {
+        let written = match &relation.what {
+            What::View(_) => written_columns(view, &relation.name).unwrap_or_default(),
+            _ => Vec::new(),
+        };
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
@@ -179,7 +187,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 identity,
                 "NO",
                 "NEVER",
-                yes(column.is_some()),
+                yes(column.is_some() || written.get(i).is_some_and(|is| *is)),
             ]);
             rows.push(row);
         }
@@ -244,14 +252,21 @@ fn views(view: &View, model: &Model) -> Rows {
         let What::View(sql) = &relation.what else { continue };
         let name = &relation.name;
         let definition = sight.owns(relation).then(|| format!(" {sql};"));
+        let object = view.objects.get(Kind::View, &name.engine(&view.database));
+        let checked = match object.and_then(|object| Checked::of(&object.body)) {
+            None => "NONE",
+            Some(Checked::Local) => "LOCAL",
+            Some(Checked::Cascaded) => "CASCADED",
+        };
+        let changed = yes(is_changed(view, name));
         rows.push(row![
             &view.database,
             &name.schema,
             &name.name,
             definition,
-            "NONE",
-            "NO",
-            "NO",
+            checked,
+            changed,
+            changed,
             "NO",
             "NO",
             "NO"
