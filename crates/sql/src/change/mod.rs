@@ -217,7 +217,7 @@ pub fn needs(view: &View, bound: &Bound) -> Result<Vec<Need>> {
     let (tree, _) = bound.tree();
     for part in bound.parts().into_iter().filter(|part| tree.query(*part).modify.is_some()) {
         let by = bound.writer(part);
-        // A sequence is asked by the statement's role, whoever owns the view.
+        // A sequence is asked by the statement's role, not by the view's owner.
         let own = |need: Need| match need.class {
             Class::Sequence => need,
             _ => Need { by, ..need },

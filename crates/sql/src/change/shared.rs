@@ -45,7 +45,7 @@ struct Touched {
 const TOUCHED_BYTES: usize = 32;
 
 impl Shared {
-    /// The statement begins, which has so many parts.
+    /// The statement begins, which has this number of parts.
     ///
     /// # Errors
     /// The transaction has ended.
