@@ -21,6 +21,7 @@ use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SortItem, Target};
 use onlap_pg::catalog::Volatility;
 use onlap_pg::{Error, Result, TypeRef};
 
+use crate::carried::Carried;
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{Env, Tables};
 use crate::error::{external, ours};
@@ -54,7 +55,7 @@ pub struct Output {
     pub columns: Vec<OutputColumn>,
 }
 
-/// The steps of a query.
+/// The steps of a query; `carried` is what the parts of the statement share, where its WITH changes rows.
 ///
 /// # Errors
 /// `0A000` for what has no kernel or no step; errors of constants.
@@ -63,8 +64,10 @@ pub fn compile(
     query: QueryId,
     tables: &dyn Tables,
     env: &Arc<Env>,
+    carried: Option<&Carried>,
 ) -> Result<Output> {
-    let mut compiler = Compiler { bound, env: Arc::clone(env), tables, frames: Vec::new() };
+    let frames = Vec::new();
+    let mut compiler = Compiler { bound, env: Arc::clone(env), tables, carried, frames };
     compiler.frames.push(Frame::new(query, None));
     let rel = compiler.query(query)?;
     let named = visible(bound.query(query)).zip(&rel.types).map(|(target, ty)| OutputColumn {

@@ -8,13 +8,16 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use datafusion_physical_plan::ExecutionPlan;
+use onlap_kernels::Datum;
+use onlap_pg::ast::Overriding;
 use onlap_pg::bound::{
-    Bound, EntryKind, Expr, ExprId, Modify, ModifyKind, Query, QueryId, SubKind, Target,
+    ActionKind, Bound, EntryKind, Expr, ExprId, Modify, ModifyKind, Query, QueryId, SubKind, Target,
 };
 use onlap_pg::catalog::oids;
 use onlap_pg::{Result, TypeRef};
 
 use crate::build::{Rel, column, schema_of};
+use crate::carried::Carried;
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::{Env, ROW_ID, Tables};
 use crate::layout::{Layout, Var};
@@ -33,6 +36,22 @@ pub struct Change {
     pub returning: Option<RowExprs>,
     /// What ON CONFLICT DO UPDATE sets.
     pub update: Option<Update>,
+    /// WITH CHECK OPTION of the views that it goes through: a boolean each.
+    pub checks: Option<RowExprs>,
+    /// What MERGE does; the row's id is NULL where none matches.
+    pub actions: Vec<Taken>,
+}
+
+/// An action of MERGE.
+pub struct Taken {
+    /// What it does.
+    pub kind: ActionKind,
+    /// OVERRIDING.
+    pub overriding: Option<Overriding>,
+    /// The place of the boolean that says which rows take it. None takes two.
+    pub takes: usize,
+    /// The columns that are written, as of [`Change::written`]; values are there for the rows that take it.
+    pub written: Vec<(usize, Option<usize>)>,
 }
 
 /// DO UPDATE. Its expressions are of the row that is there, with all its columns, and then of the one that was to come.
@@ -89,22 +108,35 @@ impl RowExprs {
     }
 }
 
-/// The steps of INSERT, UPDATE or DELETE.
+/// A statement, or a part of it that changes rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// The statement.
+    pub statement: QueryId,
+    /// The statement itself, or one of its WITH.
+    pub part: QueryId,
+}
+
+/// The steps of INSERT, UPDATE or DELETE; `carried` is what the parts of the statement share, where its WITH changes rows.
 ///
 /// # Errors
 /// `0A000` for what has no kernel or no step; errors of constants.
 ///
 /// # Panics
-/// The query changes nothing.
+/// The part changes nothing.
 pub fn compile_change(
     bound: &Bound,
-    query: QueryId,
+    of: Whole,
     tables: &dyn Tables,
     env: &Arc<Env>,
+    carried: Option<&Carried>,
 ) -> Result<Change> {
-    let mut compiler = Compiler { bound, env: Arc::clone(env), tables, frames: Vec::new() };
-    compiler.frames.push(Frame::new(query, None));
-    compiler.change(query)
+    let frames = vec![Frame::new(of.statement, None)];
+    let mut compiler = Compiler { bound, env: Arc::clone(env), tables, carried, frames };
+    if of.part != of.statement {
+        compiler.frames.push(Frame::new(of.part, None));
+    }
+    compiler.change(of.part)
 }
 
 impl Compiler<'_> {
@@ -118,6 +150,7 @@ impl Compiler<'_> {
             plan = self.sets_in_targets(id, plan)?;
         }
         let (plan, written) = self.written(&query.targets, plan)?;
+        let (plan, actions) = self.actions(modify, plan)?;
         let mut kept = Vec::new();
         if modify.kind != ModifyKind::Insert {
             kept.push(self.frame().layout.vars[&(modify.entry, ROW_ID)]);
@@ -129,13 +162,33 @@ impl Compiler<'_> {
             })
         };
         let placed = written.iter().map(|(number, at)| (*number, at.map(&mut keep))).collect();
+        let actions = actions.into_iter().map(|action| Taken {
+            takes: keep(action.takes),
+            written: action.written.iter().map(|(n, at)| (*n, at.map(&mut keep))).collect(),
+            ..action
+        });
+        let actions = actions.collect();
+        if modify.kind == ModifyKind::Insert {
+            self.frame().layout = self.rows_layout(query, &[modify.entry]);
+        }
         let returning = match (modify.returning.is_empty(), modify.kind) {
             (true, _) => None,
             (_, ModifyKind::Insert) => {
-                self.frame().layout = self.rows_layout(query, &[modify.entry]);
                 Some(self.row_exprs(&modify.returning, modify, &mut |_| None)?)
             }
             _ => Some(self.row_exprs(&modify.returning, modify, &mut |at| Some(keep(at)))?),
+        };
+        let checks = match modify.checks.is_empty() {
+            true => None,
+            false => {
+                let bool = TypeRef::new(oids::BOOL);
+                let nodes = modify.checks.iter().map(|check| Ok((self.node(check.value)?, bool)));
+                let nodes = nodes.collect::<Result<Vec<_>>>()?;
+                Some(match modify.kind {
+                    ModifyKind::Insert => self.exprs_of(nodes, modify, &mut |_| None)?,
+                    _ => self.exprs_of(nodes, modify, &mut |at| Some(keep(at)))?,
+                })
+            }
         };
         // Steps without a column have no rows.
         if kept.is_empty() {
@@ -145,7 +198,7 @@ impl Compiler<'_> {
         let update = self.do_update(query, modify)?;
         let plan = self.sealed(Rel { plan, types: Vec::new() }).plan;
         let defaults = defaults_of(bound, query);
-        Ok(Change { plan, written: placed, defaults, returning, update })
+        Ok(Change { plan, written: placed, defaults, returning, update, checks, actions })
     }
 
     /// Calculates what is written, behind the columns that there are.
@@ -158,6 +211,49 @@ impl Compiler<'_> {
         let (plan, at) = self.extend(plan, nodes)?;
         let place = |(number, value): (usize, Option<usize>)| (number, value.map(|n| at[n]));
         Ok((plan, numbers.into_iter().map(place).collect()))
+    }
+
+    /// Calculates which action of MERGE each row takes, and the values that it writes then.
+    fn actions(
+        &mut self,
+        modify: &Modify,
+        mut plan: Arc<dyn ExecutionPlan>,
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<Taken>)> {
+        let bool = TypeRef::new(oids::BOOL);
+        let (mut made, mut before): (Vec<Taken>, [Vec<usize>; 2]) =
+            (Vec::new(), Default::default());
+        for action in &modify.actions {
+            let row = self.frame().layout.vars[&(modify.entry, ROW_ID)];
+            let before = &mut before[usize::from(action.matched)];
+            let found = Node::NullTest(Box::new(Node::Column(row)), action.matched);
+            let mut all = vec![found.into_arm()];
+            let free = |at: &usize| Node::Not(Box::new(Node::Column(*at))).into_arm();
+            all.extend(before.iter().map(free));
+            if let Some(condition) = action.condition {
+                all.push(self.node(condition)?.into_arm());
+            }
+            let takes = Node::BoolTest(Box::new(Node::And(all)), Some(true), false);
+            let (more, at) = self.extend(plan, vec![(takes, bool)])?;
+            let takes = at[0];
+            before.push(takes);
+            let (numbers, nodes) = self.values_of(&action.set)?;
+            let mut values = Vec::with_capacity(nodes.len());
+            for (node, ty) in nodes {
+                let none = self.constant(ty.oid, &Datum::Null)?.into_arm();
+                let value = vec![(Node::Column(takes).into_arm(), node.into_arm())];
+                values.push((Node::Case(value, Box::new(none), self.arrow(ty.oid)?), ty));
+            }
+            let (more, at) = self.extend(more, values)?;
+            plan = more;
+            let place = |(number, value): (usize, Option<usize>)| (number, value.map(|n| at[n]));
+            made.push(Taken {
+                kind: action.kind,
+                overriding: action.overriding,
+                takes,
+                written: numbers.into_iter().map(place).collect(),
+            });
+        }
+        Ok((plan, made))
     }
 
     /// The numbers of targets with which of the values they get, and the values.

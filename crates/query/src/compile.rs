@@ -118,6 +118,8 @@ pub struct Compiler<'a> {
     pub env: Arc<Env>,
     /// What it reads.
     pub tables: &'a dyn Tables,
+    /// What the parts of the statement share, where its WITH changes rows.
+    pub carried: Option<&'a crate::carried::Carried>,
     /// The queries that are being made, the outermost first.
     pub frames: Vec<Frame>,
 }

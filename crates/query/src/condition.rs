@@ -25,7 +25,8 @@ impl Condition {
     /// `0A000` for what has no kernel; errors of constants.
     pub fn new(bound: &Bound, query: QueryId, env: &Arc<Env>) -> Result<Condition> {
         let tables = &Nothing;
-        let mut compiler = Compiler { bound, env: Arc::clone(env), tables, frames: Vec::new() };
+        let env = Arc::clone(env);
+        let mut compiler = Compiler { bound, env, tables, carried: None, frames: Vec::new() };
         compiler.frames.push(Frame::new(query, None));
         let read = bound.query(query);
         for (n, entry) in read.entries.iter().enumerate() {

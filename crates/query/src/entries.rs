@@ -128,6 +128,7 @@ impl Compiler<'_> {
                         bound: &view.0,
                         env: Arc::clone(&self.env),
                         tables: self.tables,
+                        carried: None,
                         frames: Vec::new(),
                     };
                     let lock = self.lock_within(entry)?;

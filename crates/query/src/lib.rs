@@ -14,6 +14,7 @@
 mod aggregates;
 mod apply;
 mod build;
+mod carried;
 mod change;
 mod compile;
 mod condition;
@@ -60,7 +61,8 @@ mod windows;
 mod within;
 
 pub use build::{Output, OutputColumn, compile};
-pub use change::{Change, RowExprs, Source, Update, compile_change};
+pub use carried::{Carried, parts};
+pub use change::{Change, RowExprs, Source, Taken, Update, Whole, compile_change};
 pub use condition::Condition;
 pub use env::{
     Env, Facts, Locker, Order, ROW_ID, Restriction, RestrictionKind, Scanned, Tables, Values, View,

@@ -29,6 +29,7 @@ use onlap_pg::{Oid, Result, TypeRef};
 use parking_lot::Mutex;
 
 use crate::build::{Rel, schema_of};
+use crate::carried::Carried;
 use crate::compile::{Compiler, Frame, unsupported};
 use crate::env::Env;
 use crate::error::external;
@@ -65,11 +66,11 @@ impl Compiler<'_> {
     /// Looks at the queries of WITH before any is used.
     ///
     /// # Errors
-    /// `0A000`: one changes rows.
+    /// `0A000`: one changes rows, and there is none who carries it out.
     pub fn with_queries(&mut self, id: QueryId) -> Result<()> {
         let bound = self.bound;
         let changes = |cte: &Cte| bound.query(cte.query).modify.is_some();
-        match bound.query(id).ctes.iter().any(changes) {
+        match self.carried.is_none() && bound.query(id).ctes.iter().any(changes) {
             true => Err(unsupported("a statement that changes rows in WITH")),
             false => Ok(()),
         }
@@ -90,6 +91,9 @@ impl Compiler<'_> {
     /// # Errors
     /// `0A000` for what has no kernel or no step; errors of constants.
     pub fn cte_rows(&mut self, cte: &Cte) -> Result<(Rel, Outer)> {
+        if let Some(carried) = self.carried.filter(|_| self.frames.len() == 1) {
+            return self.carried_rows(cte, carried);
+        }
         let is_inline = match cte.kind {
             CteKind::Materialized => false,
             CteKind::Default => cte.references == 1,
@@ -105,6 +109,24 @@ impl Compiler<'_> {
                 let (rel, outer) = self.cte_query(cte)?;
                 let shared = Shared { store: Store::new(rel.plan), types: rel.types, outer };
                 self.frame().shared.push((cte.name.to_string(), shared.clone()));
+                shared
+            }
+        };
+        Ok((Rel { plan: shared.store.scan(), types: shared.types }, shared.outer))
+    }
+
+    /// The rows of a query of WITH that other parts of the statement may read as well.
+    fn carried_rows(&mut self, cte: &Cte, carried: &Carried) -> Result<(Rel, Outer)> {
+        if self.bound.query(cte.query).modify.is_some() {
+            return Ok((self.given_rows(cte, carried)?, Outer::new()));
+        }
+        let known = carried.kept.lock().get(&cte.query).cloned();
+        let shared = match known {
+            Some(shared) => shared,
+            None => {
+                let (rel, outer) = self.cte_query(cte)?;
+                let shared = Shared { store: Store::new(rel.plan), types: rel.types, outer };
+                carried.kept.lock().insert(cte.query, shared.clone());
                 shared
             }
         };

@@ -117,7 +117,8 @@ impl Store {
                         None => kept.source = Source::Ended,
                         Some(Ok(())) => {}
                         Some(Err(e)) => {
-                            kept.source = Source::Ended;
+                            // A run that begins anew finds none of the rows of this one.
+                            *kept = Kept::default();
                             return Poll::Ready(Some(Err(e)));
                         }
                     }

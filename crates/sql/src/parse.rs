@@ -76,7 +76,7 @@ impl Parsed {
 pub enum Body {
     /// A query.
     Query,
-    /// A change of rows.
+    /// A change of rows, which a query may make in its WITH.
     Change,
     /// `UPSERT INTO`: an INSERT that replaces rows blindly.
     Upsert,
@@ -203,6 +203,7 @@ impl Making<'_> {
         });
         let (body, looks) = match &tree.statements[0].statement {
             Statement::Query(query) if tree.into_of(*query).is_some() => (Body::Defined, true),
+            Statement::Query(query) if tree.changes_within(*query) => (Body::Change, true),
             Statement::Query(_) => (Body::Query, true),
             Statement::Insert(_) if is_upsert => (Body::Upsert, true),
             Statement::Insert(_)

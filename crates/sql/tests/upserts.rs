@@ -22,13 +22,14 @@ use support::{Fixture, Talk};
 
 const LEVELS: [&str; 3] = ["read committed", "repeatable read", "serializable"];
 
-/// A counter in place, one under an index, one with a second unique key, and rows that follow others.
+/// A counter in place, one under an index, one with a second unique key, rows that follow others, and a view.
 const TABLES: &str = "create table plain (k int primary key, n int);
     create table u (k int primary key, n int);
     create index u_n on u (n);
     create table w (id int primary key, c int unique, n int);
     create table tree (id int primary key, n int,
-        parent int references tree on update cascade on delete cascade)";
+        parent int references tree on update cascade on delete cascade);
+    create view low as select k, n from u where n < 50 with check option";
 
 /// What each schedule begins with.
 const ROWS: &str = "delete from plain; delete from u; delete from w; delete from tree;
@@ -66,7 +67,7 @@ const CHANGES: [&str; 7] = [
 ];
 
 /// Changes and locks that wait, and what they wait for.
-const OTHERS: [(&str, &str); 10] = [
+const OTHERS: [(&str, &str); 28] = [
     ("update u set n = n + 1 where k = 1", "update u set n = n * 3 + 1 where n = 0 returning k, n"),
     ("update u set n = n + 1 where k = 1", "update u set n = n + 5 where n < 3 and k = 1"),
     ("update u set k = 9 where k = 1", "update u set n = n + 5 where n = 0"),
@@ -86,7 +87,62 @@ const OTHERS: [(&str, &str); 10] = [
     ),
     ("delete from w where id = 1", "insert into w values (1, 10, 1) on conflict do nothing"),
     ("update tree set n = 1 where id = 2", "update tree set id = id * 10, n = n + 1"),
+    // Statements that change rows in their WITH.
+    (
+        "update u set n = n + 1 where k = 1",
+        "with t as (update u set n = n + 5 where k = 1 returning k, n) select * from t",
+    ),
+    (
+        "update u set n = n + 1 where k = 1",
+        "with t as (delete from u where n = 0 returning k, n), s as (insert into plain select k + 10, n from t returning k) select * from s",
+    ),
+    (
+        "delete from u where k = 1",
+        "with t as (update u set n = n + 5 returning k) update plain set n = 9 from t where plain.k = t.k returning plain.k",
+    ),
+    (
+        "update plain set n = n + 1 where k = 1",
+        "with t as (update u set n = n + 5 where k = 1 returning k) update plain set n = plain.n + 9 from t where plain.k = t.k returning plain.k, n",
+    ),
+    (
+        "insert into u values (3, 30)",
+        "with t as (insert into u values (3, 1) on conflict (k) do update set n = u.n + 1 returning k, n) update plain set n = t.n from t where plain.k = 1 returning plain.n",
+    ),
+    (
+        "insert into u values (3, 30)",
+        "with t as (insert into u values (3, 1) returning k) select * from t",
+    ),
+    (
+        "update u set n = n + 1 where k = 1",
+        "with t as (insert into plain values (7, 7) returning k), l as (select n from u where k = 1 for update) select * from t, l",
+    ),
+    // MERGE.
+    ("update u set n = n + 1 where k = 1", MERGE),
+    ("update u set n = n + 60 where k = 1", MERGE),
+    ("update u set k = 9 where k = 1", MERGE),
+    ("delete from u where k = 1", MERGE),
+    ("select n from u where k = 1 for update", MERGE),
+    ("update plain set n = n + 1 where k = 1", PLAIN_MERGE),
+    ("delete from plain where k = 1", PLAIN_MERGE),
+    (
+        "insert into u values (3, 30)",
+        "merge into u using (values (3)) s(k) on u.k = s.k when matched then update set n = u.n + 1 when not matched then insert values (s.k, 77)",
+    ),
+    // Views.
+    ("update u set n = n + 60 where k = 1", "update low set n = n + 1 where k = 1 returning k, n"),
+    ("update u set n = n + 1 where k = 1", "update low set n = n + 1 where k = 1 returning k, n"),
+    ("update u set n = 49 where k = 1", "update low set n = n + 1 where k = 1 returning k, n"),
 ];
+
+/// Changes, deletes or inserts a row, by what it is then.
+const MERGE: &str = "merge into u using (values (1), (2)) s(k) on u.k = s.k
+    when matched and u.n > 50 then delete
+    when matched then update set n = u.n + 10
+    when not matched then insert values (s.k + 100, 77)";
+
+/// The same of a table without an index on what it changes.
+const PLAIN_MERGE: &str = "merge into plain p using (values (1), (2)) s(k) on p.k = s.k
+    when matched then update set n = p.n + 10 when not matched then insert values (s.k, 77)";
 
 /// The first session's change, the statement that meets it, and how the first ends.
 fn schedules() -> Vec<[String; 3]> {

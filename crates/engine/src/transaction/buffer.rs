@@ -491,6 +491,15 @@ impl Buffer {
     /// Rows and marks so far, for a reader that needs them in order; `hidden` are rows, ascending, that
     /// own blind ones replace.
     pub(super) fn own_rows(&mut self, hidden: Vec<RowId>) -> Result<Option<Arc<OwnRows>>> {
+        self.own_rows_until(hidden, None)
+    }
+
+    /// The same as they were at a mark, if one is given.
+    pub(super) fn own_rows_until(
+        &mut self,
+        hidden: Vec<RowId>,
+        until: Option<BufferMark>,
+    ) -> Result<Option<Arc<OwnRows>>> {
         if self.is_untouched() {
             return Ok(None);
         }
@@ -521,14 +530,22 @@ impl Buffer {
             mirror.memtable.change_all(number, std::slice::from_ref(change), &|_, _| true);
         });
         mirror.changes = self.changes.len();
+        let rows = self.first + mirror.rows;
+        let events = self.first_event + mirror.events;
+        let until = until.unwrap_or(BufferMark {
+            rows,
+            events,
+            changes: mirror.changes,
+            ..BufferMark::default()
+        });
         Ok(Some(Arc::new(OwnRows {
             memtable: Arc::clone(&mirror.memtable),
             files,
-            end: PROVISIONAL_BASE + (self.first + mirror.rows) as RowId,
-            marks: (self.first_event + mirror.events) as Csn,
+            end: PROVISIONAL_BASE + rows.min(until.rows) as RowId,
+            marks: events.min(until.events) as Csn,
             hidden,
             decides: !self.blind.is_empty(),
-            changes: mirror.changes as Csn,
+            changes: mirror.changes.min(until.changes) as Csn,
         })))
     }
 

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use onlap_base::memory::{Charge, Part};
-use onlap_base::{Csn, Error, ErrorKind, Result, stop};
+use onlap_base::{Csn, Error, ErrorKind, PROVISIONAL_BASE, Result, RowId, stop};
 
 use crate::database::{Shared, Table, unknown_table};
 use crate::locks::{HeldLocks, LockMark, WaitContext};
@@ -143,6 +143,8 @@ pub struct Transaction {
     outdated: bool,
     /// With what the names of tables begin whose rows it may change though it was begun read-only.
     always_changes: Option<Box<str>>,
+    /// Own rows and marks that came later are not read.
+    look_back: Option<Savepoint>,
     /// Set by whoever wants the statement under way to end.
     cancel: Option<Arc<AtomicBool>>,
     /// Number of the next savepoint, and those that were undone.
@@ -189,6 +191,7 @@ impl Transaction {
             looked: false,
             outdated: false,
             always_changes: None,
+            look_back: None,
             cancel: None,
             savepoints: 0,
             undone: Vec::new(),
@@ -328,6 +331,38 @@ impl Transaction {
         self.snapshot = Registration::new(&self.shared);
         self.reads = self.reads.as_ref().map(|_| ReadSet::new(&self.snapshot));
         Ok(())
+    }
+
+    /// Lets reads see, of what the transaction itself did, only what it had done at a savepoint: so parts of one
+    /// statement do not meet each other's output. What changes rows goes by all that was done. `None`: reads see all again.
+    ///
+    /// ```
+    /// use onlap::{Database, DataType, Options, TableSpec, Value};
+    /// let dir = tempfile::tempdir().unwrap();
+    /// let db = Database::open(dir.path(), Options::default())?;
+    /// let t = db.create_table(TableSpec::new("t").column("id", DataType::Int8).primary_key(["id"]))?;
+    /// let mut tx = db.begin()?;
+    /// tx.insert(&t, &[Value::Int(1)])?;
+    /// let before = tx.savepoint();
+    /// tx.look_back_to(Some(before.clone()));
+    /// tx.insert(&t, &[Value::Int(2)])?;
+    /// assert_eq!(tx.count(&t)?, 1);
+    /// assert!(tx.insert(&t, &[Value::Int(2)]).is_err());
+    /// tx.look_back_to(None);
+    /// assert_eq!(tx.count(&t)?, 2);
+    /// # Ok::<(), onlap::Error>(())
+    /// ```
+    pub fn look_back_to(&mut self, savepoint: Option<Savepoint>) {
+        debug_assert!(savepoint.as_ref().is_none_or(|at| at.transaction == self.locks.id()));
+        self.look_back = savepoint;
+    }
+
+    /// Whether a row is one that the transaction has written since a savepoint.
+    pub fn is_own_since(&self, table: &Table, row: RowId, savepoint: &Savepoint) -> bool {
+        let at = self.tables.iter().position(|b| b.table.state.id == table.state.id);
+        let Some(at) = at else { return false };
+        let before = savepoint.tables.get(at).map_or(0, |mark| mark.rows);
+        row >= PROVISIONAL_BASE + before as RowId
     }
 
     /// Waits for locks no longer than this from now on; `None`: as long as it takes.
@@ -505,10 +540,13 @@ impl Transaction {
     fn reader(&mut self, table: &Table) -> Result<Reader> {
         self.cover(table)?;
         let mut view = self.view(table)?;
-        let buffer = self.tables.iter_mut().find(|b| b.table.state.id == table.state.id);
-        if let Some(buffer) = buffer {
+        let at = self.tables.iter().position(|b| b.table.state.id == table.state.id);
+        if let Some(at) = at {
+            let buffer = &mut self.tables[at];
             let hidden = Transaction::replaced_by_own(buffer, &view)?;
-            view.own = buffer.own_rows(hidden)?;
+            let back = self.look_back.as_ref();
+            let back = back.map(|to| to.tables.get(at).copied().unwrap_or_default());
+            view.own = buffer.own_rows_until(hidden, back)?;
         }
         self.charge();
         Ok(Reader::new(view, Arc::clone(&self.snapshot)))

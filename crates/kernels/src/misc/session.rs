@@ -265,6 +265,8 @@ asked! {
     "pg_relation_size(regclass)",
     "pg_relation_size(regclass,text)",
     "pg_statistics_obj_is_visible(oid)",
+    "pg_column_is_updatable(regclass,int2,bool)",
+    "pg_relation_is_updatable(regclass,bool)",
     "pg_table_is_visible(oid)",
     "pg_table_size(regclass)",
     "pg_tablespace_location(oid)",

@@ -379,8 +379,17 @@ pub struct CreateView {
     pub query: QueryId,
     /// The query's text.
     pub span: Span,
-    /// Whether WITH CHECK OPTION was said.
-    pub checked: bool,
+    /// WITH CHECK OPTION.
+    pub checked: Option<Checked>,
+}
+
+/// Whose conditions rows must meet that are written through a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// The view's own.
+    Local,
+    /// Those of the views that it reads, too.
+    Cascaded,
 }
 
 /// CREATE SEQUENCE.

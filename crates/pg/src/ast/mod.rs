@@ -13,10 +13,10 @@ mod utility;
 mod walk;
 
 pub use define::{
-    AlterSequence, AlterTable, ColumnChange, ColumnRule, Constraint, CreateIndex, CreateSequence,
-    CreateTable, CreateTableAs, CreateView, Judged, Kept, KeyAction, Lasting, Match, NamedRule,
-    NewColumn, OnCommit, OptionValue, References, RelationKind, SequenceOption, Setting,
-    TableChange, TableElement, TableKind, TableRule, When,
+    AlterSequence, AlterTable, Checked, ColumnChange, ColumnRule, Constraint, CreateIndex,
+    CreateSequence, CreateTable, CreateTableAs, CreateView, Judged, Kept, KeyAction, Lasting,
+    Match, NamedRule, NewColumn, OnCommit, OptionValue, References, RelationKind, SequenceOption,
+    Setting, TableChange, TableElement, TableKind, TableRule, When,
 };
 pub use expr::{Arg, Arm, Call, Expr, Is, Like, Literal, OpName, Over, SqlValue, Step, TypeName};
 pub use names::Mention;
@@ -141,6 +141,13 @@ impl Tree {
                 Body::Values(_) => return None,
             }
         }
+    }
+
+    /// Whether a statement of a query's WITH changes rows.
+    pub fn changes_within(&self, id: QueryId) -> bool {
+        let with = self.query(id).with.as_ref();
+        let mut all = with.into_iter().flat_map(|with| &with.ctes);
+        all.any(|cte| matches!(cte.body, CteBody::Statement(_)))
     }
 
     /// An item of FROM.

@@ -255,6 +255,7 @@ impl Binder<'_> {
             Clause::IndexFilter => "index predicates",
             Clause::Check => "check constraints",
             Clause::Default => "DEFAULT expressions",
+            Clause::MergeWhen => "MERGE WHEN conditions",
             other => other.name(),
         };
         Err(Error::new("42803", format!("{what} are not allowed in {clause}"))).at(place)

@@ -355,6 +355,7 @@ impl Binder<'_> {
             Clause::IndexFilter => "index predicates",
             Clause::Check => "check constraints",
             Clause::Default => "DEFAULT expressions",
+            Clause::MergeWhen => "MERGE WHEN conditions",
             other => other.name(),
         };
         let text = format!("set-returning functions are not allowed in {name}");
@@ -426,6 +427,7 @@ impl Binder<'_> {
             Clause::IndexFilter => "index predicates",
             Clause::Check => "check constraints",
             Clause::Default => "DEFAULT expressions",
+            Clause::MergeWhen => "MERGE WHEN conditions",
             other => other.name(),
         };
         let text = format!("window functions are not allowed in {place_of}");

@@ -66,6 +66,8 @@ pub enum Clause {
     Check,
     /// DEFAULT
     Default,
+    /// The condition of an action of MERGE
+    MergeWhen,
 }
 
 impl Clause {
@@ -99,6 +101,7 @@ impl Clause {
             Clause::IndexFilter => "index predicate",
             Clause::Check => "CHECK",
             Clause::Default => "DEFAULT",
+            Clause::MergeWhen => "WHEN",
         }
     }
 }

@@ -25,6 +25,7 @@ mod joins;
 mod level;
 mod literals;
 mod locks;
+mod merge;
 mod modify;
 mod names;
 mod orders;

@@ -1,4 +1,4 @@
-//! INSERT, UPDATE and DELETE.
+//! INSERT, UPDATE and DELETE; what MERGE shares with them.
 
 use super::level::{Clause, Level};
 use super::{Around, At, Binder, Relation, unsupported};
@@ -30,7 +30,7 @@ impl Binder<'_> {
                 Statement::Insert(insert) => b.insert(insert),
                 Statement::Update(update) => b.update(update),
                 Statement::Delete(delete) => b.delete(delete),
-                Statement::Merge(_) => Err(unsupported("MERGE")),
+                Statement::Merge(merge) => b.merge_statement(merge),
                 _ => Err(unsupported("this statement")),
             };
             b.levels.pop();
@@ -39,7 +39,7 @@ impl Binder<'_> {
     }
 
     /// The table that a statement changes; UPDATE and DELETE read it, too.
-    fn table(&mut self, relation: &ast::Relation, read: bool) -> Result<Arc<Relation>> {
+    pub(super) fn table(&mut self, relation: &ast::Relation, read: bool) -> Result<Arc<Relation>> {
         let of = self.open(relation)?;
         let number = self.relation_entry(&of, relation, false)?;
         if !read && let EntryKind::Relation { inherited, .. } = &mut self.level().entries[0].kind {
@@ -56,7 +56,7 @@ impl Binder<'_> {
         Ok(of)
     }
 
-    fn finished(&mut self, mut made: Query, modify: Modify) -> Result<QueryId> {
+    pub(super) fn finished(&mut self, mut made: Query, modify: Modify) -> Result<QueryId> {
         self.check_once(&made.targets)?;
         if let Some(conflict) = &modify.conflict {
             self.check_once(&conflict.set)?;
@@ -70,7 +70,7 @@ impl Binder<'_> {
     }
 
     /// A column becomes one value, or several of its parts do.
-    fn check_once(&self, targets: &[Target]) -> Result<()> {
+    pub(super) fn check_once(&self, targets: &[Target]) -> Result<()> {
         let is_part = |target: &Target| self.stored(target.value) != target.value;
         for (at, target) in targets.iter().enumerate().filter(|(_, target)| !target.hidden) {
             let again = |other: &&Target| {
@@ -120,6 +120,8 @@ impl Binder<'_> {
             overriding: insert.overriding,
             conflict,
             returning,
+            checks: Vec::new(),
+            actions: Vec::new(),
         };
         self.finished(made, modify)
     }
@@ -278,7 +280,7 @@ impl Binder<'_> {
         }
     }
 
-    fn insert_row(
+    pub(super) fn insert_row(
         &mut self,
         row: Vec<ExprId>,
         of: &Relation,
@@ -355,6 +357,8 @@ impl Binder<'_> {
             overriding: None,
             conflict: None,
             returning,
+            checks: Vec::new(),
+            actions: Vec::new(),
         };
         self.finished(made, modify)
     }
@@ -373,13 +377,15 @@ impl Binder<'_> {
             overriding: None,
             conflict: None,
             returning,
+            checks: Vec::new(),
+            actions: Vec::new(),
         };
         self.finished(made, modify)
     }
 }
 
 /// The columns that INSERT fills: those that it names, or all.
-fn insert_goals<'c>(of: &Relation, columns: &'c [ast::Column]) -> Result<Vec<Goal<'c>>> {
+pub(super) fn insert_goals<'c>(of: &Relation, columns: &'c [ast::Column]) -> Result<Vec<Goal<'c>>> {
     if columns.is_empty() {
         let all = of.columns.iter().enumerate().filter(|(_, column)| !column.dropped);
         return Ok(all

@@ -53,6 +53,9 @@ impl Binder<'_> {
         let at = place.filter(|place| self.level_ref().ctes[*place].cte.recursive);
         match &cte.body {
             CteBody::Query(query) => self.query(*query, Around { cte: at, ..Around::default() }),
+            CteBody::Statement(of) if matches!(**of, ast::Statement::Merge(_)) => {
+                Err(Error::new("0A000", "MERGE not supported in WITH query").at(cte.place))
+            }
             CteBody::Statement(statement) => {
                 let made = self.statement(statement)?;
                 match self.levels.len() {

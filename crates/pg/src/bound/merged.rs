@@ -20,6 +20,9 @@ impl Bound {
             if let Some(conflict) = &mut modify.conflict {
                 self.merge(&mut conflict.set)?;
             }
+            for action in &mut modify.actions {
+                self.merge(&mut action.set)?;
+            }
             let query = self.query_mut(id);
             (query.targets, query.modify) = (targets, Some(modify));
         }

@@ -7,11 +7,13 @@
 //! Nodes lie in lists and name each other by number, as those of [`crate::ast`]: a tree is freed without recursion.
 
 mod expr;
+mod import;
 mod literals;
 mod merged;
 mod modify;
 mod query;
 mod same;
+mod simple;
 mod walk;
 mod written;
 
@@ -19,11 +21,12 @@ pub use expr::{
     Aggregate, Arm, Call, Expr, Frame, FrameEdge, Literal, NullTest, Op, RowOrder, SubKind,
     SubQuery, Subscript, Window, WindowCall,
 };
-pub use modify::{ConflictElement, Modify, ModifyKind, OnConflict};
+pub use modify::{Action, ActionKind, Check, ConflictElement, Modify, ModifyKind, OnConflict};
 pub use query::{
     Cte, CteKind, Entry, EntryKind, Function, GroupSet, JoinNode, JoinTree, Lock, Query, SetNode,
     SortItem, Target,
 };
+pub use simple::{Seen, Simple};
 pub use walk::Part;
 pub(crate) use walk::parts_of;
 pub use written::Form;

@@ -2,7 +2,7 @@
 
 use super::{ExprId, Target};
 use crate::Oid;
-use crate::ast::Overriding;
+use crate::ast::{Name, Overriding};
 
 /// How rows are changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum ModifyKind {
     Update,
     /// DELETE
     Delete,
+    /// MERGE, whose actions say what is done
+    Merge,
 }
 
 /// What a statement changes. What columns become are the targets of its query: the number of each is the column's.
@@ -30,6 +32,47 @@ pub struct Modify {
     pub conflict: Option<OnConflict>,
     /// RETURNING.
     pub returning: Vec<Target>,
+    /// What rows must be like that are written: WITH CHECK OPTION of the views that it goes through.
+    pub checks: Vec<Check>,
+    /// What MERGE does: of each row the first that is for it.
+    pub actions: Vec<Action>,
+}
+
+/// WHEN of MERGE.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Whether it is for rows that match one of the table, and not for others.
+    pub matched: bool,
+    /// AND.
+    pub condition: Option<ExprId>,
+    /// What is done.
+    pub kind: ActionKind,
+    /// OVERRIDING.
+    pub overriding: Option<Overriding>,
+    /// What columns become.
+    pub set: Vec<Target>,
+}
+
+/// What an action of MERGE does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// Nothing.
+    Nothing,
+    /// Inserts a row.
+    Insert,
+    /// Changes the row.
+    Update,
+    /// Deletes it.
+    Delete,
+}
+
+/// WITH CHECK OPTION.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The view.
+    pub view: Name,
+    /// Its condition, of the table's columns.
+    pub value: ExprId,
 }
 
 /// ON CONFLICT.

@@ -179,6 +179,11 @@ pub(crate) fn parts_of(query: &Query) -> Vec<Part> {
     if let Some(modify) = &query.modify {
         all.extend(modify.conflict.iter().flat_map(conflict_parts).map(add));
         all.extend(modify.returning.iter().map(|target| add(target.value)));
+        for action in &modify.actions {
+            all.extend(action.condition.map(add));
+            all.extend(action.set.iter().map(|target| add(target.value)));
+        }
+        all.extend(modify.checks.iter().map(|check| add(check.value)));
     }
     for tree in &query.from {
         conditions(tree, &mut |id| all.push(add(id)));

@@ -54,7 +54,7 @@ fn a_table_has_its_parts() {
 fn a_views_query_keeps_its_text() {
     let text = "create or replace view v (x) as select a -- all\n from t where a > 1";
     let Statement::CreateView(view) = one(text) else { panic!("it makes a view") };
-    assert!(view.replace && !view.checked);
+    assert!(view.replace && view.checked.is_none());
     assert_eq!(view.span.of(text), "select a -- all\n from t where a > 1");
 }
 

@@ -80,7 +80,7 @@ impl Ours {
             handle: self.runtime.handle().clone(),
             context: Mutex::new(Some(Arc::clone(context))),
         });
-        let output = self.within(|| compile(&bound, query, &self.data, &env))?;
+        let output = self.within(|| compile(&bound, query, &self.data, &env, None))?;
         Ok((output, env))
     }
 

@@ -5,8 +5,6 @@
 //! a duplicate key: the insert is undone, and the row looked up again. What is locked is what is changed: that
 //! it could not be changed is an error and never a count of zero.
 
-use std::collections::HashSet;
-
 use arrow_array::cast::AsArray;
 use onlap::{ErrorKind, IndexSchema, Row, RowId, RowLock, TableSchema, Value};
 use onlap_pg::bound::{Bound, Expr, ExprId, Modify};
@@ -23,30 +21,34 @@ pub struct Conflict<'a> {
     statement: &'a Statement<'a>,
     arbiters: Vec<IndexSchema>,
     update: Option<&'a Update>,
+    /// WITH CHECK OPTION.
+    checks: Option<&'a RowExprs>,
     /// How a row is locked.
     mode: RowLock,
-    /// Keys that this statement inserted or changed.
-    touched: HashSet<String>,
+    /// What rows that it has changed are charged by.
+    held: &'a Held,
 }
 
 /// Tries until another transaction's row is seen.
 const TRIES: usize = 1000;
-/// What a key that was touched takes in a hash table that has just grown.
-const KEY_BYTES: usize = 64;
 
 impl<'a> Conflict<'a> {
     /// Of a statement's clause.
     ///
     /// # Errors
     /// No unique index matches.
-    pub fn new(statement: &'a Statement<'a>, change: &'a Change) -> Result<Conflict<'a>> {
+    pub fn new(
+        statement: &'a Statement<'a>,
+        change: &'a Change,
+        held: &'a Held,
+    ) -> Result<Conflict<'a>> {
         let (tree, _) = statement.bound.tree();
         let schema = &statement.target.schema;
         let arbiters = arbiters(tree, statement.modify, schema)?;
         let set = statement.modify.conflict.as_ref().map_or(&[][..], |conflict| &conflict.set);
         let mode = lock_mode(schema, places(set));
-        let (update, touched) = (change.update.as_ref(), HashSet::new());
-        Ok(Conflict { statement, arbiters, update, mode, touched })
+        let (update, checks) = (change.update.as_ref(), change.checks.as_ref());
+        Ok(Conflict { statement, arbiters, update, checks, mode, held })
     }
 
     /// Inserts a row or changes the one that is there; the row as it is then, `None` where nothing was
@@ -54,7 +56,7 @@ impl<'a> Conflict<'a> {
     ///
     /// # Errors
     /// Those of the insert and the update.
-    pub fn put(&mut self, row: Row, held: &mut Held) -> Result<Option<Row>> {
+    pub fn put(&self, row: Row) -> Result<Option<Row>> {
         // What may not be inserted is refused also where a row is there already.
         self.statement.view.scope.tx()?.judge_new(&self.statement.target.table, &row)?;
         for _ in 0..TRIES {
@@ -62,35 +64,43 @@ impl<'a> Conflict<'a> {
                 if self.is_there(&row)? {
                     return Ok(None);
                 }
-                match self.insert(&row, held)? {
-                    true => return Ok(Some(row)),
+                match self.insert(&row)? {
+                    true => return self.checked(row),
                     false => continue,
                 }
             };
-            let Some((touched, id, old)) = self.lock(&row)? else {
-                match self.insert(&row, held)? {
-                    true => return Ok(Some(row)),
+            let Some((id, old)) = self.lock(&row)? else {
+                match self.insert(&row)? {
+                    true => return self.checked(row),
                     false => continue,
                 }
             };
-            if self.touched.contains(&touched) {
+            let table = &self.statement.target.table;
+            if self.statement.shared.has_touched(table, id)? {
                 let text = "ON CONFLICT DO UPDATE command cannot affect row a second time";
                 let hint = "Ensure that no rows proposed for insertion within the same command \
                             have duplicate constrained values.";
                 return Err(SqlError::new(state::CARDINALITY, text).hint(hint));
             }
-            let changed = self.change(update, id, old, &row)?;
-            self.note(touched, held)?;
-            return Ok(changed);
+            return match self.change(update, id, old, &row)? {
+                Some(changed) => {
+                    self.statement.shared.touch(table, [id].into_iter(), self.held)?;
+                    self.checked(changed)
+                }
+                None => Ok(None),
+            };
         }
         Err(SqlError::concurrent_update())
     }
 
-    /// Remembers a key that was inserted or changed.
-    fn note(&mut self, key: String, held: &mut Held) -> Result<()> {
-        held.charge(key.capacity() + KEY_BYTES)?;
-        self.touched.insert(key);
-        Ok(())
+    /// A row that was written, if the views that it went through show it.
+    fn checked(&self, row: Row) -> Result<Option<Row>> {
+        let target = self.statement.target;
+        returning::check(self.statement, self.checks, 1, |source| match source {
+            Source::Row(number) => array_of(target, number, [&row[number - 1]].into_iter()),
+            _ => Err(SqlError::new("XX000", "what was written is checked")),
+        })?;
+        Ok(Some(row))
     }
 
     /// The key of a row in an index.
@@ -112,21 +122,21 @@ impl<'a> Conflict<'a> {
         Ok(false)
     }
 
-    /// The row with one of the keys, locked, and what it is known by as touched.
-    fn lock(&self, row: &Row) -> Result<Option<(String, RowId, Row)>> {
+    /// The row with one of the keys, locked.
+    fn lock(&self, row: &Row) -> Result<Option<(RowId, Row)>> {
         let table = &self.statement.target.table;
         for index in &self.arbiters {
             let key = self.key_of(index, row);
             let mut tx = self.statement.view.scope.tx()?;
-            if let Some((id, old)) = tx.lock_by(table, &index.name, &key, self.mode)? {
-                return Ok(Some((touch(index, &key), id, old)));
+            if let Some(found) = tx.lock_by(table, &index.name, &key, self.mode)? {
+                return Ok(Some(found));
             }
         }
         Ok(None)
     }
 
     /// Whether the row went in.
-    fn insert(&mut self, row: &Row, held: &mut Held) -> Result<bool> {
+    fn insert(&self, row: &Row) -> Result<bool> {
         let inserted = {
             let mut tx = self.statement.view.scope.tx()?;
             let before = tx.savepoint();
@@ -143,11 +153,6 @@ impl<'a> Conflict<'a> {
             let constraint = e.subject().and_then(|s| s.constraint.as_deref());
             let is_arbiter = self.arbiters.iter().any(|i| Some(i.name.as_str()) == constraint);
             return if is_arbiter || self.is_there(row)? { Ok(false) } else { Err(e.into()) };
-        }
-        for at in 0..self.arbiters.len() {
-            let index = &self.arbiters[at];
-            let key = touch(index, &self.key_of(index, row));
-            self.note(key, held)?;
         }
         Ok(true)
     }
@@ -191,10 +196,6 @@ impl<'a> Conflict<'a> {
         tx.change_each(&self.statement.target.table, &[id], &columns, &mut values)?;
         Ok(Some(row))
     }
-}
-
-fn touch(index: &IndexSchema, key: &[Value]) -> String {
-    format!("{}:{key:?}", index.name)
 }
 
 /// The unique indexes that a clause is about.

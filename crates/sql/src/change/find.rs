@@ -49,22 +49,47 @@ impl Statement<'_> {
             self.view.scope.tx()?.lock_rows(table, &ids, mode, wait, &mut recheck)?
         };
         if !moved && locked.len() == ids.len() {
-            return Ok(found);
+            return self.touched(found);
         }
         // What the other transaction committed is seen now, and the rows stay as they are.
         self.view.scope.tx()?.begin_statement()?;
         let Found { changing, batches } = self.ask()?;
         locked.sort_unstable();
         let wanted = |id| locked.binary_search(&id).is_ok();
-        Ok(Found { changing, batches: batches.keep(|batches| keep(batches, wanted))? })
+        self.touched(Found { changing, batches: batches.keep(|batches| keep(batches, wanted))? })
     }
 
-    /// What the steps find. A row that joins with several others is changed once.
+    /// Notes that the rows are changed, where other parts might change them, too.
+    fn touched(&self, found: Found) -> Result<Found> {
+        if self.shared.several {
+            let ids = ids_of(&found.batches).into_iter();
+            self.shared.touch(&self.target.table, ids, &found.batches)?;
+        }
+        Ok(found)
+    }
+
+    /// What the steps find. A row that joins with several others is changed once, and one that another part has changed not
+    /// at all.
     fn ask(&self) -> Result<Found> {
-        let changing = self.bound.change(self.view, &self.values, self.text)?;
+        let changing = self.steps()?;
         let mut seen = HashSet::new();
         let mut batches = changing.run(self.view)?.all()?;
         batches.charge(batches.iter().map(RecordBatch::num_rows).sum::<usize>() * ID_BYTES)?;
+        if self.shared.several {
+            let mut failed = None;
+            let table = &self.target.table;
+            let is_free = |id| match self.shared.has_touched(table, id) {
+                Ok(touched) => !touched,
+                Err(e) => {
+                    failed = Some(e);
+                    false
+                }
+            };
+            batches = batches.keep(|batches| keep(batches, is_free))?;
+            if let Some(e) = failed {
+                return Err(e);
+            }
+        }
         let batches = batches.keep(|batches| keep(batches, |id| seen.insert(id)))?;
         Ok(Found { changing, batches })
     }

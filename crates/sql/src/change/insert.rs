@@ -6,8 +6,8 @@ use onlap_pg::ast::Overriding;
 use onlap_query::{Change, Source};
 
 use super::conflict::Conflict;
-use super::returning::Returned;
-use super::{Statement, array_of, column_of, value_at};
+use super::returning::{self, Returned};
+use super::{Done, Statement, array_of, column_of, value_at};
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::fast::bytes_of;
@@ -18,13 +18,26 @@ use crate::view::View;
 /// A row's values by column; `None` for DEFAULT.
 type Given = Vec<Option<Value>>;
 
+/// What is written of the rows of steps.
+pub struct Written<'a> {
+    /// The columns, by number, with their places; none for DEFAULT.
+    pub columns: &'a [(usize, Option<usize>)],
+    /// DEFAULT among rows of VALUES.
+    pub defaults: &'a [(usize, usize)],
+    /// OVERRIDING.
+    pub overriding: Option<Overriding>,
+}
+
 /// UPSERT INTO.
 pub fn upsert(statement: &Statement<'_>) -> Result<Answer> {
+    if statement.shared.several {
+        return Err(SqlError::unsupported("UPSERT INTO with a WITH that changes rows"));
+    }
     if statement.modify.conflict.is_some() || !statement.modify.returning.is_empty() {
         return Err(SqlError::unsupported("ON CONFLICT or RETURNING with UPSERT INTO")
             .hint("It reads nothing, so it does not know what it replaced; use INSERT."));
     }
-    let changing = statement.bound.change(statement.view, &statement.values, statement.text)?;
+    let changing = statement.steps()?;
     let (rows, _held) = statement.all_rows(&changing)?;
     let batch = batch_of(statement.target, &rows)?;
     statement.view.scope.tx()?.upsert_batch(&statement.target.table, batch)?;
@@ -32,8 +45,8 @@ pub fn upsert(statement: &Statement<'_>) -> Result<Answer> {
 }
 
 /// INSERT.
-pub fn run(statement: &Statement<'_>) -> Result<Answer> {
-    let changing = statement.bound.change(statement.view, &statement.values, statement.text)?;
+pub fn run(statement: &Statement<'_>) -> Result<Done> {
+    let changing = statement.steps()?;
     let change = &changing.change;
     let returns = |rows: &[Row], held: &Held| {
         let row = |source| match source {
@@ -46,12 +59,14 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
     };
     let (returned, n) = if statement.modify.conflict.is_some() {
         // What is there already is changed, so all of the query is read first.
-        let (rows, mut held) = statement.all_rows(&changing)?;
-        let mut conflict = Conflict::new(statement, change)?;
-        statement.view.scope.waits().fix();
+        let (rows, held) = statement.all_rows(&changing)?;
+        let conflict = Conflict::new(statement, change, &held)?;
+        if !statement.shared.several {
+            statement.view.scope.waits().fix();
+        }
         let mut kept = Vec::with_capacity(rows.len());
         for row in rows {
-            kept.extend(conflict.put(row, &mut held)?);
+            kept.extend(conflict.put(row)?);
         }
         (returns(&kept, &held)?, kept.len())
     } else if change.returning.is_some() || statement.bound.reads_all_first() {
@@ -59,18 +74,20 @@ pub fn run(statement: &Statement<'_>) -> Result<Answer> {
         let (rows, held) = statement.all_rows(&changing)?;
         let returned = returns(&rows, &held)?;
         write(statement.view, statement.target, &rows)?;
+        check_rows(statement, change, &rows)?;
         (returned, rows.len())
     } else {
         let mut batches = changing.run(statement.view)?;
         let mut n = 0;
         while let Some(batch) = batches.next()? {
-            let rows = statement.rows_of(change, &batch, n)?;
+            let rows = statement.rows_of(&statement.written(change), &batch, n)?;
             write(statement.view, statement.target, &rows)?;
+            check_rows(statement, change, &rows)?;
             n += rows.len();
         }
         (Returned::default(), n)
     };
-    Ok(returned.answer(statement, &changing.encoder, "INSERT 0", n as u64))
+    Ok(Done { tag: "INSERT 0", rows: n as u64, returned })
 }
 
 /// From this number of rows on they go to the engine in column form.
@@ -82,42 +99,53 @@ impl Statement<'_> {
         let batches = changing.run(self.view)?.all()?;
         let (mut rows, mut held) = (Vec::new(), batches.another());
         for batch in &batches {
-            let some = self.rows_of(&changing.change, batch, rows.len())?;
+            let some = self.rows_of(&self.written(&changing.change), batch, rows.len())?;
             held.charge(some.iter().map(bytes_of).sum())?;
             rows.extend(some);
         }
         Ok((rows, held))
     }
 
+    /// What INSERT writes.
+    fn written<'c>(&self, change: &'c Change) -> Written<'c> {
+        let overriding = self.modify.overriding;
+        Written { columns: &change.written, defaults: &change.defaults, overriding }
+    }
+
     /// Whole rows of a batch, of which `before` came in others.
-    fn rows_of(&self, change: &Change, batch: &RecordBatch, before: usize) -> Result<Vec<Row>> {
+    pub fn rows_of(
+        &self,
+        written: &Written<'_>,
+        batch: &RecordBatch,
+        before: usize,
+    ) -> Result<Vec<Row>> {
         let schema = &self.target.schema;
         let mut rows: Vec<Given> = vec![vec![None; schema.columns.len()]; batch.num_rows()];
-        for (number, place) in &change.written {
+        for (number, place) in written.columns {
             let Some(place) = place else { continue };
             for (at, row) in rows.iter_mut().enumerate() {
                 row[number - 1] = Some(value_at(self.target, *number, batch.column(*place), at)?);
             }
         }
-        let first = change.defaults.partition_point(|(row, _)| *row < before);
-        let defaults = change.defaults[first..].iter();
+        let first = written.defaults.partition_point(|(row, _)| *row < before);
+        let defaults = written.defaults[first..].iter();
         let end = before + rows.len();
         for (row, number) in defaults.take_while(|(row, _)| *row < end) {
             rows[row - before][number - 1] = None;
         }
-        self.override_identities(change, &mut rows)?;
+        self.override_identities(written, &mut rows)?;
         defaults::complete(self.view, &self.target.table, rows)
     }
 
     /// Whose values identity columns get.
-    fn override_identities(&self, change: &Change, rows: &mut [Given]) -> Result<()> {
+    fn override_identities(&self, written: &Written<'_>, rows: &mut [Given]) -> Result<()> {
         let schema = &self.target.schema;
-        for (number, _) in &change.written {
+        for (number, _) in written.columns {
             let column = &schema.columns[number - 1];
             let always = defaults::identity(self.view, schema.id, column.id);
             let Some(always) = always else { continue };
             let mut slots = rows.iter_mut().map(|row| &mut row[number - 1]);
-            match self.modify.overriding {
+            match written.overriding {
                 Some(Overriding::System) => {}
                 Some(Overriding::User) => slots.for_each(|value| *value = None),
                 None if always && slots.any(|value| value.is_some()) => {
@@ -146,12 +174,24 @@ pub fn fill(view: &View, target: &TableHandle, mut batches: Batches) -> Result<u
     Ok(n)
 }
 
-fn write(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
+/// Inserts rows.
+///
+/// # Errors
+/// Values that do not fit; keys that are there.
+pub fn write(view: &View, target: &TableHandle, rows: &[Row]) -> Result<()> {
     let mut tx = view.scope.tx()?;
     if rows.len() < MANY {
         return Ok(rows.iter().try_for_each(|row| tx.insert(&target.table, row))?);
     }
     Ok(tx.insert_batch(&target.table, batch_of(target, rows)?)?)
+}
+
+/// WITH CHECK OPTION of rows that were written.
+fn check_rows(statement: &Statement<'_>, change: &Change, rows: &[Row]) -> Result<()> {
+    returning::check(statement, change.checks.as_ref(), rows.len(), |source| match source {
+        Source::Row(number) => array_of(statement.target, number, column_of(rows, number)),
+        _ => Err(SqlError::new("XX000", "INSERT checks what it has written")),
+    })
 }
 
 fn batch_of(target: &TableHandle, rows: &[Row]) -> Result<Batch> {

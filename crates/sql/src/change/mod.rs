@@ -1,7 +1,8 @@
 //! How does a statement change rows?
 //!
 //! Its steps ([`Bound::change`]) say which rows and which values; this room locks the rows, writes them through the
-//! transaction, and answers RETURNING from what was written. Which columns there are and what the role may do was settled when
+//! transaction, and answers RETURNING from what was written. A statement whose WITH changes rows is carried out part by part
+//! ([`onlap_query::parts`]); no part sees what another wrote. Which columns there are and what the role may do was settled when
 //! the statement was bound.
 //!
 //! Thread safety: a statement belongs to its session's thread; its steps may run on others.
@@ -9,37 +10,88 @@
 mod conflict;
 mod find;
 mod insert;
+mod merge;
 mod returning;
+mod shared;
 mod update;
 
 pub use insert::fill;
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
 use onlap::{Row, Table, Value};
 use onlap_kernels::Datum;
-use onlap_pg::bound::{Expr, Modify, ModifyKind, Target};
+use onlap_pg::bound::{ActionKind, Expr, Modify, ModifyKind, Query, QueryId, Target};
 
+use crate::catalog::Name;
 use crate::ddl::defaults;
 use crate::error::{Result, SqlError};
 use crate::plan::TableHandle;
-use crate::query::{Bound, until_locked};
+use crate::query::{Bound, Changing, Encoder, Sent, until_locked};
 use crate::rights::ask::{numbers, of_table, sequences};
-use crate::rights::{Action, Need};
+use crate::rights::{Action, Class, Need};
 use crate::session::Parameter;
-use crate::session::answer::Answer;
+use crate::session::answer::{Answer, AnswerColumn, RowsAnswer};
 use crate::view::View;
+use returning::Returned;
+use shared::Shared;
 
-/// A statement that is carried out.
+/// A statement that is carried out, or a part of it.
 struct Statement<'a> {
     view: &'a View,
     bound: &'a Bound,
+    /// Its query, which changes rows.
+    query: QueryId,
     modify: &'a Modify,
     target: &'a TableHandle,
-    values: Vec<Datum<'static>>,
     text: &'a str,
+    /// What it shares with the other parts.
+    shared: &'a Shared,
 }
 
-/// Carries out INSERT, UPDATE or DELETE. `blind`: of UPSERT INTO, whose rows replace those with their primary key unread.
+/// What a part has done.
+struct Done {
+    /// First word of its tag.
+    tag: &'static str,
+    /// How many rows.
+    rows: u64,
+    /// What RETURNING gives.
+    returned: Returned,
+}
+
+impl Statement<'_> {
+    fn query(&self) -> &Query {
+        self.bound.tree().0.query(self.query)
+    }
+
+    fn steps(&self) -> Result<Changing> {
+        self.bound.change(self.view, &self.shared.course, self.query, self.text)
+    }
+
+    fn carry_out(&self) -> Result<Done> {
+        match self.modify.kind {
+            ModifyKind::Insert => insert::run(self),
+            ModifyKind::Update => update::update(self),
+            ModifyKind::Delete => update::delete(self),
+            ModifyKind::Merge => merge::run(self),
+        }
+    }
+}
+
+impl Done {
+    /// The answer, with the columns of RETURNING if there is one.
+    fn answer(self, columns: Option<&Arc<[AnswerColumn]>>, encoder: Arc<Encoder>) -> Answer {
+        let Some(columns) = columns else {
+            return Answer::Done(format!("{} {}", self.tag, self.rows));
+        };
+        let source = Sent::new(self.returned.into_held(), encoder);
+        Answer::Rows(RowsAnswer::new(Arc::clone(columns), Box::new(source), self.tag))
+    }
+}
+
+/// Carries out INSERT, UPDATE or DELETE, or a statement with one of them in its WITH. `blind`: of UPSERT INTO, whose rows
+/// replace those with their primary key unread.
 ///
 /// # Errors
 /// `42501`; those of its query and of the values; conflicts with other transactions.
@@ -50,17 +102,17 @@ pub fn run(
     text: &str,
     blind: bool,
 ) -> Result<Answer> {
-    let (modify, target) = target(bound)?;
-    refuse_generated(view, bound, modify, target)?;
+    let (tree, whole) = bound.tree();
+    let parts = bound.parts();
+    refuse_read_only(view, bound, &parts)?;
+    for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
+        let (modify, target) = target(bound, *part)?;
+        refuse_generated(view, tree, tree.query(*part), modify, target)?;
+    }
     view.must(bound.needs())?;
     let values = bound.values(view, values, text)?;
-    let statement = Statement { view, bound, modify, target, values, text };
-    let carry_out = || match modify.kind {
-        ModifyKind::Insert if blind => insert::upsert(&statement),
-        ModifyKind::Insert => insert::run(&statement),
-        ModifyKind::Update => update::update(&statement),
-        ModifyKind::Delete => update::delete(&statement),
-    };
+    let run = Run { view, bound, whole, text, blind };
+    let carry_out = || run.all(&parts, &values);
     // Rows are written when all that the statement's queries lock is locked.
     match bound.locks_rows() {
         true => until_locked(view, carry_out),
@@ -68,10 +120,84 @@ pub fn run(
     }
 }
 
-/// What a statement changes, and the table.
-fn target(bound: &Bound) -> Result<(&Modify, &TableHandle)> {
-    let modify = bound.modify().expect("the statement changes rows");
-    match bound.table(modify.entry) {
+/// A transaction that only reads changes rows of its session's own temporary tables alone.
+fn refuse_read_only(view: &View, bound: &Bound, parts: &[QueryId]) -> Result<()> {
+    if !view.scope.tx()?.is_read_only() {
+        return Ok(());
+    }
+    let (tree, whole) = bound.tree();
+    for part in parts.iter().filter(|part| tree.query(**part).modify.is_some()) {
+        let (_, target) = target(bound, *part)?;
+        if view.is_own_temporary(&Name::of_engine(&target.schema.name).1.schema) {
+            continue;
+        }
+        let word = match tree.query(whole).modify.as_deref() {
+            None => "SELECT",
+            Some(modify) => modify.kind.words().2,
+        };
+        let text = format!("cannot execute {word} in a read-only transaction");
+        return Err(SqlError::new("25006", text));
+    }
+    Ok(())
+}
+
+/// A statement's run.
+struct Run<'a> {
+    view: &'a View,
+    bound: &'a Bound,
+    whole: QueryId,
+    text: &'a str,
+    blind: bool,
+}
+
+impl Run<'_> {
+    /// Carries out all parts in their order. All of them see what the statement saw when it began.
+    fn all(&self, parts: &[QueryId], values: &[Datum<'static>]) -> Result<Answer> {
+        let shared = Shared::begin(self.view, self.bound.course(self.view, values), parts.len())?;
+        let answer = self.parts(parts, &shared);
+        shared.end(answer)
+    }
+
+    fn parts(&self, parts: &[QueryId], shared: &Shared) -> Result<Answer> {
+        let (tree, _) = self.bound.tree();
+        let (mut answer, mut held) = (None, Vec::new());
+        for part in parts {
+            if tree.query(*part).modify.is_none() {
+                answer = Some(self.own_rows(shared)?);
+                continue;
+            }
+            let (modify, target) = target(self.bound, *part)?;
+            let Run { view, bound, text, .. } = *self;
+            let statement = Statement { view, bound, query: *part, modify, target, text, shared };
+            if self.blind && *part == self.whole {
+                return insert::upsert(&statement);
+            }
+            let done = statement.carry_out()?;
+            if *part == self.whole {
+                let encoder = bound.encoder(&shared.course);
+                let columns = (!modify.returning.is_empty()).then(|| bound.columns());
+                answer = Some(done.answer(columns, encoder));
+            } else if let Some(rows) = done.returned.into_held() {
+                shared.course.carried.give(*part, rows.to_vec());
+                held.push(rows);
+            }
+        }
+        Ok(answer.expect("the statement is one of its parts"))
+    }
+
+    /// The rows of a query that changes rows in its WITH alone: all of them, since what it reads is not as it was later on.
+    fn own_rows(&self, shared: &Shared) -> Result<Answer> {
+        let rows = self.bound.rows(self.view, &shared.course, self.text)?.all()?;
+        let source = Sent::new(Some(rows), self.bound.encoder(&shared.course));
+        let columns = Arc::clone(self.bound.columns());
+        Ok(Answer::Rows(RowsAnswer::new(columns, Box::new(source), "SELECT")))
+    }
+}
+
+/// What a part changes, and the table.
+fn target(bound: &Bound, part: QueryId) -> Result<(&Modify, &TableHandle)> {
+    let modify = bound.tree().0.query(part).modify.as_deref().expect("the part changes rows");
+    match bound.table(part, modify.entry) {
         Some(table) => Ok((modify, table)),
         None => Err(SqlError::unsupported("changing rows of what is not a table")),
     }
@@ -87,11 +213,24 @@ fn places(targets: &[Target]) -> impl Iterator<Item = usize> {
 /// # Errors
 /// It is not a table that is written to; the transaction has ended.
 pub fn needs(view: &View, bound: &Bound) -> Result<Vec<Need>> {
-    if bound.modify().is_none() {
-        return Ok(Vec::new());
+    let mut needs = Vec::new();
+    let (tree, _) = bound.tree();
+    for part in bound.parts().into_iter().filter(|part| tree.query(*part).modify.is_some()) {
+        let by = bound.writer(part);
+        // A sequence is asked by the statement's role, not by the view's owner.
+        let own = |need: Need| match need.class {
+            Class::Sequence => need,
+            _ => Need { by, ..need },
+        };
+        needs.extend(needs_of(view, bound, part)?.into_iter().map(own));
     }
-    let (modify, TableHandle { schema, .. }) = target(bound)?;
-    let (tree, query) = bound.tree();
+    Ok(needs)
+}
+
+fn needs_of(view: &View, bound: &Bound, part: QueryId) -> Result<Vec<Need>> {
+    let (modify, TableHandle { schema, .. }) = target(bound, part)?;
+    let (tree, _) = bound.tree();
+    let query = tree.query(part);
     let written = numbers(schema, places(&query.targets));
     let mut needs = Vec::new();
     match modify.kind {
@@ -105,6 +244,14 @@ pub fn needs(view: &View, bound: &Bound) -> Result<Vec<Need>> {
         }
         ModifyKind::Update => needs.push(of_table(Action::Update, schema, written)),
         ModifyKind::Delete => needs.push(of_table(Action::Delete, schema, Vec::new())),
+        ModifyKind::Merge => {
+            for action in &modify.actions {
+                needs.extend(merge::needs(view, schema, action, tree)?);
+            }
+            if needs.is_empty() {
+                needs.push(of_table(Action::Read, schema, Vec::new()));
+            }
+        }
     }
     if let Some(conflict) = &modify.conflict {
         if conflict.constraint != 0 || !conflict.elements.is_empty() {
@@ -124,16 +271,18 @@ pub fn needs(view: &View, bound: &Bound) -> Result<Vec<Need>> {
 /// Columns that only their sequences fill are updated to DEFAULT alone.
 fn refuse_generated(
     view: &View,
-    bound: &Bound,
+    tree: &onlap_pg::bound::Bound,
+    query: &Query,
     modify: &Modify,
     target: &TableHandle,
 ) -> Result<()> {
-    let (tree, query) = bound.tree();
-    let of_update = match modify.kind {
-        ModifyKind::Update => &query.targets[..],
-        _ => modify.conflict.as_ref().map_or(&[][..], |conflict| &conflict.set[..]),
+    let mut of_update = match modify.kind {
+        ModifyKind::Update => query.targets.iter().collect::<Vec<_>>(),
+        _ => modify.conflict.iter().flat_map(|conflict| &conflict.set).collect(),
     };
-    for set in of_update.iter().filter(|set| !set.hidden) {
+    let updates = modify.actions.iter().filter(|action| action.kind == ActionKind::Update);
+    of_update.extend(updates.flat_map(|action| &action.set));
+    for set in of_update.into_iter().filter(|set| !set.hidden) {
         let column = &target.schema.columns[set.number - 1];
         let is_given = !matches!(tree.expr(set.value), Expr::Default);
         if is_given && defaults::is_always(view, target.schema.id, column.id) {

@@ -1,15 +1,13 @@
 //! What does RETURNING give?
 
-use std::sync::Arc;
-
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, RecordBatch};
 use onlap_query::{RowExprs, Source};
 
 use super::Statement;
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::plan::Held;
-use crate::query::{Encoder, Sent, sql_error};
-use crate::session::answer::{Answer, RowsAnswer};
+use crate::query::sql_error;
 
 /// The rows that a statement returns, as they come; they count among the memory of queries until they are sent.
 #[derive(Default)]
@@ -37,20 +35,9 @@ impl Returned {
         held.add(values(exprs, rows, source)?)
     }
 
-    /// The answer of a statement that changed `n` rows; `tag` is the first word of its tag.
-    pub fn answer(
-        self,
-        statement: &Statement<'_>,
-        encoder: &Arc<Encoder>,
-        tag: &'static str,
-        n: u64,
-    ) -> Answer {
-        if statement.modify.returning.is_empty() {
-            return Answer::Done(format!("{tag} {n}"));
-        }
-        let source = Sent::new(self.0, Arc::clone(encoder));
-        let columns = Arc::clone(statement.bound.columns());
-        Answer::Rows(RowsAnswer::new(columns, Box::new(source), tag))
+    /// The rows.
+    pub fn into_held(self) -> Option<Held> {
+        self.0
     }
 }
 
@@ -66,4 +53,28 @@ pub fn values(
     let columns: Vec<ArrayRef> =
         exprs.sources().iter().map(|of| source(*of)).collect::<Result<_>>()?;
     exprs.of(&columns, rows).map_err(|e| sql_error(&e, ""))
+}
+
+/// Fails where a row was written that a view does not show that the statement goes through.
+///
+/// # Errors
+/// `44000`; those of the expressions.
+pub fn check(
+    statement: &Statement<'_>,
+    checks: Option<&RowExprs>,
+    rows: usize,
+    source: impl Fn(Source) -> Result<ArrayRef>,
+) -> Result<()> {
+    let Some(checks) = checks.filter(|_| rows > 0) else { return Ok(()) };
+    let made = values(checks, rows, source)?;
+    for row in 0..rows {
+        for (at, check) in statement.modify.checks.iter().enumerate() {
+            let holds = made.column(at).as_boolean();
+            if holds.is_null(row) || !holds.value(row) {
+                let text = format!("new row violates check option for view \"{}\"", check.view);
+                return Err(SqlError::new("44000", text));
+            }
+        }
+    }
+    Ok(())
 }

@@ -2,18 +2,17 @@
 //!
 //! What RETURNING asks of tables, it asks as they were when the statement began: so it is calculated before rows are written.
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, RecordBatch};
 use onlap::{RowId, RowLock, TableSchema, Value};
 use onlap_query::Source;
 
 use super::find::{Found, ids_in, ids_of};
-use super::returning::Returned;
-use super::{Statement, array_of, default_of, places, value_at};
+use super::returning::{Returned, check};
+use super::{Done, Statement, array_of, default_of, places, value_at};
 use crate::error::{Result, SqlError};
-use crate::session::answer::Answer;
 
 /// DELETE.
-pub fn delete(statement: &Statement<'_>) -> Result<Answer> {
+pub fn delete(statement: &Statement<'_>) -> Result<Done> {
     let Found { changing, batches } = statement.find(RowLock::Update)?;
     let mut returned = Returned::charged(batches.another());
     for batch in &batches {
@@ -28,27 +27,34 @@ pub fn delete(statement: &Statement<'_>) -> Result<Answer> {
     if n != ids.len() as u64 {
         return Err(SqlError::concurrent_update());
     }
-    Ok(returned.answer(statement, &changing.encoder, "DELETE", n))
+    Ok(Done { tag: "DELETE", rows: n, returned })
 }
 
 /// UPDATE.
-pub fn update(statement: &Statement<'_>) -> Result<Answer> {
-    let (_, query) = statement.bound.tree();
-    let mode = lock_mode(&statement.target.schema, places(&query.targets));
+pub fn update(statement: &Statement<'_>) -> Result<Done> {
+    let mode = lock_mode(&statement.target.schema, places(&statement.query().targets));
     let found = statement.find(mode)?;
-    let setting = Setting::new(statement, &found)?;
+    let written = &found.changing.change.written;
+    let setting = Setting::new(statement, &found.batches, written)?;
     let mut returned = Returned::charged(found.batches.another());
-    for (at, batch) in found.batches.iter().enumerate() {
-        let source = |source| match source {
+    let source = |at: usize| {
+        let (batch, setting): (&RecordBatch, &Setting<'_>) = (&found.batches[at], &setting);
+        move |source| match source {
             Source::Found(place) => Ok(batch.column(place).clone()),
             Source::Row(number) => setting.column(at, number),
             Source::Excluded(_) => Err(SqlError::new("XX000", "UPDATE has no row to insert")),
-        };
-        returned.add(found.changing.change.returning.as_ref(), batch.num_rows(), source)?;
+        }
+    };
+    let change = &found.changing.change;
+    for (at, batch) in found.batches.iter().enumerate() {
+        returned.add(change.returning.as_ref(), batch.num_rows(), source(at))?;
     }
     setting.write()?;
+    for (at, batch) in found.batches.iter().enumerate() {
+        check(statement, change.checks.as_ref(), batch.num_rows(), source(at))?;
+    }
     let n = setting.places.len() as u64;
-    Ok(returned.answer(statement, &found.changing.encoder, "UPDATE", n))
+    Ok(Done { tag: "UPDATE", rows: n, returned })
 }
 
 /// How rows are locked of which columns are set: more strongly where one is part of a unique key.
@@ -62,9 +68,11 @@ pub fn lock_mode(schema: &TableSchema, mut places: impl Iterator<Item = usize>) 
 }
 
 /// What rows become that were found and locked.
-struct Setting<'a> {
+pub struct Setting<'a> {
     statement: &'a Statement<'a>,
-    found: &'a Found,
+    batches: &'a [RecordBatch],
+    /// The columns that are set, with the places of their values; none for DEFAULT.
+    written: &'a [(usize, Option<usize>)],
     /// Rows by id, with their places in the batches.
     places: Vec<(RowId, usize, usize)>,
     /// Of each column that is set to DEFAULT, the values by batch and row.
@@ -72,24 +80,31 @@ struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    fn new(statement: &'a Statement<'a>, found: &'a Found) -> Result<Setting<'a>> {
+    /// Of rows whose ids are the first column of batches.
+    ///
+    /// # Errors
+    /// Those of defaults.
+    pub fn new(
+        statement: &'a Statement<'a>,
+        batches: &'a [RecordBatch],
+        written: &'a [(usize, Option<usize>)],
+    ) -> Result<Setting<'a>> {
         let mut places = Vec::new();
-        for (b, batch) in found.batches.iter().enumerate() {
+        for (b, batch) in batches.iter().enumerate() {
             places.extend(ids_in(batch).enumerate().map(|(row, id)| (id, b, row)));
         }
         places.sort_unstable();
         let table = &statement.target.table;
         let mut defaults = Vec::new();
-        let written = &found.changing.change.written;
         for (number, _) in written.iter().filter(|(_, place)| place.is_none()) {
-            let mut all = Vec::with_capacity(found.batches.len());
-            for batch in &found.batches {
+            let mut all = Vec::with_capacity(batches.len());
+            for batch in batches {
                 let one = |_| default_of(statement, table, *number);
                 all.push((0..batch.num_rows()).map(one).collect::<Result<_>>()?);
             }
             defaults.push((*number, all));
         }
-        Ok(Setting { statement, found, places, defaults })
+        Ok(Setting { statement, batches, written, places, defaults })
     }
 
     fn defaults(&self, number: usize, batch: usize) -> &[Value] {
@@ -101,19 +116,18 @@ impl<'a> Setting<'a> {
     fn values(&self, id: RowId) -> Result<Vec<Value>> {
         let at = self.places.binary_search_by_key(&id, |place| place.0);
         let (_, batch, row) = self.places[at.expect("a row that was found")];
-        let columns = &self.found.batches[batch];
+        let columns = &self.batches[batch];
         let value = |(number, place): &(usize, Option<usize>)| match place {
             Some(place) => value_at(self.statement.target, *number, columns.column(*place), row),
             None => Ok(self.defaults(*number, batch)[row].clone()),
         };
-        self.found.changing.change.written.iter().map(value).collect()
+        self.written.iter().map(value).collect()
     }
 
     /// A column of the rows of a batch, as it is written.
     fn column(&self, batch: usize, number: usize) -> Result<ArrayRef> {
-        let mut written = self.found.changing.change.written.iter();
-        match written.find(|(known, _)| *known == number) {
-            Some((_, Some(place))) => Ok(self.found.batches[batch].column(*place).clone()),
+        match self.written.iter().find(|(known, _)| *known == number) {
+            Some((_, Some(place))) => Ok(self.batches[batch].column(*place).clone()),
             _ => {
                 let values = self.defaults(number, batch).iter();
                 array_of(self.statement.target, number, values)
@@ -122,12 +136,14 @@ impl<'a> Setting<'a> {
     }
 
     /// Changes the rows, all of them at once: what one row's change brings about in another does not hide that.
-    fn write(&self) -> Result<()> {
+    ///
+    /// # Errors
+    /// Values that do not fit; conflicts.
+    pub fn write(&self) -> Result<()> {
         let ids: Vec<RowId> = self.places.iter().map(|place| place.0).collect();
         let schema = &self.statement.target.schema;
-        let written = &self.found.changing.change.written;
         let name = |(number, _): &(usize, _)| schema.columns[number - 1].name.as_str();
-        let columns: Vec<&str> = written.iter().map(name).collect();
+        let columns: Vec<&str> = self.written.iter().map(name).collect();
         let mut failed = None;
         let mut values = |id: RowId| {
             self.values(id).map_err(|e| {

@@ -1,6 +1,6 @@
 //! CREATE and DROP VIEW.
 
-use onlap_pg::ast::{CreateView, Lasting, OptionValue};
+use onlap_pg::ast::{Checked, CreateView, Lasting, OptionValue};
 use onlap_pg::catalog::oids as types;
 use serde_json::json;
 
@@ -30,9 +30,13 @@ pub fn create(
     create: &CreateView,
     client: &mut dyn Client,
 ) -> Result<&'static str> {
-    refuse(create)?;
+    let checked = checked(create)?;
     let text = source.alone(create.span);
     let bound = Bound::must(view, &text, source.depth, &[])?;
+    if bound.changes_rows() {
+        let text = "views must not contain data-modifying statements in WITH";
+        return Err(SqlError::new(state::UNSUPPORTED, text));
+    }
     let needs = bound.needs();
     let found: Vec<(String, PgType)> =
         bound.columns().iter().map(|column| (column.name.clone(), column.ty)).collect();
@@ -61,7 +65,16 @@ pub fn create(
         })
         .collect();
     let uses: Vec<_> = uses.iter().map(bound::Use::body).collect();
-    let body = json!({ "sql": query, "columns": described, "uses": uses });
+    if checked.is_some()
+        && let Err(e) = bound.is_changed_through()
+    {
+        let text = "WITH CHECK OPTION is supported only on automatically updatable views";
+        return Err(SqlError::new(state::UNSUPPORTED, text).hint(e));
+    }
+    let mut body = json!({ "sql": query, "columns": described, "uses": uses });
+    if let Some(checked) = checked {
+        body["checked"] = json!(checked);
+    }
     session.catalog_changed()?;
     session.put(Kind::View, &engine, Some(body))?;
     // One that is replaced keeps its owner and what was granted on it.
@@ -139,8 +152,8 @@ fn column_names(create: &CreateView, found: &[(String, PgType)]) -> Result<Vec<S
     Ok(columns)
 }
 
-/// What Onlap does not have.
-fn refuse(create: &CreateView) -> Result<()> {
+/// What a view has of WITH CHECK OPTION: `local` or `cascaded`. Fails with what Onlap does not have.
+fn checked(create: &CreateView) -> Result<Option<&'static str>> {
     let refuse = |what: &str| Err(SqlError::unsupported(what));
     if create.lasting == Lasting::Unlogged {
         let text = "views cannot be unlogged because they do not have storage";
@@ -149,9 +162,10 @@ fn refuse(create: &CreateView) -> Result<()> {
     if create.recursive {
         return refuse("CREATE RECURSIVE VIEW");
     }
-    if create.checked {
-        return refuse("WITH CHECK OPTION");
-    }
+    let mut checked = create.checked.map(|checked| match checked {
+        Checked::Local => "local",
+        Checked::Cascaded => "cascaded",
+    });
     for setting in &create.settings {
         let off = setting.value.as_ref().is_some_and(|value| {
             matches!(value.text(), "false" | "off" | "0") && !matches!(value, OptionValue::List(_))
@@ -160,8 +174,23 @@ fn refuse(create: &CreateView) -> Result<()> {
             // Rows are read by the view's condition, whatever is asked of it.
             "security_barrier" => {}
             "security_invoker" if off => {}
-            "security_invoker" | "check_option" => {
-                return refuse(&format!("a view WITH ({})", setting.name));
+            "security_invoker" => return refuse("a view WITH (security_invoker)"),
+            "check_option" => {
+                if checked.is_some() {
+                    let text = "parameter \"check_option\" specified more than once";
+                    return Err(SqlError::new(state::BAD_PARAMETER, text));
+                }
+                let value = setting.value.as_ref().map_or("true", OptionValue::text);
+                checked = match value {
+                    "local" => Some("local"),
+                    "cascaded" => Some("cascaded"),
+                    _ => {
+                        let text =
+                            format!("invalid value for enum option \"check_option\": {value}");
+                        let detail = "Valid values are \"local\" and \"cascaded\".";
+                        return Err(SqlError::new(state::BAD_PARAMETER, text).detail(detail));
+                    }
+                };
             }
             name => {
                 let text = format!("unrecognized parameter \"{name}\"");
@@ -169,7 +198,7 @@ fn refuse(create: &CreateView) -> Result<()> {
             }
         }
     }
-    Ok(())
+    Ok(checked)
 }
 
 /// What a name in a view's query stands for; `None` for one of the system.

@@ -13,6 +13,7 @@ use crate::catalog::{Kind, oids};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
 use crate::query::Printed;
+use crate::query::through::written_columns;
 use crate::system::classes::{is_constraint, owned_sequences};
 use crate::system::model::{Model, Relation, What};
 use crate::system::rows::Datum;
@@ -68,6 +69,7 @@ pub fn find(seen: &Arc<Seen>, name: &str) -> Option<Function> {
     let function = described(seen, name)
         .or_else(|| named(seen, name))
         .or_else(|| measured(seen, name))
+        .or_else(|| changed(seen, name))
         .or_else(|| permitted(name))
         .or_else(|| absent(name))?;
     Some(function)
@@ -296,6 +298,43 @@ fn no_object(kind: u32, name: &str) -> SqlError {
         _ => SqlError::new(state::NO_FUNCTION, format!("function \"{name}\" does not exist")),
     }
 }
+
+/// Functions that say which rows can be changed.
+fn changed(seen: &Arc<Seen>, name: &str) -> Option<Function> {
+    /// DELETE, and INSERT, UPDATE and DELETE, as bits of PostgreSQL's numbers for them.
+    const DELETE: i64 = 1 << 4;
+    const ALL: i64 = 1 << 3 | 1 << 2 | DELETE;
+    let seen = Arc::clone(seen);
+    let columns = move |a: &[Datum]| -> Result<Option<Written>> {
+        let Some(relation) = seen.model()?.relation(oid_of(a, 0)) else { return Ok(None) };
+        Ok(match relation.what {
+            What::Table(_) => Some(None),
+            What::View => written_columns(&seen.view, &relation.name).map(Some),
+            _ => None,
+        })
+    };
+    Some(match name {
+        "pg_relation_is_updatable" => {
+            let all = |columns: Written| match columns {
+                Some(columns) if !columns.contains(&true) => DELETE,
+                _ => ALL,
+            };
+            Function::new(move |a| Ok(columns(a)?.map_or(0, all).into()))
+        }
+        "pg_column_is_updatable" => Function::new(move |a| {
+            let number = arg(a, 1).int().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+            let is_written = |columns: Written| match columns {
+                None => true,
+                Some(columns) => columns.get(number.wrapping_sub(1)).is_some_and(|is| *is),
+            };
+            Ok((number > 0 && columns(a)?.is_some_and(is_written)).into())
+        }),
+        _ => return None,
+    })
+}
+
+/// Which columns can be written to: all where there is no list.
+type Written = Option<Vec<bool>>;
 
 /// Functions that say how large things are.
 fn measured(seen: &Arc<Seen>, name: &str) -> Option<Function> {

@@ -17,6 +17,7 @@ mod schema;
 mod session;
 pub mod stored;
 pub mod tables;
+pub mod through;
 mod views;
 
 use std::sync::{Arc, OnceLock};
@@ -26,7 +27,7 @@ use onlap_pg::ast::{LockWait, Tree};
 use onlap_pg::bound::{Entry, EntryKind, Expr, Lock, Modify, Part, QueryId};
 use onlap_pg::catalog::{Catalog, oids};
 use onlap_pg::{TypeRef, bind, grammar};
-use onlap_query::{Change, Env, compile, compile_change};
+use onlap_query::{Carried, Change, Env, Whole, compile, compile_change};
 
 use crate::change;
 use crate::columns::{self, ColumnType};
@@ -63,6 +64,8 @@ pub struct Bound {
     others: Arc<Others>,
     catalog: Arc<Catalog>,
     needs: Arc<[Need]>,
+    /// Whose rights count for what parts write, where that is not the statement's role: owners of views.
+    writers: Arc<[(QueryId, u32)]>,
     columns: Arc<[AnswerColumn]>,
     depth: Depth,
 }
@@ -259,7 +262,8 @@ impl Bound {
         let (_, deeper) = others.weigh(&bound).map_err(failed)?;
         let depth = depth.plus(deeper);
         depth.check()?;
-        let needs = needs::of_query(&bound, query, &tables, &others, None);
+        let mut needs = needs::of_query(&bound, query, &tables, &others, None);
+        let writers = through::open_all(view, &mut bound, query, &others, &mut needs)?;
         let columns = bound.columns(query).into_iter();
         let columns = columns.map(|(name, ty)| {
             let ty = PgType { oid: shown_type(ty.oid), modifier: ty.modifier };
@@ -274,6 +278,7 @@ impl Bound {
             others: Arc::new(others),
             catalog,
             needs: needs.into(),
+            writers: writers.into(),
             columns,
             depth,
         })
@@ -295,7 +300,11 @@ impl Bound {
     /// Whether a statement may read rows of the table that it changes after it has written some: its scans are opened when
     /// they are reached, but for one that reads a table from the start.
     fn reads_what_it_writes(&self) -> bool {
-        let Some(written) = self.modify().and_then(|modify| self.table(modify.entry)) else {
+        if self.parts().len() > 1 {
+            return true;
+        }
+        let Some(written) = self.modify().and_then(|modify| self.table(self.query, modify.entry))
+        else {
             return false;
         };
         let oid = crate::catalog::oids::of_table(written.schema.id);
@@ -312,19 +321,43 @@ impl Bound {
         reads > 0 && later
     }
 
-    /// What it changes, if it does.
+    /// What it changes itself, if it does.
     pub fn modify(&self) -> Option<&Modify> {
         self.tree.query(self.query).modify.as_deref()
     }
 
-    /// Its tree and the query in it.
-    pub fn tree(&self) -> (&onlap_pg::bound::Bound, &onlap_pg::bound::Query) {
-        (&self.tree, self.tree.query(self.query))
+    /// Whether it changes rows, itself or in its WITH.
+    pub fn changes_rows(&self) -> bool {
+        let query = self.tree.query(self.query);
+        query.modify.is_some() || query.changes_within
     }
 
-    /// The table of an entry, from 1.
-    pub fn table(&self, entry: usize) -> Option<&TableHandle> {
-        match &self.tree.query(self.query).entries.get(entry.checked_sub(1)?)?.kind {
+    /// Itself and the statements of its WITH that change rows, in the order in which they are carried out.
+    pub fn parts(&self) -> Vec<QueryId> {
+        onlap_query::parts(&self.tree, self.query)
+    }
+
+    /// Whose rights count for what a part writes, where that is not the statement's role.
+    pub fn writer(&self, part: QueryId) -> Option<u32> {
+        self.writers.iter().find(|(known, _)| *known == part).map(|(_, writer)| *writer)
+    }
+
+    /// Whether rows could be changed through a view of this query.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn is_changed_through(&self) -> std::result::Result<(), &'static str> {
+        onlap_pg::bound::Simple::of(&self.tree, self.query)?.has_columns()
+    }
+
+    /// Its tree and the query in it.
+    pub fn tree(&self) -> (&onlap_pg::bound::Bound, QueryId) {
+        (&self.tree, self.query)
+    }
+
+    /// The table of an entry of a query, from 1.
+    pub fn table(&self, query: QueryId, entry: usize) -> Option<&TableHandle> {
+        match &self.tree.query(query).entries.get(entry.checked_sub(1)?)?.kind {
             EntryKind::Relation { oid, .. } => self.tables.handle(*oid),
             _ => None,
         }
@@ -342,7 +375,7 @@ impl Bound {
         values: &[Parameter],
     ) -> Result<(Bound, Option<Result<Answer>>)> {
         let made = Bound::parsed(view, parsed, given)?;
-        if made.modify().is_some() {
+        if made.changes_rows() {
             // What it has no kernel for is found out when it is made into steps.
             return Ok((made, None));
         }
@@ -359,11 +392,7 @@ impl Bound {
     /// # Errors
     /// `0A000`.
     pub fn served(self, view: &View, text: &str) -> Result<Bound> {
-        let made = match self.modify() {
-            Some(_) => self.change(view, &self.nulls(), text).map(|_| ()),
-            None => self.steps(view, &self.nulls(), text).map(|_| ()),
-        };
-        match made {
+        match self.plan_parts(view, text) {
             Err(e) if e.is_unserved() => Err(e),
             // Parameters have no values yet; what constants refuse is refused when the statement runs.
             _ => Ok(self),
@@ -402,13 +431,24 @@ impl Bound {
     /// `42501`.
     pub fn plan(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
         view.judge.must(&self.needs)?;
-        match self.modify() {
-            None => Ok(self.steps(view, &self.nulls(), text)?.0),
-            Some(_) => {
-                let made = self.change(view, &self.nulls(), text)?;
-                Ok(Deep::new(made.change.plan, self.depth))
-            }
+        self.plan_parts(view, text)
+    }
+
+    /// Its own steps, when those of all its parts were made.
+    fn plan_parts(&self, view: &View, text: &str) -> Result<crate::plan::Steps> {
+        if !self.changes_rows() {
+            return Ok(self.steps(view, &self.nulls(), text)?.0);
         }
+        let course = self.course(view, &self.nulls());
+        let mut own = None;
+        for part in self.parts() {
+            let plan = match self.tree.query(part).modify {
+                Some(_) => self.change(view, &course, part, text)?.change.plan,
+                None => Arc::clone(&*self.own_steps(view, &course, text)?),
+            };
+            own = if part == self.query { Some(plan) } else { own };
+        }
+        Ok(Deep::new(own.expect("it is one of its parts"), self.depth))
     }
 
     fn nulls(&self) -> Vec<Datum<'static>> {
@@ -469,6 +509,9 @@ impl Bound {
         if self.locks_rows() {
             return Err(SqlError::unsupported("locking the rows that fill a table"));
         }
+        if self.changes_rows() {
+            return Err(SqlError::unsupported("a query here that changes rows"));
+        }
         view.scope.plan_goes_on()?;
         Ok(self.begin(view, self.steps(view, &self.nulls(), text)?)?.0)
     }
@@ -519,17 +562,56 @@ impl Bound {
         Ok(made)
     }
 
-    /// The steps of a statement that changes rows, with values for its parameters.
+    /// A carrying out of a statement that changes rows, with values for its parameters.
+    pub fn course(&self, view: &View, values: &[Datum<'static>]) -> Course {
+        let (env, asked) = self.env(view, values);
+        Course { env, asked, carried: Carried::default() }
+    }
+
+    /// The steps of a part that changes rows.
     ///
     /// # Errors
     /// `0A000` for what has no kernel or no step; errors of constants.
-    pub fn change(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Changing> {
-        let (env, asked) = self.env(view, values);
+    pub fn change(
+        &self,
+        view: &View,
+        course: &Course,
+        part: QueryId,
+        text: &str,
+    ) -> Result<Changing> {
         let _entered = view.instance.runner.handle().enter();
-        let change = compile_change(&self.tree, self.query, &self.sources(view), &env);
+        let of = Whole { statement: self.query, part };
+        let carried = self.carried(course);
+        let change = compile_change(&self.tree, of, &self.sources(view), &course.env, carried);
         let change = change.map_err(|e| sql_error(&e, text))?;
-        let encoder = Arc::new(Encoder::new(Arc::clone(&env), self.types()));
-        Ok(Changing { change, env, asked, encoder, depth: self.depth })
+        let (env, asked) = (Arc::clone(&course.env), Arc::clone(&course.asked));
+        Ok(Changing { change, env, asked, depth: self.depth })
+    }
+
+    /// The rows of a statement that changes rows in its WITH alone.
+    ///
+    /// # Errors
+    /// As of [`Bound::change`]; those of opening its scans.
+    pub fn rows(&self, view: &View, course: &Course, text: &str) -> Result<Batches> {
+        let plan = self.own_steps(view, course, text)?;
+        let (env, asked) = (Arc::clone(&course.env), Arc::clone(&course.asked));
+        Ok(self.begin(view, (plan, env, asked))?.0)
+    }
+
+    fn own_steps(&self, view: &View, course: &Course, text: &str) -> Result<crate::plan::Steps> {
+        let _entered = view.instance.runner.handle().enter();
+        let carried = self.carried(course);
+        let output = compile(&self.tree, self.query, &self.sources(view), &course.env, carried);
+        Ok(Deep::new(output.map_err(|e| sql_error(&e, text))?.plan, self.depth))
+    }
+
+    fn carried<'c>(&self, course: &'c Course) -> Option<&'c Carried> {
+        self.tree.query(self.query).changes_within.then_some(&course.carried)
+    }
+
+    /// What writes the values of its columns.
+    pub fn encoder(&self, course: &Course) -> Arc<Encoder> {
+        Arc::new(Encoder::new(Arc::clone(&course.env), self.types()))
     }
 
     /// What its steps read.
@@ -555,18 +637,24 @@ impl Bound {
     fn steps(&self, view: &View, values: &[Datum<'static>], text: &str) -> Result<Made> {
         let (env, asked) = self.env(view, values);
         let _entered = view.instance.runner.handle().enter();
-        let output = compile(&self.tree, self.query, &self.sources(view), &env);
+        let output = compile(&self.tree, self.query, &self.sources(view), &env, None);
         let output = output.map_err(|e| sql_error(&e, text))?;
         Ok((Deep::new(output.plan, self.depth), env, asked))
     }
 }
 
-/// A statement that changes rows, ready to run.
+/// What the parts of a statement share while it is carried out.
+pub struct Course {
+    env: Arc<Env>,
+    asked: Arc<Asked>,
+    /// What they have given.
+    pub carried: Carried,
+}
+
+/// A part that changes rows, ready to run.
 pub struct Changing {
     /// Its steps.
     pub change: Change,
-    /// What writes the values of RETURNING.
-    pub encoder: Arc<Encoder>,
     env: Arc<Env>,
     asked: Arc<Asked>,
     depth: Depth,
@@ -594,9 +682,6 @@ fn shown_type(oid: u32) -> u32 {
 
 /// Whether a query's functions are there that only the session answers.
 fn is_of_class(bound: &onlap_pg::bound::Bound, query: QueryId, view: &View) -> bool {
-    if bound.query(query).changes_within {
-        return false;
-    }
     let mut served = true;
     bound.visit_part(Part::Query(query), 0, &mut |id, _| {
         if let Expr::Call(call) = bound.expr(id)

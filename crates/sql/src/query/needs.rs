@@ -4,14 +4,14 @@
 //! read by the statement, and its query by the view's owner, which is asked for after it, as PostgreSQL does.
 
 use onlap_pg::Oid;
-use onlap_pg::bound::{Bound, EntryKind, Expr, Part, QueryId};
+use onlap_pg::bound::{Bound, Cte, EntryKind, Expr, Part, QueryId};
 
 use super::tables::Known;
 use super::views::Others;
 use crate::rights::{Action, Class, Key, Need, ask};
 
 /// What a query needs, by a role that is not the statement's if one is given. A query of WITH that nothing names reads
-/// nothing, as in PostgreSQL.
+/// nothing, as in PostgreSQL, unless it changes rows.
 pub fn of_query(
     bound: &Bound,
     query: QueryId,
@@ -47,7 +47,8 @@ pub fn of_query(
             }
         }
         // Queries within, wherever they are.
-        let unnamed = bound.query(query).ctes.iter().filter(|cte| cte.references == 0);
+        let reads = |cte: &&Cte| cte.references == 0 && bound.query(cte.query).modify.is_none();
+        let unnamed = bound.query(query).ctes.iter().filter(reads);
         seen.extend(unnamed.map(|cte| cte.query));
         let mut parts = bound.parts(query);
         while let Some(part) = parts.pop() {
@@ -59,6 +60,11 @@ pub fn of_query(
     }
     needs.extend(inner);
     needs
+}
+
+/// Whether a query reads an entry whose rows it changes.
+pub fn reads(bound: &Bound, query: QueryId, entry: usize) -> bool {
+    !columns(bound, query, entry).is_empty()
 }
 
 /// What locking rows of a relation needs: of a view, what its owner needs for the view's tables, too.

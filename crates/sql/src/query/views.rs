@@ -18,6 +18,7 @@ use onlap_query::{Facts, Locker, ROW_ID, Restriction, Scanned, Tables, View as B
 
 use super::schema::Names;
 use super::tables::Known;
+use super::through::Checked;
 use super::{catalogs, needs};
 use crate::catalog::objects::Object;
 use crate::catalog::{Name, oids};
@@ -42,6 +43,8 @@ pub struct Bodied {
     weight: usize,
     /// How deep its text is, with those of the views within.
     pub depth: Depth,
+    /// WITH CHECK OPTION.
+    pub checked: Option<Checked>,
 }
 
 /// What a statement reads that is no table of the engine, by OID.
@@ -156,7 +159,8 @@ impl Names<'_> {
         let own = crate::parse::depth_of(sql);
         let depth = own.plus(inner);
         depth.check().map_err(|e| of_sql(&e))?;
-        Ok(Bodied { query: Arc::new((bound, query)), relation, needs, weight, depth })
+        let (query, checked) = (Arc::new((bound, query)), Checked::of(&object.body));
+        Ok(Bodied { query, relation, needs, weight, depth, checked })
     }
 }
 

@@ -5,18 +5,34 @@
 
 use std::sync::Arc;
 
-use onlap_pg::ast::{Declare, Fetch, Way};
+use onlap_pg::ast::{Declare, Fetch, Statement, Way};
 
 use super::answer::{Answer, AnswerColumn, Chunk, Ready, RowsAnswer};
 use super::prepare::Prepared;
 use super::scroll::{Act, Fetched, Keeps, STEP_ROWS, Scroll};
 use super::{Parameter, Portal, Session};
 use crate::error::{Result, SqlError, state};
-use crate::parse::{self, Body};
+use crate::parse::{self, Body, Parsed};
 use crate::plan::room::Room;
 use crate::source::Source;
 use crate::view::View;
 use crate::wire::Client;
+
+/// The one query of a cursor.
+fn query_of(text: &str) -> Result<Parsed> {
+    let mut all = parse::statements(text)?;
+    let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
+        return Err(SqlError::new(state::SYNTAX, "a cursor needs one query"));
+    };
+    match (parsed.body, parsed.statement()) {
+        (Body::Query, _) => Ok(parsed),
+        (Body::Change, Statement::Query(_)) => {
+            let text = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+            Err(SqlError::new(state::UNSUPPORTED, text))
+        }
+        _ => Err(SqlError::new(state::SYNTAX, "a cursor needs a query")),
+    }
+}
 
 impl Session {
     /// Forgets portals that end with their transaction; one that it made WITH HOLD stays where it
@@ -50,13 +66,7 @@ impl Session {
             return Err(SqlError::new(state::DUPLICATE_CURSOR, text));
         }
         let text = declare.span.of(source.written);
-        let mut all = parse::statements(text)?;
-        let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
-            return Err(SqlError::new(state::SYNTAX, "a cursor needs one query"));
-        };
-        if parsed.body != Body::Query {
-            return Err(SqlError::new(state::SYNTAX, "a cursor needs a query"));
-        }
+        let parsed = query_of(text)?;
         if hold && parsed.is_locking() {
             let text = "DECLARE CURSOR WITH HOLD ... FOR UPDATE is not supported";
             return Err(SqlError::new(state::UNSUPPORTED, text)

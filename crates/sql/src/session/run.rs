@@ -326,7 +326,7 @@ impl Session {
         parsed: &Parsed,
     ) -> Result<Answer> {
         let text = parsed.bindable();
-        if bound.modify().is_none() {
+        if !bound.changes_rows() {
             return bound.run(view, values, &text);
         }
         self.block()?.changed = true;
@@ -358,7 +358,10 @@ impl Session {
         }
         let types: Vec<_> = values.iter().map(|value| Some(value.ty)).collect();
         let bound = Bound::of(view, &parsed, &types)?;
-        if bound.modify().is_some() {
+        if bound.changes_rows() && bound.modify().is_none() {
+            return Err(SqlError::unsupported("a query here that changes rows"));
+        }
+        if bound.changes_rows() {
             return Err(no_query());
         }
         match bound.run(view, values, &parsed.bindable())? {

@@ -9,9 +9,10 @@ use super::made_types;
 use super::model::{Model, Relation, What, index_name};
 use super::rows::{Datum, Rows};
 use super::sight::Sight;
-use crate::catalog::oids;
+use crate::catalog::{Kind, oids};
 use crate::error::Result;
 use crate::query::Printed;
+use crate::query::through::{Checked, is_changed, written_columns};
 use crate::row;
 use crate::types::{PgType, names, oid};
 use crate::view::{PG_CATALOG, View};
@@ -79,7 +80,10 @@ fn tables(view: &View, model: &Model) -> Rows {
             "v" => "VIEW",
             _ => "BASE TABLE",
         };
-        let insertable = relation.table().is_some();
+        let insertable = match &relation.what {
+            What::View => is_changed(view, name),
+            _ => relation.table().is_some(),
+        };
         rows.push(row![&view.database, &name.schema, &name.name, kind, yes(insertable), "NO"]);
     }
     rows
@@ -170,6 +174,10 @@ fn all_columns(view: &View, model: &Model) -> Rows {
     );
     let (sight, printed) = (Sight::of(view), Printed::new(view, model));
     for relation in relations(model) {
+        let written = match &relation.what {
+            What::View => written_columns(view, &relation.name).unwrap_or_default(),
+            _ => Vec::new(),
+        };
         for (i, (name, ty)) in columns(view, relation).into_iter().enumerate() {
             let table = relation.table();
             let column = table.map(|t| &t.columns[i]);
@@ -207,7 +215,7 @@ fn all_columns(view: &View, model: &Model) -> Rows {
                 identity,
                 "NO",
                 "NEVER",
-                yes(column.is_some()),
+                yes(column.is_some() || written.get(i).is_some_and(|is| *is)),
             ]);
             rows.push(row);
         }
@@ -276,14 +284,21 @@ fn views(view: &View, model: &Model) -> Result<Rows> {
             true => printed.listed(relation)?,
             false => None,
         };
+        let object = view.objects.get(Kind::View, &name.engine(&view.database));
+        let checked = match object.and_then(|object| Checked::of(&object.body)) {
+            None => "NONE",
+            Some(Checked::Local) => "LOCAL",
+            Some(Checked::Cascaded) => "CASCADED",
+        };
+        let changed = yes(is_changed(view, name));
         rows.push(row![
             &view.database,
             &name.schema,
             &name.name,
             definition,
-            "NONE",
-            "NO",
-            "NO",
+            checked,
+            changed,
+            changed,
             "NO",
             "NO",
             "NO"

@@ -2,7 +2,7 @@
 
 use super::super::keyword::Keyword;
 use super::super::parser::Parser;
-use crate::ast::{CreateView, Lasting, Statement};
+use crate::ast::{Checked, CreateView, Lasting, Statement};
 use crate::{Error, Result};
 
 impl Parser<'_> {
@@ -14,7 +14,7 @@ impl Parser<'_> {
         let settings = self.with_settings()?;
         self.expect_word(Keyword::As)?;
         let (query, span) = self.spanned(Self::query)?;
-        let checked = self.check_option()?.is_some();
+        let checked = self.check_option()?.map(|(checked, _)| checked);
         Ok(Statement::CreateView(Box::new(CreateView {
             replace,
             lasting,
@@ -41,7 +41,7 @@ impl Parser<'_> {
         let settings = self.with_settings()?;
         self.expect_word(Keyword::As)?;
         let (query, span) = self.spanned(Self::query)?;
-        if let Some(place) = self.check_option()? {
+        if let Some((_, place)) = self.check_option()? {
             let text = "WITH CHECK OPTION not supported on recursive views";
             return Err(Error::new("0A000", text).at(place));
         }
@@ -55,22 +55,23 @@ impl Parser<'_> {
             settings,
             query,
             span,
-            checked: false,
+            checked: None,
         })))
     }
 
-    /// Where WITH CHECK OPTION stands, if it is there.
-    fn check_option(&mut self) -> Result<Option<u32>> {
+    /// WITH CHECK OPTION and where it stands, if it is there.
+    fn check_option(&mut self) -> Result<Option<(Checked, u32)>> {
         use Keyword as K;
         let place = self.place();
         if !self.accept_word(K::With) {
             return Ok(None);
         }
-        if !self.accept_word(K::Cascaded) {
-            self.accept_word(K::Local);
-        }
+        let checked = match self.accept_word(K::Cascaded) || !self.accept_word(K::Local) {
+            true => Checked::Cascaded,
+            false => Checked::Local,
+        };
         self.expect_word(K::Check)?;
         self.expect_word(K::Option)?;
-        Ok(Some(place))
+        Ok(Some((checked, place)))
     }
 }

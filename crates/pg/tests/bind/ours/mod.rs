@@ -105,6 +105,7 @@ impl Writer<'_> {
             ModifyKind::Update => 2,
             ModifyKind::Insert => 3,
             ModifyKind::Delete => 4,
+            ModifyKind::Merge => 5,
         });
         self.word("commandType", command);
         self.word("resultRelation", modify.map_or(0, |modify| modify.entry));

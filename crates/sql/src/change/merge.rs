@@ -1,0 +1,181 @@
+//! MERGE.
+//!
+//! Its steps join the source with the table and say which action each row takes ([`Taken`]). Rows of the table that are
+//! changed or deleted are locked first. Where another transaction had changed or deleted one meanwhile, at READ COMMITTED,
+//! all steps are run again, which see what it committed: a row that matches no more takes another action, as in PostgreSQL.
+//! What is locked then stays as it is. Nothing is written before all rows are locked.
+//!
+//! Deletes are carried out first and inserts last, so that rows may exchange keys.
+
+use std::collections::HashSet;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+use arrow_array::{Array, RecordBatch};
+use arrow_select::filter::filter_record_batch;
+use datafusion_common::DataFusionError;
+use onlap::{LockWait, RowId, RowLock, TableSchema};
+use onlap_pg::bound::{Action as When, ActionKind, Bound, Expr};
+use onlap_query::Taken;
+
+use super::insert::{Written, write};
+use super::returning::Returned;
+use super::update::{Setting, lock_mode};
+use super::{Done, Statement, places};
+use crate::error::{Result, SqlError, state};
+use crate::plan::Held;
+use crate::query::Changing;
+use crate::rights::ask::{numbers, of_table, sequences};
+use crate::rights::{Action, Need};
+use crate::view::View;
+
+/// What an action needs.
+///
+/// # Errors
+/// The transaction has ended.
+pub fn needs(view: &View, schema: &TableSchema, when: &When, tree: &Bound) -> Result<Vec<Need>> {
+    let written = numbers(schema, places(&when.set));
+    Ok(match when.kind {
+        ActionKind::Nothing => Vec::new(),
+        ActionKind::Delete => vec![of_table(Action::Delete, schema, Vec::new())],
+        ActionKind::Update => vec![of_table(Action::Update, schema, written)],
+        ActionKind::Insert => {
+            let given =
+                when.set.iter().filter(|set| !matches!(tree.expr(set.value), Expr::Default));
+            let given: Vec<usize> = given.map(|set| set.number - 1).collect();
+            let mut needs = vec![of_table(Action::Insert, schema, written)];
+            needs.extend(sequences(view, schema, &given)?);
+            needs
+        }
+    })
+}
+
+/// MERGE.
+pub fn run(statement: &Statement<'_>) -> Result<Done> {
+    let (changing, batches) = statement.find_all()?;
+    let actions = &changing.change.actions;
+    let mut held = batches.another();
+    let mut rows = 0;
+    for action in actions.iter().filter(|action| action.kind == ActionKind::Delete) {
+        let ids: Vec<RowId> = ids_of(&batches, action).collect();
+        let n = statement.view.scope.tx()?.delete_rows(&statement.target.table, &ids)?;
+        if n != ids.len() as u64 {
+            return Err(SqlError::concurrent_update());
+        }
+        rows += n;
+    }
+    for action in actions.iter().filter(|action| action.kind == ActionKind::Update) {
+        let taken = taken(&batches, action)?;
+        let setting = Setting::new(statement, &taken, &action.written)?;
+        rows += taken.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
+        setting.write()?;
+    }
+    for batch in &batches {
+        for action in actions.iter().filter(|action| action.kind == ActionKind::Insert) {
+            let batch = those(batch, action)?;
+            let (columns, overriding) = (&action.written[..], action.overriding);
+            let written = Written { columns, defaults: &[], overriding };
+            let new = statement.rows_of(&written, &batch, 0)?;
+            held.charge(new.iter().map(crate::fast::bytes_of).sum())?;
+            write(statement.view, statement.target, &new)?;
+            rows += new.len() as u64;
+        }
+    }
+    Ok(Done { tag: "MERGE", rows, returned: Returned::default() })
+}
+
+impl Statement<'_> {
+    /// The rows of the steps, when those of the table that are changed are locked.
+    fn find_all(&self) -> Result<(Changing, Held)> {
+        let mut missing: Option<Vec<RowId>> = None;
+        loop {
+            self.view.scope.go_on()?;
+            let changing = self.steps()?;
+            let mut batches = changing.run(self.view)?.all()?;
+            batches.let_others_run();
+            let mut moved = false;
+            let mut left = Vec::new();
+            for action in &changing.change.actions {
+                let mode = match action.kind {
+                    ActionKind::Delete => RowLock::Update,
+                    ActionKind::Update => {
+                        let set = action.written.iter().map(|(number, _)| number - 1);
+                        lock_mode(&self.target.schema, set)
+                    }
+                    ActionKind::Insert | ActionKind::Nothing => continue,
+                };
+                let ids: Vec<RowId> = ids_of(&batches, action).collect();
+                if ids.is_empty() {
+                    continue;
+                }
+                let mut recheck = |_: RowId, _: &onlap::Row| {
+                    moved = true;
+                    Ok(true)
+                };
+                let (table, wait) = (&self.target.table, LockWait::Block);
+                let locked =
+                    self.view.scope.tx()?.lock_rows(table, &ids, mode, wait, &mut recheck)?;
+                let locked: HashSet<RowId> = locked.into_iter().collect();
+                left.extend(ids.into_iter().filter(|id| !locked.contains(id)));
+            }
+            if !moved && left.is_empty() {
+                self.check_once(&changing, &batches)?;
+                return Ok((changing, batches));
+            }
+            if !moved && missing.as_ref() == Some(&left) {
+                // The statement itself has changed them.
+                return Err(twice());
+            }
+            missing = Some(left);
+            // What the other transaction committed is seen now.
+            self.view.scope.tx()?.begin_statement()?;
+        }
+    }
+
+    /// Fails where a row of the table is changed twice.
+    fn check_once(&self, changing: &Changing, batches: &Held) -> Result<()> {
+        let mut seen = HashSet::new();
+        let changes =
+            |action: &&Taken| matches!(action.kind, ActionKind::Delete | ActionKind::Update);
+        for action in changing.change.actions.iter().filter(changes) {
+            for id in ids_of(batches, action) {
+                let touched =
+                    self.shared.several && self.shared.has_touched(&self.target.table, id)?;
+                if touched || !seen.insert(id) {
+                    return Err(twice());
+                }
+            }
+        }
+        if self.shared.several {
+            self.shared.touch(&self.target.table, seen.into_iter(), batches)?;
+        }
+        Ok(())
+    }
+}
+
+fn twice() -> SqlError {
+    let text = "MERGE command cannot affect row a second time";
+    let hint = "Ensure that not more than one source row matches any one target row.";
+    SqlError::new(state::CARDINALITY, text).hint(hint)
+}
+
+/// The ids of the rows of the table that an action changes.
+fn ids_of<'b>(batches: &'b Held, action: &'b Taken) -> impl Iterator<Item = RowId> + 'b {
+    batches.iter().flat_map(move |batch| {
+        let ids = batch.column(0).as_primitive::<Int64Type>();
+        let takes = batch.column(action.takes).as_boolean();
+        let takes =
+            (0..batch.num_rows()).filter(move |row| takes.is_valid(*row) && takes.value(*row));
+        takes.map(move |row| ids.value(row) as RowId)
+    })
+}
+
+/// The rows that take an action.
+fn taken(batches: &Held, action: &Taken) -> Result<Vec<RecordBatch>> {
+    batches.iter().map(|batch| those(batch, action)).collect()
+}
+
+fn those(batch: &RecordBatch, action: &Taken) -> Result<RecordBatch> {
+    let takes = batch.column(action.takes).as_boolean();
+    Ok(filter_record_batch(batch, takes).map_err(DataFusionError::from)?)
+}

@@ -1,0 +1,168 @@
+//! What does a statement mean that changes rows of a view?
+//!
+//! That it changes rows of what the view reads ([`onlap_pg::bound::Simple`]), and so on where that is a view itself. The role
+//! needs its rights on the view that the statement names, and the owner of each view those on what that view reads, as in
+//! PostgreSQL.
+
+use onlap_pg::bound::{Bound, EntryKind, ModifyKind, Query, QueryId, Seen, Simple, Target};
+use onlap_pg::{Oid, TypeRef};
+
+use super::needs;
+use super::schema::Names;
+use super::views::{Bodied, Others};
+use crate::catalog::{Kind, Name};
+use crate::error::{Result, SqlError};
+use crate::rights::{Action, Class, Key, Need};
+use crate::view::View;
+
+/// A part of a statement after what it changes was found.
+pub struct Opened {
+    /// What is needed of views, by whom, and of what only their owners must be allowed to read.
+    pub needs: Vec<Need>,
+    /// The role that must be allowed to change rows of the table, where it is not the statement's.
+    pub writer: Option<u32>,
+}
+
+/// Makes the parts of a statement that change rows of views ones that change rows of tables; adds what is needed for that.
+/// Says whose rights count for what a part writes, where that is not the statement's role.
+///
+/// # Errors
+/// As of [`open`].
+pub fn open_all(
+    view: &View,
+    bound: &mut Bound,
+    statement: QueryId,
+    others: &Others,
+    needs: &mut Vec<Need>,
+) -> Result<Vec<(QueryId, u32)>> {
+    let mut writers = Vec::new();
+    for part in onlap_query::parts(bound, statement) {
+        if bound.query(part).modify.is_some() {
+            let opened = open(view, bound, part, others)?;
+            needs.extend(opened.needs);
+            writers.extend(opened.writer.map(|writer| (part, writer)));
+        }
+    }
+    Ok(writers)
+}
+
+/// Makes a part of a statement one that changes rows of a table, if it names a view.
+///
+/// # Errors
+/// `55000`: rows are not changed through the view; `0A000`: a column is not.
+pub fn open(view: &View, bound: &mut Bound, part: QueryId, others: &Others) -> Result<Opened> {
+    let mut opened = Opened { needs: Vec::new(), writer: None };
+    let mut cascaded = false;
+    loop {
+        let query = bound.query(part);
+        let modify = query.modify.as_deref().expect("the part changes rows");
+        let EntryKind::Relation { oid, .. } = query.entries[modify.entry - 1].kind else {
+            return Ok(opened);
+        };
+        let Some(bodied) = others.views.get(&oid) else { return Ok(opened) };
+        let (tree, inner) = &*bodied.query;
+        let refused = |why| refused(modify.kind, bodied, why);
+        let simple = Simple::of(tree, *inner).map_err(refused)?;
+        if modify.kind != ModifyKind::Delete {
+            simple.has_columns().map_err(refused)?;
+        }
+        opened.needs.extend(written(query, oid, bodied, opened.writer));
+        let owner = view.judge.rights().owner(Key::of(oid));
+        let reads = needs::reads(bound, part, modify.entry - 1);
+        opened.needs.extend(by_owner(&simple, bodied, reads));
+        let (own, deep) = (bodied.checked.is_some(), bodied.checked == Some(Checked::Cascaded));
+        let names: Vec<_> = bodied.relation.columns.iter().map(|c| c.name.clone()).collect();
+        let seen = Seen {
+            name: &bodied.relation.name,
+            columns: &names,
+            row: TypeRef::new(bodied.relation.row),
+            checked: own || cascaded,
+        };
+        cascaded |= deep;
+        bound.change_through(part, &simple, &seen).map_err(|e| super::sql_error(&e, ""))?;
+        opened.writer = Some(owner);
+    }
+}
+
+/// WITH CHECK OPTION.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checked {
+    /// Rows must meet the view's own condition.
+    Local,
+    /// And those of the views that it reads.
+    Cascaded,
+}
+
+impl Checked {
+    /// As a view's body has it.
+    pub fn of(body: &serde_json::Value) -> Option<Checked> {
+        match body["checked"].as_str()? {
+            "cascaded" => Some(Checked::Cascaded),
+            _ => Some(Checked::Local),
+        }
+    }
+}
+
+/// What changing rows of a view needs.
+fn written(query: &Query, oid: Oid, bodied: &Bodied, by: Option<u32>) -> Vec<Need> {
+    let modify = query.modify.as_deref().expect("the part changes rows");
+    let need = |action, targets: &[Target]| {
+        let seen = targets.iter().filter(|target| !target.hidden);
+        let mut columns: Vec<u32> = seen.map(|target| target.number as u32).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let need = Need::new(action, Class::View, Key::of(oid), &*bodied.relation.name);
+        Need { by, ..need.columns(columns) }
+    };
+    let mut needs = vec![match modify.kind {
+        ModifyKind::Insert => need(Action::Insert, &query.targets),
+        ModifyKind::Update => need(Action::Update, &query.targets),
+        ModifyKind::Delete => need(Action::Delete, &[]),
+        ModifyKind::Merge => return Vec::new(),
+    }];
+    if let Some(conflict) = modify.conflict.as_ref().filter(|conflict| conflict.update) {
+        needs.push(need(Action::Update, &conflict.set));
+    }
+    needs
+}
+
+/// What the view's owner must be allowed to read: of the table itself, what the view reads of it, where the statement reads.
+fn by_owner(simple: &Simple<'_>, bodied: &Bodied, reads: bool) -> Vec<Need> {
+    let EntryKind::Relation { oid: base, .. } = simple.reads() else { return Vec::new() };
+    let is_wanted = |need: &&Need| reads || need.key.oid != *base;
+    bodied.needs.iter().filter(is_wanted).cloned().collect()
+}
+
+fn refused(kind: ModifyKind, bodied: &Bodied, why: &str) -> SqlError {
+    let (verb, doing, event) = kind.words();
+    let text = format!("cannot {verb} view \"{}\"", bodied.relation.name);
+    let hint = format!(
+        "To enable {doing} the view, provide an INSTEAD OF {event} trigger or an unconditional ON \
+         {event} DO INSTEAD rule."
+    );
+    SqlError::new("55000", text).detail(why).hint(hint)
+}
+
+/// Which columns of a view can be written to; `None` where rows cannot be deleted through it either.
+pub fn written_columns(view: &View, name: &Name) -> Option<Vec<bool>> {
+    let object = view.objects.get(Kind::View, &name.engine(&view.database))?;
+    let names = Names::new(view);
+    let mut at = names.view_relation(name, object).ok()?.oid;
+    let (_, others, _) = names.into_parts();
+    let mut columns: Option<Vec<Option<usize>>> = None;
+    while let Some(bodied) = others.views.get(&at) {
+        let (tree, query) = &*bodied.query;
+        let simple = Simple::of(tree, *query).ok()?;
+        let count = bodied.relation.columns.len();
+        let own = columns.unwrap_or_else(|| (1..=count).map(Some).collect());
+        columns = Some(own.into_iter().map(|column| simple.column(column?).ok()).collect());
+        let EntryKind::Relation { oid, .. } = simple.reads() else { return None };
+        at = *oid;
+    }
+    Some(columns?.into_iter().map(|column| column.is_some()).collect())
+}
+
+/// Whether rows of a view can be inserted, updated and deleted.
+pub fn is_changed(view: &View, name: &Name) -> bool {
+    written_columns(view, name).is_some_and(|columns| columns.contains(&true))
+}
