@@ -3,7 +3,7 @@
 //! PostgreSQL 15 is the judge of everything here: how a text is read ([`grammar`], [`ast`]), which types, operators, casts
 //! and functions there are and which of them a call means ([`catalog`], [`resolve`]), and what values are, how they
 //! are written, and which of them are equal ([`value`]). [`bind`] makes of a statement's tree what it means, name by name and
-//! type by type ([`bound`]), and [`print`] writes that as SQL. The tests of each room compare it with a running PostgreSQL.
+//! type by type ([`bound`]), and [`mod@print`] writes that as SQL. The tests of each room compare it with a running PostgreSQL.
 //!
 //! Tables are what a [`bind::Schema`] says. The crate knows nothing of storage or of how a query is carried out. Everything
 //! is a pure function of its arguments; there are no threads and no I/O.

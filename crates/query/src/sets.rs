@@ -193,8 +193,10 @@ impl Compiler<'_> {
                     let elements = crate::containers::Elements { array: node, each, from, to };
                     (Node::Elements(Box::new(elements)), *ty)
                 }
-                resolve::Step::Domain(oid) => (node, TypeRef::new(*oid)),
-                resolve::Step::Read(_) | resolve::Step::Assume(_) | resolve::Step::Fields(_) => {
+                resolve::Step::Domain(_)
+                | resolve::Step::Read(_)
+                | resolve::Step::Assume(_)
+                | resolve::Step::Fields(_) => {
                     return Err(unsupported("this conversion"));
                 }
             };

@@ -144,10 +144,12 @@ impl Compiler<'_> {
         let differs = self.differing(&literals);
         let mut columns: Vec<Vec<Datum<'static>>> =
             vec![Vec::with_capacity(rows.len()); differs.len()];
+        let mut is_column = vec![false; literals[0].len()];
+        differs.iter().for_each(|at| is_column[*at] = true);
         for (n, row) in literals.iter().enumerate() {
             let mut out = columns.iter_mut();
             for (at, id) in row.iter().enumerate() {
-                let differs = differs.contains(&at);
+                let differs = is_column[at];
                 // A literal of all rows is read once, in its turn: the first error is the one that is shown.
                 if (n == 0 || differs)
                     && let Expr::Literal(literal) = self.bound.expr(*id)
@@ -180,9 +182,12 @@ impl Compiler<'_> {
             let one = self.bound.expr(first[*at]);
             literals[1..].iter().any(|row| self.bound.expr(row[*at]) != one)
         };
-        let differ: Vec<usize> = (0..first.len()).filter(is_one).collect();
+        let differs: Vec<bool> = (0..first.len()).map(|at| is_one(&at)).collect();
+        // What is the same in all rows is little: a length, a flag.
         let looks_like_one = |at: &usize| {
-            differ.contains(at) || differ.iter().any(|one| self.bound.same(first[*one], first[*at]))
+            differs[*at]
+                || (0..first.len())
+                    .any(|one| differs[one] && self.bound.same(first[one], first[*at]))
         };
         (0..first.len()).filter(looks_like_one).collect()
     }

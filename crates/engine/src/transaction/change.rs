@@ -57,7 +57,7 @@ impl Transaction {
         Ok(())
     }
 
-    /// Judges a row by what an insert would refuse whatever other rows there are: its types, NULL, checks. A serial column
+    /// Judges a row by what an insert would refuse whatever other rows there are: NULL, checks. A serial column
     /// that is NULL keeps its counter; a check of such a column is left to the insert.
     ///
     /// # Errors
@@ -75,13 +75,7 @@ impl Transaction {
                 *value = Value::Int(1);
             }
         }
-        let (before, counter_only) = (buffer.mark(), buffer.counter_only);
-        let judged = buffer.push_row(&row, false);
-        if judged.is_ok() {
-            buffer.rewind(before);
-        }
-        buffer.counter_only = counter_only;
-        judged
+        buffer.judge_row(&row)
     }
 
     /// Inserts many rows in column form. The batch has the table's columns in order, in physical

@@ -24,6 +24,25 @@ impl Buffer {
         result
     }
 
+    /// Judges a row that does not come in: NULL, checks.
+    pub(super) fn judge_row(&mut self, row: &[Value]) -> Result<()> {
+        for (column, value) in self.schema.columns.iter().zip(row) {
+            if *value == Value::Null && !column.nullable {
+                return Err(not_null(&self.schema.name, &column.name));
+            }
+        }
+        let Some(checks) = self.checks()? else { return Ok(()) };
+        let mut one = Batch::new(self.schema.columns.iter().map(|c| c.ty.physical()));
+        for ((schema, column), value) in self.schema.columns.iter().zip(&mut one.columns).zip(row) {
+            match value {
+                Value::Null => column.push_null(),
+                value => convert::push_value(schema.ty, value, column, &schema.name)?,
+            }
+        }
+        one.rows = 1;
+        checks.judge(&self.schema, &one, 0..1)
+    }
+
     fn try_push_row(&mut self, row: &[Value], chosen: bool) -> Result<()> {
         if row.len() != self.schema.columns.len() {
             let text = format!(

@@ -23,6 +23,9 @@ pub struct Simple<'a> {
     columns: Vec<ExprId>,
 }
 
+/// Expressions that are put in the place of a view's columns, at most: each view may double what the one above it has.
+const MOST_PUT: usize = 10_000;
+
 /// How a view is seen by the statement that goes through it.
 #[derive(Clone, Debug)]
 pub struct Seen<'a> {
@@ -59,6 +62,22 @@ impl<'a> Simple<'a> {
         Ok(Simple { bound, query, entry, columns })
     }
 
+    /// How many expressions one of its columns is of; 0 is its whole row.
+    fn size(&self, number: usize) -> usize {
+        let mut size = 0;
+        let ids = match number {
+            0 => &self.columns[..],
+            number => &self.columns[number - 1..number],
+        };
+        for id in ids {
+            self.bound.visit(*id, 0, &mut |_, _| {
+                size += 1;
+                true
+            });
+        }
+        size
+    }
+
     /// Whether any of its columns can be written to, as all but DELETE need.
     ///
     /// # Errors
@@ -68,6 +87,11 @@ impl<'a> Simple<'a> {
             true => Ok(()),
             false => Err("Views that have no updatable columns are not automatically updatable."),
         }
+    }
+
+    /// Its condition.
+    pub fn filter(&self) -> Option<ExprId> {
+        self.query.filter
     }
 
     /// The relation that it reads.
@@ -175,9 +199,9 @@ impl Bound {
         let query = self.query_mut(part);
         (query.targets, query.modify) = (targets, Some(modify));
         made?;
-        self.replace_columns(part, entry, view, seen);
+        self.replace_columns(part, entry, view, seen)?;
         if excluded > 0 {
-            self.replace_columns(part, excluded, view, seen);
+            self.replace_columns(part, excluded, view, seen)?;
         }
         self.take_condition(part, entry, kind, view, seen);
         for of in [entry, excluded] {
@@ -187,7 +211,16 @@ impl Bound {
     }
 
     /// Puts what the columns of a view stand for in the place of these columns.
-    fn replace_columns(&mut self, part: QueryId, entry: usize, view: &Simple<'_>, seen: &Seen<'_>) {
+    ///
+    /// # Errors
+    /// `54001`: views within views make much of it.
+    fn replace_columns(
+        &mut self,
+        part: QueryId,
+        entry: usize,
+        view: &Simple<'_>,
+        seen: &Seen<'_>,
+    ) -> Result<()> {
         let mut found = Vec::new();
         self.visit_query(part, 0, &mut |id, inside| {
             if let Expr::Var { entry: of, column, up } = self.expr(id)
@@ -199,6 +232,16 @@ impl Bound {
             }
             true
         });
+        let mut sizes: Vec<Option<usize>> = vec![None; view.columns.len() + 1];
+        let mut all = 0_usize;
+        for (_, column, _) in &found {
+            let size = *sizes[*column].get_or_insert_with(|| view.size(*column));
+            all = all.saturating_add(size);
+        }
+        if all > MOST_PUT {
+            let text = "columns of views stand for too many expressions";
+            return Err(Error::new("54001", text));
+        }
         for (id, column, up) in found {
             let made = match column {
                 0 => {
@@ -216,6 +259,7 @@ impl Bound {
             };
             self.set_expr(id, made);
         }
+        Ok(())
     }
 
     /// The view's condition: which rows are found, and which may be written.

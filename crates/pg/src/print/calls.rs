@@ -130,7 +130,14 @@ impl<'a> Printer<'a> {
                 self.worded(&["((", ", ", ") OVERLAPS (", ", ", "))"], args)?;
             }
             ("extract", [field, value]) => {
-                let field = self.word_of(*field)?.to_string();
+                let field = self.word_of(*field)?;
+                // What is no word stands in quotes: a text that is carried out again must mean the same.
+                let is_word =
+                    !field.is_empty() && field.bytes().all(|b| b.is_ascii_lowercase() || b == b'_');
+                let field = match is_word {
+                    true => field.to_string(),
+                    false => format!("'{}'", field.replace('\'', "''")),
+                };
                 self.worded(&[&format!("EXTRACT({field} FROM "), ")"], &[*value])?;
             }
             ("is_normalized", [value, form @ ..]) => {

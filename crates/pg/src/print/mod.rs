@@ -10,7 +10,7 @@
 //! types next to it was the other way: it would have had to expand `*`, merge columns and find conversions a second time.
 //!
 //! * [`names`]: what entries and their columns are called, so that each name is clear where it stands.
-//! * [`query`], [`clauses`], [`from`]: clauses and line breaks.
+//! * [`mod@query`], [`clauses`], [`from`]: clauses and line breaks.
 //! * [`expr`], [`columns`], [`calls`], [`subqueries`], [`literal`]: expressions.
 //! * [`parens`]: which parentheses the pretty form leaves out.
 //!
@@ -114,7 +114,7 @@ pub fn query(source: Source<'_>, query: QueryId, columns: &[Name], look: Look) -
 /// An expression over the one relation that a query reads, whose columns need no name before them.
 ///
 /// # Errors
-/// As of [`query`].
+/// As of [`query()`].
 pub fn expression(source: Source<'_>, within: QueryId, id: ExprId, look: Look) -> Result<String> {
     let mut printer = Printer::new(source, look);
     let scope = printer.scope(source.bound.query(within))?;

@@ -18,6 +18,7 @@ use onlap::{LockWait, RowId, RowLock, TableSchema};
 use onlap_pg::bound::{Action as When, ActionKind, Bound, Expr};
 use onlap_query::Taken;
 
+use super::find::ID_BYTES;
 use super::insert::{Written, write};
 use super::returning::Returned;
 use super::update::{Setting, lock_mode};
@@ -66,6 +67,7 @@ pub fn run(statement: &Statement<'_>) -> Result<Done> {
     }
     for action in actions.iter().filter(|action| action.kind == ActionKind::Update) {
         let taken = taken(&batches, action)?;
+        held.charge(taken.iter().map(RecordBatch::get_array_memory_size).sum())?;
         let setting = Setting::new(statement, &taken, &action.written)?;
         rows += taken.iter().map(|batch| batch.num_rows() as u64).sum::<u64>();
         setting.write()?;
@@ -108,6 +110,7 @@ impl Statement<'_> {
                 if ids.is_empty() {
                     continue;
                 }
+                batches.charge(ids.len() * ID_BYTES)?;
                 let mut recheck = |_: RowId, _: &onlap::Row| {
                     moved = true;
                     Ok(true)

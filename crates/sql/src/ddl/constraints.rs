@@ -235,10 +235,9 @@ impl<'a> Collector<'a> {
         let name = self.name(name, &columns.join("_"), "fkey")?;
         let (deleted, updated) = (action(&key.on_delete)?, action(&key.on_update)?);
         let mut types = columns.iter().filter_map(|name| keys::type_of(&self.columns, name));
-        // The engine writes these values, and knows nothing of conditions.
         let writes = deleted == Action::SetNull || updated != Action::Restrict;
         if writes && types.any(ColumnType::is_domain) {
-            return Err(SqlError::unsupported("a foreign key that changes values of a domain"));
+            return Err(domain_written());
         }
         let mut spec =
             ForeignKeySpec::new(name, columns, parent).on_delete(deleted).on_update(updated);
@@ -275,4 +274,9 @@ fn action(action: &KeyAction) -> Result<Action> {
         KeyAction::SetNull(_) => Err(SqlError::unsupported("SET NULL of some columns")),
         KeyAction::SetDefault(_) => Err(SqlError::unsupported("SET DEFAULT of a foreign key")),
     }
+}
+
+/// The engine writes values of foreign keys, and knows nothing of conditions.
+pub fn domain_written() -> SqlError {
+    SqlError::unsupported("a foreign key that changes values of a domain")
 }

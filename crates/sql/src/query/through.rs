@@ -4,7 +4,10 @@
 //! needs its rights on the view that the statement names, and the owner of each view those on what that view reads, as in
 //! PostgreSQL.
 
-use onlap_pg::bound::{Bound, EntryKind, ModifyKind, Query, QueryId, Seen, Simple, Target};
+use onlap_pg::bound::{
+    Bound, EntryKind, Expr, ExprId, ModifyKind, Query, QueryId, Seen, Simple, Target,
+};
+use onlap_pg::catalog::Volatility;
 use onlap_pg::{Oid, TypeRef};
 
 use super::needs;
@@ -66,6 +69,12 @@ pub fn open(view: &View, bound: &mut Bound, part: QueryId, others: &Others) -> R
         if modify.kind != ModifyKind::Delete {
             simple.has_columns().map_err(refused)?;
         }
+        let asks = modify.kind != ModifyKind::Insert || modify.conflict.is_some();
+        if asks && simple.filter().is_some_and(|filter| !is_of_rows(tree, filter)) {
+            return Err(SqlError::unsupported(
+                "changing rows of a view whose condition is not of its rows alone",
+            ));
+        }
         opened.needs.extend(written(query, oid, bodied, opened.writer));
         let owner = view.judge.rights().owner(Key::of(oid));
         let reads = needs::reads(bound, part, modify.entry - 1);
@@ -82,6 +91,28 @@ pub fn open(view: &View, bound: &mut Bound, part: QueryId, others: &Others) -> R
         bound.change_through(part, &simple, &seen).map_err(|e| super::sql_error(&e, ""))?;
         opened.writer = Some(owner);
     }
+}
+
+/// Whether a condition is of columns and functions that give the same for the same row. Steps ask such a condition before the
+/// statement's own, which must not see rows that the view does not show.
+fn is_of_rows(tree: &Bound, filter: ExprId) -> bool {
+    let catalog = super::catalog();
+    let is_volatile =
+        |proc: Oid| catalog.proc(proc).is_none_or(|proc| proc.volatility == Volatility::Volatile);
+    let (mut names_column, mut is_plain) = (false, true);
+    tree.visit(filter, 0, &mut |id, _| {
+        match tree.expr(id) {
+            Expr::Var { .. } => names_column = true,
+            Expr::SubQuery(_) => is_plain = false,
+            Expr::Call(call) => is_plain &= !is_volatile(call.proc),
+            Expr::Op(op) => is_plain &= !is_volatile(op.proc),
+            // Each part is asked by itself.
+            Expr::And(all) => is_plain &= all.iter().all(|one| is_of_rows(tree, *one)),
+            _ => {}
+        }
+        is_plain
+    });
+    names_column && is_plain
 }
 
 /// WITH CHECK OPTION.

@@ -1,6 +1,6 @@
 //! Which steps do actions on columns take?
 
-use onlap::{TableChanges, Value, convert};
+use onlap::{Action, ForeignKeySchema, TableChanges, Value, convert};
 use onlap_pg::ast::{ColumnChange, Expr, ExprId, NewColumn, SequenceOption};
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::catalog::{Kind, Name, column_types, oids};
 use crate::columns::ColumnType;
 use crate::ddl::change::notice;
 use crate::ddl::columns::{Declared, Default, OwnSequence, collation, declared, default_of};
-use crate::ddl::constraints::Collector;
+use crate::ddl::constraints::{self, Collector};
 use crate::ddl::types::column_type;
 use crate::ddl::{defaults, sequence, table};
 use crate::error::{Result, SqlError, state};
@@ -21,6 +21,12 @@ use crate::wire::Client;
 
 /// Functions that give every row another value.
 const VOLATILE: &[&str] = &["random", "uuid", "nextval", "clock_timestamp", "timeofday"];
+
+/// Whether an expression may give every row another value.
+fn differs_by_row(sql: &str) -> bool {
+    let lower = sql.to_lowercase();
+    VOLATILE.iter().any(|word| lower.contains(word))
+}
 
 impl Actions<'_> {
     pub(super) fn add_column(
@@ -83,8 +89,7 @@ impl Actions<'_> {
                 if self.is_empty()? {
                     return Ok(None);
                 }
-                let lower = sql.to_lowercase();
-                if VOLATILE.iter().any(|word| lower.contains(word)) {
+                if differs_by_row(sql) {
                     return refuse("with a default that differs by row");
                 }
                 let one = defaults::columns(self.view, &[(column.ty, sql)], 1)?;
@@ -92,6 +97,7 @@ impl Actions<'_> {
             }
             _ => match defaults::of_domain(self.view, column.ty.pg) {
                 Some(_) if self.is_empty()? => Ok(None),
+                Some(sql) if differs_by_row(&sql) => refuse("with a default that differs by row"),
                 Some(sql) => {
                     let one = defaults::columns(self.view, &[(column.ty, &sql)], 1)?;
                     Ok(Some(convert::read_value(column.ty.engine, &one[0], 0)))
@@ -199,6 +205,14 @@ impl Actions<'_> {
         let (old, name) = (self.types[at], self.schema.columns[at].name.clone());
         let is_named = |ty: ColumnType| ty.is_own() || ty.pg.oid == oid::VARCHAR;
         let is_same = old.is_kept_as(ty) && ty.pg.modifier < 0;
+        let own = self.schema.columns[at].id;
+        let writes = |key: &ForeignKeySchema| {
+            key.columns.contains(&own)
+                && (key.on_delete == Action::SetNull || key.on_update != Action::Restrict)
+        };
+        if ty.is_domain() && self.schema.foreign_keys.iter().any(writes) {
+            return Err(constraints::domain_written());
+        }
         if old.is_same_below(ty) {
             self.must_keep_to(at, ty)?;
         } else if !(is_same || is_named(old.below()) && is_named(ty)) {

@@ -3,6 +3,7 @@
 use onlap_pg::ast::{Attribute, AttributeChange, CreateComposite};
 use onlap_pg::bind;
 
+use super::shape::{contains, must_fit};
 use super::uses::columns_with;
 use super::{check_free, not_a, put, shown};
 use crate::catalog::made_types::{Composite, Made, What};
@@ -18,8 +19,6 @@ use crate::types::PgType;
 use crate::view::View;
 use crate::wire::Client;
 
-/// How deep types may be made of types: whoever walks a value walks them.
-pub const MAX_DEPTH: usize = 64;
 /// PostgreSQL's MaxHeapAttributeNumber.
 const MAX_FIELDS: usize = 1600;
 
@@ -41,6 +40,8 @@ pub fn create(
             format!("column \"{}\" specified more than once", attribute.name)
         })?;
     }
+    let parts: Vec<PgType> = fields.iter().map(|(_, ty)| *ty).collect();
+    must_fit(session, view, 0, &parts)?;
     let relation = oids::of_object(session.instance.take_number());
     let array = oids::of_object(session.instance.take_number());
     let (database, owner) = (view.database.clone(), view.role_named(&view.user)?);
@@ -82,16 +83,7 @@ fn field_type(view: &View, source: Source<'_>, attribute: &Attribute) -> Result<
         let shown = names.catalog().shown(pg.oid);
         return Err(SqlError::unsupported(format!("a field of type {shown}")));
     }
-    if depth(view, pg.oid) >= MAX_DEPTH {
-        return Err(SqlError::unsupported("a type that is made of types so deeply"));
-    }
     Ok(pg)
-}
-
-/// How deep a type is made of types of the database.
-pub fn depth(view: &View, oid: u32) -> usize {
-    let Some(made) = view.objects.made_types().get(oid) else { return 0 };
-    1 + made.what.parts().iter().map(|ty| depth(view, ty.oid)).max().unwrap_or(0)
 }
 
 /// A type without a field.
@@ -110,6 +102,7 @@ fn fields_of(view: &View, made: &Made, adds: bool) -> Result<Composite> {
     if adds {
         return Ok(of.clone());
     }
+    must_be_unnamed(view, made)?;
     if let Some((table, column, _)) = columns_with(view, made)?.first() {
         let text = format!(
             "cannot alter type \"{}\" because column \"{}.{column}\" uses it",
@@ -118,6 +111,21 @@ fn fields_of(view: &View, made: &Made, adds: bool) -> Result<Composite> {
         return Err(SqlError::new(state::UNSUPPORTED, text));
     }
     Ok(of.clone())
+}
+
+/// Fails where the condition or default of a domain may name a field, which it would not find any more.
+fn must_be_unnamed(view: &View, made: &Made) -> Result<()> {
+    for other in view.objects.made_types().of_database(&view.database) {
+        let named = other.domain().is_some_and(|d| !d.checks.is_empty() || d.default.is_some());
+        if named && contains(view, other.oid, made.oid) {
+            let text = format!(
+                "another name or type of a field that domain {} may name",
+                shown(view, other)
+            );
+            return Err(SqlError::unsupported(text));
+        }
+    }
+    Ok(())
 }
 
 fn missing(made: &Made, field: &str) -> String {
@@ -129,10 +137,10 @@ fn missing(made: &Made, field: &str) -> String {
 /// # Errors
 /// `0A000`: a column has the type; a field that is there, or is not.
 pub fn change(
+    session: &mut Session,
     view: &View,
     source: Source<'_>,
-    made: &Made,
-    changes: &[AttributeChange],
+    (made, changes): (&Made, &[AttributeChange]),
     client: &mut dyn Client,
 ) -> Result<Option<Made>> {
     let adds = changes.iter().all(|change| matches!(change, AttributeChange::Add(_)));
@@ -178,13 +186,9 @@ pub fn change(
             }
         }
     }
+    let parts: Vec<PgType> = of.fields.iter().map(|(_, ty)| *ty).collect();
+    must_fit(session, view, made.oid, &parts)?;
     Ok(Some(Made { what: What::Composite(of), ..made.clone() }))
-}
-
-/// Whether a type is another, or is made of it.
-fn contains(view: &View, oid: u32, other: u32) -> bool {
-    let Some(made) = view.objects.made_types().get(oid) else { return false };
-    made.oid == other || made.what.parts().iter().any(|ty| contains(view, ty.oid, other))
 }
 
 /// RENAME ATTRIBUTE.
@@ -201,6 +205,7 @@ pub fn rename(view: &View, made: &Made, (from, to): (&str, &str)) -> Result<Made
         let text = format!("column \"{to}\" of relation \"{}\" already exists", made.name.name);
         return Err(SqlError::new("42701", text));
     }
+    must_be_unnamed(view, made)?;
     of.fields[at].0 = to.to_string();
     Ok(Made { what: What::Composite(of), ..made.clone() })
 }

@@ -6,7 +6,7 @@ use onlap_pg::catalog::Kind;
 use onlap_pg::grammar::{Keyword, Kind as Token, Tokens};
 use onlap_pg::{TypeRef, bind};
 
-use super::composites::{MAX_DEPTH, depth};
+use super::shape::must_fit;
 use super::uses::columns_with;
 use super::{check_free, not_a, put, shown};
 use crate::catalog::made_types::{Check, Domain, Made, What};
@@ -38,9 +38,7 @@ pub fn create(
     let name = view.new_name(&strings(&create.name))?;
     check_free(view, &name)?;
     let ty = base_type(view, source, &create.ty)?;
-    if depth(view, ty.pg.oid) >= MAX_DEPTH {
-        return Err(SqlError::unsupported("a type that is made of types so deeply"));
-    }
+    must_fit(session, view, 0, &[ty.pg])?;
     let mut domain = Domain::over(ty.pg);
     // It has the default of a domain below from the start.
     let below = view.objects.made_types().domain(ty.pg.oid);

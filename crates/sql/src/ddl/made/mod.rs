@@ -6,6 +6,7 @@
 mod composites;
 mod domains;
 mod enums;
+mod shape;
 mod texts;
 mod uses;
 
@@ -126,7 +127,7 @@ pub fn alter(
         }
         TypeChange::RenameLabel(from, to) => Some(enums::rename(session, view, &made, (from, to))?),
         TypeChange::Attributes(changes) => {
-            composites::change(view, source, &made, changes, client)?
+            composites::change(session, view, source, (&made, changes), client)?
         }
         TypeChange::RenameAttribute(from, to) => Some(composites::rename(view, &made, (from, to))?),
         change => domains::change(session, view, source, (&made, change), client)?,

@@ -7,6 +7,7 @@ use onlap_pg::ast::TypeName;
 use serde_json::json;
 
 use super::put;
+use super::shape::contains;
 use crate::catalog::bound::query_of;
 use crate::catalog::column_types::ids;
 use crate::catalog::made_types::{Made, What};
@@ -62,6 +63,17 @@ pub fn rename_in_defaults(
     from: &str,
 ) -> Result<()> {
     let (old, new) = (before.catalog(), after.catalog());
+    let label = from.replace('\'', "''");
+    for made in view.objects.made_types().of_database(&view.database) {
+        let Some(domain) = made.domain().filter(|_| contains(view, made.oid, before.oid)) else {
+            continue;
+        };
+        let checks = domain.checks.iter().map(|check| &check.sql);
+        if let Some(text) = checks.chain(&domain.default).find(|text| text.contains(&label)) {
+            let text = format!("RENAME VALUE of a label that {text} of a domain names");
+            return Err(SqlError::unsupported(text));
+        }
+    }
     for (key, sql) in defaults(view)? {
         let own = view.objects.column_types().of_key(&key).map(|ty| ty.oid);
         let own = own.filter(|oid| *oid == before.oid || *oid == before.array);
@@ -74,8 +86,10 @@ pub fn rename_in_defaults(
             }
             continue;
         }
-        let is_of = own.is_some() || !places(&format!("{SELECT}{sql}"), before).is_empty();
-        if is_of && sql.contains(&from.replace('\'', "''")) {
+        let key_type = view.objects.column_types().of_key(&key).map(|ty| ty.oid);
+        let is_made_of = key_type.is_some_and(|oid| contains(view, oid, before.oid));
+        let is_of = is_made_of || !places(&format!("{SELECT}{sql}"), before).is_empty();
+        if is_of && sql.contains(&label) {
             let text = format!("RENAME VALUE of a label that the default {sql} names");
             return Err(SqlError::unsupported(text));
         }
