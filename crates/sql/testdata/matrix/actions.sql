@@ -527,8 +527,41 @@ SELECT schemaname, viewname, viewowner FROM pg_views WHERE schemaname IN ('s', '
 [rows tiers] subqueries in VALUES
 VALUES ((SELECT count(*) FROM s.t))
 
-[not served] -- and so an error for every role; the test fails when one of them is served
+[rows] changes through a view, in WITH, by MERGE
 INSERT INTO s.w VALUES (3, 30)
+INSERT INTO s.w (id) VALUES (3) RETURNING id
+UPDATE s.w SET n = 31
+UPDATE s.w SET n = 31 WHERE id = 1
+UPDATE s.w SET n = 31 WHERE id = 1 RETURNING n
+UPDATE s.w SET n = n + 1
+DELETE FROM s.w
+DELETE FROM s.w WHERE id = 1
+INSERT INTO s.outer_w VALUES (3, 30)
+UPDATE s.outer_w SET n = 31 WHERE id = 1
+DELETE FROM s.outer_w
+DELETE FROM open.reads
+DELETE FROM open.removes
+DELETE FROM open.removes WHERE id = 1
+INSERT INTO open.removes VALUES (3)
+UPDATE open.removes SET id = 5 WHERE id = 1
+UPDATE open.sets SET n = 31
+UPDATE open.sets SET n = 31 WHERE id = 1 RETURNING id
+UPDATE open.sets SET id = n
+DELETE FROM open.sets
+INSERT INTO open.sets VALUES (3, 3)
+INSERT INTO open.sets VALUES (1, 3) ON CONFLICT (id) DO UPDATE SET n = 4
+WITH a AS (DELETE FROM s.t RETURNING id) SELECT count(*) FROM a
+WITH a AS (DELETE FROM s.t) SELECT 1
+WITH a AS (UPDATE s.t SET n = 7 WHERE id = 1 RETURNING n) SELECT * FROM a
+WITH a AS (INSERT INTO s.t (id) VALUES (3) RETURNING id) SELECT * FROM a
+WITH a AS (INSERT INTO s.t (id) VALUES (3)) SELECT 1
+WITH a AS (SELECT 1 AS id) DELETE FROM s.t USING a WHERE t.id = a.id
+MERGE INTO s.t USING (VALUES (1), (3)) AS x(id) ON t.id = x.id WHEN MATCHED THEN UPDATE SET n = 8 WHEN NOT MATCHED THEN INSERT (id) VALUES (x.id)
+MERGE INTO s.t USING (VALUES (1)) AS x(id) ON t.id = x.id WHEN MATCHED THEN DELETE
+MERGE INTO s.t USING (VALUES (1)) AS x(id) ON t.id = x.id WHEN MATCHED THEN DO NOTHING
+MERGE INTO s.t USING s.shared x ON t.id = x.id WHEN NOT MATCHED THEN INSERT (id) VALUES (9)
+
+[not served] -- and so an error for every role; the test fails when one of them is served
 TRUNCATE s.t CASCADE
 LOCK TABLE s.t
 LOCK TABLE s.t IN ACCESS SHARE MODE

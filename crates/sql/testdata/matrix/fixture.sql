@@ -157,6 +157,10 @@ o_select: GRANT SELECT ON s.t TO plain
 -- Views whose owners may and may not read what is below.
 t_select: CREATE VIEW open.reads AS SELECT id, v FROM s.t
 t_select: GRANT SELECT ON open.reads TO PUBLIC
+t_delete: CREATE VIEW open.removes AS SELECT id FROM s.t
+t_delete: GRANT ALL ON open.removes TO PUBLIC
+t_select_update: CREATE VIEW open.sets AS SELECT id, n FROM s.t WHERE n > 0
+t_select_update: GRANT ALL ON open.sets TO PUBLIC
 schema_owner: CREATE VIEW open.cannot AS SELECT id FROM s.t
 schema_owner: GRANT SELECT ON open.cannot TO PUBLIC
 c_select: CREATE VIEW open.column AS SELECT n FROM s.t
