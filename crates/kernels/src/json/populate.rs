@@ -11,7 +11,7 @@ use super::form::{Encoder, Node, node};
 use super::{walk, write};
 use crate::array::record::build_named;
 use crate::array::text::element_repr;
-use crate::array::{Builder, Dim, MAX_DIMENSIONS};
+use crate::array::{Builder, Dim, MAX_DIMENSIONS, Record};
 use crate::{Cx, Datum};
 
 /// A value of json or jsonb.
@@ -161,7 +161,7 @@ pub fn populate_set(
 
 fn one(cx: &mut Cx<'_>, field: &Field<'_>, found: Option<Source<'_>>) -> Result<Datum<'static>> {
     match found {
-        Some(source) => value(cx, field.ty, source, field.name),
+        Some(source) => value(cx, field.ty, source, field.name, &field.default),
         None => {
             let default = field.default.clone().into_owned();
             if default.is_null() {
@@ -172,10 +172,16 @@ fn one(cx: &mut Cx<'_>, field: &Field<'_>, found: Option<Source<'_>>) -> Result<
     }
 }
 
-/// What a value becomes as a type.
-fn value(cx: &mut Cx<'_>, ty: TypeRef, source: Source<'_>, name: &str) -> Result<Datum<'static>> {
+/// What a value becomes as a type; a row keeps the fields of the old one that it does not have.
+fn value(
+    cx: &mut Cx<'_>,
+    ty: TypeRef,
+    source: Source<'_>,
+    name: &str,
+    old: &Datum<'_>,
+) -> Result<Datum<'static>> {
     let (oid, modifier) = cx.catalog.base(ty.oid, ty.modifier);
-    let made = base_value(cx, TypeRef { oid, modifier }, source, name)?;
+    let made = base_value(cx, TypeRef { oid, modifier }, source, name, old)?;
     cx.keep_to(ty.oid, &made)?;
     Ok(made)
 }
@@ -186,6 +192,7 @@ fn base_value(
     ty: TypeRef,
     source: Source<'_>,
     name: &str,
+    old: &Datum<'_>,
 ) -> Result<Datum<'static>> {
     let base = ty.oid;
     let held = source.held(cx)?;
@@ -209,7 +216,7 @@ fn base_value(
                 let element = TypeRef { oid, modifier: ty.modifier };
                 array(cx, element, source, name).map(Datum::bytes)
             }
-            (None, _) if cx.catalog.is_composite(base) => row(cx, ty, source),
+            (None, _) if cx.catalog.is_composite(base) => row(cx, ty, source, old),
             (None, Held::Scalar(text)) => crate::input(cx, ty, &text),
             (None, _) => crate::input(cx, ty, &source.shown()?),
         },
@@ -217,13 +224,29 @@ fn base_value(
 }
 
 /// A row of a type with a name.
-fn row(cx: &mut Cx<'_>, ty: TypeRef, source: Source<'_>) -> Result<Datum<'static>> {
+fn row(
+    cx: &mut Cx<'_>,
+    ty: TypeRef,
+    source: Source<'_>,
+    old: &Datum<'_>,
+) -> Result<Datum<'static>> {
     let Some(known) = cx.session.fields(ty.oid) else {
         return Err(Error::unserved("a row of this type is not supported here"));
     };
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
-    let fields: Vec<Field<'_>> =
-        known.iter().map(|(name, ty)| Field { name, ty: *ty, default: Datum::Null }).collect();
+    let old = match old {
+        Datum::Bytes(bytes) => Record::load(bytes).fields(cx.catalog),
+        _ => Vec::new(),
+    };
+    let default = |at: usize| match old.len() == known.len() {
+        true => old[at].1.clone(),
+        false => Datum::Null,
+    };
+    let fields: Vec<Field<'_>> = known
+        .iter()
+        .enumerate()
+        .map(|(at, (name, ty))| Field { name, ty: *ty, default: default(at) })
+        .collect();
     let values = populate(cx, source, &fields)?;
     let typed: Vec<(u32, Datum<'_>)> = fields.iter().map(|f| f.ty.oid).zip(values).collect();
     build_named(&names, &typed).map(Datum::bytes)
@@ -271,7 +294,7 @@ impl Making<'_> {
         for element in &elements {
             cx.go_on()?;
             if self.ndims == Some(at + 1) {
-                let value = value(cx, self.element, *element, self.name)?;
+                let value = value(cx, self.element, *element, self.name, &Datum::Null)?;
                 self.builder.push(&value)?;
             } else {
                 self.dimension(cx, *element, at + 1)?;

@@ -16,12 +16,12 @@ use crate::{Cx, Datum, Entry, Types};
 /// Functions.
 pub(super) const ENTRIES: &[Entry] = &[
     ("json_populate_record(anyelement,json,bool)", |types| {
-        let row = row_type(types);
-        called(types, move |args, cx| one("json_populate_record", row, args, cx))
+        let (own, row) = (types.args[0].oid, row_type(types));
+        called(types, move |args, cx| one("json_populate_record", (own, row), args, cx))
     }),
     ("jsonb_populate_record(anyelement,jsonb)", |types| {
-        let row = row_type(types);
-        called(types, move |args, cx| one("jsonb_populate_record", row, args, cx))
+        let (own, row) = (types.args[0].oid, row_type(types));
+        called(types, move |args, cx| one("jsonb_populate_record", (own, row), args, cx))
     }),
 ];
 
@@ -53,23 +53,26 @@ fn no_row(function: &str) -> Error {
 
 fn one(
     function: &str,
-    row: Option<Oid>,
+    (own, row): (Oid, Option<Oid>),
     args: &[Datum<'_>],
     cx: &mut Cx<'_>,
 ) -> Result<Datum<'static>> {
     let row = row.ok_or_else(|| no_row(function))?;
     let defined = fields_of(cx, row);
-    Ok(rows_of(cx, function, args, &defined)?.pop().unwrap_or(Datum::Null))
+    let made = rows_of(cx, function, args, &defined)?.pop().unwrap_or(Datum::Null);
+    cx.keep_to(own, &made)?;
+    Ok(made)
 }
 
 fn several(function: &'static str, types: &Types) -> Box<dyn Series> {
-    let row = row_type(types);
+    let (own, row) = (types.args[0].oid, row_type(types));
     let served = representation(types, types.args[0].oid).map(drop);
     Box::new(move |args: &[Datum<'_>], cx: &mut Cx<'_>| -> Result<Rows> {
         served.clone()?;
         let row = row.ok_or_else(|| no_row(function))?;
         let defined = fields_of(cx, row);
         let rows = rows_of(cx, function, args, &defined)?;
+        rows.iter().try_for_each(|row| cx.keep_to(own, row))?;
         Ok(Box::new(rows.into_iter().map(|row| Ok(vec![row]))))
     })
 }

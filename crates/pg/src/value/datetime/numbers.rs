@@ -115,6 +115,10 @@ impl State<'_> {
         let value = integer(text)?;
         let long = text.len() >= 3;
         let order = self.settings.date_order;
+        // The day of a year is the date's last number.
+        if self.day_of_year.is_some() {
+            return self.time_digits(text, 0);
+        }
         let only_year = self.year.is_some() && self.month.is_none() && self.day.is_none();
         if text.len() == 3 && only_year && (1..=366).contains(&value) {
             self.day_of_year = Some(value);
