@@ -4,6 +4,7 @@
 //! update does so with a new row as successor. Whoever changes many rows locks them by rising id, so
 //! that statements of that kind do not wait for each other in a circle.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use onlap_base::{PROVISIONAL_BASE, Result, RowId, stop};
@@ -65,14 +66,16 @@ impl Transaction {
     pub fn judge_new(&mut self, table: &Table, row: &[Value]) -> Result<()> {
         self.writing(table)?;
         let buffer = self.buffer(table)?;
-        let mut row = row.to_vec();
-        for (column, value) in buffer.schema.columns.iter().zip(&mut row) {
-            if *value == Value::Null && column.is_serial() {
+        let mut row = Cow::Borrowed(row);
+        // A table has one serial column at most.
+        if let Some(at) = buffer.schema.serial() {
+            let column = &buffer.schema.columns[at];
+            if row.get(at) == Some(&Value::Null) {
                 let reads = |check: &CheckSchema| check.expr.columns().contains(&column.id);
                 if buffer.schema.checks.iter().any(reads) {
                     return Ok(());
                 }
-                *value = Value::Int(1);
+                row.to_mut()[at] = Value::Int(1);
             }
         }
         buffer.judge_row(&row)
