@@ -6,15 +6,14 @@
 
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
 use datafusion_execution::TaskContext;
+use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::Column;
-use datafusion_physical_expr::{LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::filter::FilterExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
 use datafusion_physical_plan::projection::ProjectionExec;
-use datafusion_physical_plan::sorts::sort::SortExec;
 use futures::StreamExt;
 use onlap_kernels::Datum;
 use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SortItem, Target};
@@ -27,6 +26,7 @@ use crate::env::{Env, Tables};
 use crate::error::{external, ours};
 use crate::node::{Node, Rows};
 use crate::physical::Computed;
+use crate::sorted::sorted;
 use crate::step::{Step, stream_of};
 
 /// A query's steps.
@@ -330,7 +330,7 @@ impl Compiler<'_> {
         query: &Query,
         plan: Arc<dyn ExecutionPlan>,
         items: &[SortItem],
-    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<PhysicalSortExpr>)> {
+    ) -> Result<(Arc<dyn ExecutionPlan>, Vec<(usize, SortOptions)>)> {
         let mut nodes = Vec::new();
         let mut how = Vec::new();
         for item in items {
@@ -343,12 +343,10 @@ impl Compiler<'_> {
             let (key, _) = self.key_node(node, ty)?;
             nodes.push((key, ty));
             let descending = self.is_descending(item);
-            how.push(arrow_schema::SortOptions { descending, nulls_first: item.nulls_first });
+            how.push(SortOptions { descending, nulls_first: item.nulls_first });
         }
         let (plan, at) = self.extend_keys(plan, nodes)?;
-        let exprs = at.iter().zip(how);
-        let exprs = exprs.map(|(at, options)| PhysicalSortExpr { expr: column(*at), options });
-        Ok((plan, exprs.collect()))
+        Ok((plan, at.into_iter().zip(how).collect()))
     }
 
     /// Adds key columns, which have a type of their own.
@@ -390,15 +388,10 @@ impl Compiler<'_> {
         items: &[SortItem],
         fetch: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let (plan, exprs) = self.ordering(query, plan, items)?;
-        Ok(match LexOrdering::new(exprs) {
-            // A sort keeps one row at least; what is to be left of them is the business of the limit.
-            Some(order) => {
-                let fetch = fetch.filter(|rows| *rows <= HEAP_ROWS).map(|rows| rows.max(1));
-                Arc::new(SortExec::new(order, plan).with_fetch(fetch))
-            }
-            None => plan,
-        })
+        let (plan, keys) = self.ordering(query, plan, items)?;
+        // A sort keeps one row at least; what is to be left of them is the business of the limit.
+        let fetch = fetch.filter(|rows| *rows <= HEAP_ROWS).map(|rows| rows.max(1));
+        Ok(sorted(plan, &keys, fetch))
     }
 
     /// The numbers of LIMIT and OFFSET.

@@ -15,9 +15,7 @@ use arrow_schema::{DataType, SchemaRef, SortOptions};
 use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryReservation};
-use datafusion_physical_expr::{LexOrdering, PhysicalSortExpr};
 use datafusion_physical_plan::ExecutionPlan;
-use datafusion_physical_plan::sorts::sort::SortExec;
 use futures::{StreamExt, TryStreamExt};
 use onlap_kernels::{Datum, Types, find, find_aggregate};
 use onlap_pg::ast::FrameUnit;
@@ -25,7 +23,7 @@ use onlap_pg::bound::{Expr, ExprId, FrameEdge, Query, QueryId, SortItem, Window,
 use onlap_pg::catalog::{ProcKind, oids};
 use onlap_pg::{Oid, Result, TypeRef};
 
-use crate::build::{column, schema_of};
+use crate::build::schema_of;
 use crate::compile::{Compiler, unsupported};
 use crate::distinct::are_equal;
 use crate::env::Env;
@@ -100,14 +98,8 @@ impl Compiler<'_> {
         }
         let (mut plan, at) = self.extend_keys(plan, nodes)?;
         if !sorted.starts_with(&wanted) {
-            let exprs = at.iter().zip(&wanted);
-            let exprs = exprs.map(|(at, (_, options))| PhysicalSortExpr {
-                expr: column(*at),
-                options: *options,
-            });
-            if let Some(order) = LexOrdering::new(exprs) {
-                plan = Arc::new(SortExec::new(order, plan));
-            }
+            let keys = at.iter().zip(&wanted).map(|(at, (_, how))| (*at, *how));
+            plan = crate::sorted::sorted(plan, &keys.collect::<Vec<_>>(), None);
             *sorted = wanted;
         }
         let frame = self.window_frame(query, window)?;

@@ -45,7 +45,8 @@ impl Postgres {
         let init = ["-D", &data, "--locale=C", "-E", "UTF8", "-U", "postgres", "-A", "trust"];
         postgres.run("initdb", &init);
         let options = format!(
-            "-k {} -c listen_addresses=127.0.0.1 -c port={port} -c timezone=UTC -c fsync=off",
+            "-k {} -c listen_addresses=127.0.0.1 -c port={port} -c timezone=UTC -c fsync=off \
+             -c jit=off",
             postgres.folder().display()
         );
         let log = postgres.path("log");

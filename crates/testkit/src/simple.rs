@@ -163,8 +163,17 @@ impl SimpleClient {
     /// # Errors
     /// The connection has ended; what the server said last is in the text.
     pub fn run(&mut self, sql: &str) -> io::Result<Outcome> {
-        self.send(b'Q', &[sql.as_bytes(), &[0]].concat())?;
+        self.ask(sql)?;
         self.answer()
+    }
+
+    /// Sends a text; [`SimpleClient::answer`] has what it gave. Several may be under way: the server answers them in their
+    /// order. Together they must fit the buffers of the connection, a few dozen KiB, or both sides wait for each other.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub fn ask(&mut self, sql: &str) -> io::Result<()> {
+        self.send(b'Q', &[sql.as_bytes(), &[0]].concat())
     }
 
     fn send(&mut self, kind: u8, body: &[u8]) -> io::Result<()> {
@@ -175,7 +184,10 @@ impl SimpleClient {
     }
 
     /// Everything up to ReadyForQuery.
-    fn answer(&mut self) -> io::Result<Outcome> {
+    ///
+    /// # Errors
+    /// The connection has ended; what the server said last is in the text.
+    pub fn answer(&mut self) -> io::Result<Outcome> {
         let mut outcome = Outcome::default();
         loop {
             let (kind, body) = self.message().map_err(|e| match &outcome.error {

@@ -137,7 +137,9 @@ impl Maker<'_> {
             }
             Kind::Prefix => value(result, &format!("({} {{}})", call.name), [arguments.pop()?]),
             Kind::Cast => {
-                let to = values::name(result);
+                let narrow =
+                    if self.rng.chance(0.15) { values::narrow(self.rng, result) } else { None };
+                let to = narrow.map_or_else(|| values::name(result), str::to_string);
                 let form = if self.rng.chance(0.3) {
                     format!("cast({{}} as {to})")
                 } else {

@@ -15,8 +15,10 @@ use crate::served::{Postgres, Served};
 /// Memory of the server.
 const MEMORY: &str = "512MiB";
 const POSTGRES: &str = "postgres";
+/// At most so many bytes of statements are under way at once.
+pub const TOGETHER: usize = 32 << 10;
 /// A statement that takes longer says nothing.
-const PATIENCE: &str = "set statement_timeout = '4s'";
+const PATIENCE: &str = "set statement_timeout = '1s'";
 /// Floats that are further apart, relatively, differ.
 const NEAR: f64 = 1e-9;
 /// The same of four bytes.
@@ -133,6 +135,33 @@ impl Pair {
         Ok(compare(&ours, &theirs, statement))
     }
 
+    /// Carries statements out in both, which work on them at the same time. Together their texts are at most
+    /// [`TOGETHER`] bytes.
+    pub fn differ_all(&mut self, statements: &[Statement]) -> Result<Vec<Came>, String> {
+        for client in [1, 0] {
+            for statement in statements {
+                // A connection that is lost shows when its answer is read.
+                let _ = ask(&mut self.clients[client], statement, &statement.tree.text(), &[]);
+            }
+        }
+        let mut came = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let theirs = answer(&mut self.clients[1], statement, &[]);
+            let ours = answer(&mut self.clients[0], statement, &[]);
+            let (Ok(_), Ok(theirs)) = (&ours, &theirs) else { break };
+            self.asked += 1;
+            let ours = self.altered(ours).expect("it was looked at");
+            came.push(compare(&ours, theirs, statement));
+        }
+        if came.len() < statements.len() {
+            self.revive("several statements")?;
+            for statement in &statements[came.len()..] {
+                came.push(self.differ(statement, &[])?);
+            }
+        }
+        Ok(came)
+    }
+
     /// What Onlap alone says.
     pub fn ask(&mut self, text: &str) -> io::Result<Outcome> {
         self.asked += 1;
@@ -203,21 +232,49 @@ fn given(
     text: &str,
     without: &[String],
 ) -> Given {
-    if statement.changes.is_none() && without.is_empty() {
-        return Ok((client.run(text)?, None));
+    ask(client, statement, text, without)?;
+    answer(client, statement, without)
+}
+
+/// Whether a statement is carried out in a transaction of its own.
+fn is_block(statement: &Statement, without: &[String]) -> bool {
+    statement.changes.is_some() || !without.is_empty()
+}
+
+fn ask(
+    client: &mut SimpleClient,
+    statement: &Statement,
+    text: &str,
+    without: &[String],
+) -> io::Result<()> {
+    if !is_block(statement, without) {
+        return client.ask(text);
     }
-    client.run("begin")?;
+    client.ask("begin")?;
     for less in without {
-        client.run(less)?;
+        client.ask(less)?;
     }
-    let outcome = client.run(text)?;
+    client.ask(text)?;
+    if let Some(table) = &statement.changes {
+        client.ask(&format!("select * from {table} order by id"))?;
+    }
+    client.ask("rollback")
+}
+
+fn answer(client: &mut SimpleClient, statement: &Statement, without: &[String]) -> Given {
+    if !is_block(statement, without) {
+        return Ok((client.answer()?, None));
+    }
+    client.answer()?;
+    for _ in without {
+        client.answer()?;
+    }
+    let outcome = client.answer()?;
     let table = match &statement.changes {
-        Some(table) if outcome.error.is_none() => {
-            Some(client.run(&format!("select * from {table} order by id"))?)
-        }
-        _ => None,
+        Some(_) => Some(client.answer()?).filter(|_| outcome.error.is_none()),
+        None => None,
     };
-    client.run("rollback")?;
+    client.answer()?;
     Ok((outcome, table))
 }
 

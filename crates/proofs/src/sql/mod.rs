@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use onlap_base::Rng;
 
 use crate::{Counts, Rig, Verdict};
-use judge::{Came, Pair, Statement};
+use judge::{Came, Pair, Statement, TOGETHER};
 use logic::Logic;
 use maker::Maker;
 use offer::Offer;
@@ -128,8 +128,9 @@ pub fn run_with(seed: u64, plan: Plan, control: Option<Control>) -> Verdict {
     for _ in 0..plan.worlds {
         let world = World::draw(&mut rng);
         run.pair.make(&world)?;
-        for _ in 0..plan.statements {
-            run.step(&mut rng, &world)?;
+        let mut left = plan.statements;
+        while left > 0 {
+            left -= run.steps(&mut rng, &world, left)?;
             if run.findings.len() >= FINDINGS {
                 return run.verdict();
             }
@@ -150,28 +151,51 @@ struct Run {
 }
 
 impl Run {
-    fn step(&mut self, rng: &mut Rng, world: &World) -> Result<(), String> {
-        if rng.chance(0.1) {
-            self.logic(rng, world);
-            return Ok(());
-        }
-        let statement = self.draw(rng, world);
-        self.counts.add("statements", 1);
-        match self.pair.differ(&statement, &[])? {
-            Came::Same => self.counts.add("answered alike", 1),
-            Came::Refused => self.counts.add("refused alike", 1),
-            Came::NotServed => self.counts.add("not served", 1),
-            Came::NotRead => self.counts.add("not read", 1),
-            Came::TooMuch => self.counts.add("too much for one", 1),
-            Came::Differs(kind, said) => {
-                let found = match self.plan.reduces {
-                    true => reduce(&mut self.pair, world, statement, kind, said)?,
-                    false => Reduced { kind, statement, said, world: world.clone() },
-                };
-                self.note(&found)?;
+    /// Some steps, and how many.
+    fn steps(&mut self, rng: &mut Rng, world: &World, most: usize) -> Result<usize, String> {
+        let (mut statements, mut bytes, mut steps) = (Vec::new(), 0, 0);
+        while steps < most && bytes + LONGEST < TOGETHER {
+            steps += 1;
+            if rng.chance(0.1) {
+                self.logic(rng, world);
+                continue;
             }
+            let statement = self.draw(rng, world);
+            bytes += statement.tree.text().len();
+            statements.push(statement);
         }
+        let came = self.pair.differ_all(&statements)?;
+        for (statement, came) in statements.into_iter().zip(came) {
+            self.counts.add("statements", 1);
+            self.judge(world, statement, came)?;
+        }
+        Ok(steps)
+    }
+
+    fn judge(&mut self, world: &World, statement: Statement, came: Came) -> Result<(), String> {
+        let (kind, said) = match came {
+            Came::Same => return self.count("answered alike"),
+            Came::Refused => return self.count("refused alike"),
+            Came::NotServed => return self.count("not served"),
+            Came::NotRead => return self.count("not read"),
+            Came::TooMuch => return self.count("too much for one"),
+            Came::Differs(kind, said) => (kind, said),
+        };
+        let found = Reduced { kind, statement, said, world: world.clone() };
+        // Errors that are counted alone are not made small: they are most of what differs.
+        let reduces = self.plan.reduces && (self.plan.judges_errors || !found.is_of_errors());
+        let found = if reduces { reduce(&mut self.pair, found)? } else { found };
+        self.note(&found)
+    }
+
+    fn count(&mut self, what: &'static str) -> Result<(), String> {
+        self.counts.add(what, 1);
         Ok(())
+    }
+
+    fn is_order(&mut self, found: &Reduced) -> Result<bool, String> {
+        Ok(found.has_both_errors(&mut self.pair)?
+            || found.may_be_order() && !found.differs_alone(&mut self.pair)?)
     }
 
     fn draw(&self, rng: &mut Rng, world: &World) -> Statement {
@@ -193,9 +217,7 @@ impl Run {
     fn note(&mut self, found: &Reduced) -> Result<(), String> {
         if accepted::covers(found).is_some() {
             self.counts.add("accepted differences", 1);
-        } else if found.has_both_errors(&mut self.pair)?
-            || found.may_be_order() && !found.differs_alone(&mut self.pair)?
-        {
+        } else if self.is_order(found)? {
             self.counts.add("errors in another order", 1);
         } else if !self.plan.judges_errors && found.is_of_errors() {
             println!("sql: an error that differs:\n{}", found.script());

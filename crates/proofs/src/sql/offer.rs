@@ -157,11 +157,30 @@ fn is_open(ty: Oid) -> bool {
 
 fn is_drawn(call: &Call) -> bool {
     let known = |ty: &Oid| is_open(*ty) || values::is_drawn(*ty);
-    // The length function of interval wants a modifier that only PostgreSQL itself makes, and calls others a defect.
-    if call.name == "interval" && call.arguments.len() == 2 {
+    if cuts(call) {
         return false;
     }
     call.arguments.iter().all(known) && (known(&call.result) || call.kind == Kind::Series)
+}
+
+/// Whether it cuts values to a modifier, which the grammar writes as `varchar(8)`. As a call it takes modifiers that only PostgreSQL
+/// itself makes, and PostgreSQL shows those that it can leave out as the column's.
+fn cuts(call: &Call) -> bool {
+    let names = [
+        "bit",
+        "bpchar",
+        "interval",
+        "numeric",
+        "time",
+        "timestamp",
+        "timestamptz",
+        "timetz",
+        "varbit",
+        "varchar",
+    ];
+    names.contains(&call.name)
+        && call.arguments.get(1) == Some(&23)
+        && call.arguments.first() == Some(&call.result)
 }
 
 fn of_proc(catalog: &Catalog, proc: &Proc) -> Option<Call> {

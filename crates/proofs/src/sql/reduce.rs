@@ -27,14 +27,7 @@ pub struct Reduced {
 ///
 /// # Errors
 /// A system has gone.
-pub fn reduce(
-    pair: &mut Pair,
-    world: &World,
-    statement: Statement,
-    kind: Kind,
-    said: String,
-) -> Result<Reduced, String> {
-    let mut found = Reduced { kind, statement, said, world: world.clone() };
+pub fn reduce(pair: &mut Pair, mut found: Reduced) -> Result<Reduced, String> {
     let mut left = TRIES;
     // A connection that is lost each time takes a while.
     if found.kind == Kind::Died {
@@ -132,12 +125,17 @@ impl Reduced {
         matches!(self.kind, Kind::Refused(_) | Kind::Accepted(_) | Kind::Otherwise(..))
     }
 
-    /// Whether both errors are those of values of the statement, each alike in both systems: which comes first, no rule says.
+    /// Whether both errors are those of values of the statement, each alike in both systems: which comes first, no rule says. Of
+    /// an internal error, whether it is one that PostgreSQL has too, for a value that it may not need.
     ///
     /// # Errors
     /// A system has gone.
     pub fn has_both_errors(&self, pair: &mut Pair) -> Result<bool, String> {
-        let Kind::Otherwise(ours, theirs) = &self.kind else { return Ok(false) };
+        let (ours, theirs) = match &self.kind {
+            Kind::Otherwise(ours, theirs) => (ours.as_str(), theirs.as_str()),
+            Kind::Internal => ("XX000", "XX000"),
+            _ => return Ok(false),
+        };
         let (mut values, mut states) = (Vec::new(), Vec::new());
         self.statement.tree.values(&mut values);
         for value in values {
@@ -148,7 +146,7 @@ impl Reduced {
                 states.extend(said.error.map(|error| error.0));
             }
         }
-        Ok(states.contains(ours) && states.contains(theirs))
+        Ok([ours, theirs].iter().all(|state| states.iter().any(|of| of == state)))
     }
 
     /// What is the same for findings of one cause: the kind, and the statement without its values and names.

@@ -265,7 +265,7 @@ pub fn literal(rng: &mut Rng, ty: Oid) -> String {
 }
 
 /// The type with a modifier.
-fn narrow(rng: &mut Rng, ty: Oid) -> Option<&'static str> {
+pub fn narrow(rng: &mut Rng, ty: Oid) -> Option<&'static str> {
     let of: &[&str] = match ty {
         1042 => &["char(3)", "char"],
         1043 => &["varchar(2)", "varchar(10)"],
