@@ -15,7 +15,7 @@ use crate::served::{Postgres, Served};
 /// Memory of the server.
 const MEMORY: &str = "512MiB";
 const POSTGRES: &str = "postgres";
-/// At most so many bytes of statements are under way at once.
+/// Bytes of statements that are under way at once, at most.
 pub const TOGETHER: usize = 32 << 10;
 /// A statement that takes longer says nothing.
 const PATIENCE: &str = "set statement_timeout = '1s'";
