@@ -1,4 +1,5 @@
-//! What does it cost to plan a statement that is bound by PostgreSQL's rules, the first time and when its text comes again?
+//! What do statements cost that are bound by PostgreSQL's rules, the first time and when their text comes again, and what of
+//! that is planning?
 //!
 //! `cargo run --release -p onlap-sql --example planning [part of a name] [times]`
 
@@ -96,6 +97,17 @@ fn main() {
         let began = Instant::now();
         (0..times).for_each(|_| run(&mut session, &texts[0]));
         let again = began.elapsed().as_micros() as f64 / times as f64;
-        println!("{name:<20} {first:>10.1} us, again {again:>10.1} us");
+        run(&mut session, "begin");
+        let began = Instant::now();
+        // Of other texts than before.
+        (times..2 * times).for_each(|n| session.plan(&make(n)).expect("it ran before"));
+        let plan = began.elapsed().as_micros() as f64 / times as f64;
+        let began = Instant::now();
+        (0..times).for_each(|_| session.plan(&texts[0]).expect("it ran before"));
+        let known = began.elapsed().as_micros() as f64 / times as f64;
+        run(&mut session, "rollback");
+        println!(
+            "{name:<20} {first:>10.1} us, again {again:>10.1} us; of these planning {plan:>10.1} us and {known:>10.1} us"
+        );
     }
 }

@@ -8,7 +8,7 @@ use onlap_base::Rng;
 use onlap_testkit::simple::Outcome;
 
 use super::Control;
-use super::judge::Pair;
+use super::judge::{Pair, is_defect};
 use super::maker::{Maker, Scope};
 use super::offer::Offer;
 use super::world::World;
@@ -71,7 +71,7 @@ fn same(pair: &mut Pair, texts: &[String; 2]) -> Logic {
                 let gone = pair.revive(text).err().unwrap_or_default();
                 return Logic::Broken(format!("{text}\n  the connection was lost: {e} {gone}"));
             }
-            Ok(outcome) if outcome.state().starts_with("XX") => {
+            Ok(outcome) if is_defect(&outcome) => {
                 return Logic::Broken(format!("{text}\n  {:?}", outcome.error));
             }
             Ok(outcome) if outcome.error.is_some() => return Logic::Refused,

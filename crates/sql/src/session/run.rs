@@ -288,6 +288,42 @@ impl Session {
             && self.settings.int(Id::ExtraFloatDigits) >= 1
     }
 
+    /// Plans a text as [`Session::query`] does before it runs one, and leaves the plan: what that costs is measured so. A
+    /// transaction is under way.
+    ///
+    /// # Errors
+    /// Those of the text; it is no query.
+    pub fn plan(&mut self, sql: &str) -> Result<()> {
+        let key = self.text_key(sql, &[]);
+        let known = self.known_text(key.as_ref());
+        let prepared = match &known {
+            Some(known) => Arc::clone(known),
+            None => {
+                let parsed = crate::parse::statements(sql)?.pop();
+                let parsed = parsed.ok_or_else(|| SqlError::new(state::SYNTAX, "no statement"))?;
+                Arc::new(Prepared::simple(parsed))
+            }
+        };
+        let parsed = prepared.parsed.as_ref().expect("it was parsed");
+        self.begin_statement(true)?;
+        let (view, stamp) = (self.view()?, self.stamp());
+        let late = prepared.late.lock().clone();
+        let bound = match late.filter(|(at, late)| *at == stamp && late.is_current()) {
+            Some((_, bound)) => bound,
+            None => {
+                let bound = Bound::parsed(&view, parsed, &[])?;
+                *prepared.late.lock() = Some((stamp, bound.clone()));
+                bound
+            }
+        };
+        view.must(bound.needs())?;
+        bound.plan(&view, &parsed.bindable())?;
+        if known.is_none() {
+            self.keep_text(key, &prepared);
+        }
+        Ok(())
+    }
+
     /// What a query or a change of rows gives.
     fn bound_answer(
         &mut self,
