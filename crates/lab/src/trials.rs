@@ -105,9 +105,11 @@ pub enum Trial {
     Start,
     /// Statements as text, next to PostgreSQL.
     Statements,
+    /// Rows that come as the oldest leave, next to PostgreSQL.
+    Replaced,
 }
 
-const TRIALS: [(Suite, &str, Trial); 26] = [
+const TRIALS: [(Suite, &str, Trial); 27] = [
     (Suite::Transactions, "updates", Trial::Updates),
     (Suite::Transactions, "hot", Trial::Hot),
     (Suite::Transactions, "build", Trial::Build),
@@ -134,6 +136,7 @@ const TRIALS: [(Suite, &str, Trial); 26] = [
     (Suite::Wire, "point", Trial::Point),
     (Suite::Wire, "start", Trial::Start),
     (Suite::Wire, "statements", Trial::Statements),
+    (Suite::Wire, "replaced", Trial::Replaced),
 ];
 
 impl Trial {
@@ -237,6 +240,7 @@ fn over_the_wire(stage: &Stage<'_>, trial: Trial) -> Result<Vec<Figure>> {
         Trial::Point => wire::point(stage),
         Trial::Start => wire::open(stage),
         Trial::Statements => wire::statements(stage),
+        Trial::Replaced => wire::replaced(stage),
         _ => wire::inserts(stage),
     }
 }

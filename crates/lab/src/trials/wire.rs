@@ -14,10 +14,12 @@ use crate::wire::{self, Kind, Server, ServerOptions, of_client};
 
 mod point;
 mod programs;
+mod replaced;
 mod statements;
 
 pub(super) use point::point;
 pub(super) use programs::{pgbench, sysbench};
+pub(super) use replaced::replaced;
 pub(super) use statements::statements;
 
 /// Bytes of a row of the insert benchmark with its entries, about, in PostgreSQL.
