@@ -15,6 +15,9 @@ const PROTOCOL: u32 = 196_608;
 /// A server that says nothing for so long is taken for dead.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Fields of an error that both kinds of servers can have.
+const SAID: &str = "MDHPstcdn";
+
 /// What a text gave.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
@@ -30,6 +33,8 @@ pub struct Outcome {
     pub error: Option<(String, String)>,
     /// More about the error; may be empty.
     pub detail: String,
+    /// All that is said of the error for people and programs, by the field's letter: `M`, `D`, `H`, `P`, `s`, `t`, `c`, `d`, `n`.
+    pub said: Vec<(char, String)>,
     /// Notices: SQLSTATE and message.
     pub notices: Vec<(String, String)>,
     /// What COPY TO STDOUT sent.
@@ -79,6 +84,7 @@ impl Outcome {
             b'E' => {
                 self.error = Some(fields(body));
                 self.detail = field(body, b'D');
+                self.said = SAID.chars().map(|kind| (kind, field(body, kind as u8))).collect();
             }
             b'N' => self.notices.push(fields(body)),
             b'd' => self.copied.extend_from_slice(body),

@@ -41,6 +41,9 @@ pub struct Figures {
     pub accepted: usize,
     /// Of those that both refuse, those with the same SQLSTATE.
     pub same_state: usize,
+    /// Of those with the same SQLSTATE, those with the same message, and those that say the same throughout: detail, hint,
+    /// position and names of objects.
+    pub same_words: (usize, usize),
     /// EXPLAIN that PostgreSQL answers, and that Onlap answers too.
     pub explains: (usize, usize),
     /// Internal errors and lost connections of Onlap.
@@ -65,7 +68,11 @@ impl Figures {
                 Verdict::Same => figures.same += 1,
                 Verdict::OtherRows | Verdict::OtherOrder => figures.other_rows += 1,
                 Verdict::Accepted => figures.accepted += 1,
-                Verdict::SameError => figures.same_state += 1,
+                Verdict::SameError => {
+                    figures.same_state += 1;
+                    figures.same_words.0 += usize::from(one.ours.error == one.theirs.error);
+                    figures.same_words.1 += usize::from(one.ours.said == one.theirs.said);
+                }
                 _ => {}
             }
         }
@@ -76,7 +83,7 @@ impl Figures {
         let share = |n: usize, of: usize| 100.0 * n as f64 / (of.max(1)) as f64;
         let both = self.refused - self.accepted;
         format!(
-            "{} of {} answered the same ({:.1} %), {} other rows; {} refused, {} accepted, {} of {both} with the same SQLSTATE ({:.1} %); {} of {} explained; {} internal",
+            "{} of {} answered the same ({:.1} %), {} other rows; {} refused, {} accepted, {} of {both} with the same SQLSTATE ({:.1} %), of them {:.1} % with the same message and {:.1} % the same throughout; {} of {} explained; {} internal",
             self.same,
             self.answered,
             share(self.same, self.answered),
@@ -85,6 +92,8 @@ impl Figures {
             self.accepted,
             self.same_state,
             share(self.same_state, both),
+            share(self.same_words.0, self.same_state),
+            share(self.same_words.1, self.same_state),
             self.explains.1,
             self.explains.0,
             self.internal,
@@ -146,6 +155,15 @@ impl Report {
                 their(one).unwrap_or_default()
             )
         });
+        let words = |one: &&Judged| one.ours.said != one.theirs.said;
+        self.groups_of(&mut text, "other words", Verdict::SameError, words, |one| {
+            let pairs = one.ours.said.iter().zip(&one.theirs.said);
+            let other = pairs.filter(|(ours, theirs)| ours != theirs);
+            let told = |(ours, theirs): (&(char, String), &(char, String))| {
+                format!("{}: {} | PostgreSQL: {}", ours.0, normal(&ours.1), normal(&theirs.1))
+            };
+            other.map(told).collect::<Vec<_>>().join("; ")
+        });
         for verdict in [Verdict::OtherRows, Verdict::OtherOrder, Verdict::OtherShape] {
             self.each(&mut text, verdict);
         }
@@ -179,14 +197,26 @@ impl Report {
     }
 
     fn groups(&self, text: &mut String, verdict: Verdict, key: impl Fn(&Judged) -> String) {
+        self.groups_of(text, verdict.name(), verdict, |_| true, key);
+    }
+
+    fn groups_of(
+        &self,
+        text: &mut String,
+        name: &str,
+        verdict: Verdict,
+        is_one: impl Fn(&&Judged) -> bool,
+        key: impl Fn(&Judged) -> String,
+    ) {
         let mut groups: BTreeMap<String, Vec<&Judged>> = BTreeMap::new();
-        for one in self.judged.iter().filter(|one| one.verdict == verdict) {
+        let all = self.judged.iter().filter(|one| one.verdict == verdict);
+        for one in all.filter(is_one) {
             groups.entry(key(one)).or_default().push(one);
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.sort_by_key(|(_, all)| std::cmp::Reverse(all.len()));
         let count: usize = groups.iter().map(|(_, all)| all.len()).sum();
-        let _ = writeln!(text, "\n# {}: {count}\n", verdict.name());
+        let _ = writeln!(text, "\n# {name}: {count}\n");
         for (key, all) in groups {
             let _ = writeln!(text, "{:5} {key}", all.len());
             for one in all.iter().take(EXAMPLES) {
