@@ -396,8 +396,12 @@ impl Compiler<'_> {
 
     /// The numbers of LIMIT and OFFSET.
     pub fn limits(&mut self, query: &Query) -> Result<Fetch> {
+        // No column is in sight here, not that of a group by the same number either.
+        let layout = std::mem::take(&mut self.frame().layout);
         let mut node = |expr: Option<ExprId>| expr.map(|expr| self.node(expr)).transpose();
-        let (limit, offset) = (node(query.limit)?, node(query.offset)?);
+        let made = (node(query.limit), node(query.offset));
+        self.frame().layout = layout;
+        let (limit, offset) = (made.0?, made.1?);
         let is_late = [&limit, &offset].into_iter().flatten().any(Node::asks_outside);
         if is_late && query.ties {
             return Err(unsupported("WITH TIES by values of an outer query"));

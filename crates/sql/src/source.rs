@@ -35,6 +35,12 @@ impl<'a> Source<'a> {
         text
     }
 
+    /// An error of a part of what was written, which was read by itself: its place is one of the whole.
+    pub fn within(&self, span: Span, error: SqlError) -> SqlError {
+        let before = self.written.get(..span.start as usize).unwrap_or_default();
+        error.after(before.chars().count())
+    }
+
     /// An error at a place of the text.
     pub fn at(&self, error: SqlError, place: u32) -> SqlError {
         match self.text.get(..place as usize) {

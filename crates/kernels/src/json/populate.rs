@@ -260,13 +260,15 @@ struct Making<'a> {
     ndims: Option<usize>,
     /// How long each dimension is, once one of its arrays has ended.
     lengths: Vec<Option<usize>>,
+    /// Which element of each dimension is looked at.
+    path: Vec<usize>,
     name: &'a str,
 }
 
 fn array(cx: &mut Cx<'_>, element: TypeRef, source: Source<'_>, name: &str) -> Result<Vec<u8>> {
     let builder = Builder::new(element_repr(cx, element.oid)?);
     let lengths = vec![None; MAX_DIMENSIONS];
-    let mut making = Making { element, builder, ndims: None, lengths, name };
+    let mut making = Making { element, builder, ndims: None, lengths, path: Vec::new(), name };
     making.dimension(cx, source, 0)?;
     let known = making.lengths.iter().map_while(|length| *length);
     let dims: Vec<Dim> = known.take(making.ndims.unwrap_or(0)).map(Dim::new).collect();
@@ -276,7 +278,11 @@ fn array(cx: &mut Cx<'_>, element: TypeRef, source: Source<'_>, name: &str) -> R
 impl Making<'_> {
     fn dimension(&mut self, cx: &mut Cx<'_>, source: Source<'_>, at: usize) -> Result<()> {
         if !matches!(source.held(cx)?, Held::Array) {
-            let hint = format!("See the value of key \"{}\".", self.name);
+            let indices: String = self.path.iter().map(|at| format!("[{at}]")).collect();
+            let hint = match self.path.is_empty() {
+                true => format!("See the value of key \"{}\".", self.name),
+                false => format!("See the array element {indices} of key \"{}\".", self.name),
+            };
             return Err(Error::new("22P02", "expected JSON array").hint(hint));
         }
         let elements = source.elements(cx)?;
@@ -291,8 +297,10 @@ impl Making<'_> {
                 return Err(crate::array::text::too_many(at + 2));
             }
         }
-        for element in &elements {
+        self.path.push(0);
+        for (n, element) in elements.iter().enumerate() {
             cx.go_on()?;
+            self.path[at] = n;
             if self.ndims == Some(at + 1) {
                 let value = value(cx, self.element, *element, self.name, &Datum::Null)?;
                 self.builder.push(&value)?;
@@ -300,6 +308,7 @@ impl Making<'_> {
                 self.dimension(cx, *element, at + 1)?;
             }
         }
+        self.path.pop();
         if *self.lengths[at].get_or_insert(elements.len()) != elements.len() {
             let detail = "Multidimensional arrays must have sub-arrays with matching dimensions.";
             return Err(Error::new("22P02", "malformed JSON array").detail(detail));

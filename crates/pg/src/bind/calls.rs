@@ -142,6 +142,18 @@ impl Binder<'_> {
                 None => error,
             };
         }
+        if error.state == "42883" && !call.order.is_empty() && !call.within_group {
+            error = error.hint(
+                "No aggregate function matches the given name and argument types. Perhaps you \
+                 misplaced ORDER BY; ORDER BY must appear after all regular arguments of the \
+                 aggregate.",
+            );
+        }
+        if error.message.starts_with("VARIADIC")
+            && let Some(start) = call.args.last().and_then(|last| self.raw_start(last.value))
+        {
+            return error.at(start);
+        }
         if let [schema, _] = &call.name[..]
             && !name.contains('.')
         {

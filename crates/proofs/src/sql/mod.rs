@@ -176,6 +176,7 @@ impl Run {
         let (kind, said) = match came {
             Came::Same => return self.count("answered alike"),
             Came::Refused => return self.count("refused alike"),
+            Came::WrittenOtherwise => return self.count("written otherwise"),
             Came::NotServed => return self.count("not served"),
             Came::NotRead => return self.count("not read"),
             Came::TooMuch => return self.count("too much for one"),

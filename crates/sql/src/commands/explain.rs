@@ -79,15 +79,9 @@ pub fn run(
     client: &mut dyn Client,
 ) -> Result<Answer> {
     let options = Options::of(&explain.options)?;
-    let mut all = parse::statements(explain.span.of(source.written))?;
-    let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
-        return Err(SqlError::new(state::SYNTAX, "EXPLAIN needs one statement"));
-    };
-    let found = look(session, view, &parsed)?;
-    let counters = match options.analyze {
-        true => Some(analyze(session, view, parsed, client)?),
-        false => None,
-    };
+    let text = explain.span.of(source.written);
+    let explained = explained(session, view, text, options.analyze, client);
+    let (found, counters) = explained.map_err(|e| source.within(explain.span, e))?;
     let lines = match options.json {
         true => vec![as_json(&found, counters)],
         false => as_text(found, counters),
@@ -95,6 +89,23 @@ pub fn run(
     let rows = lines.into_iter().map(|line| vec![Value::Text(line)]).collect();
     let source = Box::new(Ready::new(vec![Chunk::Rows(rows)]));
     Ok(Answer::Rows(RowsAnswer::new(columns(), source, "EXPLAIN")))
+}
+
+/// What is known of a text's statement, and what it read if it ran.
+fn explained(
+    session: &mut Session,
+    view: &View,
+    text: &str,
+    runs: bool,
+    client: &mut dyn Client,
+) -> Result<(Found, Option<(ReadCounters, u64)>)> {
+    let mut all = parse::statements(text)?;
+    let (Some(parsed), true) = (all.pop(), all.is_empty()) else {
+        return Err(SqlError::new(state::SYNTAX, "EXPLAIN needs one statement"));
+    };
+    let found = look(session, view, &parsed)?;
+    let counters = if runs { Some(analyze(session, view, parsed, client)?) } else { None };
+    Ok((found, counters))
 }
 
 fn look(session: &Session, view: &View, parsed: &Parsed) -> Result<Found> {

@@ -56,7 +56,8 @@ pub fn run(
     }
     match &said.of {
         CopyOf::Query(_, span) => {
-            out::query(session, view, span.of(source.written), &options, client)
+            let rows = out::query(session, view, span.of(source.written), &options, client);
+            rows.map_err(|e| source.within(*span, e))
         }
         CopyOf::Table(name, columns) => {
             let (table, columns) = (strings(name), strings(columns));

@@ -4,9 +4,11 @@
 //! knows all of them.
 
 use onlap::{DataType, Value};
+use onlap_pg::TypeRef;
 use onlap_pg::ast::{
     ColumnRule, Expr, ExprId, Judged, Literal, NewColumn, Path, Said, Span, TypeName, When,
 };
+use onlap_pg::bind;
 
 use super::sequence;
 use super::types::column_type;
@@ -15,6 +17,7 @@ use crate::catalog::names::quote;
 use crate::columns::{ColumnType, Form};
 use crate::error::{Result, SqlError, state};
 use crate::parse::identifiers;
+use crate::query::{Names, sql_error};
 use crate::source::{Source, strings};
 use crate::types::{Cell, PgType, oid, text_value};
 use crate::view::View;
@@ -110,7 +113,7 @@ pub fn declared<'a>(
                         format!("multiple default values specified for column \"{}\"", out.name);
                     return Err(SqlError::new(state::SYNTAX, text));
                 }
-                out.default = default_of(view, source, said, ty)?;
+                out.default = default_of(view, source, said, (&column.name, ty))?;
             }
             ColumnRule::Generated(_) => return Err(SqlError::unsupported("a generated column")),
             ColumnRule::Identity(always, options) => {
@@ -202,7 +205,16 @@ pub fn collation(name: &Path) -> Result<()> {
 ///
 /// # Errors
 /// A value that is none of the type; a sequence that is not there.
-pub fn default_of(view: &View, source: Source<'_>, said: &Said, ty: ColumnType) -> Result<Default> {
+pub fn default_of(
+    view: &View,
+    source: Source<'_>,
+    said: &Said,
+    (name, ty): (&str, ColumnType),
+) -> Result<Default> {
+    let names = Names::new(view);
+    let wanted = TypeRef { oid: ty.pg.oid, modifier: ty.pg.modifier };
+    bind::default(source.tree, said.expr, (name, wanted), &names, names.catalog())
+        .map_err(|e| sql_error(&e, source.text))?;
     // What goes into a domain must keep to its conditions, of which the engine knows nothing.
     let next = if ty.is_domain() { None } else { next_value(source, said.expr) };
     if let Some(name) = next {

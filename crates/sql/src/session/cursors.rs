@@ -83,7 +83,8 @@ impl Session {
             None if hold => Keeps::All,
             None => Keeps::Few,
         };
-        let rows = self.bound_text(view, text, values)?;
+        let rows = self.bound_text(view, text, values);
+        let rows = rows.map_err(|e| source.within(declare.span, e))?;
         let mut rows = RowsAnswer::new(rows.columns, rows.source, "FETCH");
         let mut bytes = 0;
         if hold {

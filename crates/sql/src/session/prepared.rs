@@ -47,7 +47,8 @@ impl Session {
         if matches!(parsed.body, Body::Defined | Body::Other) {
             return Err(SqlError::new(state::SYNTAX, "a statement of this kind is not prepared"));
         }
-        let mut prepared = self.prepare(Some(parsed), &types)?;
+        let prepared = self.prepare(Some(parsed), &types);
+        let mut prepared = prepared.map_err(|e| source.within(prepare.span, e))?;
         prepared.kept = self.keep_room(&name, text)?;
         let prepared = Arc::new(prepared);
         self.list(&name, source.written, &prepared, true);

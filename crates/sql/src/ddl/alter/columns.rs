@@ -146,7 +146,7 @@ impl Actions<'_> {
             ColumnChange::Storage => return Ok(()),
             ColumnChange::SetDefault(said) => {
                 let ty = self.types[at];
-                let default = default_of(self.view, self.source, said, ty)?;
+                let default = default_of(self.view, self.source, said, (name, ty))?;
                 self.set_default(at, default);
                 return Ok(());
             }
