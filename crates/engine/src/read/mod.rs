@@ -41,6 +41,7 @@ mod reader;
 mod row_set;
 mod rows;
 mod sets;
+mod several;
 mod snapshot;
 mod table_scan;
 

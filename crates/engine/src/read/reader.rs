@@ -103,6 +103,23 @@ impl Reader {
         row
     }
 
+    pub(crate) fn rows_with_keys(
+        &self,
+        index: &str,
+        keys: &[KeyRange],
+        columns: Option<&[&str]>,
+    ) -> Result<Option<RowBatch>> {
+        let index = index_by_name(&self.view.view.schema, index)?;
+        let columns = self.positions(columns)?;
+        let types = types_of(&self.view.view.schema, &columns).into();
+        // Of a whole primary key the newest version decides.
+        let view = if index.primary { Cow::Borrowed(&self.view) } else { self.resolved()? };
+        let mut counters = ReadCounters::default();
+        let found = view.rows_with_keys(index, keys, &columns, &mut counters);
+        self.count_up(&counters);
+        Ok(found?.map(|(row_ids, columns)| RowBatch::of(&types, row_ids, columns)))
+    }
+
     pub(crate) fn scan(self, scan: &Scan) -> Result<Rows> {
         self.resolved()?.into_owned().scan_pinned(scan, Some(self.pin))
     }

@@ -40,6 +40,9 @@ impl RowBatch {
         let columns = Batch::new(types.iter().map(|t| t.physical()));
         RowBatch { row_ids: Vec::new(), columns, types: Arc::clone(types) }
     }
+    pub(super) fn of(types: &Arc<[DataType]>, row_ids: Vec<RowId>, columns: Batch) -> RowBatch {
+        RowBatch { row_ids, columns, types: Arc::clone(types) }
+    }
     /// Number of rows.
     pub fn len(&self) -> usize {
         self.row_ids.len()

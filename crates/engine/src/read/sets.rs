@@ -300,7 +300,10 @@ fn stored(segment: &Segment, count: RowId, out: &mut Collector, unsure: &mut Vec
 }
 
 /// The key, where an interval is that of one whole key without NULL.
-fn whole_key<'a>(bounds: &'a KeyBounds, def: &onlap_format::key::KeyDef) -> Option<&'a [u8]> {
+pub(super) fn whole_key<'a>(
+    bounds: &'a KeyBounds,
+    def: &onlap_format::key::KeyDef,
+) -> Option<&'a [u8]> {
     match (&bounds.lower, &bounds.upper) {
         (Some((lower, true)), Some((upper, true))) if lower == upper => {
             def.is_whole_without_null(lower).then_some(lower.as_slice())

@@ -36,6 +36,25 @@ impl Transaction {
         self.reader(table)?.get_by(index, key, columns)
     }
 
+    /// The rows with these keys of a unique index as this statement sees them, in the order of the keys; `None` where they are
+    /// not whole keys without NULL, or the index does not tell by itself: then [`Transaction::index_scan`] does.
+    ///
+    /// # Errors
+    /// As [`crate::Snapshot::index_scan`].
+    pub fn rows_with_keys(
+        &mut self,
+        table: &Table,
+        index: &str,
+        keys: &[KeyRange],
+        columns: Option<&[&str]>,
+    ) -> Result<Option<RowBatch>> {
+        self.statement()?;
+        for key in keys {
+            self.note_range(table, index, key)?;
+        }
+        self.reader(table)?.rows_with_keys(index, keys, columns)
+    }
+
     /// As [`crate::Snapshot::scan`]; own rows come last. What the transaction does later is not met.
     pub fn scan(&mut self, table: &Table, scan: Scan) -> Result<Rows> {
         self.statement()?;

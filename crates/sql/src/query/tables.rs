@@ -16,7 +16,9 @@ use arrow_select::concat::concat_batches;
 use datafusion_common::DataFusionError;
 use datafusion_execution::TaskContext;
 use datafusion_physical_plan::ExecutionPlan;
-use onlap::{Column, DataType, RowBatch, Rows, Scan, TableSchema, Value, Vector, convert};
+use onlap::{
+    Column, DataType, KeyRange, RowBatch, Rows, Scan, TableSchema, Value, Vector, convert,
+};
 use onlap_kernels::{Repr, arrow_type};
 use onlap_pg::ast::{LockStrength, LockWait};
 use onlap_pg::value::numeric::{Numeric, Small};
@@ -187,6 +189,41 @@ impl Opener {
         })
     }
 
+    /// All rows of several parts, where each is a whole key of one unique index.
+    fn by_keys(&self, scope: &Scope, parts: &[Access]) -> crate::error::Result<Option<RowBatch>> {
+        let [Access::Index { name, reverse: false, .. }, _, ..] = parts else { return Ok(None) };
+        if scope.past().is_some() {
+            return Ok(None);
+        }
+        let key = |part: &Access| match part {
+            Access::Index { name: of, range, reverse: false } if of == name => Some(range.clone()),
+            _ => None,
+        };
+        let Some(keys) = parts.iter().map(key).collect::<Option<Vec<KeyRange>>>() else {
+            return Ok(None);
+        };
+        let schema = &self.table.schema;
+        let names: Vec<&str> =
+            self.positions.iter().map(|at| schema.columns[*at].name.as_str()).collect();
+        Ok(scope.tx()?.rows_with_keys(&self.table.table, name, &keys, Some(&names))?)
+    }
+
+    /// Rows in the representation of their types.
+    fn decoded(&self, batch: &RowBatch) -> std::result::Result<RecordBatch, DataFusionError> {
+        let read = self.positions.iter().zip(&batch.columns.columns);
+        let read = read.map(|(at, column)| self.table.types.decode(*at, column));
+        let mut columns: Vec<ArrayRef> =
+            read.collect::<crate::error::Result<_>>().map_err(external)?;
+        if self.has_row_id {
+            let ids = batch.row_ids.iter().map(|id| *id as i64);
+            columns.push(Arc::new(Int64Array::from_iter_values(ids)));
+        }
+        if columns.is_empty() {
+            columns.push(Arc::new(BooleanArray::from(vec![true; batch.len()])));
+        }
+        Ok(RecordBatch::try_new(Arc::clone(&self.schema), columns)?)
+    }
+
     /// Whether its values are not known before another query has run.
     fn waits(&self) -> bool {
         self.restrictions.iter().any(|restriction| restriction.runs)
@@ -200,12 +237,20 @@ struct Reader {
     /// Whether it knows what it reads.
     is_open: bool,
     /// What is still to be read: parts that were opened together see the same, whatever the statement does meanwhile.
-    opened: VecDeque<Rows>,
+    opened: VecDeque<Opened>,
     parts: VecDeque<Access>,
     rows: Option<Rows>,
+    /// What several parts have, if it was not given yet.
+    ready: Option<RowBatch>,
     batch: Option<RowBatch>,
     /// How many rows are given together, where there are several parts.
     together: usize,
+}
+
+/// A part, or all that several parts have.
+enum Opened {
+    Rows(Rows),
+    Batch(RowBatch),
 }
 
 /// Parts that are opened together.
@@ -222,6 +267,7 @@ impl Reader {
             opened: VecDeque::new(),
             parts: VecDeque::new(),
             rows: None,
+            ready: None,
             batch: None,
             together: 1,
         };
@@ -238,8 +284,13 @@ impl Reader {
     }
 
     fn open_some(&mut self) -> crate::error::Result<()> {
-        for part in self.parts.drain(..self.parts.len().min(OPENED)) {
-            self.opened.push_back(self.opener.open(&self.scope, part)?);
+        let parts: Vec<Access> = self.parts.drain(..self.parts.len().min(OPENED)).collect();
+        if let Some(batch) = self.opener.by_keys(&self.scope, &parts)? {
+            self.opened.push_back(Opened::Batch(batch));
+            return Ok(());
+        }
+        for part in parts {
+            self.opened.push_back(Opened::Rows(self.opener.open(&self.scope, part)?));
         }
         Ok(())
     }
@@ -275,12 +326,19 @@ impl Reader {
         if self.opened.is_empty() {
             self.open_some().map_err(external)?;
         }
-        self.rows = self.opened.pop_front();
-        self.batch = None;
-        Ok(self.rows.is_some())
+        (self.rows, self.batch, self.ready) = (None, None, None);
+        match self.opened.pop_front() {
+            Some(Opened::Rows(rows)) => self.rows = Some(rows),
+            Some(Opened::Batch(batch)) => self.ready = Some(batch),
+            None => return Ok(false),
+        }
+        Ok(true)
     }
 
     fn batch_of_part(&mut self) -> std::result::Result<Option<RecordBatch>, DataFusionError> {
+        if let Some(batch) = self.ready.take() {
+            return self.opener.decoded(&batch).map(Some);
+        }
         let Some(rows) = &mut self.rows else { return Ok(None) };
         let engine = |e: onlap::Error| external(e.into());
         let batch = match self.batch.take() {
@@ -293,18 +351,7 @@ impl Reader {
                 None => return Ok(None),
             },
         };
-        let read = self.opener.positions.iter().zip(&batch.columns.columns);
-        let read = read.map(|(at, column)| self.opener.table.types.decode(*at, column));
-        let mut columns: Vec<ArrayRef> =
-            read.collect::<crate::error::Result<_>>().map_err(external)?;
-        if self.opener.has_row_id {
-            let ids = batch.row_ids.iter().map(|id| *id as i64);
-            columns.push(Arc::new(Int64Array::from_iter_values(ids)));
-        }
-        if columns.is_empty() {
-            columns.push(Arc::new(BooleanArray::from(vec![true; batch.len()])));
-        }
-        let made = RecordBatch::try_new(Arc::clone(&self.opener.schema), columns)?;
+        let made = self.opener.decoded(&batch)?;
         self.batch = Some(batch);
         Ok(Some(made))
     }
