@@ -6,14 +6,13 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef, SortOptions};
 use datafusion_execution::TaskContext;
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_plan::ExecutionPlan;
-use datafusion_physical_plan::filter::FilterExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
-use datafusion_physical_plan::projection::ProjectionExec;
 use futures::StreamExt;
 use onlap_kernels::Datum;
 use onlap_pg::bound::{Bound, Expr, ExprId, Query, QueryId, SortItem, Target};
@@ -115,9 +114,24 @@ impl Compiler<'_> {
         plan: Arc<dyn ExecutionPlan>,
         exprs: Vec<Arc<dyn PhysicalExpr>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let named = exprs.into_iter().enumerate().map(|(n, expr)| (expr, format!("c{n}")));
-        let step = ProjectionExec::try_new(named.collect::<Vec<_>>(), plan).map_err(ours)?;
-        Ok(Arc::new(step))
+        let from = plan.schema();
+        let types = exprs.iter().map(|expr| expr.data_type(&from));
+        let types = types.collect::<datafusion_common::Result<Vec<DataType>>>().map_err(ours)?;
+        let (schema, exprs) = (schema_of(&types), Arc::new(exprs));
+        let out = Arc::clone(&schema);
+        let run = move |inputs: Vec<Arc<dyn ExecutionPlan>>, context: Arc<TaskContext>| {
+            let (exprs, schema) = (Arc::clone(&exprs), Arc::clone(&out));
+            let made = inputs[0].execute(0, context)?.map(move |batch| {
+                let batch = batch?;
+                let value = |expr: &Arc<dyn PhysicalExpr>| {
+                    expr.evaluate(&batch)?.into_array(batch.num_rows())
+                };
+                let columns = exprs.iter().map(value).collect::<datafusion_common::Result<_>>()?;
+                Ok(RecordBatch::try_new(Arc::clone(&schema), columns)?)
+            });
+            Ok(stream_of(Arc::clone(&out), made))
+        };
+        Ok(Step::make("Project", "", vec![plan], schema, Arc::new(run)))
     }
 
     /// Adds calculated columns behind those that there are, which the layout gets as hidden ones.
@@ -151,7 +165,7 @@ impl Compiler<'_> {
         condition: Node,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let condition = self.physical(condition, TypeRef::new(onlap_pg::catalog::oids::BOOL))?;
-        Ok(Arc::new(FilterExec::try_new(condition, plan).map_err(ours)?))
+        Ok(crate::filter::filter(plan, condition))
     }
 
     /// A value's key as a node: what is compared for equality and order.

@@ -25,6 +25,7 @@ mod entries;
 mod env;
 mod error;
 mod fields;
+mod filter;
 mod frames;
 mod functions;
 mod group;

@@ -316,7 +316,7 @@ fn conditions_on_views_find_indexes() {
     assert!(both.contains("a_pkey") && both.contains("b_pkey"), "{both}");
     let limited = steps("select t from vl where id = 3");
     // The condition is asked of the ten rows that the view has, whichever way they are found.
-    let (filter, limit) = (limited.find("FilterExec"), limited.find("GlobalLimitExec"));
+    let (filter, limit) = (limited.find("Filter"), limited.find("GlobalLimitExec"));
     assert!(filter.is_some() && filter < limit, "{limited}");
 }
 

@@ -1,0 +1,83 @@
+//! Which rows meet a condition?
+//!
+//! Rows of several batches are given together once there are enough: few at first, so that a LIMIT above sees the first ones
+//! soon, and twice as many each time.
+//!
+//! Thread safety: a stream belongs to one thread.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::cast::AsArray;
+use arrow_schema::SchemaRef;
+use arrow_select::concat::concat_batches;
+use arrow_select::filter::filter_record_batch;
+use datafusion_common::Result;
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_plan::ExecutionPlan;
+use futures::StreamExt;
+
+use crate::step::{Step, stream_of};
+
+type Plan = Arc<dyn ExecutionPlan>;
+
+/// Rows that are given together, at most.
+const TOGETHER: usize = 4096;
+
+/// A step that leaves the rows of which a condition is true.
+pub fn filter(plan: Plan, condition: Arc<dyn PhysicalExpr>) -> Plan {
+    let schema = plan.schema();
+    let out = Arc::clone(&schema);
+    let run = move |inputs: Vec<Plan>, context: Arc<TaskContext>| {
+        let input = inputs[0].execute(0, context)?;
+        let condition = Arc::clone(&condition);
+        let work = Work { input, condition, schema: Arc::clone(&out), together: 1 };
+        let batches = futures::stream::unfold(Some(work), |work| async {
+            let mut work = work?;
+            match work.next().await {
+                Ok(Some(batch)) => Some((Ok(batch), Some(work))),
+                Ok(None) => None,
+                Err(e) => Some((Err(e), None)),
+            }
+        });
+        Ok(stream_of(Arc::clone(&out), batches))
+    };
+    Step::make("Filter", "", vec![plan], schema, Arc::new(run))
+}
+
+struct Work {
+    input: SendableRecordBatchStream,
+    condition: Arc<dyn PhysicalExpr>,
+    schema: SchemaRef,
+    together: usize,
+}
+
+impl Work {
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        let (mut kept, mut rows) = (Vec::new(), 0);
+        while rows < self.together {
+            let Some(batch) = self.input.next().await else { break };
+            let batch = self.kept(batch?)?;
+            if batch.num_rows() > 0 {
+                rows += batch.num_rows();
+                kept.push(batch);
+            }
+        }
+        self.together = (self.together * 2).min(TOGETHER);
+        Ok(match kept.len() {
+            0 => None,
+            1 => kept.pop(),
+            _ => Some(concat_batches(&self.schema, &kept)?),
+        })
+    }
+
+    fn kept(&self, batch: RecordBatch) -> Result<RecordBatch> {
+        let is_true = self.condition.evaluate(&batch)?.into_array(batch.num_rows())?;
+        let is_true = is_true.as_boolean();
+        match is_true.true_count() == batch.num_rows() {
+            true => Ok(batch),
+            false => Ok(filter_record_batch(&batch, is_true)?),
+        }
+    }
+}
