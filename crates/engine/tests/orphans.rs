@@ -84,7 +84,7 @@ fn both(
 ) -> (usize, Option<ErrorKind>) {
     let options = options(without);
     let db = Database::open("/db", options.clone()).unwrap();
-    let (parents, children) = tables(&db, Some(key(Action::Restrict)));
+    let (parents, children) = tables(&db, Some(key(Action::NoAction)));
     let (mut a, mut b) = (impatient(&db, level), impatient(&db, level));
     first(&mut a, &parents, &children).unwrap();
     let refused = second(&mut b, &parents, &children).err().map(|e| e.kind());
@@ -139,7 +139,7 @@ fn a_child_and_the_end_of_its_parent_do_not_pass_each_other() {
 fn many_keys_are_locked_together() {
     const MANY: i64 = 5000;
     let db = Database::open("/db", options(None)).unwrap();
-    let (parents, children) = tables(&db, Some(key(Action::Restrict)));
+    let (parents, children) = tables(&db, Some(key(Action::NoAction)));
     parents.insert_many((100..100 + 2 * MANY).map(|i| [int(i), Value::Null])).unwrap();
     let level = Isolation::ReadCommitted;
     let refused = |done: Result<bool>| done.unwrap_err().kind();
@@ -219,7 +219,7 @@ fn simulate(mut rng: Rng, without: Option<Rule>, late: bool) -> (usize, usize) {
     options.clock = Arc::new(tasks.clone());
     options.tasks = Arc::new(tasks.clone());
     let db = Database::open("/db", options).unwrap();
-    let actions = [Action::Restrict, Action::Cascade, Action::SetNull];
+    let actions = [Action::NoAction, Action::Cascade, Action::SetNull];
     let key = key(actions[rng.index(3)]);
     let both = tables(&db, (!late).then(|| key.clone()));
     let clients: Vec<_> = (0..4)

@@ -50,6 +50,7 @@ fn schema() -> TableSchema {
         include: vec![ColumnId(1)],
         unique,
         primary: unique,
+        judged: None,
         fences_only: !unique,
         since: 0,
         ready: true,
@@ -94,7 +95,12 @@ fn ruled() -> TableSchema {
         c(2).plus(c(3)).minus_sign().distinct(c(4).remainder(Value::Int(2))),
     ];
     for (i, expr) in checks.into_iter().enumerate() {
-        schema.checks.push(CheckSchema { name: format!("check{i}"), expr });
+        schema.checks.push(CheckSchema {
+            name: format!("check{i}"),
+            expr,
+            unproven: false,
+            own: false,
+        });
     }
     schema.foreign_keys.push(ForeignKeySchema {
         name: "parent".into(),
@@ -103,6 +109,10 @@ fn ruled() -> TableSchema {
         parent_index: IndexId(1),
         on_delete: Action::Cascade,
         on_update: Action::SetNull,
+        set_columns: Vec::new(),
+        full: false,
+        time: Time::Statement,
+        unproven: false,
     });
     schema
 }

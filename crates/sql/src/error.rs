@@ -8,6 +8,8 @@ use std::fmt;
 use datafusion_common::DataFusionError;
 use onlap::ErrorKind;
 
+use crate::catalog::Name;
+
 mod rules;
 
 /// Result of anything in this crate.
@@ -211,6 +213,19 @@ impl SqlError {
         });
         self
     }
+    /// Says which constraint of a table it is about.
+    #[must_use]
+    pub fn about_constraint(mut self, table: Name, constraint: &str) -> SqlError {
+        self.0.about = Some(About {
+            schema: table.schema,
+            table: Some(table.name),
+            column: None,
+            datatype: None,
+            constraint: Some(constraint.to_string()),
+        });
+        self
+    }
+
     /// Says which column of a table it is about.
     #[must_use]
     pub fn about_column(mut self, schema: &str, table: &str, column: &str) -> SqlError {

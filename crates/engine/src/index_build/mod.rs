@@ -55,7 +55,7 @@ mod pieces;
 mod private;
 
 pub use control::{BuildControl, BuildProgress};
-pub(crate) use judge::{judge_view, twice_of};
+pub(crate) use judge::{Keys, judge_view, twice_of};
 pub(crate) use private::{NOT_YET, NewIndex, fill, with_indexes};
 
 /// Indexes of a table that are being built.

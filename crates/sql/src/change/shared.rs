@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use onlap::{RowId, Savepoint, Table};
 
-use crate::error::Result;
+use crate::error::{Result, SqlError};
 use crate::plan::Held;
 use crate::query::Course;
 use crate::scope::Scope;
@@ -55,6 +55,8 @@ impl Shared {
             let mut tx = scope.tx()?;
             let began = tx.savepoint();
             tx.look_back_to(Some(began.clone()));
+            // Foreign keys are judged when all parts are done.
+            tx.hold_rules(parts > 1);
             began
         };
         Ok(Shared { course, several, began, scope, touched: RefCell::default() })
@@ -65,11 +67,17 @@ impl Shared {
     /// # Errors
     /// The one that it has ended with.
     pub fn end<T>(self, made: Result<T>) -> Result<T> {
-        if let Ok(mut tx) = self.scope.tx() {
-            tx.look_back_to(None);
-            if made.is_err() && self.several {
-                tx.rollback_to(&self.began)?;
+        let Ok(mut tx) = self.scope.tx() else { return made };
+        tx.look_back_to(None);
+        let made = match made {
+            Ok(made) => tx.judge_held().map(|()| made).map_err(SqlError::from),
+            Err(e) => {
+                tx.forget_held();
+                Err(e)
             }
+        };
+        if made.is_err() && self.several {
+            tx.rollback_to(&self.began)?;
         }
         made
     }

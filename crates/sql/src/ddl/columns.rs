@@ -76,6 +76,11 @@ impl Declared<'_> {
         let (default, constraints) = (Default::None, Vec::new());
         Declared { name, ty, not_null: false, default, sequence: None, constraints }
     }
+
+    /// Whether its default is calculated when it is needed.
+    pub fn has_computed_default(&self) -> bool {
+        matches!(self.default, Default::Computed(_))
+    }
 }
 
 /// Reads a declaration.

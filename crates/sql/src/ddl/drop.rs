@@ -322,7 +322,7 @@ fn one_index(session: &mut Session, view: &View, name: &Name, _cascade: bool) ->
     let schema = table.schema();
     let index = schema.index_by_name(&found).expect("was just found");
     let unique = view.objects.get(Kind::Unique, &index.id.0.to_string()).is_some();
-    if index.primary || unique {
+    if index.is_primary() || unique {
         let table = Name::of_engine(&table.name()).1.name;
         let text = format!(
             "cannot drop index {found} because constraint {found} on table {table} requires it"

@@ -29,6 +29,7 @@ pub fn truncate(
     for target in tables {
         let (_, table) = view.table_to("truncate", &strings(&target.name))?;
         view.must(&[of_table(Action::Truncate, &table.schema(), Vec::new())])?;
+        super::index::must_have_nothing_due(view, &table, "TRUNCATE")?;
         let at_once = !session.is_in_block() && !session.current()?.changed;
         let empty = view.scope.tx()?.count(&table)? == 0;
         if !empty && at_once {

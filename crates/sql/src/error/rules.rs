@@ -15,8 +15,9 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
     let column = subject.column.as_deref().unwrap_or_default();
     let constraint = subject.constraint.as_deref().unwrap_or_default();
     let table = &relation.name;
-    let other = subject.other.as_ref().map(|other| match other {
-        OtherEnd::Parent(name) | OtherEnd::Child(name) => Name::of_engine(name).1,
+    let other = subject.other.as_ref().and_then(|other| match other {
+        OtherEnd::Parent(name) | OtherEnd::Child(name) => Some(Name::of_engine(name).1),
+        OtherEnd::Part => None,
     });
     let mut owner = relation.clone();
     let mut without = None;
@@ -47,6 +48,13 @@ pub(super) fn broken(e: &Error, subject: &Subject) -> SqlError {
                 Some(format!("{} {end}", key(subject))),
             )
         }
+        (_, Some(OtherEnd::Part), _) => (
+            format!(
+                "insert or update on table \"{table}\" violates foreign key constraint \
+                 \"{constraint}\""
+            ),
+            Some("MATCH FULL does not allow mixing of null and nonnull key values.".into()),
+        ),
         (_, Some(OtherEnd::Child(_)), Some(child)) => {
             owner = child;
             let end = format!("is still referenced from table \"{}\".", owner.name);

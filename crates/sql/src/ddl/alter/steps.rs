@@ -1,6 +1,6 @@
 //! Carries out the steps of an ALTER TABLE.
 
-use onlap::{Expr, ForeignKeySpec, IndexSpec, Table, TableChanges};
+use onlap::{CheckSpec, ForeignKeySpec, IndexSpec, Table, TableChanges, Time};
 use serde_json::Value as Json;
 
 use crate::catalog::Kind;
@@ -14,9 +14,13 @@ pub enum Step {
     /// Changes of columns and names.
     Changes(TableChanges),
     /// A condition on rows.
-    AddCheck(String, Expr<String>),
+    AddCheck(CheckSpec),
     /// A foreign key.
     AddForeign(ForeignKeySpec),
+    /// Judges rows that were there before a check or foreign key.
+    Validate(String),
+    /// When a foreign key is judged.
+    SetTime(String, Time),
     /// A unique index, which may be a constraint.
     AddIndex(String, IndexSpec, bool),
     /// A sequence that goes on when the column is there.
@@ -109,9 +113,17 @@ fn one(session: &mut Session, view: &View, name: &mut String, step: Step) -> Res
             let table = table(name)?;
             view.scope.tx()?.alter_table(&table, &changes)?;
         }
-        Step::AddCheck(check, condition) => {
+        Step::AddCheck(check) => {
             let table = table(name)?;
-            view.scope.tx()?.add_check(&table, &check, &condition)?;
+            view.scope.tx()?.add_check_spec(&table, &check)?;
+        }
+        Step::Validate(constraint) => {
+            let table = table(name)?;
+            view.scope.tx()?.validate_constraint(&table, &constraint)?;
+        }
+        Step::SetTime(constraint, time) => {
+            let table = table(name)?;
+            view.scope.tx()?.set_constraint_time(&table, &constraint, time)?;
         }
         Step::AddForeign(key) => {
             let table = table(name)?;
